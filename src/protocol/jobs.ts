@@ -1,0 +1,115 @@
+import { z } from 'zod';
+
+export const jobStatusSchema = z.enum([
+  'queued',
+  'running',
+  'awaiting_input',
+  'paused',
+  'completed',
+  'error',
+  'killed',
+  'stale',
+]);
+export type JobStatus = z.infer<typeof jobStatusSchema>;
+
+export const modeSchema = z.enum(['headless', 'headful']);
+
+const count = z.number().int().nonnegative();
+
+export const usageSchema = z.strictObject({
+  input: count,
+  output: count,
+  cacheRead: count,
+  cacheWrite: count,
+  reasoning: count,
+  /** null: the agent reports no money; unknown is never 0. */
+  costUsd: z.number().nonnegative().nullable(),
+  /** True when the agent tells less than all of it. */
+  partial: z.boolean(),
+});
+export type Usage = z.infer<typeof usageSchema>;
+
+export const budgetSchema = z.strictObject({
+  tokens: count.positive().optional(),
+  turns: count.positive().optional(),
+  seconds: count.positive().optional(),
+});
+export type Budget = z.infer<typeof budgetSchema>;
+
+const pauseReasonSchema = z.enum(['idle', 'interrupted', 'rate_limit', 'outage', 'turn_failed', 'budget']);
+export type PauseReason = z.infer<typeof pauseReasonSchema>;
+
+export const jobSchema = z.strictObject({
+  id: z.string(),
+  agent: z.string(),
+  mode: modeSchema,
+  task: z.string(),
+  cwd: z.string(),
+  model: z.string().optional(),
+  parentId: z.string().optional(),
+  rootId: z.string(),
+  depth: count,
+  /** The agent's own session id: what `resume` continues. */
+  sessionId: z.string().optional(),
+  /** Launches so far; resume adds one. */
+  launch: count,
+  status: jobStatusSchema,
+  reason: z.union([pauseReasonSchema, z.enum(['exit_unknown', 'budget_exhausted'])]).optional(),
+  resumeAt: z.string().optional(),
+  /** Keep the process after a turn, for a next message. */
+  keep: z.boolean(),
+  /** Reef answers permissions by itself. */
+  yes: z.boolean(),
+  sandbox: z.enum(['none', 'bubblewrap']),
+  createdAt: z.string(),
+  startedAt: z.string().optional(),
+  endedAt: z.string().optional(),
+  exitCode: z.number().int().optional(),
+  signal: z.string().optional(),
+  pid: count.optional(),
+  pidStartTime: z.string().optional(),
+  bootId: z.string().optional(),
+  usage: usageSchema,
+  /** Model answers seen. */
+  turns: count,
+  /** Time spent working: waiting and pauses excluded. */
+  workedMs: count,
+  budget: budgetSchema,
+  agentVersion: z.string().optional(),
+  unknownMessages: count,
+});
+export type Job = z.infer<typeof jobSchema>;
+
+export const questionKindSchema = z.enum(['permission', 'choice', 'text']);
+export type QuestionKind = z.infer<typeof questionKindSchema>;
+
+export const choiceSchema = z.strictObject({
+  id: z.string(),
+  label: z.string(),
+  description: z.string().optional(),
+});
+
+/** The payload of `needs_input`, and an entry of the inbox. */
+export const questionSchema = z.strictObject({
+  question: z.string(),
+  options: z.array(z.string()).optional(),
+  kind: questionKindSchema,
+  questionId: z.string(),
+  requestId: z.string(),
+  fingerprint: z.string(),
+  choices: z.array(choiceSchema).optional(),
+  multi: z.boolean(),
+  freeText: z.boolean(),
+  secret: z.boolean(),
+  header: z.string().optional(),
+  group: z.strictObject({ index: count, of: count }).optional(),
+  tool: z.string().optional(),
+  input: z.unknown().optional(),
+  diff: z.string().optional(),
+  /** Job ids from the root to the one that asks. */
+  path: z.array(z.string()),
+});
+export type Question = z.infer<typeof questionSchema>;
+
+export const decisionSchema = z.enum(['allow_once', 'allow_session', 'allow_always', 'deny']);
+export type Decision = z.infer<typeof decisionSchema>;
