@@ -84,8 +84,7 @@ export interface LaunchPlan {
 
 export type AgentLine =
   /** `json` is the parsed line; a line over 1 MiB arrives as a skeleton with long strings cut. */
-  | { stream: 'out'; json: Json; skeleton: boolean }
-  | { stream: 'err'; text: string };
+  { stream: 'out'; json: Json; skeleton: boolean } | { stream: 'err'; text: string };
 
 export type Effect =
   | { do: 'emit'; event: EventOf<'progress'> | EventOf<'tool_call'> | EventOf<'file_edit'> | EventOf<'error'> }

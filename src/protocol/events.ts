@@ -47,6 +47,7 @@ const progressPayload = z.discriminatedUnion('kind', [
     message: text,
   }),
   z.strictObject({ kind: z.literal('rate_limit'), resumeAt: text.optional(), message: text.optional() }),
+  z.strictObject({ kind: z.literal('outage'), message: text }),
   z.strictObject({ kind: z.literal('usage'), usage: usageSchema }),
   z.strictObject({ kind: z.literal('budget'), what: z.enum(['tokens', 'turns', 'seconds']), used: int, limit: int }),
   z.strictObject({ kind: z.literal('plan'), entries: z.array(z.strictObject({ text, status: text.optional() })) }),

@@ -1,0 +1,93 @@
+import { ReefError } from '../protocol/errors.ts';
+import type { Question } from '../protocol/jobs.ts';
+import type { OperationRequest } from '../protocol/operations.ts';
+import type { Answer } from './adapter.ts';
+
+type SendRequest = OperationRequest<'send'>;
+
+export type Intent = { is: 'message'; text: string } | { is: 'answer'; question: Question; answer: Answer };
+
+/**
+ * What a `send` means, given the questions that are open (A-47). Nothing that is not exactly an allowance ever becomes
+ * one: text answers a question, never a permission (X-55).
+ */
+export function interpretSend(request: SendRequest, open: Question[]): Intent {
+  const given = [request.text !== undefined && !request.option, request.option, request.decision].filter(
+    Boolean,
+  ).length;
+  if (given !== 1) throw new ReefError('bad_request', 'give exactly one of text, option or decision');
+  const isBareText = request.text !== undefined && !request.option && request.questionId === undefined;
+  if (isBareText && open.length === 0) return { is: 'message', text: request.text ?? '' };
+  const question = chooseQuestion(request, open);
+  return { is: 'answer', question, answer: toAnswer(request, question) };
+}
+
+function chooseQuestion(request: SendRequest, open: Question[]): Question {
+  if (request.questionId !== undefined) {
+    const named = open.find((question) => question.questionId === request.questionId);
+    if (named) return named;
+    throw new ReefError('question_not_found', `no open question ${request.questionId}`);
+  }
+  const [only, ...others] = open;
+  if (!only) throw new ReefError('question_not_found', 'this job has no open question');
+  if (others.length > 0) {
+    const questions = open.map(({ questionId, question }) => ({ questionId, question }));
+    throw new ReefError('which_question', `${open.length} questions are open`, { details: { questions } });
+  }
+  return only;
+}
+
+function toAnswer(request: SendRequest, question: Question): Answer {
+  if (request.decision !== undefined) return toDecision(request, question);
+  if (question.kind === 'permission') {
+    throw new ReefError('answer_needs_decision', 'this question is a permission: text is no answer to it');
+  }
+  return request.option ? toChoice(request, question) : toText(request.text ?? '', question);
+}
+
+function toDecision(request: SendRequest, question: Question): Answer {
+  if (request.decision === undefined || question.kind !== 'permission') {
+    throw new ReefError('bad_request', 'a decision answers a permission; this question wants an option or text');
+  }
+  if (request.fingerprint === undefined) {
+    throw new ReefError('bad_request', 'a decision names the fingerprint of the question it is about');
+  }
+  if (request.fingerprint !== question.fingerprint) {
+    throw new ReefError('question_changed', 'the question is not the one this decision was made about');
+  }
+  const reason = request.reason === undefined ? {} : { reason: request.reason };
+  return { kind: 'permission', decision: request.decision, ...reason };
+}
+
+function toChoice(request: SendRequest, question: Question): Answer {
+  const choices = question.choices ?? [];
+  const wanted = request.option ?? [];
+  if (wanted.length > 1 && !question.multi) throw badOption('one option only', question);
+  const chosen = wanted.map((option) => {
+    const found = typeof option === 'number' ? choices[option - 1] : findChoice(choices, option);
+    if (!found) throw badOption(`${JSON.stringify(option)} is not an option`, question);
+    return found;
+  });
+  const text = request.text === undefined ? {} : { text: request.text };
+  return { kind: 'choice', labels: chosen.map((c) => c.label), ids: chosen.map((c) => c.id), ...text };
+}
+
+/** An exact label first, then its id, then a number as people type it. */
+function findChoice(choices: NonNullable<Question['choices']>, option: string) {
+  const byName = choices.find((c) => c.label === option) ?? choices.find((c) => c.id === option);
+  return byName ?? (/^\d{1,3}$/.test(option) ? choices[Number(option) - 1] : undefined);
+}
+
+function toText(text: string, question: Question): Answer {
+  const label = question.choices?.find((choice) => choice.label === text);
+  if (label) return { kind: 'choice', labels: [label.label], ids: [label.id] };
+  if (!question.freeText) throw badOption('this question takes only its options', question);
+  return question.kind === 'choice' ? { kind: 'choice', labels: [], ids: [], text } : { kind: 'text', text };
+}
+
+function badOption(what: string, question: Question): ReefError {
+  const labels = (question.choices ?? []).map((choice, index) => `${index + 1}. ${choice.label}`);
+  return new ReefError('bad_option', `${what}; options: ${labels.join(', ') || 'none'}`, {
+    details: { options: labels },
+  });
+}

@@ -1,0 +1,80 @@
+import type { Budget } from '../protocol/jobs.ts';
+import type { Answer } from './adapter.ts';
+import type { JobTransaction } from './job-transaction.ts';
+import { enqueueInterrupt, enqueueMessage } from './outbox.ts';
+import { ask } from './questions.ts';
+import { budgetUses } from './usage.ts';
+
+const CHOICES = [
+  { id: 'raise', label: 'Raise', description: 'Double this budget and let the agent go on' },
+  { id: 'finish', label: 'Finish', description: 'A fifth more, to finish with what it has' },
+  { id: 'stop', label: 'Stop', description: 'End the job; its work is kept' },
+];
+
+/** Checked in the transaction that recorded the usage: told at 80 %, interrupted and asked about at 100 % (A-76). */
+export function checkBudget(tx: JobTransaction): void {
+  const { jobs } = tx.books.store;
+  const isRoot = tx.job.rootId === tx.job.id;
+  const budget = isRoot ? tx.job.budget : (jobs.get(tx.job.rootId)?.job.budget ?? {});
+  if (Object.keys(budget).length === 0) return;
+  const others = family(tx, tx.job.rootId).filter((job) => job.id !== tx.job.id);
+  for (const use of budgetUses(budget, [tx.job, ...others])) {
+    if (use.used >= use.limit * 0.8) announce(tx, use);
+    if (use.used < use.limit || tx.runtime.spent) continue;
+    tx.runtime.spent = use;
+    if (tx.runtime.turn.is === 'open') enqueueInterrupt(tx, `budget:${use.what}:${use.limit}`);
+  }
+}
+
+function family(tx: JobTransaction, rootId: string): JobTransaction['job'][] {
+  const { jobs } = tx.books.store;
+  const below = (id: string): JobTransaction['job'][] =>
+    jobs.childrenOf(id).flatMap(({ job }) => [job, ...below(job.id)]);
+  const root = jobs.get(rootId)?.job;
+  return root ? [root, ...below(rootId)] : [];
+}
+
+function announce(tx: JobTransaction, use: { what: keyof Budget; used: number; limit: number }): void {
+  const mark = `${use.what}:${use.limit}`;
+  if (tx.runtime.announced.includes(mark)) return;
+  tx.runtime.announced = [...tx.runtime.announced, mark];
+  tx.emit({ type: 'progress', payload: { kind: 'budget', ...use } });
+}
+
+/** Once the turn is really over: a question asked before that would be withdrawn with it. */
+export function askAboutBudget(tx: JobTransaction): void {
+  const { spent } = tx.runtime;
+  if (!spent) return;
+  const question = `The budget of ${spent.limit} ${spent.what} is used up (${spent.used}). What now?`;
+  ask(tx, {
+    requestId: `reef:budget:${spent.what}:${spent.limit}`,
+    questions: [{ kind: 'choice', question, header: 'Budget', choices: CHOICES }],
+    line: { offset: 0, bytes: 0 },
+  });
+}
+
+/** The person decided. Only the root's budget counts, so a child's raise is written there. */
+export function decideBudget(tx: JobTransaction, answer: Answer, messageId: string): void {
+  const { spent } = tx.runtime;
+  const choice = answer.kind === 'choice' ? answer.ids[0] : 'stop';
+  if (!spent || choice === 'stop') {
+    const message = spent ? `the budget of ${spent.limit} ${spent.what} is used up` : 'stopped';
+    tx.runtime.ending = { why: 'failure', fails: { code: 'budget_exhausted', message } };
+    return;
+  }
+  const limit = choice === 'raise' ? spent.limit * 2 : Math.ceil(Math.max(spent.used, spent.limit) * 1.2);
+  raise(tx, { [spent.what]: limit });
+  tx.runtime.spent = null;
+  const text = choice === 'raise' ? 'Continue.' : 'Your budget is nearly used up: finish now with what you have.';
+  enqueueMessage(tx, { messageId: `${messageId}:go`, text, by: 'reef:budget', isTask: true });
+}
+
+function raise(tx: JobTransaction, more: Budget): void {
+  const { jobs } = tx.books.store;
+  if (tx.job.rootId === tx.job.id) {
+    tx.job.budget = { ...tx.job.budget, ...more };
+    return;
+  }
+  const root = jobs.get(tx.job.rootId);
+  if (root) jobs.update({ ...root, job: { ...root.job, budget: { ...root.job.budget, ...more } } }, null);
+}

@@ -1,0 +1,143 @@
+import { join } from 'node:path';
+import { readLineAt } from '../base/line-reader.ts';
+import { FifoWriter } from '../process/fifo.ts';
+import type { Adapter, Encoded, Json, Outgoing } from './adapter.ts';
+import type { JobTransaction } from './job-transaction.ts';
+import { acknowledgeMessage, type Outbound, type OutboxDoc } from './outbox.ts';
+
+/** What the kernel takes whole or not at all, whatever else is in the pipe. */
+const ATOMIC_WRITE = 4096;
+
+type Commit = <T>(change: (tx: JobTransaction) => T) => T;
+
+/**
+ * Writes what waits in the outbox to the agent's FIFO: recorded before it is written, marked after, and done only when
+ * the agent itself names it (A-44, A-45). Never waits for a reader.
+ */
+export class Delivery {
+  readonly #adapter: Adapter;
+  readonly #jobDir: string;
+  readonly #commit: Commit;
+  readonly #waiting: () => Outbound[];
+  readonly #fifo: FifoWriter;
+  /** The key of the row whose last bytes the pipe has not taken yet. */
+  #held: string | undefined;
+
+  constructor(parts: { adapter: Adapter; jobDir: string; fifo: string; waiting: () => Outbound[]; commit: Commit }) {
+    this.#adapter = parts.adapter;
+    this.#jobDir = parts.jobDir;
+    this.#commit = parts.commit;
+    this.#waiting = parts.waiting;
+    this.#fifo = new FifoWriter(parts.fifo);
+  }
+
+  /**
+   * After a restart, once the raw output was read to its end: what was written and not acknowledged goes out again.
+   * A long write that may have been torn cannot be mended: then the agent has to be ended (A-46).
+   */
+  recover(): 'ok' | 'torn' {
+    return this.#commit((tx) => {
+      const rows = tx.books.store.outbox.open<OutboxDoc>(tx.job.id);
+      const isTorn = rows.some((row) => row.state === 'writing' && (row.doc.size ?? 0) > ATOMIC_WRITE);
+      for (const row of rows) {
+        if (isTorn || isRepeatable(row)) tx.books.store.outbox.move(row.key, 'new', { ...row.doc, isRepeat: !isTorn });
+      }
+      return isTorn ? 'torn' : 'ok';
+    });
+  }
+
+  async deliver(): Promise<void> {
+    if (!this.#fifo.flush()) return;
+    if (this.#held !== undefined) this.#markWritten(this.#held);
+    this.#held = undefined;
+    let isMessageWaiting = false;
+    for (const row of this.#waiting()) {
+      if (row.state !== 'new' || (isMessageWaiting && row.doc.kind === 'message')) continue;
+      const sent = await this.#send(row);
+      if (sent === 'later') isMessageWaiting ||= row.doc.kind === 'message';
+      if (sent === 'full') return;
+    }
+  }
+
+  close(): void {
+    this.#fifo.close();
+  }
+
+  async #send(row: Outbound): Promise<'sent' | 'later' | 'full'> {
+    const outgoing = await this.#toOutgoing(row.doc);
+    const prepared = this.#commit((tx) => prepare(tx, row, { adapter: this.#adapter, outgoing }));
+    if (!prepared) return 'later';
+    if (prepared === 'refused') return 'sent';
+    const written = this.#fifo.write(prepared.bytes);
+    if (written === 'full') {
+      this.#commit((tx) => {
+        tx.runtime.adapter = prepared.stateBefore;
+        tx.books.store.outbox.move(row.key, 'new');
+      });
+      return 'full';
+    }
+    if (written === 'held') {
+      this.#held = row.key;
+      return 'full';
+    }
+    this.#markWritten(row.key, prepared.isDelivered ? row : undefined);
+    return 'sent';
+  }
+
+  #markWritten(key: string, delivered?: Outbound): void {
+    this.#commit((tx) => {
+      tx.books.store.outbox.move(key, 'written');
+      if (delivered) acknowledgeMessage(tx, delivered.ref);
+    });
+  }
+
+  async #toOutgoing(doc: OutboxDoc): Promise<Outgoing | { kind: 'line'; line: string }> {
+    if (doc.kind !== 'answer') return doc;
+    const path = join(this.#jobDir, String(doc.launch), 'out');
+    return {
+      kind: 'answer',
+      requestId: doc.requestId,
+      answers: doc.answers,
+      requestLine: await readLineAt(path, doc.line),
+    };
+  }
+}
+
+/** A hand-shake line that was written is never sent twice; nor does an old interrupt hit a new turn. */
+function isRepeatable(row: Outbound): boolean {
+  if (row.state === 'new') return false;
+  if (row.state === 'writing') return true;
+  return row.doc.kind === 'message' || row.doc.kind === 'answer';
+}
+
+interface Prepared {
+  bytes: Uint8Array;
+  isDelivered: boolean;
+  stateBefore: Json;
+}
+
+/** Makes the bytes and records that they are about to be written, with the adapter's state behind them. */
+function prepare(
+  tx: JobTransaction,
+  row: Outbound,
+  how: { adapter: Adapter; outgoing: Outgoing | { kind: 'line'; line: string } },
+): Prepared | 'refused' | undefined {
+  const stateBefore = tx.runtime.adapter;
+  const encoded: Encoded<Json> =
+    how.outgoing.kind === 'line'
+      ? { state: stateBefore, lines: [how.outgoing.line] }
+      : how.adapter.encode(stateBefore, how.outgoing);
+  if ('later' in encoded) return undefined;
+  if ('refuse' in encoded) {
+    const refused = { code: encoded.refuse, message: encoded.message };
+    tx.books.store.outbox.move(row.key, 'failed', { ...row.doc, refused });
+    return 'refused';
+  }
+  const bytes = Buffer.from(encoded.lines.map((line) => `${line}\n`).join(''));
+  tx.runtime.adapter = encoded.state;
+  tx.books.store.outbox.move(row.key, 'writing', { ...row.doc, size: bytes.length });
+  // Lines of the adapter's own and interrupts are acknowledged by what follows, not by name.
+  const isNamed = how.outgoing.kind === 'message' || how.outgoing.kind === 'answer';
+  const isDelivered = encoded.delivered === true || !isNamed;
+  return { bytes, isDelivered, stateBefore };
+}

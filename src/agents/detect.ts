@@ -1,0 +1,107 @@
+import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { run } from '../process/run.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
+
+export interface Detection {
+  name: string;
+  title: string;
+  /** Absent: it was not found. */
+  path?: string;
+  version?: string;
+  tested?: string;
+  /** What is wrong, or worth knowing; absent when all is well. */
+  finding?: string;
+  severity: 'ok' | 'warn' | 'error';
+  install: string;
+}
+
+export interface Found {
+  command: [string, ...string[]];
+  version?: string;
+}
+
+/** The program of an agent, or the error that says how to get it (A-56). Only looks: cheap enough for every spawn. */
+export function locateAgent(agent: RegisteredAgent, searchPath: string): Found['command'] {
+  const about = agent.adapter.describe();
+  const [program, ...args] = agent.settings.command ?? [about.executable];
+  const path = onPath(program, searchPath);
+  if (path === undefined) {
+    const message = `${program} (${about.title}) is not on PATH. Install it with: ${about.install}`;
+    throw new ReefError('agent_not_installed', message);
+  }
+  const real = realpathSync(path);
+  return [about.behindLauncher?.(real).find(existsSync) ?? path, ...args];
+}
+
+/** The same with its version, refused when it is too old to be driven (A-57). */
+export async function findAgent(agent: RegisteredAgent, env: NodeJS.ProcessEnv): Promise<Found> {
+  const about = agent.adapter.describe();
+  const command = locateAgent(agent, env.PATH ?? '');
+  const version = about.versionArgs.length === 0 ? undefined : await askVersion(command[0], about.versionArgs, env);
+  if (version !== undefined && about.minimum !== undefined && isOlder(version, about.minimum)) {
+    const message = `${about.title} ${version} is older than ${about.minimum}. Update it with: ${about.install}`;
+    throw new ReefError('agent_too_old', message);
+  }
+  return version === undefined ? { command } : { command, version };
+}
+
+/** Every agent the registry knows, for `reef doctor`. */
+export async function detectAgents(registry: AdapterRegistry, env: NodeJS.ProcessEnv): Promise<Detection[]> {
+  return Promise.all(registry.names().map((name) => detect(name, registry, env)));
+}
+
+async function detect(name: string, registry: AdapterRegistry, env: NodeJS.ProcessEnv): Promise<Detection> {
+  const agent = registry.get(name);
+  const { title, install, tested } = agent.adapter.describe();
+  const about = { name, title, install, ...(tested === undefined ? {} : { tested }) };
+  try {
+    const { command, version } = await findAgent(agent, env);
+    const isNewer = version !== undefined && tested !== undefined && isOlder(tested, version);
+    return {
+      ...about,
+      path: command[0],
+      ...(version === undefined ? {} : { version }),
+      ...(isNewer ? { finding: `newer than ${tested}, the version Reef was tested with` } : {}),
+      severity: 'ok',
+    };
+  } catch (error) {
+    if (!(error instanceof ReefError)) throw error;
+    return { ...about, finding: error.message, severity: error.code === 'agent_too_old' ? 'error' : 'warn' };
+  }
+}
+
+function onPath(program: string, path: string): string | undefined {
+  const candidates = isAbsolute(program) ? [program] : path.split(delimiter).map((folder) => join(folder, program));
+  return candidates.find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function askVersion(file: string, args: string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const { PATH = '', HOME = '/' } = env;
+  const said = await run({
+    file,
+    args,
+    cwd: '/',
+    env: { PATH, HOME, NO_COLOR: '1' },
+    timeoutMs: 20_000,
+    maxBytes: 65_536,
+  });
+  return /\d+\.\d+\.\d+/.exec(said.stdout.toString())?.[0];
+}
+
+function isOlder(version: string, than: string): boolean {
+  const a = version.split('.').map(Number);
+  const b = than.split('.').map(Number);
+  const at = a.findIndex((part, index) => part !== b[index]);
+  return at !== -1 && (a[at] ?? 0) < (b[at] ?? 0);
+}

@@ -1,0 +1,245 @@
+import { isAbsolute, relative } from 'node:path';
+import type { EventBody, EventOf } from '../protocol/events.ts';
+import type { Effect } from './adapter.ts';
+import { askAboutBudget } from './budget.ts';
+import type { JobTransaction } from './job-transaction.ts';
+import { admit } from './noise.ts';
+import { acknowledgeMessage, enqueueLine } from './outbox.ts';
+import { acknowledgeAnswer, ask, withdraw } from './questions.ts';
+import { addUsage } from './usage.ts';
+
+const TEXT_FLUSH = 4 * 1024;
+const LAST_TEXT_CAP = 16 * 1024;
+const RAW_CAP = 1024;
+
+/** Where in the raw file the line stands that led to these effects. */
+export interface Source {
+  stream: 'out' | 'err';
+  offset: number;
+  bytes: number;
+  text: string;
+}
+
+/** What an adapter understood of one line becomes events, questions and messages of the job. */
+export function applyEffects(tx: JobTransaction, effects: Effect[], source: Source): void {
+  for (const [index, effect] of effects.entries()) {
+    if (effect.do !== 'text') flushText(tx);
+    applyEffect(tx, effect, { ...source, index });
+  }
+}
+
+function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { index: number }): void {
+  switch (effect.do) {
+    case 'emit':
+      emitAgentEvent(tx, effect.event, source);
+      break;
+    case 'text':
+      joinText(tx, effect);
+      break;
+    case 'ask':
+      ask(tx, { requestId: effect.requestId, questions: effect.questions, line: source });
+      break;
+    case 'withdraw':
+      withdraw(tx, effect.by, effect.requestId);
+      break;
+    case 'write':
+      enqueueLine(tx, effect.line, `${tx.job.launch}:${source.stream}:${source.offset}:${source.index}`);
+      break;
+    case 'ack':
+      acknowledge(tx, effect);
+      break;
+    case 'session':
+      noteSession(tx, effect);
+      break;
+    case 'usage':
+      noteUsage(tx, effect.report);
+      break;
+    case 'answer':
+      noteAnswer(tx);
+      break;
+    case 'turn':
+      noteTurn(tx, effect);
+      break;
+    case 'limit':
+      reachLimit(tx, effect);
+      break;
+    case 'unknown':
+      noteUnknown(tx, effect.name, source);
+      break;
+  }
+}
+
+function acknowledge(tx: JobTransaction, effect: Extract<Effect, { do: 'ack' }>): void {
+  if ('messageId' in effect) acknowledgeMessage(tx, effect.messageId);
+  else acknowledgeAnswer(tx, effect.requestId);
+}
+
+function noteAnswer(tx: JobTransaction): void {
+  tx.job.turns += 1;
+  tx.emit({ type: 'progress', payload: { kind: 'turn', n: tx.job.turns } });
+}
+
+function emitAgentEvent(tx: JobTransaction, event: Extract<Effect, { do: 'emit' }>['event'], source: Source): void {
+  if (event.type === 'error' && event.payload.scope === 'line') {
+    noteBadLine(tx, event.payload, source);
+    return;
+  }
+  trackTools(tx, event);
+  tx.emit(event.type === 'file_edit' ? { ...event, payload: inFolder(tx.job.cwd, event.payload) } : event);
+}
+
+function trackTools(tx: JobTransaction, event: EventBody): void {
+  const { openTools } = tx.runtime;
+  if (event.type === 'tool_call') tx.runtime.openTools = [...openTools, event.payload.id];
+  if (event.type === 'progress' && event.payload.kind === 'tool_result') {
+    const { id } = event.payload;
+    tx.runtime.openTools = openTools.filter((open) => open !== id);
+  }
+}
+
+/** Agents report absolute paths; people read them relative to the folder of the job (A-06). */
+function inFolder(cwd: string, edit: EventOf<'file_edit'>['payload']): EventOf<'file_edit'>['payload'] {
+  if (!isAbsolute(edit.path)) return edit;
+  const path = relative(cwd, edit.path);
+  return path === '' || path.startsWith('..') ? { ...edit, outside: true } : { ...edit, path };
+}
+
+function joinText(tx: JobTransaction, piece: Extract<Effect, { do: 'text' }>): void {
+  const { pendingText } = tx.runtime;
+  if (pendingText && (pendingText.id !== piece.id || pendingText.kind !== piece.kind)) flushText(tx);
+  const { kind, id, parent } = piece;
+  const text = (tx.runtime.pendingText?.text ?? '') + piece.text;
+  tx.runtime.pendingText = { kind, id, text, ...(parent === undefined ? {} : { parent }) };
+  if (piece.final) flushText(tx, true);
+  else if (text.length >= TEXT_FLUSH) flushText(tx);
+}
+
+/** Joined pieces become an event at the end of their message, at 4 KiB, or when something else happens (A-05). */
+export function flushText(tx: JobTransaction, isWhole = false): void {
+  const pending = tx.runtime.pendingText;
+  tx.runtime.pendingText = null;
+  if (!pending || pending.text === '') return;
+  const { kind, text, parent } = pending;
+  if (kind === 'text' && parent === undefined) tx.runtime.lastText = text.slice(-LAST_TEXT_CAP);
+  const extras = { ...(isWhole ? {} : { delta: true }), ...(parent === undefined ? {} : { parent }) };
+  tx.emit({ type: 'progress', payload: { kind, text, ...extras } });
+}
+
+function noteSession(tx: JobTransaction, hello: Extract<Effect, { do: 'session' }>): void {
+  const { sessionId, model, agentVersion, cwd } = hello;
+  const isNews = !tx.runtime.wasGreeted || sessionId !== tx.job.sessionId;
+  const isResumed = tx.job.launch > 1;
+  tx.runtime.wasGreeted = true;
+  tx.job = { ...tx.job, sessionId, ...(agentVersion === undefined ? {} : { agentVersion }) };
+  if (!isNews) return;
+  const { do: _, ...payload } = hello;
+  tx.emit({ type: 'progress', payload: { kind: 'session', ...payload, ...(model === undefined ? {} : { model }) } });
+  if (isResumed && cwd !== undefined && cwd !== tx.job.cwd) {
+    const message = `the agent resumed in ${cwd}, the job belongs to ${tx.job.cwd}`;
+    tx.runtime.ending ??= { why: 'failure', fails: { code: 'cwd_mismatch', message } };
+  }
+}
+
+function noteUsage(tx: JobTransaction, report: Extract<Effect, { do: 'usage' }>['report']): void {
+  const { usage, totals } = addUsage(tx.job.usage, tx.runtime.sessionTotals, report);
+  tx.job.usage = usage;
+  tx.runtime.sessionTotals = totals;
+  tx.emit({ type: 'progress', payload: { kind: 'usage', usage } });
+}
+
+function noteTurn(tx: JobTransaction, turn: Extract<Effect, { do: 'turn' }>): void {
+  if (turn.is === 'begun') {
+    tx.runtime.turn = { is: 'open' };
+    tx.runtime.turnStartedAt = tx.now();
+  } else if (turn.is === 'failed') {
+    failTurn(tx, turn);
+  } else {
+    endTurn(tx, turn);
+  }
+}
+
+function failTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'failed' }>): void {
+  closeTurn(tx, 'turn');
+  const { code, message, retryable, status } = turn;
+  tx.runtime.turn = { is: 'failed', code, message, retryable };
+  const extra = status === undefined ? {} : { status };
+  tx.emit({ type: 'error', payload: { code, message, fatal: false, scope: 'turn', retryable, ...extra } });
+}
+
+function endTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'over' }>): void {
+  const { outcome, result, stopReason } = turn;
+  closeTurn(tx, outcome === 'interrupted' ? 'interrupt' : 'turn');
+  tx.runtime.turn = { is: 'over', outcome };
+  if (result !== '') tx.runtime.lastText = result.slice(-LAST_TEXT_CAP);
+  const durationMs = Math.max(0, Date.parse(tx.now()) - Date.parse(tx.runtime.turnStartedAt ?? tx.now()));
+  const extra = stopReason === undefined ? {} : { stopReason };
+  tx.emit({
+    type: 'completed',
+    payload: { scope: 'turn', outcome, result, usage: tx.job.usage, durationMs, ...extra },
+  });
+  if (outcome === 'interrupted') askAboutBudget(tx);
+}
+
+/** Nothing stays half open behind a turn or a process: tools get a result, questions are withdrawn (A-05, A-43). */
+export function closeTurn(tx: JobTransaction, by: 'turn' | 'interrupt' | 'exit'): void {
+  flushText(tx);
+  for (const id of tx.runtime.openTools) {
+    tx.emit({ type: 'progress', payload: { kind: 'tool_result', id, ok: false, text: '', closedBy: by } });
+  }
+  tx.runtime.openTools = [];
+  withdraw(tx, by);
+}
+
+function reachLimit(tx: JobTransaction, limit: Extract<Effect, { do: 'limit' }>): void {
+  const { message, resumeAt } = limit;
+  closeTurn(tx, 'turn');
+  tx.runtime.ending ??= { why: 'limit' };
+  const until = resumeAt === undefined ? {} : { resumeAt };
+  tx.job = { ...tx.job, ...until };
+  tx.emit({ type: 'progress', payload: { kind: 'rate_limit', message, ...until } });
+}
+
+function noteUnknown(tx: JobTransaction, name: string, source: Source): void {
+  tx.job.unknownMessages += 1;
+  const ref = reference(tx, source);
+  tellNoise(tx, 'warnings', {
+    type: 'progress',
+    payload: { kind: 'raw', name, ref, text: source.text.slice(0, RAW_CAP) },
+  });
+}
+
+/** A line that is no message of the protocol: told with a bounded piece of it, and the job goes on (A-54). */
+export function noteBadLine(tx: JobTransaction, error: EventOf<'error'>['payload'], source: Source): void {
+  const payload = { ...error, raw: source.text.slice(0, RAW_CAP), ref: reference(tx, source) };
+  tellNoise(tx, 'badLines', { type: 'error', payload });
+}
+
+export function noteStderr(tx: JobTransaction, text: string): void {
+  tellNoise(tx, 'warnings', { type: 'progress', payload: { kind: 'warning', message: text.slice(0, RAW_CAP) } });
+}
+
+function reference(tx: JobTransaction, source: Source): string {
+  return `${tx.job.launch}/${source.stream}@${source.offset}`;
+}
+
+function tellNoise(tx: JobTransaction, kind: 'warnings' | 'badLines', body: EventBody): void {
+  const minute = Math.floor(tx.books.clock.now().getTime() / 60_000);
+  const { noise, isShown, toTell } = admit(tx.runtime[kind], minute);
+  tx.runtime[kind] = noise;
+  if (toTell > 0) tellHidden(tx, toTell);
+  if (isShown) tx.emit(body);
+}
+
+function tellHidden(tx: JobTransaction, count: number): void {
+  const message = `${count} more lines like these were not shown`;
+  tx.emit({ type: 'progress', payload: { kind: 'warning', message, count } });
+}
+
+/** At the end of a process: what was only counted so far. */
+export function flushNoise(tx: JobTransaction): void {
+  for (const kind of ['warnings', 'badLines'] as const) {
+    const { hidden } = tx.runtime[kind];
+    if (hidden > 0) tellHidden(tx, hidden);
+    tx.runtime[kind] = { ...tx.runtime[kind], hidden: 0 };
+  }
+}

@@ -1,0 +1,99 @@
+import { errorTable } from '../protocol/errors.ts';
+import type { EventBody, EventOf } from '../protocol/events.ts';
+import type { Job } from '../protocol/jobs.ts';
+import type { Adapter, Exit } from './adapter.ts';
+import type { JobRuntime } from './job-runtime.ts';
+
+const STDERR_TAIL = 2048;
+
+/** How a process ended, as the wrapper wrote it down; `unknown` when it could not. */
+export type ProcessEnd = { code: number; ceilingReached: boolean; at: string } | 'unknown';
+
+/**
+ * The one event that ends a launch (A-03), derived from what ended it, the exit code and the last turn: never from the
+ * code alone, for agents answer SIGINT with 0 and exit with an HTTP status (A-32). The first rule that fits decides.
+ */
+export function terminalEvent(parts: {
+  job: Job;
+  runtime: JobRuntime;
+  end: ProcessEnd;
+  adapter: Pick<Adapter, 'finish'>;
+}): EventBody {
+  const { job, runtime, end } = parts;
+  const { ending, turn } = runtime;
+  const completed = (outcome: EventOf<'completed'>['payload']['outcome']) => completedEvent(parts, outcome);
+  if (ending?.why === 'kill') return completed('killed');
+  if (end === 'unknown') return errorEvent(parts, 'exit_unknown', 'the process is gone and left no exit code');
+  if (ending?.fails) return errorEvent(parts, ending.fails.code, ending.fails.message);
+  if (job.status === 'paused') return completed('ended');
+  if (ending && turn.is === 'over') return completed(turn.outcome === 'interrupted' ? 'interrupted' : 'done');
+  if (end.ceilingReached) return errorEvent(parts, 'ceiling', 'the job reached its time ceiling');
+  const told = parts.adapter.finish(runtime.adapter, toExit(end.code, runtime.stderrTail));
+  if (told) return errorEvent(parts, told.code, told.message);
+  if (turn.is === 'failed') return errorEvent(parts, turn.code, turn.message);
+  if (end.code === 0 && turn.is === 'over') return completed(turn.outcome);
+  if (end.code === 0) return errorEvent(parts, 'agent_ended_early', 'the agent ended before its turn was over');
+  const { signal } = toExit(end.code, '');
+  return signal === null
+    ? errorEvent(parts, 'agent_exit', `the agent exited with code ${end.code}`)
+    : errorEvent(parts, 'agent_signalled', `the agent was ended by ${signal}`);
+}
+
+const SIGNALS: Record<number, string> = {
+  1: 'SIGHUP',
+  2: 'SIGINT',
+  3: 'SIGQUIT',
+  6: 'SIGABRT',
+  9: 'SIGKILL',
+  11: 'SIGSEGV',
+  13: 'SIGPIPE',
+  15: 'SIGTERM',
+};
+
+/** A shell tells death by signal n as exit code 128 + n. */
+export function toExit(code: number, stderrTail: string): Exit {
+  const signal = code > 128 ? (SIGNALS[code - 128] ?? null) : null;
+  return { code: signal === null ? code : null, signal, stderrTail };
+}
+
+type Parts = Parameters<typeof terminalEvent>[0];
+
+function exitFields({ end }: Parts): { exitCode?: number; signal?: string } {
+  if (end === 'unknown') return {};
+  const { code, signal } = toExit(end.code, '');
+  return { ...(code === null ? {} : { exitCode: code }), ...(signal === null ? {} : { signal }) };
+}
+
+function completedEvent(parts: Parts, outcome: EventOf<'completed'>['payload']['outcome']): EventBody {
+  const { job, runtime, end } = parts;
+  const endedAt = end === 'unknown' ? Number.NaN : Date.parse(end.at);
+  const startedAt = Date.parse(job.startedAt ?? job.createdAt);
+  return {
+    type: 'completed',
+    payload: {
+      scope: 'process',
+      outcome,
+      result: runtime.lastText,
+      usage: job.usage,
+      durationMs: Number.isNaN(endedAt) ? 0 : Math.max(0, endedAt - startedAt),
+      ...exitFields(parts),
+      derived: true,
+    },
+  };
+}
+
+function errorEvent(parts: Parts, code: keyof typeof errorTable, message: string): EventBody {
+  const stderrTail = parts.runtime.stderrTail.slice(-STDERR_TAIL);
+  return {
+    type: 'error',
+    payload: {
+      code,
+      message,
+      fatal: true,
+      scope: 'process',
+      retryable: errorTable[code].retryable,
+      ...exitFields(parts),
+      ...(stderrTail === '' ? {} : { stderrTail }),
+    },
+  };
+}

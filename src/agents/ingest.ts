@@ -1,0 +1,108 @@
+import { type Line, LineReader } from '../base/line-reader.ts';
+import { parseJson } from '../base/safe-json.ts';
+import { toReefError } from '../protocol/errors.ts';
+import type { Adapter, AgentLine, Effect, Json } from './adapter.ts';
+import { applyEffects, flushText, noteBadLine, noteStderr, type Source } from './effects.ts';
+import type { JobTransaction } from './job-transaction.ts';
+
+const BATCH_LINES = 1000;
+const BATCH_BYTES = 1024 * 1024;
+const STDERR_LINES = 200;
+const STDERR_TAIL = 4096;
+
+export interface Batch {
+  out: Line[];
+  err: Line[];
+  /** Where reading goes on once this batch is stored. */
+  read: { out: number; err: number };
+  /** More is there already. */
+  isFull: boolean;
+}
+
+/** Follows the two raw files of a launch. Reading is apart from storing, so that a failed commit is read again. */
+export class RawOutput {
+  readonly #paths: { out: string; err: string };
+  #readers: { out: LineReader; err: LineReader };
+
+  constructor(paths: { out: string; err: string }, read: { out: number; err: number }) {
+    this.#paths = paths;
+    this.#readers = openReaders(paths, read);
+  }
+
+  async next(): Promise<Batch> {
+    const out = await this.#readers.out.readBatch(BATCH_LINES, BATCH_BYTES);
+    const err = await this.#readers.err.readBatch(STDERR_LINES, BATCH_BYTES);
+    return { out, err, read: this.#offsets(), isFull: out.length === BATCH_LINES || err.length === STDERR_LINES };
+  }
+
+  /** What stands behind the last newline, once the writers are gone. */
+  rest(): Batch {
+    const out = this.#readers.out.finish();
+    const err = this.#readers.err.finish();
+    return { out: out ? [out] : [], err: err ? [err] : [], read: this.#offsets(), isFull: false };
+  }
+
+  /** After a commit that failed: what was read since is read again. */
+  async rewind(read: { out: number; err: number }): Promise<void> {
+    await this.close();
+    this.#readers = openReaders(this.#paths, read);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#readers.out.close(), this.#readers.err.close()]);
+  }
+
+  #offsets() {
+    return { out: this.#readers.out.offset, err: this.#readers.err.offset };
+  }
+}
+
+function openReaders(paths: { out: string; err: string }, read: { out: number; err: number }) {
+  return {
+    out: new LineReader({ path: paths.out, offset: read.out }),
+    err: new LineReader({ path: paths.err, offset: read.err }),
+  };
+}
+
+/** Lines become effects, effects become events; how far it was read is part of the same transaction (Q-02). */
+export function ingest(tx: JobTransaction, adapter: Adapter, batch: Batch): void {
+  for (const line of batch.out) ingestLine(tx, adapter, { stream: 'out', ...line });
+  for (const line of batch.err) ingestLine(tx, adapter, { stream: 'err', ...line });
+  tx.runtime.read = batch.read;
+}
+
+function ingestLine(tx: JobTransaction, adapter: Adapter, source: Source & Line): void {
+  const read = source.stream === 'out' ? readProtocolLine(source) : { stream: source.stream, text: source.text };
+  if ('why' in read) {
+    flushText(tx);
+    const message = `not a line of the protocol: ${read.why}`;
+    noteBadLine(tx, { code: 'bad_line', message, fatal: false, scope: 'line', retryable: false }, source);
+    return;
+  }
+  const effects = translate(tx, adapter, read);
+  if (source.stream === 'out') tx.runtime.wasHeard = true;
+  else tx.runtime.stderrTail = `${tx.runtime.stderrTail}${source.text}\n`.slice(-STDERR_TAIL);
+  if (source.stream === 'err' && effects.length === 0) noteStderr(tx, source.text);
+  applyEffects(tx, effects, source);
+}
+
+function readProtocolLine(line: Line): AgentLine | { why: string } {
+  if (line.truncated) return { why: 'longer than 16 MiB' };
+  const parsed = parseJson(line.text);
+  return parsed.ok
+    ? { stream: 'out', json: parsed.value as Json, skeleton: line.skeleton === true }
+    : { why: parsed.why };
+}
+
+/** A defect in an adapter marks its own job and no other (Q-64). */
+function translate(tx: JobTransaction, adapter: Adapter, line: AgentLine): Effect[] {
+  try {
+    const { state, effects } = adapter.parse(tx.runtime.adapter, line);
+    tx.runtime.adapter = state;
+    return effects;
+  } catch (error) {
+    const message = `the adapter of ${tx.job.agent} failed: ${toReefError(error).message}`;
+    tx.runtime.ending ??= { why: 'failure', fails: { code: 'adapter_failed', message } };
+    return [];
+  }
+}

@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto';
+import type { ChangeSignal } from '../events/change-signal.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Caller, Core, JobView, OperationOutput, OperationRequest } from '../protocol/operations.ts';
+import type { JobRecord } from '../store/job-table.ts';
+import { findJob, isTheirs } from './find-job.ts';
+import type { JobRunner } from './job-runner.ts';
+import type { JobRuntime } from './job-runtime.ts';
+import { isLive } from './job-status.ts';
+import { JobTransaction } from './job-transaction.ts';
+import { viewJob } from './job-view.ts';
+import { enqueueInterrupt, enqueueMessage, type OutboxDoc } from './outbox.ts';
+import { send } from './sending.ts';
+import { COMPLETED_KEPT } from './snapshotter.ts';
+import { createJob, MAX_QUEUED, type SpawnHost } from './spawn.ts';
+import type { Timings } from './timings.ts';
+
+export interface ManagerParts extends SpawnHost {
+  runner: JobRunner;
+  signal: ChangeSignal;
+  timings: Timings;
+}
+
+/** Longer than the ladder from SIGTERM to the last wait, so that `kill` answers with the end and not with a hope. */
+const KILL_SLACK_MS = 10_000;
+const POLL_MS = 100;
+
+/** The seed's AgentManager: every operation on jobs, for every surface. */
+export class JobManager implements Core {
+  readonly #parts: ManagerParts;
+
+  constructor(parts: ManagerParts) {
+    this.#parts = parts;
+  }
+
+  async spawn(request: OperationRequest<'spawn'>, caller: Caller): Promise<OperationOutput<'spawn'>> {
+    const job = createJob(this.#parts, request, caller);
+    this.#parts.runner.kick();
+    return { agentId: job.id, status: job.status };
+  }
+
+  async status(request: OperationRequest<'status'>, caller: Caller): Promise<OperationOutput<'status'>> {
+    const { jobs } = this.#parts.books.store;
+    if (request.id !== undefined) return { jobs: [this.#view(this.#find(request.id, caller))] };
+    const all = [...jobs.live<JobRuntime>(), ...jobs.lastEnded<JobRuntime>(COMPLETED_KEPT)];
+    const theirs = all.filter((record) => isTheirs(this.#parts.books.store, record, caller));
+    return { jobs: theirs.map((record) => this.#view(record)) };
+  }
+
+  async send(request: OperationRequest<'send'>, caller: Caller): Promise<OperationOutput<'send'>> {
+    const { job } = this.#find(request.id, caller);
+    const { books, registry } = this.#parts;
+    const isParked = job.status === 'paused' && this.#parts.runner.get(job.id) === undefined;
+    if (isParked && request.text !== undefined) return this.#wakeWith(request, caller);
+    const sent = send({ books, adapter: registry.get(job.agent).adapter }, { job, request, caller });
+    this.#parts.runner.kick(job.id);
+    const isDelivered = sent.key === undefined || (await this.#delivered(sent.key));
+    return {
+      agentId: job.id,
+      status: this.#find(job.id, caller).job.status,
+      delivered: isDelivered,
+      messageId: sent.messageId,
+    };
+  }
+
+  async output(
+    request: OperationRequest<'output'>,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<OperationOutput<'output'>> {
+    const { id } = this.#find(request.id, caller).job;
+    const read = () => this.#parts.books.log.slice({ jobId: id, since: request.since, limit: request.limit });
+    const page = await this.#until(read, {
+      isMet: (found) => found.events.length > 0 || !isLive(this.#find(id, caller).job.status),
+      timeoutMs: request.waitMs,
+      signal,
+    });
+    return { agentId: id, status: this.#find(id, caller).job.status, ...page };
+  }
+
+  async kill(request: OperationRequest<'kill'>, caller: Caller): Promise<OperationOutput<'kill'>> {
+    const { job } = this.#find(request.id, caller);
+    await this.#killTree(job.id, caller);
+    const ended = this.#find(job.id, caller);
+    return { agentId: job.id, status: ended.job.status, finalOutput: ended.runtime.lastText };
+  }
+
+  async wait(request: OperationRequest<'wait'>, caller: Caller, signal: AbortSignal): Promise<OperationOutput<'wait'>> {
+    const { store } = this.#parts.books;
+    const active = () => store.jobs.live<JobRuntime>().filter((record) => isTheirs(store, record, caller));
+    const others = active().filter(({ job }) => job.id !== caller.jobId);
+    const ids =
+      request.ids.length > 0 ? request.ids.map((id) => this.#find(id, caller).job.id) : others.map(({ job }) => job.id);
+    const isMet = (jobs: JobView[]) => isWaitOver(jobs, request.until);
+    const takeBack = caller.jobId === undefined ? undefined : this.#parts.runner.lend(caller.jobId);
+    try {
+      const look = () => ids.map((id) => this.#view(this.#find(id, caller)));
+      const jobs = await this.#until(look, { isMet, timeoutMs: request.timeoutMs, signal });
+      return { met: isMet(jobs), jobs };
+    } finally {
+      takeBack?.();
+    }
+  }
+
+  async interrupt(request: OperationRequest<'interrupt'>, caller: Caller): Promise<OperationOutput<'interrupt'>> {
+    const { job } = this.#find(request.id, caller);
+    if (job.status === 'paused') return { agentId: job.id, status: job.status };
+    if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
+    if (!this.#parts.runner.get(job.id)) throw new ReefError('invalid_transition', `job ${job.id} has no turn to end`);
+    this.#change(job.id, (tx) => enqueueInterrupt(tx, randomUUID()));
+    this.#parts.runner.kick(job.id);
+    const look = () => this.#find(job.id, caller).job.status;
+    const isMet = (status: string) => status === 'paused' || !isLive(status as typeof job.status);
+    const status = await this.#until(look, { isMet, timeoutMs: this.#parts.timings.acknowledge });
+    if (!isMet(status)) throw new ReefError('interrupt_timeout', `the agent did not end its turn within 5 s`);
+    return { agentId: job.id, status };
+  }
+
+  async resume(request: OperationRequest<'resume'>, caller: Caller): Promise<OperationOutput<'resume'>> {
+    const { job } = this.#find(request.id, caller);
+    const text = request.text ?? 'Continue where you left off.';
+    if (job.status === 'paused' && this.#parts.runner.get(job.id)) {
+      this.#change(job.id, (tx) => enqueueMessage(tx, { messageId: randomUUID(), text, by: caller.by, isTask: false }));
+    } else {
+      this.#requeue(job.id, { text, isOwnText: request.text !== undefined }, caller);
+    }
+    this.#parts.runner.kick(job.id);
+    const now = this.#find(job.id, caller).job;
+    return { agentId: job.id, status: now.status, launch: now.launch };
+  }
+
+  async inbox(_request: OperationRequest<'inbox'>, caller: Caller): Promise<OperationOutput<'inbox'>> {
+    const { store } = this.#parts.books;
+    const questions = store.questions.open().flatMap(({ jobId, question, askedAt }) => {
+      const record = store.jobs.get<JobRuntime>(jobId);
+      if (!record || !isTheirs(store, record, caller)) return [];
+      const { agent, task, cwd } = record.job;
+      return [{ ...question, jobId, agent, task, cwd, askedAt }];
+    });
+    return { questions };
+  }
+
+  /** A parent's children end first; ending twice is ending once (Q-24, A-81). */
+  async #killTree(id: string, caller: Caller): Promise<void> {
+    const { store } = this.#parts.books;
+    for (const child of store.jobs.childrenOf<JobRuntime>(id)) await this.#killTree(child.job.id, caller);
+    await this.#parts.runner.launched(id);
+    const { job } = this.#find(id, caller);
+    if (!isLive(job.status)) return;
+    const live = this.#parts.runner.get(id);
+    if (live) live.end({ why: 'kill' });
+    else this.#change(id, endWithoutProcess);
+    this.#parts.runner.kick(id);
+    const look = () => this.#find(id, caller).job.status;
+    const timeoutMs = this.#parts.timings.grace + KILL_SLACK_MS;
+    const status = await this.#until(look, { isMet: (now) => !isLive(now), timeoutMs });
+    if (isLive(status)) throw new ReefError('internal', `job ${id} could not be ended`);
+  }
+
+  /** Ended, or paused without a process: the agent's own session is continued by a new launch. */
+  #requeue(id: string, message: { text: string; isOwnText: boolean }, caller: Caller): string {
+    const { job } = this.#find(id, caller);
+    const isParked = job.status === 'paused' || !isLive(job.status);
+    if (!isParked) throw new ReefError('invalid_transition', `job ${id} is ${job.status}: there is nothing to resume`);
+    if (job.status === 'killed') throw new ReefError('not_resumable', `job ${id} was killed`);
+    if (job.sessionId === undefined) throw new ReefError('no_session', `job ${id} has no session to continue`);
+    const { resumes, title } = this.#parts.registry.get(job.agent).adapter.describe();
+    if (!resumes) throw new ReefError('resume_unsupported', `${title} cannot continue a session`);
+    const messageId = randomUUID();
+    this.#change(id, (tx) => {
+      const { store } = tx.books;
+      const queued = store.jobs.queuedCount();
+      if (queued >= MAX_QUEUED) throw new ReefError('queue_full', `${MAX_QUEUED} jobs are waiting already`);
+      const waits = store.outbox.open<OutboxDoc>(id).some(({ doc }) => doc.kind === 'message');
+      if (message.isOwnText || !waits) {
+        enqueueMessage(tx, {
+          messageId,
+          text: message.text,
+          by: message.isOwnText ? caller.by : 'reef',
+          isTask: !message.isOwnText,
+        });
+      }
+      tx.runtime.ending = null;
+      tx.emit({ type: 'progress', payload: { kind: 'queued', position: queued + 1 } });
+    });
+    return messageId;
+  }
+
+  async #wakeWith(request: OperationRequest<'send'>, caller: Caller): Promise<OperationOutput<'send'>> {
+    const { id } = this.#find(request.id, caller).job;
+    const messageId = this.#requeue(id, { text: request.text ?? '', isOwnText: true }, caller);
+    this.#parts.runner.kick(id);
+    const isDelivered = await this.#delivered(`${id}:${messageId}`);
+    return { agentId: id, status: this.#find(id, caller).job.status, delivered: isDelivered, messageId };
+  }
+
+  /** Success is the agent's own acknowledgement; without it in time the message is on its way, not lost (A-45). */
+  async #delivered(key: string): Promise<boolean> {
+    const { outbox } = this.#parts.books.store;
+    const isSettled = (row: ReturnType<typeof outbox.get<OutboxDoc>>) =>
+      row?.state === 'delivered' || row?.state === 'failed';
+    const look = () => outbox.get<OutboxDoc>(key);
+    const row = await this.#until(look, { isMet: isSettled, timeoutMs: this.#parts.timings.acknowledge });
+    if (row?.doc.refused) throw new ReefError(row.doc.refused.code, row.doc.refused.message);
+    return row?.state === 'delivered';
+  }
+
+  #find(id: string, caller: Caller): JobRecord<JobRuntime> {
+    return findJob(this.#parts.books.store, id, caller);
+  }
+
+  #view(record: JobRecord<JobRuntime>): JobView {
+    const live = this.#parts.runner.get(record.job.id);
+    const stalledAfterMs = this.#parts.timings.stalled;
+    const liveness = live && { silentMs: live.silentMs(), isEnding: live.isEnding, stalledAfterMs };
+    return viewJob(this.#parts.books.store, record, liveness);
+  }
+
+  #change(id: string, change: (tx: JobTransaction) => void): void {
+    const { books } = this.#parts;
+    books.store.commit(() => {
+      const record = books.store.jobs.get<JobRuntime>(id);
+      if (!record) throw new ReefError('job_not_found', `there is no job "${id}"`);
+      const tx = new JobTransaction(books, record);
+      change(tx);
+      tx.save();
+    });
+  }
+
+  /** Looks again at each change until the condition holds, the time is up, or the caller is gone. */
+  async #until<T>(
+    look: () => T,
+    how: { isMet: (seen: T) => boolean; timeoutMs: number; signal?: AbortSignal },
+  ): Promise<T> {
+    const { clock } = this.#parts.books;
+    const deadline = clock.monotonicMs() + how.timeoutMs;
+    for (;;) {
+      const seen = look();
+      const left = deadline - clock.monotonicMs();
+      if (how.isMet(seen) || left <= 0 || how.signal?.aborted) return seen;
+      await this.#parts.signal.next(Math.min(left, POLL_MS * 10), how.signal);
+    }
+  }
+}
+
+/** One that asks is enough to come back; "done" and "idle" mean all of them. */
+function isWaitOver(jobs: JobView[], until: OperationRequest<'wait'>['until']): boolean {
+  if (until.includes('needs_input') && jobs.some((job) => job.awaiting_input)) return true;
+  const isAtRest = (job: JobView) =>
+    (!isLive(job.status) && (until.includes('done') || until.includes('idle'))) ||
+    (job.status === 'paused' && until.includes('idle'));
+  return jobs.every(isAtRest);
+}
+
+function endWithoutProcess(tx: JobTransaction): void {
+  const { usage } = tx.job;
+  const result = tx.runtime.lastText;
+  tx.emit({
+    type: 'completed',
+    payload: { scope: 'process', outcome: 'killed', result, usage, durationMs: 0, derived: true },
+  });
+  tx.job.endedAt = tx.now();
+}

@@ -1,0 +1,248 @@
+import { join } from 'node:path';
+import { AwakeTime, type Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { ChangeSignal } from '../events/change-signal.ts';
+import type { ProcessIdentity } from '../process/identity.ts';
+import { abandonLaunch, readLaunch } from '../process/launch-folder.ts';
+import { sweep, tagged } from '../process/sweep.ts';
+import { errorTable, type ReefError, toReefError } from '../protocol/errors.ts';
+import type { Job } from '../protocol/jobs.ts';
+import type { JobRecord } from '../store/job-table.ts';
+import type { JobRuntime } from './job-runtime.ts';
+import { isLive } from './job-status.ts';
+import { JobTransaction } from './job-transaction.ts';
+import { jobDir, type LaunchHost, launchJob, noteStarted } from './launcher.ts';
+import { LiveJob } from './live-job.ts';
+import { nextToStart } from './slots.ts';
+
+export interface RunnerParts extends LaunchHost {
+  clock: Clock;
+  log: Logger;
+  signal: ChangeSignal;
+  maxJobs: () => number;
+  /** Called after every round that changed something. */
+  onChange: () => void;
+}
+
+const SYNC_MS = 1000;
+const RETRY_MS = 500;
+
+/** Owns the jobs that have a process: starts them when a slot is free, keeps them going, lets go of them at the end. */
+export class JobRunner {
+  readonly #parts: RunnerParts;
+  readonly #live = new Map<string, LiveJob>();
+  readonly #launching = new Map<string, Promise<void>>();
+  readonly #rounds = new Map<string, Promise<void>>();
+  readonly #lending = new Map<string, number>();
+  readonly #awake: AwakeTime;
+  #timer: NodeJS.Timeout | undefined;
+  #seenSeq = 0;
+  #syncedAt = 0;
+  #mayStart = true;
+  #isClosed = false;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    this.#awake = new AwakeTime(parts.clock.monotonicMs());
+  }
+
+  /** Recovery is the ordinary start: every stored job finds its process again, or its end. */
+  async start(): Promise<void> {
+    for (const record of this.#parts.books.store.jobs.live<JobRuntime>()) this.#recover(record);
+    await Promise.all([...this.#live.keys()].map((id) => this.#parts.doors.open(id)));
+    await this.#sweepLeftovers();
+    this.#seenSeq = this.#parts.books.store.events.lastSeq();
+    this.#schedule();
+  }
+
+  get(id: string): LiveJob | undefined {
+    return this.#live.get(id);
+  }
+
+  get liveCount(): number {
+    return this.#live.size + this.#launching.size;
+  }
+
+  /** Something was queued or sent: look now instead of at the next tick. */
+  kick(id?: string): void {
+    this.#mayStart = true;
+    if (id !== undefined) this.#round(id);
+    this.#fillSlots();
+    this.#announce();
+  }
+
+  /** A parent that waits for its children gives its slot to them; call the result when it goes on. */
+  lend(id: string): () => void {
+    this.#lending.set(id, (this.#lending.get(id) ?? 0) + 1);
+    this.kick();
+    return () => {
+      const left = (this.#lending.get(id) ?? 1) - 1;
+      if (left > 0) this.#lending.set(id, left);
+      else this.#lending.delete(id);
+    };
+  }
+
+  /** Resolves when a launch that is under way has a process or has failed. */
+  async launched(id: string): Promise<void> {
+    await this.#launching.get(id);
+  }
+
+  /** Lets go of all processes; they run on, and the next start finds them. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await Promise.all(this.#launching.values());
+    await Promise.all(this.#rounds.values());
+    await Promise.all([...this.#live.values()].map((live) => live.close()));
+    this.#live.clear();
+  }
+
+  #recover({ job, runtime }: JobRecord<JobRuntime>): void {
+    const dir = join(jobDir(this.#parts.homeDir, job.id), String(job.launch));
+    if (runtime.isLaunching) {
+      const { identity } = abandonLaunch(dir) === 'started' ? readLaunch(dir) : {};
+      if (identity) this.#attach(noteStarted(this.#parts, job.id, { identity }), identity, false);
+      else this.#fail(job, 'spawn_interrupted', 'the daemon was ended while it started this job');
+      return;
+    }
+    if (!runtime.hasProcess) return;
+    const identity = readLaunch(dir).identity ?? identityOf(job);
+    this.#attach({ job, runtime }, identity, false);
+  }
+
+  /** What an earlier daemon could not end: processes that carry the tag of a job that is over. */
+  async #sweepLeftovers(): Promise<void> {
+    const { jobs } = this.#parts.books.store;
+    const tags = new Set((await tagged()).map((process) => process.tag));
+    for (const tag of tags) {
+      const job = jobs.get<JobRuntime>(tag);
+      if (job && !this.#live.has(tag)) await sweep(tag);
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#awake.tick(this.#parts.clock.monotonicMs());
+      for (const id of this.#live.keys()) this.#round(id);
+      this.#fillSlots();
+      this.#sync();
+      this.#announce();
+      this.#schedule();
+    }, this.#parts.timings.tick);
+  }
+
+  /** One round of one job; a second call while it is under way is the same round. */
+  #round(id: string): void {
+    const live = this.#live.get(id);
+    if (!live || this.#rounds.has(id) || this.#isClosed) return;
+    const round = this.#runRound(live).finally(() => this.#rounds.delete(id));
+    this.#rounds.set(id, round);
+  }
+
+  async #runRound(live: LiveJob): Promise<void> {
+    try {
+      let state = await live.tick();
+      while (state === 'more' && !this.#isClosed) {
+        this.#announce();
+        state = await live.tick();
+      }
+      if (state === 'over') await this.#release(live);
+    } catch (error) {
+      const { code, message } = toReefError(error);
+      this.#parts.log.error('a job could not be read', { job: live.id, code, reason: message });
+      await this.#parts.clock.sleep(RETRY_MS);
+    }
+  }
+
+  async #release(live: LiveJob): Promise<void> {
+    this.#live.delete(live.id);
+    await this.#parts.doors.close(live.id);
+    this.#mayStart = true;
+    this.#fillSlots();
+    this.#announce();
+  }
+
+  #attach(record: JobRecord<JobRuntime>, identity: ProcessIdentity, isFresh: boolean): void {
+    const { job } = record;
+    const { adapter } = this.#parts.registry.get(job.agent);
+    const { books, timings, homeDir } = this.#parts;
+    const place = { id: job.id, adapter, identity, jobDir: jobDir(homeDir, job.id) };
+    this.#live.set(
+      job.id,
+      new LiveJob({ ...place, books, timings, awakeMs: () => this.#awake.awakeMs }, record, isFresh),
+    );
+    this.#round(job.id);
+  }
+
+  #fillSlots(): void {
+    if (!this.#mayStart || this.#isClosed) return;
+    this.#mayStart = false;
+    const jobs = this.#parts.books.store.jobs.live<JobRuntime>().map(({ job }) => job);
+    const queued = jobs.filter((job) => job.status === 'queued' && !this.#launching.has(job.id));
+    const busy = jobs.filter((job) => this.#holdsSlot(job));
+    const lending = new Set(this.#lending.keys());
+    for (const job of nextToStart({ queued, busy, lending, maxJobs: this.#parts.maxJobs() })) this.#launch(job);
+  }
+
+  #holdsSlot(job: Job): boolean {
+    return this.#launching.has(job.id) || (this.#live.has(job.id) && job.status !== 'paused');
+  }
+
+  #launch(job: Job): void {
+    const launching = launchJob(this.#parts, job)
+      .then(({ record, identity }) => this.#attach(record, identity, true))
+      .catch((error: unknown) => this.#fail(job, ...launchFailure(error)))
+      .finally(() => {
+        this.#launching.delete(job.id);
+        this.#mayStart = true;
+        this.#announce();
+      });
+    this.#launching.set(job.id, launching);
+  }
+
+  /** A job that never got a process ends with the reason. */
+  #fail(job: Job, code: ReefError['code'], message: string): void {
+    const { books } = this.#parts;
+    books.store.commit(() => {
+      const record = books.store.jobs.get<JobRuntime>(job.id);
+      if (!record || !isLive(record.job.status)) return;
+      const tx = new JobTransaction(books, record);
+      const { retryable } = errorTable[code];
+      tx.emit({ type: 'error', payload: { code, message, fatal: true, scope: 'process', retryable } });
+      tx.job.endedAt = tx.now();
+      tx.runtime.isLaunching = false;
+      tx.save();
+    });
+  }
+
+  /** Ingested output becomes durable at the latest a second after it was read. */
+  #sync(): void {
+    const now = this.#parts.clock.monotonicMs();
+    if (now - this.#syncedAt < SYNC_MS) return;
+    this.#syncedAt = now;
+    try {
+      this.#parts.books.store.sync();
+    } catch (error) {
+      this.#parts.log.error('the database cannot be synced', { reason: toReefError(error).message });
+    }
+  }
+
+  #announce(): void {
+    const seq = this.#parts.books.store.events.lastSeq();
+    if (seq === this.#seenSeq) return;
+    this.#seenSeq = seq;
+    this.#mayStart = true;
+    this.#parts.signal.notify();
+    this.#parts.onChange();
+  }
+}
+
+function identityOf(job: Job): ProcessIdentity {
+  return { pid: job.pid ?? 0, startTime: job.pidStartTime ?? '', bootId: job.bootId ?? '' };
+}
+
+function launchFailure(error: unknown): [ReefError['code'], string] {
+  const { code, message } = toReefError(error);
+  return [code === 'internal' ? 'spawn_failed' : code, message];
+}

@@ -1,0 +1,98 @@
+import type { ErrorCode } from '../protocol/errors.ts';
+import type { Json } from './adapter.ts';
+
+/** Why Reef itself ends a process. `fails` makes the job an error with that code. */
+export interface Ending {
+  why: 'kill' | 'linger' | 'idle' | 'limit' | 'failure';
+  fails?: { code: ErrorCode; message: string };
+}
+
+export type TurnState =
+  | { is: 'none' }
+  | { is: 'open' }
+  | { is: 'over'; outcome: 'done' | 'interrupted' | 'ended' }
+  | { is: 'failed'; code: ErrorCode; message: string; retryable: boolean };
+
+/** Text that arrives in pieces and is not an event yet. */
+export interface PendingText {
+  kind: 'text' | 'thinking';
+  id: string;
+  text: string;
+  parent?: string;
+}
+
+/** How many lines of a kind were let through in the current minute, and how many were only counted. */
+export interface Noise {
+  minute: number;
+  shown: number;
+  hidden: number;
+}
+
+interface SessionTotals {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  reasoning: number;
+  costUsd: number;
+}
+
+/**
+ * What the manager knows of a job beyond what it shows: stored with the events it led to, in one transaction, so that
+ * a daemon killed at any instruction goes on from here (Q-02).
+ */
+export interface JobRuntime {
+  /** The launch intent is recorded before the process is started (Q-22). */
+  isLaunching: boolean;
+  hasProcess: boolean;
+  /** First byte of each raw file that has not been read yet. */
+  read: { out: number; err: number };
+  adapter: Json;
+  /** A first protocol line, and the agent's own hello, were seen in this launch. */
+  wasHeard: boolean;
+  wasGreeted: boolean;
+  /** Ids of open questions, as the fold of the events has them. */
+  open: string[];
+  turn: TurnState;
+  turnStartedAt: string | null;
+  lastText: string;
+  openTools: string[];
+  pendingText: PendingText | null;
+  sessionTotals: SessionTotals;
+  warnings: Noise;
+  badLines: Noise;
+  ending: Ending | null;
+  /** Budgets already announced at 80 % or asked about at 100 %. */
+  announced: string[];
+  /** A budget that is used up, until a person decides. */
+  spent: { what: 'tokens' | 'turns' | 'seconds'; used: number; limit: number } | null;
+  stderrTail: string;
+}
+
+const noTotals: SessionTotals = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0, costUsd: 0 };
+const noNoise: Noise = { minute: 0, shown: 0, hidden: 0 };
+
+/** Before a launch. What belongs to the session, not to the process, is carried over. */
+export function freshRuntime(previous?: JobRuntime): JobRuntime {
+  return {
+    isLaunching: false,
+    hasProcess: false,
+    read: { out: 0, err: 0 },
+    adapter: null,
+    wasHeard: false,
+    wasGreeted: false,
+    open: [],
+    turn: { is: 'none' },
+    turnStartedAt: null,
+    lastText: previous?.lastText ?? '',
+    openTools: [],
+    pendingText: null,
+    sessionTotals: previous?.sessionTotals ?? noTotals,
+    warnings: noNoise,
+    badLines: noNoise,
+    ending: null,
+    announced: previous?.announced ?? [],
+    spent: null,
+    stderrTail: '',
+  };
+}

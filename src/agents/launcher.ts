@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Capabilities } from '../process/capabilities.ts';
+import { allowedEnv } from '../process/environment.ts';
+import type { ProcessIdentity } from '../process/identity.ts';
+import { launch } from '../process/launch.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Job } from '../protocol/jobs.ts';
+import type { JobRecord } from '../store/job-table.ts';
+import type { HostFacts, LaunchPlan, LaunchRequest } from './adapter.ts';
+import { findAgent } from './detect.ts';
+import { freshRuntime, type JobRuntime } from './job-runtime.ts';
+import { type Books, JobTransaction } from './job-transaction.ts';
+import { enqueueLine, type OutboxDoc } from './outbox.ts';
+import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
+import { sandboxFor } from './sandbox.ts';
+import type { Timings } from './timings.ts';
+
+export interface LaunchHost {
+  books: Books;
+  registry: AdapterRegistry;
+  capabilities: Capabilities;
+  /** The daemon's own environment: children get what is allowed and named, nothing else. */
+  env: NodeJS.ProcessEnv;
+  timings: Timings;
+  homeDir: string;
+  version: string;
+  doors: JobDoors;
+}
+
+/** How a job reaches Reef itself: a door of its own, open while it has a process (X-08). */
+export interface JobDoors {
+  open(jobId: string): Promise<LaunchRequest['mcp']>;
+  close(jobId: string): Promise<void>;
+}
+
+export interface Launched {
+  record: JobRecord<JobRuntime>;
+  identity: ProcessIdentity;
+}
+
+export function jobDir(homeDir: string, id: string): string {
+  return join(homeDir, 'jobs', id);
+}
+
+/** Starts a queued job in two phases: the intent is stored, the process started, its identity stored (Q-22). */
+export async function launchJob(host: LaunchHost, job: Job): Promise<Launched> {
+  const agent = host.registry.get(job.agent);
+  checkFolder(job);
+  const found = await findAgent(agent, { ...host.env, ...agent.settings.env });
+  const mcp = await host.doors.open(job.id);
+  const { plan, prompt } = announce(host, job, { agent, found, mcp });
+  const launchNumber = job.launch + 1;
+  const dir = join(jobDir(host.homeDir, job.id), String(launchNumber));
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
+  const identity = await launch(
+    {
+      dir,
+      file: plan.file,
+      args: plan.args,
+      cwd: job.cwd,
+      env: childEnv(host, job, { agent, plan }),
+      ceilingMs: host.timings.ceiling,
+      tag: job.id,
+      stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo',
+      sandbox: sandboxFor(job, { stateDirs: agent.adapter.describe().stateDirs, homeDir: host.homeDir, env: host.env }),
+    },
+    host.capabilities,
+  );
+  return { identity, record: noteStarted(host, job.id, { identity, plan }) };
+}
+
+function checkFolder(job: Job): void {
+  const isFolder = statSync(job.cwd, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!isFolder) throw new ReefError('worktree_gone', `the folder ${job.cwd} is gone`);
+}
+
+interface Chosen {
+  agent: RegisteredAgent;
+  found: { command: [string, ...string[]]; version?: string };
+  mcp: LaunchRequest['mcp'];
+}
+
+/** Phase one: launch number, fresh state and greeting are stored before anything is started. */
+function announce(host: LaunchHost, job: Job, chosen: Chosen): { plan: LaunchPlan; prompt: string } {
+  const { adapter, settings } = chosen.agent;
+  const facts: HostFacts = {
+    ...chosen.found,
+    agentSandbox: host.capabilities.namespaces !== 'none' && job.sandbox === 'none',
+    settings: settings.auth === undefined ? {} : { auth: settings.auth },
+  };
+  return host.books.store.commit(() => {
+    const tx = new JobTransaction(host.books, load(host, job.id));
+    const prompt = firstMessage(tx);
+    const request = {
+      ...toRequest(tx.job, prompt?.text ?? '', host.version),
+      ...(chosen.mcp ? { mcp: chosen.mcp } : {}),
+    };
+    const plan = adapter.command(request, facts);
+    tx.job.launch += 1;
+    tx.runtime = { ...freshRuntime(tx.runtime), isLaunching: true, adapter: adapter.initial(request, facts) };
+    if (chosen.found.version !== undefined) tx.job.agentVersion = chosen.found.version;
+    for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `${tx.job.launch}:greeting:${index}`);
+    if (plan.stdin === 'file' && prompt) tx.books.store.outbox.move(prompt.key, 'delivered');
+    tx.save();
+    return { plan, prompt: prompt?.text ?? '' };
+  });
+}
+
+function firstMessage(tx: JobTransaction): { key: string; text: string } | undefined {
+  const row = tx.books.store.outbox.open<OutboxDoc>(tx.job.id).find(({ doc }) => doc.kind === 'message');
+  return row?.doc.kind === 'message' ? { key: row.key, text: row.doc.text } : undefined;
+}
+
+function toRequest(job: Job, prompt: string, clientVersion: string): LaunchRequest {
+  return {
+    jobId: job.id,
+    cwd: job.cwd,
+    ...(job.model === undefined ? {} : { model: job.model }),
+    ...(job.sessionId === undefined ? {} : { sessionId: job.sessionId }),
+    freshSessionId: randomUUID(),
+    prompt,
+    clientVersion,
+  };
+}
+
+function childEnv(
+  host: LaunchHost,
+  job: Job,
+  of: { agent: RegisteredAgent; plan: LaunchPlan },
+): Record<string, string> {
+  const named = of.agent.adapter.describe().passEnv;
+  const own = { NO_COLOR: '1', ...of.plan.env, ...of.agent.settings.env, PWD: job.cwd };
+  return allowedEnv(host.env, named, own);
+}
+
+/** Phase two. Also for a launch whose daemon died between the two: the process is there, so the job runs. */
+export function noteStarted(
+  host: Pick<LaunchHost, 'books'>,
+  id: string,
+  started: { identity: ProcessIdentity; plan?: LaunchPlan },
+): JobRecord<JobRuntime> {
+  return host.books.store.commit(() => {
+    const tx = new JobTransaction(host.books, load(host, id));
+    const { pid, startTime, bootId } = started.identity;
+    const { endedAt: _ended, exitCode: _code, signal: _signal, resumeAt: _resume, ...job } = tx.job;
+    tx.job = { ...job, startedAt: tx.now(), pid, pidStartTime: startTime, bootId };
+    tx.runtime.isLaunching = false;
+    tx.runtime.hasProcess = true;
+    const { agent, mode, cwd, sandbox, sessionId, launch: n } = tx.job;
+    tx.emit({
+      type: 'started',
+      payload: {
+        agent,
+        mode,
+        cwd,
+        pid,
+        command: started.plan ? [started.plan.file, ...started.plan.args] : [],
+        sandbox,
+        ...(sessionId === undefined ? {} : { sessionId }),
+        launch: n,
+        resumed: n > 1,
+      },
+    });
+    return tx.save();
+  });
+}
+
+function load(host: Pick<LaunchHost, 'books'>, id: string): JobRecord<JobRuntime> {
+  const record = host.books.store.jobs.get<JobRuntime>(id);
+  if (!record) throw new ReefError('job_not_found', `no job ${id}`);
+  return record;
+}

@@ -1,0 +1,282 @@
+import { join } from 'node:path';
+import { adopt, type ProcessIdentity } from '../process/identity.ts';
+import { readLaunch } from '../process/launch-folder.ts';
+import { endTree } from '../process/tree.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { JobRecord } from '../store/job-table.ts';
+import type { Adapter } from './adapter.ts';
+import { checkBudget } from './budget.ts';
+import { Delivery } from './delivery.ts';
+import { closeTurn, flushNoise, flushText } from './effects.ts';
+import { type ProcessEnd, terminalEvent, toExit } from './ending.ts';
+import { type Batch, ingest, RawOutput } from './ingest.ts';
+import type { Ending, JobRuntime } from './job-runtime.ts';
+import { type Books, JobTransaction } from './job-transaction.ts';
+import type { OutboxDoc } from './outbox.ts';
+import type { Timings } from './timings.ts';
+
+const OUTPUT_LIMIT = 1024 ** 3;
+/** How often a silent process is looked for in the process table, and its working time stored. */
+const LOOK_MS = 1000;
+const SAVE_WORK_MS = 5000;
+
+export interface LiveJobParts {
+  id: string;
+  adapter: Adapter;
+  identity: ProcessIdentity;
+  jobDir: string;
+  books: Books;
+  timings: Timings;
+  /** Time in which the daemon was awake: sleep and stops move every deadline (Q-71). */
+  awakeMs: () => number;
+}
+
+/**
+ * A job with a process: reads what it writes, writes what waits for it, ends it when its time is over. Made for a fresh
+ * launch and for one that outlived an earlier daemon alike; there is no other way in (rule 3 of reliability).
+ */
+export class LiveJob {
+  readonly id: string;
+  readonly #parts: LiveJobParts;
+  readonly #dir: string;
+  readonly #raw: RawOutput;
+  readonly #delivery: Delivery | undefined;
+  #isRecovered: boolean;
+  #ending: Promise<unknown> | undefined;
+  #launchedAt: number;
+  #lastLineAt: number;
+  #lastLookAt = 0;
+  #quietSince: number | undefined;
+  #textSince: number | undefined;
+  #tickedAt: number;
+  #unsavedWorkMs = 0;
+  #wasRunning = false;
+
+  constructor(parts: LiveJobParts, record: JobRecord<JobRuntime>, isFresh: boolean) {
+    this.id = parts.id;
+    this.#parts = parts;
+    this.#dir = join(parts.jobDir, String(record.job.launch));
+    const now = parts.awakeMs();
+    this.#launchedAt = now;
+    this.#lastLineAt = now;
+    this.#tickedAt = now;
+    this.#isRecovered = isFresh;
+    this.#raw = new RawOutput({ out: join(this.#dir, 'out'), err: join(this.#dir, 'err') }, record.runtime.read);
+    this.#delivery = openDelivery(parts, this.#dir, {
+      waiting: () => parts.books.store.outbox.open<OutboxDoc>(parts.id),
+      commit: (change) => this.#record(change),
+    });
+  }
+
+  /** Milliseconds since the process last wrote anything. */
+  silentMs(): number {
+    return this.#parts.awakeMs() - this.#lastLineAt;
+  }
+
+  get isEnding(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /** One round. `more`: output is waiting, come again at once. `over`: the process is gone and its end is stored. */
+  async tick(): Promise<'more' | 'idle' | 'over'> {
+    const batch = await this.#read();
+    const hasNews = batch.out.length + batch.err.length > 0;
+    const end = hasNews ? undefined : this.#processEnd();
+    if (end) {
+      await this.#finish(end);
+      return 'over';
+    }
+    if (!hasNews) this.#recover();
+    if (this.#isRecovered) await this.#delivery?.deliver();
+    this.#watchClocks();
+    return batch.isFull ? 'more' : 'idle';
+  }
+
+  /** Asks for the end of the process; `tick` sees it happen. Recorded first, so that a killed daemon goes on with it. */
+  end(ending: Ending): void {
+    this.#commit((tx) => {
+      tx.runtime.ending = ending;
+    });
+    this.#endTree();
+  }
+
+  /** Lets go of files and FIFO; the process runs on. */
+  async close(): Promise<void> {
+    this.#saveWork();
+    this.#delivery?.close();
+    await this.#raw.close();
+    await this.#ending;
+  }
+
+  async #read(): Promise<Batch> {
+    const batch = await this.#raw.next();
+    if (batch.out.length + batch.err.length === 0) return batch;
+    this.#lastLineAt = this.#parts.awakeMs();
+    try {
+      this.#record((tx) => {
+        ingest(tx, this.#parts.adapter, batch);
+        checkBudget(tx);
+      });
+    } catch (error) {
+      await this.#raw.rewind(this.#load().runtime.read);
+      throw error;
+    }
+    return batch;
+  }
+
+  #processEnd(): ProcessEnd | undefined {
+    const { exit } = readLaunch(this.#dir);
+    if (exit) return { ...exit, ceilingReached: this.#isCeiling(exit) };
+    const now = this.#parts.awakeMs();
+    if (now - this.#lastLookAt < LOOK_MS) return undefined;
+    this.#lastLookAt = now;
+    if (adopt(this.#parts.identity) === 'alive') return undefined;
+    // It may have written its exit and ended between the two looks.
+    const { exit: late } = readLaunch(this.#dir);
+    return late ? { ...late, ceilingReached: this.#isCeiling(late) } : 'unknown';
+  }
+
+  /** `timeout` answers 124, or 137 when it had to kill. */
+  #isCeiling(exit: { code: number; at: string }): boolean {
+    const { startedAt } = this.#load().job;
+    const lived = Date.parse(exit.at) - Date.parse(startedAt ?? exit.at);
+    return (exit.code === 124 || exit.code === 137) && lived >= this.#parts.timings.ceiling;
+  }
+
+  async #finish(end: ProcessEnd): Promise<void> {
+    await this.#ending;
+    const rest = this.#raw.rest();
+    this.#commit((tx) => {
+      ingest(tx, this.#parts.adapter, rest);
+      closeTurn(tx, 'exit');
+      flushNoise(tx);
+      tx.emit(terminalEvent({ job: tx.job, runtime: tx.runtime, end, adapter: this.#parts.adapter }));
+      noteEnd(tx, end);
+    });
+    this.#delivery?.close();
+    await this.#raw.close();
+  }
+
+  #recover(): void {
+    if (this.#isRecovered) return;
+    this.#isRecovered = true;
+    if (this.#load().runtime.ending) this.#endTree();
+    if (this.#delivery?.recover() !== 'torn') return;
+    this.#commit((tx) => {
+      closeTurn(tx, 'exit');
+      tx.runtime.ending = { why: 'limit' };
+      tx.emit({ type: 'progress', payload: { kind: 'outage', message: 'a message was torn by a kill of the daemon' } });
+    });
+    this.#endTree();
+  }
+
+  #watchClocks(): void {
+    const now = this.#parts.awakeMs();
+    const { job, runtime } = this.#load();
+    this.#countWork(now, job.status === 'running');
+    this.#flushOldText(now, runtime);
+    const ending = runtime.ending ?? this.#dueEnding(now, { job, runtime });
+    if (!ending || this.#ending) return;
+    this.end(ending);
+  }
+
+  #dueEnding(now: number, { job, runtime }: JobRecord<JobRuntime>): Ending | undefined {
+    const { timings } = this.#parts;
+    if (!runtime.wasHeard && now - this.#launchedAt > timings.start) {
+      const message = `nothing was heard of the agent for ${timings.start / 1000} s`;
+      return { why: 'failure', fails: { code: 'agent_start_timeout', message } };
+    }
+    if (runtime.read.out > OUTPUT_LIMIT) {
+      return { why: 'failure', fails: { code: 'output_limit', message: 'the job wrote more than 1 GiB' } };
+    }
+    const isTurnOver = runtime.turn.is === 'over' || runtime.turn.is === 'failed';
+    const isUnused = isTurnOver && (job.status === 'paused' || (job.status === 'running' && !this.#hasMail()));
+    this.#quietSince = isUnused ? (this.#quietSince ?? now) : undefined;
+    if (this.#quietSince === undefined) return undefined;
+    const patience = job.status === 'paused' ? timings.idle : timings.linger;
+    if (now - this.#quietSince < patience) return undefined;
+    return { why: job.status === 'paused' ? 'idle' : 'linger' };
+  }
+
+  #hasMail(): boolean {
+    return this.#parts.books.store.outbox.open(this.id).length > 0;
+  }
+
+  #countWork(now: number, isRunning: boolean): void {
+    if (isRunning && this.#wasRunning) this.#unsavedWorkMs += now - this.#tickedAt;
+    this.#wasRunning = isRunning;
+    this.#tickedAt = now;
+    if (this.#unsavedWorkMs > SAVE_WORK_MS) this.#saveWork();
+  }
+
+  #saveWork(): void {
+    if (this.#unsavedWorkMs > 0) this.#record((tx) => checkBudget(tx));
+  }
+
+  #flushOldText(now: number, runtime: JobRuntime): void {
+    this.#textSince = runtime.pendingText ? (this.#textSince ?? now) : undefined;
+    if (this.#textSince === undefined || now - this.#textSince < this.#parts.timings.textFlush) return;
+    this.#textSince = undefined;
+    this.#record((tx) => flushText(tx));
+  }
+
+  #endTree(): void {
+    const { identity, timings, id } = this.#parts;
+    this.#ending ??= endTree({ identity, tag: id }, { graceMs: timings.grace });
+  }
+
+  #load(): JobRecord<JobRuntime> {
+    const record = this.#parts.books.store.jobs.get<JobRuntime>(this.id);
+    if (!record) throw new ReefError('job_not_found', `no job ${this.id}`);
+    return record;
+  }
+
+  #commit<T>(change: (tx: JobTransaction) => T): T {
+    return this.#parts.books.store.commit(() => this.#change(change));
+  }
+
+  #record<T>(change: (tx: JobTransaction) => T): T {
+    return this.#parts.books.store.record(() => this.#change(change));
+  }
+
+  #change<T>(change: (tx: JobTransaction) => T): T {
+    const tx = new JobTransaction(this.#parts.books, this.#load());
+    tx.job.workedMs += Math.round(this.#unsavedWorkMs);
+    const result = change(tx);
+    tx.save();
+    this.#unsavedWorkMs = 0;
+    return result;
+  }
+}
+
+/** A prompt in a file has no way back in: such an agent is told nothing more. */
+function openDelivery(
+  parts: LiveJobParts,
+  dir: string,
+  access: Pick<ConstructorParameters<typeof Delivery>[0], 'waiting' | 'commit'>,
+): Delivery | undefined {
+  const fifo = join(dir, 'in');
+  try {
+    return new Delivery({ adapter: parts.adapter, jobDir: parts.jobDir, fifo, ...access });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function noteEnd(tx: JobTransaction, end: ProcessEnd): void {
+  const { pid: _pid, pidStartTime: _start, bootId: _boot, ...rest } = tx.job;
+  const exit = end === 'unknown' ? { code: null, signal: null } : toExit(end.code, '');
+  tx.job = {
+    ...rest,
+    endedAt: end === 'unknown' ? tx.now() : end.at,
+    ...(exit.code === null ? {} : { exitCode: exit.code }),
+    ...(exit.signal === null ? {} : { signal: exit.signal }),
+  };
+  tx.runtime.hasProcess = false;
+  const staysPaused = tx.job.status === 'paused';
+  for (const row of tx.books.store.outbox.open<OutboxDoc>(tx.job.id)) {
+    const isKept = staysPaused && row.doc.kind === 'message';
+    tx.books.store.outbox.move(row.key, isKept ? 'new' : 'failed');
+  }
+}

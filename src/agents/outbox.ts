@@ -1,0 +1,82 @@
+import type { ErrorCode } from '../protocol/errors.ts';
+import type { EventOf } from '../protocol/events.ts';
+import type { OutboxRow } from '../store/outbox-table.ts';
+import type { RawLine, StoredQuestion } from '../store/question-table.ts';
+import type { Answer } from './adapter.ts';
+import type { JobTransaction } from './job-transaction.ts';
+import type { GivenAnswer } from './questions.ts';
+
+/** What waits to be written to an agent. Bytes are made late, by the adapter, from its state at that moment. */
+export type OutboxDoc = OutboxContent & {
+  /** Bytes of the write under way: more than the pipe takes at once may be torn by a kill. */
+  size?: number;
+  /** It may have reached the agent before a kill, and is sent again. */
+  isRepeat?: boolean;
+  refused?: { code: ErrorCode; message: string };
+};
+
+type OutboxContent =
+  /** A line of the adapter's own: hand-shake, refusal of a request. */
+  | { kind: 'line'; line: string }
+  /** `isTask`: the job's task itself, which nobody "sent". */
+  | { kind: 'message'; messageId: string; text: string; by: string; isTask: boolean }
+  | { kind: 'answer'; requestId: string; answers: Answer[]; launch: number; line: RawLine }
+  | { kind: 'interrupt'; messageId: string };
+
+export type Outbound = OutboxRow<OutboxDoc>;
+
+export function enqueueLine(tx: JobTransaction, line: string, key: string): void {
+  const { id } = tx.job;
+  tx.books.store.outbox.insert({ key: `${id}:${key}`, jobId: id, ref: key, state: 'new', doc: { kind: 'line', line } });
+}
+
+export function enqueueMessage(
+  tx: JobTransaction,
+  message: { messageId: string; text: string; by: string; isTask: boolean; key?: string },
+): void {
+  const { key = message.messageId, ...rest } = message;
+  const doc: OutboxDoc = { kind: 'message', ...rest };
+  tx.books.store.outbox.insert({
+    key: `${tx.job.id}:${key}`,
+    jobId: tx.job.id,
+    ref: message.messageId,
+    state: 'new',
+    doc,
+  });
+}
+
+export function enqueueInterrupt(tx: JobTransaction, messageId: string): void {
+  const doc: OutboxDoc = { kind: 'interrupt', messageId };
+  tx.books.store.outbox.insert({
+    key: `${tx.job.id}:${messageId}`,
+    jobId: tx.job.id,
+    ref: messageId,
+    state: 'new',
+    doc,
+  });
+}
+
+export function enqueueAnswer(tx: JobTransaction, requestId: string, rows: StoredQuestion<GivenAnswer>[]): void {
+  const [first] = rows;
+  const answers = rows.flatMap((row) => (row.answer ? [row.answer.answer] : []));
+  if (!first) return;
+  const { launch, line } = first;
+  const doc: OutboxDoc = { kind: 'answer', requestId, answers, launch, line };
+  const key = `${tx.job.id}:answer:${launch}:${requestId}`;
+  tx.books.store.outbox.insert({ key, jobId: tx.job.id, ref: requestId, state: 'new', doc });
+}
+
+/** The agent named it, or will never: the row is history. */
+export function settleRow(tx: JobTransaction, ref: string, state: 'delivered' | 'failed'): Outbound | undefined {
+  const row = tx.books.store.outbox.open<OutboxDoc>(tx.job.id).find((candidate) => candidate.ref === ref);
+  if (row) tx.books.store.outbox.move(row.key, state);
+  return row;
+}
+
+/** The agent took a message: logged once, when it happened and not when it was written. */
+export function acknowledgeMessage(tx: JobTransaction, messageId: string): void {
+  const row = settleRow(tx, messageId, 'delivered');
+  if (row?.doc.kind !== 'message' || row.doc.isTask) return;
+  const payload: EventOf<'input_sent'>['payload'] = { messageId, text: row.doc.text, by: row.doc.by };
+  tx.emit({ type: 'input_sent', payload: row.doc.isRepeat ? { ...payload, maybe_repeated: true } : payload });
+}

@@ -1,0 +1,154 @@
+import { capJson } from '../base/cap.ts';
+import { fingerprint } from '../base/fingerprint.ts';
+import type { EventOf } from '../protocol/events.ts';
+import type { Job, Question } from '../protocol/jobs.ts';
+import type { RawLine, StoredQuestion } from '../store/question-table.ts';
+import type { Answer, AskedQuestion, Json } from './adapter.ts';
+import type { JobTransaction } from './job-transaction.ts';
+import { enqueueAnswer, settleRow } from './outbox.ts';
+
+const QUESTION_CAP = 60 * 1024;
+
+/** How a question was answered, and by whom: kept with it until the agent has taken the answer. */
+export interface GivenAnswer {
+  answer: Answer;
+  by: string;
+  at: string;
+  messageId: string;
+}
+
+interface Asking {
+  requestId: string;
+  questions: AskedQuestion[];
+  /** Where the agent's request stands in the raw output, for replies that echo it. */
+  line: RawLine;
+}
+
+/** What "the same again" means for a standing allowance: tool, arguments and folder, whoever asks. */
+export function grantKey(job: Job, question: { tool?: string | undefined; input?: unknown }): string {
+  return fingerprint({ tool: question.tool ?? null, input: (question.input ?? null) as Json, cwd: job.cwd });
+}
+
+/** A request of an agent becomes one `needs_input` per question; what a person allowed before is answered at once. */
+export function ask(tx: JobTransaction, { requestId, questions, line }: Asking): void {
+  for (const [index, asked] of questions.entries()) {
+    const question = toQuestion(tx, asked, { requestId, index, of: questions.length });
+    tx.emit({ type: 'needs_input', payload: question });
+    tx.books.store.questions.insert({
+      jobId: tx.job.id,
+      launch: tx.job.launch,
+      question,
+      state: 'open',
+      askedAt: tx.now(),
+      line: { offset: line.offset, bytes: line.bytes },
+    });
+    const grant = asked.kind === 'permission' ? standingGrant(tx, asked) : undefined;
+    if (grant) {
+      tx.emit({ type: 'progress', payload: { kind: 'auto_answered', questionId: question.questionId, grant } });
+      giveAnswer(tx, question, { answer: { kind: 'permission', decision: 'allow_once' }, by: `reef:${grant}` });
+    }
+  }
+}
+
+function standingGrant(tx: JobTransaction, asked: AskedQuestion): string | undefined {
+  if (tx.job.yes) return 'yes';
+  const { grants } = tx.books.store;
+  return grants.find(grantKey(tx.job, asked), tx.job.id) === undefined ? undefined : 'session';
+}
+
+function toQuestion(
+  tx: JobTransaction,
+  asked: AskedQuestion,
+  at: { requestId: string; index: number; of: number },
+): Question {
+  const { multi = false, freeText = false, secret = false, choices, ...rest } = asked;
+  const print = fingerprint({ job: tx.job.id, cwd: tx.job.cwd, asked: asked as unknown as Json });
+  const options = choices?.map((choice) => choice.label);
+  const question: Question = {
+    ...rest,
+    ...(choices ? { choices, options } : {}),
+    multi,
+    freeText,
+    secret,
+    questionId: `${at.requestId}#${at.index}`,
+    requestId: at.requestId,
+    fingerprint: print,
+    ...(at.of > 1 ? { group: { index: at.index, of: at.of } } : {}),
+    path: ancestry(tx),
+  };
+  return capJson(question, QUESTION_CAP) as Question;
+}
+
+/** Job ids from the root down to this one. */
+function ancestry(tx: JobTransaction): string[] {
+  const path = [tx.job.id];
+  let parentId = tx.job.parentId;
+  while (parentId !== undefined) {
+    path.unshift(parentId);
+    parentId = tx.books.store.jobs.get(parentId)?.job.parentId;
+  }
+  return path;
+}
+
+/** False when somebody else was first. The reply goes to the agent with the last answer of its request (A-42). */
+export function giveAnswer(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): boolean {
+  const { questions } = tx.books.store;
+  const messageId = `${tx.job.id}:${question.questionId}`;
+  const answer: GivenAnswer = { ...given, at: tx.now(), messageId };
+  const id = { jobId: tx.job.id, questionId: question.questionId };
+  if (!questions.move(id, 'open', { state: 'answered', answer })) return false;
+  const request = requestRows(tx, question.requestId);
+  const isComplete = request.every((row) => row.state === 'answered') && request.length === (question.group?.of ?? 1);
+  if (isComplete) enqueueAnswer(tx, question.requestId, request);
+  return true;
+}
+
+/** The rows of one request, in the order they were asked. */
+function requestRows(tx: JobTransaction, requestId: string): StoredQuestion<GivenAnswer>[] {
+  return tx.books.store.questions
+    .unclosedOf<GivenAnswer>(tx.job.id)
+    .filter((row) => row.question.requestId === requestId)
+    .sort((a, b) => (a.question.group?.index ?? 0) - (b.question.group?.index ?? 0));
+}
+
+/** The agent took the answer: only now is it sent, and the job goes on (A-44). */
+export function acknowledgeAnswer(tx: JobTransaction, requestId: string): void {
+  for (const row of requestRows(tx, requestId)) {
+    const id = { jobId: tx.job.id, questionId: row.question.questionId };
+    if (row.answer === undefined || !tx.books.store.questions.move(id, 'answered', { state: 'closed' })) continue;
+    tx.emit({ type: 'input_sent', payload: inputSent(row.question, row.answer) });
+  }
+  settleRow(tx, requestId, 'delivered');
+}
+
+function inputSent(question: Question, given: GivenAnswer): EventOf<'input_sent'>['payload'] {
+  const { answer, by, messageId } = given;
+  const common = { messageId, questionId: question.questionId, by };
+  if (answer.kind === 'permission') return { ...common, decision: answer.decision };
+  if (answer.kind === 'text') return { ...common, text: question.secret ? '(secret)' : answer.text };
+  return { ...common, option: answer.labels, ...(answer.text === undefined ? {} : { text: answer.text }) };
+}
+
+const OWN = 'reef:';
+
+/** A question of Reef's own, about a budget: it outlives the turn and is not answered by the agent. */
+export function isOwn(question: { requestId: string }): boolean {
+  return question.requestId.startsWith(OWN);
+}
+
+/** Questions the agent no longer waits for: one request's, or all. */
+export function withdraw(tx: JobTransaction, by: string, requestId?: string): void {
+  const rows = tx.books.store.questions.unclosedOf<GivenAnswer>(tx.job.id);
+  for (const row of rows) {
+    const isOthers =
+      requestId === undefined ? by !== 'exit' && isOwn(row.question) : row.question.requestId !== requestId;
+    if (isOthers) continue;
+    const id = { jobId: tx.job.id, questionId: row.question.questionId };
+    tx.books.store.questions.move(id, row.state, {
+      state: 'closed',
+      ...(row.answer ? {} : { answer: { withdrawn: by } }),
+    });
+    tx.emit({ type: 'progress', payload: { kind: 'withdrawn', questionId: id.questionId, by } });
+    settleRow(tx, row.question.requestId, 'failed');
+  }
+}

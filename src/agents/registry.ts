@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ReefError } from '../protocol/errors.ts';
+import { acpAdapter } from './acp/adapter.ts';
+import { knownAcpAgents } from './acp/known-agents.ts';
+import type { Adapter, Json } from './adapter.ts';
+import { claudeAdapter } from './claude/claude.ts';
+import { codexAdapter } from './codex/adapter.ts';
+import { codexExecAdapter } from './codex/exec-adapter.ts';
+import { wireAdapter } from './wire/adapter.ts';
+import { parseScript } from './wire/script.ts';
+
+/** One agent's entry in the user's configuration. */
+export interface AgentSettings {
+  /** Program and leading arguments, in place of what PATH has. */
+  command?: [string, ...string[]] | undefined;
+  /** Set for the agent alone; secrets belong here and are redacted from everything shown. */
+  env?: Record<string, string> | undefined;
+  /** ACP: the authentication method to name. */
+  auth?: string | undefined;
+}
+
+export interface RegisteredAgent {
+  adapter: Adapter;
+  settings: AgentSettings;
+}
+
+const PLAYER = fileURLToPath(new URL('./wire/player.ts', import.meta.url));
+
+/** Agent names to adapters: the one place that knows them all (A-56). */
+export class AdapterRegistry {
+  readonly #settings: () => Record<string, AgentSettings>;
+
+  constructor(settings: () => Record<string, AgentSettings>) {
+    this.#settings = settings;
+  }
+
+  get(name: string): RegisteredAgent {
+    if (name.startsWith('scripted:')) return scripted(name);
+    const settings = this.#settings()[name] ?? {};
+    const adapter = builtIn(name) ?? (name in this.#settings() ? acp(name, settings) : undefined);
+    if (adapter) return { adapter, settings };
+    throw new ReefError(
+      'agent_unknown',
+      `there is no agent "${name}"; known: ${this.names().join(', ')}, scripted:<file>`,
+    );
+  }
+
+  names(): string[] {
+    return [
+      ...new Set(['claude', 'codex', 'codex-exec', ...Object.keys(knownAcpAgents), ...Object.keys(this.#settings())]),
+    ];
+  }
+}
+
+function builtIn(name: string): Adapter | undefined {
+  if (name === 'claude') return generic(claudeAdapter);
+  if (name === 'codex') return generic(codexAdapter);
+  if (name === 'codex-exec') return generic(codexExecAdapter);
+  return name in knownAcpAgents ? acp(name, {}) : undefined;
+}
+
+function acp(name: string, settings: AgentSettings): Adapter | undefined {
+  return name.startsWith('acp:') ? generic(acpAdapter(name, settings)) : undefined;
+}
+
+/** A script is checked before anything is started. */
+function scripted(name: string): RegisteredAgent {
+  const file = name.slice('scripted:'.length);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ReefError('script_invalid', `the script ${file} cannot be read`, { cause: error });
+  }
+  parseScript(text);
+  return { adapter: generic(wireAdapter(name)), settings: { command: [process.execPath, PLAYER, file] } };
+}
+
+/** The manager keeps an adapter's state without looking into it. */
+function generic<S extends Json>(adapter: Adapter<S>): Adapter {
+  return adapter as unknown as Adapter;
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { ReefError } from '../protocol/errors.ts';
+import type { Job, Question } from '../protocol/jobs.ts';
+import type { Caller, OperationRequest } from '../protocol/operations.ts';
+import type { Adapter, Answer } from './adapter.ts';
+import { interpretSend } from './answers.ts';
+import { decideBudget } from './budget.ts';
+import type { JobRuntime } from './job-runtime.ts';
+import { isLive } from './job-status.ts';
+import { type Books, JobTransaction } from './job-transaction.ts';
+import { enqueueMessage, type OutboxDoc } from './outbox.ts';
+import { acknowledgeAnswer, type GivenAnswer, giveAnswer, grantKey, isOwn } from './questions.ts';
+
+interface Sending {
+  job: Job;
+  request: OperationRequest<'send'>;
+  caller: Caller;
+}
+
+export interface Sent {
+  messageId: string;
+  /** The outbox row to watch; absent when nothing has to reach the agent yet, or at all. */
+  key?: string;
+}
+
+/** Stores what is to be sent: a message, or the answer to an open question. The runner delivers it. */
+export function send(host: { books: Books; adapter: Adapter }, sending: Sending): Sent {
+  const { job, request } = sending;
+  const { store } = host.books;
+  const repeated = request.key === undefined ? undefined : store.outbox.get<OutboxDoc>(`${job.id}:${request.key}`);
+  if (repeated) return { messageId: repeated.ref, key: repeated.key };
+  if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
+  return store.commit(() => {
+    const record = store.jobs.get<JobRuntime>(job.id);
+    if (!record) throw new ReefError('job_not_found', `there is no job "${job.id}"`);
+    const tx = new JobTransaction(host.books, record);
+    refuseLateAnswer(tx, request);
+    const open = store.questions.unclosedOf(job.id).filter((row) => row.state === 'open');
+    const intent = interpretSend(
+      request,
+      open.map((row) => row.question),
+    );
+    const sent =
+      intent.is === 'message'
+        ? sendMessage(tx, host.adapter, { ...sending, text: intent.text })
+        : sendAnswer(tx, intent, sending.caller);
+    tx.save();
+    return sent;
+  });
+}
+
+/** An answer to a question that is no longer open says who was first, or that nobody waits any more (X-56, A-43). */
+function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>): void {
+  if (request.questionId === undefined) return;
+  const row = tx.books.store.questions.get<Partial<GivenAnswer>>(tx.job.id, request.questionId);
+  if (!row || row.state === 'open') return;
+  if (row.answer?.by === undefined)
+    throw new ReefError('question_withdrawn', `question ${request.questionId} was withdrawn`);
+  const { by, at, answer } = row.answer;
+  throw new ReefError('already_answered', `question ${request.questionId} was answered by ${by}`, {
+    details: { by, at, answer },
+  });
+}
+
+function sendMessage(tx: JobTransaction, adapter: Adapter, sending: Sending & { text: string }): Sent {
+  const { busyMessage, title } = adapter.describe();
+  if (busyMessage === 'refused') throw new ReefError('send_unsupported', `${title} takes no message while it works`);
+  const messageId = randomUUID();
+  const key = sending.request.key ?? messageId;
+  enqueueMessage(tx, { messageId, text: sending.text, by: sending.caller.by, isTask: false, key });
+  return { messageId, key: `${tx.job.id}:${key}` };
+}
+
+/** A job never answers questions, its children's included: that is for people (X-08). */
+function sendAnswer(tx: JobTransaction, intent: { question: Question; answer: Answer }, caller: Caller): Sent {
+  if (caller.jobId !== undefined) throw new ReefError('not_yours', 'questions are answered by people, not by jobs');
+  const { question, answer } = intent;
+  const messageId = `${tx.job.id}:${question.questionId}`;
+  const wasFirst = giveAnswer(tx, question, { answer, by: caller.by });
+  if (!wasFirst) throw new ReefError('already_answered', `question ${question.questionId} was answered a moment ago`);
+  remember(tx, question, { answer, by: caller.by });
+  if (isOwn(question)) {
+    acknowledgeAnswer(tx, question.requestId);
+    decideBudget(tx, answer, messageId);
+    return { messageId };
+  }
+  const key = `${tx.job.id}:answer:${tx.job.launch}:${question.requestId}`;
+  return tx.books.store.outbox.get(key) ? { messageId, key } : { messageId };
+}
+
+/** What is allowed for longer than once lives in Reef; the agent hears a plain single allow (A-49). */
+function remember(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): void {
+  const { answer, by } = given;
+  if (answer.kind !== 'permission' || answer.decision !== 'allow_session') return;
+  const fingerprint = grantKey(tx.job, question);
+  tx.books.store.grants.insert({ fingerprint, jobId: tx.job.id, at: tx.now(), by });
+}

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { JobManager } from './agents/job-manager.ts';
+import { JobRunner } from './agents/job-runner.ts';
+import type { JobDoors } from './agents/launcher.ts';
+import { AdapterRegistry } from './agents/registry.ts';
+import { Snapshotter } from './agents/snapshotter.ts';
+import { defaultTimings } from './agents/timings.ts';
+import { type Clock, systemClock } from './base/clock.ts';
+import type { Environment } from './base/env.ts';
+import type { Home } from './base/home.ts';
+import { createIds } from './base/ids.ts';
+import { type Logger, limited } from './base/log.ts';
+import { createRedactor, redactDeep } from './base/redact.ts';
+import { ChangeSignal } from './events/change-signal.ts';
+import { EventLog } from './events/event-log.ts';
+import { probeCapabilities } from './process/capabilities.ts';
+import type { Core } from './protocol/operations.ts';
+import { readConfig, type UserConfig } from './runtime/config-file.ts';
+import type { AuditEntry } from './store/audit-table.ts';
+import { openStore } from './store/open-store.ts';
+import { SnapshotFile } from './store/snapshot-file.ts';
+
+export interface App {
+  core: Core;
+  /** Jobs with a process, and those that wait for one. */
+  counts(): { live: number; queued: number };
+  lastSeq(): number;
+  audit(entry: AuditEntry): void;
+  /** Lets go of everything in reverse order; agents run on. */
+  close(): Promise<void>;
+}
+
+export interface AppOptions {
+  home: Home;
+  env: Environment;
+  log: Logger;
+  version: string;
+  doors: JobDoors;
+}
+
+const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD)$/i;
+
+export function configPath(env: Environment): string {
+  return join(env.configHome, 'reef', 'config.yaml');
+}
+
+/** The composition root: the only place where parts meet. */
+export async function openApp(options: AppOptions): Promise<App> {
+  const { home, env, log } = options;
+  const clock: Clock = systemClock;
+  const readSettings = (): UserConfig => readConfig(configPath(env));
+  const config = readSettings();
+  const timings = { ...defaultTimings, ...config.timings };
+  const redact = createRedactor(secretsOf(env, config));
+
+  const hook = new SnapshotFile(home.snapshot);
+  const store = await openStore(home, { hook, clock, log });
+  const eventLog = new EventLog({ rows: store.events, clock, redact: (value) => redactDeep(redact, value) });
+  const books = { store, log: eventLog, clock };
+  const signal = new ChangeSignal();
+  const failures = limited(clock, (error: unknown, count) =>
+    log.warn('state.json cannot be written', { error, count }),
+  );
+  const snapshotter = new Snapshotter({ store, hook, clock, onFailure: (error) => failures.report(error) });
+
+  const registry = new AdapterRegistry(() => readSettings().agents);
+  const capabilities = await probeCapabilities();
+  const shared = { books, registry, capabilities, timings };
+  const runner = new JobRunner({
+    ...shared,
+    clock,
+    log,
+    signal,
+    env: env.all,
+    homeDir: home.dir,
+    version: options.version,
+    doors: options.doors,
+    maxJobs: () => config.maxJobs,
+    onChange: () => snapshotter.changed(),
+  });
+  const core = new JobManager({
+    ...shared,
+    runner,
+    signal,
+    newId: createIds(clock),
+    defaultCwd: home.repository ?? home.dir,
+    searchPath: env.path,
+  });
+  await runner.start();
+
+  return {
+    core,
+    counts: () => ({ live: runner.liveCount, queued: store.jobs.queuedCount() }),
+    lastSeq: () => store.events.lastSeq(),
+    audit: (entry) => store.audit.append(clock.now().toISOString(), entry),
+    async close() {
+      await runner.close();
+      await snapshotter.close();
+      store.close();
+    },
+  };
+}
+
+/** What must never be shown, wherever it turns up: named variables of ours and of the agents. */
+function secretsOf(env: Environment, config: UserConfig): string[] {
+  const sources = [env.all, ...Object.values(config.agents).map((agent) => agent.env ?? {})];
+  return sources.flatMap((source) =>
+    Object.entries(source).flatMap(([name, value]) => (value !== undefined && SECRET_NAME.test(name) ? [value] : [])),
+  );
+}

@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { verifies } from '../../test/verifies.ts';
+import { removeLeftovers, setAside, writeAtomic } from './atomic-file.ts';
+import { manualClock, systemClock } from './clock.ts';
+
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'reef-atomic-'));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+const modeOf = async (path: string) => ((await lstat(path)).mode & 0o777).toString(8);
+
+verifies('Q-11').test('a file is made or replaced, private, and nothing else is left', async () => {
+  const path = join(dir, 'state.json');
+  await writeAtomic(path, 'one');
+  await writeAtomic(path, Buffer.from('two'));
+  await writeAtomic(join(dir, 'run.sh'), '#!', 0o755);
+  expect({
+    content: await readFile(path, 'utf8'),
+    modes: [await modeOf(path), await modeOf(join(dir, 'run.sh'))],
+    names: (await readdir(dir)).sort(),
+  }).toEqual({ content: 'two', modes: ['600', '755'], names: ['run.sh', 'state.json'] });
+});
+
+verifies('X-42').test('a link in the place of the file is replaced, its target untouched', async () => {
+  await writeFile(join(dir, 'target'), 'mine');
+  await symlink('target', join(dir, 'link'));
+  await writeAtomic(join(dir, 'link'), 'new');
+  expect([await readFile(join(dir, 'target'), 'utf8'), (await lstat(join(dir, 'link'))).isFile()]).toEqual([
+    'mine',
+    true,
+  ]);
+});
+
+verifies('Q-11').test('a failed write leaves the old file, tells why, and leaves nothing behind', async () => {
+  await mkdir(join(dir, 'folder', 'inside'), { recursive: true });
+  await expect(writeAtomic(join(dir, 'folder'), 'x')).rejects.toMatchObject({ syscall: 'rename' });
+  await expect(writeAtomic(join(dir, 'absent', 'x'), 'x')).rejects.toMatchObject({ code: 'ENOENT' });
+  expect(await readdir(dir)).toEqual(['folder']);
+});
+
+const WRITER = `
+const { writeAtomic } = await import(process.argv[1]);
+console.log('ready');
+for (let n = 0; ; n = (n + 1) % 10) await writeAtomic(process.argv[2], String(n).repeat(300_000));
+`;
+
+async function killWhileWriting(path: string, afterMs: number): Promise<void> {
+  const module = join(import.meta.dirname, 'atomic-file.ts');
+  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', WRITER, module, path], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (child.stdout) await once(child.stdout, 'data');
+  await systemClock.sleep(afterMs);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+verifies('Q-11').test(
+  'killed at any moment, the file is whole, and what is left beside it is known and removable',
+  async () => {
+    const path = join(dir, 'state.json');
+    await writeAtomic(path, '9'.repeat(300_000));
+    const contents = new Set<string>();
+    let leftovers = 0;
+    for (let round = 0; round < 12; round++) {
+      await killWhileWriting(path, 3 + round * 2.3);
+      const content = await readFile(path, 'utf8');
+      contents.add(`${content.length} of ${new Set(content).size}`);
+      const names = (await readdir(dir)).filter((name) => name !== 'state.json');
+      leftovers += names.length;
+      expect((await removeLeftovers(dir)).sort()).toEqual(names.sort());
+      expect(await readdir(dir)).toEqual(['state.json']);
+    }
+    expect([...contents]).toEqual(['300000 of 1']);
+    expect(leftovers).toBeGreaterThan(0);
+  },
+);
+
+const ONCE = `
+const { writeAtomic } = await import(process.argv[1]);
+await writeAtomic(process.argv[2], 'new').then(() => 'done', (error) => error.code).then(console.log);
+`;
+
+/** Writes once with a fault at the nth call of that name; one pool thread, because strace counts per thread. */
+async function withFault(call: string, fault: string, nth: number): Promise<unknown> {
+  const path = join(dir, 'state.json');
+  await writeAtomic(path, 'old');
+  const log = join(dir, 'trace');
+  const node = [process.execPath, '--input-type=module', '-e', ONCE, join(import.meta.dirname, 'atomic-file.ts'), path];
+  const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:${fault}:when=${nth}`];
+  const env = { ...process.env, UV_THREADPOOL_SIZE: '1' };
+  const { stdout } = spawnSync('strace', ['-f', '-o', log, ...inject, ...node], { env, encoding: 'utf8' });
+  const fired = /INJECTED|killed by SIGKILL/.test(await readFile(log, 'utf8'));
+  await rm(log);
+  return [fired, stdout.trim(), await readFile(path, 'utf8'), (await removeLeftovers(dir)).length];
+}
+
+const hasStrace = spawnSync('strace', ['-V']).status === 0;
+
+verifies('Q-11')
+  .needs(hasStrace, 'strace is not installed')
+  .test('at every crash point the old or the new file is there; a fault is told and keeps the old one', async () => {
+    const KILL = 'signal=KILL';
+    expect({
+      killedBeforeSync: await withFault('fsync', KILL, 1),
+      killedBeforeRename: await withFault('rename', KILL, 1),
+      killedBeforeFolderSync: await withFault('fsync', KILL, 2),
+      syncFails: await withFault('fsync', 'error=EIO', 1),
+      renameFails: await withFault('rename', 'error=ENOSPC', 1),
+      folderSyncFails: await withFault('fsync', 'error=EIO', 2),
+    }).toEqual({
+      killedBeforeSync: [true, '', 'old', 1],
+      killedBeforeRename: [true, '', 'old', 1],
+      killedBeforeFolderSync: [true, '', 'new', 0],
+      syncFails: [true, 'EIO', 'old', 0],
+      renameFails: [true, 'ENOSPC', 'old', 0],
+      folderSyncFails: [true, 'EIO', 'new', 0],
+    });
+  });
+
+test('only what this module made counts as a leftover', async () => {
+  const names = [
+    '.reef-tmp-',
+    '.reef-tmp-0123456789abcdef',
+    'x.tmp',
+    '.reef-tmp-0123456789abcdef01234567x',
+    '.gitignore',
+  ];
+  for (const name of names) await writeFile(join(dir, name), '');
+  expect(await removeLeftovers(dir)).toEqual([]);
+});
+
+test('an unreadable file is set aside under the time, never over an earlier one', async () => {
+  const clock = manualClock(new Date('2026-05-06T07:08:09.010Z'));
+  const path = join(dir, 'reef.db');
+  const moved: string[] = [];
+  for (const content of ['a', 'b', 'c']) {
+    await writeFile(path, content);
+    moved.push(await setAside(path, clock));
+  }
+  await expect(setAside(path, clock)).rejects.toMatchObject({ code: 'ENOENT' });
+  const base = `${path}.bad-2026-05-06T07-08-09.010Z`;
+  expect(moved).toEqual([base, `${base}-2`, `${base}-3`]);
+  expect(await Promise.all(moved.map((name) => readFile(name, 'utf8')))).toEqual(['a', 'b', 'c']);
+});
+
+test('a folder that cannot be searched is an error, not an absent file', async () => {
+  const closed = join(dir, 'closed');
+  await mkdir(closed);
+  await writeFile(join(dir, 'file'), '');
+  await chmod(closed, 0);
+  await expect(setAside(join(dir, 'file', 'x'), manualClock())).rejects.toMatchObject({ code: 'ENOTDIR' });
+  await chmod(closed, 0o700);
+});

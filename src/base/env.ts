@@ -1,0 +1,61 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
+export interface Environment {
+  home: string;
+  /** `REEF_HOME`: where the home lies when it is not `.reef` of the repository. */
+  reefHome: string | undefined;
+  configHome: string;
+  dataHome: string;
+  stateHome: string;
+  cacheHome: string;
+  /** Absent without a login session. */
+  runtimeDir: string | undefined;
+  path: string;
+  shell: string;
+  editor: string | undefined;
+  noColor: boolean;
+  ci: boolean;
+  /** `REEF_SEED` repeats a run of the fault tests. */
+  seed: number | undefined;
+  /** All of it, for the allow-list of children (X-20) and for nothing else. */
+  all: Readonly<NodeJS.ProcessEnv>;
+}
+
+/** The only reader of `process.env`. Called by the composition root, which hands the result down. */
+export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Environment {
+  const all = Object.freeze({ ...source });
+  const home = absolute(all.HOME) ?? homedir();
+  return {
+    home,
+    reefHome: nonEmpty(all.REEF_HOME),
+    configHome: absolute(all.XDG_CONFIG_HOME) ?? join(home, '.config'),
+    dataHome: absolute(all.XDG_DATA_HOME) ?? join(home, '.local', 'share'),
+    stateHome: absolute(all.XDG_STATE_HOME) ?? join(home, '.local', 'state'),
+    cacheHome: absolute(all.XDG_CACHE_HOME) ?? join(home, '.cache'),
+    runtimeDir: absolute(all.XDG_RUNTIME_DIR),
+    path: all.PATH ?? '',
+    shell: nonEmpty(all.SHELL) ?? '/bin/sh',
+    editor: nonEmpty(all.VISUAL) ?? nonEmpty(all.EDITOR),
+    noColor: nonEmpty(all.NO_COLOR) !== undefined || all.TERM === 'dumb',
+    ci: !['', '0', 'false'].includes(all.CI ?? ''),
+    seed: integer('REEF_SEED', nonEmpty(all.REEF_SEED)),
+    all,
+  };
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}
+
+/** The XDG rules: a relative path is to be ignored. */
+function absolute(value: string | undefined): string | undefined {
+  return value !== undefined && isAbsolute(value) ? value : undefined;
+}
+
+function integer(name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw new TypeError(`${name} is not a whole number: ${value}`);
+  return number;
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { ReefError } from '../protocol/errors.ts';
+import type { Environment } from './env.ts';
+
+/** Where a repository's jobs, database and daemon live. */
+export interface Home {
+  dir: string;
+  socket: string;
+  /** Held by the daemon for as long as it lives. */
+  lock: string;
+  /** Who the daemon is, for people and for `reef doctor`. */
+  daemon: string;
+  log: string;
+  database: string;
+  snapshot: string;
+  /** Absent when `REEF_HOME` is set and the folder is in no repository. */
+  repository?: string;
+}
+
+/** The kernel takes no longer path for a socket; it is not even told why. */
+const LONGEST_SOCKET = 100;
+const WORKTREE_GITDIR = /^gitdir: (.+)[/\\]\.git[/\\]worktrees[/\\][^/\\]+\s*$/;
+
+/** `REEF_HOME`, or `.reef` at the root of the repository around `cwd`; a worktree shares the home of its repository. */
+export function findHome(env: Environment, cwd: string): Home {
+  const repository = findRepository(cwd);
+  if (env.reefHome !== undefined) return homeAt(resolve(cwd, env.reefHome), env, repository);
+  if (repository === undefined) throw new ReefError('not_a_repository', `${cwd} is not inside a git repository`);
+  return homeAt(join(repository, '.reef'), env, repository);
+}
+
+export function homeAt(dir: string, env: Environment, repository?: string): Home {
+  const files = {
+    dir,
+    socket: socketFor(dir, env),
+    lock: join(dir, 'daemon.lock'),
+    daemon: join(dir, 'daemon.json'),
+    log: join(dir, 'daemon.log'),
+    database: join(dir, 'reef.db'),
+    snapshot: join(dir, 'state.json'),
+  };
+  return repository === undefined ? files : { ...files, repository };
+}
+
+function findRepository(folder: string): string | undefined {
+  const git = join(folder, '.git');
+  const stat = statSync(git, { throwIfNoEntry: false });
+  if (stat?.isDirectory()) return folder;
+  if (stat?.isFile()) return WORKTREE_GITDIR.exec(readFileSync(git, 'utf8'))?.[1] ?? folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : findRepository(parent);
+}
+
+function socketFor(dir: string, env: Environment): string {
+  const beside = join(dir, 'reefd.sock');
+  if (Buffer.byteLength(beside) <= LONGEST_SOCKET) return beside;
+  const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
+  const folder = env.runtimeDir === undefined ? join(tmpdir(), `reef-${userInfo().uid}`) : join(env.runtimeDir, 'reef');
+  return join(folder, `${name}.sock`);
+}

@@ -1,0 +1,77 @@
+import { capJson } from './cap.ts';
+import type { Clock } from './clock.ts';
+import { type Redact, redactDeep } from './redact.ts';
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+const LONGEST_LINE = 16 * 1024;
+const DEEPEST_FIELD = 8;
+
+export type Level = (typeof LEVELS)[number];
+export type Logger = Record<Level, (message: string, fields?: Record<string, unknown>) => void>;
+
+interface LoggerOptions {
+  /** Gets a line with its newline; must not throw. */
+  write(line: string): void;
+  clock: Pick<Clock, 'now'>;
+  redact: Redact;
+  /** The lowest that is written; `info` unless told. */
+  level?: Level;
+}
+
+/** One JSON object a line: time, level, message, then the fields; redacted and bounded. Logging never throws. */
+export function createLogger({ write, clock, redact, level = 'info' }: LoggerOptions): Logger {
+  const log = (at: Level, message: string, fields: Record<string, unknown> = {}) => {
+    if (LEVELS.indexOf(at) < LEVELS.indexOf(level)) return;
+    const head = { time: clock.now().toISOString(), level: at, message };
+    const entry = { ...head, ...(plain(fields, 0) as Record<string, unknown>), ...head };
+    write(`${JSON.stringify(capJson(redactDeep(redact, entry), LONGEST_LINE))}\n`);
+  };
+  return {
+    debug: (message, fields) => log('debug', message, fields),
+    info: (message, fields) => log('info', message, fields),
+    warn: (message, fields) => log('warn', message, fields),
+    error: (message, fields) => log('error', message, fields),
+  };
+}
+
+/** Fields as JSON can say them; the depth bound ends cycles. */
+function plain(value: unknown, depth: number): unknown {
+  if (depth > DEEPEST_FIELD) return '…';
+  if (value instanceof Error) return plain(errorFields(value), depth);
+  if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (Array.isArray(value)) return value.map((child) => plain(child, depth + 1));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, plain(child, depth + 1)]));
+}
+
+function errorFields(error: Error): Record<string, unknown> {
+  const { name, message, stack, cause } = error;
+  return { ...error, name, message, stack, cause };
+}
+
+interface Limited<T> {
+  report(news: T): void;
+  /** Emits what is still held back, for the end. */
+  flush(): void;
+}
+
+/** Passes on the first report at once, then at most one a minute with the latest and the count since the last (Q-05). */
+export function limited<T>(clock: Pick<Clock, 'monotonicMs'>, emit: (latest: T, count: number) => void): Limited<T> {
+  let last = Number.NEGATIVE_INFINITY;
+  let held: { latest: T; count: number } | undefined;
+  const flush = () => {
+    if (!held) return;
+    const { latest, count } = held;
+    held = undefined;
+    last = clock.monotonicMs();
+    emit(latest, count);
+  };
+  return {
+    flush,
+    report(news) {
+      held = { latest: news, count: (held?.count ?? 0) + 1 };
+      if (clock.monotonicMs() - last >= 60_000) flush();
+    },
+  };
+}

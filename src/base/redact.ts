@@ -1,0 +1,98 @@
+export type Redact = (text: string) => string;
+
+const MARK = '[redacted]';
+/** Shorter values are found everywhere by chance. */
+const SHORTEST = 8;
+
+/**
+ * Tokens known by their shape. Each alternative either fails within a bounded distance or begins where no token
+ * character stands before it, so a search is linear (Q-65).
+ */
+const TOKEN_SHAPES = [
+  /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}/g,
+  /(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{30,}/g,
+  /(?<![A-Za-z0-9])github_pat_[A-Za-z0-9_]{22,}/g,
+  /(?<![A-Za-z0-9])glpat-[A-Za-z0-9_-]{20,}/g,
+  /(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}/g,
+  /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}/g,
+  /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,
+  /(?<![A-Za-z0-9_-])AIza[A-Za-z0-9_-]{35}/g,
+  /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g,
+  /(?<=\b[Bb]earer(?: |%20|\+))[A-Za-z0-9._~+/=-]{16,}/g,
+];
+
+type Span = [start: number, end: number];
+
+/** Replaces known secrets in every form of X-50, and tokens of well-known shape. Secrets under 8 characters are not looked for. */
+export function createRedactor(secrets: readonly string[]): Redact {
+  const needles = [...new Set(secrets.flatMap(formsOf))];
+  return (text) => {
+    const spans: Span[] = [];
+    for (const needle of needles) {
+      for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + 1)) {
+        spans.push([at, at + needle.length]);
+      }
+    }
+    for (const shape of TOKEN_SHAPES) {
+      for (const match of text.matchAll(shape)) spans.push([match.index, match.index + match[0].length]);
+    }
+    return spans.length === 0 ? text : withoutSpans(text, spans);
+  };
+}
+
+/** For payloads that are already parsed: all strings, keys included. */
+export function redactDeep<T>(redact: Redact, value: T): T {
+  return copyDeep(redact, value) as T;
+}
+
+function copyDeep(redact: Redact, value: unknown): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((child) => copyDeep(redact, child));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [redact(key), copyDeep(redact, child)]));
+}
+
+/** Overlapping finds become one mark: no end of the one may survive beside the other. */
+function withoutSpans(text: string, spans: Span[]): string {
+  spans.sort((a, b) => a[0] - b[0]);
+  let out = '';
+  let done = 0;
+  for (const [start, end] of spans) {
+    if (start >= done) out += text.slice(done, start) + MARK;
+    done = Math.max(done, end);
+  }
+  return out + text.slice(done);
+}
+
+function formsOf(secret: string): string[] {
+  if (secret.length < SHORTEST) return [];
+  const json = jsonForm(secret);
+  const forms = [secret, json, asciiForm(json), jsonForm(json), ...urlForms(secret), ...base64Forms(secret)];
+  return forms.filter((form) => form.length >= SHORTEST);
+}
+
+function jsonForm(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function asciiForm(json: string): string {
+  return json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function urlForms(secret: string): string[] {
+  const usual = encodeURIComponent(secret.toWellFormed());
+  const strict = usual.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  const form = new URLSearchParams({ '': secret }).toString().slice(1);
+  const forms = [usual, strict, form, usual.replaceAll('%2F', '/')];
+  return forms.flatMap((text) => [text, text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())]);
+}
+
+/** Base64 of a text around the secret shows it in one of three alignments: the characters it alone determines. */
+function base64Forms(secret: string): string[] {
+  const length = Buffer.byteLength(secret);
+  return [0, 1, 2].flatMap((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]).toString('base64');
+    const form = text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + length) * 8) / 6));
+    return [form, form.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+}

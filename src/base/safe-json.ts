@@ -1,0 +1,61 @@
+export type Parsed = { ok: true; value: unknown } | { ok: false; why: string };
+
+const DEFAULT_DEPTH = 64;
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+
+/** JSON from outside: never throws, never nests deeper than `maxDepth`, and its result is safe to spread or assign. */
+export function parseJson(text: string, { maxDepth = DEFAULT_DEPTH } = {}): Parsed {
+  // Before parsing, not after: 16 MiB of "[" cost the parser gigabytes (Q-62).
+  if (isDeeperThan(text, maxDepth)) return { ok: false, why: `nested deeper than ${maxDepth} levels` };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (mayPollute(text)) removePollution(value);
+    return { ok: true, value };
+  } catch (error) {
+    return { ok: false, why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function isDeeperThan(text: string, maxDepth: number): boolean {
+  if (text.length <= maxDepth) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) depth++;
+    else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+    if (depth > maxDepth) return true;
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at++;
+  }
+  return text.length;
+}
+
+/** Keys may be spelt with \u escapes; a false alarm only costs a walk. */
+function mayPollute(text: string): boolean {
+  return text.includes('__proto__') || text.includes('constructor') || text.includes('\\u');
+}
+
+/** `constructor` alone is an honest name in data about code; only with `prototype` below it is it a way to pollute. */
+function removePollution(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) {
+    const object = value as Record<string, unknown>;
+    if (Object.hasOwn(object, '__proto__')) Reflect.deleteProperty(object, '__proto__');
+    if (Object.hasOwn(object, 'constructor') && hasPrototypeKey(object.constructor)) {
+      Reflect.deleteProperty(object, 'constructor');
+    }
+  }
+  for (const child of Object.values(value)) removePollution(child);
+}
+
+function hasPrototypeKey(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
+}

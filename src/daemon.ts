@@ -1,0 +1,140 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openApp } from './app.ts';
+import { writeAtomic } from './base/atomic-file.ts';
+import { systemClock } from './base/clock.ts';
+import { readEnvironment } from './base/env.ts';
+import { type Home, homeAt } from './base/home.ts';
+import { createLogger } from './base/log.ts';
+import { openLogFile } from './base/log-file.ts';
+import { createRedactor } from './base/redact.ts';
+import { SocketDoors } from './job-doors.ts';
+import { identify } from './process/identity.ts';
+import type { DaemonInfo } from './protocol/daemon.ts';
+import { ReefError } from './protocol/errors.ts';
+import type { Core } from './protocol/operations.ts';
+import { holdLock } from './store/home-lock.ts';
+import { serveSocket } from './surfaces/http/server.ts';
+import { version } from './version.ts';
+
+/** `reefd`: owns the jobs of one home. Started by any command, ends by itself when there is nothing to do. */
+const { values } = parseArgs({
+  options: {
+    home: { type: 'string' },
+    repository: { type: 'string' },
+    'idle-ms': { type: 'string', default: '600000' },
+  },
+});
+if (values.home === undefined) throw new ReefError('bad_request', 'usage: daemon --home DIR [--repository DIR]');
+await runDaemon({ dir: values.home, repository: values.repository, idleMs: Number(values['idle-ms']) });
+
+async function runDaemon(options: { dir: string; repository: string | undefined; idleMs: number }): Promise<void> {
+  const env = readEnvironment();
+  const home = homeAt(options.dir, env, options.repository);
+  prepareHome(home);
+  const lock = lockOrLeave(home.lock);
+  const logFile = openLogFile(home.log);
+  const log = createLogger({ write: (line) => logFile.write(line), clock: systemClock, redact: createRedactor([]) });
+  process.on('uncaughtException', (error) => {
+    log.error('the daemon failed', { error });
+    process.exit(70);
+  });
+
+  const { promise: stopAsked, resolve: askStop } = Promise.withResolvers<void>();
+  const startedAt = new Date().toISOString();
+  const self = identify(process.pid);
+  let lastCallAt = systemClock.monotonicMs();
+
+  const daemon = {
+    info: (): DaemonInfo => ({
+      pid: process.pid,
+      startTime: self?.startTime ?? '',
+      version,
+      home: home.dir,
+      socket: home.socket,
+      startedAt,
+      jobs: app.counts(),
+      lastSeq: app.lastSeq(),
+    }),
+    async stop(killJobs: boolean) {
+      if (killJobs) await killAll(app.core);
+      setImmediate(askStop);
+    },
+    async attach(id: string): Promise<never> {
+      throw new ReefError('not_headful', `job ${id} has no terminal`);
+    },
+  };
+  const audit = (row: Parameters<typeof app.audit>[0]) => app.audit(row);
+  const doors = new SocketDoors({ homeDir: home.dir, core: () => app.core, daemon, log, audit });
+  const app = await openApp({ home, env, log, version, doors });
+  const core = observed(app.core, () => {
+    lastCallAt = systemClock.monotonicMs();
+  });
+  const by = `uid:${process.getuid?.() ?? 0}`;
+  const server = await serveSocket({ path: home.socket, core, caller: { by }, daemon, log, audit });
+  await writeAtomic(home.daemon, `${JSON.stringify({ ...self, socket: home.socket, version, startedAt })}\n`);
+  log.info('the daemon is up', { pid: process.pid, version });
+
+  const idleCheck = setInterval(
+    () => {
+      const { live, queued } = app.counts();
+      const isIdle = live === 0 && queued === 0 && systemClock.monotonicMs() - lastCallAt > options.idleMs;
+      if (isIdle) askStop();
+    },
+    Math.min(options.idleMs, 10_000),
+  );
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => askStop());
+  process.on('SIGHUP', () => {}); // a closed terminal ends no job
+
+  await stopAsked;
+  clearInterval(idleCheck);
+  await server.close();
+  await doors.closeAll();
+  await app.close();
+  await rm(home.daemon, { force: true });
+  log.info('the daemon has ended', { pid: process.pid });
+  lock.release();
+}
+
+/** Private to the user, and invisible to git but for what a team may want to share. */
+function prepareHome(home: Home): void {
+  try {
+    mkdirSync(home.dir, { recursive: true, mode: 0o700 });
+    chmodSync(home.dir, 0o700);
+    mkdirSync(dirname(home.socket), { recursive: true, mode: 0o700 });
+    const ignore = join(home.dir, '.gitignore');
+    writeFileSync(ignore, '*\n!.gitignore\n!workflows.json\n!workflows.yaml\n', { mode: 0o600 });
+  } catch (error) {
+    throw new ReefError('home_not_writable', `${home.dir} cannot be written: ${String(error)}`, { cause: error });
+  }
+}
+
+/** Fifty commands at once start one daemon: the others find the lock held and leave without a word. */
+function lockOrLeave(path: string): { release(): void } {
+  try {
+    return holdLock(path);
+  } catch (error) {
+    if (error instanceof ReefError && error.code === 'home_in_use') process.exit(0);
+    throw error;
+  }
+}
+
+async function killAll(core: Core): Promise<void> {
+  const caller = { by: 'daemon', surface: 'cli' } as const;
+  const { jobs } = await core.status({}, caller, new AbortController().signal);
+  const active = jobs.filter((job) => job.endedAt === undefined || job.status === 'paused' || job.status === 'queued');
+  await Promise.all(active.map(({ id }) => core.kill({ id }, caller, new AbortController().signal)));
+}
+
+/** The same core, telling of each call: a daemon that is used does not end for idleness. */
+function observed(core: Core, touch: () => void): Core {
+  return new Proxy(core, {
+    get(target, name) {
+      touch();
+      const member = Reflect.get(target, name);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}

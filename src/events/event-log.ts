@@ -1,0 +1,84 @@
+import { capJson } from '../base/cap.ts';
+import type { Clock } from '../base/clock.ts';
+import { type AgentEvent, type EventBody, eventBodySchema } from '../protocol/events.ts';
+import { parseCursor } from './cursor.ts';
+
+const PAYLOAD_CAP = 64 * 1024;
+
+/** What the log needs of a store; the SQLite table is one. */
+export interface EventRows {
+  append(event: { at: string; jobId: string; type: AgentEvent['type']; payload: string }): number;
+  firstSeqSince(at: string): number | undefined;
+  lastSeq(): number;
+  ofJob(query: { jobId: string; after: number; limit: number }): AgentEvent[];
+  tail(jobId: string, count: number): AgentEvent[];
+}
+
+export interface Page {
+  events: AgentEvent[];
+  nextCursor: string;
+  truncated: boolean;
+}
+
+/** The seed's EventStore: append-only, every event with its time, sliced by cursor. */
+export class EventLog {
+  readonly #rows: EventRows;
+  readonly #clock: Clock;
+  readonly #redact: <T>(value: T) => T;
+
+  constructor(parts: { rows: EventRows; clock: Clock; redact: <T>(value: T) => T }) {
+    this.#rows = parts.rows;
+    this.#clock = parts.clock;
+    this.#redact = parts.redact;
+  }
+
+  /** Inside a transaction of the caller's: events, status and file offset are one commit. */
+  append(jobId: string, bodies: EventBody[]): AgentEvent[] {
+    const timestamp = this.#clock.now().toISOString();
+    return bodies.map((body) => {
+      const { type, payload } = capped(this.#redact(checked(body)));
+      const seq = this.#rows.append({ at: timestamp, jobId, type, payload: JSON.stringify(payload) });
+      return { seq, timestamp, agentId: jobId, type, payload } as AgentEvent;
+    });
+  }
+
+  /** A `seq` is exclusive, an instant inclusive: by time a page may repeat, it never loses (Q-04). */
+  slice(query: { jobId: string; since?: string | undefined; limit: number }): Page {
+    const cursor = parseCursor(query.since);
+    const after =
+      'after' in cursor ? cursor.after : (this.#rows.firstSeqSince(cursor.at) ?? this.#rows.lastSeq() + 1) - 1;
+    const found = this.#rows.ofJob({ jobId: query.jobId, after, limit: query.limit + 1 });
+    const events = found.slice(0, query.limit);
+    return {
+      events,
+      nextCursor: String(events.at(-1)?.seq ?? after),
+      truncated: found.length > events.length,
+    };
+  }
+
+  tail(jobId: string, count: number): AgentEvent[] {
+    return this.#rows.tail(jobId, count);
+  }
+}
+
+/** An event that breaks its own schema is a defect of ours: the log says so instead of losing or trusting it. */
+function checked(body: EventBody): EventBody {
+  const result = eventBodySchema.safeParse(body);
+  if (result.success) return body;
+  const issue = result.error.issues[0];
+  return {
+    type: 'error',
+    payload: {
+      code: 'bad_event',
+      message: `${body.type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
+      fatal: false,
+      scope: 'line',
+      retryable: false,
+      raw: JSON.stringify(body.payload).slice(0, 1024),
+    },
+  };
+}
+
+function capped(body: EventBody): EventBody {
+  return { ...body, payload: capJson(body.payload, PAYLOAD_CAP) } as EventBody;
+}

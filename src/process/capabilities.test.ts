@@ -1,0 +1,45 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/fixtures/programs/harness.ts';
+import { probeCapabilities } from './capabilities.ts';
+
+const nothing = {
+  namespaces: 'none',
+  unshare: undefined,
+  bubblewrap: undefined,
+  setpriv: undefined,
+  timeout: undefined,
+  perl: undefined,
+  tmux: undefined,
+};
+
+function makeTool(folder: string, name: string, script: string): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(folder, name), 0o755);
+}
+
+test('a machine with none of the tools can do nothing', async () => {
+  using folder = temporaryFolder();
+  expect(await probeCapabilities(folder.path)).toEqual(nothing);
+});
+
+test('a tool that is there and does not work counts as missing', async () => {
+  using folder = temporaryFolder();
+  for (const name of ['unshare', 'bwrap', 'setpriv', 'perl']) makeTool(folder.path, name, 'exit 1');
+  makeTool(folder.path, 'timeout', 'shift 3; exec "$@"'); // as one that opens no group
+  expect(await probeCapabilities(folder.path)).toEqual(nothing);
+});
+
+test('where only root may make namespaces the user namespace is left out', async () => {
+  using folder = temporaryFolder();
+  makeTool(folder.path, 'unshare', 'case "$*" in *--user*) exit 1 ;; esac');
+  const { namespaces, unshare } = await probeCapabilities(folder.path);
+  expect({ namespaces, unshare }).toEqual({ namespaces: 'pid', unshare: join(folder.path, 'unshare') });
+});
+
+test('tools are absolute paths', async () => {
+  const { namespaces: _, ...tools } = await probeCapabilities();
+  const found = Object.values(tools).filter((path) => path !== undefined);
+  expect(found.filter((path) => !path.startsWith('/'))).toEqual([]);
+});

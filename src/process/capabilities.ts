@@ -1,0 +1,83 @@
+import { accessSync, constants } from 'node:fs';
+import { SYSTEM_PATH } from './environment.ts';
+import { run } from './run.ts';
+import { ISOLATION } from './sandbox.ts';
+
+/** What this machine lets us do. Tools are absolute paths, tried and not merely found. */
+export interface Capabilities {
+  /** How a tree is held together: its own user and PID namespace, a PID namespace made by root, or only its tag. */
+  namespaces: 'user+pid' | 'pid' | 'none';
+  unshare: string | undefined;
+  bubblewrap: string | undefined;
+  setpriv: string | undefined;
+  /** GNU's: others open no process group. */
+  timeout: string | undefined;
+  /** Stands in for `timeout`, which macOS does not have. */
+  perl: string | undefined;
+  tmux: string | undefined;
+}
+
+export const UNSHARE_OPTIONS = {
+  'user+pid': ['--user', '--map-current-user', '--pid', '--fork', '--kill-child', '--mount-proc'],
+  pid: ['--pid', '--fork', '--kill-child', '--mount-proc'],
+} as const;
+
+/** Called once by the composition root, which hands the result down. */
+export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promise<Capabilities> {
+  const tools = {
+    unshare: find('unshare', searchPath),
+    bubblewrap: find('bwrap', searchPath),
+    setpriv: find('setpriv', searchPath),
+    timeout: find('timeout', searchPath) ?? find('gtimeout', searchPath),
+    perl: find('perl', searchPath),
+  };
+  const [namespaces, bubblewrap, setpriv, timeout, perl] = await Promise.all([
+    probeNamespaces(tools.unshare),
+    works(tools.bubblewrap, [...ISOLATION, '--ro-bind', '/', '/', '--', 'env', '--default-signal=TERM', 'true']),
+    works(tools.setpriv, ['--pdeathsig', 'KILL', 'true']),
+    opensGroup(tools.timeout, ['-k', '1', '5']),
+    works(tools.perl, ['-MTime::HiRes', '-e', '1']),
+  ]);
+  const unshare = namespaces === 'none' ? undefined : tools.unshare;
+  return { namespaces, unshare, bubblewrap, setpriv, timeout, perl, tmux: find('tmux', searchPath) };
+}
+
+async function probeNamespaces(unshare: string | undefined): Promise<Capabilities['namespaces']> {
+  for (const kind of ['user+pid', 'pid'] as const) {
+    if (await works(unshare, [...UNSHARE_OPTIONS[kind], 'true'])) return kind;
+  }
+  return 'none';
+}
+
+async function works(file: string | undefined, args: readonly string[]): Promise<string | undefined> {
+  return (await probe(file, args))?.code === 0 ? file : undefined;
+}
+
+/** The command under `timeout` is asked for its group, which must be that of its parent. */
+async function opensGroup(file: string | undefined, args: readonly string[]): Promise<string | undefined> {
+  const askGroup = 'echo $PPID; read -r _ _ _ _ group _ 2>/dev/null </proc/$$/stat && echo $group || ps -o pgid= -p $$';
+  const asked = await probe(file, [...args, 'sh', '-c', askGroup]);
+  const [parent, group] = asked?.stdout.toString().split('\n') ?? [];
+  return parent && group?.trim() === parent ? file : undefined;
+}
+
+async function probe(file: string | undefined, args: readonly string[]) {
+  if (file === undefined) return undefined;
+  return run({ file, args, cwd: '/', env: { PATH: SYSTEM_PATH, LC_ALL: 'C' }, timeoutMs: 10_000 });
+}
+
+function find(name: string, searchPath: string): string | undefined {
+  return searchPath
+    .split(':')
+    .map((folder) => `${folder}/${name}`)
+    .find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,248 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  fixture,
+  jobSpec,
+  lineOf,
+  PATH,
+  pidsNaming,
+  startJob,
+  startLauncher,
+  survivorsOf,
+  temporaryFolder,
+  textOf,
+  until,
+} from '../../test/fixtures/programs/harness.ts';
+import { scale, tier } from '../../test/scale.ts';
+import { verifies } from '../../test/verifies.ts';
+import { probeCapabilities } from './capabilities.ts';
+import { allowedEnv } from './environment.ts';
+import { FifoWriter } from './fifo.ts';
+import { adopt } from './identity.ts';
+import { launch } from './launch.ts';
+import { abandonLaunch, readLaunch } from './launch-folder.ts';
+import { endTree } from './tree.ts';
+
+const capabilities = await probeCapabilities();
+
+verifies('X-21').test('arguments arrive literally, whatever is in them', async () => {
+  using folder = temporaryFolder();
+  const args = ['a b', "it's", '"', '$(touch pwned)', '`id`', 'line\nbreak', '', '*', '-k', '; exit 9', '\\', 'ü💥'];
+  const shown = await show(folder.path, { args, tag: "tag '$(id)'" });
+  expect(shown).toEqual({ args, env: expect.objectContaining({ REEF_JOB: "tag '$(id)'" }), cwd: folder.path });
+  expect(readdirSync(folder.path)).toEqual(['job']);
+});
+
+verifies('X-20').test('the agent sees the environment it was given and nothing of ours', async () => {
+  using folder = temporaryFolder();
+  const ours = {
+    ...process.env,
+    NODE_OPTIONS: '',
+    LD_PRELOAD: '',
+    GIT_DIR: '/x',
+    SSH_AUTH_SOCK: '/s',
+    OTHER_API_KEY: 'k',
+  };
+  const env = allowedEnv(ours, [], { MINE: "$(id) '\n", REEF_JOB: 'the job we run in' });
+  const shown = await show(folder.path, { env, tag: 'job-own' });
+  const { PWD, OLDPWD, SHLVL, _, ...seen } = shown.env; // a shell may add these
+  expect(seen).toEqual({ ...env, REEF_JOB: 'job-own' });
+});
+
+verifies('X-20').test('an agent never finds our tools by a PATH it can write to', async () => {
+  using folder = temporaryFolder();
+  for (const tool of ['timeout', 'unshare', 'grep', 'date', 'ln', 'mv', 'sh', 'mkfifo']) {
+    writeFileSync(join(folder.path, tool), `#!/bin/sh\n/usr/bin/touch '${folder.path}/hijacked'\n`);
+    chmodSync(join(folder.path, tool), 0o755);
+  }
+  const shown = await show(folder.path, { file: process.execPath, env: { PATH: `${folder.path}:${PATH}` } });
+  expect({ path: shown.env.PATH, hijacked: readdirSync(folder.path).includes('hijacked') }).toEqual({
+    path: `${folder.path}:${PATH}`,
+    hijacked: false,
+  });
+});
+
+verifies('X-44').test('everything in the folder of a launch is for its owner alone', async () => {
+  const job = await startJob('tree.sh', capabilities);
+  await endTree(job, { graceMs: 5_000 });
+  const modes = readdirSync(job.dir).map((name) => [name, modeOf(join(job.dir, name))]);
+  expect({ folder: modeOf(job.dir), files: Object.fromEntries(modes) }).toEqual({
+    folder: '700',
+    files: { in: '600', out: '600', err: '600', pid: '600', exit: '600' },
+  });
+  job[Symbol.dispose]();
+});
+
+test('the agent keeps the umask of its user', async () => {
+  using folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'umask'] });
+  await launch(spec, capabilities);
+  await until('it ended', () => readLaunch(spec.dir).exit);
+  expect(Number.parseInt(textOf(join(spec.dir, 'out')), 8)).toBe(process.umask());
+});
+
+test('the agent reads its input line by line and its code is kept', async () => {
+  using job = await startJob('repeats-input.sh', capabilities);
+  for (const line of ['one\n', 'two\n', 'end\n']) {
+    const input = new FifoWriter(join(job.dir, 'in')); // each by another writer, as after a restart
+    input.write(Buffer.from(line));
+    input.close();
+  }
+  const exit = await until('it ended', () => readLaunch(job.dir).exit);
+  expect({ said: job.said(), code: exit.code }).toEqual({ said: 'ready\none\ntwo\n', code: 3 });
+});
+
+test('a file as input ends where it ends', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'prompt');
+  writeFileSync(file, 'first\nlast\n');
+  const spec = jobSpec('repeats-input.sh', folder.path, { stdin: { file } });
+  await launch(spec, capabilities);
+  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
+  expect({ said: textOf(join(spec.dir, 'out')), code: exit.code }).toEqual({ said: 'ready\nfirst\nlast\n', code: 0 });
+});
+
+test('what is written as soon as a launch resolves reaches the agent', async () => {
+  using folder = temporaryFolder();
+  const spec = jobSpec('repeats-input.sh', folder.path);
+  await launch(spec, capabilities);
+  const input = new FifoWriter(join(spec.dir, 'in'));
+  input.write(Buffer.from('early\nend\n'));
+  input.close();
+  await until('it ended', () => readLaunch(spec.dir).exit);
+  expect(textOf(join(spec.dir, 'out'))).toBe('ready\nearly\n');
+});
+
+verifies('Q-25').test('the end is kept with code and time in milliseconds', async () => {
+  using folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'echo out; echo err >&2; exit 42'] });
+  const startedAt = Date.now();
+  await launch(spec, capabilities);
+  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
+  const record = { code: exit.code, out: textOf(join(spec.dir, 'out')), err: textOf(join(spec.dir, 'err')) };
+  expect(record).toEqual({ code: 42, out: 'out\n', err: 'err\n' });
+  expect(exit.at).toMatch(/T\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(Date.parse(exit.at)).toBeGreaterThanOrEqual(startedAt - 1);
+  expect(Date.parse(exit.at)).toBeLessThanOrEqual(Date.now() + 1);
+});
+
+test('a program that does not exist is an exit with 127 and its reason', async () => {
+  using folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder.path, { file: 'no-such-agent' });
+  await launch(spec, capabilities);
+  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
+  expect({ code: exit.code, err: textOf(join(spec.dir, 'err')) }).toEqual({
+    code: 127,
+    err: expect.stringContaining('no-such-agent'),
+  });
+});
+
+test('an agent killed by a signal leaves no message of a shell in its errors', async () => {
+  using folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'kill -KILL $$'] });
+  await launch(spec, capabilities);
+  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
+  expect({ code: exit.code, err: textOf(join(spec.dir, 'err')) }).toEqual({ code: 137, err: '' });
+});
+
+test('a launch that cannot start rejects with what is wrong', async () => {
+  using folder = temporaryFolder();
+  const used = jobSpec('tree.sh', folder.path, { dir: join(folder.path, 'used') });
+  await endTree({ identity: await launch(used, capabilities), tag: used.tag }, { graceMs: 5_000 });
+  const start = (more: object, machine: object = {}) =>
+    launch({ ...jobSpec('tree.sh', folder.path), ...more }, { ...capabilities, ...machine });
+  const failures = [
+    start({ cwd: '/no/such/folder', dir: join(folder.path, '1') }),
+    start({ dir: used.dir }),
+    start({ ceilingMs: 0, dir: join(folder.path, '2') }),
+    start({ dir: join(folder.path, '3') }, { timeout: undefined, perl: undefined }),
+  ];
+  const codes = await Promise.all(failures.map((failure) => failure.catch((error: { code: string }) => error.code)));
+  expect(codes).toEqual(['cwd_missing', 'EEXIST', 'bad_request', 'spawn_failed']);
+});
+
+verifies('Q-22').test('the identity is on disk before the agent starts', async () => {
+  using folder = temporaryFolder();
+  const dir = join(folder.path, 'job');
+  const spec = jobSpec('tree.sh', folder.path, { file: 'cat', args: [join(dir, 'pid')] });
+  const identity = await launch(spec, capabilities);
+  await until('it ended', () => readLaunch(dir).exit);
+  expect(JSON.parse(textOf(join(dir, 'out')))).toEqual(identity);
+});
+
+verifies('Q-22').test('a launch given up starts nothing, however late its wrapper comes', async () => {
+  using folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder.path);
+  mkdirSync(spec.dir);
+  const verdicts = [abandonLaunch(join(folder.path, 'never made')), abandonLaunch(spec.dir), abandonLaunch(spec.dir)];
+  const failure = await launch(spec, capabilities).catch((error: { code: string }) => error.code);
+  expect({
+    verdicts,
+    failure,
+    record: readLaunch(spec.dir),
+    said: readFileSync(join(spec.dir, 'out'), 'utf8'),
+  }).toEqual({
+    verdicts: ['abandoned', 'abandoned', 'abandoned'],
+    failure: 'spawn_failed',
+    record: {},
+    said: '',
+  });
+});
+
+test('a launch that runs is not given up', async () => {
+  using job = await startJob('tree.sh', capabilities);
+  const verdict = abandonLaunch(job.dir);
+  const record = readLaunch(job.dir);
+  await endTree(job, { graceMs: 5_000 });
+  expect({ verdict, record }).toEqual({ verdict: 'started', record: { identity: job.identity } });
+});
+
+const kills = scale('Q-22', { test: 12, faults: 300, soak: 3_000 });
+verifies('Q-22').test(
+  `a launcher killed at any of ${kills} moments leaves a job that runs or one that never will`,
+  async () => {
+    const verdicts: string[] = [];
+    for (let index = 0; index < kills; index += 1) verdicts.push(await killLauncherAfter((index * 24) / kills));
+    const seen = new Set(verdicts);
+    if (tier() !== 'test') expect(seen).toEqual(new Set(['abandoned', 'started']));
+    expect(verdicts).toHaveLength(kills);
+  },
+  30_000 + kills * 2_000,
+);
+
+async function killLauncherAfter(ms: number): Promise<string> {
+  using folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder.path);
+  const launcher = startLauncher('durable', spec, capabilities);
+  await lineOf(launcher, 0);
+  const deadline = performance.now() + ms;
+  while (performance.now() < deadline); // a timer would come too late
+  launcher.kill('SIGKILL');
+  const verdict = abandonLaunch(spec.dir);
+  const { identity } = readLaunch(spec.dir);
+  if (verdict === 'started' && identity) {
+    await until('the job runs', () => textOf(join(spec.dir, 'out')) === 'ready\n');
+    expect(adopt(identity)).toBe('alive');
+    await endTree({ identity, tag: spec.tag }, { graceMs: 5_000 });
+  } else {
+    await until('its wrapper has given up', () => pidsNaming(spec.dir).length === 0);
+    expect(textOf(join(spec.dir, 'out'))).toBe('');
+  }
+  expect(survivorsOf(spec.nonce)).toEqual([]);
+  return verdict;
+}
+
+async function show(folder: string, more: Partial<Parameters<typeof jobSpec>[2]>) {
+  const { args = [], ...rest } = more ?? {};
+  const program = { file: process.execPath, args: [fixture('show-arguments.mjs'), ...args] };
+  const spec = jobSpec('show-arguments.mjs', folder, { ...rest, ...program });
+  await launch(spec, capabilities);
+  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
+  expect({ code: exit.code, err: textOf(join(spec.dir, 'err')) }).toEqual({ code: 0, err: '' });
+  return JSON.parse(textOf(join(spec.dir, 'out')));
+}
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { newNonce, PATH, survivorsOf, until } from '../../test/fixtures/programs/harness.ts';
+import { verifies } from '../../test/verifies.ts';
+import { type RunSpec, run } from './run.ts';
+
+const shell = (script: string, more: Partial<RunSpec> = {}) =>
+  run({ file: 'sh', args: ['-c', script], cwd: '/', env: { PATH }, timeoutMs: 10_000, ...more });
+const quiet = { code: 0, signal: null, stdout: Buffer.of(), stderr: Buffer.of(), timedOut: false, truncated: false };
+
+test('a command gives its code and both of its outputs', async () => {
+  const result = await shell('echo out; echo err >&2; exit 3');
+  expect(result).toEqual({ ...quiet, code: 3, stdout: Buffer.from('out\n'), stderr: Buffer.from('err\n') });
+});
+
+test('a command killed by a signal names the signal', async () => {
+  expect(await shell('kill -TERM $$')).toEqual({ ...quiet, code: null, signal: 'SIGTERM' });
+});
+
+test('input arrives whole, and one that is not wanted harms nothing', async () => {
+  const input = 'x'.repeat(200_000);
+  const results = await Promise.all([shell('cat', { input }), shell('true', { input }), shell('cat')]);
+  expect(results).toEqual([{ ...quiet, stdout: Buffer.from(input) }, quiet, quiet]);
+});
+
+test('output beyond the cap is dropped, and the command runs on', async () => {
+  const result = await shell('head -c 100000 /dev/zero; echo last >&2', { maxBytes: 10 });
+  expect(result).toEqual({ ...quiet, stdout: Buffer.alloc(10), stderr: Buffer.from('last\n'), truncated: true });
+});
+
+verifies('X-21').test('arguments arrive literally', async () => {
+  const args = ['%s|', 'a b', '$(id)', "'", '"', 'line\nbreak', '*'];
+  const result = await run({ file: 'printf', args, cwd: '/', env: { PATH }, timeoutMs: 10_000 });
+  expect(result.stdout.toString()).toBe('a b|$(id)|\'|"|line\nbreak|*|');
+});
+
+verifies('X-20').test('a command sees the environment it was given, and its tag', async () => {
+  const result = await run({ file: 'env', args: [], cwd: '/', env: { PATH, A: 'b' }, timeoutMs: 10_000 });
+  const lines = result.stdout.toString().trim().split('\n').sort();
+  expect(lines).toEqual(['A=b', `PATH=${PATH}`, expect.stringMatching(/^REEF_JOB=run-/)]);
+});
+
+test('at the timeout the whole tree is killed, also what left the group', async () => {
+  const nonce = newNonce();
+  const result = await shell(`setsid sleep 600.${nonce} & sleep 600.${nonce} & echo out; sleep 600.${nonce}`, {
+    timeoutMs: 300,
+  });
+  await until('the tree is gone', () => survivorsOf(nonce).length === 0);
+  expect(result).toEqual({ ...quiet, code: null, signal: 'SIGKILL', stdout: Buffer.from('out\n'), timedOut: true });
+});
+
+test('a background child that holds the output is ended at the timeout', async () => {
+  const nonce = newNonce();
+  const result = await shell(`setsid sleep 600.${nonce} & exit 4`, { timeoutMs: 300 });
+  await until('the child is gone', () => survivorsOf(nonce).length === 0);
+  expect(result).toEqual({ ...quiet, code: 4, timedOut: true });
+});
+
+test('one that left the group and cleared its environment cannot hold us', async () => {
+  const nonce = newNonce();
+  const result = await shell(`env -i /usr/bin/setsid sleep 600.${nonce} & exit 4`, { timeoutMs: 300 });
+  for (const pid of survivorsOf(nonce)) process.kill(pid, 'SIGKILL');
+  expect(result).toEqual({ ...quiet, code: 4, timedOut: true });
+});
+
+test('a program or a folder that does not exist is told apart', async () => {
+  const failures = [shell('', { file: 'no-such-program' }), shell('', { cwd: '/no/such/folder' })];
+  const codes = await Promise.all(failures.map((failure) => failure.catch((error: { code: string }) => error.code)));
+  expect(codes).toEqual(['spawn_failed', 'cwd_missing']);
+});

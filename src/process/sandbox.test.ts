@@ -1,0 +1,174 @@
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  jobSpec,
+  startJob,
+  startTree,
+  survivorsOf,
+  temporaryFolder,
+  textOf,
+  until,
+} from '../../test/fixtures/programs/harness.ts';
+import { verifies } from '../../test/verifies.ts';
+import { probeCapabilities } from './capabilities.ts';
+import { launch } from './launch.ts';
+import { readLaunch } from './launch-folder.ts';
+import { ISOLATION, type SandboxSpec, sandboxOptions } from './sandbox.ts';
+import { endTree } from './tree.ts';
+
+const capabilities = await probeCapabilities();
+
+function makeRoom(folder: string) {
+  for (const name of ['home/worktree/.git/objects', 'home/jobs', 'state', 'other', 'run']) {
+    mkdirSync(join(folder, name), { recursive: true });
+  }
+  for (const name of ['home/token', 'other/file', 'netrc', 'home/worktree/.git/config']) {
+    writeFileSync(join(folder, name), 'secret');
+  }
+  const at = (name: string) => join(folder, name);
+  const spec: SandboxSpec = {
+    kind: 'bubblewrap',
+    writable: [at('home/worktree'), at('state'), at('home/worktree/.git/objects')],
+    readOnly: [at('home/worktree/.git')],
+    hidden: [at('home'), at('run'), at('netrc'), at('absent'), at('home/worktree/.envrc')],
+    network: 'none',
+    scratch: at('scratch'),
+  };
+  return { at, spec };
+}
+
+test('mounts come from the outside in, so that the longer path decides', () => {
+  using folder = temporaryFolder();
+  const { at, spec } = makeRoom(folder.path);
+  symlinkSync(at('netrc'), at('link'));
+  const options = sandboxOptions({ ...spec, hidden: [...spec.hidden, at('link')] }, at('home/worktree'));
+  expect(options).toEqual([
+    ...ISOLATION,
+    '--unshare-net',
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...['--bind', at('scratch/tmp'), '/tmp'],
+    ...['--tmpfs', at('run')],
+    ...['--tmpfs', at('home')],
+    ...['--bind', at('state'), at('state')],
+    ...['--ro-bind', at('scratch/empty'), at('netrc')],
+    ...['--ro-bind', at('scratch/empty'), at('netrc')], // the link is resolved
+    ...['--bind', at('home/worktree'), at('home/worktree')],
+    ...['--ro-bind', at('home/worktree/.git'), at('home/worktree/.git')],
+    ...['--ro-bind', at('scratch/empty'), at('home/worktree/.envrc')],
+    ...['--bind', at('home/worktree/.git/objects'), at('home/worktree/.git/objects')],
+    ...['--remount-ro', at('home'), '--remount-ro', at('run')],
+    ...['--setenv', 'TMPDIR', '/tmp', '--chdir', at('home/worktree')],
+  ]);
+});
+
+test('a writable folder that does not exist is refused before anything starts', () => {
+  using folder = temporaryFolder();
+  const { at, spec } = makeRoom(folder.path);
+  expect(() => sandboxOptions({ ...spec, writable: [at('nowhere')] }, '/')).toThrow(at('nowhere'));
+});
+
+verifies('X-22').test('without bubblewrap a sandboxed launch is refused, not run bare', async () => {
+  using folder = temporaryFolder();
+  const { spec: sandbox } = makeRoom(folder.path);
+  const starting = launch(jobSpec('tree.sh', folder.path, { sandbox }), { ...capabilities, bubblewrap: undefined });
+  await expect(starting).rejects.toMatchObject({ code: 'sandbox_unavailable' });
+});
+
+describe('in a real sandbox', () => {
+  const verifiesInside = (...ids: Parameters<typeof verifies>) =>
+    verifies(...ids).needs(capabilities.bubblewrap !== undefined, 'bubblewrap is missing or not allowed to work');
+
+  verifiesInside('X-23').test('only what is writable can be written, and what is hidden is not there', async () => {
+    using folder = temporaryFolder('/var/tmp'); // not in /tmp, of which a sandbox has one of its own
+    const { at, spec: sandbox } = makeRoom(folder.path);
+    const tried = await inSandbox(folder.path, sandbox, [
+      ...['home/worktree/new', 'state/new', 'home/worktree/.git/objects/new'].map((name) => `echo x >${at(name)}`),
+      'echo x >/tmp/new',
+      ...['other/new', 'other/file', 'home/new', 'home/worktree/.git/config', 'netrc', 'run/new'].map(
+        (name) => `echo x >${at(name)}`,
+      ),
+      `grep -q secret ${at('home/token')}`,
+      `grep -q secret ${at('netrc')}`,
+      `grep -q secret ${at('other/file')}`,
+      `cat ${at('netrc')}`,
+      `umount ${at('home')}`,
+      `kill -0 ${process.pid}`,
+    ]);
+    expect(tried).toBe('yes yes yes yes | no no no no no no | no no yes yes no no'.replaceAll(' |', ''));
+    expect(readdirSync(at('scratch/tmp'))).toEqual(['new']);
+  });
+
+  verifiesInside('X-23').test(
+    'sockets in hidden folders and hidden sockets are closed doors, open ones are open',
+    async () => {
+      using folder = temporaryFolder();
+      const { at, spec } = makeRoom(folder.path);
+      const doors = [at('run/bus'), at('docker.sock'), at('state/open')];
+      const servers = await Promise.all(doors.map(listen));
+      const connect = `const s = require('node:net').connect(process.argv[1]); s.on('connect', () => process.exit(0));
+      s.on('error', () => process.exit(1));`;
+      const script = join(folder.path, 'state', 'connect.cjs');
+      writeFileSync(script, connect.replace('argv[1]', 'argv[2]'));
+      const sandbox = { ...spec, hidden: [...spec.hidden, at('docker.sock')] };
+      const tried = await inSandbox(
+        folder.path,
+        sandbox,
+        doors.map((door) => `${process.execPath} ${script} ${door}`),
+      );
+      for (const server of servers) server.close();
+      expect(tried).toBe('no no yes');
+    },
+  );
+
+  verifiesInside('X-23').test('the network is there or not as asked', async () => {
+    using folder = temporaryFolder();
+    const { spec } = makeRoom(folder.path);
+    const seen = [];
+    for (const network of ['none', 'host'] as const) {
+      const job = { ...spec, network, scratch: join(folder.path, network) };
+      seen.push(await inSandbox(folder.path, job, ['[ "$(wc -l </proc/net/dev)" -gt 3 ]']));
+    }
+    const hasNetwork = textOf('/proc/net/dev').trim().split('\n').length > 3;
+    expect(seen).toEqual(['no', hasNetwork ? 'yes' : 'no']);
+  });
+
+  verifiesInside('Q-20', 'Q-24').test('a sandboxed tree gets its SIGTERM, and nothing of it is left', async () => {
+    using folder = temporaryFolder();
+    const { spec: sandbox } = makeRoom(folder.path);
+    using polite = await startJob('says-goodbye.sh', capabilities, { sandbox, cwd: '/' });
+    using deaf = await startJob('deaf.sh', capabilities, { sandbox, cwd: '/' });
+    using tree = await startTree(capabilities, { sandbox, cwd: '/' });
+    using timedOut = await startTree(capabilities, { sandbox, cwd: '/', ceilingMs: 1_000 });
+    for (const job of [polite, tree]) await endTree(job, { graceMs: 5_000 });
+    await endTree(deaf, { graceMs: 200 });
+    await until('the ceiling', () => readLaunch(timedOut.dir).exit);
+    const jobs = [polite, deaf, tree, timedOut];
+    expect({
+      said: polite.said(),
+      codes: jobs.map((job) => readLaunch(job.dir).exit?.code),
+      left: jobs.flatMap((job) => survivorsOf(job.nonce)),
+    }).toEqual({ said: 'ready\ngoodbye\n', codes: [5, 137, 143, 124], left: [] });
+  });
+});
+
+/** Runs each command in one sandbox and says which succeeded. */
+async function inSandbox(folder: string, sandbox: SandboxSpec, commands: string[]): Promise<string> {
+  const script = commands.map((command) => `{ ${command}; } 2>/dev/null && echo yes || echo no`).join('\n');
+  const spec = jobSpec('tree.sh', folder, {
+    dir: join(folder, 'home/jobs', basename(sandbox.scratch)),
+    file: 'sh',
+    args: ['-c', script],
+    cwd: join(folder, 'home/worktree'),
+    sandbox,
+  });
+  await launch(spec, capabilities);
+  await until('it ended', () => readLaunch(spec.dir).exit);
+  return textOf(join(spec.dir, 'out')).trim().replaceAll('\n', ' ') || textOf(join(spec.dir, 'err'));
+}
+
+function listen(path: string): Promise<ReturnType<typeof createServer>> {
+  const server = createServer((socket) => socket.end());
+  return new Promise((resolve) => server.listen(path, () => resolve(server)));
+}

@@ -1,0 +1,85 @@
+import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ReefError } from '../protocol/errors.ts';
+
+/**
+ * What a sandboxed program may touch (X-23); everything else is read-only. Where paths lie within each other the longer one
+ * decides: a worktree inside the hidden home of Reef is writable, `.git` inside it may be read-only again.
+ */
+export interface SandboxSpec {
+  kind: 'bubblewrap';
+  writable: readonly string[];
+  readOnly?: readonly string[];
+  /** Files, folders and sockets. One that is absent in a writable folder leaves an empty file behind, for the caller to remove. */
+  hidden: readonly string[];
+  /** `host` keeps abstract sockets reachable as well; only `none` closes those. */
+  network: 'host' | 'none';
+  /** A folder of ours for what the sandbox itself needs: its private /tmp lies here. */
+  scratch: string;
+}
+
+/** Without the user namespace a sandboxed root could undo the mounts. */
+export const ISOLATION = [
+  '--unshare-user',
+  '--unshare-pid',
+  '--unshare-ipc',
+  '--die-with-parent',
+  '--cap-drop',
+  'ALL',
+] as const;
+
+interface Mount {
+  path: string;
+  options: string[];
+}
+
+/** The options for bubblewrap, up to and without the program. Makes the scratch folder. */
+export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
+  const { temporary, empty } = makeScratch(spec.scratch);
+  const writable = spec.writable.map(existing);
+  const hidden = spec.hidden.map(resolveLinks).filter((path) => existsSync(path) || isInside(path, writable));
+  const mounts: Mount[] = [
+    { path: '/tmp', options: ['--bind', temporary, '/tmp'] },
+    ...writable.map((path) => ({ path, options: ['--bind', path, path] })),
+    ...(spec.readOnly ?? []).map(existing).map((path) => ({ path, options: ['--ro-bind', path, path] })),
+    ...hidden.map((path) => ({ path, options: isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', empty, path] })),
+  ];
+  return [
+    ...ISOLATION,
+    ...(spec.network === 'none' ? ['--unshare-net'] : []),
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...mounts.sort((a, b) => a.path.length - b.path.length).flatMap((mount) => mount.options),
+    // Last, because the mounts within need their folders made first.
+    ...hidden.filter(isFolder).flatMap((path) => ['--remount-ro', path]),
+    ...['--setenv', 'TMPDIR', '/tmp', '--chdir', cwd],
+  ];
+}
+
+/** An empty regular file hides better than /dev/null, which programs find unreadable and then fail. */
+function makeScratch(scratch: string): { temporary: string; empty: string } {
+  const temporary = join(scratch, 'tmp');
+  const empty = join(scratch, 'empty');
+  mkdirSync(temporary, { recursive: true, mode: 0o700 });
+  writeFileSync(empty, '', { mode: 0o600 });
+  return { temporary, empty };
+}
+
+function existing(path: string): string {
+  if (!existsSync(path)) throw new ReefError('spawn_failed', `The sandbox needs ${path}, which does not exist`);
+  return realpathSync(path);
+}
+
+/** Bubblewrap mounts on real paths only; of an absent one the folder decides. */
+function resolveLinks(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const folder = dirname(path);
+  return folder === path ? path : join(resolveLinks(folder), basename(path));
+}
+
+function isInside(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path.startsWith(`${folder}/`));
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

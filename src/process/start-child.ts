@@ -1,0 +1,33 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { ReefError } from '../protocol/errors.ts';
+
+/**
+ * Resolves when the program runs, before Node can have seen it end. Short of descriptors, Node hands out a child without
+ * streams: nothing of the child may be touched before this.
+ */
+export async function startChild<Child extends ChildProcess>(
+  what: { file: string; cwd: string },
+  start: () => Child,
+): Promise<Child> {
+  try {
+    const child = start();
+    await once(child, 'spawn');
+    return child;
+  } catch (error) {
+    throw toReefError(what, error);
+  }
+}
+
+function toReefError(what: { file: string; cwd: string }, error: unknown): ReefError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return new ReefError('too_many_files', `No file descriptor is left to start ${what.file}`, { cause: error });
+  }
+  // Node reports a missing working folder as if the program were missing.
+  if (code === 'ENOENT' && !existsSync(what.cwd)) {
+    return new ReefError('cwd_missing', `There is no folder ${what.cwd}`, { cause: error });
+  }
+  return new ReefError('spawn_failed', `Cannot start ${what.file}: ${message}`, { cause: error });
+}

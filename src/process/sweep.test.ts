@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { fixture, newNonce, PATH, survivorsOf, until } from '../../test/fixtures/programs/harness.ts';
+import { verifies } from '../../test/verifies.ts';
+import { identify } from './identity.ts';
+import { sweep, tagged } from './sweep.ts';
+
+/** The four-process tree, started by hand and held by nothing. */
+async function plainTree(nonce: string) {
+  const env = { PATH, REEF_JOB: `job-${nonce}` };
+  const child = spawn(fixture('tree.sh'), [nonce], { env, detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  await until('the tree stands', () => survivorsOf(nonce).length === 4);
+  return { tag: env.REEF_JOB, group: child.pid ?? Number.NaN };
+}
+
+/** The check every ending has to pass. */
+function leftBy(nonce: string): number {
+  return survivorsOf(nonce).length;
+}
+
+test('a sweep kills what carries the tag and says what it killed', async () => {
+  const nonce = newNonce();
+  const { tag } = await plainTree(nonce);
+  const { reaped, left } = await sweep(tag);
+  await until('all but the one with a cleared environment are gone', () => leftBy(nonce) === 1);
+  killAll(nonce);
+  expect({ reaped: reaped.length >= 4, left }).toEqual({ reaped: true, left: [] });
+});
+
+test('a sweep touches neither another tag nor one that merely begins alike', async () => {
+  const start = (tag: string) => spawn('sleep', ['600'], { env: { PATH, REEF_JOB: tag } });
+  const children = [start('job-1'), start('job-12'), start(''), start('other')];
+  const before = children.map((child) => identify(child.pid ?? 0));
+  const swept = await sweep('job-1');
+  await until('it is gone', () => identify(children[0]?.pid ?? 0) === undefined);
+  const after = children.map((child) => identify(child.pid ?? 0));
+  for (const child of children) child.kill('SIGKILL');
+  expect({ swept, after }).toEqual({
+    swept: { reaped: [before[0]], left: [] },
+    after: [undefined, ...before.slice(1)],
+  });
+});
+
+test('all tagged processes are listed with their tag', async () => {
+  const child = spawn('sleep', ['600'], { env: { PATH, REEF_JOB: 'job-listed' } });
+  const identity = identify(child.pid ?? 0);
+  const mine = (await tagged()).filter((each) => each.tag === 'job-listed');
+  child.kill('SIGKILL');
+  expect(mine).toEqual([{ tag: 'job-listed', identity }]);
+});
+
+verifies('Q-96').test('the survivors check turns red when only the process group is killed', async () => {
+  const nonce = newNonce();
+  const { group } = await plainTree(nonce);
+  process.kill(-group, 'SIGKILL');
+  await until('the group is gone', () => leftBy(nonce) <= 2);
+  const left = leftBy(nonce);
+  killAll(nonce);
+  expect(left).toBe(2); // the two that called setsid
+});
+
+function killAll(nonce: string): void {
+  for (const pid of survivorsOf(nonce)) process.kill(pid, 'SIGKILL');
+}

@@ -1,0 +1,26 @@
+import Database from 'better-sqlite3';
+
+/** The few calls we make of SQLite, in the shape of `node:sqlite`, so that a change of driver is a change of this file. */
+export interface Statement {
+  run(...values: SqlValue[]): { changes: number };
+  get(...values: SqlValue[]): unknown;
+  all(...values: SqlValue[]): unknown[];
+}
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+export interface Sqlite {
+  prepare(sql: string): Statement;
+  exec(sql: string): void;
+  pragma(text: string): unknown;
+  close(): void;
+}
+
+export function openSqlite(path: string, access: 'read' | 'write' = 'write', busyTimeoutMs = 5_000): Sqlite {
+  const database = new Database(path, { readonly: access === 'read', timeout: busyTimeoutMs });
+  return {
+    prepare: (sql) => database.prepare(sql),
+    exec: (sql) => database.exec(sql),
+    pragma: (text) => database.pragma(text, { simple: true }),
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,42 @@
+import { ReefError } from '../protocol/errors.ts';
+import type { Sqlite } from './driver.ts';
+
+/** Released entries are never edited: a change of schema is a new entry. */
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE event (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, job_id TEXT NOT NULL, type TEXT NOT NULL, payload TEXT NOT NULL);
+  CREATE INDEX event_job ON event (job_id, seq);
+  CREATE INDEX event_at ON event (at);
+  CREATE TABLE job (id TEXT PRIMARY KEY, key TEXT UNIQUE, status TEXT NOT NULL, parent_id TEXT, ended_seq INTEGER, doc TEXT NOT NULL, runtime TEXT NOT NULL);
+  CREATE INDEX job_status ON job (status);
+  CREATE INDEX job_ended ON job (ended_seq) WHERE ended_seq IS NOT NULL;
+  CREATE INDEX job_parent ON job (parent_id) WHERE parent_id IS NOT NULL;
+  CREATE TABLE question (job_id TEXT NOT NULL, question_id TEXT NOT NULL, request_id TEXT NOT NULL, state TEXT NOT NULL, doc TEXT NOT NULL,
+    asked_at TEXT NOT NULL, launch INTEGER NOT NULL, line_offset INTEGER NOT NULL, line_bytes INTEGER NOT NULL, answer TEXT, PRIMARY KEY (job_id, question_id)) WITHOUT ROWID;
+  CREATE INDEX question_open ON question (state) WHERE state != 'closed';
+  CREATE TABLE outbox (n INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, job_id TEXT NOT NULL, ref TEXT NOT NULL, state TEXT NOT NULL, doc TEXT NOT NULL);
+  CREATE INDEX outbox_open ON outbox (job_id, n) WHERE state IN ('new', 'writing', 'written');
+  CREATE TABLE allowed (fingerprint TEXT NOT NULL, job_id TEXT NOT NULL, at TEXT NOT NULL, by TEXT NOT NULL, PRIMARY KEY (fingerprint, job_id)) WITHOUT ROWID;
+  CREATE TABLE audit (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, by TEXT NOT NULL, surface TEXT NOT NULL, operation TEXT NOT NULL, target TEXT, outcome TEXT NOT NULL);
+  `,
+];
+
+/** Each step commits with its version number: killed anywhere, the schema is the old one or the new one. */
+export function migrate(database: Sqlite, steps: readonly string[] = migrations): void {
+  const version = Number(database.pragma('user_version'));
+  if (version > steps.length) {
+    throw new ReefError('store_too_new', `the database has schema ${version}, this Reef knows up to ${steps.length}`);
+  }
+  for (const [index, sql] of steps.entries()) {
+    if (index < version) continue;
+    database.exec('BEGIN IMMEDIATE');
+    try {
+      database.exec(sql);
+      database.pragma(`user_version = ${index + 1}`);
+      database.exec('COMMIT');
+    } catch (error) {
+      database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { rmSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { setAside } from '../base/atomic-file.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { PersistenceHook, Snapshot } from './snapshot-file.ts';
+import { isDamaged, Store } from './store.ts';
+
+interface Files {
+  database: string;
+  snapshot: string;
+}
+
+interface Helpers {
+  hook: PersistenceHook;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Opens the database. A damaged one, or a damaged snapshot, is set aside and named, never taken for an empty list; a
+ * database that is gone is rebuilt from the snapshot, and goes on reading the raw files from there (Q-12).
+ */
+export async function openStore(files: Files, helpers: Helpers): Promise<Store> {
+  const snapshot = await loadSnapshot(files.snapshot, helpers);
+  let store: Store;
+  try {
+    store = new Store(files.database);
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    await setDatabaseAside(files.database, helpers);
+    store = new Store(files.database);
+  }
+  const isLost = snapshot !== null && snapshot.lastSeq > 0 && store.events.lastSeq() === 0;
+  if (isLost) {
+    rebuild(store, snapshot);
+    helpers.log.warn('the database was rebuilt from state.json', { lastSeq: snapshot.lastSeq });
+  }
+  return store;
+}
+
+async function loadSnapshot(path: string, { hook, clock, log }: Helpers): Promise<Snapshot | null> {
+  try {
+    return await hook.load();
+  } catch (error) {
+    const aside = await setAside(path, clock);
+    log.error('state.json cannot be read and was set aside', { aside, reason: String(error) });
+    return null;
+  }
+}
+
+/** The write-ahead log belongs to the database: without it, it would be replayed into the new one. */
+async function setDatabaseAside(path: string, { clock, log }: Helpers): Promise<void> {
+  const aside = await setAside(path, clock);
+  await rename(`${path}-wal`, `${aside}-wal`).catch(() => {});
+  rmSync(`${path}-shm`, { force: true });
+  log.error('the database is damaged and was set aside', { aside });
+}
+
+function rebuild(store: Store, snapshot: Snapshot): void {
+  store.commit(() => {
+    const events = Object.values(snapshot.tails).flat();
+    for (const event of events.sort((a, b) => a.seq - b.seq)) store.events.restore(event);
+    for (const job of snapshot.active) store.jobs.insert({ job, runtime: snapshot.runtimes[job.id] });
+    for (const job of snapshot.completed) {
+      const endedSeq = snapshot.tails[job.id]?.at(-1)?.seq ?? 0;
+      store.jobs.insert({ job, runtime: {} });
+      store.jobs.update({ job, runtime: {} }, endedSeq);
+    }
+  });
+}

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { writeAtomic } from '../base/atomic-file.ts';
+import { agentEventSchema } from '../protocol/events.ts';
+import { jobSchema } from '../protocol/jobs.ts';
+
+const snapshotSchema = z.strictObject({
+  version: z.literal(1),
+  writtenAt: z.string(),
+  lastSeq: z.number().int(),
+  active: z.array(jobSchema),
+  completed: z.array(jobSchema),
+  tails: z.record(z.string(), z.array(agentEventSchema)),
+  /** How far each active job was read, so that a lost database is rebuilt from here and the raw files. */
+  runtimes: z.record(z.string(), z.unknown()),
+});
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+/** The seed's persistence hook: a recovery aid and a view for people. The database is the truth. */
+export interface PersistenceHook {
+  /** null: there is none yet. A damaged one throws: it is never taken for an empty list. */
+  load(): Promise<Snapshot | null>;
+  save(snapshot: Snapshot): Promise<void>;
+}
+
+export class SnapshotFile implements PersistenceHook {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async load(): Promise<Snapshot | null> {
+    let text: string;
+    try {
+      text = await readFile(this.#path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+    return snapshotSchema.parse(JSON.parse(text));
+  }
+
+  async save(snapshot: Snapshot): Promise<void> {
+    await writeAtomic(this.#path, `${JSON.stringify(snapshot)}\n`);
+  }
+}

@@ -1,0 +1,98 @@
+import { ReefError } from '../protocol/errors.ts';
+import { AuditTable } from './audit-table.ts';
+import { openSqlite, type Sqlite } from './driver.ts';
+import { EventTable } from './event-table.ts';
+import { GrantTable } from './grant-table.ts';
+import { JobTable } from './job-table.ts';
+import { migrate } from './migrations.ts';
+import { OutboxTable } from './outbox-table.ts';
+import { QuestionTable } from './question-table.ts';
+
+/** The truth of a home. What belongs together is written in one transaction, or not at all. */
+export class Store {
+  readonly events: EventTable;
+  readonly jobs: JobTable;
+  readonly questions: QuestionTable;
+  readonly outbox: OutboxTable;
+  readonly grants: GrantTable;
+  readonly audit: AuditTable;
+  readonly #database: Sqlite;
+  #isUnsynced = false;
+
+  constructor(path: string) {
+    this.#database = openSqlite(path);
+    try {
+      this.#database.pragma('journal_mode = WAL');
+      migrate(this.#database);
+      this.events = new EventTable(this.#database);
+      this.jobs = new JobTable(this.#database);
+      this.questions = new QuestionTable(this.#database);
+      this.outbox = new OutboxTable(this.#database);
+      this.grants = new GrantTable(this.#database);
+      this.audit = new AuditTable(this.#database);
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
+  }
+
+  /** For what acknowledges a command: on the disk, not only in the page cache, before it returns (Q-03). */
+  commit<T>(work: () => T): T {
+    return this.#transact('FULL', work);
+  }
+
+  /** For ingested output, which can be parsed again from the raw file: `sync` makes it durable a moment later. */
+  record<T>(work: () => T): T {
+    this.#isUnsynced = true;
+    return this.#transact('NORMAL', work);
+  }
+
+  /** A durable transaction syncs the log, and with it every one recorded before. */
+  sync(): void {
+    if (!this.#isUnsynced) return;
+    this.commit(() => this.#database.pragma(`application_id = ${0x52454546}`));
+    this.#isUnsynced = false;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #transact<T>(synchronous: 'FULL' | 'NORMAL', work: () => T): T {
+    try {
+      this.#database.pragma(`synchronous = ${synchronous}`);
+      this.#database.exec('BEGIN IMMEDIATE');
+      const result = work();
+      this.#database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#rollBack();
+      throw isSqliteError(error) ? unavailable(error) : error;
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      this.#database.exec('ROLLBACK');
+    } catch {
+      // SQLite has rolled back by itself, or BEGIN failed: nothing is open.
+    }
+    this.events.rewind();
+  }
+}
+
+function isSqliteError(error: unknown): error is Error & { code: string } {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_');
+}
+
+function unavailable(error: Error & { code: string }): ReefError {
+  return new ReefError('storage_unavailable', `the database cannot be written (${error.code}: ${error.message})`, {
+    cause: error,
+  });
+}
+
+/** True when the file itself is damaged, so that another try on it is pointless. */
+export function isDamaged(error: unknown): boolean {
+  const cause = error instanceof ReefError ? error.cause : error;
+  return isSqliteError(cause) && /^SQLITE_(CORRUPT|NOTADB)/.test(cause.code);
+}
