@@ -1,11 +1,26 @@
 import { defineConfig } from 'vitest/config';
+import RequirementsReporter from './test/requirements-reporter.ts';
+
+const HEAVY = ['test/agents/**', 'test/e2e/**', 'test/faults/**'];
+
+/** Groups run one after the other: what kills daemons and starts real agents must not starve the small tests. */
+function group(name: string, groupOrder: number, files: { include: string[]; exclude?: string[] }) {
+  const exclude = ['**/node_modules/**', ...(files.exclude ?? [])];
+  return { extends: true as const, test: { name, include: files.include, exclude, sequence: { groupOrder } } };
+}
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    reporters: ['default', new RequirementsReporter()],
+    coverage: { enabled: false, provider: 'v8', include: ['src/**/*.ts'], exclude: ['**/*.test.ts'] },
+    projects: [
+      group('unit', 0, { include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: HEAVY }),
+      group('e2e', 1, { include: ['test/agents/**/*.test.ts', 'test/e2e/**/*.test.ts'] }),
+      group('faults', 2, { include: ['test/faults/**/*.test.ts'] }),
+    ],
   },
 });

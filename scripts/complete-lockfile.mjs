@@ -1,19 +1,60 @@
-// adds entries for platform packages the local registry does not carry, so `npm ci` accepts the lockfile everywhere
-import fs from 'node:fs';
-const f=process.argv[2]; const lock=JSON.parse(fs.readFileSync(f,'utf8')); const P=lock.packages; let n=0;
-const OS={darwin:'darwin',linux:'linux',win32:'win32',windows:'win32',android:'android',freebsd:'freebsd',openharmony:'openharmony',openbsd:'openbsd',netbsd:'netbsd',sunos:'sunos',aix:'aix',wasm32:null};
-const CPU=['arm64','x64','ia32','arm','ppc64','s390x','riscv64','loong64','mips64el'];
-for (let round=0;round<3;round++) for (const [k,p] of Object.entries(P)) for (const [name,range] of Object.entries(p.optionalDependencies??{})) {
-  const nested=k? k+'/node_modules/'+name : null;
-  if (P['node_modules/'+name] || (nested&&P[nested])) continue;
-  const ver=range.replace(/^[\^~]/,'').replace(/^npm:.*@/,'');
-  const parts=name.split(/[/-]/);
-  const e={version:ver,optional:true};
-  if (p.dev) e.dev=true;
-  const cpu=parts.includes('wasm32')?['wasm32']:CPU.filter(c=>parts.includes(c)); if(cpu.length)e.cpu=cpu;
-  const os=parts.map(x=>OS[x]).filter(Boolean); if(os.length)e.os=os;
-  if(os[0]==='linux'){ if(parts.some(x=>x.startsWith('musl')))e.libc=['musl']; else if(parts.some(x=>x.startsWith('gnu')))e.libc=['glibc']; }
-  P['node_modules/'+name]=e; n++; console.log(name,JSON.stringify(e));
+/**
+ * node scripts/complete-lockfile.mjs [package-lock.json]
+ *
+ * npm leaves a platform's optional package out of the lockfile when the registry in use does not carry it, and `npm ci`
+ * then refuses the lockfile wherever that platform's npm expects it. This adds the missing entries; run it after
+ * every `npm install`. They carry no integrity hash, since nobody here has seen the package.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const OPERATING_SYSTEMS = [
+  'aix',
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'netbsd',
+  'openbsd',
+  'openharmony',
+  'sunos',
+  'win32',
+];
+const PROCESSORS = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
+
+/** What a package such as @swc/core-linux-arm64-gnu runs on, read from its name. */
+function platformOf(name) {
+  const words = name.split(/[/-]/).map((word) => (word === 'windows' ? 'win32' : word));
+  const os = OPERATING_SYSTEMS.filter((word) => words.includes(word));
+  const cpu = PROCESSORS.filter((word) => words.includes(word));
+  const libc = words.some((word) => word.startsWith('musl'))
+    ? 'musl'
+    : words.some((word) => word.startsWith('gnu')) && 'glibc';
+  return {
+    ...(cpu.length > 0 && { cpu }),
+    ...(os.length > 0 && { os }),
+    ...(os.includes('linux') && libc && { libc: [libc] }),
+  };
 }
-lock.packages=Object.fromEntries(Object.entries(P).sort(([a],[b])=>a<b?-1:a>b?1:0));
-fs.writeFileSync(f,JSON.stringify(lock,null,2)+'\n'); console.log('added',n);
+
+/** Optional dependencies that no entry of the lockfile answers. */
+function missingEntries(packages) {
+  return Object.entries(packages).flatMap(([path, parent]) =>
+    Object.entries(parent.optionalDependencies ?? {})
+      .filter(([name]) => !packages[`node_modules/${name}`] && !packages[`${path}/node_modules/${name}`])
+      .map(([name, range]) => {
+        const version = range.replace(/^npm:.*@/, '').replace(/^[\^~]/, '');
+        return [
+          `node_modules/${name}`,
+          { version, optional: true, ...(parent.dev && { dev: true }), ...platformOf(name) },
+        ];
+      }),
+  );
+}
+
+const file = process.argv[2] ?? 'package-lock.json';
+const lock = JSON.parse(readFileSync(file, 'utf8'));
+const added = missingEntries(lock.packages);
+const entries = Object.entries({ ...lock.packages, ...Object.fromEntries(added) });
+lock.packages = Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+console.log(`${added.length} entries added to ${file}`);

@@ -38,7 +38,7 @@ export class AdapterRegistry {
   get(name: string): RegisteredAgent {
     if (name.startsWith('scripted:')) return scripted(name);
     const settings = this.#settings()[name] ?? {};
-    const adapter = builtIn(name) ?? (name in this.#settings() ? acp(name, settings) : undefined);
+    const adapter = builtIn(name) ?? (isAcp(name, this.#settings()) ? generic(acpAdapter(name, settings)) : undefined);
     if (adapter) return { adapter, settings };
     throw new ReefError(
       'agent_unknown',
@@ -56,12 +56,12 @@ export class AdapterRegistry {
 function builtIn(name: string): Adapter | undefined {
   if (name === 'claude') return generic(claudeAdapter);
   if (name === 'codex') return generic(codexAdapter);
-  if (name === 'codex-exec') return generic(codexExecAdapter);
-  return name in knownAcpAgents ? acp(name, {}) : undefined;
+  return name === 'codex-exec' ? generic(codexExecAdapter) : undefined;
 }
 
-function acp(name: string, settings: AgentSettings): Adapter | undefined {
-  return name.startsWith('acp:') ? generic(acpAdapter(name, settings)) : undefined;
+/** Any other agent speaks ACP, and is known by name or by its command in the configuration. */
+function isAcp(name: string, configured: Record<string, AgentSettings>): boolean {
+  return name.startsWith('acp:') && (Object.hasOwn(knownAcpAgents, name) || Object.hasOwn(configured, name));
 }
 
 /** A script is checked before anything is started. */

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { scale } from '../../test/scale.ts';
 import { verifies } from '../../test/verifies.ts';
 import { LINE_LIMITS, type Line, LineReader, readLineAt } from './line-reader.ts';
 import { parseJson } from './safe-json.ts';
 
 const MIB = 1024 * 1024;
-const HEAVY = ['faults', 'soak'].includes(process.env.REEF_TIER ?? '');
 let dir: string;
 let made = 0;
 
@@ -232,7 +232,7 @@ async function measure(size: number): Promise<{ lines: unknown[]; maxRss: number
 verifies('Q-60').test(
   'a huge line needs at most 1.5 times the memory of one of 16 MiB, and the next line is read',
   async () => {
-    const huge = HEAVY ? 1024 * MIB : 256 * MIB;
+    const huge = scale('Q-60', { test: 256, faults: 1_024, soak: 1_024 }) * MIB;
     const [base, other] = [await measure(16 * MIB), await measure(huge)];
     const next = { bytes: 11, length: 10, tail: '"next":1}' };
     expect(other.lines).toEqual([

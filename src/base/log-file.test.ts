@@ -2,7 +2,6 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
 import { openLogFile } from './log-file.ts';
 
 let dir: string;
@@ -14,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-verifies('X-44').test('a log is private and goes on where the last process stopped', async () => {
+test('a log is private and goes on where the last process stopped', async () => {
   for (const line of ['one\n', 'two\n']) {
     const log = openLogFile(path);
     log.write(line);

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
+import { scale } from '../../test/scale.ts';
 import { verifies } from '../../test/verifies.ts';
 import { createSafeDir } from './safe-dir.ts';
 
@@ -90,7 +91,7 @@ const linux = (...ids: ['X-41', 'X-43' | 'X-112']) =>
 linux('X-41', 'X-112').test(
   'a racing link never leads the descriptor walk outside, as it does a check before use',
   async () => {
-    const least = ['faults', 'soak'].includes(process.env.REEF_TIER ?? '') ? 120_000 : 4_000;
+    const least = scale('X-41', { test: 4_000, faults: 120_000, soak: 120_000 });
     const safe = createSafeDir(root);
     const walk = await tally(
       () => safe.read('swap/secret'),

@@ -1,0 +1,98 @@
+const { Visitor } = require('@swc/core/Visitor.js');
+
+// swc's visitor does not know `using` declarations: it throws, and the cruise ends there.
+const { visitStatement } = Visitor.prototype;
+Visitor.prototype.visitStatement = function visit(statement) {
+  if (statement.type !== 'UsingDeclaration') return visitStatement.call(this, statement);
+  return { ...statement, decls: this.visitVariableDeclarators(statement.decls) };
+};
+
+/**
+ * The layers of src, lowest first. Imports point downwards only and rooms of one layer stay apart:
+ * the consumer declares the small interface it needs, and the composition root passes the instance in.
+ */
+const LAYERS = [
+  ['protocol'],
+  ['base'],
+  ['process', 'git', 'events', 'store'],
+  ['runtime', 'context', 'repostate', 'agents', 'worktrees'],
+  ['workflow'],
+  ['fleet'],
+  ['app'],
+  ['surfaces'],
+];
+const ADAPTERS = 'acp|claude|codex|native|wire';
+const TESTS = String.raw`\.test\.ts$`;
+
+/** Matches files of the given rooms; a room is a folder or, like app.ts, one file. */
+const inRooms = (rooms) => String.raw`^src/(${rooms.join('|')})(/|\.ts$)`;
+
+const layerRules = LAYERS.flatMap((layer, depth) =>
+  layer.map((room) => {
+    const siblings = layer.filter((other) => other !== room);
+    return {
+      name: `layer-${room}`,
+      comment: `${room} imports only what lies below it`,
+      severity: 'error',
+      from: { path: inRooms([room]), pathNot: TESTS },
+      // main.ts and daemon.ts start processes; being entry points they see everything and nobody sees them.
+      to: { path: [inRooms([...siblings, ...LAYERS.slice(depth + 1).flat()]), String.raw`^src/(main|daemon)\.ts$`] },
+    };
+  }),
+);
+
+/** A capability is held by whoever may import its module. */
+const only = (name, rooms, modules) => ({
+  name: `only-${name}`,
+  comment: `only ${rooms.join(' and ')} may import ${modules.join(', ')}`,
+  severity: 'error',
+  from: { path: '^(src|web)/', pathNot: [TESTS, String.raw`^src/(${rooms.join('|')})(/|\.ts$)`] },
+  to: { path: modules.map((module) => `^(node:)?${module}$|(^|/)node_modules/${module}/`) },
+});
+
+module.exports = {
+  forbidden: [
+    ...layerRules,
+    {
+      name: 'web-sees-protocol-only',
+      severity: 'error',
+      from: { path: '^web/', pathNot: TESTS },
+      to: { path: '^src/(?!protocol/)' },
+    },
+    {
+      name: 'adapters-apart',
+      comment: 'what one agent needs stays in its own folder (A-50)',
+      severity: 'error',
+      from: { path: `^src/agents/(${ADAPTERS})/`, pathNot: TESTS },
+      to: { path: `^src/agents/(${ADAPTERS})/`, pathNot: '^src/agents/$1/' },
+    },
+    {
+      name: 'product-needs-no-test',
+      severity: 'error',
+      from: { path: '^(src|web|bin)/', pathNot: TESTS },
+      to: { path: [String.raw`^(test|scripts|bench)/(?!check-node\.cjs$)`, TESTS], dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'product-needs-no-dev-dependency',
+      severity: 'error',
+      from: { path: '^(src|web|bin)/', pathNot: TESTS },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    only('processes', ['process'], ['child_process']),
+    only(
+      'sockets',
+      ['surfaces', 'runtime/mcp'],
+      ['net', 'tls', 'http', 'https', 'http2', 'dgram', 'hono', '@hono/[^/]+', '@modelcontextprotocol/[^/]+'],
+    ),
+    only('database', ['store'], ['better-sqlite3', 'sqlite']),
+    only('command-line', ['main', 'surfaces/cli'], ['commander']),
+  ],
+  options: {
+    // TypeScript 7 has no compiler API; with cruiser's own parser it would cruise 0 modules and be green.
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { conditionNames: ['import', 'types', 'node', 'default'], exportsFields: ['exports'] },
+  },
+};
