@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openApp } from './app.ts';
 import { writeAtomic } from './base/atomic-file.ts';
@@ -32,7 +32,8 @@ await runDaemon({ dir: values.home, repository: values.repository, idleMs: Numbe
 
 async function runDaemon(options: { dir: string; repository: string | undefined; idleMs: number }): Promise<void> {
   const env = readEnvironment();
-  const home = homeAt(options.dir, env, options.repository);
+  const isInRepository = basename(options.dir) === '.reef';
+  const home = homeAt(options.dir, env, options.repository ?? (isInRepository ? dirname(options.dir) : undefined));
   prepareHome(home);
   const lock = lockOrLeave(home.lock);
   const logFile = openLogFile(home.log);
