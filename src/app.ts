@@ -16,6 +16,7 @@ import { EventLog } from './events/event-log.ts';
 import { probeCapabilities } from './process/capabilities.ts';
 import type { Core } from './protocol/operations.ts';
 import { readConfig, type UserConfig } from './runtime/config-file.ts';
+import { GrantsFile } from './runtime/grants-file.ts';
 import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
@@ -44,6 +45,10 @@ export function configPath(env: Environment): string {
   return join(env.configHome, 'reef', 'config.yaml');
 }
 
+export function grantsPath(env: Environment): string {
+  return join(env.configHome, 'reef', 'grants.json');
+}
+
 /** The composition root: the only place where parts meet. */
 export async function openApp(options: AppOptions): Promise<App> {
   const { home, env, log } = options;
@@ -56,7 +61,8 @@ export async function openApp(options: AppOptions): Promise<App> {
   const hook = new SnapshotFile(home.snapshot);
   const store = await openStore(home, { hook, clock, log });
   const eventLog = new EventLog({ rows: store.events, clock, redact: (value) => redactDeep(redact, value) });
-  const books = { store, log: eventLog, clock };
+  const standing = new GrantsFile(grantsPath(env));
+  const books = { store, log: eventLog, clock, standing };
   const signal = new ChangeSignal();
   const failures = limited(clock, (error: unknown, count) =>
     log.warn('state.json cannot be written', { error, count }),

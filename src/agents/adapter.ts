@@ -120,6 +120,8 @@ export interface AskedQuestion {
   tool?: string;
   input?: Json;
   diff?: string;
+  /** A tool of Reef's own server: the job's door decides what it may do, so nobody is asked. */
+  isOwnTool?: boolean;
 }
 
 interface Tokens {

@@ -7,10 +7,17 @@ import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { foldStatus, isLive } from './job-status.ts';
 
+/** What a person allowed for good, for every job: kept with the user, not in the home. */
+export interface StandingGrants {
+  has(fingerprint: string): boolean;
+  add(grant: { fingerprint: string; tool: string; input: unknown; cwd: string; at: string; by: string }): Promise<void>;
+}
+
 export interface Books {
   store: Store;
   log: EventLog;
   clock: Clock;
+  standing: StandingGrants;
 }
 
 /**

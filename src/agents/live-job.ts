@@ -173,7 +173,7 @@ export class LiveJob {
   #watchClocks(): void {
     const now = this.#parts.awakeMs();
     const { job, runtime } = this.#load();
-    this.#countWork(now, job.status === 'running');
+    this.#countWork(now, job.status === 'running' && runtime.turn.is === 'open');
     this.#flushOldText(now, runtime);
     const ending = runtime.ending ?? this.#dueEnding(now, { job, runtime });
     if (!ending || this.#ending) return;

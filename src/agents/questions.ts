@@ -51,9 +51,11 @@ export function ask(tx: JobTransaction, { requestId, questions, line }: Asking):
 }
 
 function standingGrant(tx: JobTransaction, asked: AskedQuestion): string | undefined {
+  if (asked.isOwnTool) return 'own_tool';
   if (tx.job.yes) return 'yes';
-  const { grants } = tx.books.store;
-  return grants.find(grantKey(tx.job, asked), tx.job.id) === undefined ? undefined : 'session';
+  const key = grantKey(tx.job, asked);
+  if (tx.books.store.grants.find(key, tx.job.id) !== undefined) return 'session';
+  return tx.books.standing.has(key) ? 'always' : undefined;
 }
 
 function toQuestion(
@@ -61,7 +63,7 @@ function toQuestion(
   asked: AskedQuestion,
   at: { requestId: string; index: number; of: number },
 ): Question {
-  const { multi = false, freeText = false, secret = false, choices, ...rest } = asked;
+  const { multi = false, freeText = false, secret = false, choices, isOwnTool: _, ...rest } = asked;
   const print = fingerprint({ job: tx.job.id, cwd: tx.job.cwd, asked: asked as unknown as Json });
   const options = choices?.map((choice) => choice.label);
   const question: Question = {

@@ -91,7 +91,13 @@ function sendAnswer(tx: JobTransaction, intent: { question: Question; answer: An
 /** What is allowed for longer than once lives in Reef; the agent hears a plain single allow (A-49). */
 function remember(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): void {
   const { answer, by } = given;
-  if (answer.kind !== 'permission' || answer.decision !== 'allow_session') return;
-  const fingerprint = grantKey(tx.job, question);
-  tx.books.store.grants.insert({ fingerprint, jobId: tx.job.id, at: tx.now(), by });
+  if (answer.kind !== 'permission') return;
+  const grant = { fingerprint: grantKey(tx.job, question), at: tx.now(), by };
+  if (answer.decision === 'allow_session') tx.books.store.grants.insert({ ...grant, jobId: tx.job.id });
+  if (answer.decision !== 'allow_always') return;
+  const { tool = '', input } = question;
+  // A grant that could not be kept is asked about again: no harm, so nothing waits for it.
+  tx.books.standing.add({ ...grant, tool, input, cwd: tx.job.cwd }).catch((error: unknown) => {
+    process.emitWarning(`a grant could not be stored: ${String(error)}`);
+  });
 }

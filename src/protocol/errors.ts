@@ -51,6 +51,7 @@ export const errorTable = {
   invalid_transition: final(409, 1, 'Look at the job with `reef status ID`.'),
   not_resumable: final(409, 1, 'A killed job stays ended: start another with `reef spawn`.'),
   no_session: final(409, 1, 'The agent never named a session: start another job with `reef spawn`.'),
+  session_in_use: passing(409, 1, 'Another process uses this session: end it, then `reef resume ID`.'),
   resume_unsupported: final(409, 1, 'This agent cannot continue a session: start another job with `reef spawn`.'),
   already_answered: final(409, 1, 'Somebody answered first; the details say who and what.'),
   question_changed: final(409, 1, 'Look at the question again: its arguments are not those you saw.'),

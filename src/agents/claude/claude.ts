@@ -1,0 +1,17 @@
+import type { Adapter } from '../adapter.ts';
+import { command } from './command.ts';
+import { description } from './description.ts';
+import { encode } from './encode.ts';
+import { finish } from './finish.ts';
+import { parse } from './parse.ts';
+import { type ClaudeState, initialState } from './state.ts';
+
+/** Claude Code over its stream-json control protocol. */
+export const claudeAdapter: Adapter<ClaudeState> = {
+  describe: () => description,
+  command,
+  initial: initialState,
+  parse,
+  encode,
+  finish,
+};

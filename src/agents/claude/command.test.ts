@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { verifies } from '../../../test/verifies.ts';
+import type { HostFacts, LaunchRequest } from '../adapter.ts';
+import { claudeAdapter } from './claude.ts';
+import { isOlder } from './version.ts';
+
+const request: LaunchRequest = {
+  jobId: '01K',
+  cwd: '/repo',
+  freshSessionId: '11111111-2222-4333-8444-555555555555',
+  prompt: 'secret task',
+  clientVersion: '1.0.0',
+};
+const host: HostFacts = { command: ['/opt/claude', '--leading'], agentSandbox: true, settings: {} };
+
+verifies('A-93', 'A-85', 'A-49').test('a first launch names a fresh session and nothing of the task', () => {
+  expect(claudeAdapter.command(request, host)).toEqual({
+    file: '/opt/claude',
+    args: [
+      ...['--leading', '-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
+      ...['--permission-prompt-tool', 'stdio', '--session-id', request.freshSessionId],
+      ...['--strict-mcp-config', '--setting-sources', 'user'],
+    ],
+    env: {
+      CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
+      CLAUDE_CODE_MAX_RETRIES: '3',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+      DISABLE_TELEMETRY: '1',
+    },
+    stdin: 'fifo',
+    greeting: [],
+  });
+});
+
+test('a resume names its session and a model, and the values of the MCP server stay out of the arguments', () => {
+  const mcp = { name: 'reef', command: '/bin/reef', args: ['mcp'], env: { REEF_TOKEN: 's3cret' } };
+  const plan = claudeAdapter.command({ ...request, sessionId: 'old', model: 'haiku', mcp }, host);
+  const config = {
+    mcpServers: { reef: { command: '/bin/reef', args: ['mcp'], env: { REEF_TOKEN: `\${REEF_MCP_REEF_TOKEN}` } } },
+  };
+  expect(plan.args.slice(9)).toEqual([
+    ...['--resume', 'old', '--model', 'haiku'],
+    ...['--strict-mcp-config', '--mcp-config', JSON.stringify(config), '--setting-sources', 'user'],
+  ]);
+  expect(plan.env.REEF_MCP_REEF_TOKEN).toBe('s3cret');
+});
+
+test('the native program is looked for behind the stub of the npm package, and behind nothing else', () => {
+  const { behindLauncher } = claudeAdapter.describe();
+  expect(behindLauncher?.('/n/@anthropic-ai/claude-code/bin/claude.exe')).toContain(
+    '/n/@anthropic-ai/claude-code-linux-x64/claude',
+  );
+  expect(behindLauncher?.('/home/me/.local/share/claude/versions/2.1.325')).toEqual([]);
+});
+
+verifies('X-20').test('neither a key nor another endpoint reaches Claude unless it is configured', () => {
+  const { passEnv } = claudeAdapter.describe();
+  expect(passEnv.filter((name) => name.startsWith('ANTHROPIC_'))).toEqual([]);
+});
+
+test('versions are compared number by number, and an unreadable one is old', () => {
+  const cases = [undefined, 'x', '2.1.197 (Claude Code)', '2.1.324', '2.1.325', '2.1.1000', '2.2.0', '3.0.0'];
+  expect(cases.map((version) => isOlder(version, '2.1.325'))).toEqual([
+    ...[true, true, true, true],
+    ...[false, false, false, false],
+  ]);
+});

@@ -1,0 +1,181 @@
+import type { z } from 'zod';
+import { capJson, capText } from '../../base/cap.ts';
+import { diffOf } from './diff.ts';
+import { explain, isPassing, troubleCode } from './outcome.ts';
+import { PLAN_TOOL } from './question.ts';
+import { fitting, reader } from './reader.ts';
+import {
+  assistantLine,
+  fileResult,
+  textBlock,
+  thinkingBlock,
+  toolResultBlock,
+  toolUseBlock,
+  userLine,
+} from './schema.ts';
+import { type Draft, remember } from './state.ts';
+import { editedPath, fieldOf, titleOf, toolKind } from './tools.ts';
+import { work } from './turn.ts';
+
+const SYNTHETIC = '<synthetic>';
+const MESSAGE_CAP = 4 * 1024;
+const PLAN_CAP = 8 * 1024;
+const PATH_CAP = 256;
+const EDITS_KEPT = 16;
+
+type Assistant = z.infer<typeof assistantLine>;
+type User = z.infer<typeof userLine>;
+type Block = Assistant['message']['content'][number];
+/** `parent` tags what a sub-agent says and does with the tool call that started it. */
+type Family = { parent?: string };
+
+export const readAssistant = reader('an assistant line', assistantLine, (draft, line) => {
+  const { state, effects } = draft;
+  const family = familyOf(draft, line);
+  if (!state.tells.sessionState && family.parent === undefined) work(draft);
+  if (line.error !== undefined) {
+    noteTrouble(draft, line, line.error);
+    return;
+  }
+  if (line.message.model !== SYNTHETIC && !state.answers.includes(line.message.id)) {
+    state.answers = remember(state.answers, line.message.id);
+    effects.push({ do: 'answer' });
+  }
+  for (const [index, block] of line.message.content.entries()) {
+    readBlock(draft, block, { ...family, id: `${line.uuid ?? line.message.id}#${index}` });
+  }
+});
+
+function familyOf({ state }: Draft, line: { parent_tool_use_id?: string | null | undefined }): Family {
+  const parent = line.parent_tool_use_id ?? undefined;
+  if (parent !== undefined) state.hadSubagents = true;
+  return parent === undefined ? {} : { parent };
+}
+
+/** A failed request comes as an answer that Claude made up itself; whether the turn fails is told by its result. */
+function noteTrouble(draft: Draft, line: Assistant, kind: string): void {
+  const trouble = { kind: kind.slice(0, 64), status: line.api_error_status ?? null };
+  const code = troubleCode(trouble, '');
+  const text = capText(textOf(line.message.content), MESSAGE_CAP);
+  draft.state.trouble = trouble;
+  draft.effects.push({
+    do: 'emit',
+    event: {
+      type: 'error',
+      payload: {
+        code,
+        message: explain(code, text === '' ? kind : text),
+        fatal: false,
+        scope: 'turn',
+        retryable: isPassing(trouble) || code === 'rate_limit',
+        ...(trouble.status === null ? {} : { status: trouble.status }),
+      },
+    },
+  });
+}
+
+type Place = Family & { id: string };
+
+function readBlock(draft: Draft, block: Block, place: Place): void {
+  const read = BLOCKS.get(block.type);
+  if (read) read(draft, block, place);
+  else draft.effects.push({ do: 'unknown', name: `assistant/${block.type}` });
+}
+
+function readText(draft: Draft, block: Block, place: Place): void {
+  const fits = fitting(draft, { what: 'a text', schema: textBlock }, block);
+  if (fits) say(draft, { kind: 'text', text: fits.text, ...place });
+}
+
+function readThinking(draft: Draft, block: Block, place: Place): void {
+  const fits = fitting(draft, { what: 'a thought', schema: thinkingBlock }, block);
+  if (fits) say(draft, { kind: 'thinking', text: fits.thinking, ...place });
+}
+
+function say({ effects }: Draft, said: Place & { kind: 'text' | 'thinking'; text: string }): void {
+  if (said.text !== '') effects.push({ do: 'text', final: true, ...said });
+}
+
+function readToolUse(draft: Draft, block: Block, { id: _, ...family }: Place): void {
+  const fits = fitting(draft, { what: 'a tool call', schema: toolUseBlock }, block);
+  if (!fits) return;
+  const { id, name, input } = fits;
+  const { state, effects } = draft;
+  const path = editedPath(name, input);
+  const plan = name === PLAN_TOOL ? fieldOf(input, 'plan') : undefined;
+  if (path !== undefined && path.length <= PATH_CAP) state.edits = remember(state.edits, { id, path }, EDITS_KEPT);
+  if (plan !== undefined) state.plan = capJson({ id, text: plan }, PLAN_CAP) as { id: string; text: string };
+  const payload = { id, name, tool: toolKind(name), title: titleOf(name, input), input, ...family };
+  effects.push({ do: 'emit', event: { type: 'tool_call', payload } });
+}
+
+const BLOCKS: ReadonlyMap<string, (draft: Draft, block: Block, place: Place) => void> = new Map([
+  ['text', readText],
+  ['thinking', readThinking],
+  ['tool_use', readToolUse],
+  ['redacted_thinking', () => {}],
+]);
+
+/** Only results of tools count: other texts are Claude's own notes to itself, or our message come back (A-92). */
+export const readUser = reader('a user line', userLine, (draft, line) => {
+  if (line.isReplay === true && line.uuid !== undefined) ackMessage(draft, line.uuid);
+  const { content } = line.message;
+  if (typeof content === 'string') return;
+  const family = familyOf(draft, line);
+  const results = content.filter((block) => block.type === 'tool_result');
+  for (const block of results) readToolResult(draft, block, { ...family, line, isOnly: results.length === 1 });
+});
+
+export function ackMessage({ state, effects }: Draft, messageId: string): boolean {
+  if (!state.messages.includes(messageId)) return false;
+  state.messages = state.messages.filter((message) => message !== messageId);
+  effects.push({ do: 'ack', messageId });
+  return true;
+}
+
+type ResultPlace = Family & { line: User; isOnly: boolean };
+
+function readToolResult(draft: Draft, block: Block, { line, isOnly, ...family }: ResultPlace): void {
+  const fits = fitting(draft, { what: 'a tool result', schema: toolResultBlock }, block);
+  if (!fits) return;
+  const { tool_use_id: id, is_error, content } = fits;
+  const ok = is_error !== true;
+  settleQuestion(draft, id);
+  if (ok) readEdit(draft, { id, result: isOnly ? line.tool_use_result : undefined, ...family });
+  draft.state.edits = draft.state.edits.filter((edit) => edit.id !== id);
+  const text = typeof content === 'string' ? content : textOf(content ?? []);
+  const exit = ok ? undefined : /^Exit code (\d{1,3})(?:\n|$)/.exec(text)?.[1];
+  const code = exit === undefined ? {} : { exitCode: Number(exit) };
+  draft.effects.push({
+    do: 'emit',
+    event: { type: 'progress', payload: { kind: 'tool_result', id, ok, ...code, text, ...family } },
+  });
+}
+
+/** The tool ran or was refused, so nobody waits for its permission any more. */
+function settleQuestion({ state, effects }: Draft, toolUse: string): void {
+  const asked = state.asked.find((request) => request.toolUse === toolUse);
+  if (asked === undefined) return;
+  const { requestId, isAnswered } = asked;
+  state.asked = state.asked.filter((request) => request !== asked);
+  effects.push(isAnswered ? { do: 'ack', requestId } : { do: 'withdraw', requestId, by: 'agent' });
+}
+
+function readEdit(draft: Draft, { id, result, ...family }: Family & { id: string; result: unknown }): void {
+  const done = fileResult.safeParse(result);
+  if (done.success) {
+    const kind = done.data.type === 'create' ? 'add' : 'update';
+    const diff = diffOf(done.data);
+    const payload = { id, path: done.data.filePath, kind, ...(diff === undefined ? {} : { diff }), ...family } as const;
+    draft.effects.push({ do: 'emit', event: { type: 'file_edit', payload } });
+    return;
+  }
+  const edit = draft.state.edits.find((known) => known.id === id);
+  if (edit === undefined) return;
+  const payload = { id, path: edit.path, kind: 'update', ...family } as const;
+  draft.effects.push({ do: 'emit', event: { type: 'file_edit', payload } });
+}
+
+function textOf(content: readonly Record<string, unknown>[]): string {
+  return content.map((block) => fieldOf(block, 'text') ?? `[${fieldOf(block, 'type') ?? 'unknown'}]`).join('\n');
+}

@@ -1,0 +1,74 @@
+import type { AgentLine, Effect } from '../adapter.ts';
+import { readCancel, readControlRequest, readControlResponse } from './control-lines.ts';
+import { ackMessage, readAssistant, readUser } from './message-lines.ts';
+import { usageOf, verdictOf } from './outcome.ts';
+import { badLine, type Reader, reader } from './reader.ts';
+import { lifecycleLine, rateLimitLine, resultLine } from './schema.ts';
+import type { ClaudeState, Draft } from './state.ts';
+import { readSystem } from './system-lines.ts';
+import { fieldOf } from './tools.ts';
+import { close, rest, work } from './turn.ts';
+
+export function parse(state: ClaudeState, line: AgentLine): { state: ClaudeState; effects: Effect[] } {
+  if (line.stream === 'err') return { state, effects: [] };
+  const draft: Draft = { state: { ...state }, effects: [] };
+  readLine(draft, line.json);
+  return draft;
+}
+
+function readLine(draft: Draft, json: unknown): void {
+  const type = fieldOf(json, 'type');
+  const read = READERS.get(type ?? '');
+  if (read) read(draft, json);
+  else if (type === undefined) badLine(draft, 'a line without a type');
+  else if (!IGNORED.has(type)) draft.effects.push({ do: 'unknown', name: type });
+}
+
+/** Not the end of the turn: messages may wait, and background tasks may go on (A-30). */
+const readResult = reader('a result', resultLine, (draft, line) => {
+  const { state, effects } = draft;
+  if (!state.tells.sessionState) work(draft);
+  const report = usageOf(line, state.hadSubagents);
+  if (report !== undefined) effects.push({ do: 'usage', report });
+  state.verdict = verdictOf(line, state.trouble);
+  state.trouble = null;
+  // An interrupted Claude that has messages waiting goes on with them without ever being idle.
+  if (state.verdict.is === 'interrupted' && state.isTurnOpen) close(draft, state.verdict);
+  else if (!state.tells.sessionState) rest(draft);
+});
+
+/** `queued` is the first to come; a message that a resumed session knows already is only `completed`. */
+const readLifecycle = reader('news of a message', lifecycleLine, (draft, line) => {
+  const { state } = draft;
+  state.tells = { ...state.tells, lifecycle: true };
+  if (line.state === 'refused' || line.state === 'discarded') return;
+  const isNews = ackMessage(draft, line.command_uuid);
+  if (!isNews || line.state !== 'completed' || state.isTurnOpen) return;
+  work(draft);
+  close(draft, { is: 'ended', result: '', stopReason: 'repeated' });
+  state.isBusy = false;
+});
+
+/** Warnings are not shown; a refusal is told by the result that follows, to which this adds the time. */
+const readRateLimit = reader('a rate limit', rateLimitLine, ({ state }, { rate_limit_info: info }) => {
+  state.resumeAt = info.status === 'rejected' ? toTime(info.resetsAt) : null;
+});
+
+function toTime(epochSeconds: number | undefined): string | null {
+  const date = new Date((epochSeconds ?? Number.NaN) * 1000);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+const READERS: ReadonlyMap<string, Reader> = new Map([
+  ['assistant', readAssistant],
+  ['user', readUser],
+  ['result', readResult],
+  ['system', readSystem],
+  ['command_lifecycle', readLifecycle],
+  ['rate_limit_event', readRateLimit],
+  ['control_request', readControlRequest],
+  ['control_cancel_request', readCancel],
+  ['control_response', readControlResponse],
+]);
+
+const IGNORED = new Set(['stream_event', 'keep_alive', 'tool_progress', 'tool_use_summary', 'prompt_suggestion']);

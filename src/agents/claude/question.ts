@@ -1,0 +1,82 @@
+import { capText } from '../../base/cap.ts';
+import type { AskedQuestion, Json } from '../adapter.ts';
+import { proposedDiff } from './diff.ts';
+import { questionsInput, type ToolRequest } from './schema.ts';
+import { fieldOf, subjectOf, toolKind } from './tools.ts';
+
+export const ASK_TOOL = 'AskUserQuestion';
+export const PLAN_TOOL = 'ExitPlanMode';
+/** Only servers of Reef's choice are configured, so the name is proof enough. */
+const OWN_TOOLS = 'mcp__reef__';
+const PLAN_CAP = 16 * 1024;
+
+/** `plan` is what the tool call said, for a request that does not repeat it. */
+export function questionsOf(request: ToolRequest, plan: string | undefined): AskedQuestion[] {
+  if (request.tool_name === PLAN_TOOL) return [planQuestion(request, plan)];
+  const asked = request.tool_name === ASK_TOOL ? questionsInput.safeParse(request.input) : undefined;
+  return asked?.success ? asked.data.questions.map(choiceQuestion) : [permissionQuestion(request)];
+}
+
+function choiceQuestion(asked: ReturnType<typeof questionsInput.parse>['questions'][number]): AskedQuestion {
+  return {
+    kind: 'choice',
+    question: asked.question,
+    choices: asked.options.map(({ label, description }) => ({
+      id: label,
+      label,
+      ...(description === undefined ? {} : { description }),
+    })),
+    multi: asked.multiSelect === true,
+    freeText: true,
+    ...(asked.header === undefined ? {} : { header: asked.header }),
+    tool: ASK_TOOL,
+  };
+}
+
+function planQuestion(request: ToolRequest, toldBefore: string | undefined): AskedQuestion {
+  const plan = fieldOf(request.input, 'plan') ?? toldBefore;
+  return {
+    kind: 'permission',
+    question: 'Claude has a plan and wants to start with it.',
+    tool: PLAN_TOOL,
+    input: request.input as Json,
+    ...(plan === undefined ? {} : { diff: capText(plan, PLAN_CAP) }),
+  };
+}
+
+function permissionQuestion(request: ToolRequest): AskedQuestion {
+  const { tool_name: tool, input, decision_reason: reason } = request;
+  const who = request.agent_id === undefined ? 'Claude' : 'A sub-agent of Claude';
+  const diff = toolKind(tool) === 'edit' ? proposedDiff(input) : undefined;
+  return {
+    kind: 'permission',
+    question: `${who} wants to ${wish(tool, input)}${reason === undefined ? '' : `\nReason: ${reason}`}`,
+    tool,
+    input: input as Json,
+    ...(diff === undefined ? {} : { diff }),
+    ...(tool.startsWith(OWN_TOOLS) ? { isOwnTool: true } : {}),
+  };
+}
+
+/** Whole, however long: nobody can allow what is not shown. */
+function wish(tool: string, input: unknown): string {
+  const subject = subjectOf(input);
+  if (subject === undefined) return `use the tool ${tool}`;
+  switch (toolKind(tool)) {
+    case 'shell':
+      return `run a command: ${subject}`;
+    case 'read':
+      return `read ${subject}`;
+    case 'edit':
+      return `${tool === 'Write' ? 'write' : 'change'} the file ${subject}`;
+    case 'search':
+      return `search for ${subject}`;
+    case 'fetch':
+      return `fetch ${subject}`;
+    case 'agent':
+      return `start a sub-agent: ${subject}`;
+    case 'mcp':
+    case 'other':
+      return `use the tool ${tool}`;
+  }
+}

@@ -1,0 +1,165 @@
+import { capText } from '../../base/cap.ts';
+import { ackMessage } from './message-lines.ts';
+import { type Reader, reader } from './reader.ts';
+import {
+  initLine,
+  noticeLine,
+  retryLine,
+  sessionStateLine,
+  taskEndedLine,
+  taskStartedLine,
+  tasksLine,
+  taskUpdatedLine,
+} from './schema.ts';
+import { type Draft, needsEcho, remember } from './state.ts';
+import { fieldOf } from './tools.ts';
+import { ackAnswers, rest, settle, work } from './turn.ts';
+
+const NOTICE_CAP = 1024;
+
+const readInit = reader('an init line', initLine, (draft, line) => {
+  const { state, effects } = draft;
+  work(draft);
+  if (line.claude_code_version !== undefined) state.echoes = needsEcho(line.claude_code_version);
+  effects.push({
+    do: 'session',
+    sessionId: line.session_id,
+    ...(line.model === undefined ? {} : { model: line.model }),
+    ...(line.claude_code_version === undefined ? {} : { agentVersion: line.claude_code_version }),
+    ...(line.cwd === undefined ? {} : { cwd: line.cwd }),
+  });
+  // A Claude that names no messages says hello once it has taken them.
+  if (!state.tells.lifecycle) for (const message of state.messages) ackMessage(draft, message);
+});
+
+const readSessionState = reader('a session state', sessionStateLine, (draft, { state: told }) => {
+  draft.state.tells = { ...draft.state.tells, sessionState: true };
+  if (told === 'running') {
+    work(draft);
+    ackAnswers(draft);
+  } else if (told === 'idle') {
+    rest(draft);
+  } else if (told !== 'requires_action') {
+    draft.effects.push({ do: 'unknown', name: `system/session_state_changed/${told}` });
+  }
+});
+
+const readRetry = reader('a retry', retryLine, ({ effects }, line) => {
+  const { attempt, max_retries: max, retry_delay_ms: delayMs, error_status: status, error: message } = line;
+  effects.push({
+    do: 'emit',
+    event: {
+      type: 'progress',
+      payload: {
+        kind: 'retry',
+        attempt,
+        ...(max === undefined ? {} : { max }),
+        ...(delayMs === undefined ? {} : { delayMs }),
+        ...(status === null || status === undefined ? {} : { status }),
+        message,
+      },
+    },
+  });
+});
+
+/** The whole set of background tasks: where Claude tells it, starts and ends need not be paired. */
+const readTasks = reader('a list of background tasks', tasksLine, (draft, { tasks }) => {
+  const { state } = draft;
+  state.tells = { ...state.tells, tasks: true };
+  // Watchers, and work on other machines, are nothing that Claude comes back to.
+  state.tasks = tasks
+    .filter((task) => !task.ambient && !task.off_host)
+    .map((task) => task.task_id)
+    .slice(0, 32);
+  settle(draft);
+});
+
+const readTaskStarted = reader('the start of a task', taskStartedLine, (draft, line) => {
+  const { state } = draft;
+  if (isHidden(line)) return;
+  if (!state.tells.tasks && line.is_backgrounded !== false) state.tasks = remember(state.tasks, line.task_id);
+  tellTask(draft, { ...line, status: 'started', text: line.description });
+});
+
+const readTaskUpdated = reader('news of a task', taskUpdatedLine, (draft, { task_id, patch }) => {
+  if (patch.status === 'killed') endTask(draft, task_id);
+});
+
+const readTaskEnded = reader('the end of a task', taskEndedLine, (draft, line) => {
+  if (isHidden(line)) return;
+  if (!draft.state.isBusy && line.status !== 'stopped') draft.state.willWake = draft.state.isTurnOpen;
+  tellTask(draft, { ...line, text: line.summary });
+  endTask(draft, line.task_id);
+});
+
+function endTask(draft: Draft, taskId: string): void {
+  if (draft.state.tells.tasks) return;
+  draft.state.tasks = draft.state.tasks.filter((task) => task !== taskId);
+  settle(draft);
+}
+
+function isHidden(line: { ambient?: boolean | undefined; skip_transcript?: boolean | undefined }): boolean {
+  return line.ambient === true || line.skip_transcript === true;
+}
+
+interface TaskNews {
+  task_id: string;
+  tool_use_id?: string | undefined;
+  status: string;
+  text: string | undefined;
+}
+
+function tellTask({ effects }: Draft, { task_id, tool_use_id, status: state, text }: TaskNews): void {
+  const said = text === undefined ? {} : { text: capText(text, NOTICE_CAP) };
+  const payload = { kind: 'subagent', id: tool_use_id ?? task_id, state, ...said } as const;
+  effects.push({ do: 'emit', event: { type: 'progress', payload } });
+}
+
+const readNotice = reader('a notice', noticeLine, ({ effects }, line) => {
+  const said = line.content ?? line.text;
+  if (said === undefined) return;
+  const payload = { kind: 'warning', message: capText(said, NOTICE_CAP) } as const;
+  effects.push({ do: 'emit', event: { type: 'progress', payload } });
+});
+
+const READERS: ReadonlyMap<string, Reader> = new Map([
+  ['init', readInit],
+  ['session_state_changed', readSessionState],
+  ['api_retry', readRetry],
+  ['background_tasks_changed', readTasks],
+  ['task_started', readTaskStarted],
+  ['task_updated', readTaskUpdated],
+  ['task_notification', readTaskEnded],
+  ['informational', readNotice],
+  ['notification', readNotice],
+  ['model_fallback', readNotice],
+]);
+
+/** Said elsewhere as well, or nothing that Reef shows. */
+const IGNORED = new Set([
+  'status',
+  'thinking_tokens',
+  'task_progress',
+  'permission_denied',
+  'compact_boundary',
+  'control_request_progress',
+  'session_metadata',
+  'session_title_changed',
+  'turn_duration',
+  'post_turn_summary',
+  'commands_changed',
+  'files_persisted',
+  'file_snapshot',
+  'memory_recall',
+  'memory_saved',
+]);
+const IGNORED_FAMILY = /^(?:hook|ui)_/;
+
+export function readSystem(draft: Draft, json: unknown): void {
+  const subtype = fieldOf(json, 'subtype') ?? 'unnamed';
+  const read = READERS.get(subtype);
+  if (read) read(draft, json);
+  else if (!IGNORED.has(subtype) && !IGNORED_FAMILY.test(subtype)) {
+    draft.effects.push({ do: 'unknown', name: `system/${subtype}` });
+  }
+}

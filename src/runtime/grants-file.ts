@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { writeAtomic } from '../base/atomic-file.ts';
+import { ReefError } from '../protocol/errors.ts';
+
+const grantSchema = z.strictObject({
+  /** Of tool, arguments and folder: exactly that again is allowed, nothing like it. */
+  fingerprint: z.string(),
+  tool: z.string(),
+  input: z.unknown(),
+  cwd: z.string(),
+  at: z.string(),
+  by: z.string(),
+});
+export type Grant = z.infer<typeof grantSchema>;
+
+const fileSchema = z.strictObject({ version: z.literal(1), grants: z.array(grantSchema) });
+
+/** What the user allowed for good: in the user's own folder, out of reach of every repository (X-58). */
+export class GrantsFile {
+  readonly #path: string;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  list(): Grant[] {
+    let text: string;
+    try {
+      text = readFileSync(this.#path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+    try {
+      return fileSchema.parse(JSON.parse(text)).grants;
+    } catch (error) {
+      throw new ReefError('config_invalid', `${this.#path} cannot be read: mend or remove it`, { cause: error });
+    }
+  }
+
+  /** A file nobody can read allows nothing. */
+  has(fingerprint: string): boolean {
+    try {
+      return this.list().some((grant) => grant.fingerprint === fingerprint);
+    } catch {
+      return false;
+    }
+  }
+
+  add(grant: Grant): Promise<void> {
+    return this.#change((grants) => [...grants.filter(({ fingerprint }) => fingerprint !== grant.fingerprint), grant]);
+  }
+
+  /** Takes back those whose fingerprint begins like that. */
+  revoke(prefix: string): Promise<void> {
+    return this.#change((grants) => grants.filter(({ fingerprint }) => !fingerprint.startsWith(prefix)));
+  }
+
+  #change(change: (grants: Grant[]) => Grant[]): Promise<void> {
+    const next = this.#writing.then(() => {
+      const grants = change(this.list());
+      return writeAtomic(this.#path, `${JSON.stringify({ version: 1, grants }, null, 2)}\n`);
+    });
+    this.#writing = next.catch(() => {});
+    return next;
+  }
+}
