@@ -23,6 +23,8 @@ import { SnapshotFile } from './store/snapshot-file.ts';
 
 export interface App {
   core: Core;
+  /** Finds every stored job its process again, and begins to work. */
+  start(): Promise<void>;
   /** Jobs with a process, and those that wait for one. */
   counts(): { live: number; queued: number };
   lastSeq(): number;
@@ -92,10 +94,9 @@ export async function openApp(options: AppOptions): Promise<App> {
     defaultCwd: home.repository ?? home.dir,
     searchPath: env.path,
   });
-  await runner.start();
-
   return {
     core,
+    start: () => runner.start(),
     counts: () => ({ live: runner.liveCount, queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
     audit: (entry) => store.audit.append(clock.now().toISOString(), entry),

@@ -70,6 +70,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
   const audit = (row: Parameters<typeof app.audit>[0]) => app.audit(row);
   const doors = new SocketDoors({ homeDir: home.dir, core: () => app.core, daemon, log, audit });
   const app = await openApp({ home, env, log, version, doors });
+  await app.start();
   const core = observed(app.core, () => {
     lastCallAt = systemClock.monotonicMs();
   });
@@ -106,7 +107,7 @@ function prepareHome(home: Home): void {
     chmodSync(home.dir, 0o700);
     mkdirSync(dirname(home.socket), { recursive: true, mode: 0o700 });
     const ignore = join(home.dir, '.gitignore');
-    writeFileSync(ignore, '*\n!.gitignore\n!workflows.json\n!workflows.yaml\n', { mode: 0o600 });
+    writeFileSync(ignore, '*\n!workflows.json\n!workflows.yaml\n', { mode: 0o600 });
   } catch (error) {
     throw new ReefError('home_not_writable', `${home.dir} cannot be written: ${String(error)}`, { cause: error });
   }
