@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ReefError } from '../protocol/errors.ts';
 import { acpAdapter } from './acp/adapter.ts';
@@ -74,7 +76,9 @@ function scripted(name: string): RegisteredAgent {
     throw new ReefError('script_invalid', `the script ${file} cannot be read`, { cause: error });
   }
   parseScript(text);
-  return { adapter: generic(wireAdapter(name)), settings: { command: [process.execPath, PLAYER, file] } };
+  const cache = getCompileCacheDir();
+  const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
+  return { adapter: generic(wireAdapter(name)), settings: { command: [process.execPath, PLAYER, file], env } };
 }
 
 /** The manager keeps an adapter's state without looking into it. */

@@ -41,7 +41,8 @@ export function makeWorld(prefix = 'reef-e2e-'): World {
     PATH: process.env.PATH,
     HOME: join(root, 'user'),
     XDG_CONFIG_HOME: join(root, 'config'),
-    XDG_CACHE_HOME: join(root, 'cache'),
+    // Shared by all worlds: only the cache of compiled modules lies there.
+    XDG_CACHE_HOME: join(import.meta.dirname, '../../node_modules/.cache'),
     TMPDIR: process.env.TMPDIR,
     NO_COLOR: '1',
   };

@@ -1,0 +1,100 @@
+import type { AskedQuestion, Json } from '../adapter.ts';
+import { elicitedQuestions } from './elicitation.ts';
+import { refusalLine, replyLine } from './rpc.ts';
+import { type RequestMethod, type RequestParams, requests, type WireId } from './schema.ts';
+import type { CodexState } from './state.ts';
+import { type Step, step, warning } from './step.ts';
+
+interface Request {
+  id: WireId;
+  method: string;
+  params: unknown;
+}
+
+const isServed = (method: string): method is RequestMethod => Object.hasOwn(requests, method);
+
+/** Undefined when a request Reef serves does not fit its schema. What is not served is refused at once (A-55). */
+export function onRequest(state: CodexState, { id, method, params }: Request): Step<CodexState> | undefined {
+  const refused = step(state, { do: 'unknown', name: method }, { do: 'write', line: refusalLine(id, method) });
+  if (!isServed(method)) return refused;
+  const { success } = requests[method].safeParse(params);
+  if (!success) return undefined;
+  const questions = questionsOf(state, method, params);
+  if (questions === 'unseen') return declineUnseen(state, id);
+  if (!questions) return refused;
+  const requestId = JSON.stringify(id);
+  return step({ ...state, asked: { ...state.asked, [requestId]: 'open' } }, { do: 'ask', requestId, questions });
+}
+
+function questionsOf(state: CodexState, method: RequestMethod, raw: unknown): AskedQuestion[] | 'unseen' | undefined {
+  switch (method) {
+    case 'item/commandExecution/requestApproval':
+      return [commandQuestion(requests[method].parse(raw))];
+    case 'item/fileChange/requestApproval':
+      return editQuestion(state, requests[method].parse(raw));
+    case 'item/tool/requestUserInput':
+      return requests[method].parse(raw).questions.map(userQuestion);
+    case 'item/permissions/requestApproval':
+      return [permissionsQuestion(requests[method].parse(raw))];
+    case 'mcpServer/elicitation/request':
+      return elicitedQuestions(requests[method].parse(raw));
+  }
+}
+
+/** The reason is the agent's own words and comes last; what would be run comes first (X-57). */
+const withReason = (question: string, reason: string | null | undefined) =>
+  reason ? `${question}\n${reason}` : question;
+
+function commandQuestion(params: RequestParams<'item/commandExecution/requestApproval'>): AskedQuestion {
+  const { kind, command, cwd, reason, networkApprovalContext: network, additionalPermissions } = params;
+  const isInput = kind === 'writeStdin';
+  const what = network
+    ? `Connect to ${network.host} (${network.protocol})?`
+    : `${isInput ? 'Type into a running command' : 'Run'}: ${command ?? 'a command it does not name'}`;
+  const input: { [key: string]: Json } = {
+    ...(command == null ? {} : { command }),
+    ...(cwd == null ? {} : { cwd }),
+    ...(isInput ? { kind } : {}),
+    ...(network ? { network } : {}),
+    ...(additionalPermissions == null ? {} : { additionalPermissions }),
+  };
+  return { kind: 'permission', question: withReason(what, reason), tool: 'shell', input };
+}
+
+function editQuestion(
+  { edits }: CodexState,
+  { itemId, reason, grantRoot }: RequestParams<'item/fileChange/requestApproval'>,
+): AskedQuestion[] | 'unseen' {
+  const edit = edits.find((candidate) => candidate.itemId === itemId);
+  if (!edit) return 'unseen';
+  const { changes, digest, diff } = edit;
+  const question = withReason(`Change ${changes.map((change) => change.path).join(', ')}?`, reason);
+  const input = { changes, digest, ...(grantRoot == null ? {} : { grantRoot }) };
+  return [{ kind: 'permission', question, tool: 'edit', input, diff }];
+}
+
+/** Nobody may be asked to approve a change that cannot be shown (A-100). */
+function declineUnseen(state: CodexState, id: WireId): Step<CodexState> {
+  const told = warning('Codex asked to approve a change it never showed: declined');
+  return step(state, told, { do: 'write', line: replyLine(id, { decision: 'decline' }) });
+}
+
+type UserQuestion = RequestParams<'item/tool/requestUserInput'>['questions'][number];
+
+function userQuestion({ header, question, isOther, isSecret, options }: UserQuestion): AskedQuestion {
+  const heading = header ? { header } : {};
+  if (!options?.length) return { kind: 'text', question, ...heading, freeText: true, secret: isSecret };
+  const choices = options.map(({ label, description }) => ({
+    id: label,
+    label,
+    ...(description ? { description } : {}),
+  }));
+  return { kind: 'choice', question, ...heading, choices, freeText: isOther, secret: isSecret };
+}
+
+function permissionsQuestion(params: RequestParams<'item/permissions/requestApproval'>): AskedQuestion {
+  const { permissions, cwd, reason } = params;
+  const question = withReason('Give Codex more permissions for this turn?', reason);
+  const input = { permissions, ...(cwd == null ? {} : { cwd }) };
+  return { kind: 'permission', question, tool: 'permissions', input };
+}

@@ -1,0 +1,26 @@
+import type { HostFacts } from '../adapter.ts';
+import { type Step, step } from './step.ts';
+
+/** Where Codex cannot sandbox, Reef's own sandbox is the wall (A-104). */
+export function sandboxMode(host: HostFacts): 'workspace-write' | 'danger-full-access' {
+  return host.agentSandbox ? 'workspace-write' : 'danger-full-access';
+}
+
+const BROKEN = 'Codex cannot start its sandbox here: every command of it fails';
+
+export type SandboxState = { isSandboxed: boolean; isSandboxBroken: boolean };
+
+/** With its home below the temporary folder Codex has no sandbox helper: every command fails, the exit is 0 (A-104). */
+export function onStderr<S extends SandboxState>(state: S, text: string): Step<S> {
+  const isNews = state.isSandboxed && !state.isSandboxBroken && text.includes('could not create PATH aliases');
+  if (!isNews) return step(state);
+  const payload = { code: 'agent_sandbox_broken', message: `${BROKEN} (${text})`, scope: 'process' as const };
+  return step(
+    { ...state, isSandboxBroken: true },
+    { do: 'emit', event: { type: 'error', payload: { ...payload, fatal: false, retryable: false } } },
+  );
+}
+
+export function sandboxEnd({ isSandboxBroken }: SandboxState) {
+  return isSandboxBroken ? { code: 'agent_sandbox_broken' as const, message: BROKEN } : undefined;
+}

@@ -1,0 +1,58 @@
+import type { SandboxState } from './sandbox.ts';
+
+/** A request of ours that Codex has not answered, or a message it has not taken yet. */
+export type Call =
+  | { id: number; for: 'initialize' | 'open' | 'clean' }
+  | { id: number; for: 'interrupt'; messageId: string }
+  | MessageCall;
+
+export type MessageCall = {
+  id: number;
+  for: 'message';
+  messageId: string;
+  /** Kept so that a refused message can be sent again; null when too long for the state, or already accepted. */
+  text: string | null;
+  isSteer: boolean;
+  tries: number;
+  /** The turn it was accepted into. */
+  turnId: string | null;
+};
+
+export type ChangedFile = { path: string; kind: 'add' | 'update' | 'delete' | 'rename'; from?: string };
+export type FileChanges = { changes: ChangedFile[]; digest: string; diff: string };
+
+/** Everything the adapter must remember between two lines: JSON, bounded, committed with the events (A-51). */
+export type CodexState = SandboxState & {
+  /** The `thread/start` or `thread/resume` line, until it is answered. */
+  opening: string | null;
+  agentVersion: string | null;
+  threadId: string | null;
+  /** The turn that is running, and the last one that ended. */
+  turnId: string | null;
+  endedTurnId: string | null;
+  nextId: number;
+  calls: Call[];
+  /** Requests of Codex that wait, by the JSON text of their id. */
+  asked: Record<string, 'open' | 'answered'>;
+  /** File changes under way: an approval names only the item (A-100). */
+  edits: ({ itemId: string } & FileChanges)[];
+  /** Tools whose call was told. */
+  openTools: string[];
+  /** Messages of which pieces were told already. */
+  streaming: string[];
+  retries: number;
+  /** Total tokens by thread, for an update may repeat what is known. */
+  totals: Record<string, number>;
+  /** When an exhausted limit resets, in seconds since 1970. */
+  resetsAt: number | null;
+};
+
+/** Undefined for the job's own thread; the thread's id for a sub-agent's, whose turns are not the job's. */
+export function subAgent(state: CodexState, threadId: string | null | undefined): string | undefined {
+  const isOwn = threadId == null || state.threadId === null || threadId === state.threadId;
+  return isOwn ? undefined : threadId;
+}
+
+export function withoutCall(state: CodexState, id: number): CodexState {
+  return { ...state, calls: state.calls.filter((call) => call.id !== id) };
+}

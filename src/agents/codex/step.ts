@@ -1,0 +1,33 @@
+import type { z } from 'zod';
+import type { Effect } from '../adapter.ts';
+
+/** What one line leads to. */
+export interface Step<S> {
+  state: S;
+  effects: Effect[];
+}
+
+export const step = <S>(state: S, ...effects: Effect[]): Step<S> => ({ state, effects });
+
+/** Undefined when the message does not fit its schema. */
+export type Handler<S> = (state: S, message: unknown) => Step<S> | undefined;
+
+export function on<S, Z extends z.ZodType>(
+  schema: Z,
+  handle: (state: S, message: z.infer<Z>) => Step<S> | undefined,
+): Handler<S> {
+  return (state, message) => {
+    const { success, data } = schema.safeParse(message);
+    return success ? handle(state, data) : undefined;
+  };
+}
+
+export const warning = (message: string): Effect => ({
+  do: 'emit',
+  event: { type: 'progress', payload: { kind: 'warning', message } },
+});
+
+export function badLine(what: string): Effect {
+  const payload = { code: 'bad_line', message: `Codex wrote ${what}`, scope: 'line' as const };
+  return { do: 'emit', event: { type: 'error', payload: { ...payload, fatal: false, retryable: false } } };
+}

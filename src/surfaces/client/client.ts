@@ -1,0 +1,61 @@
+import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
+import { type Exchange, exchange, NobodyListens } from './request.ts';
+
+export interface Client {
+  /** Starts a daemon when none listens; ending the signal drops the connection, which ends the call there too. */
+  call<N extends OperationName>(
+    operation: N,
+    input: OperationInput<N>,
+    options?: { signal?: AbortSignal },
+  ): Promise<OperationOutput<N>>;
+  /** Never starts a daemon; undefined when none listens. */
+  daemon(): Promise<DaemonInfo | undefined>;
+  /** Asks the daemon to end; false when none listened. */
+  stop(killJobs: boolean): Promise<boolean>;
+  attach(id: string): Promise<AttachInfo>;
+}
+
+export interface Connection {
+  socket: string;
+  surface: 'cli' | 'mcp';
+  /** Absent inside a job: its socket belongs to a daemon that runs, or to nobody. */
+  startDaemon?: () => Promise<void>;
+}
+
+type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal'>;
+
+export function connect({ socket, surface, startDaemon }: Connection): Client {
+  const once = (request: Request) => exchange({ socket, surface, ...request });
+  const orStart = async (request: Request) => {
+    try {
+      return await once(request);
+    } catch (error) {
+      if (!(error instanceof NobodyListens)) throw error;
+      if (!startDaemon) throw nobody(socket, error);
+    }
+    await startDaemon();
+    return once(request).catch((error: unknown) => {
+      throw error instanceof NobodyListens ? nobody(socket, error) : error;
+    });
+  };
+  const ifRunning = (request: Request) =>
+    once(request).catch((error: unknown) => {
+      if (error instanceof NobodyListens) return undefined;
+      throw error;
+    });
+
+  return {
+    call: async (operation, input, { signal } = {}) =>
+      (await orStart({ method: 'POST', path: routes.operation(operation), body: input, signal })) as never,
+    daemon: async () => (await ifRunning({ method: 'GET', path: routes.daemon })) as DaemonInfo | undefined,
+    stop: async (killJobs) =>
+      (await ifRunning({ method: 'POST', path: routes.stop, body: { killJobs } })) !== undefined,
+    attach: async (id) => (await orStart({ method: 'GET', path: routes.attach(id) })) as AttachInfo,
+  };
+}
+
+function nobody(socket: string, cause: unknown): ReefError {
+  return new ReefError('daemon_unavailable', `Nobody listens at ${socket}`, { cause });
+}

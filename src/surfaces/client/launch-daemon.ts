@@ -1,0 +1,14 @@
+import { fileURLToPath } from 'node:url';
+import type { Environment } from '../../base/env.ts';
+import type { Home } from '../../base/home.ts';
+import { startDetached } from '../../process/detached.ts';
+import { startDaemon } from './start-daemon.ts';
+
+const DAEMON = fileURLToPath(new URL('../../daemon.ts', import.meta.url));
+
+export async function launchDaemon(home: Home, env: Environment): Promise<void> {
+  const repository = home.repository === undefined ? [] : ['--repository', home.repository];
+  const args = [DAEMON, '--home', home.dir, ...repository];
+  const place = { env: env.all, cwd: home.dir, logFile: home.log };
+  await startDaemon({ home, launch: () => startDetached(process.execPath, args, place) });
+}

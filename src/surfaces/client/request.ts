@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http';
+import type { ErrorBody } from '../../protocol/errors.ts';
+import { ReefError } from '../../protocol/errors.ts';
+
+export interface Exchange {
+  socket: string;
+  method: 'GET' | 'POST';
+  path: string;
+  body?: unknown;
+  surface: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** The server refuses more; asking first keeps the refusal readable instead of a broken pipe. */
+const MAX_BODY_BYTES = 1_048_576;
+/** No operation lasts longer than 45 s (U-13), so a silent minute is a daemon that hangs. */
+const SILENCE_MS = 60_000;
+
+/** Nobody listens: the request was never sent, so the caller may start a daemon and repeat it. */
+export class NobodyListens extends Error {}
+
+/** A refusal of the daemon, kept as it came: its code may be newer than our table. */
+export class DaemonError extends Error {
+  readonly body: ErrorBody;
+
+  constructor(body: ErrorBody) {
+    super(body.error.message);
+    this.name = 'DaemonError';
+    this.body = body;
+  }
+}
+
+/** One request over the socket; resolves with the parsed body of a 200. */
+export async function exchange(exchange: Exchange): Promise<unknown> {
+  const body = exchange.body === undefined ? undefined : JSON.stringify(exchange.body);
+  if (body !== undefined && Buffer.byteLength(body) > MAX_BODY_BYTES) {
+    throw new ReefError('body_too_large', 'The request is over 1 MiB');
+  }
+  const response = await send(exchange, body);
+  const answer = parse(await text(response));
+  if (response.statusCode === 200) return answer;
+  if (isErrorBody(answer)) throw new DaemonError(answer);
+  throw new ReefError('internal', `The daemon answered ${response.statusCode} without an error body`);
+}
+
+function send(exchange: Exchange, body: string | undefined): Promise<IncomingMessage> {
+  // Not imported: an ES import reads all exports of the module, and one of them is a getter that loads undici (U-05).
+  const { request: httpRequest } = process.getBuiltinModule('node:http');
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'x-reef-surface': exchange.surface,
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+    };
+    const request = httpRequest({
+      socketPath: exchange.socket,
+      method: exchange.method,
+      path: exchange.path,
+      headers,
+      agent: false,
+      timeout: SILENCE_MS,
+      ...(exchange.signal ? { signal: exchange.signal } : {}),
+    });
+    request.on('response', resolve);
+    request.on('timeout', () => request.destroy(new Error('no answer for a minute')));
+    request.on('error', (error) => reject(failure(error, exchange)));
+    request.end(body);
+  });
+}
+
+function failure(error: NodeJS.ErrnoException, { signal, socket }: Exchange): unknown {
+  if (signal?.aborted) return signal.reason;
+  if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') return new NobodyListens(socket, { cause: error });
+  return new ReefError('daemon_unavailable', `The daemon at ${socket} did not answer: ${error.message}`, {
+    cause: error,
+  });
+}
+
+async function text(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of response) chunks.push(chunk);
+  } catch (error) {
+    throw broken('The daemon went away in the middle of its answer', error);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw broken('The daemon answered with something that is not JSON', error);
+  }
+}
+
+function broken(message: string, cause: unknown): ReefError {
+  return new ReefError('daemon_unavailable', message, { cause });
+}
+
+function isErrorBody(value: unknown): value is ErrorBody {
+  const error = (value as Partial<ErrorBody> | null)?.error;
+  return typeof error?.code === 'string' && typeof error.message === 'string';
+}

@@ -1,0 +1,110 @@
+import { mkdir, open, rm, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import type { Home } from '../../base/home.ts';
+import { ReefError } from '../../protocol/errors.ts';
+
+export interface Start {
+  home: Pick<Home, 'dir' | 'socket' | 'log'>;
+  /** Starts the daemon's program apart from this one. Several may run at once: the lock of the home lets one stay. */
+  launch(): { pid: number | undefined } | Promise<{ pid: number | undefined }>;
+  limitMs?: number;
+}
+
+const POLL_MS = 20;
+const LIMIT_MS = 10_000;
+/** A program that ended at once has lost the lock to another, which is up soon, or cannot start at all. */
+const AFTER_END_MS = 3_000;
+/** Whoever made the marker has been killed. */
+const STALE_MARKER_MS = 5_000;
+const LOG_TAIL_BYTES = 2_048;
+
+/** Resolves when somebody listens at the home's socket, whoever started it. */
+export async function startDaemon({ home, launch, limitMs = LIMIT_MS }: Start): Promise<void> {
+  await makeHome(home.dir);
+  const marker = join(home.dir, 'daemon.starting');
+  const begun = systemClock.monotonicMs();
+  let ours: { pid: number | undefined } | undefined;
+  let deadline = begun + limitMs;
+  try {
+    while (!(await listens(home.socket))) {
+      const now = systemClock.monotonicMs();
+      if (now > deadline) throw await unavailable(home.log, now - begun);
+      if (!ours && (await takeTurn(marker))) ours = await launch();
+      else if (ours && !isAlive(ours.pid)) deadline = Math.min(deadline, now + AFTER_END_MS);
+      await systemClock.sleep(POLL_MS);
+    }
+  } finally {
+    if (ours) await rm(marker, { force: true });
+  }
+}
+
+/** Fifty commands on a cold home would start fifty programs; with a marker in the way the others only wait. */
+async function takeTurn(marker: string): Promise<boolean> {
+  try {
+    await (await open(marker, 'wx', 0o600)).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw notWritable(marker, error);
+  }
+  const age = await stat(marker).then(
+    (found) => Date.now() - found.mtimeMs,
+    () => 0,
+  );
+  if (age > STALE_MARKER_MS) await rm(marker, { force: true });
+  return false;
+}
+
+async function makeHome(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw notWritable(dir, error);
+  });
+}
+
+function notWritable(path: string, cause: unknown): ReefError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ReefError('home_not_writable', `Cannot write ${path}: ${reason}`, { cause });
+}
+
+export function listens(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    connection.once('connect', () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once('error', () => resolve(false));
+  });
+}
+
+function isAlive(pid: number | undefined): boolean {
+  if (pid === undefined) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function unavailable(log: string, waitedMs: number): Promise<ReefError> {
+  const tail = await logTail(log);
+  const seconds = Math.round(waitedMs / 1000);
+  return new ReefError('daemon_unavailable', `The daemon did not come up within ${seconds} s`, {
+    details: { log, ...(tail ? { tail } : {}) },
+  });
+}
+
+async function logTail(path: string): Promise<string> {
+  const file = await open(path, 'r').catch(() => undefined);
+  if (!file) return '';
+  try {
+    const { size } = await file.stat();
+    const from = Math.max(0, size - LOG_TAIL_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
+    const text = buffer.toString('utf8', 0, bytesRead);
+    return from > 0 ? text.slice(text.indexOf('\n') + 1) : text;
+  } finally {
+    await file.close();
+  }
+}

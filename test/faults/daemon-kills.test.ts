@@ -1,0 +1,67 @@
+import { afterAll, expect } from 'vitest';
+import type { AgentEvent } from '../../src/protocol/events.ts';
+import { makeWorld, type World } from '../e2e/harness.ts';
+import { scale } from '../scale.ts';
+import { verifies } from '../verifies.ts';
+
+const KILLS = scale('Q-01', { test: 200, faults: 1_000, soak: 10_000 });
+const AT_ONCE = 8;
+const LINES = 400;
+
+const world = makeWorld('reef-kills-');
+afterAll(() => world.close());
+
+/** What each agent will say, numbered, so that one lost or repeated line shows. */
+const said = Array.from({ length: LINES }, (_, n) => `line ${n + 1} of ${LINES}`);
+
+async function keepBusy(agent: string, ids: string[]): Promise<void> {
+  const { jobs } = await world.client.call('status', {});
+  const busy = jobs.filter((job) => job.endedAt === undefined).length;
+  for (let n = busy; n < AT_ONCE; n++) {
+    const { agentId } = await world.client.call('spawn', { agent, task: 'count', key: `job-${ids.length}` });
+    ids.push(agentId);
+  }
+}
+
+function story(events: AgentEvent[]) {
+  const texts = events.flatMap((event) =>
+    event.type === 'progress' && event.payload.kind === 'text' ? [event.payload.text] : [],
+  );
+  const ends = events.filter(
+    (event) => (event.type === 'completed' || event.type === 'error') && event.payload.scope === 'process',
+  );
+  return {
+    texts,
+    started: events.filter((event) => event.type === 'started').length,
+    ends: ends.map((event) => [event.type, event.seq === events.at(-1)?.seq]),
+  };
+}
+
+verifies('Q-01', 'Q-02', 'Q-21', 'Q-25', 'A-03').test(
+  `a daemon killed ${KILLS} times under ${AT_ONCE} writing agents loses nothing and repeats nothing`,
+  async () => {
+    const agent = world.script('count', said.flatMap((text) => [{ say: text }, { sleep: 10 }]));
+    world.configure({ maxJobs: AT_ONCE, timings: { linger: 50 } });
+    const ids: string[] = [];
+    let kills = 0;
+    for (; kills < KILLS; kills++) {
+      await keepBusy(agent, ids);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 200));
+      await world.killDaemon();
+    }
+    const stories: { events: AgentEvent[] }[] = [];
+    for (const id of ids) stories.push(await ended(world, id));
+    const seqs = stories.flatMap(({ events }) => events.map((event) => event.seq)).sort((a, b) => a - b);
+    const whole = { texts: said, started: 1, ends: [['completed', true]] };
+    expect(kills).toBe(KILLS);
+    expect(ids.length).toBeGreaterThanOrEqual(AT_ONCE);
+    expect(stories.map(({ events }) => story(events))).toEqual(ids.map(() => whole));
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  },
+  60_000 + KILLS * 3_000,
+);
+
+async function ended(of: World, id: string): Promise<{ events: AgentEvent[] }> {
+  await of.until(id, (job) => job.endedAt !== undefined && job.status === 'completed', 120_000);
+  return { events: await of.events(id) };
+}
