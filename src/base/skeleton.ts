@@ -2,7 +2,7 @@ import { ByteStore } from './byte-store.ts';
 
 const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
 const [NO_ESCAPE, ESCAPE_BEGUN, HEX_DIGITS] = [0, -1, 4];
-/** A cut waits for the end of a character; bytes that are no text may not make it wait for ever. */
+/** A cut waits for the end of a character; surrogates without end, and longer bytes that are no text, end the wait. */
 const PATIENCE = 16;
 
 /**
@@ -57,8 +57,8 @@ export class SkeletonScan {
 
   #mayCutBefore(byte: number): boolean {
     if (this.#length < this.#limit || this.#escape !== NO_ESCAPE) return false;
-    const startsCharacter = (byte & 0xc0) !== 0x80 && !this.#afterHighSurrogate;
-    return startsCharacter || this.#length >= this.#limit + PATIENCE;
+    if ((byte & 0xc0) === 0x80) return this.#length >= this.#limit + 2 * PATIENCE;
+    return !this.#afterHighSurrogate || this.#length >= this.#limit + PATIENCE;
   }
 
   #take(byte: number): void {
