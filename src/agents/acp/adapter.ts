@@ -1,0 +1,99 @@
+import { ReefError } from '../../protocol/errors.ts';
+import type { Adapter, Effect, Json } from '../adapter.ts';
+import { encodeOutgoing } from './encode.ts';
+import { greeting, onHandshake } from './handshake.ts';
+import { type KnownAgent, knownAcpAgents } from './known-agents.ts';
+import { envelopeSchema, type RpcResponse, type WireId } from './messages.ts';
+import { onCancelRequest, onRequest } from './requests.ts';
+import { type AcpState, badLine, type Draft, initialState } from './state.ts';
+import { onPromptEnd } from './turn.ts';
+import { onUpdate } from './updates.ts';
+
+/** An entry of the configuration. A known agent needs none, any other one its command. */
+export interface AcpSettings {
+  command?: [string, ...string[]] | undefined;
+  env?: Record<string, string> | undefined;
+  auth?: string | undefined;
+}
+
+/** Any agent that speaks version 1 of the Agent Client Protocol. */
+export function acpAdapter(name: string, settings: AcpSettings = {}): Adapter<AcpState> {
+  const { command, env, auth, ...about } = agentOf(name, settings);
+  return {
+    describe: () => ({
+      ...about,
+      name,
+      executable: command[0],
+      versionArgs: ['--version'],
+      busyMessage: 'queues',
+      ignoresRepeats: false,
+    }),
+    command: (spec, host) => {
+      const [file, ...given] = host.command;
+      const args = given.length > 0 ? given : command.slice(1);
+      return { file, args, env, stdin: 'fifo', greeting: [greeting(spec.clientVersion)] };
+    },
+    initial: (spec, host) => initialState(spec, host, auth),
+    parse: (state, line) => {
+      const draft: Draft = { state: { ...state }, out: [], login: about.login };
+      if (line.stream === 'out') onMessage(draft, line.json, line.skeleton);
+      return { state: draft.state, effects: draft.out };
+    },
+    encode: encodeOutgoing,
+    finish: () => undefined,
+  };
+}
+
+function agentOf(name: string, settings: AcpSettings): KnownAgent {
+  const known = Object.hasOwn(knownAcpAgents, name) ? knownAcpAgents[name] : undefined;
+  const command = settings.command ?? known?.command;
+  if (!command) throw new ReefError('agent_unknown', `${name} is not known and has no command in the configuration`);
+  const auth = settings.auth ?? known?.auth;
+  return {
+    title: name,
+    install: `install ${command[0]} so that it is found on PATH`,
+    login: `see the documentation of ${command[0]}`,
+    asks: ['permission', 'choice', 'text'],
+    resumes: true,
+    stateDirs: [],
+    passEnv: [],
+    ...known,
+    command,
+    env: { ...known?.env, ...settings.env },
+    ...(auth === undefined ? {} : { auth }),
+  };
+}
+
+function onMessage(d: Draft, json: Json, isSkeleton: boolean): void {
+  const { id, method, params, result, error } = envelopeSchema.safeParse(json).data ?? {};
+  const hasId = id !== undefined && id !== null;
+  if (method !== undefined) {
+    if (hasId) onRequest(d, { id, method, params }, isSkeleton);
+    else onNotification(d, { method, params }, isSkeleton);
+  } else if (hasId && error) onResponse(d, id, { error });
+  else if (hasId && result !== undefined) onResponse(d, id, { result });
+  else d.out.push(error ? complaint(error.message) : badLine('not a message of JSON-RPC'));
+}
+
+/** An error without an id answers nothing we can name: the agent could not read one of our lines. */
+function complaint(message: string): Effect {
+  const payload = { code: 'agent_error', scope: 'line', fatal: false, retryable: false, message } as const;
+  return { do: 'emit', event: { type: 'error', payload } };
+}
+
+function onNotification(d: Draft, message: { method: string; params: Json | undefined }, isSkeleton: boolean): void {
+  const { method, params } = message;
+  if (method === 'session/update') onUpdate(d, params, isSkeleton);
+  else if (method === '$/cancel_request') onCancelRequest(d, params);
+  else if (method !== 'elicitation/complete' && !isExtension(method)) d.out.push({ do: 'unknown', name: method });
+}
+
+/** By the protocol these are an agent's own affair, to be ignored by those who do not know them. */
+const isExtension = (method: string) => method.startsWith('_');
+
+function onResponse(d: Draft, id: WireId, response: RpcResponse): void {
+  const { stage, awaited, prompt } = d.state;
+  if (prompt !== null && id === prompt.id) onPromptEnd(d, response);
+  else if (stage !== 'ready' && stage !== 'failed' && id === awaited) onHandshake(d, response);
+  else d.out.push({ do: 'unknown', name: 'response' });
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { verifies } from '../../../test/verifies.ts';
+import type { HostFacts } from '../adapter.ts';
+import { acpAdapter } from './adapter.ts';
+import { knownAcpAgents } from './known-agents.ts';
+import { host, spec } from './talk.ts';
+
+describe('known agents', () => {
+  verifies('A-113').test('ask, obey SIGTERM and log in as they need it', () => {
+    const facts = Object.entries(knownAcpAgents).map(([name, { command, env, auth }]) => ({
+      name,
+      command,
+      env,
+      auth,
+    }));
+    expect(facts).toEqual([
+      {
+        name: 'acp:gemini',
+        command: ['gemini', '--acp'],
+        env: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+        auth: 'gemini-api-key',
+      },
+      {
+        name: 'acp:opencode',
+        command: ['opencode', 'acp'],
+        env: { OPENCODE_CONFIG_CONTENT: '{"permission":{"bash":"ask","edit":"ask"}}' },
+        auth: undefined,
+      },
+    ]);
+  });
+
+  test('get their arguments when only the program was found', () => {
+    const plan = acpAdapter('acp:gemini').command(spec, { ...host, command: ['/usr/bin/gemini'] });
+    expect([plan.file, plan.args]).toEqual(['/usr/bin/gemini', ['--acp']]);
+  });
+
+  test('take what the configuration says beside what is known', () => {
+    const gemini = acpAdapter('acp:gemini', { command: ['/opt/gemini', '--acp', '-d'], env: { X: '1' }, auth: '' });
+    const at: HostFacts = { ...host, command: ['/opt/gemini', '--acp', '-d'] };
+    expect([gemini.describe().executable, gemini.command(spec, at).env, gemini.initial(spec, at).launch?.auth]).toEqual(
+      ['/opt/gemini', { GEMINI_CLI_NO_RELAUNCH: 'true', X: '1' }, null],
+    );
+  });
+
+  test('are the only ones that need no command', () => {
+    expect(() => acpAdapter('acp:none')).toThrow('acp:none is not known and has no command in the configuration');
+  });
+
+  test('are found behind a launcher that only prints an error', () => {
+    const find = (path: string) => acpAdapter('acp:opencode').describe().behindLauncher?.(path);
+    const name = `opencode-${process.platform}-${process.arch}`;
+    expect([find('/n/opencode-ai/bin/opencode.exe'), find('/usr/bin/opencode')]).toEqual([
+      [`/n/${name}-baseline/bin/opencode`, `/n/${name}/bin/opencode`],
+      [],
+    ]);
+  });
+});
