@@ -1,0 +1,46 @@
+import { performance } from 'node:perf_hooks';
+
+export interface Row {
+  what: string;
+  ours: number;
+  theirs: number;
+  unit: string;
+  /** The ratio that is promised; `least` for rates, where more is better. */
+  target?: { most: number } | { least: number };
+}
+
+export async function timed(work: () => Promise<unknown> | unknown): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+}
+
+export function median(values: number[]): number {
+  return quantile(values, 0.5);
+}
+
+export function quantile(values: number[], q: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+}
+
+/** Ratios of one run, side by side: times alone say more about the machine than about us. */
+export function printRows(title: string, rows: Row[]): boolean {
+  console.log(`\n${title}`);
+  let isMet = true;
+  for (const { what, ours, theirs, unit, target } of rows) {
+    const ratio = ours / theirs;
+    const isGood = target === undefined || ('most' in target ? ratio <= target.most : ratio >= target.least);
+    const promise = target === undefined ? '' : 'most' in target ? `≤ ${target.most}` : `≥ ${target.least}`;
+    isMet &&= isGood;
+    const figures = `${format(ours)} ${unit} against ${format(theirs)} ${unit}`;
+    console.log(
+      `  ${what.padEnd(54)} ${figures.padEnd(38)} ${ratio.toFixed(2).padStart(7)}×  ${promise} ${isGood ? '' : '✗'}`,
+    );
+  }
+  return isMet;
+}
+
+function format(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
+}
