@@ -40,7 +40,10 @@ function story(events: AgentEvent[]) {
 verifies('Q-01', 'Q-02', 'Q-21', 'Q-25', 'A-03').test(
   `a daemon killed ${KILLS} times under ${AT_ONCE} writing agents loses nothing and repeats nothing`,
   async () => {
-    const agent = world.script('count', said.flatMap((text) => [{ say: text }, { sleep: 10 }]));
+    const agent = world.script(
+      'count',
+      said.flatMap((text) => [{ say: text }, { sleep: 10 }]),
+    );
     world.configure({ maxJobs: AT_ONCE, timings: { linger: 50 } });
     const ids: string[] = [];
     let kills = 0;
