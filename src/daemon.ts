@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,8 +16,12 @@ import type { DaemonInfo } from './protocol/daemon.ts';
 import { ReefError } from './protocol/errors.ts';
 import type { Core } from './protocol/operations.ts';
 import { holdLock } from './store/home-lock.ts';
+import { listens } from './surfaces/client/start-daemon.ts';
 import { serveSocket } from './surfaces/http/server.ts';
 import { version } from './version.ts';
+
+const LOCK_WAIT_MS = 10_000;
+const LOCK_POLL_MS = 50;
 
 /** `reefd`: owns the jobs of one home. Started by any command, ends by itself when there is nothing to do. */
 const { values } = parseArgs({
@@ -35,7 +39,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
   const isInRepository = basename(options.dir) === '.reef';
   const home = homeAt(options.dir, env, options.repository ?? (isInRepository ? dirname(options.dir) : undefined));
   prepareHome(home);
-  const lock = lockOrLeave(home.lock);
+  const lock = await lockOrLeave(home);
   const logFile = openLogFile(home.log);
   const log = createLogger({ write: (line) => logFile.write(line), clock: systemClock, redact: createRedactor([]) });
   process.on('uncaughtException', (error) => {
@@ -83,7 +87,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
     () => {
       const { live, queued } = app.counts();
       const isIdle = live === 0 && queued === 0 && systemClock.monotonicMs() - lastCallAt > options.idleMs;
-      if (isIdle) askStop();
+      if (isIdle || !existsSync(home.lock)) askStop(); // a removed home cannot be written to any more
     },
     Math.min(options.idleMs, 10_000),
   );
@@ -113,13 +117,20 @@ function prepareHome(home: Home): void {
   }
 }
 
-/** Fifty commands at once start one daemon: the others find the lock held and leave without a word. */
-function lockOrLeave(path: string): { release(): void } {
-  try {
-    return holdLock(path);
-  } catch (error) {
-    if (error instanceof ReefError && error.code === 'home_in_use') process.exit(0);
-    throw error;
+/**
+ * Fifty commands at once start one daemon: the others find the lock held and leave without a word. A holder that no
+ * longer listens is about to end, and is waited for.
+ */
+async function lockOrLeave(home: Home): Promise<{ release(): void }> {
+  const deadline = systemClock.monotonicMs() + LOCK_WAIT_MS;
+  for (;;) {
+    try {
+      return holdLock(home.lock);
+    } catch (error) {
+      if (!(error instanceof ReefError && error.code === 'home_in_use')) throw error;
+      if ((await listens(home.socket)) || systemClock.monotonicMs() > deadline) process.exit(0);
+      await systemClock.sleep(LOCK_POLL_MS);
+    }
   }
 }
 

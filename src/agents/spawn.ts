@@ -1,5 +1,6 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { realpathSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { findRepository } from '../base/home.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
@@ -89,13 +90,9 @@ function workingFolder(path: string): string {
     throw new ReefError('cwd_missing', `there is no folder ${cwd}`);
   }
   const real = realpathSync(cwd);
-  if (!isInRepository(real)) throw new ReefError('not_a_repository', `${real} is not inside a git repository`);
+  if (findRepository(real) === undefined)
+    throw new ReefError('not_a_repository', `${real} is not inside a git repository`);
   return real;
-}
-
-function isInRepository(folder: string): boolean {
-  if (existsSync(join(folder, '.git'))) return true;
-  return dirname(folder) !== folder && isInRepository(dirname(folder));
 }
 
 function refuseMode(request: SpawnRequest): void {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
@@ -45,11 +45,13 @@ export function homeAt(dir: string, env: Environment, repository?: string): Home
   return repository === undefined ? files : { ...files, repository };
 }
 
-function findRepository(folder: string): string | undefined {
+/** The root of the repository around a folder. A worktree counts as its repository; an empty `.git` is none. */
+export function findRepository(folder: string): string | undefined {
   const git = join(folder, '.git');
-  const stat = statSync(git, { throwIfNoEntry: false });
-  if (stat?.isDirectory()) return folder;
-  if (stat?.isFile()) return WORKTREE_GITDIR.exec(readFileSync(git, 'utf8'))?.[1] ?? folder;
+  if (existsSync(join(git, 'HEAD'))) return folder;
+  if (statSync(git, { throwIfNoEntry: false })?.isFile()) {
+    return WORKTREE_GITDIR.exec(readFileSync(git, 'utf8'))?.[1] ?? folder;
+  }
   const parent = dirname(folder);
   return parent === folder ? undefined : findRepository(parent);
 }

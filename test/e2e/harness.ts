@@ -26,6 +26,8 @@ export interface World {
   until(id: string, isMet: (job: JobView) => boolean, limitMs?: number): Promise<JobView>;
   /** SIGKILL to the daemon, as any crash; the next call starts another. */
   killDaemon(): Promise<number>;
+  /** Asks the daemon to end and waits until it is gone; jobs run on. */
+  stopDaemon(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -86,8 +88,13 @@ export function makeWorld(prefix = 'reef-e2e-'): World {
       const daemon = await client.daemon();
       if (!daemon) throw new Error('no daemon runs');
       process.kill(daemon.pid, 'SIGKILL');
-      while (isAlive(daemon.pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+      await untilGone(daemon.pid);
       return daemon.pid;
+    },
+    async stopDaemon() {
+      const daemon = await client.daemon();
+      await client.stop(false);
+      if (daemon) await untilGone(daemon.pid);
     },
     async close() {
       await client.stop(true).catch(() => false);
@@ -106,6 +113,10 @@ async function allEvents(client: Client, id: string): Promise<AgentEvent[]> {
     since = page.nextCursor;
     if (!page.truncated) return events;
   }
+}
+
+async function untilGone(pid: number): Promise<void> {
+  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 function isAlive(pid: number): boolean {
