@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import packageJson from '../package.json' with { type: 'json' };
 import type { Command as Body, Host } from './surfaces/cli/cli.ts';
+import { version } from './version.ts';
 
 /**
  * The command line. Only its grammar is here: the body of each command is imported when it is called, because every
@@ -43,7 +43,7 @@ async function wrongUsage(host: Host, json: boolean, { message }: CommanderError
 function createProgram(host: Host, run: Run): Command {
   const program = new Command('reef')
     .description('Runs coding agents on a git repository side by side.')
-    .version(packageJson.version)
+    .version(version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => host.stdout.write(text),
@@ -224,7 +224,7 @@ function homeCommands(program: Command, define: Define): void {
     example: 'claude mcp add reef -- reef mcp',
     load: async () => (await import('./surfaces/cli/commands/mcp.ts')).mcp,
   });
-  define(program.command('demo').option('--agent <agent>', 'a real agent in place of the scripted one'), {
+  define(program.command('demo'), {
     does: 'Show what Reef does on a throw-away repository',
     example: 'reef demo',
     load: async () => (await import('./surfaces/cli/demo.ts')).demo,

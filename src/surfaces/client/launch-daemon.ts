@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../../base/env.ts';
 import type { Home } from '../../base/home.ts';
@@ -9,6 +10,8 @@ const DAEMON = fileURLToPath(new URL('../../daemon.ts', import.meta.url));
 export async function launchDaemon(home: Home, env: Environment): Promise<void> {
   const repository = home.repository === undefined ? [] : ['--repository', home.repository];
   const args = [DAEMON, '--home', home.dir, ...repository];
-  const place = { env: env.all, cwd: home.dir, logFile: home.log };
+  // As bin/reef.cjs does for itself: with it the daemon is up in half the time.
+  const cache = { NODE_COMPILE_CACHE: join(env.cacheHome, 'reef', 'compile-cache') };
+  const place = { env: { ...cache, ...env.all }, cwd: home.dir, logFile: home.log };
   await startDaemon({ home, launch: () => startDetached(process.execPath, args, place) });
 }

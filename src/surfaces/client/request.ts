@@ -67,9 +67,15 @@ function send(exchange: Exchange, body: string | undefined): Promise<IncomingMes
   });
 }
 
+/** Nobody took the connection, or took it and ended before a byte was sent: the call has not happened. */
+function isUnheard({ code, syscall }: NodeJS.ErrnoException): boolean {
+  const isGone = code === 'ENOENT' || code === 'ENOTDIR' || code === 'ECONNREFUSED';
+  return isGone || (code === 'ECONNRESET' && syscall === 'connect');
+}
+
 function failure(error: NodeJS.ErrnoException, { signal, socket }: Exchange): unknown {
   if (signal?.aborted) return signal.reason;
-  if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') return new NobodyListens(socket, { cause: error });
+  if (isUnheard(error)) return new NobodyListens(socket, { cause: error });
   return new ReefError('daemon_unavailable', `The daemon at ${socket} did not answer: ${error.message}`, {
     cause: error,
   });

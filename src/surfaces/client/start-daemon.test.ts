@@ -55,6 +55,17 @@ verifies('Q-08').test('whoever loses the lock connects to the winner', async () 
   expect(await listens(home().socket)).toBe(true);
 });
 
+verifies('Q-08').test('a daemon that is just ending does not spoil the next start', async () => {
+  const lock = join(dir, 'lock');
+  await writeFile(lock, 'held by one that is ending');
+  const begun = start();
+  await expect.poll(() => starts().catch(() => 0), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => children[0]?.exitCode, { timeout: 10_000 }).toBe(0);
+  await rm(lock);
+  await begun;
+  expect(await listens(home().socket)).toBe(true);
+});
+
 test('a starter that was killed does not stop the next', async () => {
   const marker = join(dir, 'daemon.starting');
   await writeFile(marker, '');

@@ -8,31 +8,43 @@ import { ReefError } from '../../protocol/errors.ts';
 export interface Start {
   home: Pick<Home, 'dir' | 'socket' | 'log'>;
   /** Starts the daemon's program apart from this one. Several may run at once: the lock of the home lets one stay. */
-  launch(): { pid: number | undefined } | Promise<{ pid: number | undefined }>;
+  launch(): Launched | Promise<Launched>;
   limitMs?: number;
 }
 
 const POLL_MS = 20;
 const LIMIT_MS = 10_000;
-/** A program that ended at once has lost the lock to another, which is up soon, or cannot start at all. */
-const AFTER_END_MS = 3_000;
+/** A program that ended has lost the lock, perhaps to a daemon that is just ending, or cannot start at all. */
+const RELAUNCH_AFTER_MS = [250, 500, 1_000];
 /** Whoever made the marker has been killed. */
 const STALE_MARKER_MS = 5_000;
 const LOG_TAIL_BYTES = 2_048;
+
+type Launched = { pid: number | undefined };
 
 /** Resolves when somebody listens at the home's socket, whoever started it. */
 export async function startDaemon({ home, launch, limitMs = LIMIT_MS }: Start): Promise<void> {
   await makeHome(home.dir);
   const marker = join(home.dir, 'daemon.starting');
   const begun = systemClock.monotonicMs();
-  let ours: { pid: number | undefined } | undefined;
-  let deadline = begun + limitMs;
+  const pauses = [...RELAUNCH_AFTER_MS];
+  let ours: Launched | undefined;
+  const step = async (): Promise<boolean> => {
+    if (!ours) {
+      if (await takeTurn(marker)) ours = await launch();
+      return true;
+    }
+    if (isAlive(ours.pid)) return true;
+    const pause = pauses.shift();
+    if (pause === undefined) return false;
+    await systemClock.sleep(pause);
+    if (!(await listens(home.socket))) ours = await launch();
+    return true;
+  };
   try {
     while (!(await listens(home.socket))) {
-      const now = systemClock.monotonicMs();
-      if (now > deadline) throw await unavailable(home.log, now - begun);
-      if (!ours && (await takeTurn(marker))) ours = await launch();
-      else if (ours && !isAlive(ours.pid)) deadline = Math.min(deadline, now + AFTER_END_MS);
+      const waitedMs = systemClock.monotonicMs() - begun;
+      if (waitedMs > limitMs || !(await step())) throw await unavailable(home.log, waitedMs);
       await systemClock.sleep(POLL_MS);
     }
   } finally {
@@ -78,7 +90,7 @@ export function listens(socket: string): Promise<boolean> {
   });
 }
 
-function isAlive(pid: number | undefined): boolean {
+export function isAlive(pid: number | undefined): boolean {
   if (pid === undefined) return false;
   try {
     return process.kill(pid, 0);

@@ -1,0 +1,96 @@
+import { writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { errorTable } from '../src/protocol/errors.ts';
+import { operations } from '../src/protocol/operations.ts';
+
+/** Pages that are tables of the code, written from the code: `node scripts/generate-docs.ts`. */
+export const pages = {
+  'docs/errors.md': errorsPage,
+  'docs/tools.md': toolsPage,
+};
+
+const NOTE = '<!-- Written by scripts/generate-docs.ts; do not edit. -->';
+
+function errorsPage(): string {
+  const rows = Object.entries(errorTable).map(
+    ([code, { exit, status, retryable, hint }]) =>
+      `| \`${code}\` | ${exit} | ${status} | ${retryable ? 'yes' : 'no'} | ${cell(hint)} |`,
+  );
+  return `# Errors
+
+${NOTE}
+
+Every refusal has one of these codes. The command line prints \`code: message\`, then what to do next; with \`--json\` the
+same error is a document on stdout. *Retry* says that the same call may succeed later without a change.
+
+| code | exit | HTTP | retry | what to do |
+|---|--:|--:|---|---|
+${rows.join('\n')}
+
+Exit codes: 0 done · 1 the thing failed · 2 wrong usage · 3 needs input and nobody to ask · 4 not found · 5 budget exhausted ·
+69 daemon or agent unavailable · 130 interrupted.
+`;
+}
+
+function toolsPage(): string {
+  const sections = Object.entries(operations).map(([name, { summary, input, output }]) =>
+    [
+      `## ${name}`,
+      summary,
+      fields('Input', z.toJSONSchema(input, { io: 'input' })),
+      fields('Output', z.toJSONSchema(output, { io: 'output' })),
+    ].join('\n\n'),
+  );
+  return `# Operations
+
+${NOTE}
+
+One table of operations, three faces: \`reef <operation> --json\`, the MCP tool of the same name, and \`POST /v1/op/<operation>\`
+on the socket of the home take this input and give this output. Unknown fields are refused.
+
+${sections.join('\n\n')}
+`;
+}
+
+interface Schema {
+  type?: string | string[];
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  default?: unknown;
+  description?: string;
+}
+
+function fields(title: string, schema: object): string {
+  const { properties = {}, required = [] } = schema as Schema;
+  const rows = Object.entries(properties).map(([name, field]) => {
+    const need =
+      'default' in field ? `default \`${JSON.stringify(field.default)}\`` : required.includes(name) ? 'yes' : 'no';
+    return `| \`${name}\` | ${cell(typeOf(field))} | ${need} | ${cell(field.description ?? '')} |`;
+  });
+  if (rows.length === 0) return `${title}: nothing.`;
+  return `| ${title} | type | required | |\n|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+function typeOf({ enum: values, const: value, anyOf, items, properties, type }: Schema): string {
+  if (values) return values.map((each) => `\`${each}\``).join(', ');
+  if (value !== undefined) return `\`${value}\``;
+  if (anyOf) return anyOf.map(typeOf).join(' or ');
+  if (items)
+    return items.properties ? `list of {${Object.keys(items.properties).join(', ')}}` : `list of ${typeOf(items)}`;
+  if (properties) return `{${Object.keys(properties).join(', ')}}`;
+  return String(type ?? 'any');
+}
+
+function cell(text: string): string {
+  // Outside code spans `<name>` would be taken for HTML.
+  const plain = text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+  return plain.replace(/`[^`]*`|</g, (match) => (match === '<' ? '&lt;' : match));
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const [path, page] of Object.entries(pages)) writeFileSync(new URL(`../${path}`, import.meta.url), page());
+}

@@ -1,0 +1,10 @@
+import type { Readable, Writable } from 'node:stream';
+import { openClient } from '../../client/open.ts';
+import { serveMcp } from '../../mcp/serve.ts';
+import type { Command } from '../cli.ts';
+
+export const mcp: Command<object> = async ({ env, cwd, host }) => {
+  const open = () => openClient({ env, cwd, surface: 'mcp' });
+  await serveMcp(open, { stdin: host.stdin as Readable, stdout: host.stdout as Writable });
+  return 0;
+};

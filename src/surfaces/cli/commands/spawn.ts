@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { OperationInput } from '../../../protocol/operations.ts';
+import type { Client } from '../../client/client.ts';
+import type { Cli, Command } from '../cli.ts';
+import { jobDetails } from '../render/job-details.ts';
+import { parseDuration } from '../render/quantities.ts';
+import { exitCodeOf, isOver } from './exit-code.ts';
+import { type Page, printEvents, readPages } from './follow.ts';
+import { textArgument } from './text-argument.ts';
+import { waitFor } from './wait-for.ts';
+
+export interface SpawnOptions {
+  cwd?: string;
+  model?: string;
+  mode?: 'headless' | 'headful';
+  keep?: true;
+  budgetTokens?: number;
+  budgetTurns?: number;
+  budgetTime?: string;
+  sandbox?: true;
+  yes?: true;
+  unsafe?: true;
+  parent?: string;
+  key?: string;
+  wait?: true;
+  follow?: true;
+}
+
+export const spawn: Command<SpawnOptions> = async (cli, [agent = '', task = ''], options) => {
+  const input = spawnInput(cli, [agent, (await textArgument(cli, task)) ?? ''], options);
+  const client = cli.client();
+  const started = await client.call('spawn', input);
+  if (options.follow) return follow(cli, client, started.agentId);
+  if (options.wait) return waitToEnd(cli, client, started.agentId);
+  cli.print(started, () => `${started.agentId}  ${started.status}`);
+  if (!cli.json) cli.talk(nextCommands(started.agentId));
+  return 0;
+};
+
+export function spawnInput(cli: Cli, [agent, task]: [string, string], options: SpawnOptions): OperationInput<'spawn'> {
+  const { budgetTokens, budgetTurns, budgetTime, cwd, parent, wait, follow, ...same } = options;
+  const budget = {
+    ...(budgetTokens === undefined ? {} : { tokens: budgetTokens }),
+    ...(budgetTurns === undefined ? {} : { turns: budgetTurns }),
+    ...(budgetTime === undefined ? {} : { seconds: parseDuration(budgetTime, '--budget-time') / 1_000 }),
+  };
+  return {
+    agent: absoluteScript(agent, cli.cwd),
+    task,
+    ...folder(cli, cwd),
+    ...same,
+    ...(Object.keys(budget).length > 0 ? { budget } : {}),
+    ...(parent === undefined ? {} : { parentId: parent }),
+  };
+}
+
+/** The daemon runs elsewhere: what is meant from here is said from here. */
+function folder(cli: Cli, cwd: string | undefined): { cwd?: string } {
+  if (cwd !== undefined) return { cwd: resolve(cli.cwd, cwd) };
+  // Within a job its own folder is the default, and the daemon knows it.
+  if (cli.env.all.REEF_SOCKET) return {};
+  return { cwd: checkoutOf(cli.cwd) ?? cli.cwd };
+}
+
+/** The checkout around a folder: in a worktree that is the worktree, though its home is the repository's. */
+function checkoutOf(folder: string): string | undefined {
+  if (existsSync(join(folder, '.git'))) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : checkoutOf(parent);
+}
+
+function absoluteScript(agent: string, cwd: string): string {
+  const file = agent.startsWith('scripted:') ? agent.slice('scripted:'.length) : undefined;
+  return file === undefined ? agent : `scripted:${resolve(cwd, file)}`;
+}
+
+function nextCommands(id: string): string {
+  return [
+    `  reef output ${id} --follow    watch it`,
+    `  reef send ${id} "<text>"      talk to it`,
+    `  reef kill ${id}               end it`,
+  ].join('\n');
+}
+
+async function follow(cli: Cli, client: Client, id: string): Promise<number> {
+  if (!cli.json) cli.talk(id);
+  // Somebody at the terminal can answer from another one; a script cannot.
+  const isEnough = ({ status }: Page) =>
+    isOver(status) || status === 'paused' || (status === 'awaiting_input' && !cli.isInteractive);
+  await printEvents(cli, readPages(client, { id, isEnough }));
+  const { jobs } = await client.call('status', { id });
+  const [job] = jobs;
+  if (!job) return 1;
+  if (job.questions.length > 0) {
+    if (cli.json) cli.out(JSON.stringify(job));
+    else cli.talk(jobDetails(job, cli.style));
+  }
+  return exitCodeOf(job);
+}
+
+async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> {
+  const { jobs } = await waitFor(client, { ids: [id], until: ['needs_input', 'done', 'idle'] });
+  const [job] = jobs;
+  if (!job) return 1;
+  cli.print(job, () => jobDetails(job, cli.style));
+  return exitCodeOf(job);
+}

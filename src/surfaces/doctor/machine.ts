@@ -1,0 +1,101 @@
+import { readFile, statfs } from 'node:fs/promises';
+import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
+import { run } from '../../process/run.ts';
+import { bad, type Check, type Found, ok, warn } from './finding.ts';
+
+const MIB = 1_048_576;
+const OLDEST_GIT = [2, 38] as const;
+const FEW_DESCRIPTORS = 1_024;
+const FEW_WATCHES = 65_536;
+
+/** What the machine must offer, whatever the home looks like. */
+export function machineChecks({ path, folder }: { path: string; folder: string }): Check[] {
+  return [
+    check('node', async () => ok(process.version, process.execPath)),
+    check('git', () => git(path)),
+    { name: 'sandbox', look: async () => capabilities(await probeCapabilities()) },
+    check('disk', () => disk(folder)),
+    check('files', descriptors),
+    check('inotify', inotify),
+  ];
+}
+
+type Result = Omit<Found, 'check'>;
+
+function check(name: string, look: () => Promise<Result>): Check {
+  return { name, look: async () => [{ check: name, ...(await look()) }] };
+}
+
+async function git(path: string): Promise<Result> {
+  const install = { does: 'install git 2.38 or newer', safe: false } as const;
+  let said: string;
+  try {
+    const { stdout } = await run({
+      file: 'git',
+      args: ['--version'],
+      cwd: '/',
+      env: { PATH: path, LC_ALL: 'C' },
+      timeoutMs: 10_000,
+    });
+    said = stdout.toString().trim();
+  } catch {
+    return { ...bad('not found on PATH', `PATH=${path}`), fix: install };
+  }
+  const version = /(\d+)\.(\d+)(?:\.\d+)*/.exec(said);
+  const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
+  const isOld = major < OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor < OLDEST_GIT[1]);
+  return isOld
+    ? { ...bad(`${version?.[0] ?? 'unknown version'}, needs 2.38`, said), fix: install }
+    : ok(version?.[0] ?? said, said);
+}
+
+function capabilities({ bubblewrap, namespaces, tmux }: Capabilities): Found[] {
+  const sandbox = bubblewrap
+    ? ok(`bubblewrap, namespaces ${namespaces}`, bubblewrap)
+    : {
+        ...warn('no sandbox: agents can reach whatever you can', 'bwrap is missing, or may not make namespaces'),
+        fix: { does: 'install bubblewrap and allow user namespaces', safe: false } as const,
+      };
+  const held =
+    namespaces === 'none'
+      ? warn('no namespaces: what a job leaves behind is found by its tag only', 'unshare is missing or not allowed')
+      : ok(`a job's processes die with it (${namespaces})`, 'unshare');
+  const terminal = tmux ? ok('found', tmux) : ok('not installed; only --mode headful needs it', 'tmux');
+  return [
+    { check: 'sandbox', ...sandbox },
+    { check: 'processes', ...held },
+    { check: 'tmux', ...terminal },
+  ];
+}
+
+async function disk(folder: string): Promise<Result> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = Math.floor((bavail * bsize) / MIB);
+  const what = `${free} MiB free`;
+  if (free >= 1_024) return ok(what, folder);
+  const fix = { does: 'free some disk space', safe: false } as const;
+  return free < 100 ? { ...bad(what, folder), fix } : { ...warn(what, folder), fix };
+}
+
+async function descriptors(): Promise<Result> {
+  const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
+  const soft = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
+  if (soft === undefined) return ok('limit not known on this system', 'ulimit -n');
+  const evidence = `ulimit -n is ${soft}`;
+  if (soft === 'unlimited' || Number(soft) >= FEW_DESCRIPTORS) return ok(`${soft} descriptors`, evidence);
+  return {
+    ...warn(`only ${soft} descriptors`, evidence),
+    fix: { does: `ulimit -n ${FEW_DESCRIPTORS * 4}`, safe: false },
+  };
+}
+
+async function inotify(): Promise<Result> {
+  const file = '/proc/sys/fs/inotify/max_user_watches';
+  const watches = Number(await readFile(file, 'utf8').catch(() => 'NaN'));
+  if (Number.isNaN(watches)) return ok('not used on this system', file);
+  if (watches >= FEW_WATCHES) return ok(`${watches} watches`, file);
+  return {
+    ...warn(`only ${watches} watches`, file),
+    fix: { does: 'sudo sysctl fs.inotify.max_user_watches=524288', safe: false },
+  };
+}

@@ -1,0 +1,184 @@
+import { lstat, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Logger } from '../../base/log.ts';
+import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.ts';
+import { errorTable, ReefError, toReefError } from '../../protocol/errors.ts';
+import type { Caller, Core, OperationName } from '../../protocol/operations.ts';
+import { isOperation, parseInput } from '../parse-input.ts';
+import { readJson, WrongMediaType } from './body.ts';
+
+export interface AuditRow {
+  by: string;
+  surface: Caller['surface'];
+  operation: string;
+  /** The job, or the agent asked for, where either is known. */
+  target?: string;
+  /** `ok`, or the code of the refusal. */
+  outcome: string;
+}
+
+export interface SocketServerOptions {
+  /** Whatever socket lies there is replaced: the caller holds the lock of the home. */
+  path: string;
+  core: Core;
+  /** With `jobId` this is the socket of a job: only operations, as that job (X-08). */
+  caller: { by: string; jobId?: string };
+  daemon: {
+    info(): DaemonInfo | Promise<DaemonInfo>;
+    /** Resolves when the answer may be sent; the server is closed after that. */
+    stop(killJobs: boolean): Promise<void>;
+    attach(id: string): Promise<AttachInfo>;
+  };
+  log: Pick<Logger, 'error'>;
+  audit(row: AuditRow): void;
+}
+
+export interface SocketServer {
+  /** Refuses new calls, ends open ones, and is gone within `CLOSE_GRACE_MS`. */
+  close(): Promise<void>;
+}
+
+const MAX_CONNECTIONS = 64;
+const CLOSE_GRACE_MS = 1_000;
+const CHANGES_STATE: ReadonlySet<OperationName> = new Set(['spawn', 'send', 'kill', 'interrupt', 'resume']);
+
+export async function serveSocket(options: SocketServerOptions): Promise<SocketServer> {
+  await removeOldSocket(options.path);
+  const closing = new AbortController();
+  const server = createServer((request, response) => {
+    void answer(options, { request, response, signal: untilGone(response, closing.signal) });
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  await listen(server, options.path);
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        const force = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+        server.close(() => {
+          clearTimeout(force);
+          resolve();
+        });
+        closing.abort(new ReefError('daemon_unavailable', 'The daemon is ending'));
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+interface Call {
+  request: IncomingMessage;
+  response: ServerResponse;
+  signal: AbortSignal;
+}
+
+async function answer(options: SocketServerOptions, call: Call): Promise<void> {
+  try {
+    respond(call.response, 200, await route(options, call));
+  } catch (error) {
+    const known = toReefError(error);
+    if (known.code === 'internal') {
+      options.log.error('a call failed', { path: call.request.url, error: stackOf(error) });
+    }
+    if (call.response.destroyed) return;
+    respond(call.response, known instanceof WrongMediaType ? 415 : errorTable[known.code].status, known.toBody());
+  }
+}
+
+function route(options: SocketServerOptions, call: Call): Promise<unknown> {
+  const { pathname } = new URL(call.request.url ?? '/', 'http://socket');
+  const endpoint = `${call.request.method} ${pathname}`;
+  const operation = after(`POST ${routes.operation('')}`, endpoint);
+  if (operation !== undefined && isOperation(operation)) return operate(options, call, operation);
+  if (options.caller.jobId === undefined) return home(options, call, endpoint);
+  throw new ReefError('not_yours', `A job may not use ${pathname}`);
+}
+
+async function home({ daemon, audit, caller }: SocketServerOptions, call: Call, endpoint: string): Promise<unknown> {
+  if (endpoint === `GET ${routes.daemon}`) return daemon.info();
+  const attached = after(`GET ${routes.attach('')}`, endpoint);
+  if (attached) return daemon.attach(decodeURIComponent(attached));
+  if (endpoint !== `POST ${routes.stop}`) throw new ReefError('not_found', `There is no ${endpoint}`);
+  const body = await readJson(call.request);
+  const killJobs = (body as { killJobs?: unknown } | null)?.killJobs;
+  if (typeof killJobs !== 'boolean') throw new ReefError('bad_request', 'killJobs: expected true or false');
+  await daemon.stop(killJobs);
+  audit({ by: caller.by, surface: surfaceOf(call.request), operation: 'daemon.stop', outcome: 'ok' });
+  return {};
+}
+
+async function operate(options: SocketServerOptions, call: Call, operation: OperationName): Promise<unknown> {
+  const surface = options.caller.jobId === undefined ? surfaceOf(call.request) : 'job';
+  const record = (target: string | undefined, outcome: string) => {
+    if (!CHANGES_STATE.has(operation)) return;
+    options.audit({ by: options.caller.by, surface, operation, ...(target ? { target } : {}), outcome });
+  };
+  let body: unknown;
+  try {
+    body = await readJson(call.request);
+    const input = parseInput(operation, body);
+    const output = await options.core[operation](input as never, { ...options.caller, surface }, call.signal);
+    record(text(output, 'agentId'), 'ok');
+    return output;
+  } catch (error) {
+    record(text(body, 'id') ?? text(body, 'agent'), toReefError(error).code);
+    throw error;
+  }
+}
+
+function respond(response: ServerResponse, status: number, body: unknown): void {
+  const json = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+    'cache-control': 'no-store',
+  });
+  response.end(json);
+}
+
+/** Ends when the client goes away before it was answered, or the server closes. */
+function untilGone(response: ServerResponse, closing: AbortSignal): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort(new ReefError('daemon_unavailable', 'The caller went away'));
+  });
+  return AbortSignal.any([gone.signal, closing]);
+}
+
+function surfaceOf(request: IncomingMessage): 'cli' | 'mcp' {
+  return request.headers['x-reef-surface'] === 'mcp' ? 'mcp' : 'cli';
+}
+
+function after(start: string, whole: string): string | undefined {
+  return whole.startsWith(start) ? whole.slice(start.length) : undefined;
+}
+
+function text(value: unknown, key: string): string | undefined {
+  const field = (value as Record<string, unknown> | null | undefined)?.[key];
+  return typeof field === 'string' ? field.slice(0, 200) : undefined;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+async function removeOldSocket(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (!found) return;
+  if (!found.isSocket()) throw new ReefError('home_not_writable', `${path} is in the way of the socket`);
+  await rm(path);
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', (error) =>
+      reject(new ReefError('home_not_writable', `Cannot listen at ${path}: ${error.message}`, { cause: error })),
+    );
+    // Bound within `listen`, so the socket never exists with wider rights (X-01).
+    const mask = process.umask(0o177);
+    try {
+      server.listen(path);
+    } finally {
+      process.umask(mask);
+    }
+  });
+}

@@ -1,0 +1,79 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import { parseJSONRPCMessage } from '@modelcontextprotocol/server';
+
+const NEWLINE = 0x0a;
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+/** An input may hold a text of 1 MiB, which escapes make longer. */
+const MAX_LINE_BYTES = 8 * 1_048_576;
+
+/**
+ * Lets only messages through. What is none is answered with the protocol's error; the SDK would pass over it in
+ * silence, and end the connection at a line that is too long (U-15).
+ */
+export class ProtocolLines extends Transform {
+  readonly #reply: (message: object) => void;
+  #begun: Buffer[] = [];
+  #size = 0;
+
+  constructor(reply: (message: object) => void) {
+    super();
+    this.#reply = reply;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      this.#keep(chunk.subarray(start, end));
+      this.#endLine();
+      start = end + 1;
+    }
+    this.#keep(chunk.subarray(start));
+    done();
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#size += bytes.length;
+    if (this.#size > MAX_LINE_BYTES) this.#begun = [];
+    else if (bytes.length > 0) this.#begun.push(bytes);
+  }
+
+  #endLine(): void {
+    const isTooLong = this.#size > MAX_LINE_BYTES;
+    const text = Buffer.concat(this.#begun).toString('utf8').trim();
+    this.#begun = [];
+    this.#size = 0;
+    const refusal = isTooLong ? TOO_LONG : refusalOf(text);
+    if (refusal) this.#reply({ jsonrpc: '2.0', ...refusal });
+    else if (text !== '') this.push(`${text}\n`);
+  }
+}
+
+interface Refusal {
+  /** Left out where it is not known, as the protocol has it. */
+  id?: string | number;
+  error: { code: number; message: string };
+}
+
+const TOO_LONG: Refusal = { error: { code: INVALID_REQUEST, message: `A message is over ${MAX_LINE_BYTES} bytes` } };
+
+function refusalOf(text: string): Refusal | undefined {
+  if (text === '') return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { error: { code: PARSE_ERROR, message: 'Not JSON' } };
+  }
+  try {
+    parseJSONRPCMessage(value);
+    return undefined;
+  } catch {
+    return { ...idOf(value), error: { code: INVALID_REQUEST, message: 'Not a JSON-RPC 2.0 message' } };
+  }
+}
+
+function idOf(value: unknown): Pick<Refusal, 'id'> {
+  const id = (value as { id?: unknown } | null)?.id;
+  return typeof id === 'string' || typeof id === 'number' ? { id } : {};
+}

@@ -1,0 +1,68 @@
+import { type CallToolResult, McpServer, type StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import { type OperationName, type OperationOutput, operations } from '../../protocol/operations.ts';
+import { renderError } from '../cli/render/error.ts';
+import { createStyle } from '../cli/render/style.ts';
+import type { Client } from '../client/client.ts';
+import { errorBody } from '../client/error-body.ts';
+import { parseInput } from '../parse-input.ts';
+import { fitPage } from './page.ts';
+import { textOf } from './text.ts';
+
+const READS = { readOnlyHint: true, openWorldHint: false };
+const ACTS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
+
+/** What a client may tell its user before the call. An agent that is started or talked to may change files. */
+const ANNOTATIONS = {
+  spawn: ACTS,
+  status: READS,
+  send: ACTS,
+  output: READS,
+  kill: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  wait: READS,
+  interrupt: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  resume: ACTS,
+  inbox: READS,
+} satisfies Record<OperationName, object>;
+
+const INSTRUCTIONS = `Reef runs coding agents as jobs. spawn starts one and answers at once; wait returns when a job asks or is over;
+output reads its events from a cursor on. A job that waits for an answer has status awaiting_input and its questions: answer
+with send. A permission needs a decision and the fingerprint of the question; it is for the user to give.`;
+
+/** One server for one client: the same tools for either era of the protocol. It owns nothing; the daemon does. */
+export function createMcpServer(client: Pick<Client, 'call'>, version: string): McpServer {
+  const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
+  for (const name of Object.keys(operations) as OperationName[]) {
+    const { summary, input, output } = operations[name];
+    server.registerTool(
+      name,
+      { description: summary, inputSchema: advertised(input), outputSchema: output, annotations: ANNOTATIONS[name] },
+      (args, { mcpReq }) => answer(client, { name, args, signal: mcpReq.signal }),
+    );
+  }
+  return server;
+}
+
+interface ToolCall {
+  name: OperationName;
+  args: unknown;
+  signal: AbortSignal;
+}
+
+async function answer(client: Pick<Client, 'call'>, { name, args, signal }: ToolCall): Promise<CallToolResult> {
+  try {
+    const output = await client.call(name, parseInput(name, args) as never, { signal });
+    const structured = name === 'output' ? fitPage(output as OperationOutput<'output'>) : output;
+    return {
+      content: [{ type: 'text', text: textOf(name, structured as never, new Date()) }],
+      structuredContent: structured as Record<string, unknown>,
+    };
+  } catch (error) {
+    const text = renderError(errorBody(error), createStyle({ colour: false, width: 120, now: new Date() }));
+    return { isError: true, content: [{ type: 'text', text }] };
+  }
+}
+
+/** Shown to clients but not enforced by the SDK: our own reading gives the error its code, its field and its hint. */
+function advertised(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
+  return { '~standard': { ...schema['~standard'], validate: (value: unknown) => ({ value }) } };
+}

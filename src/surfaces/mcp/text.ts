@@ -1,0 +1,60 @@
+import { capText } from '../../base/cap.ts';
+import { printable } from '../../base/printable.ts';
+import type { JobView, OperationName, OperationOutput } from '../../protocol/operations.ts';
+import { jobDetails } from '../cli/render/job-details.ts';
+import { jobTable } from '../cli/render/job-table.ts';
+import { type Asked, renderQuestion } from '../cli/render/question.ts';
+import { createStyle, type Style } from '../cli/render/style.ts';
+import { renderEvents } from '../cli/render/timeline.ts';
+
+/** Even hexadecimal, at some two bytes a token, stays under 10k tokens (U-12). */
+const MAX_BYTES = 20_000;
+
+/** What a model reads that looks only at text; the structured result beside it has everything. */
+export function textOf<N extends OperationName>(operation: N, output: OperationOutput<N>, now: Date): string {
+  const style = createStyle({ colour: false, width: 120, now });
+  const text = WORDS[operation](output, style);
+  return capText(text, MAX_BYTES, 'the structured result, or a smaller limit');
+}
+
+const WORDS: { [N in OperationName]: (output: OperationOutput<N>, style: Style) => string } = {
+  spawn: ({ agentId, status }) => `Job ${agentId} is ${status}. Follow it with wait or output.`,
+  status: ({ jobs }, style) => jobList(jobs, style),
+  send: ({ agentId, status, delivered }) =>
+    `${delivered ? 'The agent has it' : 'Written, but the agent has not taken it yet'}. Job ${agentId} is ${status}.`,
+  output: ({ agentId, status, events, nextCursor, truncated }, style) =>
+    [
+      renderEvents(events, style),
+      `Job ${agentId} is ${status}. ${truncated ? 'There is more' : 'Nothing more yet'}: read on with since="${nextCursor}".`,
+    ]
+      .filter(Boolean)
+      .join('\n'),
+  kill: ({ agentId, status, finalOutput }) => `Job ${agentId} is ${status}.\n${printable(finalOutput)}`.trimEnd(),
+  wait: ({ met, jobs }, style) => `${met ? '' : 'The time was up first: call wait again.\n'}${jobList(jobs, style)}`,
+  interrupt: ({ agentId, status }) => `Job ${agentId} is ${status}.`,
+  resume: ({ agentId, status, launch }) => `Job ${agentId} is ${status}, launch ${launch}.`,
+  inbox: ({ questions }, style) =>
+    questions.length === 0 ? 'Nobody asks anything.' : questions.map((each) => question(each, style)).join('\n\n'),
+};
+
+function jobList(jobs: readonly JobView[], style: Style): string {
+  const [only, second] = jobs;
+  if (!only) return 'No jobs.';
+  if (!second) return jobDetails({ ...only, questions: [] }, style) + asked(only, style);
+  return jobTable(jobs, style) + jobs.map((job) => asked(job, style)).join('');
+}
+
+function asked(job: JobView, style: Style): string {
+  const { id: jobId, agent, task, cwd } = job;
+  return job.questions.map((each) => `\n\n${question({ ...each, jobId, agent, task, cwd }, style)}`).join('');
+}
+
+function question(asked: Asked, style: Style): string {
+  return renderQuestion(asked, style, [`send ${JSON.stringify(answerOf(asked))}`]);
+}
+
+/** The arguments of `send`, ready to be filled in. */
+function answerOf({ jobId: id, questionId, fingerprint, kind, options }: Asked): Record<string, unknown> {
+  if (kind === 'permission') return { id, questionId, fingerprint, decision: 'allow_once | deny' };
+  return options && options.length > 0 ? { id, questionId, option: [1] } : { id, questionId, text: '…' };
+}
