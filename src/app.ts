@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { JobManager } from './agents/job-manager.ts';
 import { JobRunner } from './agents/job-runner.ts';
 import type { JobDoors } from './agents/launcher.ts';
@@ -15,8 +14,9 @@ import { ChangeSignal } from './events/change-signal.ts';
 import { EventLog } from './events/event-log.ts';
 import { probeCapabilities } from './process/capabilities.ts';
 import type { Core } from './protocol/operations.ts';
-import { readConfig, type UserConfig } from './runtime/config-file.ts';
-import { GrantsFile } from './runtime/grants-file.ts';
+import { configPath, readConfig, type UserConfig } from './runtime/config-file.ts';
+import { GrantsFile, grantsPath } from './runtime/grants-file.ts';
+import { secretsOf } from './runtime/secrets.ts';
 import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
@@ -39,16 +39,6 @@ export interface AppOptions {
   log: Logger;
   version: string;
   doors: JobDoors;
-}
-
-const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD)$/i;
-
-export function configPath(env: Environment): string {
-  return join(env.configHome, 'reef', 'config.yaml');
-}
-
-export function grantsPath(env: Environment): string {
-  return join(env.configHome, 'reef', 'grants.json');
 }
 
 /** The composition root: the only place where parts meet. */
@@ -106,12 +96,4 @@ export async function openApp(options: AppOptions): Promise<App> {
       store.close();
     },
   };
-}
-
-/** What must never be shown, wherever it turns up: named variables of ours and of the agents. */
-function secretsOf(env: Environment, config: UserConfig): string[] {
-  const sources = [env.all, ...Object.values(config.agents).map((agent) => agent.env ?? {})];
-  return sources.flatMap((source) =>
-    Object.entries(source).flatMap(([name, value]) => (value !== undefined && SECRET_NAME.test(name) ? [value] : [])),
-  );
 }

@@ -7,6 +7,7 @@ test('an empty environment gives the defaults of the XDG rules', () => {
   expect(readEnvironment({})).toEqual({
     home,
     reefHome: undefined,
+    reefSocket: undefined,
     configHome: `${home}/.config`,
     dataHome: `${home}/.local/share`,
     stateHome: `${home}/.local/state`,
@@ -41,6 +42,7 @@ test('what is set is taken, relative folders and empty values are not', () => {
   expect(readEnvironment(all)).toEqual({
     home: '/home/u',
     reefHome: '/srv/reef',
+    reefSocket: undefined,
     configHome: '/c',
     dataHome: '/home/u/.local/share',
     stateHome: '/home/u/.local/state',

@@ -5,6 +5,8 @@ export interface Environment {
   home: string;
   /** `REEF_HOME`: where the home lies when it is not `.reef` of the repository. */
   reefHome: string | undefined;
+  /** `REEF_SOCKET`: inside a job, the door that is this job's own. */
+  reefSocket: string | undefined;
   configHome: string;
   dataHome: string;
   stateHome: string;
@@ -29,6 +31,7 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
   return {
     home,
     reefHome: nonEmpty(all.REEF_HOME),
+    reefSocket: nonEmpty(all.REEF_SOCKET),
     configHome: absolute(all.XDG_CONFIG_HOME) ?? join(home, '.config'),
     dataHome: absolute(all.XDG_DATA_HOME) ?? join(home, '.local', 'share'),
     stateHome: absolute(all.XDG_STATE_HOME) ?? join(home, '.local', 'state'),

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -59,6 +58,8 @@ export function findRepository(folder: string): string | undefined {
 function socketFor(dir: string, env: Environment): string {
   const beside = join(dir, 'reefd.sock');
   if (Buffer.byteLength(beside) <= LONGEST_SOCKET) return beside;
+  // Not imported: every command pays for what this file imports, and hardly any home lies that deep (U-05).
+  const { createHash } = process.getBuiltinModule('node:crypto');
   const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
   const folder = env.runtimeDir === undefined ? join(tmpdir(), `reef-${userInfo().uid}`) : join(env.runtimeDir, 'reef');
   return join(folder, `${name}.sock`);

@@ -87,6 +87,20 @@ export const errorTable = {
   headful_unsupported: final(422, 69, 'Install tmux, or use --mode headless.'),
   sandbox_unavailable: final(422, 69, 'Install bubblewrap, or leave --sandbox out.'),
   not_headful: final(409, 1, 'Only jobs started with --mode headful have a terminal; use `reef output ID --follow`.'),
+  // git
+  git_failed: final(500, 1, 'See what git said; `reef doctor` checks the repository.'),
+  git_timeout: passing(504, 1, 'Try again; the repository may be large or on a slow disk.'),
+  git_missing: final(422, 69, 'Install git 2.38 or newer.'),
+  git_too_old: final(422, 69, 'Update git to 2.38 or newer.'),
+  git_locked: passing(409, 1, 'Another git holds the lock named; try again, and remove the file only if none runs.'),
+  git_redirected: final(409, 1, 'Mend the `.git` of the folder or `core.worktree`: git takes it for another checkout.'),
+  git_config_refused: final(409, 1, 'Remove the key named from the configuration of the repository.'),
+  repo_empty: final(409, 1, 'Make a first commit, then try again.'),
+  repo_bare: final(400, 2, 'Choose a repository with a checkout, or a worktree of this one.'),
+  repo_busy: final(409, 1, 'Finish or abort the merge, rebase or cherry-pick under way there.'),
+  ref_invalid: final(400, 2, 'Use a name that `git check-ref-format` accepts and that is no option.'),
+  nested_repository: final(409, 1, 'Ignore the repository named, or make it a submodule.'),
+  capture_too_large: final(413, 1, 'Ignore or remove large files that are not to be kept.'),
   // daemon and home
   daemon_unavailable: passing(503, 69, 'Try again; `reef doctor` says what is wrong with the home.'),
   home_in_use: final(409, 69, 'Another daemon owns this home; `reef daemon status` shows it.'),
@@ -96,6 +110,7 @@ export const errorTable = {
   too_many_files: passing(503, 69, 'Raise `ulimit -n`, or end some jobs.'),
   unauthorized: final(401, 2, 'Use the token of this home.'),
   not_found: final(404, 4, 'There is no such operation.'),
+  unsupported_media_type: final(415, 2, 'Send the body as application/json.'),
   body_too_large: final(413, 2, 'Keep the request under 1 MiB.'),
   internal: final(500, 1, 'Please report it with the log of the daemon.'),
 } as const satisfies Record<string, ErrorRow>;

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import type { Environment } from '../base/env.ts';
 import { ReefError } from '../protocol/errors.ts';
 
 const agentSchema = z.strictObject({
@@ -26,6 +28,10 @@ const configSchema = z.strictObject({
 export type UserConfig = z.output<typeof configSchema>;
 
 const MAX_ALIASES = 20;
+
+export function configPath(env: Pick<Environment, 'configHome'>): string {
+  return join(env.configHome, 'reef', 'config.yaml');
+}
 
 /** The user's own file, outside every repository: nothing in a repository is configuration. */
 export function readConfig(path: string): UserConfig {

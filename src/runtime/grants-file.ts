@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
+import type { Environment } from '../base/env.ts';
 import { ReefError } from '../protocol/errors.ts';
 
 const grantSchema = z.strictObject({
@@ -15,6 +17,10 @@ const grantSchema = z.strictObject({
 export type Grant = z.infer<typeof grantSchema>;
 
 const fileSchema = z.strictObject({ version: z.literal(1), grants: z.array(grantSchema) });
+
+export function grantsPath(env: Pick<Environment, 'configHome'>): string {
+  return join(env.configHome, 'reef', 'grants.json');
+}
 
 /** What the user allowed for good: in the user's own folder, out of reach of every repository. */
 export class GrantsFile {

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
 /** The few calls we make of SQLite, in the shape of `node:sqlite`, so that a change of driver is a change of this file. */
@@ -16,6 +17,8 @@ export interface Sqlite {
 }
 
 export function openSqlite(path: string, access: 'read' | 'write' = 'write', busyTimeoutMs = 5_000): Sqlite {
+  // SQLite gives its side files the mode of the database, and the database that of the umask (X-44).
+  if (access === 'write') closeSync(openSync(path, 'a', 0o600));
   const database = new Database(path, { readonly: access === 'read', timeout: busyTimeoutMs });
   return {
     prepare: (sql) => database.prepare(sql),

@@ -283,22 +283,18 @@ verifies('Q-21', 'U-06').test('the daemon stops and leaves its jobs, or takes th
   await expect.poll(isAlive, { timeout: 10_000 }).toBe(false);
 });
 
-verifies('Q-101', 'Q-102', 'U-06').test(
-  'doctor finds a used home well after --fix, with the daemon and without',
-  async () => {
-    await reef(['doctor', '--fix']);
-    for (const command of [['ps'], ['daemon', 'stop']]) {
-      await reef(command);
-      const { findings } = await json('doctor');
-      const home = findings.filter(({ check }: { check: string }) =>
-        ['home', 'socket', 'daemon', 'path'].includes(check),
-      );
-      expect(home.filter(({ severity }: { severity: string }) => severity !== 'ok')).toEqual([]);
-    }
-    const outside = await reef(['doctor'], { cwd: '/', env: { ...world.env, REEF_HOME: '' } });
-    expect([outside.code, /error home .*\n.*not inside a git repository/.test(outside.out)]).toEqual([1, true]);
-  },
-);
+verifies('Q-101', 'Q-102', 'U-06').test('doctor finds a used home well, with the daemon and without', async () => {
+  for (const command of [['ps'], ['daemon', 'stop']]) {
+    await reef(command);
+    const { findings } = await json('doctor');
+    const home = findings.filter(({ check }: { check: string }) =>
+      ['home', 'socket', 'daemon', 'path'].includes(check),
+    );
+    expect(home.filter(({ severity }: { severity: string }) => severity !== 'ok')).toEqual([]);
+  }
+  const outside = await reef(['doctor'], { cwd: '/', env: { ...world.env, REEF_HOME: '' } });
+  expect([outside.code, /error home .*\n.*not inside a git repository/.test(outside.out)]).toEqual([1, true]);
+});
 
 verifies('Q-08').test('a command from a sub-folder or a worktree reaches the same home', async () => {
   const { mkdir, writeFile } = await import('node:fs/promises');

@@ -97,7 +97,9 @@ export function makeWorld(prefix = 'reef-e2e-'): World {
       if (daemon) await untilGone(daemon.pid);
     },
     async close() {
+      const daemon = await client.daemon().catch(() => undefined);
       await client.stop(true).catch(() => false);
+      if (daemon) await untilGone(daemon.pid);
       rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },
   };

@@ -10,7 +10,7 @@ interface Where {
 
 /** The client of this place. Nothing is touched before its first call. */
 export function openClient({ env, cwd, surface }: Where): Client {
-  const ofJob = env.all.REEF_SOCKET;
+  const ofJob = env.reefSocket;
   if (ofJob) return connect({ socket: ofJob, surface });
   const home = findHome(env, cwd);
   return connect({

@@ -4,14 +4,11 @@ import { ReefError } from '../../protocol/errors.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
 
-/** A bad request with a status of its own (X-02: 415). */
-export class WrongMediaType extends ReefError {}
-
 /** The JSON body of a request, or the refusal it deserves. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
   if (!/^application\/json\s*(?:;|$)/i.test(type)) {
-    throw new WrongMediaType('bad_request', `The body must be application/json, not ${type || 'unnamed'}`);
+    throw new ReefError('unsupported_media_type', `The body must be application/json, not ${type || 'unnamed'}`);
   }
   const parsed = parseJson(await readText(request));
   if (!parsed.ok) throw new ReefError('bad_request', `The body is not JSON: ${parsed.why}`);

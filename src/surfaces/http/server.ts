@@ -5,7 +5,7 @@ import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.
 import { errorTable, ReefError, toReefError } from '../../protocol/errors.ts';
 import type { Caller, Core, OperationName } from '../../protocol/operations.ts';
 import { isOperation, parseInput } from '../parse-input.ts';
-import { readJson, WrongMediaType } from './body.ts';
+import { readJson } from './body.ts';
 
 export interface AuditRow {
   by: string;
@@ -79,7 +79,7 @@ async function answer(options: SocketServerOptions, call: Call): Promise<void> {
       options.log.error('a call failed', { path: call.request.url, error: stackOf(error) });
     }
     if (call.response.destroyed) return;
-    respond(call.response, known instanceof WrongMediaType ? 415 : errorTable[known.code].status, known.toBody());
+    respond(call.response, errorTable[known.code].status, known.toBody());
   }
 }
 

@@ -31,10 +31,9 @@ function checksFor(cli: Cli): Check[] {
 
 /** Imported late: what is broken there is a finding, and no reason for doctor not to start. */
 async function detect({ env }: Cli) {
-  const [{ detectAgents }, { AdapterRegistry }, { configPath }, { readConfig }] = await Promise.all([
+  const [{ detectAgents }, { AdapterRegistry }, { configPath, readConfig }] = await Promise.all([
     import('../../../agents/detect.ts'),
     import('../../../agents/registry.ts'),
-    import('../../../app.ts'),
     import('../../../runtime/config-file.ts'),
   ]);
   return detectAgents(new AdapterRegistry(() => readConfig(configPath(env)).agents), env.all);

@@ -4,9 +4,9 @@ import { LineReader } from '../../../base/line-reader.ts';
 import { printable } from '../../../base/printable.ts';
 import { createRedactor, type Redact } from '../../../base/redact.ts';
 import { ReefError } from '../../../protocol/errors.ts';
+import { secretsOf } from '../../../runtime/secrets.ts';
 import type { Cli } from '../cli.ts';
 
-const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD)$/i;
 const BATCH_LINES = 1_000;
 const BATCH_BYTES = 1_048_576;
 
@@ -15,17 +15,10 @@ export async function printRaw(cli: Cli, jobId: string): Promise<void> {
   const folder = join(cli.home().dir, 'jobs', jobId);
   const launches = (await readdir(folder).catch(() => [])).filter((name) => /^\d+$/.test(name));
   if (launches.length === 0) throw new ReefError('job_not_found', `${folder} holds no output`);
-  const redact = createRedactor(secrets(cli));
+  const redact = createRedactor(secretsOf(cli.env));
   for (const launch of launches.sort((a, b) => Number(a) - Number(b))) {
     for (const stream of ['out', 'err']) await printFile(cli, join(folder, launch, stream), redact);
   }
-}
-
-/** The values of variables that say by their name that they are secret. */
-function secrets({ env }: Cli): string[] {
-  return Object.entries(env.all).flatMap(([name, value]) =>
-    value !== undefined && SECRET_NAME.test(name) ? [value] : [],
-  );
 }
 
 async function printFile(cli: Cli, path: string, redact: Redact): Promise<void> {

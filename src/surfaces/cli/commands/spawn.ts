@@ -59,7 +59,7 @@ export function spawnInput(cli: Cli, [agent, task]: [string, string], options: S
 function folder(cli: Cli, cwd: string | undefined): { cwd?: string } {
   if (cwd !== undefined) return { cwd: resolve(cli.cwd, cwd) };
   // Within a job its own folder is the default, and the daemon knows it.
-  if (cli.env.all.REEF_SOCKET) return {};
+  if (cli.env.reefSocket) return {};
   return { cwd: checkoutOf(cli.cwd) ?? cli.cwd };
 }
 

@@ -1,0 +1,230 @@
+import { z } from 'zod';
+
+/** What crosses a boundary of the workflow engine: the manifest a person writes, and the view of a run. */
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+const count = z.number().int().nonnegative();
+const text = z.string();
+const json: z.ZodType<Json> = z.json();
+
+/** Node and block names; a block's id is `Node__Name`, so neither holds two underscores in a row. */
+const NAME = '^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,127}$';
+const SIGNAL = '^SIGNAL:[A-Z][A-Z0-9_]{0,63}$';
+const ACTION = '^(JUMP:[^:\\s]+|CALL:[^:\\s]+(:[^:\\s]+)?|RETURN|HALT_AND_FLAG|FORK:[^:,\\s]+(,[^:,\\s]+)+(:[^:\\s]+)?)$';
+
+const budgetShape = {
+  tokens: count.positive().optional(),
+  turns: count.positive().optional(),
+  seconds: count.positive().optional(),
+  usd: z.number().positive().optional(),
+};
+const budgetSchema = z.strictObject(budgetShape).describe('At 100 % the turn is interrupted');
+export type RunBudget = z.infer<typeof budgetSchema>;
+
+export const bindSchema = z.strictObject({ to: text, from: text.max(1024) });
+
+/** Patterns are for editors: the check says what is wrong in words. */
+export const transitionSchema = z.object({
+  on_signal: text.meta({ pattern: SIGNAL }),
+  action: text.meta({ pattern: ACTION }),
+  guard: text.max(1024).optional(),
+  bind_args: z.array(bindSchema).max(64).optional(),
+  join: z.enum(['all', 'any']).optional(),
+  isolation: z.enum(['shared', 'worktree']).optional(),
+});
+export type Transition = z.infer<typeof transitionSchema>;
+
+export const blockSchema = z.object({
+  worker: text.describe('Internal:<name>, or Agent:<roster entry or agent>'),
+  instructions: text.optional(),
+  artifacts: z.array(text).max(100).optional().describe('Files of the worktree shown to the worker'),
+  validationSchema: text.optional().describe('CodeOnly, CodeAndExplanation, or a name in schemas'),
+  context: z
+    .array(z.union([text, z.record(text, json)]))
+    .max(100)
+    .optional(),
+  context_budget: count.optional(),
+  payload_merge_strategy: z.array(text).max(100).optional(),
+  returns_to: text.optional(),
+  approve: z.boolean().optional().describe('Ask a person before each visit'),
+  expects: z.enum(['changes']).optional(),
+  max_visits: count.positive().optional(),
+  budget: budgetSchema.optional(),
+  transitions: z.array(transitionSchema).max(1000),
+});
+export type BlockDef = z.infer<typeof blockSchema>;
+
+export const nodeSchema = z.object({
+  entry_block: text,
+  context_inheritance: z.boolean(),
+  payload: z.enum(['inherit', 'args']).optional(),
+  static_memory: z.record(text, json).optional(),
+  blocks: z.record(text, blockSchema).meta({ propertyNames: { type: 'string', pattern: NAME } }),
+});
+export type NodeDef = z.infer<typeof nodeSchema>;
+
+export const workerSchema = z.object({
+  agent: text.optional(),
+  model: text.optional(),
+  persona: text.optional(),
+  readonly: z.boolean().optional(),
+  command: z.array(text).min(1).max(100).optional(),
+  timeout_s: count.positive().optional(),
+  report: text.optional().describe('JUnit XML or JSON report of the tests, in the worktree'),
+  min_tests: count.positive().optional(),
+});
+export type WorkerDef = z.infer<typeof workerSchema>;
+
+const nodesSchema = z.record(text, nodeSchema).meta({ propertyNames: { type: 'string', pattern: NAME } });
+
+export const manifestSchema = z.object({
+  workers: z.record(text, workerSchema).optional(),
+  schemas: z.record(text, z.record(text, json)).optional().describe('JSON Schemas by name, for validationSchema'),
+  budget: budgetSchema.optional(),
+  start: text.optional(),
+  nodes: nodesSchema,
+});
+export type WorkflowManifest = z.infer<typeof manifestSchema>;
+
+/** Both shapes of a file: the superset, and a bare map of nodes. */
+export const manifestFileSchema = z
+  .union([manifestSchema, nodesSchema])
+  .meta({ title: 'Reef workflows', description: 'Nodes of blocks; signals lead from block to block by actions' });
+
+export const findingSchema = z.strictObject({
+  code: text,
+  severity: z.enum(['error', 'warning']),
+  /** RFC 6901. */
+  pointer: text,
+  line: count,
+  column: count,
+  message: text,
+  hint: text,
+});
+export type Finding = z.infer<typeof findingSchema>;
+
+export const haltVerbSchema = z.enum(['approve', 'resume', 'retry', 'skip', 'abort']);
+export type HaltVerb = z.infer<typeof haltVerbSchema>;
+
+/** The question of a halted run, as the journal holds it and the inbox shows it. */
+export const haltSchema = z.strictObject({
+  key: text,
+  reason: text,
+  block: text,
+  visit: count,
+  branch: text,
+  message: text,
+  /** The end of what failed. */
+  excerpt: text.optional(),
+  /** When a rate limit is over. */
+  resumeAt: text.optional(),
+  files: z.array(text).optional(),
+  options: z.array(haltVerbSchema),
+});
+export type Halt = z.infer<typeof haltSchema>;
+
+/** An answer names the visit it is meant for: the first wins, one for another moment does nothing (W-32). */
+export const haltAnswerSchema = z.strictObject({
+  block: text,
+  visit: count,
+  branch: text.default('main'),
+  verb: haltVerbSchema,
+  guidance: text.max(1_048_576).optional(),
+  /** What a skipped block counts as. */
+  signal: text.optional(),
+  /** Changes the stepping mode from here on. */
+  step: z.boolean().optional(),
+});
+export type HaltAnswer = z.infer<typeof haltAnswerSchema>;
+
+const amountsSchema = z.strictObject({
+  tokens: count,
+  turns: count,
+  seconds: z.number().nonnegative(),
+  /** null: at least one agent told no cost; unknown is never 0. */
+  usd: z.number().nonnegative().nullable(),
+});
+export type Amounts = z.infer<typeof amountsSchema>;
+
+export const blobRefSchema = z.strictObject({
+  address: text,
+  bytes: count,
+  form: z.enum(['text', 'json']),
+  head: text,
+  tail: text,
+});
+export type BlobRef = z.infer<typeof blobRefSchema>;
+
+const segmentViewSchema = z.strictObject({
+  id: text,
+  type: text,
+  timestamp: text,
+  outcome: z.enum(['PASS', 'FAIL']).optional(),
+  filePath: text.optional(),
+  bytes: count,
+  head: text,
+  tail: text.optional(),
+  /** Where the whole content is, when it is too large to be shown. */
+  address: text.optional(),
+});
+export type SegmentView = z.infer<typeof segmentViewSchema>;
+
+const positionSchema = z.strictObject({ block: text, visit: count, branch: text });
+const statusSchema = z.enum(['pending', 'active', 'complete', 'failed', 'halted', 'skipped']);
+export type BlockStatus = z.infer<typeof statusSchema>;
+
+const gateViewSchema = z.strictObject({
+  ...positionSchema.shape,
+  gate: text,
+  result: z.enum(['passed', 'failed', 'not_run', 'waived']),
+  /** The tree it judged. */
+  tree: text.optional(),
+});
+export type GateView = z.infer<typeof gateViewSchema>;
+
+const logEntrySchema = z.strictObject({
+  ...positionSchema.shape,
+  worker: text,
+  status: statusSchema,
+  signal: text.optional(),
+  endedAt: text.optional(),
+  jobId: text.optional(),
+  tree: text.optional(),
+  checkpoint: text.optional(),
+  exit: z.strictObject({ code: z.number().int().nullable(), timedOut: z.boolean() }).optional(),
+  spent: amountsSchema.optional(),
+  segments: z.array(segmentViewSchema),
+});
+export type LogEntry = z.infer<typeof logEntrySchema>;
+
+export const runViewSchema = z.strictObject({
+  runId: text,
+  /** The journal's last entry that is in this view. */
+  seq: count,
+  task: text,
+  outcome: z.enum(['running', 'success', 'failure', 'aborted', 'broken']),
+  graph: z.strictObject({
+    nodeId: text,
+    blocks: z.array(text),
+    transitions: z.array(z.strictObject({ from: text, to: text, signal: text })),
+  }),
+  statuses: z.record(text, statusSchema),
+  /** Where the main branch stands; null when the run has ended. */
+  position: positionSchema.nullable(),
+  /** Every visit in order: the lit path. */
+  path: z.array(positionSchema),
+  lastTransition: z.strictObject({ from: text, to: text, signal: text }).nullable(),
+  visits: z.record(text, count),
+  returnStack: z.array(text),
+  isHalted: z.boolean(),
+  halt: haltSchema.optional(),
+  /** More than one only in a FORK. */
+  halts: z.array(haltSchema),
+  budget: z.strictObject({ limit: budgetSchema, spent: amountsSchema, warned: z.array(text) }),
+  stats: z.strictObject({ filesWritten: count, linesWritten: count, segments: count }),
+  gates: z.array(gateViewSchema),
+  /** Keyed `block#visit`, in a FORK `branch/block#visit`: no iteration overwrites another. */
+  executionLog: z.record(text, logEntrySchema),
+});
+export type RunView = z.infer<typeof runViewSchema>;

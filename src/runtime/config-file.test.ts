@@ -1,0 +1,89 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ReefError } from '../protocol/errors.ts';
+import { readConfig } from './config-file.ts';
+
+let dir: string;
+let path: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'reef-config-'));
+  path = join(dir, 'config.yaml');
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const read = (text: string) => {
+  writeFileSync(path, text);
+  return readConfig(path);
+};
+const refusal = (text: string) => {
+  try {
+    return { read: read(text) };
+  } catch (error) {
+    if (!(error instanceof ReefError)) throw error;
+    return { code: error.code, message: error.message.replace(path, 'FILE') };
+  }
+};
+const defaults = { maxJobs: 8, agents: {}, timings: {} };
+
+describe('the configuration', () => {
+  test('is not needed: without a file, or with an empty one, the defaults hold', () => {
+    expect([readConfig(join(dir, 'none.yaml')), read(''), read('# nothing\n'), read('{}')]).toEqual(
+      Array.from({ length: 4 }, () => defaults),
+    );
+  });
+
+  test('says how many jobs run, which agents there are, and how long things take', () => {
+    const text = `
+maxJobs: 3
+agents:
+  acp:mine: { command: [mine, --acp], env: { MINE_KEY: secret }, auth: api-key }
+  claude: { command: [/opt/claude] }
+timings: { linger: 0, idle: 1000, ceiling: 60000 }
+`;
+    expect(read(text)).toEqual({
+      maxJobs: 3,
+      agents: {
+        'acp:mine': { command: ['mine', '--acp'], env: { MINE_KEY: 'secret' }, auth: 'api-key' },
+        claude: { command: ['/opt/claude'] },
+      },
+      timings: { linger: 0, idle: 1000, ceiling: 60000 },
+    });
+  });
+
+  const bad: [string, string, RegExp][] = [
+    ['a key it does not know', 'maxJob: 3', /^FILE: .*maxJob/],
+    ['a number that is none', 'maxJobs: many', /^FILE: maxJobs: /],
+    ['no jobs at all', 'maxJobs: 0', /^FILE: maxJobs: /],
+    ['a command without a program', 'agents: { x: { command: [] } }', /^FILE: agents\.x\.command/],
+    ['a secret that is no text', 'agents: { x: { env: { KEY: 12 } } }', /^FILE: agents\.x\.env\.KEY: /],
+    ['several mistakes at once', 'maxJobs: 0\nagents: []', /maxJobs: .*; agents: /],
+    ['no YAML', 'agents: [', /^FILE:1:10: /],
+    ['a key twice', 'maxJobs: 1\nmaxJobs: 2', /^FILE:2:1: /],
+    ['a list', '- maxJobs', /^FILE: /],
+  ];
+  for (const [what, text, message] of bad) {
+    test(`with ${what} is config_invalid and says where`, () => {
+      expect(refusal(text)).toEqual({ code: 'config_invalid', message: expect.stringMatching(message) });
+    });
+  }
+
+  test('that cannot be read is config_invalid, not empty', () => {
+    mkdirSync(path);
+    expect(() => readConfig(path)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
+  });
+
+  test('that multiplies itself by aliases is refused', () => {
+    const bomb = ['a: &a [x, x, x, x, x, x, x, x, x]'];
+    for (const [name, last] of [...'bcdefgh'].map((letter, index) => [letter, 'abcdefg'[index]])) {
+      bomb.push(`${name}: &${name} [${Array(9).fill(`*${last}`).join(', ')}]`);
+    }
+    expect(refusal(bomb.join('\n'))).toEqual({ code: 'config_invalid', message: expect.stringContaining('FILE') });
+  });
+
+  test('sets nothing on the prototype of objects', () => {
+    refusal('agents: { __proto__: { command: [x] } }\n__proto__: { maxJobs: 1 }');
+    expect(({} as { maxJobs?: number; command?: string[] }).maxJobs).toBe(undefined);
+  });
+});

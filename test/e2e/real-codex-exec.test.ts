@@ -1,0 +1,78 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import type { Scripts } from '../model-server/script.ts';
+import { appeared, eventually, openRig, processesWith, provedBy, refusal, type Rig, SLOW_MS } from './real.ts';
+
+/** The fallback for Codex: one prompt, one process, nothing asked and nothing heard while it runs. */
+
+const agent = 'codex-exec';
+
+const scripts: Scripts = {
+  work: [
+    { tools: [{ write: 'list.txt', content: 'one\n' }], usage: { input: 100, output: 10 } },
+    { text: 'Written.', usage: { input: 200, output: 20 } },
+    { if: 'the second', tools: [{ edit: 'list.txt', old: 'one', new: 'two' }], usage: { input: 300, output: 30 } },
+    { text: 'Edited.', usage: { input: 400, output: 40 } },
+  ],
+  busy: [
+    { tools: [{ shell: 'echo begun > begun.txt; until test -f go.txt; do sleep 0.1; done' }] },
+    { text: 'The command is done.' },
+  ],
+  long: [{ tools: [{ shell: 'echo begun > begun.txt; sleep 301.37' }] }, { text: 'Never said.' }],
+};
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await openRig(scripts);
+});
+afterAll(() => rig.close());
+
+provedBy([agent], 'A-105', 'A-85', 'A-23', 'A-66', 'A-77').test(
+  'codex-exec edits a file, and continues its thread when it is resumed',
+  async () => {
+    const job = await rig.spawn({ agent, script: 'work', task: 'This is the first' });
+    const first = await job.ended();
+    expect(first).toMatchObject({ status: 'completed', exitCode: 0, usage: { input: 300, output: 30 } });
+    expect(await job.payloads('file_edit')).toMatchObject([{ path: 'list.txt', kind: 'add' }]);
+    await job.resume('This is the second');
+    await job.until(({ launch, activity }) => launch === 2 && activity === 'ended');
+    expect(await job.view()).toMatchObject({
+      status: 'completed',
+      sessionId: first.sessionId,
+      lastOutput: 'Edited.',
+      // Codex tells the total of the thread: each token counts once all the same.
+      usage: { input: 1000, output: 100 },
+    });
+    expect(job.file('list.txt')).toBe('two\n');
+    const heard = JSON.stringify(job.requests().at(-1)?.body);
+    for (const said of ['This is the first', 'Written.', 'This is the second']) expect(heard).toContain(said);
+    const commands = (await job.payloads('started')).map(({ command }) => command.join(' '));
+    expect(commands.filter((command) => command.includes('This is'))).toEqual([]);
+  },
+  SLOW_MS,
+);
+
+provedBy([agent], 'A-44', 'A-48', 'A-105').test(
+  'codex-exec takes no message and no interrupt while it runs, and says so at once',
+  async () => {
+    const job = await rig.spawn({ agent, script: 'busy' });
+    await eventually(() => job.file('begun.txt'), (text) => text !== undefined);
+    expect(await refusal(job.send({ text: 'Also this' }))).toBe('send_unsupported');
+    expect(await refusal(job.interrupt())).toBe('send_unsupported');
+    writeFileSync(join(job.cwd, 'go.txt'), '');
+    expect(await job.ended()).toMatchObject({ status: 'completed', lastOutput: 'The command is done.' });
+  },
+  SLOW_MS,
+);
+
+provedBy([agent], 'A-21', 'Q-20', 'Q-24').test(
+  'codex-exec is killed in the middle of a command and leaves no process',
+  async () => {
+    const job = await rig.spawn({ agent, script: 'long' });
+    await appeared('sleep 301.37');
+    expect(await job.kill()).toMatchObject({ status: 'killed' });
+    expect(processesWith('sleep 301.37', job.id)).toEqual([]);
+  },
+  SLOW_MS,
+);
