@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { attachCommand } from './agents/terminal/attach.ts';
 import { openApp } from './app.ts';
 import { writeAtomic } from './base/atomic-file.ts';
 import { systemClock } from './base/clock.ts';
@@ -12,7 +13,7 @@ import { openLogFile } from './base/log-file.ts';
 import { createRedactor } from './base/redact.ts';
 import { SocketDoors } from './job-doors.ts';
 import { identify } from './process/identity.ts';
-import type { DaemonInfo } from './protocol/daemon.ts';
+import type { AttachInfo, DaemonInfo } from './protocol/daemon.ts';
 import { ReefError } from './protocol/errors.ts';
 import type { Core } from './protocol/operations.ts';
 import { holdLock } from './store/home-lock.ts';
@@ -67,9 +68,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
       if (killJobs) await killAll(app.core);
       setImmediate(askStop);
     },
-    async attach(id: string): Promise<never> {
-      throw new ReefError('not_headful', `job ${id} has no terminal`);
-    },
+    attach: (id: string) => attach(app.core, home.dir, id),
   };
   const audit = (row: Parameters<typeof app.audit>[0]) => app.audit(row);
   const doors = new SocketDoors({ homeDir: home.dir, core: () => app.core, daemon, log, audit });
@@ -132,6 +131,13 @@ async function lockOrLeave(home: Home): Promise<{ release(): void }> {
       await systemClock.sleep(LOCK_POLL_MS);
     }
   }
+}
+
+async function attach(core: Core, homeDir: string, id: string): Promise<AttachInfo> {
+  const { jobs } = await core.status({ id }, { by: 'daemon', surface: 'cli' }, new AbortController().signal);
+  const [job] = jobs;
+  if (!job) throw new ReefError('job_not_found', `there is no job "${id}"`);
+  return attachCommand(homeDir, job);
 }
 
 async function killAll(core: Core): Promise<void> {

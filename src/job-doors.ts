@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JobDoors } from './agents/launcher.ts';
+import { doorDir } from './agents/sandbox.ts';
 import type { Core } from './protocol/operations.ts';
 import { type SocketServer, type SocketServerOptions, serveSocket } from './surfaces/http/server.ts';
 
@@ -23,7 +24,7 @@ export class SocketDoors implements JobDoors {
   }
 
   async open(jobId: string): ReturnType<JobDoors['open']> {
-    const folder = join(this.#parts.homeDir, 'jobs', jobId);
+    const folder = doorDir(this.#parts.homeDir, jobId);
     const path = join(folder, 'sock');
     if (Buffer.byteLength(path) > LONGEST_SOCKET) return undefined;
     mkdirSync(folder, { recursive: true, mode: 0o700 });

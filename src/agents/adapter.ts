@@ -13,6 +13,8 @@ export interface Adapter<S extends Json = Json> {
   describe(): AgentDescription;
   /** The command line of a first launch (`sessionId` absent or to be minted by `spec.mint`) or of a resume. */
   command(spec: LaunchRequest, host: HostFacts): LaunchPlan;
+  /** The same for the terminal it has for people; absent where it has none, or none that says when it takes a task (A-121). */
+  terminal?(spec: LaunchRequest, host: HostFacts): LaunchPlan;
   /** State before the first line of a launch. */
   initial(spec: LaunchRequest, host: HostFacts): S;
   parse(state: S, line: AgentLine): { state: S; effects: Effect[] };
@@ -41,7 +43,7 @@ export interface AgentDescription {
   resumes: boolean;
   /** Whether a second copy of a message is ignored by the agent, so that sending it again is safe. */
   ignoresRepeats: boolean;
-  /** Folders the agent must be able to write, `~` for home. */
+  /** What the agent must be able to write: `~/…` in its home, `$NAME` where that variable points. */
   stateDirs: string[];
   /** Names of variables that reach it from the user's environment, beside the common ones. */
   passEnv: string[];
@@ -70,14 +72,21 @@ export interface HostFacts {
   agentSandbox: boolean;
   /** Settings of this agent's entry in the configuration, e.g. ACP `auth`. */
   settings: Record<string, string>;
+  /** The environment it gets, before the plan adds to it. */
+  env?: Readonly<Record<string, string>>;
 }
 
 export interface LaunchPlan {
   file: string;
   args: string[];
   env: Record<string, string>;
-  /** `fifo`: a two-way conversation. `file`: the prompt is a file, then end of input. */
-  stdin: 'fifo' | 'file';
+  /**
+   * `fifo`: a two-way conversation. `file`: the prompt is a file, then end of input. Or a terminal: `ready` are bytes the agent
+   * writes once it takes a task, and not while a dialog of its own (trust, log-in) waits for a person.
+   */
+  stdin: 'fifo' | 'file' | { ready: string };
+  /** The session it will be, where we choose the name and the agent will not tell. */
+  sessionId?: string;
   /** Lines sent before anything is read, e.g. a hand-shake. */
   greeting: string[];
 }

@@ -1,5 +1,6 @@
 import type { Budget } from '../protocol/jobs.ts';
 import type { Answer } from './adapter.ts';
+import { isLive } from './job-status.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { enqueueInterrupt, enqueueMessage } from './outbox.ts';
 import { ask } from './questions.ts';
@@ -24,6 +25,8 @@ export function checkBudget(tx: JobTransaction): void {
     tx.runtime.spent = use;
     if (tx.runtime.turn.is === 'open') enqueueInterrupt(tx, `budget:${use.what}:${use.limit}`);
   }
+  // Usage that comes with the end of a kept turn: there is nothing to interrupt, but a next turn to be asked about.
+  if (tx.job.status === 'paused' && !tx.runtime.ending) askAboutBudget(tx);
 }
 
 function family(tx: JobTransaction, rootId: string): JobTransaction['job'][] {
@@ -76,5 +79,7 @@ function raise(tx: JobTransaction, more: Budget): void {
     return;
   }
   const root = jobs.get(tx.job.rootId);
-  if (root) jobs.update({ ...root, job: { ...root.job, budget: { ...root.job.budget, ...more } } }, null);
+  if (!root) return;
+  const endedSeq = isLive(root.job.status) ? null : (tx.books.store.events.tail(root.job.id, 1)[0]?.seq ?? null);
+  jobs.update({ ...root, job: { ...root.job, budget: { ...root.job.budget, ...more } } }, endedSeq);
 }

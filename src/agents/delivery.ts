@@ -39,8 +39,9 @@ export class Delivery {
     return this.#commit((tx) => {
       const rows = tx.books.store.outbox.open<OutboxDoc>(tx.job.id);
       const isTorn = rows.some((row) => row.state === 'writing' && (row.doc.size ?? 0) > ATOMIC_WRITE);
+      const isRepeat = !isTorn && !this.#adapter.describe().ignoresRepeats;
       for (const row of rows) {
-        if (isTorn || isRepeatable(row)) tx.books.store.outbox.move(row.key, 'new', { ...row.doc, isRepeat: !isTorn });
+        if (isTorn || isRepeatable(row)) tx.books.store.outbox.move(row.key, 'new', { ...row.doc, isRepeat });
       }
       return isTorn ? 'torn' : 'ok';
     });

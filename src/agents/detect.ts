@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
@@ -53,10 +53,11 @@ export async function detectAgents(registry: AdapterRegistry, env: NodeJS.Proces
 }
 
 async function detect(name: string, registry: AdapterRegistry, env: NodeJS.ProcessEnv): Promise<Detection> {
-  const agent = registry.get(name);
-  const { title, install, tested } = agent.adapter.describe();
-  const about = { name, title, install, ...(tested === undefined ? {} : { tested }) };
+  let about: Pick<Detection, 'name' | 'title' | 'install' | 'tested'> = { name, title: name, install: '' };
   try {
+    const agent = registry.get(name);
+    const { title, install, tested } = agent.adapter.describe();
+    about = { name, title, install, ...(tested === undefined ? {} : { tested }) };
     const { command, version } = await findAgent(agent, env);
     const isNewer = version !== undefined && tested !== undefined && isOlder(tested, version);
     return {
@@ -68,19 +69,21 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
     };
   } catch (error) {
     if (!(error instanceof ReefError)) throw error;
-    return { ...about, finding: error.message, severity: error.code === 'agent_too_old' ? 'error' : 'warn' };
+    return { ...about, finding: error.message, severity: error.code === 'agent_not_installed' ? 'warn' : 'error' };
   }
 }
 
+/** An empty or relative entry means the folder we stand in: a repository must not name the program we start. */
 function onPath(program: string, path: string): string | undefined {
-  const candidates = isAbsolute(program) ? [program] : path.split(delimiter).map((folder) => join(folder, program));
+  const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
+  const candidates = isAbsolute(program) ? [program] : folders.map((folder) => join(folder, program));
   return candidates.find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }

@@ -1,4 +1,5 @@
-import { isAbsolute, relative } from 'node:path';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { capText } from '../base/cap.ts';
 import type { EventBody, EventOf } from '../protocol/events.ts';
 import type { Effect } from './adapter.ts';
 import { askAboutBudget } from './budget.ts';
@@ -99,9 +100,15 @@ function trackTools(tx: JobTransaction, event: EventBody): void {
 
 /** Agents report absolute paths; people read them relative to the folder of the job (A-06). */
 function inFolder(cwd: string, edit: EventOf<'file_edit'>['payload']): EventOf<'file_edit'>['payload'] {
-  if (!isAbsolute(edit.path)) return edit;
-  const path = relative(cwd, edit.path);
-  return path === '' || path.startsWith('..') ? { ...edit, outside: true } : { ...edit, path };
+  const path = shortPath(cwd, edit.path);
+  const from = edit.from === undefined ? {} : { from: shortPath(cwd, edit.from) };
+  return { ...edit, path, ...from, ...(isAbsolute(path) ? { outside: true } : {}) };
+}
+
+/** Relative below the folder, absolute elsewhere. */
+function shortPath(cwd: string, path: string): string {
+  const below = relative(cwd, resolve(cwd, path));
+  return below === '' || below === '..' || below.startsWith(`..${sep}`) ? resolve(cwd, path) : below;
 }
 
 function joinText(tx: JobTransaction, piece: Extract<Effect, { do: 'text' }>): void {
@@ -119,10 +126,17 @@ export function flushText(tx: JobTransaction, isWhole = false): void {
   const pending = tx.runtime.pendingText;
   tx.runtime.pendingText = null;
   if (!pending || pending.text === '') return;
-  const { kind, text, parent } = pending;
-  if (kind === 'text' && parent === undefined) tx.runtime.lastText = text.slice(-LAST_TEXT_CAP);
+  const { kind, id, text, parent } = pending;
+  if (kind === 'text' && parent === undefined) keepText(tx, text, id);
   const extras = { ...(isWhole ? {} : { delta: true }), ...(parent === undefined ? {} : { parent }) };
   tx.emit({ type: 'progress', payload: { kind, text, ...extras } });
+}
+
+/** The last message, whole though it became several events: what a job leaves when it is ended. */
+function keepText(tx: JobTransaction, text: string, id: string | null): void {
+  const before = id !== null && id === tx.runtime.lastTextId ? tx.runtime.lastText : '';
+  tx.runtime.lastText = tx.books.log.redact(before + text).slice(-LAST_TEXT_CAP);
+  tx.runtime.lastTextId = id;
 }
 
 function noteSession(tx: JobTransaction, hello: Extract<Effect, { do: 'session' }>): void {
@@ -170,7 +184,7 @@ function endTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'over' }>): voi
   const { outcome, result, stopReason } = turn;
   closeTurn(tx, outcome === 'interrupted' ? 'interrupt' : 'turn');
   tx.runtime.turn = { is: 'over', outcome };
-  if (result !== '') tx.runtime.lastText = result.slice(-LAST_TEXT_CAP);
+  if (result !== '') keepText(tx, result, null);
   const durationMs = Math.max(0, Date.parse(tx.now()) - Date.parse(tx.runtime.turnStartedAt ?? tx.now()));
   const extra = stopReason === undefined ? {} : { stopReason };
   tx.emit({
@@ -204,18 +218,22 @@ function noteUnknown(tx: JobTransaction, name: string, source: Source): void {
   const ref = reference(tx, source);
   tellNoise(tx, 'warnings', {
     type: 'progress',
-    payload: { kind: 'raw', name, ref, text: source.text.slice(0, RAW_CAP) },
+    payload: { kind: 'raw', name, ref, text: excerpt(tx, source.text) },
   });
 }
 
 /** A line that is no message of the protocol: told with a bounded piece of it, and the job goes on (A-54). */
 export function noteBadLine(tx: JobTransaction, error: EventOf<'error'>['payload'], source: Source): void {
-  const payload = { ...error, raw: source.text.slice(0, RAW_CAP), ref: reference(tx, source) };
+  const payload = { ...error, raw: excerpt(tx, source.text), ref: reference(tx, source) };
   tellNoise(tx, 'badLines', { type: 'error', payload });
 }
 
 export function noteStderr(tx: JobTransaction, text: string): void {
-  tellNoise(tx, 'warnings', { type: 'progress', payload: { kind: 'warning', message: text.slice(0, RAW_CAP) } });
+  tellNoise(tx, 'warnings', { type: 'progress', payload: { kind: 'warning', message: excerpt(tx, text) } });
+}
+
+function excerpt(tx: JobTransaction, line: string): string {
+  return capText(tx.books.log.redact(line), RAW_CAP);
 }
 
 function reference(tx: JobTransaction, source: Source): string {

@@ -81,7 +81,7 @@ function ingestLine(tx: JobTransaction, adapter: Adapter, source: Source & Line)
   }
   const effects = translate(tx, adapter, read);
   if (source.stream === 'out') tx.runtime.wasHeard = true;
-  else tx.runtime.stderrTail = `${tx.runtime.stderrTail}${source.text}\n`.slice(-STDERR_TAIL);
+  else tx.runtime.stderrTail = `${tx.runtime.stderrTail}${tx.books.log.redact(source.text)}\n`.slice(-STDERR_TAIL);
   if (source.stream === 'err' && effects.length === 0) noteStderr(tx, source.text);
   applyEffects(tx, effects, source);
 }
@@ -91,8 +91,11 @@ function readProtocolLine(line: Line): AgentLine | { why: string } {
   const parsed = parseJson(line.text);
   return parsed.ok
     ? { stream: 'out', json: parsed.value as Json, skeleton: line.skeleton === true }
-    : { why: parsed.why };
+    : { why: parsed.why.replace(QUOTED, '') };
 }
+
+/** V8 quotes a few characters around the fault: half a secret, for all we know. */
+const QUOTED = /, (?:\.\.\.)?".*$/s;
 
 /** A defect in an adapter marks its own job and no other (Q-64). */
 function translate(tx: JobTransaction, adapter: Adapter, line: AgentLine): Effect[] {

@@ -51,7 +51,8 @@ export class JobManager implements Core {
     const { job } = this.#find(request.id, caller);
     const { books, registry } = this.#parts;
     const isParked = job.status === 'paused' && this.#parts.runner.get(job.id) === undefined;
-    if (isParked && request.text !== undefined) return this.#wakeWith(request, caller);
+    const isRepeated = request.key !== undefined && books.store.outbox.get(`${job.id}:${request.key}`) !== undefined;
+    if (isParked && !isRepeated && request.text !== undefined) return this.#wakeWith(request, caller);
     const sent = send({ books, adapter: registry.get(job.agent).adapter }, { job, request, caller });
     this.#parts.runner.kick(job.id);
     const isDelivered = sent.key === undefined || (await this.#delivered(sent.key));
@@ -107,6 +108,8 @@ export class JobManager implements Core {
     if (job.status === 'paused') return { agentId: job.id, status: job.status };
     if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
     if (!this.#parts.runner.get(job.id)) throw new ReefError('invalid_transition', `job ${job.id} has no turn to end`);
+    const { busyMessage, title } = this.#parts.registry.get(job.agent).adapter.describe();
+    if (busyMessage === 'refused') throw new ReefError('send_unsupported', `${title} hears nothing while it works`);
     this.#change(job.id, (tx) => enqueueInterrupt(tx, randomUUID()));
     this.#parts.runner.kick(job.id);
     const look = () => this.#find(job.id, caller).job.status;
@@ -158,7 +161,11 @@ export class JobManager implements Core {
   }
 
   /** Ended, or paused without a process: the agent's own session is continued by a new launch. */
-  #requeue(id: string, message: { text: string; isOwnText: boolean }, caller: Caller): string {
+  #requeue(
+    id: string,
+    message: { text: string; isOwnText: boolean; key?: string | undefined },
+    caller: Caller,
+  ): { messageId: string; key: string } {
     const { job } = this.#find(id, caller);
     const isParked = job.status === 'paused' || !isLive(job.status);
     if (!isParked) throw new ReefError('invalid_transition', `job ${id} is ${job.status}: there is nothing to resume`);
@@ -167,6 +174,7 @@ export class JobManager implements Core {
     const { resumes, title } = this.#parts.registry.get(job.agent).adapter.describe();
     if (!resumes) throw new ReefError('resume_unsupported', `${title} cannot continue a session`);
     const messageId = randomUUID();
+    const key = message.key ?? messageId;
     this.#change(id, (tx) => {
       const { store } = tx.books;
       const queued = store.jobs.queuedCount();
@@ -178,19 +186,21 @@ export class JobManager implements Core {
           text: message.text,
           by: message.isOwnText ? caller.by : 'reef',
           isTask: !message.isOwnText,
+          key,
         });
       }
       tx.runtime.ending = null;
       tx.emit({ type: 'progress', payload: { kind: 'queued', position: queued + 1 } });
     });
-    return messageId;
+    return { messageId, key: `${id}:${key}` };
   }
 
   async #wakeWith(request: OperationRequest<'send'>, caller: Caller): Promise<OperationOutput<'send'>> {
     const { id } = this.#find(request.id, caller).job;
-    const messageId = this.#requeue(id, { text: request.text ?? '', isOwnText: true }, caller);
+    const message = { text: request.text ?? '', isOwnText: true, key: request.key };
+    const { messageId, key } = this.#requeue(id, message, caller);
     this.#parts.runner.kick(id);
-    const isDelivered = await this.#delivered(`${id}:${messageId}`);
+    const isDelivered = await this.#delivered(key);
     return { agentId: id, status: this.#find(id, caller).job.status, delivered: isDelivered, messageId };
   }
 

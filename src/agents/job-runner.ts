@@ -192,7 +192,10 @@ export class JobRunner {
   #launch(job: Job): void {
     const launching = launchJob(this.#parts, job)
       .then(({ record, identity }) => this.#attach(record, identity, true))
-      .catch((error: unknown) => this.#fail(job, ...launchFailure(error)))
+      .catch((error: unknown) => {
+        this.#fail(job, ...launchFailure(error));
+        return this.#parts.doors.close(job.id);
+      })
       .finally(() => {
         this.#launching.delete(job.id);
         this.#mayStart = true;

@@ -55,7 +55,9 @@ export interface JobRuntime {
   open: string[];
   turn: TurnState;
   turnStartedAt: string | null;
+  /** The last message so far, and its id while it may go on. */
   lastText: string;
+  lastTextId: string | null;
   openTools: string[];
   pendingText: PendingText | null;
   sessionTotals: SessionTotals;
@@ -85,6 +87,7 @@ export function freshRuntime(previous?: JobRuntime): JobRuntime {
     turn: { is: 'none' },
     turnStartedAt: null,
     lastText: previous?.lastText ?? '',
+    lastTextId: null,
     openTools: [],
     pendingText: null,
     sessionTotals: previous?.sessionTotals ?? noTotals,

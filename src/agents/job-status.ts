@@ -18,6 +18,20 @@ export function isLive(status: JobStatus): boolean {
 
 /** A job's status is the fold of its events and nothing else (A-04): replaying the log gives the same answer. */
 export function foldStatus(state: StatusState, event: EventBody, job: { keep: boolean }): StatusState {
+  return isRow(state.status, event) ? nextStatus(state, event, job) : state;
+}
+
+/** Where an event can lead anywhere at all; any other pair changes nothing (A-24). */
+function isRow(status: JobStatus, event: EventBody): boolean {
+  if (event.type === 'progress' && event.payload.kind === 'queued') {
+    return status === 'paused' || (!isLive(status) && status !== 'killed');
+  }
+  if (status !== 'queued') return isLive(status) && event.type !== 'started';
+  const isEnd = (event.type === 'completed' || event.type === 'error') && event.payload.scope === 'process';
+  return isEnd || event.type === 'started';
+}
+
+function nextStatus(state: StatusState, event: EventBody, job: { keep: boolean }): StatusState {
   switch (event.type) {
     case 'started':
       return { status: 'running', open: [] };
@@ -49,8 +63,8 @@ function afterProgress(state: StatusState, payload: Extract<EventBody, { type: '
 }
 
 function afterTurn(state: StatusState, outcome: string, job: { keep: boolean }): StatusState {
-  if (outcome === 'interrupted') return paused('interrupted');
-  return job.keep ? paused('idle') : state;
+  if (outcome === 'interrupted') return state.status === 'paused' ? state : paused('interrupted');
+  return job.keep && state.status === 'running' ? paused('idle') : state;
 }
 
 function afterError(
@@ -63,7 +77,7 @@ function afterError(
       ? { status: 'stale', reason: 'exit_unknown', open: [] }
       : ended('error', error.code);
   }
-  return error.scope === 'turn' && job.keep ? paused('turn_failed') : state;
+  return error.scope === 'turn' && job.keep && state.status === 'running' ? paused('turn_failed') : state;
 }
 
 function afterProcess(state: StatusState, outcome: string): StatusState {

@@ -5,6 +5,7 @@ import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv } from '../process/environment.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { launch } from '../process/launch.ts';
+import { launchTerminal } from '../process/terminal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
@@ -15,6 +16,7 @@ import { type Books, JobTransaction } from './job-transaction.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 import { sandboxFor } from './sandbox.ts';
+import { forMode } from './terminal/at-terminal.ts';
 import type { Timings } from './timings.ts';
 
 export interface LaunchHost {
@@ -55,20 +57,25 @@ export async function launchJob(host: LaunchHost, job: Job): Promise<Launched> {
   const dir = join(jobDir(host.homeDir, job.id), String(launchNumber));
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
-  const identity = await launch(
-    {
-      dir,
-      file: plan.file,
-      args: plan.args,
-      cwd: job.cwd,
-      env: childEnv(host, job, { agent, plan }),
-      ceilingMs: host.timings.ceiling,
-      tag: job.id,
-      stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo',
-      sandbox: sandboxFor(job, { stateDirs: agent.adapter.describe().stateDirs, homeDir: host.homeDir, env: host.env }),
-    },
-    host.capabilities,
-  );
+  const env = childEnv(host, job, { agent, planned: plan.env });
+  const { stateDirs } = agent.adapter.describe();
+  const spec = {
+    dir,
+    file: plan.file,
+    args: plan.args,
+    cwd: job.cwd,
+    env,
+    ceilingMs: host.timings.ceiling,
+    tag: job.id,
+    sandbox: sandboxFor(job, { stateDirs, homeDir: host.homeDir, env: host.env, agentEnv: env }),
+  };
+  const identity =
+    typeof plan.stdin === 'object'
+      ? await launchTerminal({ ...spec, ready: plan.stdin.ready }, host.capabilities)
+      : await launch(
+          { ...spec, stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo' },
+          host.capabilities,
+        );
   return { identity, record: noteStarted(host, job.id, { identity, plan }) };
 }
 
@@ -85,11 +92,13 @@ interface Chosen {
 
 /** Phase one: launch number, fresh state and greeting are stored before anything is started. */
 function announce(host: LaunchHost, job: Job, chosen: Chosen): { plan: LaunchPlan; prompt: string } {
-  const { adapter, settings } = chosen.agent;
+  const { settings } = chosen.agent;
+  const adapter = forMode(chosen.agent.adapter, job.mode);
   const facts: HostFacts = {
     ...chosen.found,
     agentSandbox: host.capabilities.namespaces !== 'none' && job.sandbox === 'none',
     settings: settings.auth === undefined ? {} : { auth: settings.auth },
+    env: childEnv(host, job, { agent: chosen.agent, planned: {} }),
   };
   return host.books.store.commit(() => {
     const tx = new JobTransaction(host.books, load(host, job.id));
@@ -101,6 +110,9 @@ function announce(host: LaunchHost, job: Job, chosen: Chosen): { plan: LaunchPla
     const plan = adapter.command(request, facts);
     tx.job.launch += 1;
     tx.runtime = { ...freshRuntime(tx.runtime), isLaunching: true, adapter: adapter.initial(request, facts) };
+    // A terminal tells of no turns: it counts as working for as long as it is there.
+    if (job.mode === 'headful') tx.runtime.turn = { is: 'open' };
+    if (plan.sessionId !== undefined) tx.job.sessionId = plan.sessionId;
     if (chosen.found.version !== undefined) tx.job.agentVersion = chosen.found.version;
     for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `${tx.job.launch}:greeting:${index}`);
     if (plan.stdin === 'file' && prompt) tx.books.store.outbox.move(prompt.key, 'delivered');
@@ -129,11 +141,11 @@ function toRequest(job: Job, prompt: string, clientVersion: string): LaunchReque
 function childEnv(
   host: LaunchHost,
   job: Job,
-  of: { agent: RegisteredAgent; plan: LaunchPlan },
+  of: { agent: RegisteredAgent; planned: LaunchPlan['env'] },
 ): Record<string, string> {
-  const named = of.agent.adapter.describe().passEnv;
-  const own = { NO_COLOR: '1', ...of.plan.env, ...of.agent.settings.env, PWD: job.cwd };
-  return allowedEnv(host.env, named, own);
+  const { adapter, settings } = of.agent;
+  const own = { ...(job.mode === 'headful' ? {} : { NO_COLOR: '1' }), ...of.planned, ...settings.env, PWD: job.cwd };
+  return allowedEnv(host.env, adapter.describe().passEnv, own);
 }
 
 /** Phase two. Also for a launch whose daemon died between the two: the process is there, so the job runs. */

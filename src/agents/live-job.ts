@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { adopt, type ProcessIdentity } from '../process/identity.ts';
 import { readLaunch } from '../process/launch-folder.ts';
+import { openTerminal, type Terminal } from '../process/terminal.ts';
 import { endTree } from '../process/tree.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { JobRecord } from '../store/job-table.ts';
@@ -13,6 +14,9 @@ import { type Batch, ingest, RawOutput } from './ingest.ts';
 import type { Ending, JobRuntime } from './job-runtime.ts';
 import { type Books, JobTransaction } from './job-transaction.ts';
 import type { OutboxDoc } from './outbox.ts';
+import { forMode } from './terminal/at-terminal.ts';
+import { Keyboard } from './terminal/keyboard.ts';
+import { timeUp } from './terminal/time-up.ts';
 import type { Timings } from './timings.ts';
 
 const OUTPUT_LIMIT = 1024 ** 3;
@@ -40,7 +44,8 @@ export class LiveJob {
   readonly #parts: LiveJobParts;
   readonly #dir: string;
   readonly #raw: RawOutput;
-  readonly #delivery: Delivery | undefined;
+  readonly #terminal: Terminal | undefined;
+  readonly #delivery: Delivery | Keyboard | undefined;
   #isRecovered: boolean;
   #ending: Promise<unknown> | undefined;
   #launchedAt: number;
@@ -51,10 +56,11 @@ export class LiveJob {
   #tickedAt: number;
   #unsavedWorkMs = 0;
   #wasRunning = false;
+  #isToldLate = false;
 
   constructor(parts: LiveJobParts, record: JobRecord<JobRuntime>, isFresh: boolean) {
     this.id = parts.id;
-    this.#parts = parts;
+    this.#parts = { ...parts, adapter: forMode(parts.adapter, record.job.mode) };
     this.#dir = join(parts.jobDir, String(record.job.launch));
     const now = parts.awakeMs();
     this.#launchedAt = now;
@@ -62,15 +68,19 @@ export class LiveJob {
     this.#tickedAt = now;
     this.#isRecovered = isFresh;
     this.#raw = new RawOutput({ out: join(this.#dir, 'out'), err: join(this.#dir, 'err') }, record.runtime.read);
-    this.#delivery = openDelivery(parts, this.#dir, {
+    const access: Access = {
       waiting: () => parts.books.store.outbox.open<OutboxDoc>(parts.id),
       commit: (change) => this.#record(change),
-    });
+    };
+    this.#terminal = openTerminal(this.#dir);
+    this.#delivery = this.#terminal
+      ? new Keyboard({ terminal: this.#terminal, awakeMs: parts.awakeMs, ...access })
+      : openDelivery(parts, this.#dir, access);
   }
 
-  /** Milliseconds since the process last wrote anything. */
+  /** Milliseconds since the process last wrote anything; a terminal is not listened to. */
   silentMs(): number {
-    return this.#parts.awakeMs() - this.#lastLineAt;
+    return this.#terminal ? 0 : this.#parts.awakeMs() - this.#lastLineAt;
   }
 
   get isEnding(): boolean {
@@ -80,7 +90,7 @@ export class LiveJob {
   /** One round. `more`: output is waiting, come again at once. `over`: the process is gone and its end is stored. */
   async tick(): Promise<'more' | 'idle' | 'over'> {
     const batch = await this.#read();
-    const hasNews = batch.out.length + batch.err.length > 0;
+    const hasNews = hasLines(batch);
     const end = hasNews ? undefined : this.#processEnd();
     if (end) {
       await this.#finish(end);
@@ -110,7 +120,7 @@ export class LiveJob {
 
   async #read(): Promise<Batch> {
     const batch = await this.#raw.next();
-    if (batch.out.length + batch.err.length === 0) return batch;
+    if (!hasLines(batch)) return batch;
     this.#lastLineAt = this.#parts.awakeMs();
     try {
       this.#record((tx) => {
@@ -145,11 +155,14 @@ export class LiveJob {
 
   async #finish(end: ProcessEnd): Promise<void> {
     await this.#ending;
+    // Its last lines may have come between the look at the files and the look at its end.
+    while (hasLines(await this.#read()));
     const rest = this.#raw.rest();
     this.#commit((tx) => {
       ingest(tx, this.#parts.adapter, rest);
       closeTurn(tx, 'exit');
       flushNoise(tx);
+      if (this.#terminal && end !== 'unknown' && end.code === 0) tx.runtime.turn = { is: 'over', outcome: 'done' };
       tx.emit(terminalEvent({ job: tx.job, runtime: tx.runtime, end, adapter: this.#parts.adapter }));
       noteEnd(tx, end);
     });
@@ -175,13 +188,23 @@ export class LiveJob {
     const { job, runtime } = this.#load();
     this.#countWork(now, job.status === 'running' && runtime.turn.is === 'open');
     this.#flushOldText(now, runtime);
+    if (this.#terminal && !runtime.wasHeard) this.#hear(this.#terminal, now);
     const ending = runtime.ending ?? this.#dueEnding(now, { job, runtime });
     if (!ending || this.#ending) return;
     this.end(ending);
   }
 
+  /** Before it takes a task, an agent may have something to ask that only its terminal shows. */
+  #hear(terminal: Terminal, now: number): void {
+    const isLate = !this.#isToldLate && now - this.#launchedAt > this.#parts.timings.start;
+    this.#isToldLate ||= isLate;
+    if (terminal.isReady()) this.#record((tx) => Object.assign(tx.runtime, { wasHeard: true }));
+    else if (isLate) this.#record((tx) => tx.warn(`it takes no task yet: see why with \`reef attach ${this.id}\``));
+  }
+
   #dueEnding(now: number, { job, runtime }: JobRecord<JobRuntime>): Ending | undefined {
     const { timings } = this.#parts;
+    if (this.#terminal) return timeUp(runtime);
     if (!runtime.wasHeard && now - this.#launchedAt > timings.start) {
       const message = `nothing was heard of the agent for ${timings.start / 1000} s`;
       return { why: 'failure', fails: { code: 'agent_start_timeout', message } };
@@ -249,12 +272,14 @@ export class LiveJob {
   }
 }
 
+function hasLines(batch: Batch): boolean {
+  return batch.out.length + batch.err.length > 0;
+}
+
+type Access = Pick<ConstructorParameters<typeof Delivery>[0], 'waiting' | 'commit'>;
+
 /** A prompt in a file has no way back in: such an agent is told nothing more. */
-function openDelivery(
-  parts: LiveJobParts,
-  dir: string,
-  access: Pick<ConstructorParameters<typeof Delivery>[0], 'waiting' | 'commit'>,
-): Delivery | undefined {
+function openDelivery(parts: LiveJobParts, dir: string, access: Access): Delivery | undefined {
   const fifo = join(dir, 'in');
   try {
     return new Delivery({ adapter: parts.adapter, jobDir: parts.jobDir, fifo, ...access });

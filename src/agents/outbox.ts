@@ -10,7 +10,7 @@ import type { GivenAnswer } from './questions.ts';
 export type OutboxDoc = OutboxContent & {
   /** Bytes of the write under way: more than the pipe takes at once may be torn by a kill. */
   size?: number;
-  /** It may have reached the agent before a kill, and is sent again. */
+  /** It may have reached the agent before a kill, is sent again, and would be heeded twice. */
   isRepeat?: boolean;
   refused?: { code: ErrorCode; message: string };
 };

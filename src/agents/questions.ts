@@ -32,7 +32,7 @@ export function grantKey(job: Job, question: { tool?: string | undefined; input?
 /** A request of an agent becomes one `needs_input` per question; what a person allowed before is answered at once. */
 export function ask(tx: JobTransaction, { requestId, questions, line }: Asking): void {
   for (const [index, asked] of questions.entries()) {
-    const question = toQuestion(tx, asked, { requestId, index, of: questions.length });
+    const question = tx.books.log.redact(toQuestion(tx, asked, { requestId, index, of: questions.length }));
     tx.emit({ type: 'needs_input', payload: question });
     tx.books.store.questions.insert({
       jobId: tx.job.id,
@@ -127,8 +127,8 @@ function inputSent(question: Question, given: GivenAnswer): EventOf<'input_sent'
   const { answer, by, messageId } = given;
   const common = { messageId, questionId: question.questionId, by };
   if (answer.kind === 'permission') return { ...common, decision: answer.decision };
-  if (answer.kind === 'text') return { ...common, text: question.secret ? '(secret)' : answer.text };
-  return { ...common, option: answer.labels, ...(answer.text === undefined ? {} : { text: answer.text }) };
+  const text = answer.text === undefined ? {} : { text: question.secret ? '(secret)' : answer.text };
+  return answer.kind === 'text' ? { ...common, ...text } : { ...common, option: answer.labels, ...text };
 }
 
 const OWN = 'reef:';

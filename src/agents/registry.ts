@@ -48,6 +48,11 @@ export class AdapterRegistry {
     );
   }
 
+  /** Whether the user's own configuration names it. */
+  isConfigured(name: string): boolean {
+    return Object.hasOwn(this.#settings(), name);
+  }
+
   names(): string[] {
     return [
       ...new Set(['claude', 'codex', 'codex-exec', ...Object.keys(knownAcpAgents), ...Object.keys(this.#settings())]),

@@ -1,24 +1,56 @@
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import type { SandboxSpec } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 
 /** What no agent in a sandbox may see: keys, histories, and doors to other programs (X-23). */
-const PRIVATE = ['.ssh', '.gnupg', '.aws', '.netrc', '.config/gh', '.config/reef', '.bash_history', '.zsh_history'];
+const PRIVATE = ['.ssh', '.gnupg', '.aws', '.netrc', '.bash_history', '.zsh_history'];
+const PRIVATE_CONFIG = ['gh', 'reef'];
 const DOORS = ['/var/run/docker.sock', '/run/docker.sock', '/tmp/.X11-unix'];
 
+interface Surroundings {
+  stateDirs: readonly string[];
+  homeDir: string;
+  /** The daemon's environment, and the agent's: its home may be another. */
+  env: Readonly<NodeJS.ProcessEnv>;
+  agentEnv: Readonly<Record<string, string>>;
+}
+
+/** The folder of the socket by which a job reaches Reef: all of Reef's home that its sandbox shows (X-08). */
+export function doorDir(homeDir: string, jobId: string): string {
+  return join(homeDir, 'jobs', jobId, 'door');
+}
+
 /** A job in a sandbox writes its folder, a private temporary one and what its agent keeps; the rest is read-only. */
-export function sandboxFor(
-  job: Job,
-  of: { stateDirs: string[]; homeDir: string; env: NodeJS.ProcessEnv },
-): SandboxSpec | undefined {
+export function sandboxFor(job: Job, of: Surroundings): SandboxSpec | undefined {
   if (job.sandbox === 'none') return undefined;
-  const home = of.env.HOME ?? '/';
   const runtimeDir = of.env.XDG_RUNTIME_DIR === undefined ? [] : [of.env.XDG_RUNTIME_DIR];
+  const door = doorDir(of.homeDir, job.id);
   return {
     kind: 'bubblewrap',
-    writable: [job.cwd, ...of.stateDirs.map((dir) => (dir.startsWith('~/') ? join(home, dir.slice(2)) : dir))],
-    hidden: [of.homeDir, ...PRIVATE.map((name) => join(home, name)), ...DOORS, ...runtimeDir],
+    writable: [job.cwd, ...of.stateDirs.flatMap((name) => statePath(name, of.agentEnv)).filter(isThere)],
+    // A folder, for a new daemon makes a new socket.
+    readOnly: existsSync(door) ? [door] : [],
+    hidden: [of.homeDir, ...privatePaths(of.env), ...DOORS, ...runtimeDir],
     network: 'host',
     scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
   };
+}
+
+function privatePaths({ HOME: home = '/', XDG_CONFIG_HOME: config }: Surroundings['env']): string[] {
+  const configDir = config || join(home, '.config');
+  return [...PRIVATE.map((name) => join(home, name)), ...PRIVATE_CONFIG.map((name) => join(configDir, name))];
+}
+
+/** `~/x` is in the home of the agent, `$X` what that variable says, if anything. */
+function statePath(name: string, env: Surroundings['agentEnv']): string[] {
+  if (name.startsWith('~/')) return [join(env.HOME ?? '/', name.slice(2))];
+  const path = name.startsWith('$') ? env[name.slice(1)] : name;
+  return path === undefined ? [] : [path];
+}
+
+/** An agent that never ran here has no folder yet, and could not make it in the sandbox. Of a file only it knows the content. */
+function isThere(path: string): boolean {
+  if (!existsSync(path) && extname(path) === '') mkdirSync(path, { recursive: true, mode: 0o700 });
+  return existsSync(path);
 }

@@ -27,8 +27,10 @@ export interface Sent {
 export function send(host: { books: Books; adapter: Adapter }, sending: Sending): Sent {
   const { job, request } = sending;
   const { store } = host.books;
-  const repeated = request.key === undefined ? undefined : store.outbox.get<OutboxDoc>(`${job.id}:${request.key}`);
-  if (repeated) return { messageId: repeated.ref, key: repeated.key };
+  const key = request.key === undefined ? undefined : `${job.id}:${request.key}`;
+  const repeated = key === undefined ? undefined : store.outbox.get<OutboxDoc | { answered: Sent }>(key);
+  if (repeated)
+    return 'answered' in repeated.doc ? repeated.doc.answered : { messageId: repeated.ref, key: repeated.key };
   if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
   return store.commit(() => {
     const record = store.jobs.get<JobRuntime>(job.id);
@@ -44,6 +46,9 @@ export function send(host: { books: Books; adapter: Adapter }, sending: Sending)
       intent.is === 'message'
         ? sendMessage(tx, host.adapter, { ...sending, text: intent.text })
         : sendAnswer(tx, intent, sending.caller);
+    // A repeated answer must find its first: the question is no longer open, and its text would pass for a message.
+    const answered = { jobId: job.id, ref: sent.messageId, state: 'delivered' as const, doc: { answered: sent } };
+    if (key !== undefined && intent.is === 'answer') store.outbox.insert({ key, ...answered });
     tx.save();
     return sent;
   });
@@ -56,7 +61,8 @@ function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>)
   if (!row || row.state === 'open') return;
   if (row.answer?.by === undefined)
     throw new ReefError('question_withdrawn', `question ${request.questionId} was withdrawn`);
-  const { by, at, answer } = row.answer;
+  const { by, at } = row.answer;
+  const answer = row.question.secret ? '(secret)' : row.answer.answer;
   throw new ReefError('already_answered', `question ${request.questionId} was answered by ${by}`, {
     details: { by, at, answer },
   });

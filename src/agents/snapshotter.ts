@@ -21,24 +21,35 @@ export class Snapshotter {
   readonly #parts: SnapshotParts;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  #isBehind = false;
 
   constructor(parts: SnapshotParts) {
     this.#parts = parts;
   }
 
   changed(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#writing = this.#writing.then(() => this.#save());
-    }, DEBOUNCE_MS);
+    this.#isBehind = true;
+    this.#schedule();
   }
 
   /** The last state is on disk when this resolves. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#isBehind = false;
     await this.#writing;
     await this.#save();
+  }
+
+  /** The timer stands until its write is done: on a slow disk changes wait, they do not queue up as writes. */
+  #schedule(): void {
+    if (!this.#isBehind) return;
+    this.#timer ??= setTimeout(() => {
+      this.#isBehind = false;
+      this.#writing = this.#save().then(() => {
+        this.#timer = undefined;
+        this.#schedule();
+      });
+    }, DEBOUNCE_MS);
   }
 
   async #save(): Promise<void> {
@@ -61,17 +72,23 @@ export function takeSnapshot(store: Store, clock: Clock): Snapshot {
     active: active.map(({ job }) => job),
     completed: completed.map(({ job }) => job),
     tails: Object.fromEntries(tails),
-    runtimes: Object.fromEntries(active.map(({ job, runtime }) => [job.id, runtime])),
+    // An ended job is read no more: what its adapter knew goes, what a resume takes over stays.
+    runtimes: Object.fromEntries([
+      ...active.map(({ job, runtime }) => [job.id, runtime]),
+      ...completed.map(({ job, runtime }) => [job.id, { ...runtime, adapter: null }]),
+    ]),
+    questions: active.flatMap(({ job }) => store.questions.unclosedOf(job.id)),
+    outbox: active.flatMap(({ job }) => store.outbox.open(job.id)),
   };
 }
 
-/** The newest events that fit: 200 of them or 64 KiB. */
+/** The newest events that fit: 200 of them or 64 KiB; the newest of all in any case, for `seq` goes on from it. */
 function boundedTail(store: Store, jobId: string): AgentEvent[] {
   const kept: AgentEvent[] = [];
   let room = TAIL_BYTES;
   for (const event of store.events.tail(jobId, TAIL_EVENTS).toReversed()) {
-    room -= JSON.stringify(event).length;
-    if (room < 0) break;
+    room -= Buffer.byteLength(JSON.stringify(event));
+    if (room < 0 && kept.length > 0) break;
     kept.unshift(event);
   }
   return kept;

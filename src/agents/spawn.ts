@@ -11,6 +11,7 @@ import { freshRuntime, type JobRuntime } from './job-runtime.ts';
 import { type Books, JobTransaction } from './job-transaction.ts';
 import { enqueueMessage } from './outbox.ts';
 import type { AdapterRegistry } from './registry.ts';
+import { refuseHeadful } from './terminal/refuse-headful.ts';
 import { noUsage } from './usage.ts';
 
 const MAX_TASK_BYTES = 1024 * 1024;
@@ -32,13 +33,15 @@ type SpawnRequest = OperationRequest<'spawn'>;
 export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller): Job {
   const { store } = host.books;
   const known = request.key === undefined ? undefined : store.jobs.byKey<JobRuntime>(request.key);
-  if (known) return known.job;
+  if (known) return findJob(store, known.job.id, caller).job;
   const parent = parentOf(host, request, caller);
   const cwd = workingFolder(request.cwd ?? parent?.cwd ?? host.defaultCwd);
-  locateAgent(host.registry.get(request.agent), host.searchPath);
+  if (parent && caller.jobId !== undefined) refuseEscape(host, parent, { ...request, cwd });
+  const agent = host.registry.get(request.agent);
+  locateAgent(agent, host.searchPath);
   if (Buffer.byteLength(request.task) > MAX_TASK_BYTES) throw new ReefError('task_too_large', 'the task is over 1 MiB');
-  refuseMode(request);
-  const sandbox = chooseSandbox(request, host.capabilities);
+  refuseHeadful(request, { ...host, ...agent }, caller);
+  const sandbox = chooseSandbox({ ...request, sandbox: request.sandbox || parent?.sandbox === 'bubblewrap' }, host);
   const id = host.newId();
   const now = host.books.clock.now().toISOString();
   const job: Job = {
@@ -84,6 +87,18 @@ function parentOf(host: SpawnHost, request: SpawnRequest, caller: Caller): Job |
   return parentId === undefined ? undefined : findJob(host.books.store, parentId, caller).job;
 }
 
+/** What a job starts may do no more than the job itself; a script of its own would run commands that nobody is asked about (X-08). */
+function refuseEscape(host: SpawnHost, parent: Job, request: SpawnRequest & { cwd: string }): void {
+  const { agent, cwd, yes } = request;
+  if (yes && !parent.yes) throw new ReefError('not_yours', 'a job may not allow what people have to: leave "yes" out');
+  if (cwd !== parent.cwd && !cwd.startsWith(`${parent.cwd}/`)) {
+    throw new ReefError('path_outside_worktree', `${cwd} is not inside ${parent.cwd}`);
+  }
+  if (agent.startsWith('scripted:') && !host.registry.isConfigured(agent)) {
+    throw new ReefError('not_yours', `a job may not start ${agent}, which the configuration does not name`);
+  }
+}
+
 function workingFolder(path: string): string {
   const cwd = resolve(path);
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -95,11 +110,7 @@ function workingFolder(path: string): string {
   return real;
 }
 
-function refuseMode(request: SpawnRequest): void {
-  if (request.mode === 'headful') throw new ReefError('headful_unsupported', 'headful is not supported yet');
-}
-
-function chooseSandbox(request: SpawnRequest, capabilities: Capabilities): Job['sandbox'] {
+function chooseSandbox(request: SpawnRequest, { capabilities }: SpawnHost): Job['sandbox'] {
   if (request.sandbox && capabilities.bubblewrap === undefined) {
     throw new ReefError('sandbox_unavailable', 'bubblewrap is not installed here or not allowed to work');
   }

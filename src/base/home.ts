@@ -49,7 +49,8 @@ export function findRepository(folder: string): string | undefined {
   const git = join(folder, '.git');
   if (existsSync(join(git, 'HEAD'))) return folder;
   if (statSync(git, { throwIfNoEntry: false })?.isFile()) {
-    return WORKTREE_GITDIR.exec(readFileSync(git, 'utf8'))?.[1] ?? folder;
+    const repository = WORKTREE_GITDIR.exec(readFileSync(git, 'utf8'))?.[1];
+    return repository === undefined ? folder : resolve(folder, repository);
   }
   const parent = dirname(folder);
   return parent === folder ? undefined : findRepository(parent);

@@ -32,11 +32,16 @@ export class EventLog {
     this.#redact = parts.redact;
   }
 
+  /** For what is kept or shown beside the events: applied before anything is cut, or half a secret would slip through. */
+  redact<T>(value: T): T {
+    return this.#redact(value);
+  }
+
   /** Inside a transaction of the caller's: events, status and file offset are one commit. */
   append(jobId: string, bodies: EventBody[]): AgentEvent[] {
     const timestamp = this.#clock.now().toISOString();
     return bodies.map((body) => {
-      const { type, payload } = capped(this.#redact(checked(body)));
+      const { type, payload } = capped(checked(this.#redact(body)));
       const seq = this.#rows.append({ at: timestamp, jobId, type, payload: JSON.stringify(payload) });
       return { seq, timestamp, agentId: jobId, type, payload } as AgentEvent;
     });
@@ -74,7 +79,7 @@ function checked(body: EventBody): EventBody {
       fatal: false,
       scope: 'line',
       retryable: false,
-      raw: JSON.stringify(body.payload).slice(0, 1024),
+      raw: JSON.stringify(body.payload ?? null).slice(0, 1024),
     },
   };
 }

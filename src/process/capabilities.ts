@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { SYSTEM_PATH } from './environment.ts';
 import { run } from './run.ts';
-import { ISOLATION } from './sandbox.ts';
+import { SANDBOX_BASE } from './sandbox.ts';
 
 /** What this machine lets us do. Tools are absolute paths, tried and not merely found. */
 export interface Capabilities {
@@ -33,7 +33,7 @@ export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promi
   };
   const [namespaces, bubblewrap, setpriv, timeout, perl] = await Promise.all([
     probeNamespaces(tools.unshare),
-    works(tools.bubblewrap, [...ISOLATION, '--ro-bind', '/', '/', '--', 'env', '--default-signal=TERM', 'true']),
+    works(tools.bubblewrap, [...SANDBOX_BASE, '--', 'env', '--default-signal=TERM', 'true']),
     works(tools.setpriv, ['--pdeathsig', 'KILL', 'true']),
     opensGroup(tools.timeout, ['-k', '1', '5']),
     works(tools.perl, ['-MTime::HiRes', '-e', '1']),

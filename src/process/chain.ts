@@ -12,8 +12,14 @@ export interface Program {
 /** From the ceiling's SIGTERM to its SIGKILL. */
 const KILL_AFTER_S = 5;
 
+/**
+ * Becomes the agent, and says so before: a line to descriptor 4, which a durable launch has open, tells that from here on a
+ * SIGTERM is heard.
+ */
+const BEGIN = '{ echo >&4; } 2>/dev/null; exec "$@" 4>&-';
+
 /** A namespace's first process: a shell that stays, so that the agent is not number 1 itself, deaf to SIGTERM and reaping nobody. */
-const FIRST_PROCESS = 'exec 3>&2 2>/dev/null; (exec "$@" 2>&3 3>&-); exit $?';
+const FIRST_PROCESS = 'exec 3>&2 2>/dev/null; (echo >&4; exec "$@" 2>&3 3>&- 4>&-); exit $?';
 
 /** Unlike `unshare`, bubblewrap does not block SIGTERM: it would die of it and take the agent along without grace. */
 const DEAF = 'trap "" TERM; exec "$@"';
@@ -25,8 +31,8 @@ const CEILING = `
   my $pid = fork // die "fork: $!";
   if (!$pid) { exec { $command[0] } @command; print STDERR "$command[0]: $!\\n"; exit 127 }
   my ($told, $over);
-  $SIG{TERM} = sub { $told = 1; alarm ${KILL_AFTER_S} };
-  $SIG{ALRM} = sub { if ($told) { kill KILL => 0 } else { $over = 1; kill TERM => 0 } };
+  $SIG{TERM} = sub { return if $told++; alarm ${KILL_AFTER_S}; kill TERM => 0 };
+  $SIG{ALRM} = sub { if ($told) { kill KILL => 0 } else { $over = 1; $SIG{TERM}->() } };
   alarm $limit;
   waitpid $pid, 0;
   exit($over ? 124 : $? & 127 ? 128 + ($? & 127) : $? >> 8);
@@ -37,7 +43,7 @@ export function contained(program: Program, capabilities: Capabilities): string[
   const command = [program.file, ...program.args];
   if (program.sandbox) return sandboxed(command, program.sandbox, { cwd: program.cwd, capabilities });
   const { namespaces, unshare } = capabilities;
-  if (namespaces === 'none' || unshare === undefined) return command;
+  if (namespaces === 'none' || unshare === undefined) return ['/bin/sh', '-c', BEGIN, 'sh', ...command];
   return [unshare, ...UNSHARE_OPTIONS[namespaces], '/bin/sh', '-c', FIRST_PROCESS, 'sh', ...command];
 }
 
@@ -58,7 +64,7 @@ function sandboxed(
 ): string[] {
   const { bubblewrap } = place.capabilities;
   if (!bubblewrap) throw new ReefError('sandbox_unavailable', 'Bubblewrap is missing here or not allowed to work');
-  const undeaf = ['/usr/bin/env', '--default-signal=TERM', '/bin/sh', '-c', 'exec "$@"', 'sh'];
+  const undeaf = ['/usr/bin/env', '--default-signal=TERM', '/bin/sh', '-c', BEGIN, 'sh'];
   const options = sandboxOptions(sandbox, place.cwd);
   return ['/bin/sh', '-c', DEAF, 'sh', bubblewrap, ...options, '--', ...undeaf, ...command];
 }

@@ -30,13 +30,3 @@ export function adopt(recorded: ProcessIdentity): 'alive' | 'dead' | 'not_ours' 
   if (!living) return 'dead';
   return living.startTime === recorded.startTime && living.bootId === recorded.bootId ? 'alive' : 'not_ours';
 }
-
-/** Linux counts start times in these, on every machine Node runs on. */
-const TICK_MS = 10;
-
-/** How long a process has been running, roughly. Counted from our own start: the machine's uptime may be a container's. */
-export function ageMs({ startTime }: ProcessIdentity): number {
-  if (process.platform !== 'linux') return Date.now() - Date.parse(`${startTime} UTC`);
-  const ticks = Number(processRow(process.pid)?.startTime) - Number(startTime);
-  return ticks * TICK_MS + process.uptime() * 1000;
-}

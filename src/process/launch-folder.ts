@@ -37,10 +37,12 @@ export function abandonLaunch(dir: string): 'abandoned' | 'started' {
   }
 }
 
+/** Nothing where it is absent or left empty by `abandonLaunch`. Other failures must not pass for a launch without an end. */
 function readJson(path: string): Record<string, unknown> {
   try {
     return { ...JSON.parse(readFileSync(path, 'utf8')) };
-  } catch {
-    return {}; // absent, or left empty by `abandonLaunch`
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw error;
   }
 }

@@ -9,7 +9,9 @@ import {
   pidsNaming,
   startJob,
   startLauncher,
+  startTree,
   survivorsOf,
+  TREE_SIZE,
   temporaryFolder,
   textOf,
   until,
@@ -22,6 +24,9 @@ import { FifoWriter } from './fifo.ts';
 import { adopt } from './identity.ts';
 import { launch } from './launch.ts';
 import { abandonLaunch, readLaunch } from './launch-folder.ts';
+import { tagOf } from './process-table.ts';
+import { run } from './run.ts';
+import { tagged } from './sweep.ts';
 import { endTree } from './tree.ts';
 
 const capabilities = await probeCapabilities();
@@ -50,6 +55,13 @@ verifies('X-20').test('the agent sees the environment it was given and nothing o
   expect(seen).toEqual({ ...env, REEF_JOB: 'job-own' });
 });
 
+test('the wrapper carries no tag, not even the one we run under ourselves', async () => {
+  using job = await startJob('tree.sh', capabilities, { env: { PATH, REEF_JOB: 'outer' } });
+  const tags = [await tagOf(job.identity.pid), (await tagged()).some(({ tag }) => tag === job.tag)];
+  await endTree(job, { graceMs: 5_000 });
+  expect(tags).toEqual([undefined, true]);
+});
+
 verifies('X-20').test('an agent never finds our tools by a PATH it can write to', async () => {
   using folder = temporaryFolder();
   for (const tool of ['timeout', 'unshare', 'grep', 'date', 'ln', 'mv', 'sh', 'mkfifo']) {
@@ -69,7 +81,7 @@ verifies('X-44').test('everything in the folder of a launch is for its owner alo
   const modes = readdirSync(job.dir).map((name) => [name, modeOf(join(job.dir, name))]);
   expect({ folder: modeOf(job.dir), files: Object.fromEntries(modes) }).toEqual({
     folder: '700',
-    files: { in: '600', out: '600', err: '600', pid: '600', exit: '600' },
+    files: { in: '600', out: '600', err: '600', pid: '600', begun: '600', exit: '600' },
   });
   job[Symbol.dispose]();
 });
@@ -129,7 +141,7 @@ verifies('Q-25').test('the end is kept with code and time in milliseconds', asyn
 
 test('a program that does not exist is an exit with 127 and its reason', async () => {
   using folder = temporaryFolder();
-  const spec = jobSpec('tree.sh', folder.path, { file: 'no-such-agent' });
+  const spec = jobSpec('tree.sh', folder.path, { file: 'no-such-agent', env: {} });
   await launch(spec, capabilities);
   const exit = await until('it ended', () => readLaunch(spec.dir).exit);
   expect({ code: exit.code, err: textOf(join(spec.dir, 'err')) }).toEqual({
@@ -159,8 +171,31 @@ test('a launch that cannot start rejects with what is wrong', async () => {
     start({ dir: join(folder.path, '3') }, { timeout: undefined, perl: undefined }),
   ];
   const codes = await Promise.all(failures.map((failure) => failure.catch((error: { code: string }) => error.code)));
-  expect(codes).toEqual(['cwd_missing', 'EEXIST', 'bad_request', 'spawn_failed']);
+  expect(codes).toEqual(['cwd_missing', 'spawn_failed', 'bad_request', 'spawn_failed']);
 });
+
+verifies('Q-30').test(
+  'short of descriptors a launch says so, a running job is unharmed and never taken for dead',
+  async () => {
+    using folder = temporaryFolder();
+    using running = await startTree(capabilities);
+    const spec = JSON.stringify({ spec: jobSpec('tree.sh', folder.path), capabilities });
+    const { stdout, stderr } = await run({
+      file: 'sh',
+      args: ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, fixture('short-of-files.ts'), spec],
+      cwd: folder.path,
+      env: { PATH },
+      timeoutMs: 20_000,
+    });
+    const members = survivorsOf(running.nonce).length;
+    await endTree(running, { graceMs: 5_000 });
+    expect({ said: stdout.toString(), stderr: stderr.toString(), members }).toEqual({
+      said: 'run too_many_files, launch too_many_files, bound too_many_files, adopt EMFILE, read EMFILE',
+      stderr: '',
+      members: TREE_SIZE,
+    });
+  },
+);
 
 verifies('Q-22').test('the identity is on disk before the agent starts', async () => {
   using folder = temporaryFolder();
@@ -188,6 +223,17 @@ verifies('Q-22').test('a launch given up starts nothing, however late its wrappe
     record: {},
     said: '',
   });
+});
+
+test('what is torn or not of its shape in a launch folder is nothing', () => {
+  using folder = temporaryFolder();
+  const contents = ['', '{', '7', 'null', '[]', '{"pid":"1","code":"0"}', '{"pid":1.5,"startTime":"1","bootId":"b"}'];
+  const records = contents.map((content) => {
+    for (const name of ['pid', 'exit']) writeFileSync(join(folder.path, name), content);
+    return readLaunch(folder.path);
+  });
+  writeFileSync(join(folder.path, 'exit'), '{"code":0,"at":"yesterday"}');
+  expect([...records, readLaunch(folder.path)]).toEqual(Array(contents.length + 1).fill({}));
 });
 
 test('a launch that runs is not given up', async () => {

@@ -11,11 +11,11 @@ import { makeFifo } from './fifo.ts';
 import { bootId, type ProcessIdentity } from './identity.ts';
 import { readLaunch } from './launch-folder.ts';
 import { TAG_VARIABLE } from './process-table.ts';
-import { startChild } from './start-child.ts';
+import { startChild, toLaunchError } from './start-child.ts';
 import { WRAPPER_MARK } from './tree.ts';
 
 export interface LaunchSpec extends Program {
-  /** Absolute; gets `in`, `out`, `err`, `pid` and at the end `exit`. One launch only. */
+  /** Absolute; gets `in`, `out`, `err`, `pid`, `begun` and at the end `exit`. One launch only. */
   dir: string;
   env: Readonly<Record<string, string>>;
   ceilingMs: number;
@@ -32,23 +32,12 @@ const WRAPPER = fileURLToPath(new URL('./wrapper.sh', import.meta.url));
  * when that is on disk; rejects when nothing was started.
  */
 export async function launch(spec: LaunchSpec, capabilities: Capabilities): Promise<ProcessIdentity> {
-  const command = underCeiling(spec.ceilingMs, contained(spec, capabilities), capabilities);
-  const { input, errors } = await makeFolder(spec);
-  const args = [WRAPPER, WRAPPER_MARK, spec.tag, spec.dir, bootId(), input, SYSTEM_PATH, ...command];
-  const { [TAG_VARIABLE]: _, ...env } = spec.env; // the wrapper itself carries no tag, or a sweep would end it
   try {
-    const child = await startChild(spec, () =>
-      spawn('/bin/sh', args, {
-        cwd: spec.cwd,
-        env: { PATH: SYSTEM_PATH, ...env },
-        stdio: ['ignore', 'pipe', errors],
-        detached: true,
-      }),
-    );
-    child.unref();
-    if (child.stdout) await once(child.stdout.resume(), 'close');
-  } finally {
-    closeSync(errors);
+    const command = underCeiling(spec.ceilingMs, contained(spec, capabilities), capabilities);
+    const { input, errors } = await makeFolder(spec);
+    await startWrapper(spec, [input, SYSTEM_PATH, ...command], errors).finally(() => closeSync(errors));
+  } catch (error) {
+    throw toLaunchError(spec, error);
   }
   const { identity } = readLaunch(spec.dir);
   if (identity) return identity;
@@ -56,10 +45,22 @@ export async function launch(spec: LaunchSpec, capabilities: Capabilities): Prom
   throw new ReefError('spawn_failed', `The wrapper of ${spec.file} did not start: ${said}`);
 }
 
+/** Resolves when the wrapper has written its identity, or has ended without. */
+async function startWrapper(spec: LaunchSpec, rest: readonly string[], errors: number): Promise<void> {
+  const args = [WRAPPER, WRAPPER_MARK, spec.tag, spec.dir, bootId(), ...rest];
+  const { [TAG_VARIABLE]: _, ...given } = spec.env; // the wrapper itself carries no tag, or a sweep would end it
+  const env = { PATH: SYSTEM_PATH, ...given };
+  const child = await startChild(spec, () =>
+    spawn('/bin/sh', args, { cwd: spec.cwd, env, stdio: ['ignore', 'pipe', errors], detached: true }),
+  );
+  child.unref();
+  if (child.stdout) await once(child.stdout.resume(), 'close');
+}
+
 async function makeFolder({ dir, stdin = 'fifo' }: LaunchSpec): Promise<{ input: string; errors: number }> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
-  closeSync(openSync(join(dir, 'out'), 'ax', 0o600));
+  for (const name of ['out', 'begun']) closeSync(openSync(join(dir, name), 'ax', 0o600));
   if (stdin === 'fifo') await makeFifo(join(dir, 'in'));
   const input = stdin === 'fifo' ? join(dir, 'in') : stdin.file;
   return { input, errors: openSync(join(dir, 'err'), 'ax', 0o600) };

@@ -40,18 +40,14 @@ export function argumentsOf(pid: number): string[] {
   if (!onLinux) return ps(['-ww', '-o', 'command=', '-p', String(pid)]).split(/\s+/);
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  } catch {
-    return []; // it has ended
+  } catch (error) {
+    return unlessOther(error, []);
   }
 }
 
 function linuxRow(pid: number): ProcessRow | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return undefined; // it has ended
-  }
+  const stat = linuxStat(pid);
+  if (stat === undefined) return undefined;
   // The command's name stands in parentheses and may itself hold blanks and parentheses: count from the last one.
   const [state, parent, group, session, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const startTime = rest[15];
@@ -66,13 +62,28 @@ function linuxRow(pid: number): ProcessRow | undefined {
   };
 }
 
+function linuxStat(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch (error) {
+    return unlessOther(error, undefined);
+  }
+}
+
 /** Asynchronous, because reading the memory of a stuck process can block: it then holds one pool thread, not the loop. */
 async function linuxEnvironment(pid: number): Promise<string> {
   try {
     return await readFile(`/proc/${pid}/environ`, 'utf8');
-  } catch {
-    return ''; // it has ended, or belongs to somebody else
+  } catch (error) {
+    return unlessOther(error, '');
   }
+}
+
+/** It has ended, or belongs to somebody else. Any other failure must not pass for that: short of descriptors all would be dead. */
+function unlessOther<T>(error: unknown, nothing: T): T {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return nothing;
+  throw error;
 }
 
 function macRows(which: string[]): ProcessRow[] {
@@ -91,7 +102,8 @@ function ps(args: string[]): string {
   try {
     const env = { LC_ALL: 'C', TZ: 'UTC' };
     return execFileSync('/bin/ps', args, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'ignore'] });
-  } catch {
-    return ''; // ps exits with 1 when there is no such process
+  } catch (error) {
+    if ((error as { status?: number }).status === 1) return ''; // there is no such process
+    throw error;
   }
 }

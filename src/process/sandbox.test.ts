@@ -3,10 +3,15 @@ import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
+  fixture,
   jobSpec,
+  newNonce,
+  PATH,
   startJob,
+  startLauncher,
   startTree,
   survivorsOf,
+  TREE_SIZE,
   temporaryFolder,
   textOf,
   until,
@@ -15,7 +20,7 @@ import { verifies } from '../../test/verifies.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { launch } from './launch.ts';
 import { readLaunch } from './launch-folder.ts';
-import { ISOLATION, type SandboxSpec, sandboxOptions } from './sandbox.ts';
+import { SANDBOX_BASE, type SandboxSpec, sandboxOptions } from './sandbox.ts';
 import { endTree } from './tree.ts';
 
 const capabilities = await probeCapabilities();
@@ -45,9 +50,8 @@ test('mounts come from the outside in, so that the longer path decides', () => {
   symlinkSync(at('netrc'), at('link'));
   const options = sandboxOptions({ ...spec, hidden: [...spec.hidden, at('link')] }, at('home/worktree'));
   expect(options).toEqual([
-    ...ISOLATION,
+    ...SANDBOX_BASE,
     '--unshare-net',
-    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     ...['--bind', at('scratch/tmp'), '/tmp'],
     ...['--tmpfs', at('run')],
     ...['--tmpfs', at('home')],
@@ -136,7 +140,7 @@ describe('in a real sandbox', () => {
 
   verifiesInside('Q-20', 'Q-24').test('a sandboxed tree gets its SIGTERM, and nothing of it is left', async () => {
     using folder = temporaryFolder();
-    const { spec: sandbox } = makeRoom(folder.path);
+    const sandbox = seeingFixtures(makeRoom(folder.path).spec);
     using polite = await startJob('says-goodbye.sh', capabilities, { sandbox, cwd: '/' });
     using deaf = await startJob('deaf.sh', capabilities, { sandbox, cwd: '/' });
     using tree = await startTree(capabilities, { sandbox, cwd: '/' });
@@ -151,7 +155,23 @@ describe('in a real sandbox', () => {
       left: jobs.flatMap((job) => survivorsOf(job.nonce)),
     }).toEqual({ said: 'ready\ngoodbye\n', codes: [5, 137, 143, 124], left: [] });
   });
+
+  verifiesInside('Q-21').test('a bound program in a sandbox is gone when its daemon is killed', async () => {
+    using folder = temporaryFolder();
+    const sandbox = seeingFixtures(makeRoom(folder.path).spec);
+    const nonce = newNonce();
+    const tree = { file: fixture('tree.sh'), args: [nonce], cwd: '/', env: { PATH }, tag: `bound-${nonce}`, sandbox };
+    const launcher = startLauncher('bound', tree, capabilities);
+    await until('the tree stands', () => survivorsOf(nonce).length === TREE_SIZE);
+    launcher.kill('SIGKILL');
+    await until('the tree is gone', () => survivorsOf(nonce).length === 0);
+  });
 });
+
+/** Also where the project itself lies in /tmp. */
+function seeingFixtures(spec: SandboxSpec): SandboxSpec {
+  return { ...spec, readOnly: [...(spec.readOnly ?? []), fixture('.')] };
+}
 
 /** Runs each command in one sandbox and says which succeeded. */
 async function inSandbox(folder: string, sandbox: SandboxSpec, commands: string[]): Promise<string> {

@@ -18,15 +18,17 @@ export interface SandboxSpec {
   scratch: string;
 }
 
-/** Without the user namespace a sandboxed root could undo the mounts. */
-export const ISOLATION = [
-  '--unshare-user',
+/** What every sandbox begins with, and what is tried to find out whether there can be one. */
+export const SANDBOX_BASE = [
+  '--unshare-user', // without it a sandboxed root could undo the mounts
   '--unshare-pid',
   '--unshare-ipc',
   '--die-with-parent',
-  '--cap-drop',
-  'ALL',
-] as const;
+  ...['--cap-drop', 'ALL'],
+  ...['--ro-bind', '/', '/'],
+  ...['--dev', '/dev'],
+  ...['--proc', '/proc'],
+];
 
 interface Mount {
   path: string;
@@ -45,9 +47,8 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
     ...hidden.map((path) => ({ path, options: isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', empty, path] })),
   ];
   return [
-    ...ISOLATION,
+    ...SANDBOX_BASE,
     ...(spec.network === 'none' ? ['--unshare-net'] : []),
-    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     ...mounts.sort((a, b) => a.path.length - b.path.length).flatMap((mount) => mount.options),
     // Last, because the mounts within need their folders made first.
     ...hidden.filter(isFolder).flatMap((path) => ['--remount-ro', path]),

@@ -16,14 +16,19 @@ export async function startChild<Child extends ChildProcess>(
     await once(child, 'spawn');
     return child;
   } catch (error) {
-    throw toReefError(what, error);
+    throw toLaunchError(what, error);
   }
 }
 
-function toReefError(what: { file: string; cwd: string }, error: unknown): ReefError {
-  const { code, message } = error as NodeJS.ErrnoException;
+/** Says which of the usual reasons it was: some pass by themselves, some are the caller's. */
+export function toLaunchError(what: { file: string; cwd: string }, error: unknown): ReefError {
+  if (error instanceof ReefError) return error;
+  const { code = '', message } = error as NodeJS.ErrnoException;
   if (code === 'EMFILE' || code === 'ENFILE') {
     return new ReefError('too_many_files', `No file descriptor is left to start ${what.file}`, { cause: error });
+  }
+  if (['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].includes(code)) {
+    return new ReefError('storage_unavailable', `Cannot write what ${what.file} needs: ${message}`, { cause: error });
   }
   // Node reports a missing working folder as if the program were missing.
   if (code === 'ENOENT' && !existsSync(what.cwd)) {

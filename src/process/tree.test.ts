@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
+  fixture,
   jobSpec,
   startJob,
   startTree,
@@ -8,6 +10,7 @@ import {
   type TestJob,
   TREE_SIZE,
   temporaryFolder,
+  textOf,
   until,
 } from '../../test/fixtures/programs/harness.ts';
 import { scale, tier } from '../../test/scale.ts';
@@ -63,6 +66,12 @@ describe('ending a tree', () => {
     expect({ ended, said: job.said(), code: exit?.code }).toEqual({ ended: timed, said: 'ready\ngoodbye\n', code: 5 });
   });
 
+  test('an agent without handlers dies of SIGTERM: it is not the first process of its namespace', async () => {
+    using job = await startJob('never-reads.sh', capabilities);
+    await endTree(job, { graceMs: 5_000 });
+    expect(readLaunch(job.dir).exit?.code).toBe(143);
+  });
+
   const deaf = scale('Q-24', { test: 10, faults: 500, soak: 500 });
   verifies('Q-24').test(
     `each of ${deaf} agents deaf to SIGTERM is killed when its grace is over`,
@@ -98,14 +107,35 @@ describe('ending a tree', () => {
     expect({ both, left: survivorsOf(job.nonce) }).toEqual({ both: [timed, timed], left: [] });
   });
 
-  test('a job killed before its agent was there to hear it does not use up its grace', async () => {
-    using folder = temporaryFolder();
-    const spec = jobSpec('tree.sh', folder.path);
-    const tree = { identity: await launch(spec, capabilities), tag: spec.tag };
-    const ended = await endTree(tree, { graceMs: 20_000 });
-    expect({ ended, left: survivorsOf(spec.nonce) }).toEqual({ ended: timed, left: [] });
-    expect(ended.waitedMs).toBeLessThan(15_000);
+  verifies('Q-24').test('an agent hears SIGTERM once, however young it is', async () => {
+    const program = { file: process.execPath, args: [fixture('counts-signals.mjs')] };
+    for (const machine of [capabilities, { ...capabilities, timeout: undefined }]) {
+      using job = await startJob('counts-signals.mjs', machine, program);
+      await endTree(job, { graceMs: 5_000 });
+      expect({ said: job.said(), code: readLaunch(job.dir).exit?.code }).toEqual({ said: 'ready\nheard 1\n', code: 5 });
+    }
   });
+
+  test('a job killed at any moment of its start does not use up its grace, whether its agent is there to hear it or not', async () => {
+    const codes: unknown[] = [];
+    for (let ms = 0; ms < 16; ms += 2) codes.push(await killAfter(ms));
+    // 143: it heard SIGTERM; 137: there was no agent yet.
+    expect(codes.filter((code) => code !== 143 && code !== 137)).toEqual([]);
+  });
+
+  async function killAfter(ms: number): Promise<number | undefined> {
+    using folder = temporaryFolder();
+    const spec = jobSpec('never-reads.sh', folder.path);
+    const identity = await launch(spec, capabilities);
+    const deadline = performance.now() + ms;
+    while (performance.now() < deadline); // a timer would not be as exact
+    const hadBegun = textOf(join(spec.dir, 'begun')) !== '';
+    const ended = await endTree({ identity, tag: spec.tag }, { graceMs: 5_000 });
+    expect({ ended, left: survivorsOf(spec.nonce) }).toEqual({ ended: timed, left: [] });
+    expect(ended.waitedMs).toBeLessThan(5_000); // a SIGTERM that nobody heard costs all of it
+    if (hadBegun) expect(readLaunch(spec.dir).exit?.code).toBe(143);
+    return readLaunch(spec.dir).exit?.code;
+  }
 
   verifies('Q-23').test('a record that names an innocent process leaves it untouched', async () => {
     const innocent = spawn('sh', ['-c', 'sleep 600 & wait'], { detached: true });
@@ -160,26 +190,25 @@ describe('what holds the tree together is killed from outside', () => {
 });
 
 describe('other machines', () => {
-  const kinds: Record<string, Capabilities> = {
-    'a PID namespace made by root': { ...capabilities, namespaces: 'pid' },
-    'perl in place of timeout': { ...capabilities, timeout: undefined },
-  };
   const isRoot = process.getuid?.() === 0;
-  for (const [name, machine] of Object.entries(kinds)) {
-    const isAllowed = machine.namespaces !== 'pid' || isRoot;
-    verifies('Q-20')
-      .needs(isAllowed, 'not root')
-      .test(`${name}: kill and ceiling leave nothing behind`, async () => {
-        using killed = await startTree(machine);
-        using timedOut = await startTree(machine, { ceilingMs: 1_000 });
-        const ended = await endTree(killed, { graceMs: 5_000 });
-        await until('the ceiling', () => readLaunch(timedOut.dir).exit);
-        expect({
-          ended,
-          codes: [readLaunch(killed.dir).exit?.code, readLaunch(timedOut.dir).exit?.code],
-          left: [survivorsOf(killed.nonce), survivorsOf(timedOut.nonce)],
-        }).toEqual({ ended: timed, codes: [143, 124], left: [[], []] });
-      });
+  test.runIf(isRoot)('a PID namespace made by root: kill and ceiling leave nothing behind', () =>
+    checkMachine({ ...capabilities, namespaces: 'pid' }),
+  );
+
+  verifies('Q-20', 'Q-26').test('perl in place of timeout: kill and ceiling leave nothing behind', () =>
+    checkMachine({ ...capabilities, timeout: undefined }),
+  );
+
+  async function checkMachine(machine: Capabilities): Promise<void> {
+    using killed = await startTree(machine);
+    using timedOut = await startTree(machine, { ceilingMs: 1_000 });
+    const ended = await endTree(killed, { graceMs: 5_000 });
+    await until('the ceiling', () => readLaunch(timedOut.dir).exit);
+    expect({
+      ended,
+      codes: [killed, timedOut].map((job) => readLaunch(job.dir).exit?.code),
+      left: [killed, timedOut].flatMap((job) => survivorsOf(job.nonce)),
+    }).toEqual({ ended: timed, codes: [143, 124], left: [] });
   }
 
   test('perl in place of timeout kills what is deaf 5 s after the ceiling', async () => {

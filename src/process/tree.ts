@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { adopt, ageMs, identityOf, type ProcessIdentity } from './identity.ts';
+import { adopt, identityOf, type ProcessIdentity } from './identity.ts';
 import { argumentsOf, processRows } from './process-table.ts';
 import { signal, signalGroup } from './signal.ts';
 import { sweep } from './sweep.ts';
@@ -21,39 +23,55 @@ export const WRAPPER_MARK = 'reef-job';
 /** After SIGKILL only the kernel and the wrapper's last lines are waited for; the wrapper itself gives up after 5 s. */
 const LAST_WAIT_MS = 8_000;
 const POLL_MS = 10;
-/** A signal can come before the agent is there to hear it; one this young has nothing to lose by hearing it again. */
-const YOUNG_MS = 1_000;
 
-/** Ends a job's tree. A status is to be written after this resolves: the tree is gone then, and not before. */
+/**
+ * Ends a job's tree. A status is to be written after this resolves: the tree is gone then, and not before. A grace over 5 s is
+ * 5 s: hearing SIGTERM, `timeout` arms its own SIGKILL, so that the tree ends even if we die halfway.
+ */
 export async function endTree(tree: JobTree, { graceMs }: { graceMs: number }): Promise<Ended> {
   const startedAt = performance.now();
-  const isRunning = isWrapper(tree);
-  if (isRunning) await endWrapped(tree.identity, graceMs);
+  const folder = wrapperFolder(tree);
+  if (folder !== undefined) await endWrapped(tree.identity, hasBegun(folder) ? graceMs : 0);
   const { reaped, left } = await sweep(tree.tag);
-  const survivors = left.length + (isWrapper(tree) ? 1 : 0);
-  const didAnything = isRunning || reaped.length > 0 || left.length > 0;
+  const survivors = left.length + (wrapperFolder(tree) === undefined ? 0 : 1);
+  const didAnything = folder !== undefined || reaped.length > 0 || left.length > 0;
   return { survivors, waitedMs: didAnything ? Math.round(performance.now() - startedAt) : 0 };
 }
 
-/** A record may be wrong in all three parts of an identity; the wrapper's own arguments say whose it is (Q-23). */
-function isWrapper({ identity, tag }: JobTree): boolean {
-  if (adopt(identity) !== 'alive') return false;
+/**
+ * The launch folder of a living wrapper. A record may be wrong in all three parts of an identity; the wrapper's own arguments
+ * say whose it is (Q-23).
+ */
+function wrapperFolder({ identity, tag }: JobTree): string | undefined {
+  if (adopt(identity) !== 'alive') return undefined;
   const args = argumentsOf(identity.pid);
-  return args.some((arg, index) => arg === WRAPPER_MARK && args[index + 1] === tag);
+  const mark = args.findIndex((arg, index) => arg === WRAPPER_MARK && args[index + 1] === tag);
+  return mark < 0 ? undefined : args[mark + 2];
+}
+
+/** Before the agent has begun nobody would hear a SIGTERM, and nobody needs one. */
+function hasBegun(folder: string): boolean {
+  return statSync(join(folder, 'begun'), { throwIfNoEntry: false })?.size !== 0;
 }
 
 async function endWrapped(wrapper: ProcessIdentity, graceMs: number): Promise<void> {
-  if (await signalUntilGone(wrapper, 'SIGTERM', graceMs)) return;
-  if (await signalUntilGone(wrapper, 'SIGKILL', LAST_WAIT_MS)) return;
+  // To the leader alone, which passes it on to its group: an agent that heard it twice would take it for impatience.
+  if (graceMs > 0 && (await signalUntilGone(wrapper, (leader) => signal(leader, 'SIGTERM'), graceMs))) return;
+  if (await signalUntilGone(wrapper, (leader) => signalGroup(leader, 'SIGKILL'), LAST_WAIT_MS)) return;
   signal(wrapper, 'SIGKILL');
 }
 
-/** The wrapper itself is never signalled here: it has to write down how the job ended. */
-async function signalUntilGone(wrapper: ProcessIdentity, name: NodeJS.Signals, withinMs: number): Promise<boolean> {
+/** The wrapper itself is not signalled: it has to write down how the job ended. */
+async function signalUntilGone(
+  wrapper: ProcessIdentity,
+  send: (leader: ProcessIdentity) => boolean,
+  withinMs: number,
+): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   let isSent = false;
   while (adopt(wrapper) === 'alive') {
-    if (!isSent || ageMs(wrapper) < YOUNG_MS) isSent = signalCommand(wrapper, name);
+    const leader = isSent ? undefined : leaderOf(wrapper); // a wrapper that has just started may have none yet
+    if (leader) isSent = send(leader);
     if (performance.now() >= deadline) return false;
     await sleep(POLL_MS);
   }
@@ -61,7 +79,7 @@ async function signalUntilGone(wrapper: ProcessIdentity, name: NodeJS.Signals, w
 }
 
 /** What the wrapper runs leads a group of its own; the wrapper's helpers do not. */
-function signalCommand(wrapper: ProcessIdentity, name: NodeJS.Signals): boolean {
+function leaderOf(wrapper: ProcessIdentity): ProcessIdentity | undefined {
   const leader = processRows().find((row) => row.isAlive && row.parent === wrapper.pid && row.group === row.pid);
-  return leader !== undefined && adopt(wrapper) === 'alive' && signalGroup(identityOf(leader), name);
+  return leader && adopt(wrapper) === 'alive' ? identityOf(leader) : undefined;
 }

@@ -1,6 +1,6 @@
 # Runs one job to its end and outlives everything but itself being killed:
 #   sh wrapper.sh reef-job TAG DIR BOOT_ID INPUT TOOLS_PATH COMMAND...
-# Leaves DIR/pid before COMMAND starts and DIR/exit after the last process of its tree has ended.
+# Leaves DIR/pid before COMMAND starts, a line in DIR/begun right before it becomes the agent, and DIR/exit after the last process of its tree has ended.
 # All of it is one function: a shell reads its script while it runs, and the file may be replaced by an update.
 
 started() {
@@ -68,7 +68,7 @@ main() {
     umask "$mask"
     export PATH="$agent_path" REEF_JOB="$tag"
     exec "$@"
-  ) <&3 3<&- >>"$dir/out" 2>>"$dir/err"
+  ) <&3 3<&- >>"$dir/out" 2>>"$dir/err" 4>>"$dir/begun"
   code=$?
 
   tries=0

@@ -11,7 +11,8 @@ const json: z.ZodType<Json> = z.json();
 /** Node and block names; a block's id is `Node__Name`, so neither holds two underscores in a row. */
 const NAME = '^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,127}$';
 const SIGNAL = '^SIGNAL:[A-Z][A-Z0-9_]{0,63}$';
-const ACTION = '^(JUMP:[^:\\s]+|CALL:[^:\\s]+(:[^:\\s]+)?|RETURN|HALT_AND_FLAG|FORK:[^:,\\s]+(,[^:,\\s]+)+(:[^:\\s]+)?)$';
+const ACTION =
+  '^(JUMP:[^:\\s]+|CALL:[^:\\s]+(:[^:\\s]+)?|RETURN|HALT_AND_FLAG|FORK:[^:,\\s]+(,[^:,\\s]+)+(:[^:\\s]+)?)$';
 
 const budgetShape = {
   tokens: count.positive().optional(),

@@ -53,7 +53,11 @@ function parseYaml(path: string, text: string): unknown {
     const { line, col } = lines.linePos(problem.pos[0]);
     throw new ReefError('config_invalid', `${path}:${line}:${col}: ${problem.message.split('\n')[0]}`);
   }
-  return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
+  } catch (error) {
+    throw new ReefError('config_invalid', `${path}: too many aliases`, { cause: error });
+  }
 }
 
 function checked(path: string, value: unknown): UserConfig {

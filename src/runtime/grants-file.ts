@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
 import type { Environment } from '../base/env.ts';
@@ -65,9 +66,10 @@ export class GrantsFile {
   }
 
   #change(change: (grants: Grant[]) => Grant[]): Promise<void> {
-    const next = this.#writing.then(() => {
+    const next = this.#writing.then(async () => {
       const grants = change(this.list());
-      return writeAtomic(this.#path, `${JSON.stringify({ version: 1, grants }, null, 2)}\n`);
+      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+      await writeAtomic(this.#path, `${JSON.stringify({ version: 1, grants }, null, 2)}\n`);
     });
     this.#writing = next.catch(() => {});
     return next;

@@ -63,9 +63,11 @@ function rebuild(store: Store, snapshot: Snapshot): void {
     for (const event of events.sort((a, b) => a.seq - b.seq)) store.events.restore(event);
     for (const job of snapshot.active) store.jobs.insert({ job, runtime: snapshot.runtimes[job.id] });
     for (const job of snapshot.completed) {
-      const endedSeq = snapshot.tails[job.id]?.at(-1)?.seq ?? 0;
-      store.jobs.insert({ job, runtime: {} });
-      store.jobs.update({ job, runtime: {} }, endedSeq);
+      const record = { job, runtime: snapshot.runtimes[job.id] };
+      store.jobs.insert(record);
+      store.jobs.update(record, snapshot.tails[job.id]?.at(-1)?.seq ?? 0);
     }
+    for (const question of snapshot.questions) store.questions.insert(question);
+    for (const row of snapshot.outbox) store.outbox.insert(row);
   });
 }

@@ -41,7 +41,7 @@ export class QuestionTable {
 
   constructor(database: Sqlite) {
     this.#insert = database.prepare(
-      'INSERT OR REPLACE INTO question (job_id, question_id, request_id, state, doc, asked_at, launch, line_offset, line_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO question (job_id, question_id, request_id, state, doc, asked_at, launch, line_offset, line_bytes, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     );
     this.#resolve = database.prepare(
       'UPDATE question SET state = ?, answer = coalesce(?, answer) WHERE job_id = ? AND question_id = ? AND state = ?',
@@ -62,6 +62,7 @@ export class QuestionTable {
       row.launch,
       row.line.offset,
       row.line.bytes,
+      row.answer === undefined ? null : JSON.stringify(row.answer),
     );
   }
 

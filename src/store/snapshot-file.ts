@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
 import { agentEventSchema } from '../protocol/events.ts';
 import { jobSchema } from '../protocol/jobs.ts';
+import type { OutboxRow } from './outbox-table.ts';
+import type { StoredQuestion } from './question-table.ts';
 
 const snapshotSchema = z.strictObject({
   version: z.literal(1),
@@ -11,8 +13,11 @@ const snapshotSchema = z.strictObject({
   active: z.array(jobSchema),
   completed: z.array(jobSchema),
   tails: z.record(z.string(), z.array(agentEventSchema)),
-  /** How far each active job was read, so that a lost database is rebuilt from here and the raw files. */
+  /** How far each job was read, so that a lost database is rebuilt from here and the raw files. */
   runtimes: z.record(z.string(), z.unknown()),
+  /** What active jobs ask, and what they are still to be sent: no raw file has it. */
+  questions: z.array(z.custom<StoredQuestion>()),
+  outbox: z.array(z.custom<OutboxRow>()),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 

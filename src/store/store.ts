@@ -4,9 +4,11 @@ import { openSqlite, type Sqlite } from './driver.ts';
 import { EventTable } from './event-table.ts';
 import { GrantTable } from './grant-table.ts';
 import { JobTable } from './job-table.ts';
+import { JournalTable } from './journal-table.ts';
 import { migrate } from './migrations.ts';
 import { OutboxTable } from './outbox-table.ts';
 import { QuestionTable } from './question-table.ts';
+import { WorktreeTable } from './worktree-table.ts';
 
 /** The truth of a home. What belongs together is written in one transaction, or not at all. */
 export class Store {
@@ -16,6 +18,8 @@ export class Store {
   readonly outbox: OutboxTable;
   readonly grants: GrantTable;
   readonly audit: AuditTable;
+  readonly journal: JournalTable;
+  readonly worktrees: WorktreeTable;
   readonly #database: Sqlite;
   #isUnsynced = false;
 
@@ -30,6 +34,8 @@ export class Store {
       this.outbox = new OutboxTable(this.#database);
       this.grants = new GrantTable(this.#database);
       this.audit = new AuditTable(this.#database);
+      this.journal = new JournalTable(this.#database);
+      this.worktrees = new WorktreeTable(this.#database);
     } catch (error) {
       this.#database.close();
       throw error;

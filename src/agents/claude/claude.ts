@@ -1,5 +1,5 @@
 import type { Adapter } from '../adapter.ts';
-import { command } from './command.ts';
+import { command, terminal } from './command.ts';
 import { description } from './description.ts';
 import { encode } from './encode.ts';
 import { finish } from './finish.ts';
@@ -10,6 +10,7 @@ import { type ClaudeState, initialState } from './state.ts';
 export const claudeAdapter: Adapter<ClaudeState> = {
   describe: () => description,
   command,
+  terminal,
   initial: initialState,
   parse,
   encode,

@@ -11,37 +11,56 @@ const PROTOCOL = [
   'stdio',
 ];
 
+const QUIET = { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', DISABLE_TELEMETRY: '1' };
+
 const ENV = {
   CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
   // By default ten, up to 37 s each, also after a refused key.
   CLAUDE_CODE_MAX_RETRIES: '3',
-  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  DISABLE_AUTOUPDATER: '1',
-  DISABLE_TELEMETRY: '1',
+  ...QUIET,
 };
 
 export function command(request: LaunchRequest, host: HostFacts): LaunchPlan {
   const [file, ...leading] = host.command;
-  const session =
-    request.sessionId === undefined ? ['--session-id', request.freshSessionId] : ['--resume', request.sessionId];
-  const model = request.model === undefined ? [] : ['--model', request.model];
-  const mcp = request.mcp === undefined ? { args: [], env: {} } : mcpServer(request.mcp);
+  const common = commonOptions(request);
   return {
     file,
-    args: [
-      ...leading,
-      ...PROTOCOL,
-      ...session,
-      ...model,
-      '--strict-mcp-config',
-      ...mcp.args,
-      '--setting-sources',
-      'user',
-    ],
-    env: { ...ENV, ...mcp.env },
+    args: [...leading, ...PROTOCOL, ...common.args],
+    env: { ...ENV, ...common.env },
     stdin: 'fifo',
     greeting: [],
   };
+}
+
+/** Its window gets a title when its conversation begins: after its questions about key and folder, before it is typed into. */
+const TITLE = '\u001b]0;';
+
+export function terminal(request: LaunchRequest, host: HostFacts): LaunchPlan {
+  const [file, ...leading] = host.command;
+  const common = commonOptions(request);
+  return {
+    file,
+    args: [...leading, ...common.args],
+    env: { ...QUIET, ...common.env },
+    stdin: { ready: TITLE },
+    greeting: [],
+    sessionId: request.sessionId ?? request.freshSessionId,
+  };
+}
+
+/** The folder's own servers and settings stay out: nothing in a repository is configuration. */
+function commonOptions({ sessionId, freshSessionId, model, mcp }: LaunchRequest) {
+  const session = sessionId === undefined ? ['--session-id', freshSessionId] : ['--resume', sessionId];
+  const server = mcp === undefined ? { args: [], env: {} } : mcpServer(mcp);
+  const args = [
+    ...session,
+    ...(model === undefined ? [] : ['--model', model]),
+    '--strict-mcp-config',
+    ...server.args,
+    '--setting-sources',
+    'user',
+  ];
+  return { args, env: server.env };
 }
 
 /** Arguments can be read by every user of the machine, so values come from the environment, which Claude fills in. */

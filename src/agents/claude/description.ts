@@ -26,7 +26,7 @@ export const description: AgentDescription = {
   busyMessage: 'queues',
   resumes: true,
   ignoresRepeats: true,
-  stateDirs: ['~/.claude', '~/.claude.json', '~/.cache/claude-cli-nodejs'],
+  stateDirs: ['$CLAUDE_CONFIG_DIR', '~/.claude', '~/.claude.json', '~/.cache/claude-cli-nodejs'],
   // A key or another endpoint moves billing and sends the prompts elsewhere: both are configured or absent.
   passEnv: [
     'CLAUDE_CONFIG_DIR',

@@ -1,12 +1,13 @@
 import type { HostFacts, LaunchPlan, LaunchRequest } from '../adapter.ts';
 import { requestLine } from './rpc.ts';
-import { sandboxMode } from './sandbox.ts';
+import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
 import type { CodexState } from './state.ts';
 
 const INITIALIZE = 1;
 const OPEN = 2;
 
 export function command(spec: LaunchRequest, host: HostFacts): LaunchPlan {
+  refuseTemporaryHome(host);
   const [file, ...leading] = host.command;
   const clientInfo = { name: 'reef', title: 'Reef', version: spec.clientVersion };
   const hello = requestLine(INITIALIZE, 'initialize', { clientInfo, capabilities: { experimentalApi: true } });

@@ -36,7 +36,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
   resumes: true,
   /** It returns our id with a message, and yet runs a repeated one again. */
   ignoresRepeats: false,
-  stateDirs: ['~/.codex'],
+  stateDirs: ['$CODEX_HOME', '~/.codex'],
   passEnv: ['CODEX_HOME'],
 };
 

@@ -23,6 +23,10 @@ export function encode(state: CodexState, outgoing: Outgoing): Encoded<CodexStat
 function encodeMessage(state: CodexState, message: Extract<Outgoing, { kind: 'message' }>): Encoded<CodexState> {
   const { messageId, text } = message;
   const { threadId, turnId, nextId: id } = state;
+  // To wait for a conversation that was refused would keep the process for ever.
+  if (threadId === null && state.opening === null) {
+    return { refuse: 'agent_error', message: 'Codex did not open the conversation' };
+  }
   // Sent again after a restart: the first copy may never have left, and is not waited for.
   const calls = state.calls.filter((call) => call.for !== 'message' || call.messageId !== messageId);
   const underWay = calls.filter((call) => call.for === 'message');

@@ -1,11 +1,12 @@
 import type { HostFacts, LaunchPlan, LaunchRequest } from '../adapter.ts';
-import { sandboxMode } from './sandbox.ts';
+import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
 
 /**
  * The prompt is a file on stdin: an open pipe would hang it for ever. `resume` knows neither `-s` nor `-C` and falls
  * back to a read-only sandbox, so both stand before it (A-105).
  */
 export function execCommand(spec: LaunchRequest, host: HostFacts): LaunchPlan {
+  refuseTemporaryHome(host);
   const [file, ...leading] = host.command;
   const place = ['-s', sandboxMode(host), '-C', spec.cwd, '--skip-git-repo-check'];
   const resume = spec.sessionId === undefined ? [] : ['resume'];

@@ -59,8 +59,11 @@ export function retryNotice({ message, status }: Failure, details: string | unde
 
 export const isRetryNotice = (message: string) => RECONNECTING.test(message);
 
-function codeOf({ kind, status }: Failure): { code: ErrorCode; advice: string } {
-  if (kind === 'unauthorized' || status === UNAUTHORIZED) {
+/** A provider of the user's own takes its key from a variable, which is named. */
+const NO_KEY = /^Missing environment variable: /;
+
+function codeOf({ kind, status, message }: Failure): { code: ErrorCode; advice: string } {
+  if (kind === 'unauthorized' || status === UNAUTHORIZED || NO_KEY.test(message)) {
     return { code: 'agent_not_logged_in', advice: ` (log in with \`${LOGIN}\`)` };
   }
   return { code: kind === 'sandboxError' ? 'agent_sandbox_broken' : 'agent_error', advice: '' };

@@ -66,7 +66,8 @@ function openingRefused(state: CodexState, error: RpcError): Step<CodexState> {
 function cannotStart(state: CodexState, { message }: RpcError): Step<CodexState> {
   const code = message.includes('no rollout found') ? 'no_session' : 'agent_error';
   const told = `Codex did not open the conversation: ${message}`;
-  return step({ ...state, calls: [] }, { do: 'turn', is: 'failed', code, message: told, retryable: false });
+  const failed = { ...state, opening: null, calls: [] };
+  return step(failed, { do: 'turn', is: 'failed', code, message: told, retryable: false });
 }
 
 /** Kept until Codex shows it; an accepted message is never sent again, so its text can go. */

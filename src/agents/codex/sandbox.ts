@@ -1,9 +1,20 @@
+import { join, relative } from 'node:path';
+import { ReefError } from '../../protocol/errors.ts';
 import type { HostFacts } from '../adapter.ts';
 import { type Step, step } from './step.ts';
 
 /** Where Codex cannot sandbox, Reef's own sandbox is the wall (A-104). */
 export function sandboxMode(host: HostFacts): 'workspace-write' | 'danger-full-access' {
   return host.agentSandbox ? 'workspace-write' : 'danger-full-access';
+}
+
+/** There Codex makes no helper for its sandbox: every command fails, the exit is 0 (A-104). */
+export function refuseTemporaryHome({ agentSandbox, env = {} }: HostFacts): void {
+  const { HOME = '/', TMPDIR = '/tmp', CODEX_HOME = join(HOME, '.codex') } = env;
+  const isBelow = !relative(TMPDIR, CODEX_HOME).startsWith('..');
+  if (agentSandbox && isBelow) {
+    throw new ReefError('bad_agent_home', `Codex has no sandbox with its home ${CODEX_HOME} below ${TMPDIR}`);
+  }
 }
 
 const BROKEN = 'Codex cannot start its sandbox here: every command of it fails';

@@ -23,7 +23,7 @@ export type FileChanges = { changes: ChangedFile[]; digest: string; diff: string
 
 /** Everything the adapter must remember between two lines: JSON, bounded, committed with the events (A-51). */
 export type CodexState = SandboxState & {
-  /** The `thread/start` or `thread/resume` line, until it is answered. */
+  /** The `thread/start` or `thread/resume` line, until it is answered; null without a thread: there will be none. */
   opening: string | null;
   agentVersion: string | null;
   threadId: string | null;

@@ -1,0 +1,437 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { verifies } from '../../test/verifies.ts';
+import { systemClock } from '../base/clock.ts';
+import { createIds } from '../base/ids.ts';
+import { createLogger } from '../base/log.ts';
+import { createRedactor, redactDeep } from '../base/redact.ts';
+import { ChangeSignal } from '../events/change-signal.ts';
+import { EventLog } from '../events/event-log.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { EventBody } from '../protocol/events.ts';
+import type { Job, JobStatus } from '../protocol/jobs.ts';
+import { type Caller, type OperationInput, type OperationName, operations } from '../protocol/operations.ts';
+import { GrantsFile } from '../runtime/grants-file.ts';
+import { SnapshotFile } from '../store/snapshot-file.ts';
+import { Store } from '../store/store.ts';
+import { JobManager } from './job-manager.ts';
+import { JobRunner } from './job-runner.ts';
+import { freshRuntime, type JobRuntime } from './job-runtime.ts';
+import { type Books, JobTransaction } from './job-transaction.ts';
+import type { OutboxDoc } from './outbox.ts';
+import { AdapterRegistry } from './registry.ts';
+import { Snapshotter } from './snapshotter.ts';
+import { defaultTimings } from './timings.ts';
+import { noUsage } from './usage.ts';
+
+const CANARY = 'canary-7f3a9b-secret';
+
+let dir: string;
+let repo: string;
+let books: Books;
+let manager: JobManager;
+let runner: JobRunner;
+beforeEach(() => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-manager-')));
+  repo = join(dir, 'repo');
+  mkdirSync(join(repo, '.git'), { recursive: true });
+  writeFileSync(join(repo, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+  mkdirSync(join(dir, 'bin'));
+  writeFileSync(join(dir, 'bin', 'claude'), '#!/bin/sh\n');
+  chmodSync(join(dir, 'bin', 'claude'), 0o755);
+  const clock = systemClock;
+  const store = new Store(join(dir, 'reef.db'));
+  const redact = createRedactor([CANARY]);
+  const log = new EventLog({ rows: store.events, clock, redact: (value) => redactDeep(redact, value) });
+  books = { store, log, clock, standing: new GrantsFile(join(dir, 'grants.json')) };
+  // No slot at all: what the manager does by itself, without any process.
+  const shared = {
+    books,
+    registry: new AdapterRegistry(() => ({})),
+    capabilities: {
+      namespaces: 'none' as const,
+      unshare: undefined,
+      bubblewrap: undefined,
+      setpriv: undefined,
+      timeout: undefined,
+      perl: undefined,
+      tmux: undefined,
+    },
+    timings: { ...defaultTimings, acknowledge: 1 },
+    signal: new ChangeSignal(),
+  };
+  runner = new JobRunner({
+    ...shared,
+    clock,
+    log: createLogger({ write: () => undefined, clock, redact }),
+    env: {},
+    homeDir: dir,
+    version: '0',
+    doors: { open: async () => undefined, close: async () => undefined },
+    maxJobs: () => 0,
+    onChange: () => undefined,
+  });
+  manager = new JobManager({
+    ...shared,
+    runner,
+    newId: createIds(clock),
+    defaultCwd: repo,
+    searchPath: join(dir, 'bin'),
+  });
+});
+afterEach(async () => {
+  await runner.close();
+  books.store.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const me: Caller = { by: 'me', surface: 'cli' };
+const nobody = new AbortController().signal;
+async function call<N extends OperationName>(name: N, input: OperationInput<N>, caller = me) {
+  const request = operations[name].input.parse(input) as never;
+  const answer = await manager[name](request, caller, nobody);
+  return operations[name].output.parse(answer) as Awaited<ReturnType<JobManager[N]>>;
+}
+async function refusal(act: Promise<unknown>): Promise<string> {
+  try {
+    return `none: ${JSON.stringify(await act)}`;
+  } catch (error) {
+    if (error instanceof ReefError) return error.code;
+    throw error;
+  }
+}
+
+const ID = (n: number) => `01JOB${String(n).padStart(21, '0')}`;
+const job = (id: string, more: Partial<Job> = {}): Job => ({
+  id,
+  agent: 'claude',
+  mode: 'headless',
+  task: 't',
+  cwd: repo,
+  rootId: id,
+  depth: 0,
+  launch: 1,
+  status: 'running',
+  keep: false,
+  yes: false,
+  sandbox: 'none',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  usage: noUsage,
+  turns: 0,
+  workedMs: 0,
+  budget: {},
+  unknownMessages: 0,
+  ...more,
+});
+function addJob(id: string, more: Partial<Job> = {}, runtime: Partial<JobRuntime> = {}): void {
+  const record = { job: job(id, { sessionId: 's', ...more }), runtime: { ...freshRuntime(), ...runtime } };
+  books.store.commit(() => books.store.jobs.insert(record));
+}
+function tell(id: string, ...bodies: EventBody[]): void {
+  books.store.commit(() => {
+    const record = books.store.jobs.get<JobRuntime>(id);
+    if (!record) throw new Error(`no job ${id}`);
+    const tx = new JobTransaction(books, record);
+    for (const body of bodies) tx.emit(body);
+    tx.save();
+  });
+}
+const ends = (outcome: 'done' | 'killed' = 'done', result = ''): EventBody => ({
+  type: 'completed',
+  payload: { scope: 'process', outcome, result, usage: noUsage, durationMs: 1, derived: true },
+});
+const says = (text: string): EventBody => ({ type: 'progress', payload: { kind: 'text', text } });
+const mail = (id: string) => books.store.outbox.open<OutboxDoc>(id).map(({ doc }) => doc);
+
+const STATUSES = ['queued', 'running', 'awaiting_input', 'paused', 'completed', 'error', 'killed', 'stale'] as const;
+type Trigger = 'send' | 'interrupt' | 'resume' | 'kill';
+
+/** Of jobs without a process: the status a trigger leads to, or why it is refused. */
+const table: Record<Trigger, Record<JobStatus, JobStatus | { refused: string }>> = {
+  send: {
+    queued: 'queued',
+    running: 'running',
+    awaiting_input: 'awaiting_input',
+    paused: 'queued',
+    completed: { refused: 'job_ended' },
+    error: { refused: 'job_ended' },
+    killed: { refused: 'job_ended' },
+    stale: { refused: 'job_ended' },
+  },
+  interrupt: {
+    queued: { refused: 'invalid_transition' },
+    running: { refused: 'invalid_transition' },
+    awaiting_input: { refused: 'invalid_transition' },
+    paused: 'paused',
+    completed: { refused: 'job_ended' },
+    error: { refused: 'job_ended' },
+    killed: { refused: 'job_ended' },
+    stale: { refused: 'job_ended' },
+  },
+  resume: {
+    queued: { refused: 'invalid_transition' },
+    running: { refused: 'invalid_transition' },
+    awaiting_input: { refused: 'invalid_transition' },
+    paused: 'queued',
+    completed: 'queued',
+    error: 'queued',
+    killed: { refused: 'not_resumable' },
+    stale: 'queued',
+  },
+  kill: {
+    queued: 'killed',
+    running: 'killed',
+    awaiting_input: 'killed',
+    paused: 'killed',
+    completed: 'completed',
+    error: 'error',
+    killed: 'killed',
+    stale: 'stale',
+  },
+};
+
+const proves = { send: [], interrupt: [], resume: ['A-23'], kill: ['A-21'] } as const;
+
+describe.each(Object.keys(table) as Trigger[])('%s', (trigger) => {
+  for (const status of STATUSES) {
+    const expected = table[trigger][status];
+    const how =
+      typeof expected === 'string' ? `leads from ${status} to ${expected}` : `is refused to a job that is ${status}`;
+    verifies('A-24', ...proves[trigger]).test(how, async () => {
+      addJob(ID(1), { status, ...(status === 'paused' ? { reason: 'interrupted' } : {}) });
+      const before = { record: books.store.jobs.get(ID(1)), lastSeq: books.store.events.lastSeq() };
+      const act = trigger === 'send' ? call('send', { id: ID(1), text: 'go on' }) : call(trigger, { id: ID(1) });
+      if (typeof expected !== 'string') {
+        const code = await refusal(act);
+        const after = { record: books.store.jobs.get(ID(1)), lastSeq: books.store.events.lastSeq() };
+        expect({ code, after, mail: mail(ID(1)) }).toEqual({ code: expected.refused, after: before, mail: [] });
+        return;
+      }
+      const answer = await act;
+      expect([answer.status, books.store.jobs.get(ID(1))?.job.status]).toEqual([expected, expected]);
+    });
+  }
+});
+
+describe('resume', () => {
+  test('of a job whose agent never named a session is no_session', async () => {
+    const runtime = freshRuntime();
+    books.store.commit(() => books.store.jobs.insert({ job: job(ID(1), { status: 'completed' }), runtime }));
+    expect(await refusal(call('resume', { id: ID(1) }))).toBe('no_session');
+  });
+
+  test('twice with the same key in a send is one message', async () => {
+    addJob(ID(1), { status: 'paused', reason: 'interrupted' });
+    const answers = [1, 2].map(() => call('send', { id: ID(1), text: 'go on', key: 'k' }));
+    const [first, second] = await Promise.all(answers);
+    expect({ isSame: first?.messageId === second?.messageId, mail: mail(ID(1)).length }).toEqual({
+      isSame: true,
+      mail: 1,
+    });
+  });
+});
+
+describe('status', () => {
+  verifies('A-141', 'A-25', 'Q-10').test(
+    'shows the last 20 that ended: the 21st evicts the oldest, in state.json too',
+    async () => {
+      const file = new SnapshotFile(join(dir, 'state.json'));
+      const shown = async () => {
+        const snapshotter = new Snapshotter({
+          store: books.store,
+          hook: file,
+          clock: books.clock,
+          onFailure: () => undefined,
+        });
+        await snapshotter.close();
+        const { jobs } = await call('status', {});
+        const saved = await file.load();
+        const ofSaved = [...(saved?.active ?? []), ...(saved?.completed ?? [])];
+        return [jobs, ofSaved].map((list) => list.map(({ id }) => id));
+      };
+      addJob(ID(50));
+      for (let n = 1; n <= 20; n++) {
+        addJob(ID(n));
+        tell(ID(n), ends());
+      }
+      const before = await shown();
+      addJob(ID(0));
+      tell(ID(0), ends('killed'));
+      const after = await shown();
+      const newestFirst = Array.from({ length: 20 }, (_, n) => ID(20 - n));
+      const all = [ID(50), ...newestFirst];
+      const pruned = [ID(50), ID(0), ...newestFirst.slice(0, 19)];
+      expect({ before, after }).toEqual({ before: [all, all], after: [pruned, pruned] });
+    },
+  );
+
+  test('tells what a job says last, shortened and without secrets, and what it asks', async () => {
+    addJob(ID(1), {}, { wasHeard: true });
+    tell(ID(1), says(`the key is ${CANARY} ${'x'.repeat(1000)}`));
+    const { jobs } = await call('status', { id: ID(1) });
+    expect(jobs).toEqual([
+      {
+        ...books.store.jobs.get(ID(1))?.job,
+        awaiting_input: false,
+        activity: 'working',
+        questions: [],
+        lastOutput: `the key is [redacted] ${'x'.repeat(1000)}`.slice(0, 400),
+      },
+    ]);
+  });
+});
+
+describe('kill', () => {
+  test('twice gives the same answer', async () => {
+    addJob(ID(1), {}, { lastText: 'the last word' });
+    const first = await call('kill', { id: ID(1) });
+    expect([first, await call('kill', { id: ID(1) })]).toEqual([
+      { agentId: ID(1), status: 'killed', finalOutput: 'the last word' },
+      { agentId: ID(1), status: 'killed', finalOutput: 'the last word' },
+    ]);
+  });
+
+  verifies('A-81').test('of a parent ends its children first, and that of a child leaves the parent', async () => {
+    addJob(ID(1));
+    addJob(ID(2), { parentId: ID(1), rootId: ID(1), depth: 1 });
+    addJob(ID(3), { parentId: ID(2), rootId: ID(1), depth: 2 });
+    addJob(ID(4), { parentId: ID(1), rootId: ID(1), depth: 1 });
+    await call('kill', { id: ID(4) });
+    const parent = books.store.jobs.get(ID(1))?.job.status;
+    await call('kill', { id: ID(1) });
+    const order = books.store.jobs.lastEnded(20).map(({ job }) => job.id);
+    expect({ parent, order }).toEqual({ parent: 'running', order: [ID(1), ID(2), ID(3), ID(4)] });
+  });
+});
+
+describe('an id', () => {
+  const reading = ['status', 'output', 'kill', 'interrupt', 'resume'] as const;
+  verifies('A-149', 'Q-37').test(
+    'that is unknown is job_not_found everywhere; send to an ended job is job_ended',
+    async () => {
+      addJob(ID(1), { status: 'stale' });
+      const codes = [
+        ...reading.map((name) => refusal(call(name, { id: 'NOPE' }))),
+        refusal(call('send', { id: 'NOPE', text: 'x' })),
+        refusal(call('wait', { ids: ['NOPE'] })),
+        refusal(call('send', { id: ID(1), text: 'x' })),
+      ];
+      expect(await Promise.all(codes)).toEqual([...Array<string>(7).fill('job_not_found'), 'job_ended']);
+    },
+  );
+
+  test('may be short where it is clear, in any case, or @last', async () => {
+    addJob('01AAA00000000000000000000A');
+    addJob('01AAB00000000000000000000B');
+    const found = async (id: string) => (await call('status', { id })).jobs[0]?.id.slice(-1);
+    expect([await found('01aaa'), await found('01AAB'), await found('@last')]).toEqual(['A', 'B', 'B']);
+    expect(await refusal(call('status', { id: '01AA' }))).toBe('ambiguous_id');
+  });
+
+  verifies('X-08').test('of a job that is no descendant of the calling one is not_yours', async () => {
+    addJob(ID(1));
+    addJob(ID(2), { parentId: ID(1), rootId: ID(1), depth: 1 });
+    addJob(ID(3));
+    const caller: Caller = { by: ID(1), surface: 'job', jobId: ID(1) };
+    const mine = (await call('status', {}, caller)).jobs.map(({ id }) => id);
+    const codes = [
+      ...reading.map((name) => refusal(call(name, { id: ID(3) }, caller))),
+      refusal(call('send', { id: ID(3), text: 'x' }, caller)),
+      refusal(call('wait', { ids: [ID(3)] }, caller)),
+    ];
+    expect({ mine, codes: await Promise.all(codes) }).toEqual({
+      mine: [ID(1), ID(2)],
+      codes: Array<string>(7).fill('not_yours'),
+    });
+  });
+});
+
+describe('wait', () => {
+  verifies('A-64').test('returns at once when its condition already holds', async () => {
+    addJob(ID(1), { status: 'completed' });
+    addJob(ID(2), { status: 'awaiting_input' });
+    addJob(ID(3), { status: 'paused', reason: 'idle' });
+    const wait = async (id: string, until: ('needs_input' | 'done' | 'idle')[]) =>
+      (await call('wait', { ids: [id], until, timeoutMs: 45_000 })).met;
+    expect([await wait(ID(1), ['done']), await wait(ID(2), ['needs_input']), await wait(ID(3), ['idle'])]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  test('says that its time was up', async () => {
+    addJob(ID(1));
+    expect((await call('wait', { ids: [ID(1)], timeoutMs: 1 })).met).toBe(false);
+  });
+});
+
+describe('spawn', () => {
+  const task = { agent: 'claude', task: 'Add a test' };
+
+  verifies('A-10').test('answers from the queued row, which holds the task', async () => {
+    const { agentId, status } = await call('spawn', { ...task, cwd: repo, budget: { turns: 3 }, keep: true });
+    const { job } = books.store.jobs.get<JobRuntime>(agentId) ?? {};
+    expect({
+      status,
+      job,
+      mail: mail(agentId),
+      events: books.log.tail(agentId, 5).map(({ payload }) => payload),
+    }).toEqual({
+      status: 'queued',
+      job: expect.objectContaining({
+        status: 'queued',
+        cwd: repo,
+        keep: true,
+        budget: { turns: 3 },
+        launch: 0,
+        depth: 0,
+      }),
+      mail: [{ kind: 'message', messageId: `${agentId}:task`, text: 'Add a test', by: 'task', isTask: true }],
+      events: [{ kind: 'queued', position: 1 }],
+    });
+  });
+
+  test('with the key of an earlier one starts nothing new', async () => {
+    const both = [
+      await call('spawn', { ...task, key: 'k' }),
+      await call('spawn', { ...task, task: 'other', key: 'k' }),
+    ];
+    expect([both[0], books.store.jobs.queuedCount()]).toEqual([both[1], 1]);
+  });
+
+  const bad: [string, Partial<OperationInput<'spawn'>>, string][] = [
+    ['an agent nobody knows', { agent: 'hal' }, 'agent_unknown'],
+    ['an agent that is not there', { agent: 'codex' }, 'agent_not_installed'],
+    ['a folder that is not there', { cwd: '/no/such/folder' }, 'cwd_missing'],
+    ['a folder in no repository', { cwd: '/' }, 'not_a_repository'],
+    ['a task over 1 MiB', { task: 'ü'.repeat(600_000) }, 'task_too_large'],
+    ['a sandbox that is not there', { sandbox: true }, 'sandbox_unavailable'],
+    ['yes without a sandbox', { yes: true }, 'unsafe_needs_consent'],
+    ['a parent that is not there', { parentId: 'NOPE' }, 'job_not_found'],
+  ];
+  for (const [what, input, code] of bad) {
+    verifies('A-60').test(`with ${what} leaves no row`, async () => {
+      const refused = await refusal(call('spawn', { ...task, ...input }));
+      expect([refused, books.store.jobs.live(), books.store.events.lastSeq()]).toEqual([code, [], 0]);
+    });
+  }
+
+  test('of the 1,001st that waits is queue_full', async () => {
+    books.store.commit(() => {
+      for (let n = 0; n < 1000; n++) {
+        books.store.jobs.insert({ job: job(ID(n), { status: 'queued' }), runtime: freshRuntime() });
+      }
+    });
+    expect(await refusal(call('spawn', task))).toBe('queue_full');
+  });
+
+  test('by a job makes a child of it, whatever it says', async () => {
+    addJob(ID(1), { depth: 0 });
+    const caller: Caller = { by: ID(1), surface: 'job', jobId: ID(1) };
+    const { agentId } = await call('spawn', task, caller);
+    expect(books.store.jobs.get(agentId)?.job).toMatchObject({ parentId: ID(1), rootId: ID(1), depth: 1, cwd: repo });
+  });
+});

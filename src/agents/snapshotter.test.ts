@@ -1,0 +1,309 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { verifies } from '../../test/verifies.ts';
+import { manualClock } from '../base/clock.ts';
+import { limited } from '../base/log.ts';
+import { EventLog } from '../events/event-log.ts';
+import type { EventBody } from '../protocol/events.ts';
+import type { Job } from '../protocol/jobs.ts';
+import { GrantsFile } from '../runtime/grants-file.ts';
+import { type PersistenceHook, type Snapshot, SnapshotFile } from '../store/snapshot-file.ts';
+import { Store } from '../store/store.ts';
+import { freshRuntime, type JobRuntime } from './job-runtime.ts';
+import { JobTransaction } from './job-transaction.ts';
+import { Snapshotter, takeSnapshot } from './snapshotter.ts';
+import { noUsage } from './usage.ts';
+
+let dir: string;
+let store: Store;
+let clock: ReturnType<typeof manualClock>;
+let log: EventLog;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'reef-snapshot-'));
+  store = new Store(join(dir, 'reef.db'));
+  clock = manualClock();
+  log = new EventLog({ rows: store.events, clock, redact: (value) => value });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  store.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const job = (id: string): Job => ({
+  id,
+  agent: 'claude',
+  mode: 'headless',
+  task: 't',
+  cwd: '/repo',
+  rootId: id,
+  depth: 0,
+  launch: 1,
+  status: 'queued',
+  keep: false,
+  yes: false,
+  sandbox: 'none',
+  createdAt: clock.now().toISOString(),
+  usage: noUsage,
+  turns: 0,
+  workedMs: 0,
+  budget: {},
+  unknownMessages: 0,
+});
+const says = (text: string): EventBody => ({ type: 'progress', payload: { kind: 'text', text } });
+const killed: EventBody = {
+  type: 'completed',
+  payload: { scope: 'process', outcome: 'killed', result: '', usage: noUsage, durationMs: 0, derived: true },
+};
+
+function add(id: string, ...bodies: EventBody[]): void {
+  store.record(() => store.jobs.insert({ job: job(id), runtime: freshRuntime() }));
+  tell(id, ...bodies);
+}
+function tell(id: string, ...bodies: EventBody[]): void {
+  store.record(() => {
+    const record = store.jobs.get<JobRuntime>(id);
+    if (!record) throw new Error(`no job ${id}`);
+    const standing = new GrantsFile(join(dir, 'grants.json'));
+    const tx = new JobTransaction({ store, log, clock, standing }, record);
+    for (const body of bodies) tx.emit(body);
+    tx.save();
+  });
+}
+const name = (n: number) => `J${String(n).padStart(3, '0')}`;
+const jobIds = (jobs: Snapshot['active']) => jobs.map(({ id }) => id);
+
+/** Counts what reaches the file; `holdUp` stands for a slow disk. */
+class CountingHook implements PersistenceHook {
+  readonly #file = new SnapshotFile(join(dir, 'state.json'));
+  readonly savedAt: number[] = [];
+  atOnce = 0;
+  most = 0;
+  holdUp: Promise<void> | undefined;
+
+  load() {
+    return this.#file.load();
+  }
+
+  async save(snapshot: Snapshot): Promise<void> {
+    this.savedAt.push(Date.now());
+    this.atOnce += 1;
+    this.most = Math.max(this.most, this.atOnce);
+    await this.holdUp;
+    await this.#file.save(snapshot);
+    this.atOnce -= 1;
+  }
+}
+
+/** Time passes for timers while files are written for real. */
+async function pass(ms: number, isDone: () => boolean): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+  const deadline = performance.now() + 10_000;
+  while (!isDone() && performance.now() < deadline) await nextTurn();
+  await nextTurn();
+}
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+const fakeTimers = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+const rethrow = (error: unknown) => {
+  throw error;
+};
+
+describe('what a snapshot holds', () => {
+  verifies('A-63', 'Q-10').test('active jobs, those that ended last, and the newest events of each', () => {
+    add('A', says('hello'));
+    add('B', says('bye'), killed);
+    const snapshot = takeSnapshot(store, clock);
+    const [a, b] = [store.jobs.get<JobRuntime>('A'), store.jobs.get<JobRuntime>('B')];
+    expect(snapshot).toEqual({
+      version: 1,
+      writtenAt: '2026-01-01T00:00:00.000Z',
+      lastSeq: 3,
+      active: [a?.job],
+      completed: [b?.job],
+      tails: { A: store.events.tail('A', 10), B: store.events.tail('B', 10) },
+      runtimes: { A: a?.runtime, B: b?.runtime },
+      questions: [],
+      outbox: [],
+    });
+  });
+
+  verifies('Q-10', 'A-25').test('the 21st job that ends evicts the oldest with everything held for it', () => {
+    for (let n = 1; n <= 20; n++) add(name(n), says('x'), killed);
+    const before = takeSnapshot(store, clock);
+    add(name(0), says('x'), killed);
+    const after = takeSnapshot(store, clock);
+    const last = (of: Snapshot) => [
+      jobIds(of.completed),
+      Object.keys(of.tails).sort(),
+      Object.keys(of.runtimes).sort(),
+    ];
+    const twenty = Array.from({ length: 20 }, (_, n) => name(n + 1));
+    const newest = [...twenty.slice(1), name(0)];
+    expect([last(before), last(after)]).toEqual([
+      [twenty.toReversed(), twenty, twenty],
+      [newest.toReversed(), newest.toSorted(), newest.toSorted()],
+    ]);
+  });
+
+  verifies('Q-10').test('a tail has 200 events at most', () => {
+    add('A', ...Array.from({ length: 250 }, (_, n) => says(String(n))));
+    const tail = takeSnapshot(store, clock).tails.A ?? [];
+    expect(tail.map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, n) => n + 51));
+  });
+
+  verifies('Q-10').test('a tail has 64 KiB at most, in bytes and not in characters', () => {
+    add('A', ...Array.from({ length: 100 }, () => says('语'.repeat(1000))));
+    const tail = takeSnapshot(store, clock).tails.A ?? [];
+    const size = tail.reduce((sum, event) => sum + Buffer.byteLength(JSON.stringify(event)), 0);
+    expect({ fits: size <= 64 * 1024, isFull: size > 60 * 1024, newest: tail.at(-1)?.seq }).toEqual({
+      fits: true,
+      isFull: true,
+      newest: 100,
+    });
+  });
+
+  test('the newest event is kept whatever its size: the log goes on from there', () => {
+    // Exactly the cap of a payload: with its place and time it is more than a tail may hold.
+    add('A', says('small'), says('x'.repeat(64 * 1024 - JSON.stringify(says('').payload).length)));
+    expect(takeSnapshot(store, clock).tails.A?.map(({ seq }) => seq)).toEqual([2]);
+  });
+});
+
+describe('when it is written', () => {
+  verifies('A-146', 'Q-11').test(
+    '10,000 changes in ten seconds are ten writes a second apart, each whole',
+    async () => {
+      fakeTimers();
+      const hook = new CountingHook();
+      const snapshotter = new Snapshotter({ store, hook, clock, onFailure: rethrow });
+      add('A', says('x'));
+      const lastSeqs: number[] = [];
+      for (let step = 1; step <= 100; step++) {
+        for (let n = 0; n < 100; n++) snapshotter.changed();
+        tell('A', says(`step ${step}`));
+        await pass(100, () => hook.savedAt.length === Math.floor(step / 10) && hook.atOnce === 0);
+        if (step % 10 === 0) lastSeqs.push((await hook.load())?.lastSeq ?? 0);
+      }
+      const gaps = hook.savedAt.slice(1).map((at, index) => at - (hook.savedAt[index] ?? 0));
+      expect({ gaps, most: hook.most, lastSeqs }).toEqual({
+        gaps: Array.from({ length: 9 }, () => 1000),
+        most: 1,
+        lastSeqs: Array.from({ length: 10 }, (_, n) => 11 + 10 * n),
+      });
+      await snapshotter.close();
+    },
+  );
+
+  verifies('Q-11').test('a slow disk makes no queue of writes: one is under way, one more follows', async () => {
+    fakeTimers();
+    const hook = new CountingHook();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    hook.holdUp = promise;
+    const snapshotter = new Snapshotter({ store, hook, clock, onFailure: rethrow });
+    add('A', says('x'));
+    for (let second = 0; second < 30; second++) {
+      snapshotter.changed();
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    hook.holdUp = undefined;
+    resolve();
+    await pass(0, () => hook.atOnce === 0);
+    await pass(1000, () => hook.savedAt.length === 2 && hook.atOnce === 0);
+    await pass(10_000, () => true);
+    expect({ writes: hook.savedAt.length, most: hook.most }).toEqual({ writes: 2, most: 1 });
+    await snapshotter.close();
+  });
+
+  verifies('Q-11').test('nothing changed, nothing written', async () => {
+    fakeTimers();
+    const hook = new CountingHook();
+    const snapshotter = new Snapshotter({ store, hook, clock, onFailure: rethrow });
+    snapshotter.changed();
+    await pass(1000, () => hook.savedAt.length === 1 && hook.atOnce === 0);
+    await pass(60_000, () => true);
+    expect(hook.savedAt).toHaveLength(1);
+    await snapshotter.close();
+  });
+
+  verifies('A-63').test('closing writes the last state at once', async () => {
+    const hook = new CountingHook();
+    const snapshotter = new Snapshotter({ store, hook, clock, onFailure: rethrow });
+    snapshotter.changed();
+    add('A', says('the last word'));
+    await snapshotter.close();
+    expect(await hook.load()).toEqual(takeSnapshot(store, clock));
+  });
+
+  verifies('Q-11').test('the file is the old or the new one, private, and leaves nothing beside it', async () => {
+    const file = new SnapshotFile(join(dir, 'state.json'));
+    add('A', says('one'));
+    await file.save(takeSnapshot(store, clock));
+    const old = readFileSync(join(dir, 'state.json'), 'utf8');
+    tell('A', ...Array.from({ length: 100 }, (_, n) => says(`two ${n}`)));
+    const seen = new Set<string>();
+    let isSaved = false;
+    const saving = file.save(takeSnapshot(store, clock)).finally(() => {
+      isSaved = true;
+    });
+    while (!isSaved) {
+      seen.add(readFileSync(join(dir, 'state.json'), 'utf8'));
+      await nextTurn();
+    }
+    await saving;
+    const now = readFileSync(join(dir, 'state.json'), 'utf8');
+    expect([...seen].filter((text) => text !== old && text !== now)).toEqual([]);
+    expect({
+      mode: statSync(join(dir, 'state.json')).mode & 0o777,
+      files: readdirSync(dir).filter((entry) => !entry.startsWith('reef.db')),
+      isNew: now !== old,
+    }).toEqual({ mode: 0o600, files: ['state.json'], isNew: true });
+  });
+});
+
+describe('a write that fails', () => {
+  verifies('Q-05').test('is told once a minute with a count, holds nobody up, and the next one is tried', async () => {
+    fakeTimers();
+    let tries = 0;
+    const disk: PersistenceHook = {
+      load: async () => null,
+      save: async () => {
+        tries += 1;
+        throw new Error('no space');
+      },
+    };
+    const told: [string, number][] = [];
+    const failures = limited({ monotonicMs: () => Date.now() }, (error: unknown, count) =>
+      told.push([String(error), count]),
+    );
+    const snapshotter = new Snapshotter({ store, hook: disk, clock, onFailure: (error) => failures.report(error) });
+    for (let second = 0; second < 125; second++) {
+      expect(snapshotter.changed()).toBe(undefined);
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    expect({ tries, told }).toEqual({
+      tries: 125,
+      told: [
+        ['Error: no space', 1],
+        ['Error: no space', 60],
+        ['Error: no space', 60],
+      ],
+    });
+    await snapshotter.close();
+  });
+
+  verifies('Q-05').test('is made good by the next one', async () => {
+    const failed: unknown[] = [];
+    const hook = new SnapshotFile(join(dir, 'gone', 'state.json'));
+    const snapshotter = new Snapshotter({ store, hook, clock, onFailure: (error) => failed.push(error) });
+    await snapshotter.close();
+    mkdirSync(join(dir, 'gone'));
+    await snapshotter.close();
+    expect({ failed, saved: await hook.load() }).toEqual({
+      failed: [expect.objectContaining({ code: 'ENOENT' })],
+      saved: takeSnapshot(store, clock),
+    });
+  });
+});

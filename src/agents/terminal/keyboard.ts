@@ -1,0 +1,73 @@
+import type { Terminal } from '../../process/terminal.ts';
+import type { JobTransaction } from '../job-transaction.ts';
+import { acknowledgeMessage, type Outbound, type OutboxDoc } from '../outbox.ts';
+
+const RETRY_MS = 1_000;
+
+type Refused = NonNullable<OutboxDoc['refused']>;
+
+interface KeyboardParts {
+  terminal: Terminal;
+  waiting: () => Outbound[];
+  commit: <T>(change: (tx: JobTransaction) => T) => T;
+  awakeMs: () => number;
+}
+
+/**
+ * Types what waits in the outbox into a terminal that says it takes input. Typed is delivered: keystrokes are all there is
+ * to know until the agent's hooks are heard (A-44, A-121).
+ */
+export class Keyboard {
+  readonly #parts: KeyboardParts;
+  #retryAt = 0;
+
+  constructor(parts: KeyboardParts) {
+    this.#parts = parts;
+  }
+
+  /** What a killed daemon was typing may have arrived: typed again, and marked so. */
+  recover(): 'ok' {
+    return this.#parts.commit((tx) => {
+      const { outbox } = tx.books.store;
+      const torn = outbox.open<OutboxDoc>(tx.job.id).filter((row) => row.state === 'writing');
+      for (const row of torn) outbox.move(row.key, 'new', { ...row.doc, isRepeat: true });
+      return 'ok';
+    });
+  }
+
+  async deliver(): Promise<void> {
+    const { waiting, terminal, awakeMs } = this.#parts;
+    const rows = waiting();
+    if (rows.length === 0 || awakeMs() < this.#retryAt || !terminal.isReady()) return;
+    for (const row of rows) {
+      const refused = refusal(row.doc);
+      if (refused) this.#refuse(row, refused);
+      else if (row.doc.kind === 'message' && !(await this.#type(row, row.doc.text))) return;
+    }
+  }
+
+  close(): void {}
+
+  async #type(row: Outbound, text: string): Promise<boolean> {
+    const { commit, terminal, awakeMs } = this.#parts;
+    commit((tx) => tx.books.store.outbox.move(row.key, 'writing'));
+    const isTyped = await terminal.type(text);
+    commit((tx) => {
+      if (isTyped) acknowledgeMessage(tx, row.ref);
+      else tx.books.store.outbox.move(row.key, 'new');
+    });
+    if (!isTyped) this.#retryAt = awakeMs() + RETRY_MS;
+    return isTyped;
+  }
+
+  #refuse(row: Outbound, refused: Refused): void {
+    this.#parts.commit((tx) => tx.books.store.outbox.move(row.key, 'failed', { ...row.doc, refused }));
+  }
+}
+
+/** Keys also answer what an agent asks in its terminal, and questions are for people: no job types, least of all into its own. */
+function refusal(doc: OutboxDoc): Refused | undefined {
+  if (doc.kind !== 'message') return { code: 'send_unsupported', message: 'a terminal is told nothing but text' };
+  if (!doc.by.startsWith('job:')) return undefined;
+  return { code: 'not_yours', message: 'a terminal is typed into by people, not by jobs' };
+}

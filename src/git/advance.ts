@@ -1,0 +1,135 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ReefError } from '../protocol/errors.ts';
+import { diffTrees } from './diff.ts';
+import type { Git } from './git-command.ts';
+import { type Place, readPlace } from './place.ts';
+import { checkBranch, checkOid, type Oid } from './ref-name.ts';
+import { setRef } from './refs.ts';
+import { branchUnderRebase, isAncestor, operationUnderWay, readHead, readRef } from './repository.ts';
+import { readStatus } from './status.ts';
+import { listWorktrees } from './worktree.ts';
+
+interface Advance {
+  branch: string;
+  from: Oid;
+  to: Oid;
+}
+
+export type Advanced =
+  | { status: 'advanced' }
+  /** The branch is not where it was. */
+  | { status: 'moved'; commit: Oid | undefined }
+  /** `to` does not contain `from`. */
+  | { status: 'diverged' }
+  /** Checked out where there is work that is not ours to touch. */
+  | { status: 'dirty'; checkout: string; files: string[] };
+
+const CHECKOUT_MS = 600_000;
+
+/**
+ * Moves a branch forward, and its checkout with it if there is one: the ref alone would make that look reverted. A
+ * checkout with changes, or in which git would overwrite a file it does not track, ignored ones too, is not touched (T-32).
+ */
+export async function advanceBranch(git: Git, place: Place, { branch, from, to }: Advance): Promise<Advanced> {
+  const ref = `refs/heads/${checkBranch(branch)}`;
+  const [old, next] = [checkOid(from), checkOid(to)];
+  const at = await readRef(git, place, ref);
+  if (at !== old) return { status: 'moved', commit: at };
+  if (!(await isAncestor(git, place, { of: next, commit: old }))) return { status: 'diverged' };
+  const checkouts = await checkoutsOf(git, place, ref);
+  const [only] = checkouts;
+  if (only === undefined) {
+    if (await setRef(git, place, { ref, from: old, to: next })) return { status: 'advanced' };
+    return { status: 'moved', commit: await readRef(git, place, ref) };
+  }
+  const checkout = await git.locate(only).catch(() => undefined);
+  // Of two checkouts the second would look reverted, as would one on a disk that is away.
+  if (checkouts.length > 1 || checkout?.commonDir !== place.commonDir)
+    return { status: 'dirty', checkout: only, files: [] };
+  return forward(git, checkout, { branch: ref, from: old, to: next });
+}
+
+/** Where a branch is checked out, or will be again when the rebase there ends. */
+async function checkoutsOf(git: Git, place: Place, ref: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const { path, branch, isBare, prunable } of await listWorktrees(git, place)) {
+    if (isBare || prunable !== undefined) continue;
+    if (branch === ref || (branch === undefined && (await rebasedAt(path)) === ref)) found.push(path);
+  }
+  return found;
+}
+
+/** A locked worktree may lie on a disk that is not there. */
+async function rebasedAt(path: string): Promise<string | undefined> {
+  const place = await readPlace(path).catch(() => undefined);
+  return place && branchUnderRebase(place);
+}
+
+async function forward(git: Git, checkout: Place, { branch, from, to }: Advance): Promise<Advanced> {
+  const dirty = (files: string[]): Advanced => ({ status: 'dirty', checkout: checkout.toplevel, files });
+  if (await operationUnderWay(checkout)) return dirty([]);
+  const changed = (await readStatus(git, checkout)).filter(({ kind }) => kind !== 'untracked');
+  if (changed.length > 0) return dirty(changed.map(({ path }) => path));
+  const inTheWay = await untrackedInTheWay(git, checkout, { from, to });
+  if (inTheWay.length > 0) return dirty(inTheWay);
+  const head = await readHead(git, checkout);
+  if (head.branch !== branch || head.commit !== from)
+    return { status: 'moved', commit: await readRef(git, checkout, branch) };
+  const args = ['merge', '--quiet', '--ff-only', '--no-overwrite-ignore', '--no-autostash', '--no-squash', '--commit'];
+  const signing = ['--no-verify-signatures', '--no-gpg-sign', '--no-stat', '--no-edit'];
+  try {
+    await git.call(checkout, [...args, ...signing, '--end-of-options', to], { timeoutMs: CHECKOUT_MS });
+  } catch (error) {
+    const isRefusal =
+      error instanceof ReefError &&
+      error.code === 'git_failed' &&
+      / would be (overwritten|lost|removed)/.test(error.message);
+    if (isRefusal) return dirty(namedFiles(error.message));
+    throw error;
+  }
+  return { status: 'advanced' };
+}
+
+/**
+ * Files nobody tracks where new ones are to be. Git refuses them too, but only after it has written `ORIG_HEAD`; folders,
+ * and files in the place of folders, are left to it. A name that only changes its case is in its own way.
+ */
+async function untrackedInTheWay(git: Git, checkout: Place, sides: Pick<Advance, 'from' | 'to'>): Promise<string[]> {
+  const changes = await diffTrees(git, checkout, sides);
+  const fold = (path: string) => path.normalize('NFC').toLowerCase();
+  const leaving = new Set(changes.flatMap(({ status, path, from }) => from ?? (status === 'D' ? path : [])).map(fold));
+  const found: string[] = [];
+  for (const { status, path } of changes) {
+    if ((status !== 'A' && status !== 'R') || leaving.has(fold(path))) continue;
+    const stat = await lstat(join(checkout.toplevel, path)).catch(() => undefined);
+    if (stat && !stat.isDirectory()) found.push(path);
+  }
+  return found;
+}
+
+/** Git lists the files in its way one to a line, after a tab. */
+function namedFiles(message: string): string[] {
+  return [...message.matchAll(/^\t(.+)$/gm)].map(([, name = '']) => name);
+}
+
+interface Restore {
+  /** The files to be. */
+  tree: Oid;
+  /** The index to be; what differs from it shows as not staged. Without one, nothing is staged. */
+  staged?: Oid;
+}
+
+/** Lays the files of a capture into a clean checkout, so that `status` there says what it said when they were kept (T-35). */
+export async function restoreFiles(git: Git, checkout: Place, { tree, staged }: Restore): Promise<void> {
+  const [files, index] = [checkOid(tree), staged === undefined ? 'HEAD' : checkOid(staged)];
+  const dirty = (await readStatus(git, checkout)).map(({ path }) => path);
+  if (dirty.length > 0) {
+    throw new ReefError('repo_busy', `${checkout.toplevel} has changes of its own.`, { details: { files: dirty } });
+  }
+  const options = { timeoutMs: CHECKOUT_MS };
+  await git.call(checkout, ['read-tree', '-m', '-u', 'HEAD', files], options);
+  await git.call(checkout, ['read-tree', index], options);
+  // Only times are taken up: differences, which are the point here, make it exit with 1.
+  await git.call(checkout, ['update-index', '-q', '--refresh'], { ...options, okCodes: [0, 1] });
+}

@@ -1,0 +1,158 @@
+import { constants } from 'node:fs';
+import { access, lstat } from 'node:fs/promises';
+import { ReefError } from '../protocol/errors.ts';
+import type { Git } from './git-command.ts';
+import type { Place } from './place.ts';
+import { checkOid, type Oid } from './ref-name.ts';
+
+const BATCH = 1_000;
+const HASH_MS = 300_000;
+const HEADER_BYTES = 64;
+
+/**
+ * The blob ids git would store files of a checkout under. What is no regular file, not readable or gone by now has none:
+ * git itself would follow a link. Nothing is written.
+ */
+export async function* hashFiles(
+  git: Git,
+  place: Place,
+  paths: Iterable<string>,
+): AsyncGenerator<{ path: string; oid: Oid | undefined }> {
+  for (const batch of batches(paths, BATCH)) {
+    const regular = await Promise.all(batch.map((path) => isRegular(place, path)));
+    const wanted = batch.filter((_, index) => regular[index]);
+    const oids = new Map<string, Oid>();
+    await hashInto(oids, git, { place, paths: wanted });
+    for (const path of batch) yield { path, oid: oids.get(path) };
+  }
+}
+
+async function isRegular({ toplevel }: Place, path: string): Promise<boolean> {
+  if (/^\/|(^|\/)\.\.(\/|$)|\0/.test(path)) return false;
+  const file = `${toplevel}/${path}`;
+  try {
+    if (!(await lstat(file)).isFile()) return false;
+    await access(file, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Files that vanish between our look and git's are few; more is a failure of another kind. */
+const MOST_LOST = 20;
+
+/** Git stops at the first file it cannot read: those before it are answered, it has no id, and those after are asked again. */
+async function hashInto(
+  oids: Map<string, Oid>,
+  git: Git,
+  { place, paths }: { place: Place; paths: readonly string[] },
+): Promise<void> {
+  for (let from = 0, lost = 0; from < paths.length; lost++) {
+    const rest = paths.slice(from);
+    const input = rest.map((path) => `${quoted(path)}\n`).join('');
+    const options = { input, okCodes: lost < MOST_LOST ? [0, 128] : [0], timeoutMs: HASH_MS };
+    const { stdout } = await git.call(place, ['hash-object', '--stdin-paths'], options);
+    const answers = stdout.toString('latin1').split('\n').slice(0, -1);
+    for (const [index, path] of rest.slice(0, answers.length).entries()) oids.set(path, checkOid(answers[index] ?? ''));
+    from += answers.length + 1;
+  }
+}
+
+/** One line per path: what would break the line, or be taken for a quoted path, is quoted as C does. */
+function quoted(path: string): string {
+  if (!/^"|[\n\r]/.test(path)) return path;
+  const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '"': '\\"', '\\': '\\\\' };
+  return `"${path.replace(/[\n\r"\\]/g, (character) => escapes[character] ?? character)}"`;
+}
+
+export type BlobRead =
+  | { oid: Oid; state: 'read'; content: Buffer }
+  | { oid: Oid; state: 'too_large'; size: number }
+  | { oid: Oid; state: 'missing' };
+
+interface ReadLimits {
+  /** Larger ones are named but not read. */
+  maxBlobBytes?: number;
+  /** Held at once. */
+  maxBatchBytes?: number;
+}
+
+interface Sized {
+  oid: Oid;
+  /** Absent if there is no such blob. */
+  size?: number;
+}
+
+/** The contents of blobs, in the order asked for; never more of them in memory than the limits say. */
+export async function* readBlobs(
+  git: Git,
+  place: Place,
+  { oids, maxBlobBytes = 4 * 1024 * 1024, maxBatchBytes = 16 * 1024 * 1024 }: ReadLimits & { oids: Iterable<Oid> },
+): AsyncGenerator<BlobRead> {
+  const isWanted = ({ size }: Sized) => size !== undefined && size <= maxBlobBytes;
+  const costOf = (blob: Sized) => (isWanted(blob) ? (blob.size ?? 0) : 0);
+  for (const batch of batches(oids, BATCH)) {
+    for (const group of groups(await readSizes(git, place, batch), costOf, maxBatchBytes)) {
+      const contents = await readContents(git, place, group.filter(isWanted));
+      for (const blob of group) yield toRead(blob, contents.get(blob.oid));
+    }
+  }
+}
+
+function toRead({ oid, size }: Sized, content: Buffer | undefined): BlobRead {
+  if (content) return { oid, state: 'read', content };
+  return size === undefined ? { oid, state: 'missing' } : { oid, state: 'too_large', size };
+}
+
+/** Neighbours that cost at most `limit` together, or one that costs more alone. */
+function* groups<T>(items: readonly T[], costOf: (item: T) => number, limit: number): Generator<T[]> {
+  let group: T[] = [];
+  let cost = 0;
+  for (const item of items) {
+    if (group.length > 0 && cost + costOf(item) > limit) {
+      yield group;
+      [group, cost] = [[], 0];
+    }
+    group.push(item);
+    cost += costOf(item);
+  }
+  if (group.length > 0) yield group;
+}
+
+async function readSizes(git: Git, place: Place, oids: readonly Oid[]): Promise<Sized[]> {
+  const input = oids.map((oid) => `${checkOid(oid)}\n`).join('');
+  const { stdout } = await git.call(place, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], { input });
+  const lines = stdout.toString('latin1').split('\n');
+  return oids.map((oid, index) => {
+    const [type, size] = lines[index]?.split(' ') ?? [];
+    return type === 'blob' ? { oid, size: Number(size) } : { oid };
+  });
+}
+
+async function readContents(git: Git, place: Place, blobs: readonly Sized[]): Promise<Map<Oid, Buffer>> {
+  const contents = new Map<Oid, Buffer>();
+  if (blobs.length === 0) return contents;
+  const input = blobs.map(({ oid }) => `${oid}\n`).join('');
+  const maxBytes = blobs.reduce((sum, { size = 0 }) => sum + size + HEADER_BYTES, 0);
+  const { stdout } = await git.call(place, ['cat-file', '--batch=%(objectsize)'], { input, maxBytes });
+  let at = 0;
+  for (const { oid, size = 0 } of blobs) {
+    const start = stdout.indexOf('\n', at) + 1;
+    if (stdout.toString('latin1', at, start) !== `${size}\n`) throw new ReefError('git_failed', `git lost ${oid}.`);
+    contents.set(oid, Buffer.from(stdout.subarray(start, start + size)));
+    at = start + size + 1;
+  }
+  return contents;
+}
+
+function* batches<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let batch: T[] = [];
+  for (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

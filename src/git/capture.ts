@@ -1,0 +1,138 @@
+import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ReefError } from '../protocol/errors.ts';
+import { commitTree } from './commit.ts';
+import type { Git } from './git-command.ts';
+import { nulFields } from './nul-fields.ts';
+import type { Place } from './place.ts';
+import { checkOid, checkRef, type Oid } from './ref-name.ts';
+import { setRef } from './refs.ts';
+import { operationUnderWay, readHead, readRef } from './repository.ts';
+
+export interface Capture {
+  commit: Oid;
+  /** All files but ignored ones. */
+  tree: Oid;
+  /** What was staged; absent with conflicts in the index. */
+  staged?: Oid;
+  /** HEAD at that time. */
+  parent: Oid;
+}
+
+interface CaptureOptions {
+  /** Below `refs/reef/`; what it held before is replaced. */
+  ref: string;
+  message: string;
+  /** A second capture of the same state at the same time is the same commit. */
+  at: Date;
+  maxBytes?: number;
+}
+
+const MAX_BYTES = 2 * 1024 ** 3;
+const WRITE_MS = 600_000;
+const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
+
+/**
+ * Keeps the files of a checkout, tracked and untracked but not ignored, as a commit (T-03). All work is done on a copy of
+ * the index, so index, branch and files stay as they are. Refused: a merge or rebase under way, a repository inside,
+ * more than 2 GiB of changes.
+ */
+export async function capture(git: Git, place: Place, options: CaptureOptions): Promise<Capture> {
+  const ref = checkRef(options.ref);
+  if (!ref.startsWith('refs/reef/'))
+    throw new ReefError('ref_invalid', `A capture is kept below refs/reef/, not on ${ref}.`);
+  await refuseUnderWay(place);
+  const { commit: parent } = await readHead(git, place);
+  const { tree, staged } = await withIndexCopy(place, async (indexFile) => {
+    const index = await writeStaged(git, place, indexFile);
+    await takeFiles(git, place, { indexFile, maxBytes: options.maxBytes ?? MAX_BYTES });
+    return { staged: index, tree: await writeIndex(git, place, indexFile) };
+  });
+  const signature = { ...AUTHOR, at: options.at };
+  const commit = await commitTree(git, place, { tree, parents: [parent], message: options.message, signature });
+  const last = (await readRef(git, place, ref)) ?? null;
+  if (!(await setRef(git, place, { ref, to: commit, from: last }))) {
+    throw new ReefError('git_locked', `${ref} was moved by another capture.`);
+  }
+  return { commit, tree, parent, ...(staged !== undefined && { staged }) };
+}
+
+async function refuseUnderWay(place: Place): Promise<void> {
+  const operation = await operationUnderWay(place);
+  if (operation)
+    throw new ReefError('repo_busy', `A ${operation} is under way in ${place.toplevel}.`, { details: { operation } });
+}
+
+async function withIndexCopy<T>(place: Place, use: (indexFile: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'reef-index-'));
+  try {
+    const copy = join(folder, 'index');
+    await copyIndex(join(place.gitDir, 'index'), copy);
+    return await use(copy);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Git trusts an entry that is older than its index file. The copy must not look younger than what it was copied from, or
+ * an edit in the same moment would be taken for clean. Without an index nothing is tracked, and that needs no copy.
+ */
+async function copyIndex(index: string, copy: string): Promise<void> {
+  try {
+    const seconds = Math.floor((await stat(index)).mtimeMs / 1000);
+    await copyFile(index, copy);
+    await utimes(copy, seconds, seconds);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** Stages what differs from the index and what is untracked, by plumbing that enters no submodule. */
+async function takeFiles(
+  git: Git,
+  place: Place,
+  { indexFile, maxBytes }: { indexFile: string; maxBytes: number },
+): Promise<void> {
+  const list = async (...which: string[]) =>
+    (await git.call(place, ['ls-files', '-z', ...which], { indexFile, maxBytes: 128 * 1024 * 1024 })).stdout;
+  const [tracked, untracked] = [await list('--modified'), await list('--others', '--exclude-standard')];
+  const nested = [...nulFields(untracked)].filter((path) => path.at(-1) === SLASH).map((path) => path.toString('utf8'));
+  if (nested.length > 0) {
+    const names = nested.slice(0, 10).join(', ');
+    throw new ReefError('nested_repository', `There are repositories inside the checkout: ${names}.`, {
+      details: { nested },
+    });
+  }
+  // Tracked ones first: a file that became a folder must go before what is in the folder comes.
+  const input = Buffer.concat([tracked, untracked]);
+  await refuseTooLarge(place, nulFields(input), maxBytes);
+  const update = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
+  await git.call(place, update, { indexFile, input, timeoutMs: WRITE_MS });
+}
+
+const SLASH = 0x2f;
+
+async function refuseTooLarge({ toplevel }: Place, paths: Iterable<Buffer>, maxBytes: number): Promise<void> {
+  const folder = Buffer.from(`${toplevel}/`);
+  let total = 0;
+  for (const path of paths) {
+    const stat = await lstat(Buffer.concat([folder, path])).catch(() => undefined);
+    total += stat?.size ?? 0;
+    if (total > maxBytes) {
+      throw new ReefError('capture_too_large', `The changes in ${toplevel} are more than ${maxBytes} bytes.`);
+    }
+  }
+}
+
+/** Conflicts without an operation, as `stash pop` leaves them, are no tree; their files are kept all the same. */
+async function writeStaged(git: Git, place: Place, indexFile: string): Promise<Oid | undefined> {
+  const { stdout } = await git.call(place, ['ls-files', '-z', '--unmerged'], { indexFile });
+  return stdout.length === 0 ? writeIndex(git, place, indexFile) : undefined;
+}
+
+async function writeIndex(git: Git, place: Place, indexFile: string): Promise<Oid> {
+  const { stdout } = await git.call(place, ['write-tree'], { indexFile, timeoutMs: WRITE_MS });
+  return checkOid(stdout.toString('latin1').trim());
+}

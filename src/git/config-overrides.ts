@@ -1,0 +1,106 @@
+import { join, resolve } from 'node:path';
+import { ReefError } from '../protocol/errors.ts';
+import { namedOverrides, type Overrides } from './hardening.ts';
+import { nulFields } from './nul-fields.ts';
+import { isSamePlace, type Place, readPlace, redirected, stampOf } from './place.ts';
+
+/** Runs git with the fixed overrides only: for the questions that must come first. */
+export type AskGit = (dir: string, args: readonly string[]) => Promise<Buffer>;
+
+interface Entry {
+  /** Files outside the repository that took part: the user's and the system's. */
+  origins: readonly string[];
+  stamp: string;
+  overrides: Overrides;
+}
+
+const MOST_ENTRIES = 500;
+
+/**
+ * Checks before every command that git still takes a place for what its record says (X-32), and finds the names its
+ * configuration must be overridden by (X-31). Both rest on files only, so both are asked again only after one changed.
+ */
+export function createPlaceCheck(ask: AskGit): (place: Place) => Promise<Overrides> {
+  const known = new Map<string, Entry>();
+
+  const learn = async (place: Place): Promise<Overrides> => {
+    const { toplevel } = place;
+    const own = ownFiles(place);
+    const first = await tryStamp(own);
+    refuseOther(place, await askPlace(ask, toplevel));
+    const { keys, origins, includes } = await readConfig(ask, toplevel);
+    const overrides = namedOverrides(keys);
+    const stamp = await tryStamp([...own, ...origins]);
+    known.delete(toplevel);
+    // Equal stamps before and after: what git read in between is what the files say.
+    const isSure = !includes && first !== undefined && first === (await tryStamp(own));
+    if (isSure && stamp !== undefined) known.set(toplevel, { origins, stamp, overrides });
+    const [oldest] = known.keys();
+    if (known.size > MOST_ENTRIES && oldest !== undefined) known.delete(oldest);
+    return overrides;
+  };
+
+  return async (place) => {
+    refuseOther(place, await readPlace(place.toplevel));
+    const entry = known.get(place.toplevel);
+    const stamp = entry && (await tryStamp([...ownFiles(place), ...entry.origins]));
+    return entry !== undefined && stamp === entry.stamp ? entry.overrides : learn(place);
+  };
+}
+
+/** Files that cannot be read are git's to complain about; nothing is remembered of them. */
+function tryStamp(files: readonly string[]): Promise<string | undefined> {
+  return stampOf(files).catch(() => undefined);
+}
+
+/** The files of a repository that decide where it is and how it is configured, present or not. */
+function ownFiles({ toplevel, gitDir, commonDir }: Place): string[] {
+  const pointers = gitDir === commonDir ? [] : [join(toplevel, '.git'), join(gitDir, 'commondir')];
+  return [...pointers, join(commonDir, 'config'), join(gitDir, 'config.worktree')];
+}
+
+/** What is included may depend on the branch or on files that are not there yet: such configurations are read each time. */
+async function readConfig(ask: AskGit, toplevel: string) {
+  const listed = await ask(toplevel, ['config', '--list', '-z', '--show-origin', '--name-only']);
+  const fields = [...nulFields(listed)];
+  const keys = fields.filter((_, index) => index % 2 === 1);
+  const files = fields.filter((_, index) => index % 2 === 0).map((origin) => origin.toString('utf8'));
+  const isFile = (origin: string) => origin.startsWith('file:');
+  const origins = [...new Set(files.filter(isFile))].map((origin) => resolve(toplevel, origin.slice('file:'.length)));
+  const includes = keys.some((key) => /^include(if)?\./i.test(key.toString('utf8')));
+  return { keys, origins, includes };
+}
+
+/** First contact with a folder a person named, at its top or below. */
+export async function locate(ask: AskGit, dir: string): Promise<Place> {
+  const place = await askPlace(ask, dir);
+  const isInside = dir === place.toplevel || dir.startsWith(place.toplevel === '/' ? '/' : `${place.toplevel}/`);
+  if (!isInside) throw redirected(dir, `is taken by git for a part of ${place.toplevel}`);
+  refuseOther(await readPlace(place.toplevel), place);
+  return place;
+}
+
+/** What git takes a folder for. */
+async function askPlace(ask: AskGit, dir: string): Promise<Place> {
+  const wanted = ['--is-bare-repository', '--show-toplevel', '--absolute-git-dir', '--git-common-dir'];
+  const answer = await ask(dir, ['rev-parse', '--path-format=absolute', ...wanted]).catch((error: unknown) => {
+    throw notACheckout(dir, error);
+  });
+  const [, toplevel, gitDir, commonDir, ...rest] = answer.toString('utf8').split('\n');
+  if (!toplevel || !gitDir || !commonDir || rest.length !== 1) throw redirected(dir, 'has a path git cannot name');
+  return { toplevel, gitDir, commonDir };
+}
+
+function notACheckout(dir: string, cause: unknown): unknown {
+  if (!(cause instanceof ReefError) || cause.code !== 'git_failed') return cause;
+  if (/not a git repository/i.test(cause.message)) {
+    return new ReefError('not_a_repository', `${dir} is not inside a git repository.`, { cause });
+  }
+  const isBare = /bare repository|must be run in a work tree/i.test(cause.message);
+  return isBare ? new ReefError('repo_bare', `${dir} is in a repository without a checkout.`, { cause }) : cause;
+}
+
+function refuseOther(record: Place, found: Place): void {
+  if (isSamePlace(record, found)) return;
+  throw redirected(record.toplevel, `leads to ${found.toplevel} of ${found.gitDir} and not to ${record.gitDir}`);
+}

@@ -1,0 +1,183 @@
+import { realpath } from 'node:fs/promises';
+import { capText } from '../base/cap.ts';
+import { ReefError } from '../protocol/errors.ts';
+import { type AskGit, createPlaceCheck, locate } from './config-overrides.ts';
+import { fixedOverrides, gitEnv, LOCK_WAIT_MS, type Overrides, overrideEnv } from './hardening.ts';
+import type { Place } from './place.ts';
+
+/** Runs a program to its end; what the composition root passes in. Rejects only if it cannot be started. */
+export type Run = (spec: {
+  file: string;
+  args: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  maxBytes?: number;
+  input?: string | Uint8Array;
+}) => Promise<RunOutcome>;
+
+interface RunOutcome {
+  code: number | null;
+  signal: string | null;
+  stdout: Buffer;
+  stderr: Buffer;
+  timedOut: boolean;
+  truncated: boolean;
+}
+
+export interface CallOptions {
+  input?: string | Uint8Array;
+  timeoutMs?: number;
+  /** Of stdout and of stderr; more is a failure, never a silent cut. */
+  maxBytes?: number;
+  /** Exit codes that are answers and not failures. */
+  okCodes?: readonly number[];
+  /** A temporary index in the place of the checkout's own. */
+  indexFile?: string;
+  author?: Signature;
+  committer?: Signature;
+}
+
+export interface Signature {
+  name: string;
+  email: string;
+  at: Date;
+}
+
+export interface GitResult {
+  code: number;
+  stdout: Buffer;
+}
+
+/** The one way to git (X-30). Every command but the first contact is bound to a place and checked against it (X-32). */
+export interface Git {
+  /** The checkout that a folder named by a person lies in. */
+  locate(dir: string): Promise<Place>;
+  /** Options end before values: the caller puts `--end-of-options` before revisions and `--` before paths (X-33). */
+  call(place: Place, args: readonly string[], options?: CallOptions): Promise<GitResult>;
+  version(): Promise<GitVersion>;
+}
+
+export interface GitVersion {
+  major: number;
+  minor: number;
+}
+
+interface GitSettings {
+  run: Run;
+  /** Already reduced to what a child may have (X-20), with a PATH no agent can write to. */
+  env: Readonly<Record<string, string>>;
+  lockWaitMs?: number;
+}
+
+const TIMEOUT_MS = 60_000;
+const MAX_BYTES = 16 * 1024 * 1024;
+const MESSAGE_BYTES = 2_048;
+/** After `--no-pager -C <dir>`. */
+const VERB = 3;
+const OLDEST = { major: 2, minor: 38 };
+
+export function createGit({ run, env, lockWaitMs = LOCK_WAIT_MS }: GitSettings): Git {
+  const fixed = fixedOverrides(lockWaitMs);
+  const ownEnv = gitEnv(env);
+  const fixedEnv = { ...ownEnv, ...overrideEnv(fixed) };
+  let version: Promise<GitVersion> | undefined;
+
+  const start = async (args: readonly string[], childEnv: Record<string, string>, options: CallOptions = {}) => {
+    if (args.some((arg) => arg.includes('\0'))) throw new ReefError('ref_invalid', 'A value contains a NUL byte.');
+    const { input, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, okCodes = [0] } = options;
+    // From the root: a PATH with a relative entry must not find a `git` inside the repository.
+    const spec = {
+      file: 'git',
+      args,
+      cwd: '/',
+      env: childEnv,
+      timeoutMs,
+      maxBytes,
+      ...(input !== undefined && { input }),
+    };
+    const outcome = await run(spec).catch((cause: unknown) => {
+      throw new ReefError('git_missing', 'git could not be started.', { cause });
+    });
+    return answerOf(outcome, { verb: args[VERB] ?? 'version', okCodes, maxBytes, timeoutMs });
+  };
+  const readVersion = async () => parseVersion((await start(['--version'], fixedEnv)).stdout.toString('utf8'));
+  const ready = () => {
+    version ??= readVersion().catch((error: unknown) => {
+      version = undefined; // it may be installed or updated while we run
+      throw error;
+    });
+    return version;
+  };
+  const ask: AskGit = async (dir, args) => (await start(['--no-pager', '-C', dir, ...args], fixedEnv)).stdout;
+  const check = createPlaceCheck(ask);
+
+  return {
+    version: ready,
+    async locate(dir) {
+      await ready();
+      const real = await realpath(dir).catch((cause: unknown) => {
+        throw new ReefError('cwd_missing', `There is no folder ${dir}.`, { cause });
+      });
+      return locate(ask, real);
+    },
+    async call(place, args, options = {}) {
+      await ready();
+      const overrides = await check(place);
+      const childEnv = {
+        ...ownEnv,
+        ...overrideEnv([...fixed, ...overrides, ...indexOverrides(options)]),
+        ...callEnv(options),
+      };
+      return start(['--no-pager', '-C', place.toplevel, ...args], childEnv, options);
+    },
+  };
+}
+
+/** A split index keeps its shared part beside the checkout's own, which a temporary one must leave alone. */
+function indexOverrides({ indexFile }: CallOptions): Overrides {
+  return indexFile === undefined ? [] : [['core.splitIndex', 'false']];
+}
+
+function callEnv({ indexFile, author, committer }: CallOptions): Record<string, string> {
+  return {
+    ...(indexFile !== undefined && { GIT_INDEX_FILE: indexFile }),
+    ...(author && signatureEnv('AUTHOR', author)),
+    ...(committer && signatureEnv('COMMITTER', committer)),
+  };
+}
+
+function signatureEnv(role: 'AUTHOR' | 'COMMITTER', { name, email, at }: Signature): Record<string, string> {
+  if (`${name}${email}`.includes('\0')) throw new ReefError('ref_invalid', 'An identity contains a NUL byte.');
+  const date = `${Math.floor(at.getTime() / 1000)} +0000`;
+  return { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email, [`GIT_${role}_DATE`]: date };
+}
+
+function parseVersion(text: string): GitVersion {
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(text)?.map(Number) ?? [];
+  if (major === undefined || minor === undefined) throw new ReefError('git_failed', `Not a version of git: ${text}`);
+  if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
+    throw new ReefError('git_too_old', `git ${major}.${minor} is older than ${OLDEST.major}.${OLDEST.minor}.`);
+  }
+  return { major, minor };
+}
+
+interface Expected {
+  verb: string;
+  okCodes: readonly number[];
+  maxBytes: number;
+  timeoutMs: number;
+}
+
+function answerOf(outcome: RunOutcome, { verb, okCodes, maxBytes, timeoutMs }: Expected): GitResult {
+  const { code, signal, stdout } = outcome;
+  if (outcome.timedOut) throw new ReefError('git_timeout', `git ${verb} took longer than ${timeoutMs} ms.`);
+  if (outcome.truncated) throw new ReefError('git_failed', `git ${verb} wrote more than ${maxBytes} bytes.`);
+  if (code !== null && okCodes.includes(code)) return { code, stdout };
+  const said = capText(outcome.stderr.toString('utf8').trim(), MESSAGE_BYTES);
+  const [, lock] = /Unable to create '(.+\.lock)': File exists/s.exec(said) ?? [];
+  if (lock !== undefined) throw new ReefError('git_locked', `git ${verb}: ${lock} is held.`, { details: { lock } });
+  throw new ReefError('git_failed', `git ${verb}: ${said || `ended with ${code ?? signal}`}`, {
+    details: { verb, code, signal },
+  });
+}

@@ -1,0 +1,101 @@
+import { lstat, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ReefError } from '../protocol/errors.ts';
+import type { Git } from './git-command.ts';
+import type { Place } from './place.ts';
+import { checkRef, checkRevision, type Oid } from './ref-name.ts';
+
+export interface Head {
+  commit: Oid;
+  /** Full name; absent when detached. */
+  branch?: string;
+}
+
+export interface Identity {
+  name: string;
+  email: string;
+}
+
+/** The commit and branch a checkout stands on. A repository without a commit is `repo_empty`. */
+export async function readHead(git: Git, place: Place): Promise<Head> {
+  const commit = await findCommit(git, place, 'HEAD');
+  if (commit === undefined) throw new ReefError('repo_empty', `${place.toplevel} has no commit yet.`);
+  const { code, stdout } = await git.call(place, ['symbolic-ref', '--quiet', 'HEAD'], { okCodes: [0, 1] });
+  return { commit, ...(code === 0 && { branch: lineOf(stdout) }) };
+}
+
+/** The commit a person's words name; `undefined` if there is none. */
+export async function findCommit(git: Git, place: Place, revision: string): Promise<Oid | undefined> {
+  return resolve(git, place, `${checkRevision(revision)}^{commit}`);
+}
+
+/** What a ref points at; `undefined` if it does not exist. */
+export async function readRef(git: Git, place: Place, ref: string): Promise<Oid | undefined> {
+  return resolve(git, place, checkRef(ref));
+}
+
+export async function readTree(git: Git, place: Place, commit: Oid): Promise<Oid> {
+  const tree = await resolve(git, place, `${checkRevision(commit)}^{tree}`);
+  if (tree === undefined) throw new ReefError('ref_invalid', `There is no tree of ${commit}.`);
+  return tree;
+}
+
+async function resolve(git: Git, place: Place, revision: string): Promise<Oid | undefined> {
+  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', revision];
+  const { code, stdout } = await git.call(place, args, { okCodes: [0, 1] });
+  return code === 0 ? lineOf(stdout) : undefined;
+}
+
+export async function isAncestor(git: Git, place: Place, { of, commit }: { of: Oid; commit: Oid }): Promise<boolean> {
+  const args = ['merge-base', '--is-ancestor', '--end-of-options', checkRevision(commit), checkRevision(of)];
+  return (await git.call(place, args, { okCodes: [0, 1] })).code === 0;
+}
+
+/** As the user's configuration says; git's guess from the machine's name is no identity. */
+export async function readIdentity(git: Git, place: Place): Promise<Identity | undefined> {
+  const [name, email] = [await readConfig(git, place, 'user.name'), await readConfig(git, place, 'user.email')];
+  return name && email ? { name, email } : undefined;
+}
+
+async function readConfig(git: Git, place: Place, key: string): Promise<string | undefined> {
+  const { code, stdout } = await git.call(place, ['config', '-z', '--get', key], { okCodes: [0, 1] });
+  return code === 0 ? stdout.subarray(0, -1).toString('utf8') : undefined;
+}
+
+const OPERATIONS = {
+  merge: ['MERGE_HEAD'],
+  rebase: ['rebase-merge', 'rebase-apply'],
+  'cherry-pick': ['CHERRY_PICK_HEAD', 'sequencer'],
+  revert: ['REVERT_HEAD'],
+} as const;
+export type Operation = keyof typeof OPERATIONS;
+
+/** What a person, or an agent, began in this checkout and has not ended. */
+export async function operationUnderWay({ gitDir }: Pick<Place, 'gitDir'>): Promise<Operation | undefined> {
+  for (const [operation, names] of Object.entries(OPERATIONS)) {
+    for (const name of names) if (await exists(join(gitDir, name))) return operation as Operation;
+  }
+  return undefined;
+}
+
+/** The branch a rebase in this checkout will move when it ends; HEAD is detached meanwhile. */
+export async function branchUnderRebase({ gitDir }: Pick<Place, 'gitDir'>): Promise<string | undefined> {
+  for (const folder of OPERATIONS.rebase) {
+    const name = await readFile(join(gitDir, folder, 'head-name'), 'utf8').catch(ifAbsent);
+    if (name !== undefined) return name.trim();
+  }
+  return undefined;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(ifAbsent)) !== undefined;
+}
+
+function ifAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+  throw error;
+}
+
+function lineOf(output: Buffer): string {
+  return output.toString('utf8').trimEnd();
+}

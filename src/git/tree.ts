@@ -1,0 +1,69 @@
+import { ReefError } from '../protocol/errors.ts';
+import type { Git } from './git-command.ts';
+import { nulFields } from './nul-fields.ts';
+import type { Place } from './place.ts';
+import { checkOid, type Oid } from './ref-name.ts';
+
+export interface TreeEntry {
+  mode: string;
+  oid: Oid;
+  path: string;
+}
+
+export interface IndexEntry extends TreeEntry {
+  /** 0, or 1 to 3 of a conflict. */
+  stage: number;
+}
+
+/**
+ * The bytes of a listing are held, about 120 a file, and its entries are made one by one as they are asked for. A million
+ * files fit; beyond that git's answer is refused rather than cut.
+ */
+const LISTING = { maxBytes: 192 * 1024 * 1024 };
+
+/** Files, links and submodules of a tree or commit. Paths that are not UTF-8 come out with replacement characters. */
+export async function* listTree(git: Git, place: Place, tree: Oid): AsyncGenerator<TreeEntry> {
+  const args = ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', checkOid(tree)];
+  const { stdout } = await git.call(place, args, LISTING);
+  for (const field of nulFields(stdout)) {
+    const { words, path } = splitAtTab(field);
+    const [mode = '', , oid = ''] = words;
+    yield { mode, oid, path };
+  }
+}
+
+/** The index of a checkout, conflicts included, entries outside a sparse checkout left out. */
+export async function* listIndex(git: Git, place: Place): AsyncGenerator<IndexEntry> {
+  const { stdout } = await git.call(place, ['ls-files', '--stage', '-t', '-z'], LISTING);
+  for (const field of nulFields(stdout)) {
+    const { words, path } = splitAtTab(field);
+    const [tag, mode = '', oid = '', stage = '0'] = words;
+    if (tag !== 'S') yield { mode, oid, stage: Number(stage), path };
+  }
+}
+
+/** Files neither tracked nor ignored. A repository in a folder of the checkout is one entry that ends with `/`. */
+export function listUntracked(git: Git, place: Place): AsyncGenerator<string> {
+  return listPaths(git, place, ['ls-files', '--others', '--exclude-standard', '-z']);
+}
+
+/** What is ignored, whole folders as one entry that ends with `/`. */
+export function listIgnored(git: Git, place: Place): AsyncGenerator<string> {
+  return listPaths(git, place, ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']);
+}
+
+/** Tracked paths whose file may differ from the index: their times or sizes do. Submodules are not looked into. */
+export function listTouched(git: Git, place: Place): AsyncGenerator<string> {
+  return listPaths(git, place, ['diff-files', '--name-only', '-z', '--ignore-submodules=all', '--no-ext-diff']);
+}
+
+async function* listPaths(git: Git, place: Place, args: readonly string[]): AsyncGenerator<string> {
+  const { stdout } = await git.call(place, args, LISTING);
+  for (const field of nulFields(stdout)) yield field.toString('utf8');
+}
+
+function splitAtTab(field: Buffer): { words: string[]; path: string } {
+  const tab = field.indexOf('\t');
+  if (tab === -1) throw new ReefError('git_failed', `git listed ${JSON.stringify(field.toString('utf8', 0, 200))}.`);
+  return { words: field.toString('latin1', 0, tab).split(' '), path: field.toString('utf8', tab + 1) };
+}

@@ -1,0 +1,157 @@
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ReefError } from '../protocol/errors.ts';
+import type { Capabilities } from './capabilities.ts';
+import { contained } from './chain.ts';
+import { SYSTEM_PATH } from './environment.ts';
+import { makeFifo } from './fifo.ts';
+import type { ProcessIdentity } from './identity.ts';
+import { type LaunchSpec, launch } from './launch.ts';
+import { run } from './run.ts';
+
+export interface TerminalSpec extends Omit<LaunchSpec, 'stdin'> {
+  /** Bytes the program writes to its terminal once it takes input. */
+  ready: string;
+}
+
+const SCRIPT = fileURLToPath(new URL('./terminal.sh', import.meta.url));
+const SOCKET = 'tmux';
+/** The kernel takes no longer path for a socket. */
+const LONGEST_SOCKET = 100;
+/** The one pane we made, whatever windows people open beside it. */
+const PANE = '%0';
+const PASTED = 'reef';
+const ANSWER_MS = 5_000;
+const LOOK_BYTES = 64 * 1024;
+
+/** Everything the program writes, for people to look at later; 64 MiB of it, in the blocks `ulimit` counts. */
+const KEEP_SCREEN = `PATH='${SYSTEM_PATH}'; ulimit -f 131072; exec cat >>screen 9>code`;
+
+/**
+ * Starts a program in a terminal of its own that outlives us, and that `Terminal.attachCommand` joins. The tmux server
+ * belongs to this launch alone: it has the program's environment and no other, it ends with the job's tree, and a newer
+ * tmux on the next day has no old server to quarrel with. In a sandbox it is the program that sits, not the server: one
+ * that could be reached from within could start programs outside.
+ */
+export async function launchTerminal(spec: TerminalSpec, capabilities: Capabilities): Promise<ProcessIdentity> {
+  const { tmux } = capabilities;
+  if (tmux === undefined) throw new ReefError('headful_unsupported', 'tmux is not installed here');
+  const { ready, sandbox, dir } = spec;
+  await makeTerminalFolder(dir, { tmux, ready });
+  const program = sandbox ? contained(spec, capabilities) : [spec.file, ...spec.args];
+  const args = [SCRIPT, 'open_terminal', dir, tmux, ...serverArguments(spec, program)];
+  const around = sandbox ? { ...capabilities, namespaces: 'none' as const, unshare: undefined } : capabilities;
+  return launch({ ...spec, file: '/bin/sh', args, sandbox: undefined, stdin: { file: '/dev/null' } }, around);
+}
+
+async function makeTerminalFolder(dir: string, about: TerminalFacts): Promise<void> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  chmodSync(dir, 0o700);
+  await makeFifo(join(dir, 'code'));
+  closeSync(openSync(join(dir, 'screen'), 'ax', 0o600));
+  writeFileSync(join(dir, 'terminal'), JSON.stringify(about), { mode: 0o600, flag: 'wx' });
+}
+
+function serverArguments({ dir, cwd, tag }: TerminalSpec, program: readonly string[]): string[] {
+  const folder = cwd.replaceAll('#', '##'); // the one argument tmux expands
+  const size = ['-x', '160', '-y', '48'];
+  const pane = ['/bin/sh', SCRIPT, 'run_in_pane', dir, ...program];
+  const commands = [
+    ['set-option', '-s', 'default-terminal', 'screen-256color'],
+    ['set-option', '-s', 'escape-time', '20'], // half a second otherwise, and Escape is the key that interrupts agents
+    ['set-option', '-g', 'update-environment', ''], // nothing of whoever attaches
+    ['new-session', '-d', '-s', tag, ...size, '-c', folder, '--', ...pane],
+    ['pipe-pane', '-t', PANE, KEEP_SCREEN],
+  ];
+  return ['-S', SOCKET, '-f', '/dev/null', ...sequence(commands)];
+}
+
+/** Several commands in one call. An argument of tmux that ends in a semicolon would end its command. */
+function sequence(commands: readonly (readonly string[])[]): string[] {
+  const literal = (arg: string) => arg.replace(/;$/, '\\;');
+  return commands.flatMap((command, index) => [...(index === 0 ? [] : [';']), ...command.map(literal)]);
+}
+
+interface TerminalFacts {
+  tmux: string;
+  ready: string;
+}
+
+/** The terminal of a launch, whoever launched it; undefined where the launch has none. */
+export function openTerminal(dir: string): Terminal | undefined {
+  try {
+    return new Terminal(dir, JSON.parse(readFileSync(join(dir, 'terminal'), 'utf8')));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+export class Terminal {
+  readonly #dir: string;
+  readonly #facts: TerminalFacts;
+  #isReady = false;
+  #lookedAt = 0;
+
+  constructor(dir: string, facts: TerminalFacts) {
+    this.#dir = dir;
+    this.#facts = facts;
+  }
+
+  /** Whether the program has said that it takes input. What it shows is never looked at. */
+  isReady(): boolean {
+    if (this.#isReady) return true;
+    const bytes = readFrom(join(this.#dir, 'screen'), this.#lookedAt);
+    this.#isReady = bytes.includes(this.#facts.ready);
+    this.#lookedAt += Math.max(0, bytes.length - this.#facts.ready.length); // it may have been cut in two
+    return this.#isReady;
+  }
+
+  /**
+   * Pastes the text and presses Enter, in one call of the server. False: there is no terminal any more, or a person is in
+   * the middle of something in it; nothing was typed then.
+   */
+  async type(text: string): Promise<boolean> {
+    const commands = [
+      ['load-buffer', '-b', PASTED, '-'],
+      ['if-shell', '-F', '-t', PANE, '#{pane_in_mode}', `send-keys -t ${PANE} -X cancel`],
+      ['paste-buffer', '-d', '-p', '-b', PASTED, '-t', PANE],
+      ['send-keys', '-t', PANE, 'Enter'],
+    ];
+    const { code } = await run({
+      file: this.#facts.tmux,
+      args: ['-S', SOCKET, ...sequence(commands)],
+      cwd: this.#dir,
+      env: { PATH: SYSTEM_PATH },
+      timeoutMs: ANSWER_MS,
+      input: pasteable(text),
+    });
+    return code === 0;
+  }
+
+  /** The command with which a person joins. */
+  attachCommand(): { file: string; args: string[] } {
+    const { tmux } = this.#facts;
+    const socket = join(this.#dir, SOCKET);
+    if (Buffer.byteLength(socket) <= LONGEST_SOCKET) return { file: tmux, args: ['-S', socket, 'attach-session'] };
+    const inFolder = 'cd "$1" && exec "$2" -S "$3" attach-session';
+    return { file: '/bin/sh', args: ['-c', inFolder, 'sh', this.#dir, tmux, SOCKET] };
+  }
+}
+
+function readFrom(path: string, offset: number): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(LOOK_BYTES);
+    return buffer.subarray(0, readSync(file, buffer, 0, LOOK_BYTES, offset));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Control characters are keys, and one sequence of them ends a paste: what follows it would be typed, not pasted. */
+function pasteable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+  return text.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
+}

@@ -1,0 +1,244 @@
+import { z } from 'zod';
+
+/** What crosses the boundary of the worktree manager: records, conflict reports, and one row per operation. */
+
+const text = z.string();
+const count = z.number().int().nonnegative();
+const oid = z.string();
+
+export const worktreeStatusSchema = z.enum([
+  'queued',
+  'creating',
+  'running',
+  'held',
+  'accepting',
+  'accepted',
+  'discarded',
+  'lost',
+]);
+export type WorktreeStatus = z.infer<typeof worktreeStatusSchema>;
+
+/** A repository-relative path or glob, and who said that it would be changed: the task, the agent, or git. */
+export const planEntrySchema = z.strictObject({
+  path: text,
+  origin: z.enum(['declared', 'discovered', 'observed']),
+});
+export type PlanEntry = z.infer<typeof planEntrySchema>;
+
+export const worktreeRecordSchema = z.strictObject({
+  id: text,
+  taskId: text,
+  /** null while there is no folder: queued, held, discarded, lost. */
+  path: text.nullable(),
+  branch: text,
+  /** An empty branch: it was made from a commit, and accept must be told where to merge. */
+  base: z.strictObject({ branch: text, commit: oid }),
+  changePlan: z.array(planEntrySchema),
+  /** The first of ten; 0 until the worktree is made. */
+  portBase: count,
+  priority: z.number().int().exactOptional(),
+  status: worktreeStatusSchema,
+});
+export type WorktreeRecord = z.infer<typeof worktreeRecordSchema>;
+
+const clashTierSchema = z.enum(['hot', 'soft', 'hop', 'unknown']);
+export const clashSchema = z.strictObject({
+  /** Of a checkout that is not ours, its path. */
+  worktreeId: text,
+  tier: clashTierSchema,
+  files: z.array(z.strictObject({ path: text, lines: z.array(z.tuple([count, count])).exactOptional() })),
+});
+export type Clash = z.infer<typeof clashSchema>;
+
+export const conflictReportSchema = z.strictObject({
+  /** CLASH with any hot, soft or hop. CLEAR is sure only if the report is complete. */
+  status: z.enum(['CLEAR', 'CLASH']),
+  complete: z.boolean(),
+  clashes: z.array(clashSchema),
+  /** Paths that did not get into the plan. */
+  refused: z.array(z.strictObject({ path: text, why: text })).exactOptional(),
+  /** Why the report is not complete. */
+  problems: z.array(text).exactOptional(),
+});
+export type ConflictReport = z.infer<typeof conflictReportSchema>;
+
+export const driftSchema = z.strictObject({
+  /** Changed but neither declared nor discovered. */
+  unplanned: z.array(text),
+  /** Planned but not changed. */
+  untouched: z.array(text),
+});
+export type Drift = z.infer<typeof driftSchema>;
+
+export const mergeStrategySchema = z.enum(['squash', 'merge', 'ff']);
+export type MergeStrategy = z.infer<typeof mergeStrategySchema>;
+
+const pendingSchema = z.strictObject({
+  commit: oid,
+  ref: text,
+  target: text,
+  /** The checkout that has work in it, and the files in the way. */
+  checkout: text,
+  files: z.array(text),
+  /** True: it completes by itself as soon as the checkout is clean. */
+  whenClean: z.boolean(),
+});
+export type PendingMerge = z.infer<typeof pendingSchema>;
+
+/** Health, overlap and place in the queue are separate signals (T-04). */
+export const worktreeViewSchema = worktreeRecordSchema.extend({
+  createdAt: text,
+  health: z.enum(['GREEN', 'AMBER', 'RED']).nullable(),
+  overlap: z.array(clashSchema),
+  queue: z
+    .strictObject({
+      place: count,
+      /** Empty: it waits for room. */
+      waitsFor: z.array(z.strictObject({ worktreeId: text, status: worktreeStatusSchema, files: z.array(text) })),
+    })
+    .nullable(),
+  drift: driftSchema.nullable(),
+  setup: z.strictObject({ state: z.enum(['none', 'done', 'failed']), message: text.exactOptional() }),
+  pending: pendingSchema.exactOptional(),
+  failure: z.strictObject({ code: text, message: text }).exactOptional(),
+  /** Where its work is kept when it has no folder. */
+  ref: text.exactOptional(),
+});
+export type WorktreeView = z.infer<typeof worktreeViewSchema>;
+
+const acceptedSchema = z.strictObject({
+  status: z.enum(['merged', 'pending']),
+  commit: oid,
+  ref: text.exactOptional(),
+  /** Only when pending: whose work is in the way (`target_dirty`) and how to go on. */
+  waiting: z
+    .strictObject({ code: z.literal('target_dirty'), checkout: text, files: z.array(text), command: text })
+    .exactOptional(),
+  /** What the user has taken on with --yes, and what was merely worth knowing. */
+  noted: z.array(text),
+});
+export type Accepted = z.infer<typeof acceptedSchema>;
+
+/** Ignored files are in no commit: they are named, not kept. */
+const keptSchema = z.strictObject({ ref: text, command: text, ignored: z.array(text) });
+export type KeptWork = z.infer<typeof keptSchema>;
+
+const changedFileSchema = z.strictObject({
+  status: z.enum(['A', 'D', 'M', 'T', 'R']),
+  path: text,
+  from: text.exactOptional(),
+});
+const diffSchema = z.strictObject({
+  base: oid,
+  files: z.array(changedFileSchema),
+  patch: text,
+  truncated: z.boolean(),
+  drift: driftSchema,
+});
+export type WorktreeDiff = z.infer<typeof diffSchema>;
+
+const pruneEntrySchema = z.strictObject({
+  kind: z.enum(['worktree', 'ref']),
+  /** A path or a ref. */
+  target: text,
+  worktreeId: text.nullable(),
+  bytes: count,
+  ageSeconds: count,
+  reason: text,
+  outcome: z.enum(['would_remove', 'removed', 'refused']),
+  refusal: z.strictObject({ code: z.literal('prune_refused'), why: text }).exactOptional(),
+});
+export type PruneEntry = z.infer<typeof pruneEntrySchema>;
+const pruneReportSchema = z.strictObject({ entries: z.array(pruneEntrySchema) });
+export type PruneReport = z.infer<typeof pruneReportSchema>;
+
+export const reconcileReportSchema = z.strictObject({
+  live: z.array(text),
+  held: z.array(text),
+  zombies: z.array(z.strictObject({ path: text, worktreeId: text.nullable(), why: text })),
+  ghosts: z.array(text),
+  foreign: z.array(text),
+  /** Interrupted work that was completed or taken back, in words. */
+  recovered: z.array(text),
+});
+export type ReconcileReport = z.infer<typeof reconcileReportSchema>;
+
+const id = z.string().min(1).max(64).describe('Worktree id, any unique prefix of it, or @last for the newest');
+const plan = z
+  .array(z.string().min(1).max(4_096))
+  .max(5_000)
+  .default([])
+  .describe('Files or globs the task means to change');
+
+export const acceptOptionsSchema = z.strictObject({
+  strategy: mergeStrategySchema.default('squash'),
+  message: z.string().min(1).max(65_536).exactOptional(),
+  /** Needed when the worktree was made from a commit; a branch otherwise overrides its base. */
+  into: z.string().min(1).max(1_000).exactOptional(),
+  whenClean: z.boolean().default(false).describe('Complete the merge as soon as the checkout of the target is clean'),
+  yes: z.boolean().default(false).describe('Take on waived gates, drift and edits to gate files'),
+});
+export type AcceptOptions = z.input<typeof acceptOptionsSchema>;
+
+export const worktreeOperations = {
+  worktrees: {
+    summary: 'List the worktrees with their health, overlap and place in the queue.',
+    input: z.strictObject({ all: z.boolean().default(false).describe('Also those that have ended') }),
+    output: z.strictObject({ worktrees: z.array(worktreeViewSchema) }),
+  },
+  worktree_create: {
+    summary: 'Make a worktree for a task, or queue it while its plan clashes with another.',
+    input: z.strictObject({
+      taskId: z.string().min(1).max(200).exactOptional().describe('Repeating a call with the same one makes no second'),
+      title: z.string().min(1).max(1_000),
+      plan,
+      base: z.string().min(1).max(1_000).exactOptional().describe('Branch or commit; default: the current branch'),
+      priority: z.number().int().min(1).max(1_000).exactOptional().describe('1 goes first'),
+      anyway: z.boolean().default(false).describe('Do not wait for clashing tasks'),
+    }),
+    output: worktreeRecordSchema,
+  },
+  worktree_setup: {
+    summary: 'Run the set-up command of a worktree again.',
+    input: z.strictObject({ id }),
+    output: worktreeViewSchema,
+  },
+  diff: {
+    summary: 'Show what a worktree changes against its base.',
+    input: z.strictObject({ id }),
+    output: diffSchema,
+  },
+  accept: {
+    summary: 'Merge a worktree into its target branch. A checkout with changes is not touched.',
+    input: acceptOptionsSchema.extend({ id }),
+    output: acceptedSchema,
+  },
+  worktree_discard: {
+    summary: 'Keep the work of a worktree on a ref, then remove it.',
+    input: z.strictObject({ id }),
+    output: keptSchema,
+  },
+  worktree_restore: {
+    summary: 'Bring back a discarded, held or lost worktree.',
+    input: z.strictObject({ ref: z.string().min(1).max(1_000).describe('refs/reef/discarded/<id>, or a worktree id') }),
+    output: worktreeRecordSchema,
+  },
+  worktree_hold: {
+    summary: 'Put a worktree with its session aside; restore brings it back.',
+    input: z.strictObject({ id }),
+    output: keptSchema,
+  },
+  worktree_prune: {
+    summary: 'Show what could be removed, with size, age and reason; with yes, remove it.',
+    input: z.strictObject({ yes: z.boolean().default(false) }),
+    output: pruneReportSchema,
+  },
+  conflicts: {
+    summary: 'Say which worktrees a plan, or every worktree, overlaps with: hot, soft, hop.',
+    input: z.strictObject({ plan }),
+    output: z.strictObject({
+      report: conflictReportSchema.describe('Of the plan given'),
+      worktrees: z.array(z.strictObject({ id: text, clashes: z.array(clashSchema) })),
+    }),
+  },
+};
