@@ -5,9 +5,9 @@ import type { Adapter, AgentLine, Effect, Json } from './adapter.ts';
 import { applyEffects, flushText, noteBadLine, noteStderr, type Source } from './effects.ts';
 import type { JobTransaction } from './job-transaction.ts';
 
-const BATCH_LINES = 1000;
+const BATCH_LINES = 150;
 const BATCH_BYTES = 1024 * 1024;
-const STDERR_LINES = 200;
+const STDERR_LINES = 50;
 const STDERR_TAIL = 4096;
 
 export interface Batch {

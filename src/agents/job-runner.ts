@@ -14,6 +14,7 @@ import { JobTransaction } from './job-transaction.ts';
 import { jobDir, type LaunchHost, launchJob, noteStarted } from './launcher.ts';
 import { LiveJob } from './live-job.ts';
 import { nextToStart } from './slots.ts';
+import { Turnstile } from './turnstile.ts';
 
 export interface RunnerParts extends LaunchHost {
   clock: Clock;
@@ -35,6 +36,7 @@ export class JobRunner {
   readonly #rounds = new Map<string, Promise<void>>();
   readonly #lending = new Map<string, number>();
   readonly #awake: AwakeTime;
+  readonly #turnstile = new Turnstile();
   #timer: NodeJS.Timeout | undefined;
   #seenSeq = 0;
   #syncedAt = 0;
@@ -170,7 +172,11 @@ export class JobRunner {
     const place = { id: job.id, adapter, identity, jobDir: jobDir(homeDir, job.id) };
     this.#live.set(
       job.id,
-      new LiveJob({ ...place, books, timings, awakeMs: () => this.#awake.awakeMs }, record, isFresh),
+      new LiveJob(
+        { ...place, books, timings, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile },
+        record,
+        isFresh,
+      ),
     );
     this.#round(job.id);
   }

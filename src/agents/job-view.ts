@@ -6,7 +6,7 @@ import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 
 const LAST_OUTPUT = 400;
-const LOOK_BACK = 20;
+const LOOK_BACK = 8;
 
 /** What the manager knows of the process right now, if there is one. */
 export interface Liveness {
@@ -19,16 +19,21 @@ export interface Liveness {
 export function viewJob(store: Store, record: JobRecord<JobRuntime>, liveness?: Liveness): JobView {
   const { job, runtime } = record;
   const questions = isLive(job.status) ? store.questions.unclosedOf(job.id).filter((row) => row.state === 'open') : [];
+  const tail = store.events.tail(job.id, LOOK_BACK);
   return {
     ...job,
     awaiting_input: job.status === 'awaiting_input',
-    activity: activityOf(store, record, liveness),
+    activity: activityOf(tail.at(-1), record, liveness),
     questions: questions.map((row) => row.question),
-    lastOutput: lastLine(store.events.tail(job.id, LOOK_BACK)) ?? runtime.lastText.slice(-LAST_OUTPUT),
+    lastOutput: lastLine(tail) ?? runtime.lastText.slice(-LAST_OUTPUT),
   };
 }
 
-function activityOf(store: Store, { job, runtime }: JobRecord<JobRuntime>, liveness?: Liveness): JobView['activity'] {
+function activityOf(
+  last: AgentEvent | undefined,
+  { job, runtime }: JobRecord<JobRuntime>,
+  liveness?: Liveness,
+): JobView['activity'] {
   if (job.status === 'queued') return 'queued';
   if (!isLive(job.status)) return 'ended';
   if (liveness?.isEnding) return 'ending';
@@ -36,7 +41,6 @@ function activityOf(store: Store, { job, runtime }: JobRecord<JobRuntime>, liven
   if (job.status === 'paused') return 'idle';
   if (!runtime.wasHeard) return 'starting';
   if (liveness && liveness.silentMs > liveness.stalledAfterMs) return 'stalled';
-  const last = store.events.tail(job.id, 1)[0];
   return last?.type === 'progress' && last.payload.kind === 'retry' ? 'retrying' : 'working';
 }
 

@@ -18,6 +18,7 @@ import { forMode } from './terminal/at-terminal.ts';
 import { Keyboard } from './terminal/keyboard.ts';
 import { timeUp } from './terminal/time-up.ts';
 import type { Timings } from './timings.ts';
+import type { Turnstile } from './turnstile.ts';
 
 const OUTPUT_LIMIT = 1024 ** 3;
 /** How often a silent process is looked for in the process table, and its working time stored. */
@@ -33,6 +34,7 @@ export interface LiveJobParts {
   timings: Timings;
   /** Time in which the daemon was awake: sleep and stops move every deadline. */
   awakeMs: () => number;
+  turnstile: Turnstile;
 }
 
 /**
@@ -119,6 +121,7 @@ export class LiveJob {
   }
 
   async #read(): Promise<Batch> {
+    await this.#parts.turnstile.pass();
     const batch = await this.#raw.next();
     if (!hasLines(batch)) return batch;
     this.#lastLineAt = this.#parts.awakeMs();

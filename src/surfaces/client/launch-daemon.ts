@@ -9,7 +9,8 @@ const DAEMON = fileURLToPath(new URL('../../daemon.ts', import.meta.url));
 
 export async function launchDaemon(home: Home, env: Environment): Promise<void> {
   const repository = home.repository === undefined ? [] : ['--repository', home.repository];
-  const args = [DAEMON, '--home', home.dir, ...repository];
+  // A small nursery: under a flood of events V8 would rather grow by 200 MB than collect.
+  const args = ['--max-semi-space-size=8', DAEMON, '--home', home.dir, ...repository];
   // As bin/reef.cjs does for itself: with it the daemon is up in half the time.
   const cache = { NODE_COMPILE_CACHE: join(env.cacheHome, 'reef', 'compile-cache') };
   const place = { env: { ...cache, ...env.all }, cwd: home.dir, logFile: home.log };
