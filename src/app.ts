@@ -45,10 +45,18 @@ export interface AppOptions {
 export async function openApp(options: AppOptions): Promise<App> {
   const { home, env, log } = options;
   const clock: Clock = systemClock;
-  const readSettings = (): UserConfig => readConfig(configPath(env));
+  const secrets = new Set<string>();
+  let redact = createRedactor([]);
+  /** Read anew at every launch, and so are its secrets; an old one stays one, for a job may still have it. */
+  const readSettings = (): UserConfig => {
+    const settings = readConfig(configPath(env));
+    const news = secretsOf(env, settings).filter((secret) => !secrets.has(secret));
+    for (const secret of news) secrets.add(secret);
+    if (news.length > 0) redact = createRedactor([...secrets]);
+    return settings;
+  };
   const config = readSettings();
   const timings = { ...defaultTimings, ...config.timings };
-  const redact = createRedactor(secretsOf(env, config));
 
   const hook = new SnapshotFile(home.snapshot);
   const store = await openStore(home, { hook, clock, log });
@@ -89,7 +97,13 @@ export async function openApp(options: AppOptions): Promise<App> {
     start: () => runner.start(),
     counts: () => ({ live: runner.liveCount, queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
-    audit: (entry) => store.audit.append(clock.now().toISOString(), entry),
+    audit(entry) {
+      try {
+        store.audit.append(clock.now().toISOString(), entry);
+      } catch (error) {
+        log.error('the audit cannot be written', { entry, error }); // the call's own answer says what is wrong
+      }
+    },
     async close() {
       await runner.close();
       await snapshotter.close();

@@ -215,17 +215,26 @@ export class LiveJob {
     if (runtime.read.out > OUTPUT_LIMIT) {
       return { why: 'failure', fails: { code: 'output_limit', message: 'the job wrote more than 1 GiB' } };
     }
+    // An agent that hears nothing cannot be interrupted, nor go on after a question.
+    if (!this.#delivery && runtime.turn.is === 'open') return timeUp(runtime);
+    return this.#endOfRest(now, { job, runtime });
+  }
+
+  #endOfRest(now: number, { job, runtime }: JobRecord<JobRuntime>): Ending | undefined {
     const isTurnOver = runtime.turn.is === 'over' || runtime.turn.is === 'failed';
-    const isUnused = isTurnOver && (job.status === 'paused' || (job.status === 'running' && !this.#hasMail()));
+    const isUnused = isTurnOver && (job.status === 'paused' || job.status === 'running');
     this.#quietSince = isUnused ? (this.#quietSince ?? now) : undefined;
     if (this.#quietSince === undefined) return undefined;
-    const patience = job.status === 'paused' ? timings.idle : timings.linger;
-    if (now - this.#quietSince < patience) return undefined;
+    if (now - this.#quietSince < this.#patience(job.status === 'paused')) return undefined;
     return { why: job.status === 'paused' ? 'idle' : 'linger' };
   }
 
-  #hasMail(): boolean {
-    return this.#parts.books.store.outbox.open(this.id).length > 0;
+  /** A message on its way may open another turn; an agent that never acknowledges is not waited for without end. */
+  #patience(isPaused: boolean): number {
+    const { timings, books } = this.#parts;
+    if (isPaused) return timings.idle;
+    const hasMail = books.store.outbox.open(this.id).length > 0;
+    return hasMail ? Math.max(timings.linger, timings.unacknowledged) : timings.linger;
   }
 
   #countWork(now: number, isRunning: boolean): void {

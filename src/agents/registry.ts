@@ -40,7 +40,7 @@ export class AdapterRegistry {
   get(name: string): RegisteredAgent {
     if (name.startsWith('scripted:')) return scripted(name);
     const settings = this.#settings()[name] ?? {};
-    const adapter = builtIn(name) ?? (isAcp(name, this.#settings()) ? generic(acpAdapter(name, settings)) : undefined);
+    const adapter = builtIn(name) ?? configurable(name, settings, this.isConfigured(name));
     if (adapter) return { adapter, settings };
     throw new ReefError(
       'agent_unknown',
@@ -66,9 +66,11 @@ function builtIn(name: string): Adapter | undefined {
   return name === 'codex-exec' ? generic(codexExecAdapter) : undefined;
 }
 
-/** Any other agent speaks ACP, and is known by name or by its command in the configuration. */
-function isAcp(name: string, configured: Record<string, AgentSettings>): boolean {
-  return name.startsWith('acp:') && (Object.hasOwn(knownAcpAgents, name) || Object.hasOwn(configured, name));
+/** Any other agent speaks ACP or the reef wire; ACP agents we know need no command in the configuration. */
+function configurable(name: string, settings: AgentSettings, isConfigured: boolean): Adapter | undefined {
+  const isKnown = isConfigured || Object.hasOwn(knownAcpAgents, name);
+  if (name.startsWith('acp:') && isKnown) return generic(acpAdapter(name, settings));
+  return name.startsWith('wire:') && isConfigured ? generic(wireAdapter(name)) : undefined;
 }
 
 /** A script is checked before anything is started. */

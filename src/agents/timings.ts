@@ -16,6 +16,8 @@ export interface Timings {
   grace: number;
   /** How long `send` and `interrupt` wait for the agent's own word. */
   acknowledge: number;
+  /** How long a turn that is over waits for a message nobody acknowledged. */
+  unacknowledged: number;
   /** The longest life of a process, kept without the daemon. */
   ceiling: number;
 }
@@ -32,5 +34,6 @@ export const defaultTimings: Timings = {
   textFlush: 250,
   grace: 5 * SECOND,
   acknowledge: 5 * SECOND,
+  unacknowledged: 30 * SECOND,
   ceiling: 24 * 60 * MINUTE,
 };
