@@ -108,6 +108,9 @@ export class JobManager implements Core {
     if (job.status === 'paused') return { agentId: job.id, status: job.status };
     if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
     if (!this.#parts.runner.get(job.id)) throw new ReefError('invalid_transition', `job ${job.id} has no turn to end`);
+    if (job.mode === 'headful') {
+      throw new ReefError('invalid_transition', `end the turn of ${job.id} in its terminal: reef attach ${job.id}`);
+    }
     const { busyMessage, title } = this.#parts.registry.get(job.agent).adapter.describe();
     if (busyMessage === 'refused') throw new ReefError('send_unsupported', `${title} hears nothing while it works`);
     this.#change(job.id, (tx) => enqueueInterrupt(tx, randomUUID()));

@@ -71,6 +71,9 @@ function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>)
 function sendMessage(tx: JobTransaction, adapter: Adapter, sending: Sending & { text: string }): Sent {
   const { busyMessage, title } = adapter.describe();
   if (busyMessage === 'refused') throw new ReefError('send_unsupported', `${title} takes no message while it works`);
+  // Keys pressed in a terminal may answer its dialogs, and that is for people (X-08).
+  const isJobAtTerminal = tx.job.mode === 'headful' && sending.caller.jobId !== undefined;
+  if (isJobAtTerminal) throw new ReefError('not_yours', 'a job may not type into a terminal');
   const messageId = randomUUID();
   const key = sending.request.key ?? messageId;
   enqueueMessage(tx, { messageId, text: sending.text, by: sending.caller.by, isTask: false, key });

@@ -12,6 +12,7 @@ open_terminal() {
   "$@" 8<&- || exit 125
   until read -r pane <&8; do :; done
   trap 'trap "" TERM; kill -TERM "-$pane"' TERM
+  echo >>open
   exec 8<code
   read -r code <&8 || read -r code <&8 # a signal ends a read as well
   read -r end <&8

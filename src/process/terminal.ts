@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ReefError } from '../protocol/errors.ts';
 import type { Capabilities } from './capabilities.ts';
@@ -8,7 +9,9 @@ import { SYSTEM_PATH } from './environment.ts';
 import { makeFifo } from './fifo.ts';
 import type { ProcessIdentity } from './identity.ts';
 import { type LaunchSpec, launch } from './launch.ts';
+import { readLaunch } from './launch-folder.ts';
 import { run } from './run.ts';
+import { toLaunchError } from './start-child.ts';
 
 export interface TerminalSpec extends Omit<LaunchSpec, 'stdin'> {
   /** Bytes the program writes to its terminal once it takes input. */
@@ -23,6 +26,7 @@ const LONGEST_SOCKET = 100;
 const PANE = '%0';
 const PASTED = 'reef';
 const ANSWER_MS = 5_000;
+const POLL_MS = 10;
 const LOOK_BYTES = 64 * 1024;
 
 /** Everything the program writes, for people to look at later; 64 MiB of it, in the blocks `ulimit` counts. */
@@ -38,18 +42,30 @@ export async function launchTerminal(spec: TerminalSpec, capabilities: Capabilit
   const { tmux } = capabilities;
   if (tmux === undefined) throw new ReefError('headful_unsupported', 'tmux is not installed here');
   const { ready, sandbox, dir } = spec;
-  await makeTerminalFolder(dir, { tmux, ready });
+  await makeTerminalFolder(dir, { tmux, ready }).catch((error: unknown) => {
+    throw toLaunchError(spec, error);
+  });
   const program = sandbox ? contained(spec, capabilities) : [spec.file, ...spec.args];
   const args = [SCRIPT, 'open_terminal', dir, tmux, ...serverArguments(spec, program)];
   const around = sandbox ? { ...capabilities, namespaces: 'none' as const, unshare: undefined } : capabilities;
-  return launch({ ...spec, file: '/bin/sh', args, sandbox: undefined, stdin: { file: '/dev/null' } }, around);
+  const open = { ...spec, file: '/bin/sh', args, sandbox: undefined, stdin: { file: '/dev/null' } };
+  const identity = await launch(open, around);
+  await opened(dir);
+  return identity;
+}
+
+/** Whoever is told that the job runs may join at once. A terminal that cannot open is a job that ends with the reason. */
+async function opened(dir: string): Promise<void> {
+  const deadline = performance.now() + ANSWER_MS;
+  const isOpen = () => statSync(join(dir, 'open')).size > 0 || readLaunch(dir).exit !== undefined;
+  while (!isOpen() && performance.now() < deadline) await sleep(POLL_MS);
 }
 
 async function makeTerminalFolder(dir: string, about: TerminalFacts): Promise<void> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chmodSync(dir, 0o700);
   await makeFifo(join(dir, 'code'));
-  closeSync(openSync(join(dir, 'screen'), 'ax', 0o600));
+  for (const name of ['screen', 'open']) closeSync(openSync(join(dir, name), 'ax', 0o600));
   writeFileSync(join(dir, 'terminal'), JSON.stringify(about), { mode: 0o600, flag: 'wx' });
 }
 
@@ -113,10 +129,14 @@ export class Terminal {
    * the middle of something in it; nothing was typed then.
    */
   async type(text: string): Promise<boolean> {
-    const commands = [
+    const input = pasteable(text);
+    const paste = [
       ['load-buffer', '-b', PASTED, '-'],
-      ['if-shell', '-F', '-t', PANE, '#{pane_in_mode}', `send-keys -t ${PANE} -X cancel`],
       ['paste-buffer', '-d', '-p', '-b', PASTED, '-t', PANE],
+    ];
+    const commands = [
+      ['if-shell', '-F', '-t', PANE, '#{pane_in_mode}', `send-keys -t ${PANE} -X cancel`],
+      ...(input === '' ? [] : paste), // tmux has no empty buffers
       ['send-keys', '-t', PANE, 'Enter'],
     ];
     const { code } = await run({
@@ -125,7 +145,7 @@ export class Terminal {
       cwd: this.#dir,
       env: { PATH: SYSTEM_PATH },
       timeoutMs: ANSWER_MS,
-      input: pasteable(text),
+      input,
     });
     return code === 0;
   }

@@ -191,9 +191,11 @@ describe('what holds the tree together is killed from outside', () => {
 
 describe('other machines', () => {
   const isRoot = process.getuid?.() === 0;
-  test.runIf(isRoot)('a PID namespace made by root: kill and ceiling leave nothing behind', () =>
-    checkMachine({ ...capabilities, namespaces: 'pid' }),
-  );
+  verifies('Q-20')
+    .needs(isRoot, 'only root may make a PID namespace alone')
+    .test('a PID namespace made by root: kill and ceiling leave nothing behind', () =>
+      checkMachine({ ...capabilities, namespaces: 'pid' }),
+    );
 
   verifies('Q-20', 'Q-26').test('perl in place of timeout: kill and ceiling leave nothing behind', () =>
     checkMachine({ ...capabilities, timeout: undefined }),
