@@ -7,14 +7,14 @@ export interface Ending {
   fails?: { code: ErrorCode; message: string };
 }
 
-export type TurnState =
+type TurnState =
   | { is: 'none' }
   | { is: 'open' }
   | { is: 'over'; outcome: 'done' | 'interrupted' | 'ended' }
   | { is: 'failed'; code: ErrorCode; message: string; retryable: boolean };
 
 /** Text that arrives in pieces and is not an event yet. */
-export interface PendingText {
+interface PendingText {
   kind: 'text' | 'thinking';
   id: string;
   text: string;

@@ -8,7 +8,7 @@ import type { JobRuntime } from './job-runtime.ts';
 import { foldStatus, isLive } from './job-status.ts';
 
 /** What a person allowed for good, for every job: kept with the user, not in the home. */
-export interface StandingGrants {
+interface StandingGrants {
   has(fingerprint: string): boolean;
   add(grant: { fingerprint: string; tool: string; input: unknown; cwd: string; at: string; by: string }): Promise<void>;
 }

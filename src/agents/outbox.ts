@@ -4,7 +4,14 @@ import type { OutboxRow } from '../store/outbox-table.ts';
 import type { RawLine, StoredQuestion } from '../store/question-table.ts';
 import type { Answer } from './adapter.ts';
 import type { JobTransaction } from './job-transaction.ts';
-import type { GivenAnswer } from './questions.ts';
+
+/** How a question was answered, and by whom: kept with it until the agent has taken the answer. */
+export interface GivenAnswer {
+  answer: Answer;
+  by: string;
+  at: string;
+  messageId: string;
+}
 
 /** What waits to be written to an agent. Bytes are made late, by the adapter, from its state at that moment. */
 export type OutboxDoc = OutboxContent & {

@@ -5,17 +5,9 @@ import type { Job, Question } from '../protocol/jobs.ts';
 import type { RawLine, StoredQuestion } from '../store/question-table.ts';
 import type { Answer, AskedQuestion, Json } from './adapter.ts';
 import type { JobTransaction } from './job-transaction.ts';
-import { enqueueAnswer, settleRow } from './outbox.ts';
+import { enqueueAnswer, type GivenAnswer, settleRow } from './outbox.ts';
 
 const QUESTION_CAP = 60 * 1024;
-
-/** How a question was answered, and by whom: kept with it until the agent has taken the answer. */
-export interface GivenAnswer {
-  answer: Answer;
-  by: string;
-  at: string;
-  messageId: string;
-}
 
 interface Asking {
   requestId: string;

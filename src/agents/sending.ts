@@ -8,8 +8,8 @@ import { decideBudget } from './budget.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import { type Books, JobTransaction } from './job-transaction.ts';
-import { enqueueMessage, type OutboxDoc } from './outbox.ts';
-import { acknowledgeAnswer, type GivenAnswer, giveAnswer, grantKey, isOwn } from './questions.ts';
+import { enqueueMessage, type GivenAnswer, type OutboxDoc } from './outbox.ts';
+import { acknowledgeAnswer, giveAnswer, grantKey, isOwn } from './questions.ts';
 
 interface Sending {
   job: Job;

@@ -8,7 +8,7 @@ export interface Anchor {
   close(): void;
 }
 
-export interface AnchorRequest {
+interface AnchorRequest {
   root: string;
   parts: readonly string[];
   /** Present: folders that are missing are made with this mode. */

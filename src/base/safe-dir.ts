@@ -5,7 +5,7 @@ import { writeAtomic } from './atomic-file.ts';
 import { type Anchor, descriptorAnchor, type OpenAnchor, realpathAnchor } from './dir-anchor.ts';
 import { refusePath, safeParts, whyUnsafe } from './safe-path.ts';
 
-export interface Entry {
+interface Entry {
   name: string;
   kind: 'file' | 'dir' | 'link' | 'other';
   size: number;

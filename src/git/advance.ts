@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 import { diffTrees } from './diff.ts';
@@ -43,10 +43,9 @@ export async function advanceBranch(git: Git, place: Place, { branch, from, to }
     if (await setRef(git, place, { ref, from: old, to: next })) return { status: 'advanced' };
     return { status: 'moved', commit: await readRef(git, place, ref) };
   }
-  const checkout = await git.locate(only).catch(() => undefined);
   // Of two checkouts the second would look reverted, as would one on a disk that is away.
-  if (checkouts.length > 1 || checkout?.commonDir !== place.commonDir)
-    return { status: 'dirty', checkout: only, files: [] };
+  const checkout = checkouts.length === 1 ? await placeAt(only) : undefined;
+  if (checkout?.commonDir !== place.commonDir) return { status: 'dirty', checkout: only, files: [] };
   return forward(git, checkout, { branch: ref, from: old, to: next });
 }
 
@@ -61,8 +60,14 @@ async function checkoutsOf(git: Git, place: Place, ref: string): Promise<string[
 }
 
 /** A locked worktree may lie on a disk that is not there. */
+function placeAt(path: string): Promise<Place | undefined> {
+  return realpath(path)
+    .then(readPlace)
+    .catch(() => undefined);
+}
+
 async function rebasedAt(path: string): Promise<string | undefined> {
-  const place = await readPlace(path).catch(() => undefined);
+  const place = await placeAt(path);
   return place && branchUnderRebase(place);
 }
 
@@ -92,8 +97,9 @@ async function forward(git: Git, checkout: Place, { branch, from, to }: Advance)
 }
 
 /**
- * Files nobody tracks where new ones are to be. Git refuses them too, but only after it has written `ORIG_HEAD`; folders,
- * and files in the place of folders, are left to it. A name that only changes its case is in its own way.
+ * Files nobody tracks where new ones are to be. Git's merge refuses them too, but only after it has written `ORIG_HEAD`,
+ * and its `read-tree` takes ignored ones for worthless. Folders, and files in the place of folders, are left to git. A
+ * name that only changes its case is in its own way.
  */
 async function untrackedInTheWay(git: Git, checkout: Place, sides: Pick<Advance, 'from' | 'to'>): Promise<string[]> {
   const changes = await diffTrees(git, checkout, sides);
@@ -110,7 +116,7 @@ async function untrackedInTheWay(git: Git, checkout: Place, sides: Pick<Advance,
 
 /** Git lists the files in its way one to a line, after a tab. */
 function namedFiles(message: string): string[] {
-  return [...message.matchAll(/^\t(.+)$/gm)].map(([, name = '']) => name);
+  return [...message.matchAll(/(?<=^\t).+$/gm)].map(([name]) => name);
 }
 
 interface Restore {
@@ -124,11 +130,13 @@ interface Restore {
 export async function restoreFiles(git: Git, checkout: Place, { tree, staged }: Restore): Promise<void> {
   const [files, index] = [checkOid(tree), staged === undefined ? 'HEAD' : checkOid(staged)];
   const dirty = (await readStatus(git, checkout)).map(({ path }) => path);
+  const { commit } = await readHead(git, checkout);
+  dirty.push(...(await untrackedInTheWay(git, checkout, { from: commit, to: files })));
   if (dirty.length > 0) {
-    throw new ReefError('repo_busy', `${checkout.toplevel} has changes of its own.`, { details: { files: dirty } });
+    throw new ReefError('repo_busy', `${checkout.toplevel} has files of its own.`, { details: { files: dirty } });
   }
   const options = { timeoutMs: CHECKOUT_MS };
-  await git.call(checkout, ['read-tree', '-m', '-u', 'HEAD', files], options);
+  await git.call(checkout, ['read-tree', '-m', '-u', commit, files], options);
   await git.call(checkout, ['read-tree', index], options);
   // Only times are taken up: differences, which are the point here, make it exit with 1.
   await git.call(checkout, ['update-index', '-q', '--refresh'], { ...options, okCodes: [0, 1] });

@@ -8,6 +8,8 @@ import { checkOid, type Oid } from './ref-name.ts';
 const BATCH = 1_000;
 const HASH_MS = 300_000;
 const HEADER_BYTES = 64;
+/** For warnings: the cap holds for both of git's outputs. */
+const SPARE_BYTES = 64 * 1024;
 
 /**
  * The blob ids git would store files of a checkout under. What is no regular file, not readable or gone by now has none:
@@ -39,23 +41,24 @@ async function isRegular({ toplevel }: Place, path: string): Promise<boolean> {
   }
 }
 
-/** Files that vanish between our look and git's are few; more is a failure of another kind. */
-const MOST_LOST = 20;
-
 /** Git stops at the first file it cannot read: those before it are answered, it has no id, and those after are asked again. */
 async function hashInto(
   oids: Map<string, Oid>,
   git: Git,
   { place, paths }: { place: Place; paths: readonly string[] },
 ): Promise<void> {
-  for (let from = 0, lost = 0; from < paths.length; lost++) {
-    const rest = paths.slice(from);
-    const input = rest.map((path) => `${quoted(path)}\n`).join('');
-    const options = { input, okCodes: lost < MOST_LOST ? [0, 128] : [0], timeoutMs: HASH_MS };
-    const { stdout } = await git.call(place, ['hash-object', '--stdin-paths'], options);
-    const answers = stdout.toString('latin1').split('\n').slice(0, -1);
-    for (const [index, path] of rest.slice(0, answers.length).entries()) oids.set(path, checkOid(answers[index] ?? ''));
-    from += answers.length + 1;
+  const hash = async (some: readonly string[], okCodes: readonly number[]) => {
+    const input = some.map((path) => `${quoted(path)}\n`).join('');
+    const { stdout } = await git.call(place, ['hash-object', '--stdin-paths'], { input, okCodes, timeoutMs: HASH_MS });
+    const answers = stdout.toString('latin1').split('\n').slice(0, -1).map(checkOid);
+    for (const [index, oid] of answers.entries()) oids.set(some[index] as string, oid);
+    return answers.length;
+  };
+  for (let rest = paths; rest.length > 0; ) {
+    const [stopped, ...after] = rest.slice(await hash(rest, [0, 128]));
+    // Still there, so it was no file's fault: git says what it was.
+    if (stopped !== undefined && (await isRegular(place, stopped))) await hash([stopped], [0]);
+    rest = after;
   }
 }
 
@@ -80,9 +83,10 @@ interface ReadLimits {
 
 interface Sized {
   oid: Oid;
-  /** Absent if there is no such blob. */
-  size?: number;
+  /** `undefined`: there is no such blob. */
+  size: number | undefined;
 }
+type Readable = Sized & { size: number };
 
 /** The contents of blobs, in the order asked for; never more of them in memory than the limits say. */
 export async function* readBlobs(
@@ -90,8 +94,8 @@ export async function* readBlobs(
   place: Place,
   { oids, maxBlobBytes = 4 * 1024 * 1024, maxBatchBytes = 16 * 1024 * 1024 }: ReadLimits & { oids: Iterable<Oid> },
 ): AsyncGenerator<BlobRead> {
-  const isWanted = ({ size }: Sized) => size !== undefined && size <= maxBlobBytes;
-  const costOf = (blob: Sized) => (isWanted(blob) ? (blob.size ?? 0) : 0);
+  const isWanted = (blob: Sized): blob is Readable => blob.size !== undefined && blob.size <= maxBlobBytes;
+  const costOf = (blob: Sized) => (isWanted(blob) ? blob.size : 0);
   for (const batch of batches(oids, BATCH)) {
     for (const group of groups(await readSizes(git, place, batch), costOf, maxBatchBytes)) {
       const contents = await readContents(git, place, group.filter(isWanted));
@@ -117,7 +121,7 @@ function* groups<T>(items: readonly T[], costOf: (item: T) => number, limit: num
     group.push(item);
     cost += costOf(item);
   }
-  if (group.length > 0) yield group;
+  yield group;
 }
 
 async function readSizes(git: Git, place: Place, oids: readonly Oid[]): Promise<Sized[]> {
@@ -125,19 +129,19 @@ async function readSizes(git: Git, place: Place, oids: readonly Oid[]): Promise<
   const { stdout } = await git.call(place, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], { input });
   const lines = stdout.toString('latin1').split('\n');
   return oids.map((oid, index) => {
-    const [type, size] = lines[index]?.split(' ') ?? [];
-    return type === 'blob' ? { oid, size: Number(size) } : { oid };
+    const [, size] = /^blob (\d+)$/.exec(lines[index] as string) ?? [];
+    return { oid, size: size === undefined ? undefined : Number(size) };
   });
 }
 
-async function readContents(git: Git, place: Place, blobs: readonly Sized[]): Promise<Map<Oid, Buffer>> {
+async function readContents(git: Git, place: Place, blobs: readonly Readable[]): Promise<Map<Oid, Buffer>> {
   const contents = new Map<Oid, Buffer>();
   if (blobs.length === 0) return contents;
   const input = blobs.map(({ oid }) => `${oid}\n`).join('');
-  const maxBytes = blobs.reduce((sum, { size = 0 }) => sum + size + HEADER_BYTES, 0);
+  const maxBytes = blobs.reduce((sum, { size }) => sum + size + HEADER_BYTES, SPARE_BYTES);
   const { stdout } = await git.call(place, ['cat-file', '--batch=%(objectsize)'], { input, maxBytes });
   let at = 0;
-  for (const { oid, size = 0 } of blobs) {
+  for (const { oid, size } of blobs) {
     const start = stdout.indexOf('\n', at) + 1;
     if (stdout.toString('latin1', at, start) !== `${size}\n`) throw new ReefError('git_failed', `git lost ${oid}.`);
     contents.set(oid, Buffer.from(stdout.subarray(start, start + size)));

@@ -8,7 +8,7 @@ import { nulFields } from './nul-fields.ts';
 import type { Place } from './place.ts';
 import { checkOid, checkRef, type Oid } from './ref-name.ts';
 import { setRef } from './refs.ts';
-import { operationUnderWay, readHead, readRef } from './repository.ts';
+import { findCommit, operationUnderWay, readRef } from './repository.ts';
 
 export interface Capture {
   commit: Oid;
@@ -43,11 +43,12 @@ export async function capture(git: Git, place: Place, options: CaptureOptions): 
   if (!ref.startsWith('refs/reef/'))
     throw new ReefError('ref_invalid', `A capture is kept below refs/reef/, not on ${ref}.`);
   await refuseUnderWay(place);
-  const { commit: parent } = await readHead(git, place);
+  const parent = await findCommit(git, place, 'HEAD');
+  if (parent === undefined) throw new ReefError('repo_empty', `${place.toplevel} has no commit yet.`);
   const { tree, staged } = await withIndexCopy(place, async (indexFile) => {
     const index = await writeStaged(git, place, indexFile);
-    await takeFiles(git, place, { indexFile, maxBytes: options.maxBytes ?? MAX_BYTES });
-    return { staged: index, tree: await writeIndex(git, place, indexFile) };
+    const hasTaken = await takeFiles(git, place, { indexFile, maxBytes: options.maxBytes ?? MAX_BYTES });
+    return { staged: index, tree: hasTaken || !index ? await writeIndex(git, place, indexFile) : index };
   });
   const signature = { ...AUTHOR, at: options.at };
   const commit = await commitTree(git, place, { tree, parents: [parent], message: options.message, signature });
@@ -89,15 +90,15 @@ async function copyIndex(index: string, copy: string): Promise<void> {
   }
 }
 
-/** Stages what differs from the index and what is untracked, by plumbing that enters no submodule. */
+/** Stages what differs from the index and what is untracked, by plumbing that enters no submodule. False if nothing does. */
 async function takeFiles(
   git: Git,
   place: Place,
   { indexFile, maxBytes }: { indexFile: string; maxBytes: number },
-): Promise<void> {
+): Promise<boolean> {
   const list = async (...which: string[]) =>
     (await git.call(place, ['ls-files', '-z', ...which], { indexFile, maxBytes: 128 * 1024 * 1024 })).stdout;
-  const [tracked, untracked] = [await list('--modified'), await list('--others', '--exclude-standard')];
+  const [tracked, untracked] = await Promise.all([list('--modified'), list('--others', '--exclude-standard')]);
   const nested = [...nulFields(untracked)].filter((path) => path.at(-1) === SLASH).map((path) => path.toString('utf8'));
   if (nested.length > 0) {
     const names = nested.slice(0, 10).join(', ');
@@ -107,9 +108,11 @@ async function takeFiles(
   }
   // Tracked ones first: a file that became a folder must go before what is in the folder comes.
   const input = Buffer.concat([tracked, untracked]);
+  if (input.length === 0) return false;
   await refuseTooLarge(place, nulFields(input), maxBytes);
   const update = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
   await git.call(place, update, { indexFile, input, timeoutMs: WRITE_MS });
+  return true;
 }
 
 const SLASH = 0x2f;

@@ -1,10 +1,11 @@
 import type { Git } from './git-command.ts';
-import { nulFields } from './nul-fields.ts';
+import { nextField, nulFields } from './nul-fields.ts';
 import type { Place } from './place.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
 export interface FileChange {
-  status: 'A' | 'D' | 'M' | 'T' | 'R';
+  /** U is a conflict, and only in a checkout. */
+  status: 'A' | 'D' | 'M' | 'T' | 'R' | 'U';
   path: string;
   /** The name before a renaming. */
   from?: string;
@@ -13,7 +14,7 @@ export interface FileChange {
 }
 
 /** Lines of the older side, counted from 1, both ends included. An insertion touches the line before and the one after. */
-export type LineRange = readonly [first: number, last: number];
+type LineRange = readonly [first: number, last: number];
 
 export interface FileRanges extends FileChange {
   /** Absent where lines mean nothing: binary files, submodules, mode changes. */
@@ -48,15 +49,26 @@ export async function diffTrees(git: Git, place: Place, { from, to }: Sides): Pr
   return parseRaw(stdout);
 }
 
-/** The same, with the lines each file's changes touch in coordinates of `from` (T-12). */
+/**
+ * What differs between a tree or commit and the files of a checkout, untracked ones apart. An `after.oid` of zeros is
+ * content on disk that only may differ: its times do.
+ */
+export async function diffCheckout(git: Git, place: Place, from: Oid): Promise<FileChange[]> {
+  const args = ['diff-index', '-z', '--raw', ...RENAMES, ...PLAIN, '--ignore-submodules=all', '--end-of-options'];
+  const { stdout } = await git.call(place, [...args, checkOid(from)], { maxBytes: MAX_BYTES });
+  return parseRaw(stdout);
+}
+
+/** The same as `diffTrees`, with the lines each file's changes touch in coordinates of `from` (T-12). */
 export async function diffRanges(git: Git, place: Place, { from, to }: Sides): Promise<FileRanges[]> {
   const changes = await diffTrees(git, place, { from, to });
   const args = ['diff-tree', '-r', ...HUNKS, ...RENAMES, ...PLAIN, '--end-of-options', checkOid(from), checkOid(to)];
   const { stdout } = await git.call(place, args, { maxBytes: MAX_BYTES });
-  const patches = parsePatches(stdout);
+  const patches = parsePatches(stdout).values();
   // Names in a patch are quoted and ambiguous; its order is that of the raw listing, a change of type counting twice.
   return changes.map((change) => {
-    const lines = [...(patches.next().value ?? []), ...(change.status === 'T' ? (patches.next().value ?? []) : [])];
+    const count = change.status === 'T' ? 2 : 1;
+    const lines = Array.from({ length: count }, () => patches.next().value ?? []).flat();
     return { ...change, ...(lines.length > 0 && change.after.mode !== SUBMODULE && { lines }) };
   });
 }
@@ -65,19 +77,17 @@ const SUBMODULE = '160000';
 
 function parseRaw(output: Buffer): FileChange[] {
   const fields = nulFields(output);
-  const text = () => fields.next().value?.toString('utf8') ?? '';
   const changes: FileChange[] = [];
   for (const field of fields) {
-    const [beforeMode = '', afterMode = '', beforeOid = '', afterOid = '', status = ''] = field
-      .toString('latin1')
-      .split(' ');
-    const letter = status.charAt(0) as FileChange['status'];
-    const first = text();
+    const words = field.toString('latin1').slice(1).split(' ') as [string, string, Oid, Oid, string];
+    const [beforeMode, afterMode, before, after, letter] = words;
+    const status = letter.charAt(0) as FileChange['status'];
+    const first = nextField(fields);
     changes.push({
-      status: letter,
-      ...(letter === 'R' ? { path: text(), from: first } : { path: first }),
-      before: { mode: beforeMode.slice(1), oid: beforeOid },
-      after: { mode: afterMode, oid: afterOid },
+      status,
+      ...(status === 'R' ? { path: nextField(fields), from: first } : { path: first }),
+      before: { mode: beforeMode, oid: before },
+      after: { mode: afterMode, oid: after },
     });
   }
   return changes;
@@ -86,29 +96,25 @@ function parseRaw(output: Buffer): FileChange[] {
 const HUNK = /^@@ -(\d+)(?:,(\d+))? /;
 
 /** The ranges of each file of a patch. Lines of content begin with a sign, so they are no header and no hunk. */
-function* parsePatches(patch: Buffer): Generator<LineRange[]> {
-  let ranges: LineRange[] | undefined;
+function parsePatches(patch: Buffer): LineRange[][] {
+  const files: LineRange[][] = [];
   for (const line of linesOf(patch)) {
-    if (line.startsWith('diff --git ')) {
-      if (ranges) yield ranges;
-      ranges = [];
-    }
-    const [, first, count = '1'] = HUNK.exec(line) ?? [];
-    if (first !== undefined) ranges?.push(rangeOf(Number(first), Number(count)));
+    if (line.startsWith('diff --git ')) files.push([]);
+    const hunk = HUNK.exec(line);
+    if (hunk) files.at(-1)?.push(rangeOf(Number(hunk[1]), Number(hunk[2] ?? 1)));
   }
-  if (ranges) yield ranges;
+  return files;
 }
 
 function rangeOf(first: number, count: number): LineRange {
   return count === 0 ? [first, first + 1] : [first, first + count - 1];
 }
 
-/** The beginnings of lines: all that headers and hunks need, whatever the length of the line. */
+/** The beginnings of lines: all that headers and hunks need, whatever the length of the line. A patch ends with a break. */
 function* linesOf(patch: Buffer): Generator<string> {
   for (let from = 0; from < patch.length; ) {
     const end = patch.indexOf('\n', from);
-    const stop = end === -1 ? patch.length : end;
-    yield patch.toString('latin1', from, Math.min(stop, from + 64));
-    from = stop + 1;
+    yield patch.toString('latin1', from, Math.min(end, from + 64));
+    from = end + 1;
   }
 }

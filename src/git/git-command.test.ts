@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeRepository } from '../../test/fixtures/git/repository.ts';
@@ -128,6 +128,29 @@ verifies('X-31').test('a change of the configuration that was taken back is seen
   expect(verbs().slice(before)).toEqual(['rev-parse', 'config', 'rev-parse']);
 });
 
+verifies('X-31').test('a configuration that was another while git read it is not remembered', async () => {
+  const { place, env, plain } = makeRepository();
+  const config = join(place.commonDir, 'config');
+  const innocent = readFileSync(config);
+  plain('config', 'filter.x.clean', 'touch canary');
+  const hostile = readFileSync(config);
+  let isFirst = true;
+  const envs: Readonly<Record<string, string>>[] = [];
+  const swapping: Run = async (spec) => {
+    envs.push(spec.env);
+    if (!spec.args.includes('config') || !isFirst) return run(spec);
+    isFirst = false;
+    writeFileSync(config, innocent);
+    const outcome = await run(spec);
+    writeFileSync(config, hostile);
+    return outcome;
+  };
+  const git = createGit({ run: swapping, env });
+  await git.call(place, ['rev-parse', 'HEAD']);
+  await git.call(place, ['rev-parse', 'HEAD']);
+  expect(Object.values(envs.at(-1) ?? {})).toContain('filter.x.clean');
+});
+
 verifies('X-31').test('a driver whose name cannot be overridden is refused before any command', async () => {
   const { git, place } = makeRepository();
   const config = join(place.commonDir, 'config');
@@ -212,6 +235,43 @@ verifies('X-32').test('a folder that uses the git folder of another is refused a
   for (const folder of [path, twin]) plain('worktree', 'add', '-q', '--detach', folder);
   writeFileSync(join(path, '.git'), readFileSync(join(twin, '.git')));
   expect([await codeOf(git.locate(path)), await codeOf(git.locate(twin))]).toEqual(['git_redirected', 'done']);
+});
+
+verifies('X-32').test('what stands in the place of the small files of git hangs nothing', async () => {
+  const { git, root, plain, place } = makeRepository();
+  const path = join(root, 'w');
+  plain('worktree', 'add', '-q', '--detach', path);
+  const worktree = await git.locate(path);
+  const outcomes: unknown[] = [];
+  for (const file of [join(path, '.git'), join(worktree.gitDir, 'commondir'), join(worktree.gitDir, 'gitdir')]) {
+    const own = readFileSync(file);
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    outcomes.push(await codeOf(git.call(worktree, ['status'])));
+    rmSync(file);
+    writeFileSync(file, 'x'.repeat(10_000));
+    outcomes.push(await codeOf(git.call(worktree, ['status'])));
+    writeFileSync(file, own);
+  }
+  outcomes.push(await codeOf(git.call(worktree, ['status'])), await codeOf(git.call(place, ['status'])));
+  expect(outcomes).toEqual([...Array(6).fill('git_redirected'), 'done', 'done']);
+});
+
+test('a configuration of many megabytes is read by git each time and kept by nobody', async () => {
+  const { place, env, write } = makeRepository();
+  write('.git/config.worktree', `# ${'x'.repeat(5 * 1024 * 1024)}\n`);
+  const { recorded, verbs } = recorder();
+  const git = createGit({ run: recorded, env });
+  await git.call(place, ['rev-parse', 'HEAD']);
+  await git.call(place, ['rev-parse', 'HEAD']);
+  expect(verbs().filter((verb) => verb === 'config').length).toBe(2);
+});
+
+verifies('X-32').test('a path that git cannot name on one line is refused', async () => {
+  const { git, root } = makeRepository();
+  const path = join(root, 'line\nbreak');
+  execFileSync('git', ['init', '-q', path]);
+  expect(await codeOf(git.locate(path))).toBe('git_redirected');
 });
 
 verifies('X-32').test('a worktree that lost its .git does not fall to the repository around it', async () => {

@@ -25,7 +25,7 @@ interface RunOutcome {
   truncated: boolean;
 }
 
-export interface CallOptions {
+interface CallOptions {
   input?: string | Uint8Array;
   timeoutMs?: number;
   /** Of stdout and of stderr; more is a failure, never a silent cut. */
@@ -44,7 +44,7 @@ export interface Signature {
   at: Date;
 }
 
-export interface GitResult {
+interface GitResult {
   code: number;
   stdout: Buffer;
 }
@@ -58,7 +58,7 @@ export interface Git {
   version(): Promise<GitVersion>;
 }
 
-export interface GitVersion {
+interface GitVersion {
   major: number;
   minor: number;
 }

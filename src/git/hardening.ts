@@ -53,7 +53,7 @@ export function gitEnv(from: Readonly<Record<string, string>>): Record<string, s
     GIT_ASKPASS: 'true',
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_NO_LAZY_FETCH: '1',
-    
+    GIT_ALLOW_PROTOCOL: '',
     GIT_LITERAL_PATHSPECS: '1',
     LC_ALL: 'C',
   };

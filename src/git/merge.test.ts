@@ -166,6 +166,73 @@ verifies('Q-52').test('an ignored file is not overwritten', async () => {
   ]);
 });
 
+verifies('Q-52').test('a file that appears at the last moment is not overwritten, ignored or not', async () => {
+  for (const name of ['new.txt', '.env']) {
+    const world = target();
+    world.plain('checkout', '-q', '--detach', world.to);
+    world.write('.env', 'committed');
+    world.plain('add', '-f', '.env');
+    const to = world.commit('tracks .env');
+    world.plain('checkout', '-q', 'main');
+    const racing: typeof world.git = {
+      ...world.git,
+      call(place, args, options) {
+        if (args[0] === 'merge') world.write(name, 'mine');
+        return world.git.call(place, args, options);
+      },
+    };
+    const outcome = await advanceBranch(racing, world.place, { branch: 'main', from: world.from, to });
+    expect([outcome, readFileSync(join(world.checkout, name), 'utf8'), world.plain('rev-parse', 'main')]).toEqual([
+      { status: 'dirty', checkout: world.checkout, files: [name] },
+      'mine',
+      world.from,
+    ]);
+  }
+});
+
+test('a branch somebody moves at the last moment stays where they put it', async () => {
+  const world = target();
+  world.plain('checkout', '-q', '--detach');
+  const theirs = commitOn(world, { theirs: 'x\n' });
+  world.plain('checkout', '-q', '--detach');
+  const racing: typeof world.git = {
+    ...world.git,
+    call(place, args, options) {
+      if (args[0] === 'update-ref') world.plain('update-ref', 'refs/heads/main', theirs);
+      return world.git.call(place, args, options);
+    },
+  };
+  const outcome = await advanceBranch(racing, world.place, { branch: 'main', from: world.from, to: world.to });
+  expect([outcome, world.plain('rev-parse', 'main')]).toEqual([{ status: 'moved', commit: theirs }, theirs]);
+});
+
+test('a checkout that leaves its branch at the last moment is not touched', async () => {
+  const world = target();
+  const racing: typeof world.git = {
+    ...world.git,
+    call(place, args, options) {
+      if (args[0] === 'symbolic-ref') world.plain('checkout', '-q', '--detach');
+      return world.git.call(place, args, options);
+    },
+  };
+  const outcome = await advanceBranch(racing, world.place, { branch: 'main', from: world.from, to: world.to });
+  expect([outcome, world.plain('rev-parse', 'main', 'HEAD')]).toEqual([
+    { status: 'moved', commit: world.from },
+    `${world.from}\n${world.from}`,
+  ]);
+});
+
+test('a name that only changes its case is not in its own way', async () => {
+  const world = target();
+  world.plain('checkout', '-q', '--detach', world.to);
+  world.plain('mv', '-f', 'a.txt', 'A.txt');
+  const to = world.commit('case');
+  world.plain('checkout', '-q', 'main');
+  expect(await advanceBranch(world.git, world.place, { branch: 'main', from: world.from, to })).toEqual({
+    status: 'advanced',
+  });
+});
+
 test('a branch that moved, or does not lie behind, stays', async () => {
   const { git, place, plain, from, to, commit, advance } = target();
   const next = commit('somebody was faster');

@@ -1,6 +1,6 @@
 import { ReefError } from '../protocol/errors.ts';
 import type { Git } from './git-command.ts';
-import { nulFields } from './nul-fields.ts';
+import { nextField, nulFields } from './nul-fields.ts';
 import type { Place } from './place.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
@@ -55,15 +55,15 @@ export async function mergeAll(git: Git, place: Place, pairs: readonly MergeSide
 }
 
 /** Tree, conflicted stages, an empty field, then messages as (count, paths…, kind, text), ended by an empty field or none. */
-function parseMerge(fields: Generator<Buffer>, isClean: boolean): MergeResult {
+function parseMerge(fields: Generator<Buffer, undefined>, isClean: boolean): MergeResult {
   const next = () => fields.next().value?.toString('utf8');
-  const tree = checkOid(next() ?? '');
+  const tree = checkOid(nextField(fields));
   const conflicts = new Set<string>();
   for (let stage = next(); stage; stage = next()) conflicts.add(stage.slice(stage.indexOf('\t') + 1));
   const messages: string[] = [];
   for (let count = next(); count; count = next()) {
-    for (let left = Number(count); left > 0; left--) next();
-    const [kind = '', text = ''] = [next(), next()];
+    for (let left = Number(count); left > 0; left--) nextField(fields);
+    const [kind, text] = [nextField(fields), nextField(fields)];
     if (kind.startsWith('CONFLICT')) messages.push(text.trim());
   }
   return { tree, isClean, conflicts: [...conflicts], messages };

@@ -1,5 +1,5 @@
 import type { Git } from './git-command.ts';
-import { nulFields } from './nul-fields.ts';
+import { nextField, nulFields } from './nul-fields.ts';
 import type { Place } from './place.ts';
 import type { Oid } from './ref-name.ts';
 
@@ -28,7 +28,7 @@ export async function readStatus(git: Git, place: Place): Promise<StatusEntry[]>
   for (const field of fields) {
     const line = field.toString('utf8');
     // The name before a renaming is a field of its own.
-    const from = line.startsWith('2 ') ? fields.next().value?.toString('utf8') : undefined;
+    const from = line.startsWith('2 ') ? nextField(fields) : undefined;
     const entry = parse(line, from);
     if (entry) entries.push(entry);
   }
@@ -40,7 +40,8 @@ function parse(line: string, from: string | undefined): StatusEntry | undefined 
   if (type === '?') return { kind: 'untracked', path: line.slice(2) };
   if (type === 'u') return { kind: 'unmerged', path: afterBlanks(line, 10), sides: line.slice(2, 4) };
   if (type !== '1' && type !== '2') return undefined;
-  const [, letters = '..', , headMode = '', indexMode = '', , headOid = '', indexOid = ''] = line.split(' ', 8);
+  const words = line.split(' ', 8) as [string, string, string, string, string, string, Oid, Oid];
+  const [, letters, , headMode, indexMode, , headOid, indexOid] = words;
   return {
     kind: 'changed',
     path: afterBlanks(line, type === '1' ? 8 : 9),

@@ -5,8 +5,9 @@ import { expect, test } from 'vitest';
 import { collect, makeRepository } from '../../test/fixtures/git/repository.ts';
 import { verifies } from '../../test/verifies.ts';
 import { hashFiles, readBlobs } from './blobs.ts';
+import { nextField, nulFields } from './nul-fields.ts';
 import { readStatus } from './status.ts';
-import { listIgnored, listIndex, listTouched, listTree, listUntracked } from './tree.ts';
+import { filteredPaths, listIgnored, listIndex, listTouched, listTree, listUntracked } from './tree.ts';
 
 const ODD = [
   '-dash',
@@ -186,13 +187,24 @@ test('a file that vanishes between our look and git is passed over, not its neig
 
 test('hashing fails when git does, instead of finding nothing', async () => {
   const { git, place, write } = makeRepository();
-  const names = Array.from({ length: 30 }, (_, at) => `f${at}`);
-  for (const name of names) write(name, name);
+  for (const name of ['one', 'two']) write(name, name);
   const broken: typeof git = {
     ...git,
-    call: (where, _args, options) => git.call(where, ['hash-object', '-t', 'nonsense', '--stdin-paths'], options),
+    call: (where, args, options) => git.call(where, [...args, '-t', 'nonsense'], options),
   };
-  await expect(collect(hashFiles(broken, place, names))).rejects.toMatchObject({ code: 'git_failed' });
+  await expect(collect(hashFiles(broken, place, ['one', 'two']))).rejects.toMatchObject({ code: 'git_failed' });
+});
+
+test('paths with a filter are told from others', async () => {
+  const attributes = '*.bin filter=lfs\nplain.bin -filter\nodd.bin filter\nback.bin !filter\n';
+  const { git, place } = makeRepository({ '.gitattributes': attributes });
+  const paths = ['a.bin', 'dir/b.bin', 'plain.bin', 'odd.bin', 'back.bin', 'a.txt', '-x\n.bin'];
+  expect([...(await filteredPaths(git, place, paths))]).toEqual(['a.bin', 'dir/b.bin', '-x\n.bin']);
+});
+
+test('output that ends inside a field is a failure', () => {
+  expect(() => [...nulFields(Buffer.from('a\0b'))]).toThrow('git ended its output early');
+  expect(() => nextField(nulFields(Buffer.of()))).toThrow('git ended its output early');
 });
 
 test('blobs are read in order, the missing and the large only named', async () => {
@@ -212,6 +224,18 @@ test('blobs are read in order, the missing and the large only named', async () =
     { oid: oids[5], state: 'missing' },
     { oid: oids[6], state: 'read', content: Buffer.from('one\n') },
   ]);
+});
+
+test('no blobs are read when none are asked for, and one that git loses is a failure', async () => {
+  const { git, place, plain } = makeRepository();
+  const lossy: typeof git = {
+    ...git,
+    call: (where, args, options) =>
+      git.call(where, args, `${args[1]}`.startsWith('--batch=') ? { ...options, input: '' } : options),
+  };
+  const oids = [plain('rev-parse', 'HEAD:a.txt')];
+  expect(await collect(readBlobs(git, place, { oids: [] }))).toEqual([]);
+  await expect(collect(readBlobs(lossy, place, { oids }))).rejects.toMatchObject({ code: 'git_failed' });
 });
 
 test('never more than a batch of blobs is held', async () => {

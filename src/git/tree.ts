@@ -1,6 +1,5 @@
-import { ReefError } from '../protocol/errors.ts';
 import type { Git } from './git-command.ts';
-import { nulFields } from './nul-fields.ts';
+import { nextField, nulFields } from './nul-fields.ts';
 import type { Place } from './place.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
@@ -27,7 +26,7 @@ export async function* listTree(git: Git, place: Place, tree: Oid): AsyncGenerat
   const { stdout } = await git.call(place, args, LISTING);
   for (const field of nulFields(stdout)) {
     const { words, path } = splitAtTab(field);
-    const [mode = '', , oid = ''] = words;
+    const [mode, , oid] = words as [string, string, Oid];
     yield { mode, oid, path };
   }
 }
@@ -37,7 +36,7 @@ export async function* listIndex(git: Git, place: Place): AsyncGenerator<IndexEn
   const { stdout } = await git.call(place, ['ls-files', '--stage', '-t', '-z'], LISTING);
   for (const field of nulFields(stdout)) {
     const { words, path } = splitAtTab(field);
-    const [tag, mode = '', oid = '', stage = '0'] = words;
+    const [tag, mode, oid, stage] = words as [string, string, Oid, string];
     if (tag !== 'S') yield { mode, oid, stage: Number(stage), path };
   }
 }
@@ -57,6 +56,21 @@ export function listTouched(git: Git, place: Place): AsyncGenerator<string> {
   return listPaths(git, place, ['diff-files', '--name-only', '-z', '--ignore-submodules=all', '--no-ext-diff']);
 }
 
+/** Which of these paths a filter such as LFS applies to: their file may differ from the blob git has of them. */
+export async function filteredPaths(git: Git, place: Place, paths: readonly string[]): Promise<Set<string>> {
+  const input = paths.map((path) => `${path}\0`).join('');
+  const { stdout } = await git.call(place, ['check-attr', '-z', '--stdin', 'filter'], { ...LISTING, input });
+  const fields = nulFields(stdout);
+  const found = new Set<string>();
+  for (const path of fields) {
+    nextField(fields); // the attribute's name
+    if (!NO_FILTER.has(nextField(fields))) found.add(path.toString('utf8'));
+  }
+  return found;
+}
+
+const NO_FILTER = new Set(['unspecified', 'unset', 'set']);
+
 async function* listPaths(git: Git, place: Place, args: readonly string[]): AsyncGenerator<string> {
   const { stdout } = await git.call(place, args, LISTING);
   for (const field of nulFields(stdout)) yield field.toString('utf8');
@@ -64,6 +78,5 @@ async function* listPaths(git: Git, place: Place, args: readonly string[]): Asyn
 
 function splitAtTab(field: Buffer): { words: string[]; path: string } {
   const tab = field.indexOf('\t');
-  if (tab === -1) throw new ReefError('git_failed', `git listed ${JSON.stringify(field.toString('utf8', 0, 200))}.`);
   return { words: field.toString('latin1', 0, tab).split(' '), path: field.toString('utf8', tab + 1) };
 }

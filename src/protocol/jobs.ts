@@ -83,7 +83,7 @@ export type Job = z.infer<typeof jobSchema>;
 export const questionKindSchema = z.enum(['permission', 'choice', 'text']);
 export type QuestionKind = z.infer<typeof questionKindSchema>;
 
-export const choiceSchema = z.strictObject({
+const choiceSchema = z.strictObject({
   id: z.string(),
   label: z.string(),
   description: z.string().optional(),

@@ -9,7 +9,7 @@ import { budgetSchema, decisionSchema, jobSchema, jobStatusSchema, modeSchema, q
 const id = z.string().min(1).max(64).describe('Job id, any unique prefix of it, or @last for the newest');
 const MAX_WAIT_MS = 45_000;
 
-export const jobViewSchema = jobSchema.extend({
+const jobViewSchema = jobSchema.extend({
   awaiting_input: z.boolean(),
   /** Finer than status, derived, never stored. */
   activity: z.enum(['starting', 'working', 'retrying', 'waiting', 'idle', 'stalled', 'ending', 'ended', 'queued']),
@@ -18,7 +18,7 @@ export const jobViewSchema = jobSchema.extend({
 });
 export type JobView = z.infer<typeof jobViewSchema>;
 
-export const inboxEntrySchema = questionSchema.extend({
+const inboxEntrySchema = questionSchema.extend({
   jobId: z.string(),
   agent: z.string(),
   task: z.string(),

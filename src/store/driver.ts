@@ -2,12 +2,12 @@ import { closeSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
 /** The few calls we make of SQLite, in the shape of `node:sqlite`, so that a change of driver is a change of this file. */
-export interface Statement {
+interface Statement {
   run(...values: SqlValue[]): { changes: number };
   get(...values: SqlValue[]): unknown;
   all(...values: SqlValue[]): unknown[];
 }
-export type SqlValue = string | number | bigint | null | Uint8Array;
+type SqlValue = string | number | bigint | null | Uint8Array;
 
 export interface Sqlite {
   prepare(sql: string): Statement;

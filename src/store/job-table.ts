@@ -7,7 +7,7 @@ export interface JobRecord<R = unknown> {
   runtime: R;
 }
 
-export const LIVE_STATUSES: readonly JobStatus[] = ['queued', 'running', 'awaiting_input', 'paused'];
+const LIVE_STATUSES: readonly JobStatus[] = ['queued', 'running', 'awaiting_input', 'paused'];
 const live = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
 interface JobRow {

@@ -36,7 +36,7 @@ export class JournalTable {
   constructor(database: Sqlite) {
     this.#append = database.prepare(
       `INSERT INTO journal (run_id, n, at, kind, key, data)
-       SELECT ?1, coalesce(max(n), 0) + 1, ?2, ?3, ?4, ?5 FROM journal WHERE run_id = ?1
+       VALUES (?, (SELECT coalesce(max(n), 0) + 1 FROM journal WHERE run_id = ?), ?, ?, ?, ?)
        ON CONFLICT (run_id, kind, key) DO NOTHING RETURNING n`,
     );
     this.#find = database.prepare(
@@ -69,8 +69,8 @@ export class JournalTable {
 
   /** The place it was given; undefined when that kind and key is recorded already. */
   append(runId: string, entry: Omit<JournalRow, 'n'>): number | undefined {
-    const row = this.#append.get(runId, entry.at, entry.kind, entry.key, entry.data) as { n: number } | undefined;
-    return row?.n;
+    const { at, kind, key, data } = entry;
+    return (this.#append.get(runId, runId, at, kind, key, data) as { n: number } | undefined)?.n;
   }
 
   find(runId: string, kind: string, key: string): JournalRow | undefined {

@@ -20,13 +20,15 @@ const migrations: readonly string[] = [
   CREATE TABLE audit (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, by TEXT NOT NULL, surface TEXT NOT NULL, operation TEXT NOT NULL, target TEXT, outcome TEXT NOT NULL);
   `,
   `
-  CREATE TABLE journal (run_id TEXT NOT NULL, n INTEGER NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL,
-    PRIMARY KEY (run_id, n), UNIQUE (run_id, kind, key)) WITHOUT ROWID;
+  CREATE TABLE journal (run_id TEXT NOT NULL, n INTEGER NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
+    data TEXT NOT NULL CHECK (length(CAST(data AS BLOB)) <= 65536), PRIMARY KEY (run_id, n), UNIQUE (run_id, kind, key)) WITHOUT ROWID;
   CREATE INDEX journal_kind ON journal (kind, run_id);
   CREATE TRIGGER journal_is_not_changed BEFORE UPDATE ON journal BEGIN SELECT raise(ABORT, 'a journal entry is never changed'); END;
   CREATE TRIGGER journal_is_not_deleted BEFORE DELETE ON journal BEGIN SELECT raise(ABORT, 'a journal entry is never deleted'); END;
   CREATE TABLE journal_attempt (run_id TEXT NOT NULL, key TEXT NOT NULL, attempt INTEGER NOT NULL, PRIMARY KEY (run_id, key)) WITHOUT ROWID;
-  CREATE TABLE journal_blob (address TEXT PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;
+  CREATE TABLE journal_blob (address TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+  CREATE TRIGGER journal_blob_is_not_changed BEFORE UPDATE ON journal_blob BEGIN SELECT raise(ABORT, 'a journal entry is never changed'); END;
+  CREATE TRIGGER journal_blob_is_not_deleted BEFORE DELETE ON journal_blob BEGIN SELECT raise(ABORT, 'a journal entry is never deleted'); END;
   `,
   `
   CREATE TABLE worktree (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, repository TEXT NOT NULL, task_id TEXT NOT NULL, status TEXT NOT NULL,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
-import { appeared, gone, openRig, processesWith, provedBy, type RealJob, refusal, type Rig, SLOW_MS } from './real.ts';
+import { appeared, gone, openRig, processesWith, provedBy, type RealJob, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** Gemini CLI and opencode over ACP. They start slowly, so each tells one long story. */
 
@@ -14,7 +14,7 @@ const scripts: Scripts = {
     { if: '^(?![^]*Sleep)', text: 'I was told not to.' },
     { if: 'Sleep', tools: [{ shell: 'echo begun > begun.txt; sleep 301.41' }] },
     { if: 'Wake up', text: 'Awake.' },
-    { if: 'Once more', tools: [{ shell: 'echo begun > begun.txt; sleep 301.43' }] },
+    { if: 'Once more', tools: [{ shell: 'echo again; sleep 301.43' }] },
     { text: 'Never said.' },
   ],
   talk: [{ text: 'The first answer.' }, { if: 'second', text: 'The second answer.' }],
@@ -33,13 +33,21 @@ for (const agent of ['acp:gemini', 'acp:opencode'] as const) {
     `${agent} talks, writes when allowed, does not run when denied, is interrupted, and is killed`,
     async () => {
       const job = await rig.spawn({ agent, script: 'story', keep: true });
-      expect(await idle(job)).toMatchObject({ status: 'paused', usage: { input: 100, output: 10 }, unknownMessages: 0 });
+      expect(await idle(job)).toMatchObject({
+        status: 'paused',
+        usage: { input: 100, output: 10 },
+        unknownMessages: 0,
+      });
       expect(await job.progress('thinking')).toHaveLength(1);
       expect(await job.payloads('completed')).toMatchObject([{ outcome: 'done', result: 'Hello from the script.' }]);
       const { pid } = await job.view();
 
       await job.send({ text: 'Write it' });
-      expect(await job.asked()).toMatchObject({ kind: 'permission', requestId: '0', diff: expect.stringContaining('+one') });
+      expect(await job.asked()).toMatchObject({
+        kind: 'permission',
+        requestId: '0',
+        diff: expect.stringContaining('+one'),
+      });
       expect(job.file('list.txt')).toBeUndefined();
       await job.decide('allow_once');
       await idle(job);
@@ -55,6 +63,7 @@ for (const agent of ['acp:gemini', 'acp:opencode'] as const) {
 
       await job.send({ text: 'Sleep now' });
       await job.decide('allow_once');
+      await job.begun();
       await appeared('sleep 301.41');
       expect(await job.interrupt()).toMatchObject({ status: 'paused' });
       expect(await job.view()).toMatchObject({ reason: 'interrupted', pid });
@@ -87,7 +96,8 @@ provedBy(['acp:opencode'], 'A-23', 'A-66', 'A-113').test(
     expect(await job.view()).toMatchObject({ status: 'completed', sessionId, lastOutput: 'The second answer.' });
     expect(await job.progress('text')).toMatchObject([{ text: 'The first answer.' }, { text: 'The second answer.' }]);
     const heard = JSON.stringify(job.requests().at(-1)?.body);
-    for (const said of ['The first question', 'The first answer.', 'The second question']) expect(heard).toContain(said);
+    for (const said of ['The first question', 'The first answer.', 'The second question'])
+      expect(heard).toContain(said);
   },
   SLOW_MS,
 );

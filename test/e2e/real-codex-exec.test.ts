@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
-import { appeared, eventually, openRig, processesWith, provedBy, refusal, type Rig, SLOW_MS } from './real.ts';
+import { appeared, openRig, processesWith, provedBy, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** The fallback for Codex: one prompt, one process, nothing asked and nothing heard while it runs. */
 
@@ -18,6 +18,11 @@ const scripts: Scripts = {
   busy: [
     { tools: [{ shell: 'echo begun > begun.txt; until test -f go.txt; do sleep 0.1; done' }] },
     { text: 'The command is done.' },
+  ],
+  spent: [
+    { tools: [{ write: 'list.txt', content: 'one\n' }] },
+    { tools: [{ shell: 'sleep 301.39' }] },
+    { text: 'Never said.' },
   ],
   long: [{ tools: [{ shell: 'echo begun > begun.txt; sleep 301.37' }] }, { text: 'Never said.' }],
 };
@@ -57,7 +62,7 @@ provedBy([agent], 'A-44', 'A-48', 'A-105').test(
   'codex-exec takes no message and no interrupt while it runs, and says so at once',
   async () => {
     const job = await rig.spawn({ agent, script: 'busy' });
-    await eventually(() => job.file('begun.txt'), (text) => text !== undefined);
+    await job.begun();
     expect(await refusal(job.send({ text: 'Also this' }))).toBe('send_unsupported');
     expect(await refusal(job.interrupt())).toBe('send_unsupported');
     writeFileSync(join(job.cwd, 'go.txt'), '');
@@ -66,10 +71,23 @@ provedBy([agent], 'A-44', 'A-48', 'A-105').test(
   SLOW_MS,
 );
 
+provedBy([agent], 'A-76').test(
+  'codex-exec at the end of its budget, which nobody can be asked about, is ended with its work kept',
+  async () => {
+    const job = await rig.spawn({ agent, script: 'spent', budget: { turns: 2 } });
+    expect(await job.ended()).toMatchObject({ status: 'error', reason: 'budget_exhausted', turns: 2 });
+    expect((await job.events()).at(-1)).toMatchObject({ payload: { code: 'budget_exhausted', fatal: true } });
+    expect(job.file('list.txt')).toBe('one\n');
+    expect(processesWith('sleep 301.39', job.id)).toEqual([]);
+  },
+  SLOW_MS,
+);
+
 provedBy([agent], 'A-21', 'Q-20', 'Q-24').test(
   'codex-exec is killed in the middle of a command and leaves no process',
   async () => {
     const job = await rig.spawn({ agent, script: 'long' });
+    await job.begun();
     await appeared('sleep 301.37');
     expect(await job.kill()).toMatchObject({ status: 'killed' });
     expect(processesWith('sleep 301.37', job.id)).toEqual([]);

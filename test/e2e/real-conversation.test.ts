@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
-import { appeared, eventually, gone, openRig, processesWith, provedBy, refusal, type Rig, SLOW_MS } from './real.ts';
+import { appeared, eventually, gone, openRig, processesWith, provedBy, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** Claude Code and Codex do the same work under Reef: one table of tests for both. */
 
@@ -33,7 +33,7 @@ const scripts: Scripts = {
         },
       ],
     },
-    { if: 'kraken[^]*nobody', text: 'SQLite, 5432, kraken, nobody.' },
+    { if: '^(?=[^]*kraken)[^]*nobody', text: 'SQLite, 5432, kraken, nobody.' },
   ],
   long: [
     { tools: [{ shell: 'echo begun > begun.txt; sleep 301.17' }] },
@@ -47,7 +47,10 @@ const scripts: Scripts = {
     { tools: [{ shell: 'echo begun > begun.txt; until test -f go.txt; do sleep 0.1; done' }] },
     { text: 'Both are done.' },
   ],
-  killed: [{ text: 'Now I sleep.', tools: [{ shell: 'echo begun > begun.txt; sleep 301.29' }] }, { text: 'Never said.' }],
+  killed: [
+    { text: 'Now I sleep.', tools: [{ shell: 'echo begun > begun.txt; sleep 301.29' }] },
+    { text: 'Never said.' },
+  ],
 };
 
 let rig: Rig;
@@ -192,7 +195,11 @@ for (const agent of ['claude', 'codex'] as const) {
     `${agent} is interrupted: its command ends, and the same process takes another message`,
     async () => {
       const job = await rig.spawn({ agent, script: 'long', ...NOT_ASKED });
-      await eventually(() => job.payloads('tool_call'), (calls) => calls.length > 0);
+      await eventually(
+        () => job.payloads('tool_call'),
+        (calls) => calls.length > 0,
+      );
+      await job.begun();
       await appeared('sleep 301.17');
       const { pid } = await job.view();
       expect(await job.interrupt()).toMatchObject({ status: 'paused' });
@@ -212,7 +219,7 @@ for (const agent of ['claude', 'codex'] as const) {
     `${agent} takes a message while it works, and the same key sends it once`,
     async () => {
       const job = await rig.spawn({ agent, script: 'busy', ...NOT_ASKED });
-      await eventually(() => job.file('begun.txt'), (text) => text !== undefined);
+      await job.begun();
       const [sent, again] = await Promise.all([0, 1].map(() => job.send({ text: 'Also this', key: 'also' })));
       // Claude names a message when it is queued, Codex when the model gets to see it.
       expect(sent).toMatchObject({ status: 'running', delivered: isClaude });
@@ -272,6 +279,7 @@ for (const agent of ['claude', 'codex'] as const) {
     `${agent} is killed in the middle of a command and leaves no process`,
     async () => {
       const job = await rig.spawn({ agent, script: 'killed', ...NOT_ASKED });
+      await job.begun();
       await appeared('sleep 301.29');
       const killed = await job.kill();
       expect(processesWith('sleep 301.29', job.id)).toEqual([]);

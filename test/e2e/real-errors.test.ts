@@ -3,7 +3,18 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
 import { verifies } from '../verifies.ts';
-import { appeared, eventually, gone, openRig, processesWith, provedBy, type RealJob, refusal, type Rig, SLOW_MS } from './real.ts';
+import {
+  appeared,
+  eventually,
+  gone,
+  openRig,
+  processesWith,
+  provedBy,
+  type RealJob,
+  type Rig,
+  refusal,
+  SLOW_MS,
+} from './real.ts';
 
 /** What goes wrong with real agents, and what Reef makes of it. */
 
@@ -11,8 +22,14 @@ const scripts: Scripts = {
   text: [{ text: 'Hello.' }, { text: 'Hello again.' }],
   refused: [{ status: 401, text: 'No such key.', times: 20 }],
   // Claude Code tries four times before it gives up, Codex once.
-  'limited-claude': [{ status: 429, text: 'Slow down.', times: 4 }, { if: 'Try again', text: 'Through.' }],
-  'limited-codex': [{ status: 429, text: 'Slow down.' }, { if: 'Try again', text: 'Through.' }],
+  'limited-claude': [
+    { status: 429, text: 'Slow down.', times: 4 },
+    { if: 'Try again', text: 'Through.' },
+  ],
+  'limited-codex': [
+    { status: 429, text: 'Slow down.' },
+    { if: 'Try again', text: 'Through.' },
+  ],
   'retried-claude': [{ status: 529, text: 'Overloaded.' }, { text: 'Through.' }],
   'retried-codex': [{ text: 'This is cut off.', cutAfter: 2 }, { text: 'Through.' }],
   long: [{ tools: [{ shell: 'echo begun > begun.txt; sleep 301.31' }] }, { text: 'Never said.' }],
@@ -91,7 +108,11 @@ for (const agent of ['claude', 'codex'] as const) {
     `${agent} that is killed from outside ends in error, with nothing left of it`,
     async () => {
       const job = await rig.spawn({ agent, script: 'long', yes: true, unsafe: true });
-      await eventually(() => job.payloads('tool_call'), (calls) => calls.length > 0);
+      await eventually(
+        () => job.payloads('tool_call'),
+        (calls) => calls.length > 0,
+      );
+      await job.begun();
       await appeared('sleep 301.31');
       const [program = ''] = (await job.payloads('started'))[0]?.command ?? [];
       const [victim] = processesWith(`REEF_JOB=${job.id}`).filter(({ args }) => args.startsWith(program));
@@ -120,6 +141,21 @@ for (const agent of ['claude', 'codex'] as const) {
       await job.resume();
       await job.until(({ status }) => status === 'error');
       expect(await end(job)).toMatchObject({ code: 'worktree_gone' });
+    },
+    SLOW_MS,
+  );
+}
+
+for (const agent of ['codex', 'codex-exec'] as const) {
+  provedBy([agent], 'A-104').test(
+    `${agent} with its home below the temporary folder is not started`,
+    async () => {
+      const job = await rig.spawn({ agent, script: 'text', env: { CODEX_HOME: '/tmp/codex-home', TMPDIR: '/tmp' } });
+      expect(await job.ended()).toMatchObject({ status: 'error', launch: 0 });
+      expect(await end(job)).toMatchObject({
+        code: 'bad_agent_home',
+        message: expect.stringContaining('/tmp/codex-home'),
+      });
     },
     SLOW_MS,
   );

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-provedBy(['claude', 'codex'], 'A-01', 'A-11', 'A-40', 'A-82').test(
+provedBy(['claude', 'codex'], 'A-01', 'A-11', 'A-40', 'A-82', 'A-84').test(
   'two Claudes and two Codexes work at the same time, and none meets another',
   async () => {
     const jobs = [];
@@ -52,11 +52,16 @@ provedBy(['claude', 'codex'], 'A-01', 'A-11', 'A-40', 'A-82').test(
       expect(others.filter((other) => heard.includes(`I am ${other}`) || heard.includes(`says ${other}`))).toEqual([]);
     }
 
+    expect(readdirSync(rig.world.env.HOME ?? '')).toEqual([]);
+
     const logs = await Promise.all(jobs.map(({ job }) => job.events()));
     for (const [at, log] of logs.entries()) {
       expect(new Set(log.map(({ agentId }) => agentId))).toEqual(new Set([jobs[at]?.job.id]));
     }
-    const seqs = logs.flat().map(({ seq }) => seq).sort((a, b) => a - b);
+    const seqs = logs
+      .flat()
+      .map(({ seq }) => seq)
+      .sort((a, b) => a - b);
     expect(seqs).toEqual(seqs.map((_, at) => at + 1));
   },
   SLOW_MS,

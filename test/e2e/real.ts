@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentEvent, EventOf, EventType, Progress } from '../../src/protocol/events.ts';
-import type { Question } from '../../src/protocol/jobs.ts';
+import type { Decision, Question } from '../../src/protocol/jobs.ts';
 import type { JobView, OperationInput } from '../../src/protocol/operations.ts';
 import { errorBody } from '../../src/surfaces/client/error-body.ts';
 import { type AgentName, makeAgentHome, realAgent } from '../agents/real-agents.ts';
@@ -74,6 +74,14 @@ export class RealJob {
     }
   }
 
+  /** Until its command, which writes this file first, really runs. */
+  begun(): Promise<unknown> {
+    return eventually(
+      () => this.file('begun.txt'),
+      (text) => text !== undefined,
+    );
+  }
+
   view(): Promise<JobView> {
     return this.#rig.world.job(this.id);
   }
@@ -98,7 +106,7 @@ export class RealJob {
     return question;
   }
 
-  async decide(decision: 'allow_once' | 'deny', reason?: string): Promise<Question> {
+  async decide(decision: Decision, reason?: string): Promise<Question> {
     const question = await this.asked();
     const { questionId, fingerprint } = question;
     await this.send({ decision, questionId, fingerprint, ...(reason === undefined ? {} : { reason }) });
@@ -128,7 +136,9 @@ export class RealJob {
   }
 
   async payloads<T extends EventType>(type: T): Promise<EventOf<T>['payload'][]> {
-    return (await this.events()).flatMap((event) => (event.type === type ? [event.payload as EventOf<T>['payload']] : []));
+    return (await this.events()).flatMap((event) =>
+      event.type === type ? [event.payload as EventOf<T>['payload']] : [],
+    );
   }
 
   async progress<K extends Progress['kind']>(kind: K): Promise<Extract<Progress, { kind: K }>[]> {
@@ -146,15 +156,18 @@ export class RealJob {
 export class Rig {
   readonly world: World;
   readonly model: ModelServer;
+  /** Read by the model at every request: a script may be added while it runs. */
+  readonly scripts: Scripts;
   readonly #homes: string[] = [];
   readonly #agents: Record<string, unknown> = {};
   readonly #timings: Record<string, number>;
   #runs = 0;
 
-  constructor(world: World, model: ModelServer, timings: Record<string, number>) {
-    this.world = world;
-    this.model = model;
-    this.#timings = timings;
+  constructor(parts: { world: World; model: ModelServer; scripts: Scripts; timings: Record<string, number> }) {
+    this.world = parts.world;
+    this.model = parts.model;
+    this.scripts = parts.scripts;
+    this.#timings = parts.timings;
     this.configure({});
   }
 
@@ -197,9 +210,10 @@ export class Rig {
   }
 }
 
-export async function openRig(scripts: Scripts, timings: Record<string, number> = {}): Promise<Rig> {
+/** `prefix` of the world's folder, relative to the temporary one. */
+export async function openRig(scripts: Scripts, prefix?: string): Promise<Rig> {
   const model = await startModelServer({ scripts });
-  return new Rig(makeWorld(), model, { linger: 200, ...timings });
+  return new Rig({ world: makeWorld(prefix), model, scripts, timings: { linger: 200 } });
 }
 
 export interface Running {
@@ -223,12 +237,23 @@ export function processesWith(...marks: string[]): Running[] {
   });
 }
 
-export const appeared = (mark: string) => eventually(() => processesWith(mark), (found) => found.length > 0);
-export const gone = (...marks: string[]) => eventually(() => processesWith(...marks), (found) => found.length === 0);
+export const appeared = (mark: string) =>
+  eventually(
+    () => processesWith(mark),
+    (found) => found.length > 0,
+  );
+export const gone = (...marks: string[]) =>
+  eventually(
+    () => processesWith(...marks),
+    (found) => found.length === 0,
+  );
 
 /** The code a call was refused with. */
 export async function refusal(call: Promise<unknown>): Promise<string> {
-  const failed = call.then((done) => Promise.reject(new Error(`not refused: ${JSON.stringify(done)}`)), (error: unknown) => error);
+  const failed = call.then(
+    (done) => Promise.reject(new Error(`not refused: ${JSON.stringify(done)}`)),
+    (error: unknown) => error,
+  );
   return errorBody(await failed).error.code;
 }
 

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { probeCapabilities } from '../../src/process/capabilities.ts';
+import { openRig, provedBy, type Rig, SLOW_MS } from './real.ts';
+
+/** Real agents in Reef's own sandbox: they work in their folder, and see little else. */
+
+let rig: Rig;
+beforeAll(async () => {
+  // In the sandbox /tmp is another folder: what lies there would be hidden by that alone.
+  rig = await openRig({}, join(relative(tmpdir(), '/var/tmp'), 'reef-boxed-'));
+});
+afterAll(() => rig.close());
+
+const { bubblewrap } = await probeCapabilities();
+
+for (const agent of ['claude', 'codex'] as const) {
+  provedBy([agent], 'A-104', 'X-08', 'X-22', 'X-23', 'U-16')
+    .needs(bubblewrap !== undefined, 'bubblewrap is not installed or not allowed to work')
+    .test(
+      `${agent} in the sandbox writes its folder, not its neighbour's, reads no key, and has its door`,
+      async () => {
+        const { home, repository, root } = rig.world;
+        const outside = join(repository, `outside-${agent}.txt`);
+        const commands = [
+          'echo inside > inside.txt',
+          `echo outside > ${outside}`,
+          'echo home > ~/outside.txt',
+          `cat ${join(root, 'config', 'reef', 'config.yaml')}`,
+          `ls ${join(home.dir, 'jobs')}`,
+        ];
+        rig.scripts[`boxed-${agent}`] = [
+          ...commands.map((shell) => ({ tools: [{ shell }] })),
+          { tools: [{ tool: 'mcp__reef__status', input: {} }] },
+          { text: 'I am in a box.' },
+        ];
+        const job = await rig.spawn({ agent, script: `boxed-${agent}`, yes: true, sandbox: true });
+        const [program = ''] = (await job.payloads('started'))[0]?.command ?? [];
+        expect(await job.ended()).toMatchObject({ status: 'completed', sandbox: 'bubblewrap', turns: 7 });
+        expect(job.file('inside.txt')).toBe('inside\n');
+        expect(existsSync(outside)).toBe(false);
+        expect(existsSync(join(job.home, 'outside.txt'))).toBe(false);
+        const [, neighbour, agentHome, keys, jobs, status] = (await job.progress('tool_result')).map(
+          ({ text }) => text,
+        );
+        for (const text of [neighbour, agentHome]) expect(text).toContain('Read-only file system');
+        expect(keys).not.toContain(program);
+        expect(keys).toContain('No such file');
+        expect(jobs?.trim()).toBe(job.id);
+        expect(status).toContain(job.id);
+      },
+      SLOW_MS,
+    );
+}
