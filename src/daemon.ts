@@ -1,28 +1,24 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { attachCommand } from './agents/terminal/attach.ts';
 import { openApp } from './app.ts';
 import { writeAtomic } from './base/atomic-file.ts';
 import { systemClock } from './base/clock.ts';
 import { readEnvironment } from './base/env.ts';
-import { type Home, homeAt } from './base/home.ts';
+import { homeAt } from './base/home.ts';
 import { createLogger } from './base/log.ts';
 import { openLogFile } from './base/log-file.ts';
 import { createRedactor } from './base/redact.ts';
+import { lockOrLeave, prepareHome } from './home-keeper.ts';
 import { SocketDoors } from './job-doors.ts';
 import { identify } from './process/identity.ts';
 import type { AttachInfo, DaemonInfo } from './protocol/daemon.ts';
 import { ReefError } from './protocol/errors.ts';
 import type { Core } from './protocol/operations.ts';
-import { holdLock } from './store/home-lock.ts';
-import { listens } from './surfaces/client/start-daemon.ts';
 import { serveSocket } from './surfaces/http/server.ts';
 import { version } from './version.ts';
-
-const LOCK_WAIT_MS = 10_000;
-const LOCK_POLL_MS = 50;
 
 /** `reefd`: owns the jobs of one home. Started by any command, ends by itself when there is nothing to do. */
 const { values } = parseArgs({
@@ -101,36 +97,6 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
   await rm(home.daemon, { force: true });
   log.info('the daemon has ended', { pid: process.pid });
   lock.release();
-}
-
-/** Private to the user, and invisible to git but for what a team may want to share. */
-function prepareHome(home: Home): void {
-  try {
-    mkdirSync(home.dir, { recursive: true, mode: 0o700 });
-    chmodSync(home.dir, 0o700);
-    mkdirSync(dirname(home.socket), { recursive: true, mode: 0o700 });
-    const ignore = join(home.dir, '.gitignore');
-    writeFileSync(ignore, '*\n!workflows.json\n!workflows.yaml\n', { mode: 0o600 });
-  } catch (error) {
-    throw new ReefError('home_not_writable', `${home.dir} cannot be written: ${String(error)}`, { cause: error });
-  }
-}
-
-/**
- * Fifty commands at once start one daemon: the others find the lock held and leave without a word. A holder that no
- * longer listens is about to end, and is waited for.
- */
-async function lockOrLeave(home: Home): Promise<{ release(): void }> {
-  const deadline = systemClock.monotonicMs() + LOCK_WAIT_MS;
-  for (;;) {
-    try {
-      return holdLock(home.lock);
-    } catch (error) {
-      if (!(error instanceof ReefError && error.code === 'home_in_use')) throw error;
-      if ((await listens(home.socket)) || systemClock.monotonicMs() > deadline) process.exit(0);
-      await systemClock.sleep(LOCK_POLL_MS);
-    }
-  }
 }
 
 async function attach(core: Core, homeDir: string, id: string): Promise<AttachInfo> {
