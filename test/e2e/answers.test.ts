@@ -8,7 +8,7 @@ afterAll(() => world.close());
 
 verifies('X-56').test('of a hundred answers at once one counts, and the others are told who was first', async () => {
   const agent = world.script('ask', [{ permit: { tool: 'deploy', input: { to: 'x' }, steps: [{ say: 'deployed' }] } }]);
-  const { agentId: id } = await world.client.call('spawn', { agent, task: 'x' });
+  const { agentId: id } = await world.client.call('spawn', { agent, task: 'x', keep: true });
   const asked = await world.until(id, (job) => job.awaiting_input);
   const [question] = asked.questions;
   const { questionId = '', fingerprint = '' } = question ?? {};
@@ -20,7 +20,7 @@ verifies('X-56').test('of a hundred answers at once one counts, and the others a
       .map((decision) => world.client.call('send', { id, decision, questionId, fingerprint }));
     batches.push(...(await Promise.allSettled(calls)));
   }
-  await world.until(id, (job) => job.status === 'completed');
+  await world.until(id, (job) => job.status === 'paused');
   const sent = (await world.events(id)).filter((event) => event.type === 'input_sent');
   const refusals = batches.flatMap((result) => (result.status === 'rejected' ? [codeOf(result.reason)] : []));
   expect({ taken: batches.length - refusals.length, sent: sent.length, refusals: new Set(refusals) }).toEqual({
