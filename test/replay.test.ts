@@ -26,7 +26,6 @@ import { noteStarted } from '../src/agents/launcher.ts';
 import { enqueueInterrupt, enqueueLine, enqueueMessage, type OutboxDoc } from '../src/agents/outbox.ts';
 import { AdapterRegistry } from '../src/agents/registry.ts';
 import { send } from '../src/agents/sending.ts';
-import { noUsage } from '../src/agents/usage.ts';
 import { manualClock } from '../src/base/clock.ts';
 import { EventLog } from '../src/events/event-log.ts';
 import { makeFifo } from '../src/process/fifo.ts';
@@ -34,6 +33,7 @@ import type { EventBody } from '../src/protocol/events.ts';
 import type { Job, Question } from '../src/protocol/jobs.ts';
 import { GrantsFile } from '../src/runtime/grants-file.ts';
 import { Store } from '../src/store/store.ts';
+import { aJob } from './books.ts';
 import { verifies } from './verifies.ts';
 
 /**
@@ -207,27 +207,12 @@ class Replay {
     };
     const { version } = this.#recording;
     const host: HostFacts = { command: ['/bin/agent'], version, agentSandbox: true, settings: {} };
-    const job: Job = {
-      id: this.#id,
+    const job = aJob(this.#id, {
       agent: this.#recording.agent,
-      mode: 'headless',
       task: 'Do it',
-      cwd: '/repo',
-      rootId: this.#id,
-      depth: 0,
       ...(sessionId === undefined ? {} : { sessionId }),
-      launch: 1,
       status: 'queued',
-      keep: false,
-      yes: false,
-      sandbox: 'none',
-      createdAt: '2026-01-01T00:00:00.000Z',
-      usage: noUsage,
-      turns: 0,
-      workedMs: 0,
-      budget: {},
-      unknownMessages: 0,
-    };
+    });
     const plan = this.#adapter.command(request, host);
     store.record(() =>
       store.jobs.insert({ job, runtime: { ...freshRuntime(), adapter: this.#adapter.initial(request, host) } }),

@@ -1,21 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { aQuestion } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { decisionSchema, type Question } from '../protocol/jobs.ts';
 import { type OperationRequest, operations } from '../protocol/operations.ts';
 import { type Intent, interpretSend } from './answers.ts';
 
-const question = (more: Partial<Question> & Pick<Question, 'questionId' | 'kind'>): Question => ({
-  question: 'Which one?',
-  requestId: '0',
-  fingerprint: `seen ${more.questionId}`,
-  multi: false,
-  freeText: false,
-  secret: false,
-  path: ['J'],
-  ...more,
-});
+const question = (more: Partial<Question> & Pick<Question, 'questionId' | 'kind'>) =>
+  aQuestion(more.questionId, { question: 'Which one?', fingerprint: `seen ${more.questionId}`, path: ['J'], ...more });
 const choices = [
   { id: 'pg', label: 'Postgres' },
   { id: 'lite', label: 'SQLite' },

@@ -1,86 +1,36 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ends, TestBooks } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
 import { manualClock } from '../base/clock.ts';
-import { EventLog } from '../events/event-log.ts';
-import type { EventBody } from '../protocol/events.ts';
-import type { Budget, Job } from '../protocol/jobs.ts';
-import { GrantsFile } from '../runtime/grants-file.ts';
-import { Store } from '../store/store.ts';
+import type { Budget } from '../protocol/jobs.ts';
 import type { Adapter, Effect } from './adapter.ts';
 import { checkBudget } from './budget.ts';
 import { claudeAdapter } from './claude/claude.ts';
 import { applyEffects } from './effects.ts';
-import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { type Books, JobTransaction } from './job-transaction.ts';
-import type { OutboxDoc } from './outbox.ts';
 import { send } from './sending.ts';
-import { noUsage } from './usage.ts';
 
-let dir: string;
-let books: Books;
-const clock = manualClock();
+let books: TestBooks;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-budget-'));
-  const store = new Store(join(dir, 'reef.db'));
-  const log = new EventLog({ rows: store.events, clock, redact: (value) => value });
-  books = { store, log, clock, standing: new GrantsFile(join(dir, 'grants.json')) };
+  books = new TestBooks(manualClock());
 });
-afterEach(() => {
-  books.store.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => books.close());
 
-function addJob(id: string, budget: Budget, more: Partial<Job> = {}): void {
-  const job: Job = {
-    id,
-    agent: 'claude',
-    mode: 'headless',
-    task: 't',
-    cwd: '/repo',
-    rootId: id,
-    depth: 0,
-    launch: 1,
-    status: 'running',
-    keep: false,
-    yes: false,
-    sandbox: 'none',
-    createdAt: clock.now().toISOString(),
-    usage: noUsage,
-    turns: 0,
-    workedMs: 0,
-    budget,
-    unknownMessages: 0,
-    ...more,
-  };
-  books.store.commit(() => books.store.jobs.insert({ job, runtime: freshRuntime() }));
-}
-const child = (id: string, budget: Budget = {}) => addJob(id, budget, { parentId: 'R', rootId: 'R', depth: 1 });
-function record(id: string) {
-  const found = books.store.jobs.get<JobRuntime>(id);
-  if (!found) throw new Error(`no job ${id}`);
-  return found;
-}
+const addJob = (id: string, budget: Budget) => books.addJob(id, { budget });
+const child = (id: string, budget: Budget = {}) => books.addJob(id, { budget, parentId: 'R', rootId: 'R', depth: 1 });
+const record = (id: string) => books.record(id);
 /** One round of reading, as a live job makes it: effects, then the budget, in one transaction. */
 function round(id: string, effects: Effect[], worked = 0): void {
-  books.store.record(() => {
-    const tx = new JobTransaction(books, record(id));
+  books.change(id, (tx) => {
     tx.job.workedMs += worked;
     applyEffects(tx, effects, { stream: 'out', offset: 0, bytes: 1, text: '' });
     checkBudget(tx);
-    tx.save();
   });
 }
-const events = (id: string): EventBody[] =>
-  books.store.events
-    .ofJob({ jobId: id, after: 0, limit: 1000 })
-    .map(({ type, payload }) => ({ type, payload }) as EventBody);
+const events = (id: string) => books.events(id);
 const told = (id: string) =>
   events(id).flatMap(({ payload }) => ('kind' in payload && payload.kind === 'budget' ? [payload] : []));
 const asked = (id: string) => events(id).flatMap(({ type, payload }) => (type === 'needs_input' ? [payload] : []));
-const mail = (id: string) => books.store.outbox.open<OutboxDoc>(id).map(({ doc }) => doc);
+const mail = (id: string) => books.mail(id);
 const answer = (id: string, option: string) =>
   send(
     { books, adapter: claudeAdapter as unknown as Adapter },
@@ -159,7 +109,7 @@ describe('a budget', () => {
     addJob('R', { tokens: 1000 });
     child('A');
     child('B', { tokens: 1_000_000 });
-    addJob('G', {}, { parentId: 'A', rootId: 'R', depth: 2 });
+    books.addJob('G', { parentId: 'A', rootId: 'R', depth: 2 });
     round('R', [begun, used(300)]);
     round('A', [begun, used(300)]);
     round('G', [begun, used(150)]);
@@ -183,7 +133,7 @@ describe('a budget', () => {
   });
 
   verifies('A-76').test('used up by the last usage of a kept turn asks before the next one', () => {
-    addJob('J', { tokens: 1000 }, { keep: true });
+    books.addJob('J', { budget: { tokens: 1000 }, keep: true });
     round('J', [begun, used(1200), over('done')]);
     expect({ asked: asked('J').length, mail: mail('J'), status: record('J').job.status }).toEqual({
       asked: 1,
@@ -283,17 +233,7 @@ describe('the person asked about a budget', () => {
     addJob('R', { tokens: 1000 });
     addJob('Z', {});
     child('C');
-    const end: EventBody = {
-      type: 'completed',
-      payload: { scope: 'process', outcome: 'done', result: '', usage: noUsage, durationMs: 1, derived: true },
-    };
-    for (const id of ['R', 'Z']) {
-      books.store.commit(() => {
-        const tx = new JobTransaction(books, record(id));
-        tx.emit(end);
-        tx.save();
-      });
-    }
+    for (const id of ['R', 'Z']) books.tell(id, ends());
     useUp('C');
     answer('C', 'Raise');
     const ended = books.store.jobs.lastEnded(20).map(({ job }) => [job.id, job.status]);

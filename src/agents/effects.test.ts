@@ -1,85 +1,28 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CANARY, TestBooks } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
 import { manualClock } from '../base/clock.ts';
-import { createRedactor, redactDeep } from '../base/redact.ts';
-import { EventLog } from '../events/event-log.ts';
 import type { EventBody } from '../protocol/events.ts';
-import type { Job } from '../protocol/jobs.ts';
-import { GrantsFile } from '../runtime/grants-file.ts';
-import { Store } from '../store/store.ts';
 import type { Adapter, Effect } from './adapter.ts';
 import { claudeAdapter } from './claude/claude.ts';
 import { applyEffects, closeTurn, flushNoise, type Source } from './effects.ts';
 import { type Batch, ingest } from './ingest.ts';
-import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { type Books, JobTransaction } from './job-transaction.ts';
+import type { JobTransaction } from './job-transaction.ts';
 import { noUsage } from './usage.ts';
 
-const CANARY = 'canary-7f3a9b-secret';
-
-let dir: string;
-let books: Books;
-let clock: ReturnType<typeof manualClock>;
+let books: TestBooks;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-effects-'));
-  clock = manualClock();
-  const store = new Store(join(dir, 'reef.db'));
-  const redact = createRedactor([CANARY]);
-  const log = new EventLog({ rows: store.events, clock, redact: (value) => redactDeep(redact, value) });
-  books = { store, log, clock, standing: new GrantsFile(join(dir, 'grants.json')) };
-  addJob('J');
+  books = new TestBooks(manualClock());
+  books.addJob('J');
 });
-afterEach(() => {
-  books.store.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => books.close());
 
-function addJob(id: string, more: Partial<Job> = {}): void {
-  const job: Job = {
-    id,
-    agent: 'claude',
-    mode: 'headless',
-    task: 't',
-    cwd: '/repo',
-    rootId: id,
-    depth: 0,
-    launch: 1,
-    status: 'running',
-    keep: false,
-    yes: false,
-    sandbox: 'none',
-    createdAt: clock.now().toISOString(),
-    usage: noUsage,
-    turns: 0,
-    workedMs: 0,
-    budget: {},
-    unknownMessages: 0,
-    ...more,
-  };
-  books.store.commit(() => books.store.jobs.insert({ job, runtime: freshRuntime() }));
-}
-function record(id = 'J') {
-  const found = books.store.jobs.get<JobRuntime>(id);
-  if (!found) throw new Error(`no job ${id}`);
-  return found;
-}
-function change(act: (tx: JobTransaction) => void, id = 'J'): void {
-  books.store.record(() => {
-    const tx = new JobTransaction(books, record(id));
-    act(tx);
-    tx.save();
-  });
-}
+const record = (id = 'J') => books.record(id);
+const change = (act: (tx: JobTransaction) => void, id = 'J') => books.change(id, act);
 const source: Source = { stream: 'out', offset: 0, bytes: 10, text: '{"type":"x"}' };
 const apply = (...effects: Effect[]) => change((tx) => applyEffects(tx, effects, source));
-const events = (id = 'J'): EventBody[] =>
-  books.store.events
-    .ofJob({ jobId: id, after: 0, limit: 10_000 })
-    .map(({ type, payload }) => ({ type, payload }) as EventBody);
+const events = (id = 'J') => books.events(id);
 const said = (text: string, more = {}): EventBody => ({ type: 'progress', payload: { kind: 'text', text, ...more } });
 const piece = (text: string, more: Partial<Extract<Effect, { do: 'text' }>> = {}): Effect => ({
   do: 'text',
@@ -267,7 +210,7 @@ describe('what is not understood', () => {
   verifies('Q-61').test('beyond 20 a minute is told as a count, with the next minute or the end', async () => {
     ingestOut(...Array.from({ length: 25 }, (_, n) => `not json ${n}`));
     const first = events().length;
-    await clock.advance(60_000);
+    await books.clock.advance(60_000);
     ingestOut('not json again');
     const [hidden, shown] = events().slice(first);
     ingestOut(...Array.from({ length: 22 }, (_, n) => `not json ${n}`));
@@ -341,7 +284,7 @@ describe('a batch of lines', () => {
   });
 
   verifies('Q-64').test('that breaks an adapter marks its own job and no other', () => {
-    addJob('K');
+    books.addJob('K');
     const broken: Adapter = {
       ...generic,
       parse: () => {
@@ -445,7 +388,7 @@ describe('a turn', () => {
 
   test('that is over tells its outcome, its result, its usage and how long it took', async () => {
     apply({ do: 'turn', is: 'begun' });
-    await clock.advance(1500);
+    await books.clock.advance(1500);
     const tokens = { input: 7, output: 3, cacheRead: 0, cacheWrite: 0, reasoning: 0, scope: 'more' as const };
     apply({ do: 'usage', report: { tokens, partial: false } }, done);
     const usage = { ...noUsage, input: 7, output: 3 };

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { aJob } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
 import { type ErrorCode, errorTable } from '../protocol/errors.ts';
 import { type EventBody, eventBodySchema } from '../protocol/events.ts';
@@ -9,27 +10,11 @@ import { freshRuntime, type JobRuntime } from './job-runtime.ts';
 import { foldStatus } from './job-status.ts';
 import { noUsage } from './usage.ts';
 
-const job: Job = {
-  id: 'J',
-  agent: 'claude',
-  mode: 'headless',
-  task: 't',
-  cwd: '/repo',
-  rootId: 'J',
-  depth: 0,
-  launch: 1,
-  status: 'running',
-  keep: false,
-  yes: false,
-  sandbox: 'none',
-  createdAt: '2026-01-01T00:00:00.000Z',
+const job = aJob('J', {
   startedAt: '2026-01-01T00:00:01.000Z',
   usage: { ...noUsage, input: 5 },
   turns: 1,
-  workedMs: 0,
-  budget: {},
-  unknownMessages: 0,
-};
+});
 const runtime: JobRuntime = { ...freshRuntime(), lastText: 'All done.', stderrTail: 'a warning\n' };
 
 type Turn = JobRuntime['turn'];

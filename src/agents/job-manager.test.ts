@@ -1,51 +1,38 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { aJob, CANARY, ends, says, TestBooks } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { createIds } from '../base/ids.ts';
 import { createLogger } from '../base/log.ts';
-import { createRedactor, redactDeep } from '../base/redact.ts';
 import { ChangeSignal } from '../events/change-signal.ts';
-import { EventLog } from '../events/event-log.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { EventBody } from '../protocol/events.ts';
 import type { Job, JobStatus } from '../protocol/jobs.ts';
 import { type Caller, type OperationInput, type OperationName, operations } from '../protocol/operations.ts';
-import { GrantsFile } from '../runtime/grants-file.ts';
 import { SnapshotFile } from '../store/snapshot-file.ts';
-import { Store } from '../store/store.ts';
 import { JobManager } from './job-manager.ts';
 import { JobRunner } from './job-runner.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { type Books, JobTransaction } from './job-transaction.ts';
-import type { OutboxDoc } from './outbox.ts';
 import { AdapterRegistry } from './registry.ts';
 import { Snapshotter } from './snapshotter.ts';
 import { defaultTimings } from './timings.ts';
-import { noUsage } from './usage.ts';
-
-const CANARY = 'canary-7f3a9b-secret';
 
 let dir: string;
 let repo: string;
-let books: Books;
+let books: TestBooks<Clock>;
 let manager: JobManager;
 let runner: JobRunner;
 beforeEach(() => {
-  dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-manager-')));
+  const clock = systemClock;
+  books = new TestBooks(clock);
+  dir = books.dir;
   repo = join(dir, 'repo');
   mkdirSync(join(repo, '.git'), { recursive: true });
   writeFileSync(join(repo, '.git', 'HEAD'), 'ref: refs/heads/main\n');
   mkdirSync(join(dir, 'bin'));
   writeFileSync(join(dir, 'bin', 'claude'), '#!/bin/sh\n');
   chmodSync(join(dir, 'bin', 'claude'), 0o755);
-  const clock = systemClock;
-  const store = new Store(join(dir, 'reef.db'));
-  const redact = createRedactor([CANARY]);
-  const log = new EventLog({ rows: store.events, clock, redact: (value) => redactDeep(redact, value) });
-  books = { store, log, clock, standing: new GrantsFile(join(dir, 'grants.json')) };
   // No slot at all: what the manager does by itself, without any process.
   const shared = {
     books,
@@ -65,7 +52,7 @@ beforeEach(() => {
   runner = new JobRunner({
     ...shared,
     clock,
-    log: createLogger({ write: () => undefined, clock, redact }),
+    log: createLogger({ write: () => undefined, clock, redact: (text) => text }),
     env: {},
     homeDir: dir,
     version: '0',
@@ -83,8 +70,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await runner.close();
-  books.store.close();
-  rmSync(dir, { recursive: true, force: true });
+  books.close();
 });
 
 const me: Caller = { by: 'me', surface: 'cli' };
@@ -104,46 +90,9 @@ async function refusal(act: Promise<unknown>): Promise<string> {
 }
 
 const ID = (n: number) => `01JOB${String(n).padStart(21, '0')}`;
-const job = (id: string, more: Partial<Job> = {}): Job => ({
-  id,
-  agent: 'claude',
-  mode: 'headless',
-  task: 't',
-  cwd: repo,
-  rootId: id,
-  depth: 0,
-  launch: 1,
-  status: 'running',
-  keep: false,
-  yes: false,
-  sandbox: 'none',
-  createdAt: '2026-01-01T00:00:00.000Z',
-  usage: noUsage,
-  turns: 0,
-  workedMs: 0,
-  budget: {},
-  unknownMessages: 0,
-  ...more,
-});
-function addJob(id: string, more: Partial<Job> = {}, runtime: Partial<JobRuntime> = {}): void {
-  const record = { job: job(id, { sessionId: 's', ...more }), runtime: { ...freshRuntime(), ...runtime } };
-  books.store.commit(() => books.store.jobs.insert(record));
-}
-function tell(id: string, ...bodies: EventBody[]): void {
-  books.store.commit(() => {
-    const record = books.store.jobs.get<JobRuntime>(id);
-    if (!record) throw new Error(`no job ${id}`);
-    const tx = new JobTransaction(books, record);
-    for (const body of bodies) tx.emit(body);
-    tx.save();
-  });
-}
-const ends = (outcome: 'done' | 'killed' = 'done', result = ''): EventBody => ({
-  type: 'completed',
-  payload: { scope: 'process', outcome, result, usage: noUsage, durationMs: 1, derived: true },
-});
-const says = (text: string): EventBody => ({ type: 'progress', payload: { kind: 'text', text } });
-const mail = (id: string) => books.store.outbox.open<OutboxDoc>(id).map(({ doc }) => doc);
+const addJob = (id: string, more: Partial<Job> = {}, runtime: Partial<JobRuntime> = {}) =>
+  books.addJob(id, { cwd: repo, sessionId: 's', ...more }, runtime);
+const mail = (id: string) => books.mail(id);
 
 const STATUSES = ['queued', 'running', 'awaiting_input', 'paused', 'completed', 'error', 'killed', 'stale'] as const;
 type Trigger = 'send' | 'interrupt' | 'resume' | 'kill';
@@ -217,8 +166,7 @@ describe.each(Object.keys(table) as Trigger[])('%s', (trigger) => {
 
 describe('resume', () => {
   test('of a job whose agent never named a session is no_session', async () => {
-    const runtime = freshRuntime();
-    books.store.commit(() => books.store.jobs.insert({ job: job(ID(1), { status: 'completed' }), runtime }));
+    books.addJob(ID(1), { cwd: repo, status: 'completed' });
     expect(await refusal(call('resume', { id: ID(1) }))).toBe('no_session');
   });
 
@@ -254,11 +202,11 @@ describe('status', () => {
       addJob(ID(50));
       for (let n = 1; n <= 20; n++) {
         addJob(ID(n));
-        tell(ID(n), ends());
+        books.tell(ID(n), ends());
       }
       const before = await shown();
       addJob(ID(0));
-      tell(ID(0), ends('killed'));
+      books.tell(ID(0), ends('killed'));
       const after = await shown();
       const newestFirst = Array.from({ length: 20 }, (_, n) => ID(20 - n));
       const all = [ID(50), ...newestFirst];
@@ -269,7 +217,7 @@ describe('status', () => {
 
   test('tells what a job says last, shortened and without secrets, and what it asks', async () => {
     addJob(ID(1), {}, { wasHeard: true });
-    tell(ID(1), says(`the key is ${CANARY} ${'x'.repeat(1000)}`));
+    books.tell(ID(1), says(`the key is ${CANARY} ${'x'.repeat(1000)}`));
     const { jobs } = await call('status', { id: ID(1) });
     expect(jobs).toEqual([
       {
@@ -422,7 +370,7 @@ describe('spawn', () => {
   test('of the 1,001st that waits is queue_full', async () => {
     books.store.commit(() => {
       for (let n = 0; n < 1000; n++) {
-        books.store.jobs.insert({ job: job(ID(n), { status: 'queued' }), runtime: freshRuntime() });
+        books.store.jobs.insert({ job: aJob(ID(n), { cwd: repo, status: 'queued' }), runtime: freshRuntime() });
       }
     });
     expect(await refusal(call('spawn', task))).toBe('queue_full');

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { aQuestion } from '../../test/books.ts';
 import type { RequirementId } from '../../test/requirements.ts';
 import { verifies } from '../../test/verifies.ts';
 import type { EventBody } from '../protocol/events.ts';
@@ -19,20 +20,7 @@ const started: EventBody = {
     resumed: false,
   },
 };
-const asks = (questionId: string): EventBody => ({
-  type: 'needs_input',
-  payload: {
-    question: 'May I?',
-    kind: 'permission',
-    questionId,
-    requestId: '0',
-    fingerprint: 'f',
-    multi: false,
-    freeText: false,
-    secret: false,
-    path: ['J'],
-  },
-});
+const asks = (questionId: string): EventBody => ({ type: 'needs_input', payload: aQuestion(questionId) });
 const answered = (questionId: string): EventBody => ({
   type: 'input_sent',
   payload: { messageId: 'm', questionId, by: 'me' },

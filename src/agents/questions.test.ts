@@ -1,87 +1,30 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CANARY, TestBooks } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
 import { manualClock } from '../base/clock.ts';
-import { createRedactor, redactDeep } from '../base/redact.ts';
-import { EventLog } from '../events/event-log.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { EventBody } from '../protocol/events.ts';
-import type { Job } from '../protocol/jobs.ts';
 import type { Caller, OperationRequest } from '../protocol/operations.ts';
 import { GrantsFile } from '../runtime/grants-file.ts';
-import { Store } from '../store/store.ts';
 import type { Adapter, AskedQuestion, Effect } from './adapter.ts';
 import { claudeAdapter } from './claude/claude.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
 import { applyEffects, closeTurn } from './effects.ts';
-import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { type Books, JobTransaction } from './job-transaction.ts';
+import type { JobTransaction } from './job-transaction.ts';
 import { send } from './sending.ts';
-import { noUsage } from './usage.ts';
 
-const CANARY = 'canary-7f3a9b-secret';
-
-let dir: string;
-let books: Books;
-let clock: ReturnType<typeof manualClock>;
+let books: TestBooks;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-questions-'));
-  clock = manualClock();
-  const store = new Store(join(dir, 'reef.db'));
-  const redact = createRedactor([CANARY]);
-  const log = new EventLog({ rows: store.events, clock, redact: (value) => redactDeep(redact, value) });
-  books = { store, log, clock, standing: new GrantsFile(join(dir, 'grants.json')) };
-  addJob('J');
+  books = new TestBooks(manualClock());
+  books.addJob('J');
 });
-afterEach(() => {
-  books.store.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => books.close());
 
-function addJob(id: string, more: Partial<Job> = {}): void {
-  const job: Job = {
-    id,
-    agent: 'claude',
-    mode: 'headless',
-    task: 't',
-    cwd: '/repo',
-    rootId: id,
-    depth: 0,
-    launch: 1,
-    status: 'running',
-    keep: false,
-    yes: false,
-    sandbox: 'none',
-    createdAt: clock.now().toISOString(),
-    usage: noUsage,
-    turns: 0,
-    workedMs: 0,
-    budget: {},
-    unknownMessages: 0,
-    ...more,
-  };
-  books.store.commit(() => books.store.jobs.insert({ job, runtime: freshRuntime() }));
-}
-function record(id = 'J') {
-  const found = books.store.jobs.get<JobRuntime>(id);
-  if (!found) throw new Error(`no job ${id}`);
-  return found;
-}
-function change(act: (tx: JobTransaction) => void, id = 'J'): void {
-  books.store.record(() => {
-    const tx = new JobTransaction(books, record(id));
-    act(tx);
-    tx.save();
-  });
-}
+const record = (id = 'J') => books.record(id);
+const change = (act: (tx: JobTransaction) => void, id = 'J') => books.change(id, act);
 const source = { stream: 'out' as const, offset: 40, bytes: 60, text: '' };
 const apply = (effects: Effect[], id = 'J') => change((tx) => applyEffects(tx, effects, source), id);
-const events = (id = 'J'): EventBody[] =>
-  books.store.events
-    .ofJob({ jobId: id, after: 0, limit: 1000 })
-    .map(({ type, payload }) => ({ type, payload }) as EventBody);
+const events = (id = 'J') => books.events(id);
 const inputs = (id = 'J') => events(id).flatMap(({ type, payload }) => (type === 'input_sent' ? [payload] : []));
 const inbox = () => books.store.questions.open().map(({ jobId, question }) => [jobId, question.questionId]);
 const answersFor = (id = 'J') =>
@@ -125,8 +68,8 @@ const decide = (decision: 'allow_once' | 'allow_session' | 'allow_always' | 'den
 
 describe('a request', () => {
   verifies('A-40').test('is one event with all there is to know, and in the inbox', () => {
-    addJob('P', { id: 'P' });
-    addJob('C', { parentId: 'P', rootId: 'P', depth: 1 });
+    books.addJob('P', { id: 'P' });
+    books.addJob('C', { parentId: 'P', rootId: 'P', depth: 1 });
     apply([asks('7', { ...pick('Which?'), header: 'Database', multi: true, freeText: true })], 'C');
     const payload = {
       question: 'Which?',
@@ -277,7 +220,7 @@ describe('an answer', () => {
   });
 
   verifies('X-08').test('of a job, be it the one that asks or its parent, is refused', () => {
-    addJob('C', { parentId: 'J', rootId: 'J', depth: 1 });
+    books.addJob('C', { parentId: 'J', rootId: 'J', depth: 1 });
     apply([asks('0', bash('ls'))], 'C');
     const fingerprint = printOf('0#0', 'C');
     const by = (jobId: string) =>
@@ -375,7 +318,7 @@ describe('an allowance that lasts', () => {
   const allow = { kind: 'permission', decision: 'allow_once' };
 
   verifies('A-49').test('for the session answers exactly the same again, for this job and no other', () => {
-    addJob('K');
+    books.addJob('K');
     apply([asks('0', bash('ls'))]);
     decide('allow_session', '0#0');
     apply([{ do: 'ack', requestId: '0' }]);
@@ -395,11 +338,11 @@ describe('an allowance that lasts', () => {
   verifies('A-49').test(
     'for good answers the same again in every job of that folder, and in no other folder',
     async () => {
-      addJob('K');
-      addJob('L', { cwd: '/other' });
+      books.addJob('K');
+      books.addJob('L', { cwd: '/other' });
       apply([asks('0', bash('ls'))]);
       decide('allow_always', '0#0');
-      await expect.poll(() => new GrantsFile(join(dir, 'grants.json')).list().length).toBe(1);
+      await expect.poll(() => new GrantsFile(join(books.dir, 'grants.json')).list().length).toBe(1);
       apply([asks('0', bash('ls'))], 'K');
       apply([asks('0', bash('ls'))], 'L');
       expect({ auto: [auto('K'), auto('L')], inbox: inbox() }).toEqual({
@@ -410,7 +353,7 @@ describe('an allowance that lasts', () => {
   );
 
   verifies('A-49').test('--yes answers permissions; choices and texts are still asked', () => {
-    addJob('Y', { yes: true });
+    books.addJob('Y', { yes: true });
     apply(
       [
         asks('0', bash('rm -rf .')),
@@ -468,7 +411,7 @@ describe('a message', () => {
   });
 
   test('to a job that is over is job_ended', () => {
-    for (const status of ['completed', 'error', 'killed', 'stale'] as const) addJob(status, { status });
+    for (const status of ['completed', 'error', 'killed', 'stale'] as const) books.addJob(status, { status });
     const ended = ['completed', 'error', 'killed', 'stale'].map(
       (id) => refusal(() => say({ text: 'hello?' }, { id })).code,
     );

@@ -1,31 +1,12 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { aJob } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
 import type { Job } from '../protocol/jobs.ts';
 import { nextToStart } from './slots.ts';
-import { noUsage } from './usage.ts';
 
-const job = (id: string, parentId?: string): Job => ({
-  id,
-  agent: 'claude',
-  mode: 'headless',
-  task: 't',
-  cwd: '/repo',
-  ...(parentId === undefined ? {} : { parentId }),
-  rootId: parentId ?? id,
-  depth: parentId === undefined ? 0 : 1,
-  launch: 0,
-  status: 'queued',
-  keep: false,
-  yes: false,
-  sandbox: 'none',
-  createdAt: '2026-01-01T00:00:00.000Z',
-  usage: noUsage,
-  turns: 0,
-  workedMs: 0,
-  budget: {},
-  unknownMessages: 0,
-});
+const job = (id: string, parentId?: string): Job =>
+  aJob(id, { launch: 0, status: 'queued', ...(parentId !== undefined && { parentId, rootId: parentId, depth: 1 }) });
 const ids = (jobs: Job[]) => jobs.map(({ id }) => id);
 const nobody: ReadonlySet<string> = new Set();
 

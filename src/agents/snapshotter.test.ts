@@ -1,76 +1,33 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ends, says, TestBooks } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
-import { manualClock } from '../base/clock.ts';
+import { type ManualClock, manualClock } from '../base/clock.ts';
 import { limited } from '../base/log.ts';
-import { EventLog } from '../events/event-log.ts';
 import type { EventBody } from '../protocol/events.ts';
-import type { Job } from '../protocol/jobs.ts';
-import { GrantsFile } from '../runtime/grants-file.ts';
 import { type PersistenceHook, type Snapshot, SnapshotFile } from '../store/snapshot-file.ts';
-import { Store } from '../store/store.ts';
-import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { JobTransaction } from './job-transaction.ts';
+import type { Store } from '../store/store.ts';
+import type { JobRuntime } from './job-runtime.ts';
 import { Snapshotter, takeSnapshot } from './snapshotter.ts';
-import { noUsage } from './usage.ts';
 
+let books: TestBooks;
 let dir: string;
 let store: Store;
-let clock: ReturnType<typeof manualClock>;
-let log: EventLog;
+let clock: ManualClock;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-snapshot-'));
-  store = new Store(join(dir, 'reef.db'));
-  clock = manualClock();
-  log = new EventLog({ rows: store.events, clock, redact: (value) => value });
+  books = new TestBooks(manualClock());
+  ({ dir, store, clock } = books);
 });
 afterEach(() => {
   vi.useRealTimers();
-  store.close();
-  rmSync(dir, { recursive: true, force: true });
+  books.close();
 });
 
-const job = (id: string): Job => ({
-  id,
-  agent: 'claude',
-  mode: 'headless',
-  task: 't',
-  cwd: '/repo',
-  rootId: id,
-  depth: 0,
-  launch: 1,
-  status: 'queued',
-  keep: false,
-  yes: false,
-  sandbox: 'none',
-  createdAt: clock.now().toISOString(),
-  usage: noUsage,
-  turns: 0,
-  workedMs: 0,
-  budget: {},
-  unknownMessages: 0,
-});
-const says = (text: string): EventBody => ({ type: 'progress', payload: { kind: 'text', text } });
-const killed: EventBody = {
-  type: 'completed',
-  payload: { scope: 'process', outcome: 'killed', result: '', usage: noUsage, durationMs: 0, derived: true },
-};
-
+const killed = ends('killed');
 function add(id: string, ...bodies: EventBody[]): void {
-  store.record(() => store.jobs.insert({ job: job(id), runtime: freshRuntime() }));
-  tell(id, ...bodies);
-}
-function tell(id: string, ...bodies: EventBody[]): void {
-  store.record(() => {
-    const record = store.jobs.get<JobRuntime>(id);
-    if (!record) throw new Error(`no job ${id}`);
-    const standing = new GrantsFile(join(dir, 'grants.json'));
-    const tx = new JobTransaction({ store, log, clock, standing }, record);
-    for (const body of bodies) tx.emit(body);
-    tx.save();
-  });
+  books.addJob(id, { status: 'queued' });
+  books.tell(id, ...bodies);
 }
 const name = (n: number) => `J${String(n).padStart(3, '0')}`;
 const jobIds = (jobs: Snapshot['active']) => jobs.map(({ id }) => id);
@@ -183,7 +140,7 @@ describe('when it is written', () => {
       const lastSeqs: number[] = [];
       for (let step = 1; step <= 100; step++) {
         for (let n = 0; n < 100; n++) snapshotter.changed();
-        tell('A', says(`step ${step}`));
+        books.tell('A', says(`step ${step}`));
         await pass(100, () => hook.savedAt.length === Math.floor(step / 10) && hook.atOnce === 0);
         if (step % 10 === 0) lastSeqs.push((await hook.load())?.lastSeq ?? 0);
       }
@@ -242,7 +199,7 @@ describe('when it is written', () => {
     add('A', says('one'));
     await file.save(takeSnapshot(store, clock));
     const old = readFileSync(join(dir, 'state.json'), 'utf8');
-    tell('A', ...Array.from({ length: 100 }, (_, n) => says(`two ${n}`)));
+    books.tell('A', ...Array.from({ length: 100 }, (_, n) => says(`two ${n}`)));
     const seen = new Set<string>();
     let isSaved = false;
     const saving = file.save(takeSnapshot(store, clock)).finally(() => {

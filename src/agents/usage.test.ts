@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { aJob } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
-import type { Job, Usage } from '../protocol/jobs.ts';
+import type { Usage } from '../protocol/jobs.ts';
 import type { Json, UsageReport } from './adapter.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
 import { freshRuntime } from './job-runtime.ts';
@@ -111,26 +112,8 @@ verifies('A-77').test('the sum of growing totals is the last one, however often 
   );
 });
 
-const job = (used: { input: number; turns: number; workedMs: number }): Job => ({
-  id: 'J',
-  agent: 'claude',
-  mode: 'headless',
-  task: 't',
-  cwd: '/repo',
-  rootId: 'J',
-  depth: 0,
-  launch: 1,
-  status: 'running',
-  keep: false,
-  yes: false,
-  sandbox: 'none',
-  createdAt: '2026-01-01T00:00:00.000Z',
-  usage: { ...noUsage, input: used.input, output: 1, cacheRead: 1_000_000 },
-  turns: used.turns,
-  workedMs: used.workedMs,
-  budget: {},
-  unknownMessages: 0,
-});
+const job = ({ input, ...used }: { input: number; turns: number; workedMs: number }) =>
+  aJob('J', { usage: { ...noUsage, input, output: 1, cacheRead: 1_000_000 }, ...used });
 
 verifies('A-76').test('a family is measured together, in every measure that is limited and no other', () => {
   const family = [job({ input: 100, turns: 2, workedMs: 1999 }), job({ input: 50, turns: 3, workedMs: 2000 })];

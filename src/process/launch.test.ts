@@ -7,6 +7,7 @@ import {
   lineOf,
   PATH,
   pidsNaming,
+  runJob,
   startJob,
   startLauncher,
   startTree,
@@ -89,9 +90,8 @@ verifies('X-44').test('everything in the folder of a launch is for its owner alo
 test('the agent keeps the umask of its user', async () => {
   using folder = temporaryFolder();
   const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'umask'] });
-  await launch(spec, capabilities);
-  await until('it ended', () => readLaunch(spec.dir).exit);
-  expect(Number.parseInt(textOf(join(spec.dir, 'out')), 8)).toBe(process.umask());
+  const { out } = await runJob(spec, capabilities);
+  expect(Number.parseInt(out, 8)).toBe(process.umask());
 });
 
 test('the agent reads its input line by line and its code is kept', async () => {
@@ -110,9 +110,8 @@ test('a file as input ends where it ends', async () => {
   const file = join(folder.path, 'prompt');
   writeFileSync(file, 'first\nlast\n');
   const spec = jobSpec('repeats-input.sh', folder.path, { stdin: { file } });
-  await launch(spec, capabilities);
-  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
-  expect({ said: textOf(join(spec.dir, 'out')), code: exit.code }).toEqual({ said: 'ready\nfirst\nlast\n', code: 0 });
+  const { out, code } = await runJob(spec, capabilities);
+  expect({ said: out, code }).toEqual({ said: 'ready\nfirst\nlast\n', code: 0 });
 });
 
 test('what is written as soon as a launch resolves reaches the agent', async () => {
@@ -130,21 +129,18 @@ verifies('Q-25').test('the end is kept with code and time in milliseconds', asyn
   using folder = temporaryFolder();
   const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'echo out; echo err >&2; exit 42'] });
   const startedAt = Date.now();
-  await launch(spec, capabilities);
-  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
-  const record = { code: exit.code, out: textOf(join(spec.dir, 'out')), err: textOf(join(spec.dir, 'err')) };
-  expect(record).toEqual({ code: 42, out: 'out\n', err: 'err\n' });
-  expect(exit.at).toMatch(/T\d\d:\d\d:\d\d\.\d{3}Z$/);
-  expect(Date.parse(exit.at)).toBeGreaterThanOrEqual(startedAt - 1);
-  expect(Date.parse(exit.at)).toBeLessThanOrEqual(Date.now() + 1);
+  const { code, at, out, err } = await runJob(spec, capabilities);
+  expect({ code, out, err }).toEqual({ code: 42, out: 'out\n', err: 'err\n' });
+  expect(at).toMatch(/T\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(Date.parse(at)).toBeGreaterThanOrEqual(startedAt - 1);
+  expect(Date.parse(at)).toBeLessThanOrEqual(Date.now() + 1);
 });
 
 test('a program that does not exist is an exit with 127 and its reason', async () => {
   using folder = temporaryFolder();
   const spec = jobSpec('tree.sh', folder.path, { file: 'no-such-agent', env: {} });
-  await launch(spec, capabilities);
-  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
-  expect({ code: exit.code, err: textOf(join(spec.dir, 'err')) }).toEqual({
+  const { code, err } = await runJob(spec, capabilities);
+  expect({ code, err }).toEqual({
     code: 127,
     err: expect.stringContaining('no-such-agent'),
   });
@@ -153,9 +149,8 @@ test('a program that does not exist is an exit with 127 and its reason', async (
 test('an agent killed by a signal leaves no message of a shell in its errors', async () => {
   using folder = temporaryFolder();
   const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'kill -KILL $$'] });
-  await launch(spec, capabilities);
-  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
-  expect({ code: exit.code, err: textOf(join(spec.dir, 'err')) }).toEqual({ code: 137, err: '' });
+  const { code, err } = await runJob(spec, capabilities);
+  expect({ code, err }).toEqual({ code: 137, err: '' });
 });
 
 test('a launch that cannot start rejects with what is wrong', async () => {
@@ -201,9 +196,8 @@ verifies('Q-22').test('the identity is on disk before the agent starts', async (
   using folder = temporaryFolder();
   const dir = join(folder.path, 'job');
   const spec = jobSpec('tree.sh', folder.path, { file: 'cat', args: [join(dir, 'pid')] });
-  const identity = await launch(spec, capabilities);
-  await until('it ended', () => readLaunch(dir).exit);
-  expect(JSON.parse(textOf(join(dir, 'out')))).toEqual(identity);
+  const { identity, out } = await runJob(spec, capabilities);
+  expect(JSON.parse(out)).toEqual(identity);
 });
 
 verifies('Q-22').test('a launch given up starts nothing, however late its wrapper comes', async () => {
@@ -283,10 +277,9 @@ async function show(folder: string, more: Partial<Parameters<typeof jobSpec>[2]>
   const { args = [], ...rest } = more ?? {};
   const program = { file: process.execPath, args: [fixture('show-arguments.mjs'), ...args] };
   const spec = jobSpec('show-arguments.mjs', folder, { ...rest, ...program });
-  await launch(spec, capabilities);
-  const exit = await until('it ended', () => readLaunch(spec.dir).exit);
-  expect({ code: exit.code, err: textOf(join(spec.dir, 'err')) }).toEqual({ code: 0, err: '' });
-  return JSON.parse(textOf(join(spec.dir, 'out')));
+  const { code, out, err } = await runJob(spec, capabilities);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out);
 }
 
 function modeOf(path: string): string {

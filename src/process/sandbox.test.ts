@@ -7,6 +7,7 @@ import {
   jobSpec,
   newNonce,
   PATH,
+  runJob,
   startJob,
   startLauncher,
   startTree,
@@ -183,9 +184,8 @@ async function inSandbox(folder: string, sandbox: SandboxSpec, commands: string[
     cwd: join(folder, 'home/worktree'),
     sandbox,
   });
-  await launch(spec, capabilities);
-  await until('it ended', () => readLaunch(spec.dir).exit);
-  return textOf(join(spec.dir, 'out')).trim().replaceAll('\n', ' ') || textOf(join(spec.dir, 'err'));
+  const { out, err } = await runJob(spec, capabilities);
+  return out.trim().replaceAll('\n', ' ') || err;
 }
 
 function listen(path: string): Promise<ReturnType<typeof createServer>> {

@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { aJob, aQuestion } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
 import { manualClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
-import type { Job, Question } from '../protocol/jobs.ts';
 import { openSqlite } from './driver.ts';
 import { openStore } from './open-store.ts';
 import { type Snapshot, SnapshotFile } from './snapshot-file.ts';
@@ -31,38 +31,6 @@ function open(): Promise<Store> {
   return openStore(files, { hook: new SnapshotFile(files.snapshot), clock, log });
 }
 
-const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0, costUsd: null, partial: false };
-const job = (id: string, status: Job['status']): Job => ({
-  id,
-  agent: 'claude',
-  mode: 'headless',
-  task: 'do it',
-  cwd: '/repo',
-  rootId: id,
-  depth: 0,
-  launch: 1,
-  status,
-  keep: false,
-  yes: false,
-  sandbox: 'none',
-  createdAt: '2026-01-01T00:00:00.000Z',
-  usage,
-  turns: 0,
-  workedMs: 0,
-  budget: {},
-  unknownMessages: 0,
-});
-const question = (questionId: string): Question => ({
-  question: 'May I?',
-  kind: 'permission',
-  questionId,
-  requestId: '0',
-  fingerprint: 'f',
-  multi: false,
-  freeText: false,
-  secret: false,
-  path: ['A'],
-});
 const event = (seq: number, agentId: string) => ({
   seq,
   timestamp: '2026-01-01T00:00:00.000Z',
@@ -75,8 +43,8 @@ const snapshot: Snapshot = {
   version: 1,
   writtenAt: '2026-01-01T00:00:00.000Z',
   lastSeq: 7,
-  active: [job('A', 'awaiting_input'), job('B', 'queued')],
-  completed: [job('D', 'completed'), job('C', 'killed')],
+  active: [aJob('A', { status: 'awaiting_input' }), aJob('B', { status: 'queued' })],
+  completed: [aJob('D', { status: 'completed' }), aJob('C', { status: 'killed' })],
   tails: {
     A: [event(2, 'A'), event(5, 'A')],
     B: [event(6, 'B')],
@@ -90,8 +58,8 @@ const snapshot: Snapshot = {
     D: { lastText: 'd' },
   },
   questions: [
-    { ...asked, question: question('0#0'), state: 'open' },
-    { ...asked, question: question('0#1'), state: 'answered', answer: { by: 'me' } },
+    { ...asked, question: aQuestion('0#0'), state: 'open' },
+    { ...asked, question: aQuestion('0#1'), state: 'answered', answer: { by: 'me' } },
   ],
   outbox: [{ key: 'B:task', jobId: 'B', ref: 'B:task', state: 'new', doc: { kind: 'message', text: 'do it' } }],
 };
@@ -120,7 +88,7 @@ const names = () =>
 function fill(): void {
   const store = new Store(files.database);
   store.commit(() => {
-    store.jobs.insert({ job: job('A', 'running'), runtime: {} });
+    store.jobs.insert({ job: aJob('A', { status: 'running' }), runtime: {} });
     const payload = JSON.stringify({ kind: 'text', text: 'x'.repeat(500) });
     for (let n = 0; n < 2000; n++) {
       store.events.append({ at: '2026-01-01T00:00:00.000Z', jobId: 'A', type: 'progress', payload });

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { aJob, aQuestion } from '../../test/books.ts';
 import { verifies } from '../../test/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Job, Question } from '../protocol/jobs.ts';
+import type { Job } from '../protocol/jobs.ts';
 import { openSqlite } from './driver.ts';
 import { holdLock, isLocked } from './home-lock.ts';
 import type { JobRecord } from './job-table.ts';
@@ -101,28 +102,7 @@ test('only one holder of a lock, and none after it is released', () => {
   expect({ held, after: isLocked(path) }).toEqual({ held: true, after: false });
 });
 
-const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0, costUsd: null, partial: false };
-const job = (id: string, more: Partial<Job> = {}): Job => ({
-  id,
-  agent: 'claude',
-  mode: 'headless',
-  task: 't',
-  cwd: '/repo',
-  rootId: id,
-  depth: 0,
-  launch: 0,
-  status: 'queued',
-  keep: false,
-  yes: false,
-  sandbox: 'none',
-  createdAt: '2026-01-01T00:00:00.000Z',
-  usage,
-  turns: 0,
-  workedMs: 0,
-  budget: {},
-  unknownMessages: 0,
-  ...more,
-});
+const job = (id: string, more: Partial<Job> = {}) => aJob(id, { launch: 0, status: 'queued', ...more });
 const ids = (records: JobRecord[]) => records.map((record) => record.job.id);
 
 describe('jobs', () => {
@@ -213,24 +193,12 @@ describe('jobs', () => {
   });
 });
 
-const question = (questionId: string): Question => ({
-  question: 'May I?',
-  kind: 'permission',
-  questionId,
-  requestId: '0',
-  fingerprint: 'f',
-  multi: false,
-  freeText: false,
-  secret: false,
-  path: ['A'],
-});
-
 describe('a question', () => {
   const id = { jobId: 'A', questionId: '0#0' };
   const row = {
     jobId: 'A',
     launch: 1,
-    question: question('0#0'),
+    question: aQuestion('0#0'),
     state: 'open' as const,
     askedAt: '2026-01-01T00:00:00.000Z',
     line: { offset: 5, bytes: 7 },

@@ -10,7 +10,7 @@ import { connect } from '../../src/surfaces/client/client.ts';
 import { fixture, newNonce, survivorsOf } from '../fixtures/programs/harness.ts';
 import { verifies } from '../verifies.ts';
 import { makeWorld, type World } from './harness.ts';
-import { eventually, openRig, processesWith, provedBy, type Rig, refusal, SLOW_MS } from './real.ts';
+import { eventually, installed, openRig, processesWith, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** Agents at their own terminals, which people join: through the real daemon, in a real tmux. */
 
@@ -254,7 +254,9 @@ async function spawnReal(agent: RealAgent, about: { task: string; isTrusted: boo
 }
 
 const provedAtTerminal = (agent: RealAgent, ...ids: Parameters<typeof verifies>) =>
-  provedBy([agent], ...ids).needs(TMUX !== undefined, 'tmux is not installed');
+  verifies(...ids)
+    .needs(...installed(agent))
+    .needs(TMUX !== undefined, 'tmux is not installed');
 
 /** Task and message, with the death of a daemon between them, and a kill that leaves nothing. */
 async function converse(id: string): Promise<void> {

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { openRig, provedBy, type Rig, SLOW_MS } from './real.ts';
+import { verifies } from '../verifies.ts';
+import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** A Claude Code of the user's own, no job of Reef: it knows Reef as one of its MCP servers. */
 
@@ -30,30 +31,32 @@ async function userClaude(script: string): Promise<string> {
   return (await claude).stdout.trim();
 }
 
-provedBy(['claude'], 'U-10', 'U-11', 'Q-31').test(
-  'a Claude Code with `reef mcp` as its server spawns a job, which others read when that Claude is gone',
-  async () => {
-    const agent = rig.world.script('worker', [
-      { say: 'I begin.' },
-      { ask: { question: 'Which colour?', options: ['red', 'blue'] } },
-      { edit: { path: 'colour.txt', content: '{answer}\n' } },
-      { say: 'It is {answer}.' },
-    ]);
-    rig.scripts.delegate = [
-      { tools: [{ tool: 'mcp__reef__spawn', input: { agent, task: 'Paint it' } }] },
-      { if: 'agentId|Job ', tools: [{ tool: 'mcp__reef__wait', input: { until: ['needs_input'] } }] },
-      { if: 'Which colour', text: 'The job has a question for you.' },
-    ];
-    expect(await userClaude('delegate')).toBe('The job has a question for you.');
+verifies('U-10', 'U-11', 'Q-31')
+  .needs(...installed('claude'))
+  .test(
+    'a Claude Code with `reef mcp` as its server spawns a job, which others read when that Claude is gone',
+    async () => {
+      const agent = rig.world.script('worker', [
+        { say: 'I begin.' },
+        { ask: { question: 'Which colour?', options: ['red', 'blue'] } },
+        { edit: { path: 'colour.txt', content: '{answer}\n' } },
+        { say: 'It is {answer}.' },
+      ]);
+      rig.scripts.delegate = [
+        { tools: [{ tool: 'mcp__reef__spawn', input: { agent, task: 'Paint it' } }] },
+        { if: 'agentId|Job ', tools: [{ tool: 'mcp__reef__wait', input: { until: ['needs_input'] } }] },
+        { if: 'Which colour', text: 'The job has a question for you.' },
+      ];
+      expect(await userClaude('delegate')).toBe('The job has a question for you.');
 
-    const { jobs } = JSON.parse((await reef('status', '--json')).stdout);
-    expect(jobs).toMatchObject([{ agent, task: 'Paint it', status: 'awaiting_input', depth: 0 }]);
-    const { id } = jobs[0];
-    await reef('send', id, '--option', 'blue');
-    await rig.world.until(id, ({ activity }) => activity === 'ended', 60_000);
-    const { stdout } = await reef('output', id, '--json');
-    expect(stdout).toContain('It is blue.');
-    expect(await rig.world.job(id)).toMatchObject({ status: 'completed', lastOutput: 'It is blue.' });
-  },
-  SLOW_MS,
-);
+      const { jobs } = JSON.parse((await reef('status', '--json')).stdout);
+      expect(jobs).toMatchObject([{ agent, task: 'Paint it', status: 'awaiting_input', depth: 0 }]);
+      const { id } = jobs[0];
+      await reef('send', id, '--option', 'blue');
+      await rig.world.until(id, ({ activity }) => activity === 'ended', 60_000);
+      const { stdout } = await reef('output', id, '--json');
+      expect(stdout).toContain('It is blue.');
+      expect(await rig.world.job(id)).toMatchObject({ status: 'completed', lastOutput: 'It is blue.' });
+    },
+    SLOW_MS,
+  );

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
-import { appeared, gone, openRig, processesWith, provedBy, type RealJob, type Rig, refusal, SLOW_MS } from './real.ts';
+import { verifies } from '../verifies.ts';
+import { appeared, gone, installed, openRig, processesWith, type RealJob, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** Gemini CLI and opencode over ACP. They start slowly, so each tells one long story. */
 
@@ -29,86 +30,92 @@ afterAll(() => rig.close());
 const idle = (job: RealJob) => job.until(({ reason, activity }) => reason === 'idle' || activity === 'ended');
 
 for (const agent of ['acp:gemini', 'acp:opencode'] as const) {
-  provedBy([agent], 'A-110', 'A-112', 'A-113', 'A-16', 'A-40', 'A-41', 'Q-24').test(
-    `${agent} talks, writes when allowed, does not run when denied, is interrupted, and is killed`,
+  verifies('A-110', 'A-112', 'A-113', 'A-16', 'A-40', 'A-41', 'Q-24')
+    .needs(...installed(agent))
+    .test(
+      `${agent} talks, writes when allowed, does not run when denied, is interrupted, and is killed`,
+      async () => {
+        const job = await rig.spawn({ agent, script: 'story', keep: true });
+        expect(await idle(job)).toMatchObject({
+          status: 'paused',
+          usage: { input: 100, output: 10 },
+          unknownMessages: 0,
+        });
+        expect(await job.progress('thinking')).toHaveLength(1);
+        expect(await job.payloads('completed')).toMatchObject([{ outcome: 'done', result: 'Hello from the script.' }]);
+        const { pid } = await job.view();
+
+        await job.send({ text: 'Write it' });
+        expect(await job.asked()).toMatchObject({
+          kind: 'permission',
+          requestId: '0',
+          diff: expect.stringContaining('+one'),
+        });
+        expect(job.file('list.txt')).toBeUndefined();
+        await job.decide('allow_once');
+        await idle(job);
+        expect(job.file('list.txt')).toBe('one\n');
+        expect(await job.payloads('file_edit')).toMatchObject([{ path: 'list.txt', kind: 'add' }]);
+
+        await job.send({ text: 'Run it' });
+        const asked = await job.decide('deny');
+        expect(asked).toMatchObject({ kind: 'permission', requestId: expect.stringMatching(/^\d$/) });
+        expect(JSON.stringify(asked)).toContain('echo \\"yes\\" > approved.txt');
+        expect(await idle(job)).toMatchObject({ status: 'paused', questions: [] });
+        expect(job.file('approved.txt')).toBeUndefined();
+
+        await job.send({ text: 'Sleep now' });
+        await job.decide('allow_once');
+        await job.begun();
+        await appeared('sleep 301.41');
+        expect(await job.interrupt()).toMatchObject({ status: 'paused' });
+        expect(await job.view()).toMatchObject({ reason: 'interrupted', pid });
+        await gone('sleep 301.41');
+
+        await job.send({ text: 'Wake up' });
+        expect(await idle(job)).toMatchObject({ pid, launch: 1, lastOutput: 'Awake.' });
+
+        await job.send({ text: 'Once more' });
+        await job.decide('allow_once');
+        await appeared('sleep 301.43');
+        expect(await job.kill()).toMatchObject({ status: 'killed' });
+        expect(processesWith('sleep 301.43', job.id)).toEqual([]);
+        const calls = await job.payloads('tool_call');
+        const results = await job.progress('tool_result');
+        expect(results.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
+        expect(results).toMatchObject([{ ok: true }, { ok: false }, {}, { ok: false, closedBy: 'exit' }]);
+      },
+      SLOW_MS,
+    );
+}
+
+verifies('A-23', 'A-66', 'A-113')
+  .needs(...installed('acp:opencode'))
+  .test(
+    'acp:opencode is resumed in its own session, without hearing old news again',
     async () => {
-      const job = await rig.spawn({ agent, script: 'story', keep: true });
-      expect(await idle(job)).toMatchObject({
-        status: 'paused',
-        usage: { input: 100, output: 10 },
-        unknownMessages: 0,
-      });
-      expect(await job.progress('thinking')).toHaveLength(1);
-      expect(await job.payloads('completed')).toMatchObject([{ outcome: 'done', result: 'Hello from the script.' }]);
-      const { pid } = await job.view();
-
-      await job.send({ text: 'Write it' });
-      expect(await job.asked()).toMatchObject({
-        kind: 'permission',
-        requestId: '0',
-        diff: expect.stringContaining('+one'),
-      });
-      expect(job.file('list.txt')).toBeUndefined();
-      await job.decide('allow_once');
-      await idle(job);
-      expect(job.file('list.txt')).toBe('one\n');
-      expect(await job.payloads('file_edit')).toMatchObject([{ path: 'list.txt', kind: 'add' }]);
-
-      await job.send({ text: 'Run it' });
-      const asked = await job.decide('deny');
-      expect(asked).toMatchObject({ kind: 'permission', requestId: expect.stringMatching(/^\d$/) });
-      expect(JSON.stringify(asked)).toContain('echo \\"yes\\" > approved.txt');
-      expect(await idle(job)).toMatchObject({ status: 'paused', questions: [] });
-      expect(job.file('approved.txt')).toBeUndefined();
-
-      await job.send({ text: 'Sleep now' });
-      await job.decide('allow_once');
-      await job.begun();
-      await appeared('sleep 301.41');
-      expect(await job.interrupt()).toMatchObject({ status: 'paused' });
-      expect(await job.view()).toMatchObject({ reason: 'interrupted', pid });
-      await gone('sleep 301.41');
-
-      await job.send({ text: 'Wake up' });
-      expect(await idle(job)).toMatchObject({ pid, launch: 1, lastOutput: 'Awake.' });
-
-      await job.send({ text: 'Once more' });
-      await job.decide('allow_once');
-      await appeared('sleep 301.43');
-      expect(await job.kill()).toMatchObject({ status: 'killed' });
-      expect(processesWith('sleep 301.43', job.id)).toEqual([]);
-      const calls = await job.payloads('tool_call');
-      const results = await job.progress('tool_result');
-      expect(results.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
-      expect(results).toMatchObject([{ ok: true }, { ok: false }, {}, { ok: false, closedBy: 'exit' }]);
+      const job = await rig.spawn({ agent: 'acp:opencode', script: 'talk', task: 'The first question' });
+      const { sessionId } = await job.ended();
+      await job.resume('The second question');
+      await job.until(({ launch, activity }) => launch === 2 && activity === 'ended');
+      expect(await job.view()).toMatchObject({ status: 'completed', sessionId, lastOutput: 'The second answer.' });
+      expect(await job.progress('text')).toMatchObject([{ text: 'The first answer.' }, { text: 'The second answer.' }]);
+      const heard = JSON.stringify(job.requests().at(-1)?.body);
+      for (const said of ['The first question', 'The first answer.', 'The second question'])
+        expect(heard).toContain(said);
     },
     SLOW_MS,
   );
-}
 
-provedBy(['acp:opencode'], 'A-23', 'A-66', 'A-113').test(
-  'acp:opencode is resumed in its own session, without hearing old news again',
-  async () => {
-    const job = await rig.spawn({ agent: 'acp:opencode', script: 'talk', task: 'The first question' });
-    const { sessionId } = await job.ended();
-    await job.resume('The second question');
-    await job.until(({ launch, activity }) => launch === 2 && activity === 'ended');
-    expect(await job.view()).toMatchObject({ status: 'completed', sessionId, lastOutput: 'The second answer.' });
-    expect(await job.progress('text')).toMatchObject([{ text: 'The first answer.' }, { text: 'The second answer.' }]);
-    const heard = JSON.stringify(job.requests().at(-1)?.body);
-    for (const said of ['The first question', 'The first answer.', 'The second question'])
-      expect(heard).toContain(said);
-  },
-  SLOW_MS,
-);
-
-provedBy(['acp:gemini'], 'A-113').test(
-  'acp:gemini cannot be resumed, and says so before anything is started',
-  async () => {
-    const job = await rig.spawn({ agent: 'acp:gemini', script: 'talk' });
-    await job.ended();
-    expect(await refusal(job.resume('more'))).toBe('resume_unsupported');
-    expect(await job.view()).toMatchObject({ status: 'completed', launch: 1 });
-  },
-  SLOW_MS,
-);
+verifies('A-113')
+  .needs(...installed('acp:gemini'))
+  .test(
+    'acp:gemini cannot be resumed, and says so before anything is started',
+    async () => {
+      const job = await rig.spawn({ agent: 'acp:gemini', script: 'talk' });
+      await job.ended();
+      expect(await refusal(job.resume('more'))).toBe('resume_unsupported');
+      expect(await job.view()).toMatchObject({ status: 'completed', launch: 1 });
+    },
+    SLOW_MS,
+  );

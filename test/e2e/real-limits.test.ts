@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts, Turn } from '../model-server/script.ts';
-import { openRig, provedBy, type Rig, SLOW_MS } from './real.ts';
+import { verifies } from '../verifies.ts';
+import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** What a person allows for longer, what a budget allows, and what is too long for a line. */
 
@@ -26,76 +27,84 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-provedBy(['claude'], 'X-20', 'X-50').test(
-  'a key that was configured while the daemon runs is shown in no event, though the agent prints it',
-  async () => {
-    await rig.world.client.call('status', {});
-    const key = `a-key-${crypto.randomUUID()}`;
-    const job = await rig.spawn({ agent: 'claude', script: 'print', env: { ANTHROPIC_API_KEY: key }, ...NOT_ASKED });
-    expect(await job.ended()).toMatchObject({ status: 'completed', lastOutput: 'Printed.' });
-    const [result] = await job.progress('tool_result');
-    expect(result?.text).toBe('The key is [redacted]');
-    expect(JSON.stringify([await job.events(), await job.view()])).not.toContain(key);
-  },
-  SLOW_MS,
-);
+verifies('X-20', 'X-50')
+  .needs(...installed('claude'))
+  .test(
+    'a key that was configured while the daemon runs is shown in no event, though the agent prints it',
+    async () => {
+      await rig.world.client.call('status', {});
+      const key = `a-key-${crypto.randomUUID()}`;
+      const job = await rig.spawn({ agent: 'claude', script: 'print', env: { ANTHROPIC_API_KEY: key }, ...NOT_ASKED });
+      expect(await job.ended()).toMatchObject({ status: 'completed', lastOutput: 'Printed.' });
+      const [result] = await job.progress('tool_result');
+      expect(result?.text).toBe('The key is [redacted]');
+      expect(JSON.stringify([await job.events(), await job.view()])).not.toContain(key);
+    },
+    SLOW_MS,
+  );
 
 for (const agent of ['claude', 'codex'] as const) {
-  provedBy([agent], 'A-49', 'X-58').test(
-    `${agent} is allowed a command for the session: Reef remembers it, the agent hears a single yes`,
-    async () => {
-      const job = await rig.spawn({ agent, script: 'same' });
-      await job.decide('allow_session');
-      expect(await job.ended()).toMatchObject({ status: 'completed', lastOutput: 'Written twice.' });
-      expect(job.file('again.txt')).toBe('again\nagain\n');
-      expect((await job.progress('auto_answered')).map(({ grant }) => grant)).toEqual(['session']);
-      expect(await job.payloads('input_sent')).toMatchObject([
-        { decision: 'allow_session', by: expect.stringMatching(/^uid:/) },
-        { decision: 'allow_once', by: 'reef:session' },
-      ]);
-      expect(readdirSync(job.cwd)).toEqual(['again.txt']);
-      const other = await rig.spawn({ agent, script: 'same', cwd: job.cwd });
-      expect(await other.asked()).toMatchObject({ kind: 'permission' });
-      await other.kill();
-    },
-    SLOW_MS,
-  );
+  verifies('A-49', 'X-58')
+    .needs(...installed(agent))
+    .test(
+      `${agent} is allowed a command for the session: Reef remembers it, the agent hears a single yes`,
+      async () => {
+        const job = await rig.spawn({ agent, script: 'same' });
+        await job.decide('allow_session');
+        expect(await job.ended()).toMatchObject({ status: 'completed', lastOutput: 'Written twice.' });
+        expect(job.file('again.txt')).toBe('again\nagain\n');
+        expect((await job.progress('auto_answered')).map(({ grant }) => grant)).toEqual(['session']);
+        expect(await job.payloads('input_sent')).toMatchObject([
+          { decision: 'allow_session', by: expect.stringMatching(/^uid:/) },
+          { decision: 'allow_once', by: 'reef:session' },
+        ]);
+        expect(readdirSync(job.cwd)).toEqual(['again.txt']);
+        const other = await rig.spawn({ agent, script: 'same', cwd: job.cwd });
+        expect(await other.asked()).toMatchObject({ kind: 'permission' });
+        await other.kill();
+      },
+      SLOW_MS,
+    );
 
-  provedBy([agent], 'A-13', 'A-16', 'A-76').test(
-    `${agent} at the end of its budget is interrupted, and a person decides`,
-    async () => {
-      const job = await rig.spawn({ agent, script: 'steps', ...NOT_ASKED, budget: { turns: 2 } });
-      const question = await job.asked();
-      expect(question).toMatchObject({ kind: 'choice', options: ['Raise', 'Finish', 'Stop'], header: 'Budget' });
-      expect(await job.progress('budget')).toMatchObject([{ what: 'turns', used: 2, limit: 2 }]);
-      await job.send({ option: ['Raise'] });
-      await job.until(({ questions }) => questions.some(({ requestId }) => requestId !== question.requestId));
-      expect(await job.view()).toMatchObject({ status: 'awaiting_input', budget: { turns: 4 }, launch: 1 });
-      // An answer that was on its way when the interrupt came still counts.
-      expect([4, 5]).toContain((await job.view()).turns);
-      const done = job.file('steps.txt') ?? '';
-      await job.send({ option: ['Stop'] });
-      expect(await job.ended()).toMatchObject({ status: 'error', reason: 'budget_exhausted' });
-      expect(job.file('steps.txt') ?? '').toBe(done);
-    },
-    SLOW_MS,
-  );
+  verifies('A-13', 'A-16', 'A-76')
+    .needs(...installed(agent))
+    .test(
+      `${agent} at the end of its budget is interrupted, and a person decides`,
+      async () => {
+        const job = await rig.spawn({ agent, script: 'steps', ...NOT_ASKED, budget: { turns: 2 } });
+        const question = await job.asked();
+        expect(question).toMatchObject({ kind: 'choice', options: ['Raise', 'Finish', 'Stop'], header: 'Budget' });
+        expect(await job.progress('budget')).toMatchObject([{ what: 'turns', used: 2, limit: 2 }]);
+        await job.send({ option: ['Raise'] });
+        await job.until(({ questions }) => questions.some(({ requestId }) => requestId !== question.requestId));
+        expect(await job.view()).toMatchObject({ status: 'awaiting_input', budget: { turns: 4 }, launch: 1 });
+        // An answer that was on its way when the interrupt came still counts.
+        expect([4, 5]).toContain((await job.view()).turns);
+        const done = job.file('steps.txt') ?? '';
+        await job.send({ option: ['Stop'] });
+        expect(await job.ended()).toMatchObject({ status: 'error', reason: 'budget_exhausted' });
+        expect(job.file('steps.txt') ?? '').toBe(done);
+      },
+      SLOW_MS,
+    );
 
-  provedBy([agent], 'A-53').test(
-    `${agent} writes a file of 2 MiB: the line is too long to keep, and nothing is cut on disk`,
-    async () => {
-      const job = await rig.spawn({ agent, script: 'big' });
-      if (agent === 'claude') {
-        const question = await job.decide('allow_once');
-        expect(JSON.stringify(question).length).toBeLessThan(64 * 1024);
-      }
-      expect(await job.ended()).toMatchObject({ status: 'completed', lastOutput: 'That was long.' });
-      expect(job.file('big.txt')?.trimEnd()).toBe(big.trimEnd());
-      expect(await job.payloads('file_edit')).toMatchObject([{ path: 'big.txt', kind: 'add' }]);
-      const events = await job.events();
-      expect(Math.max(...events.map((event) => JSON.stringify(event).length))).toBeLessThan(70 * 1024);
-      expect(await job.payloads('error')).toEqual([]);
-    },
-    SLOW_MS,
-  );
+  verifies('A-53')
+    .needs(...installed(agent))
+    .test(
+      `${agent} writes a file of 2 MiB: the line is too long to keep, and nothing is cut on disk`,
+      async () => {
+        const job = await rig.spawn({ agent, script: 'big' });
+        if (agent === 'claude') {
+          const question = await job.decide('allow_once');
+          expect(JSON.stringify(question).length).toBeLessThan(64 * 1024);
+        }
+        expect(await job.ended()).toMatchObject({ status: 'completed', lastOutput: 'That was long.' });
+        expect(job.file('big.txt')?.trimEnd()).toBe(big.trimEnd());
+        expect(await job.payloads('file_edit')).toMatchObject([{ path: 'big.txt', kind: 'add' }]);
+        const events = await job.events();
+        expect(Math.max(...events.map((event) => JSON.stringify(event).length))).toBeLessThan(70 * 1024);
+        expect(await job.payloads('error')).toEqual([]);
+      },
+      SLOW_MS,
+    );
 }

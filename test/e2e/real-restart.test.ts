@@ -5,7 +5,8 @@ import type { Effect, LaunchRequest } from '../../src/agents/adapter.ts';
 import { AdapterRegistry } from '../../src/agents/registry.ts';
 import type { AgentEvent, EventBody } from '../../src/protocol/events.ts';
 import type { Scripts, Turn } from '../model-server/script.ts';
-import { eventually, openRig, processesWith, provedBy, type RealJob, type Rig, SLOW_MS } from './real.ts';
+import { verifies } from '../verifies.ts';
+import { eventually, installed, openRig, processesWith, type RealJob, type Rig, SLOW_MS } from './real.ts';
 
 /** The daemon is killed with SIGKILL while real agents work, ask and end; the next one goes on where it was. */
 
@@ -114,138 +115,148 @@ function joined(all: Told[]): Told[] {
 }
 
 for (const agent of ['claude', 'codex'] as const) {
-  provedBy([agent], 'A-45', 'Q-01', 'Q-21', 'Q-35').test(
-    `${agent} waits with its question while the daemon is killed, and has its answer from the next one`,
-    async () => {
-      const since = await lastSeq();
-      const job = await rig.spawn({ agent, script: 'permission' });
-      const question = await job.asked();
-      const before = await job.events();
-      const { pid } = await job.view();
-      const daemon = await rig.world.killDaemon();
-      expect(await job.view()).toMatchObject({ status: 'awaiting_input', questions: [question], pid, launch: 1 });
-      expect((await rig.world.client.daemon())?.pid).not.toBe(daemon);
-      expect(await job.events()).toEqual(before);
-      const { questions } = await rig.world.client.call('inbox', {});
-      expect(questions).toMatchObject([{ ...question, jobId: job.id }]);
-      expect(job.file('approved.txt')).toBeUndefined();
-      await job.decide('allow_once');
-      expect(await job.ended()).toMatchObject({ status: 'completed', launch: 1, lastOutput: 'The file is there.' });
-      expect(job.file('approved.txt')).toBe('yes\n');
-      const answers = await job.payloads('input_sent');
-      expect(answers.filter(({ by }) => by !== 'reef:own_tool')).toHaveLength(1);
-      // Its door is the new daemon's.
-      expect((await job.progress('tool_result')).at(-1)).toMatchObject({
-        ok: true,
-        text: expect.stringContaining(job.id),
-      });
-      expect((await job.events()).slice(0, before.length)).toEqual(before);
-      await expectNoGap(since, job);
-    },
-    SLOW_MS,
-  );
+  verifies('A-45', 'Q-01', 'Q-21', 'Q-35')
+    .needs(...installed(agent))
+    .test(
+      `${agent} waits with its question while the daemon is killed, and has its answer from the next one`,
+      async () => {
+        const since = await lastSeq();
+        const job = await rig.spawn({ agent, script: 'permission' });
+        const question = await job.asked();
+        const before = await job.events();
+        const { pid } = await job.view();
+        const daemon = await rig.world.killDaemon();
+        expect(await job.view()).toMatchObject({ status: 'awaiting_input', questions: [question], pid, launch: 1 });
+        expect((await rig.world.client.daemon())?.pid).not.toBe(daemon);
+        expect(await job.events()).toEqual(before);
+        const { questions } = await rig.world.client.call('inbox', {});
+        expect(questions).toMatchObject([{ ...question, jobId: job.id }]);
+        expect(job.file('approved.txt')).toBeUndefined();
+        await job.decide('allow_once');
+        expect(await job.ended()).toMatchObject({ status: 'completed', launch: 1, lastOutput: 'The file is there.' });
+        expect(job.file('approved.txt')).toBe('yes\n');
+        const answers = await job.payloads('input_sent');
+        expect(answers.filter(({ by }) => by !== 'reef:own_tool')).toHaveLength(1);
+        // Its door is the new daemon's.
+        expect((await job.progress('tool_result')).at(-1)).toMatchObject({
+          ok: true,
+          text: expect.stringContaining(job.id),
+        });
+        expect((await job.events()).slice(0, before.length)).toEqual(before);
+        await expectNoGap(since, job);
+      },
+      SLOW_MS,
+    );
 
-  provedBy([agent], 'A-40', 'Q-21', 'Q-38').test(
-    `${agent} asks while no daemon runs: the question is in the inbox of the next, and its answer arrives`,
+  verifies('A-40', 'Q-21', 'Q-38')
+    .needs(...installed(agent))
+    .test(
+      `${agent} asks while no daemon runs: the question is in the inbox of the next, and its answer arrives`,
+      async () => {
+        const job = await rig.spawn({ agent, script: 'gated', ...NOT_ASKED });
+        await job.begun();
+        await rig.world.killDaemon();
+        writeFileSync(join(job.cwd, 'go.txt'), '');
+        const isAsked = /can_use_tool","tool_name":"AskUserQuestion|item\/tool\/requestUserInput/;
+        await eventually(
+          () => rawOutput(job),
+          (raw) => isAsked.test(raw),
+        );
+        expect(await rig.world.client.daemon()).toBeUndefined();
+        const { jobs } = await rig.world.client.call('wait', { ids: [job.id], until: ['needs_input'] });
+        expect(jobs).toMatchObject([{ status: 'awaiting_input', questions: [{ options: QUESTION.options }] }]);
+        await job.send({ option: ['SQLite'] });
+        expect(await job.ended()).toMatchObject({ status: 'completed', launch: 1, lastOutput: 'SQLite it is.' });
+      },
+      SLOW_MS,
+    );
+
+  verifies('A-51', 'Q-01', 'Q-02', 'Q-21', 'Q-35')
+    .needs(...installed(agent))
+    .test(
+      `${agent} works on while daemon after daemon is killed: nothing is lost, doubled or done twice`,
+      async () => {
+        const since = await lastSeq();
+        const job = await rig.spawn({ agent, script: 'steps', ...NOT_ASKED });
+        let kills = 0;
+        for (const waitMs of [0, 40, 320, 10, 160, 80, 240, 120]) {
+          if ((await job.view()).status === 'awaiting_input' && kills >= 3) break;
+          await new Promise((resolve) => setTimeout(resolve, waitMs));
+          await rig.world.killDaemon();
+          kills += 1;
+        }
+        await job.until(({ questions }) => questions[0]?.question === QUESTION.question);
+        await job.send({ option: [2] });
+        expect(await job.ended()).toMatchObject({ status: 'completed', launch: 1, turns: STEPS.length + 2 });
+        expect(kills).toBeGreaterThanOrEqual(3);
+
+        expect(job.file('ledger.txt')).toBe(STEPS.map((n) => `${n}\n`).join(''));
+        const events = await job.events();
+        const expected = joined(replay(agent, rawOutput(job)).flatMap(meant));
+        expect(joined(events.flatMap(told))).toEqual(expected);
+        expect(expected.filter(({ what }) => what.startsWith('ask'))).toHaveLength(STEPS.length + 1);
+        const answered = (await job.payloads('input_sent')).map(({ questionId }) => questionId);
+        expect(answered).toEqual((await job.payloads('needs_input')).map(({ questionId }) => questionId));
+        await expectNoGap(since, job);
+      },
+      SLOW_MS,
+    );
+
+  verifies('A-45', 'Q-35', 'Q-36')
+    .needs(...installed(agent))
+    .test(
+      `a message that ${agent} had not taken when the daemon was killed is sent again, and logged once`,
+      async () => {
+        const job = await rig.spawn({ agent, script: 'talk', keep: true });
+        await job.paused();
+        const pid = agentProcess(job, await programOf(job));
+        process.kill(pid, 'SIGSTOP');
+        const sent = await job.send({ text: 'The second question', key: 'once' });
+        expect(sent).toMatchObject({ delivered: false });
+        await rig.world.killDaemon();
+        expect(await job.view()).toMatchObject({ status: 'paused' });
+        process.kill(pid, 'SIGCONT');
+        await eventually(
+          () => job.payloads('input_sent'),
+          (inputs) => inputs.length > 0,
+        );
+        const again = await job.send({ text: 'The second question', key: 'once' });
+        expect(again).toMatchObject({ delivered: true, messageId: sent.messageId });
+        await job.until(({ turns, status }) => turns >= 2 && status === 'paused');
+        const isExact = agent === 'claude';
+        expect(await job.payloads('input_sent')).toEqual([
+          {
+            messageId: sent.messageId,
+            text: 'The second question',
+            by: expect.stringMatching(/^uid:/),
+            ...(isExact ? {} : { maybe_repeated: true }),
+          },
+        ]);
+        const last = JSON.stringify(job.requests().at(-1)?.body);
+        if (isExact) expect(last.split('The second question')).toHaveLength(2);
+        await job.kill();
+      },
+      SLOW_MS,
+    );
+}
+
+verifies('Q-21', 'Q-25')
+  .needs(...installed('codex-exec'))
+  .test(
+    'codex-exec ends while no daemon runs: its output, exit code and end time are there at the next start',
     async () => {
-      const job = await rig.spawn({ agent, script: 'gated', ...NOT_ASKED });
+      const job = await rig.spawn({ agent: 'codex-exec', script: 'alone' });
       await job.begun();
       await rig.world.killDaemon();
       writeFileSync(join(job.cwd, 'go.txt'), '');
-      const isAsked = /can_use_tool","tool_name":"AskUserQuestion|item\/tool\/requestUserInput/;
       await eventually(
-        () => rawOutput(job),
-        (raw) => isAsked.test(raw),
+        () => processesWith(job.id),
+        (found) => found.length === 0,
       );
-      expect(await rig.world.client.daemon()).toBeUndefined();
-      const { jobs } = await rig.world.client.call('wait', { ids: [job.id], until: ['needs_input'] });
-      expect(jobs).toMatchObject([{ status: 'awaiting_input', questions: [{ options: QUESTION.options }] }]);
-      await job.send({ option: ['SQLite'] });
-      expect(await job.ended()).toMatchObject({ status: 'completed', launch: 1, lastOutput: 'SQLite it is.' });
+      const startedAt = new Date().toISOString();
+      const end = await job.ended();
+      expect(end).toMatchObject({ status: 'completed', exitCode: 0, lastOutput: 'Done all alone.' });
+      expect((end.endedAt ?? '') <= startedAt).toBe(true);
     },
     SLOW_MS,
   );
-
-  provedBy([agent], 'A-51', 'Q-01', 'Q-02', 'Q-21', 'Q-35').test(
-    `${agent} works on while daemon after daemon is killed: nothing is lost, doubled or done twice`,
-    async () => {
-      const since = await lastSeq();
-      const job = await rig.spawn({ agent, script: 'steps', ...NOT_ASKED });
-      let kills = 0;
-      for (const waitMs of [0, 40, 320, 10, 160, 80, 240, 120]) {
-        if ((await job.view()).status === 'awaiting_input' && kills >= 3) break;
-        await new Promise((resolve) => setTimeout(resolve, waitMs));
-        await rig.world.killDaemon();
-        kills += 1;
-      }
-      await job.until(({ questions }) => questions[0]?.question === QUESTION.question);
-      await job.send({ option: [2] });
-      expect(await job.ended()).toMatchObject({ status: 'completed', launch: 1, turns: STEPS.length + 2 });
-      expect(kills).toBeGreaterThanOrEqual(3);
-
-      expect(job.file('ledger.txt')).toBe(STEPS.map((n) => `${n}\n`).join(''));
-      const events = await job.events();
-      const expected = joined(replay(agent, rawOutput(job)).flatMap(meant));
-      expect(joined(events.flatMap(told))).toEqual(expected);
-      expect(expected.filter(({ what }) => what.startsWith('ask'))).toHaveLength(STEPS.length + 1);
-      const answered = (await job.payloads('input_sent')).map(({ questionId }) => questionId);
-      expect(answered).toEqual((await job.payloads('needs_input')).map(({ questionId }) => questionId));
-      await expectNoGap(since, job);
-    },
-    SLOW_MS,
-  );
-
-  provedBy([agent], 'A-45', 'Q-35', 'Q-36').test(
-    `a message that ${agent} had not taken when the daemon was killed is sent again, and logged once`,
-    async () => {
-      const job = await rig.spawn({ agent, script: 'talk', keep: true });
-      await job.paused();
-      const pid = agentProcess(job, await programOf(job));
-      process.kill(pid, 'SIGSTOP');
-      const sent = await job.send({ text: 'The second question', key: 'once' });
-      expect(sent).toMatchObject({ delivered: false });
-      await rig.world.killDaemon();
-      expect(await job.view()).toMatchObject({ status: 'paused' });
-      process.kill(pid, 'SIGCONT');
-      await eventually(
-        () => job.payloads('input_sent'),
-        (inputs) => inputs.length > 0,
-      );
-      const again = await job.send({ text: 'The second question', key: 'once' });
-      expect(again).toMatchObject({ delivered: true, messageId: sent.messageId });
-      await job.until(({ turns, status }) => turns >= 2 && status === 'paused');
-      const isExact = agent === 'claude';
-      expect(await job.payloads('input_sent')).toEqual([
-        {
-          messageId: sent.messageId,
-          text: 'The second question',
-          by: expect.stringMatching(/^uid:/),
-          ...(isExact ? {} : { maybe_repeated: true }),
-        },
-      ]);
-      const last = JSON.stringify(job.requests().at(-1)?.body);
-      if (isExact) expect(last.split('The second question')).toHaveLength(2);
-      await job.kill();
-    },
-    SLOW_MS,
-  );
-}
-
-provedBy(['codex-exec'], 'Q-21', 'Q-25').test(
-  'codex-exec ends while no daemon runs: its output, exit code and end time are there at the next start',
-  async () => {
-    const job = await rig.spawn({ agent: 'codex-exec', script: 'alone' });
-    await job.begun();
-    await rig.world.killDaemon();
-    writeFileSync(join(job.cwd, 'go.txt'), '');
-    await eventually(
-      () => processesWith(job.id),
-      (found) => found.length === 0,
-    );
-    const startedAt = new Date().toISOString();
-    const end = await job.ended();
-    expect(end).toMatchObject({ status: 'completed', exitCode: 0, lastOutput: 'Done all alone.' });
-    expect((end.endedAt ?? '') <= startedAt).toBe(true);
-  },
-  SLOW_MS,
-);

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
-import { openRig, provedBy, type Rig, SLOW_MS } from './real.ts';
+import { verifies } from '../verifies.ts';
+import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** Real agents in Reef's own sandbox: they work in their folder, and see little else. */
 
@@ -17,7 +18,8 @@ afterAll(() => rig.close());
 const { bubblewrap } = await probeCapabilities();
 
 for (const agent of ['claude', 'codex'] as const) {
-  provedBy([agent], 'A-104', 'X-08', 'X-22', 'X-23', 'U-16')
+  verifies('A-104', 'X-08', 'X-22', 'X-23', 'U-16')
+    .needs(...installed(agent))
     .needs(bubblewrap !== undefined, 'bubblewrap is not installed or not allowed to work')
     .test(
       `${agent} in the sandbox writes its folder, not its neighbour's, reads no key, and has its door`,

@@ -7,7 +7,6 @@ import { errorBody } from '../../src/surfaces/client/error-body.ts';
 import { type AgentName, makeAgentHome, realAgent } from '../agents/real-agents.ts';
 import type { Scripts } from '../model-server/script.ts';
 import { type ModelServer, type RecordedRequest, startModelServer } from '../model-server/server.ts';
-import { verifies } from '../verifies.ts';
 import { makeWorld, type World } from './harness.ts';
 
 /** Real agents, driven by Reef, talking to the scripted model: what every file of these tests shares. */
@@ -31,12 +30,10 @@ const leading: Partial<Record<ReefAgent, string[]>> = { 'acp:gemini': ['--acp'],
 /** Set by Reef's own adapters: what they forget has to be missed here. */
 const OF_THE_ADAPTER = /^(?:CLAUDE_CODE_|DISABLE_|OPENCODE_CONFIG_CONTENT$|GEMINI_CLI_NO_RELAUNCH$|NO_COLOR$)/;
 
-type Ids = Parameters<typeof verifies>;
-
-/** Unproved where one of the agents is missing. */
-export function provedBy(agents: ReefAgent[], ...ids: Ids) {
+/** For `needs`: whether these are there, and why not. */
+export function installed(...agents: ReefAgent[]): [available: boolean, reason: string] {
   const missing = agents.map((name) => realAgent(programs[name])).find(({ available }) => !available);
-  return verifies(...ids).needs(missing === undefined, `${missing?.name}: ${missing?.why}`);
+  return [missing === undefined, `${missing?.name}: ${missing?.why}`];
 }
 
 type SpawnInput = Partial<OperationInput<'spawn'>>;

@@ -42,6 +42,6 @@ function over(d: Draft, stopReason: string): Effect {
 export function failure(error: RpcError, login: string): Effect {
   const { code, message, ...more } = describeFailure(error);
   if (code === 'rate_limit') return { do: 'limit', message };
-  const advice = code === 'agent_not_logged_in' ? `${message}. To log in: ${login}` : message;
+  const advice = code === 'agent_not_logged_in' ? `${message.replace(/\.$/, '')}. To log in: ${login}` : message;
   return { do: 'turn', is: 'failed', code, message: advice, ...more };
 }
