@@ -208,6 +208,11 @@ function homeCommands(program: Command, define: Define): void {
     example: 'reef doctor --fix',
     load: async () => (await import('./surfaces/cli/commands/doctor.ts')).doctor,
   });
+  define(program.command('grants').option('--revoke <fingerprint>', 'take back those that begin like that'), {
+    does: 'List what you have allowed for good',
+    example: 'reef grants --revoke 3f9a',
+    load: async () => (await import('./surfaces/cli/commands/grants.ts')).grants,
+  });
   const daemon = program.command('daemon').description('The background program that owns the jobs');
   define(daemon.command('status'), {
     does: 'Show whether it runs; never starts it',

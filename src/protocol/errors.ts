@@ -43,6 +43,7 @@ export const errorTable = {
   // not found
   job_not_found: final(404, 4, '`reef ps` lists the jobs there are.'),
   question_not_found: final(404, 4, '`reef inbox` lists the open questions.'),
+  grant_not_found: final(404, 4, '`reef grants` lists what is allowed for good.'),
   not_a_repository: final(400, 2, 'Run `git init` here, choose a repository with --cwd, or set REEF_HOME.'),
   cwd_missing: final(400, 2, 'Choose a folder that exists with --cwd.'),
   cursor_expired: final(410, 4, 'Read on from the oldest cursor that is kept, given in the details.'),

@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { verifies } from '../verifies.ts';
 import { makeWorld } from './harness.ts';
 
+const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
 const world = makeWorld('reef-answers-');
 world.configure({ timings: { linger: 50 } });
 afterAll(() => world.close());
@@ -85,3 +88,46 @@ test('no more jobs run at once than there are slots, and all get their turn', as
     await small.close();
   }
 });
+
+verifies('X-58', 'A-49').test(
+  'what is allowed for good is not asked again, is listed, and can be taken back',
+  async () => {
+    const agent = world.script('always', [
+      { permit: { tool: 'deploy', input: { to: 'y' }, steps: [{ say: 'deployed' }] } },
+    ]);
+    const start = async () => (await world.client.call('spawn', { agent, task: 'x' })).agentId;
+    const reef = (...args: string[]) =>
+      JSON.parse(
+        execFileSync(process.execPath, [REEF, ...args, '--json'], { cwd: world.repository, env: world.env }).toString(),
+      );
+
+    const first = await start();
+    const asked = await world.until(first, (job) => job.awaiting_input);
+    const fingerprint = asked.questions[0]?.fingerprint ?? '';
+    await world.client.call('send', { id: first, decision: 'allow_always', fingerprint });
+    await world.until(first, (job) => job.status === 'completed');
+
+    const second = await start();
+    await world.until(second, (job) => job.status === 'completed');
+    const granted = (await world.events(second)).flatMap((event) =>
+      event.type === 'progress' && event.payload.kind === 'auto_answered' ? [event.payload.grant] : [],
+    );
+    const listed = reef('grants').grants;
+    reef('grants', '--revoke', listed[0].fingerprint.slice(0, 12));
+
+    const third = await start();
+    const again = await world.until(third, (job) => job.awaiting_input || job.status === 'completed');
+    await world.client.call('kill', { id: third });
+    expect({
+      granted,
+      tools: listed.map((grant: { tool: string }) => grant.tool),
+      again: again.status,
+      left: reef('grants').grants,
+    }).toEqual({
+      granted: ['always'],
+      tools: ['deploy'],
+      again: 'awaiting_input',
+      left: [],
+    });
+  },
+);
