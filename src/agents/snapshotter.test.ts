@@ -68,11 +68,11 @@ const rethrow = (error: unknown) => {
   throw error;
 };
 
-describe('what a snapshot holds', () => {
-  verifies('A-63', 'Q-10').test('active jobs, those that ended last, and the newest events of each', () => {
+describe('what a snapshot holds', async () => {
+  verifies('A-63', 'Q-10').test('active jobs, those that ended last, and the newest events of each', async () => {
     add('A', says('hello'));
     add('B', says('bye'), killed);
-    const snapshot = takeSnapshot(store, clock);
+    const snapshot = await takeSnapshot(store, clock);
     const [a, b] = [store.jobs.get<JobRuntime>('A'), store.jobs.get<JobRuntime>('B')];
     expect(snapshot).toEqual({
       version: 1,
@@ -87,11 +87,11 @@ describe('what a snapshot holds', () => {
     });
   });
 
-  verifies('Q-10', 'A-25').test('the 21st job that ends evicts the oldest with everything held for it', () => {
+  verifies('Q-10', 'A-25').test('the 21st job that ends evicts the oldest with everything held for it', async () => {
     for (let n = 1; n <= 20; n++) add(name(n), says('x'), killed);
-    const before = takeSnapshot(store, clock);
+    const before = await takeSnapshot(store, clock);
     add(name(0), says('x'), killed);
-    const after = takeSnapshot(store, clock);
+    const after = await takeSnapshot(store, clock);
     const last = (of: Snapshot) => [
       jobIds(of.completed),
       Object.keys(of.tails).sort(),
@@ -105,15 +105,15 @@ describe('what a snapshot holds', () => {
     ]);
   });
 
-  verifies('Q-10').test('a tail has 200 events at most', () => {
+  verifies('Q-10').test('a tail has 200 events at most', async () => {
     add('A', ...Array.from({ length: 250 }, (_, n) => says(String(n))));
-    const tail = takeSnapshot(store, clock).tails.A ?? [];
+    const tail = (await takeSnapshot(store, clock)).tails.A ?? [];
     expect(tail.map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, n) => n + 51));
   });
 
-  verifies('Q-10').test('a tail has 64 KiB at most, in bytes and not in characters', () => {
+  verifies('Q-10').test('a tail has 64 KiB at most, in bytes and not in characters', async () => {
     add('A', ...Array.from({ length: 100 }, () => says('语'.repeat(1000))));
-    const tail = takeSnapshot(store, clock).tails.A ?? [];
+    const tail = (await takeSnapshot(store, clock)).tails.A ?? [];
     const size = tail.reduce((sum, event) => sum + Buffer.byteLength(JSON.stringify(event)), 0);
     expect({ fits: size <= 64 * 1024, isFull: size > 60 * 1024, newest: tail.at(-1)?.seq }).toEqual({
       fits: true,
@@ -122,10 +122,10 @@ describe('what a snapshot holds', () => {
     });
   });
 
-  test('the newest event is kept whatever its size: the log goes on from there', () => {
+  test('the newest event is kept whatever its size: the log goes on from there', async () => {
     // Exactly the cap of a payload: with its place and time it is more than a tail may hold.
     add('A', says('small'), says('x'.repeat(64 * 1024 - JSON.stringify(says('').payload).length)));
-    expect(takeSnapshot(store, clock).tails.A?.map(({ seq }) => seq)).toEqual([2]);
+    expect((await takeSnapshot(store, clock)).tails.A?.map(({ seq }) => seq)).toEqual([2]);
   });
 });
 
@@ -191,18 +191,18 @@ describe('when it is written', () => {
     snapshotter.changed();
     add('A', says('the last word'));
     await snapshotter.close();
-    expect(await hook.load()).toEqual(takeSnapshot(store, clock));
+    expect(await hook.load()).toEqual(await takeSnapshot(store, clock));
   });
 
   verifies('Q-11').test('the file is the old or the new one, private, and leaves nothing beside it', async () => {
     const file = new SnapshotFile(join(dir, 'state.json'));
     add('A', says('one'));
-    await file.save(takeSnapshot(store, clock));
+    await file.save(await takeSnapshot(store, clock));
     const old = readFileSync(join(dir, 'state.json'), 'utf8');
     books.tell('A', ...Array.from({ length: 100 }, (_, n) => says(`two ${n}`)));
     const seen = new Set<string>();
     let isSaved = false;
-    const saving = file.save(takeSnapshot(store, clock)).finally(() => {
+    const saving = file.save(await takeSnapshot(store, clock)).finally(() => {
       isSaved = true;
     });
     while (!isSaved) {
@@ -260,7 +260,7 @@ describe('a write that fails', () => {
     await snapshotter.close();
     expect({ failed, saved: await hook.load() }).toEqual({
       failed: [expect.objectContaining({ code: 'ENOENT' })],
-      saved: takeSnapshot(store, clock),
+      saved: await takeSnapshot(store, clock),
     });
   });
 });

@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { AgentEvent } from '../protocol/events.ts';
 import type { PersistenceHook, Snapshot } from '../store/snapshot-file.ts';
 import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
+import { isLive } from './job-status.ts';
 
 const DEBOUNCE_MS = 1000;
 const TAIL_EVENTS = 200;
@@ -54,32 +56,48 @@ export class Snapshotter {
 
   async #save(): Promise<void> {
     try {
-      await this.#parts.hook.save(takeSnapshot(this.#parts.store, this.#parts.clock));
+      await this.#parts.hook.save(await takeSnapshot(this.#parts.store, this.#parts.clock));
     } catch (error) {
       this.#parts.onFailure(error);
     }
   }
 }
 
-export function takeSnapshot(store: Store, clock: Clock): Snapshot {
-  const active = store.jobs.live<JobRuntime>();
-  const completed = store.jobs.lastEnded<JobRuntime>(COMPLETED_KEPT);
-  const tails = [...active, ...completed].map(({ job }) => [job.id, boundedTail(store, job.id)] as const);
-  return {
+/** Job by job, each whole in itself, with a turn of the event loop between: nobody waits for fifty of them (Q-82). */
+export async function takeSnapshot(store: Store, clock: Clock): Promise<Snapshot> {
+  const snapshot: Snapshot = {
     version: 1,
     writtenAt: clock.now().toISOString(),
     lastSeq: store.events.lastSeq(),
-    active: active.map(({ job }) => job),
-    completed: completed.map(({ job }) => job),
-    tails: Object.fromEntries(tails),
-    // An ended job is read no more: what its adapter knew goes, what a resume takes over stays.
-    runtimes: Object.fromEntries([
-      ...active.map(({ job, runtime }) => [job.id, runtime]),
-      ...completed.map(({ job, runtime }) => [job.id, { ...runtime, adapter: null }]),
-    ]),
-    questions: active.flatMap(({ job }) => store.questions.unclosedOf(job.id)),
-    outbox: active.flatMap(({ job }) => store.outbox.open(job.id)),
+    active: [],
+    completed: [],
+    tails: {},
+    runtimes: {},
+    questions: [],
+    outbox: [],
   };
+  const jobs = [...store.jobs.live<JobRuntime>(), ...store.jobs.lastEnded<JobRuntime>(COMPLETED_KEPT)];
+  for (const { job } of jobs) {
+    await setImmediate();
+    addJob(snapshot, store, job.id);
+  }
+  return snapshot;
+}
+
+function addJob(snapshot: Snapshot, store: Store, id: string): void {
+  const record = store.jobs.get<JobRuntime>(id);
+  if (!record) return;
+  const { job, runtime } = record;
+  snapshot.tails[id] = boundedTail(store, id);
+  // An ended job is read no more: what its adapter knew goes, what a resume takes over stays.
+  snapshot.runtimes[id] = isLive(job.status) ? runtime : { ...runtime, adapter: null };
+  if (!isLive(job.status)) {
+    snapshot.completed.push(job);
+    return;
+  }
+  snapshot.active.push(job);
+  snapshot.questions.push(...store.questions.unclosedOf(id));
+  snapshot.outbox.push(...store.outbox.open(id));
 }
 
 /** The newest events that fit: 200 of them or 64 KiB; the newest of all in any case, for `seq` goes on from it. */
