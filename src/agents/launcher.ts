@@ -67,7 +67,7 @@ export async function launchJob(host: LaunchHost, job: Job): Promise<Launched> {
     env,
     ceilingMs: host.timings.ceiling,
     tag: job.id,
-    sandbox: sandboxFor(job, { stateDirs, homeDir: host.homeDir, env: host.env, agentEnv: env }),
+    sandbox: sandboxFor(job, { stateDirs, homeDir: host.homeDir, env: host.env, agentEnv: env, program: plan.file }),
   };
   const identity =
     typeof plan.stdin === 'object'

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { SandboxSpec } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 
@@ -8,12 +9,16 @@ const PRIVATE = ['.ssh', '.gnupg', '.aws', '.netrc', '.bash_history', '.zsh_hist
 const PRIVATE_CONFIG = ['gh', 'reef'];
 const DOORS = ['/var/run/docker.sock', '/run/docker.sock', '/tmp/.X11-unix'];
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
 interface Surroundings {
   stateDirs: readonly string[];
   homeDir: string;
   /** The daemon's environment, and the agent's: its home may be another. */
   env: Readonly<NodeJS.ProcessEnv>;
   agentEnv: Readonly<Record<string, string>>;
+  /** What the job runs: the temporary folder is private to it, and hides programs that lie there. */
+  program: string;
 }
 
 /** The folder of the socket by which a job reaches Reef: all of Reef's home that its sandbox shows (X-08). */
@@ -30,11 +35,16 @@ export function sandboxFor(job: Job, of: Surroundings): SandboxSpec | undefined 
     kind: 'bubblewrap',
     writable: [job.cwd, ...of.stateDirs.flatMap((name) => statePath(name, of.agentEnv)).filter(isThere)],
     // A folder, for a new daemon makes a new socket.
-    readOnly: existsSync(door) ? [door] : [],
+    readOnly: [...(existsSync(door) ? [door] : []), ...programsIn('/tmp/', of.program)],
     hidden: [of.homeDir, ...privatePaths(of.env), ...DOORS, ...runtimeDir],
     network: 'host',
     scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
   };
+}
+
+/** The agent's program, Node, and Reef itself for its MCP server: those of them below that folder. */
+function programsIn(folder: string, program: string): string[] {
+  return [dirname(program), dirname(process.execPath), ROOT].filter((path) => path.startsWith(folder));
 }
 
 function privatePaths({ HOME: home = '/', XDG_CONFIG_HOME: config }: Surroundings['env']): string[] {

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   fixture,
@@ -116,7 +116,8 @@ describe('in a real sandbox', () => {
       s.on('error', () => process.exit(1));`;
       const script = join(folder.path, 'state', 'connect.cjs');
       writeFileSync(script, connect.replace('argv[1]', 'argv[2]'));
-      const sandbox = { ...spec, hidden: [...spec.hidden, at('docker.sock')] };
+      // Node itself may lie in /tmp, which is private.
+      const sandbox = { ...spec, hidden: [...spec.hidden, at('docker.sock')], readOnly: [dirname(process.execPath)] };
       const tried = await inSandbox(
         folder.path,
         sandbox,
