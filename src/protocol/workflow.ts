@@ -5,6 +5,7 @@ import { z } from 'zod';
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 const count = z.number().int().nonnegative();
+const positive = z.number().int().positive();
 const text = z.string();
 const json: z.ZodType<Json> = z.json();
 
@@ -15,66 +16,76 @@ const ACTION =
   '^(JUMP:[^:\\s]+|CALL:[^:\\s]+(:[^:\\s]+)?|RETURN|HALT_AND_FLAG|FORK:[^:,\\s]+(,[^:,\\s]+)+(:[^:\\s]+)?)$';
 
 const budgetShape = {
-  tokens: count.positive().optional(),
-  turns: count.positive().optional(),
-  seconds: count.positive().optional(),
+  tokens: positive.optional(),
+  turns: positive.optional(),
+  seconds: positive.optional(),
   usd: z.number().positive().optional(),
 };
-const budgetSchema = z.strictObject(budgetShape).describe('At 100 % the turn is interrupted');
+const budgetSchema = z
+  .strictObject(budgetShape)
+  .meta({ id: 'Budget', description: 'At 100 % the turn is interrupted' });
 export type RunBudget = z.infer<typeof budgetSchema>;
 
-export const bindSchema = z.strictObject({ to: text, from: text.max(1024) });
+const bindSchema = z.strictObject({ to: text, from: text.max(1024) });
 
 /** Patterns are for editors: the check says what is wrong in words. */
-export const transitionSchema = z.object({
-  on_signal: text.meta({ pattern: SIGNAL }),
-  action: text.meta({ pattern: ACTION }),
-  guard: text.max(1024).optional(),
-  bind_args: z.array(bindSchema).max(64).optional(),
-  join: z.enum(['all', 'any']).optional(),
-  isolation: z.enum(['shared', 'worktree']).optional(),
-});
+export const transitionSchema = z
+  .object({
+    on_signal: text.meta({ pattern: SIGNAL }),
+    action: text.meta({ pattern: ACTION }),
+    guard: text.max(1024).optional(),
+    bind_args: z.array(bindSchema).max(64).optional(),
+    join: z.enum(['all', 'any']).optional(),
+    isolation: z.enum(['shared', 'worktree']).optional(),
+  })
+  .meta({ id: 'Transition' });
 export type Transition = z.infer<typeof transitionSchema>;
 
-export const blockSchema = z.object({
-  worker: text.describe('Internal:<name>, or Agent:<roster entry or agent>'),
-  instructions: text.optional(),
-  artifacts: z.array(text).max(100).optional().describe('Files of the worktree shown to the worker'),
-  validationSchema: text.optional().describe('CodeOnly, CodeAndExplanation, or a name in schemas'),
-  context: z
-    .array(z.union([text, z.record(text, json)]))
-    .max(100)
-    .optional(),
-  context_budget: count.optional(),
-  payload_merge_strategy: z.array(text).max(100).optional(),
-  returns_to: text.optional(),
-  approve: z.boolean().optional().describe('Ask a person before each visit'),
-  expects: z.enum(['changes']).optional(),
-  max_visits: count.positive().optional(),
-  budget: budgetSchema.optional(),
-  transitions: z.array(transitionSchema).max(1000),
-});
+export const blockSchema = z
+  .object({
+    worker: text.describe('Internal:<name>, or Agent:<roster entry or agent>'),
+    instructions: text.optional(),
+    artifacts: z.array(text).max(100).optional().describe('Files of the worktree shown to the worker'),
+    validationSchema: text.optional().describe('CodeOnly, CodeAndExplanation, or a name in schemas'),
+    context: z
+      .array(z.union([text, z.record(text, json)]))
+      .max(100)
+      .optional(),
+    context_budget: count.optional(),
+    payload_merge_strategy: z.array(text).max(100).optional(),
+    returns_to: text.optional(),
+    approve: z.boolean().optional().describe('Ask a person before each visit'),
+    expects: z.enum(['changes']).optional(),
+    max_visits: positive.optional(),
+    budget: budgetSchema.optional(),
+    transitions: z.array(transitionSchema).max(1000),
+  })
+  .meta({ id: 'Block' });
 export type BlockDef = z.infer<typeof blockSchema>;
 
-export const nodeSchema = z.object({
-  entry_block: text,
-  context_inheritance: z.boolean(),
-  payload: z.enum(['inherit', 'args']).optional(),
-  static_memory: z.record(text, json).optional(),
-  blocks: z.record(text, blockSchema).meta({ propertyNames: { type: 'string', pattern: NAME } }),
-});
+export const nodeSchema = z
+  .object({
+    entry_block: text,
+    context_inheritance: z.boolean(),
+    payload: z.enum(['inherit', 'args']).optional(),
+    static_memory: z.record(text, json).optional(),
+    blocks: z.record(text, blockSchema).meta({ propertyNames: { type: 'string', pattern: NAME } }),
+  })
+  .meta({ id: 'Node' });
 export type NodeDef = z.infer<typeof nodeSchema>;
 
-export const workerSchema = z.object({
-  agent: text.optional(),
-  model: text.optional(),
-  persona: text.optional(),
-  readonly: z.boolean().optional(),
-  command: z.array(text).min(1).max(100).optional(),
-  timeout_s: count.positive().optional(),
-  report: text.optional().describe('JUnit XML or JSON report of the tests, in the worktree'),
-  min_tests: count.positive().optional(),
-});
+export const workerSchema = z
+  .object({
+    agent: text.optional(),
+    model: text.optional(),
+    persona: text.optional(),
+    readonly: z.boolean().optional(),
+    command: z.array(text).min(1).max(100).optional(),
+    timeout_s: positive.optional(),
+    report: text.optional().describe('JUnit XML or JSON report of the tests, in the worktree'),
+    min_tests: positive.optional(),
+  })
+  .meta({ id: 'Worker' });
 export type WorkerDef = z.infer<typeof workerSchema>;
 
 const nodesSchema = z.record(text, nodeSchema).meta({ propertyNames: { type: 'string', pattern: NAME } });
@@ -93,7 +104,7 @@ export const manifestFileSchema = z
   .union([manifestSchema, nodesSchema])
   .meta({ title: 'Reef workflows', description: 'Nodes of blocks; signals lead from block to block by actions' });
 
-export const findingSchema = z.strictObject({
+const findingSchema = z.strictObject({
   code: text,
   severity: z.enum(['error', 'warning']),
   /** RFC 6901. */
@@ -105,11 +116,11 @@ export const findingSchema = z.strictObject({
 });
 export type Finding = z.infer<typeof findingSchema>;
 
-export const haltVerbSchema = z.enum(['approve', 'resume', 'retry', 'skip', 'abort']);
+const haltVerbSchema = z.enum(['approve', 'resume', 'retry', 'skip', 'abort']);
 export type HaltVerb = z.infer<typeof haltVerbSchema>;
 
 /** The question of a halted run, as the journal holds it and the inbox shows it. */
-export const haltSchema = z.strictObject({
+const haltSchema = z.strictObject({
   key: text,
   reason: text,
   block: text,
@@ -148,7 +159,7 @@ const amountsSchema = z.strictObject({
 });
 export type Amounts = z.infer<typeof amountsSchema>;
 
-export const blobRefSchema = z.strictObject({
+const blobRefSchema = z.strictObject({
   address: text,
   bytes: count,
   form: z.enum(['text', 'json']),

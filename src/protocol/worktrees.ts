@@ -6,7 +6,7 @@ const text = z.string();
 const count = z.number().int().nonnegative();
 const oid = z.string();
 
-export const worktreeStatusSchema = z.enum([
+const worktreeStatusSchema = z.enum([
   'queued',
   'creating',
   'running',
@@ -25,7 +25,7 @@ export const planEntrySchema = z.strictObject({
 });
 export type PlanEntry = z.infer<typeof planEntrySchema>;
 
-export const worktreeRecordSchema = z.strictObject({
+const worktreeRecordSchema = z.strictObject({
   id: text,
   taskId: text,
   /** null while there is no folder: queued, held, discarded, lost. */
@@ -42,7 +42,7 @@ export const worktreeRecordSchema = z.strictObject({
 export type WorktreeRecord = z.infer<typeof worktreeRecordSchema>;
 
 const clashTierSchema = z.enum(['hot', 'soft', 'hop', 'unknown']);
-export const clashSchema = z.strictObject({
+const clashSchema = z.strictObject({
   /** Of a checkout that is not ours, its path. */
   worktreeId: text,
   tier: clashTierSchema,
@@ -50,7 +50,7 @@ export const clashSchema = z.strictObject({
 });
 export type Clash = z.infer<typeof clashSchema>;
 
-export const conflictReportSchema = z.strictObject({
+const conflictReportSchema = z.strictObject({
   /** CLASH with any hot, soft or hop. CLEAR is sure only if the report is complete. */
   status: z.enum(['CLEAR', 'CLASH']),
   complete: z.boolean(),
@@ -62,7 +62,7 @@ export const conflictReportSchema = z.strictObject({
 });
 export type ConflictReport = z.infer<typeof conflictReportSchema>;
 
-export const driftSchema = z.strictObject({
+const driftSchema = z.strictObject({
   /** Changed but neither declared nor discovered. */
   unplanned: z.array(text),
   /** Planned but not changed. */
@@ -70,7 +70,7 @@ export const driftSchema = z.strictObject({
 });
 export type Drift = z.infer<typeof driftSchema>;
 
-export const mergeStrategySchema = z.enum(['squash', 'merge', 'ff']);
+const mergeStrategySchema = z.enum(['squash', 'merge', 'ff']);
 export type MergeStrategy = z.infer<typeof mergeStrategySchema>;
 
 const pendingSchema = z.strictObject({
@@ -86,7 +86,7 @@ const pendingSchema = z.strictObject({
 export type PendingMerge = z.infer<typeof pendingSchema>;
 
 /** Health, overlap and place in the queue are separate signals (T-04). */
-export const worktreeViewSchema = worktreeRecordSchema.extend({
+const worktreeViewSchema = worktreeRecordSchema.extend({
   createdAt: text,
   health: z.enum(['GREEN', 'AMBER', 'RED']).nullable(),
   overlap: z.array(clashSchema),
@@ -124,7 +124,7 @@ const keptSchema = z.strictObject({ ref: text, command: text, ignored: z.array(t
 export type KeptWork = z.infer<typeof keptSchema>;
 
 const changedFileSchema = z.strictObject({
-  status: z.enum(['A', 'D', 'M', 'T', 'R']),
+  status: z.enum(['A', 'D', 'M', 'T', 'R', 'U']),
   path: text,
   from: text.exactOptional(),
 });
@@ -152,7 +152,7 @@ export type PruneEntry = z.infer<typeof pruneEntrySchema>;
 const pruneReportSchema = z.strictObject({ entries: z.array(pruneEntrySchema) });
 export type PruneReport = z.infer<typeof pruneReportSchema>;
 
-export const reconcileReportSchema = z.strictObject({
+const reconcileReportSchema = z.strictObject({
   live: z.array(text),
   held: z.array(text),
   zombies: z.array(z.strictObject({ path: text, worktreeId: text.nullable(), why: text })),

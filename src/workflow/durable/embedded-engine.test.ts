@@ -1,0 +1,221 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { verifies } from '../../../test/verifies.ts';
+import { manualClock } from '../../base/clock.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import { openSqlite } from '../../store/driver.ts';
+import { Store } from '../../store/store.ts';
+import type { Harness } from './conformance/harness.ts';
+import { conformance } from './conformance.ts';
+import type { DurableEngine, JournalEntry } from './durable-engine.ts';
+import { EmbeddedEngine } from './embedded-engine.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'reef-durable-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  for (let tries = 0; tries < 2_000; tries++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (await condition()) return;
+  }
+  throw new Error('the condition never held');
+}
+
+function embedded(): Harness {
+  const clock = manualClock();
+  const stores = new Map<DurableEngine, Store>();
+  return {
+    async open() {
+      const store = new Store(join(dir, 'db'));
+      const engine = new EmbeddedEngine({ store, clock, log: silent });
+      stores.set(engine, store);
+      return engine;
+    },
+    async lose(engine) {
+      await engine.close();
+      stores.get(engine)?.close();
+    },
+    now: () => clock.now(),
+    advance: (ms) => clock.advance(ms),
+    sleeping: () => until(() => clock.sleeping() > 0),
+    until,
+  };
+}
+
+describe('the embedded engine conforms', () => {
+  for (const { name, ids, run } of conformance) {
+    verifies('W-76', ...ids).test(name, () => run(embedded()));
+  }
+});
+
+const open = (more: { onEntry?: (runId: string, entry: JournalEntry) => void } = {}) => {
+  const store = new Store(join(dir, 'db'));
+  const clock = manualClock();
+  return { store, clock, engine: new EmbeddedEngine({ store, clock, log: silent, ...more }) };
+};
+
+verifies('W-75').test('the store refuses to change or delete an entry, or to take one over 64 KiB', async () => {
+  const { store, engine } = open();
+  engine.define('w', async (d) => d.step('a', null, async () => 'x'.repeat(100_000)));
+  await engine.start('w', 'r', null);
+  await engine.result('r');
+  const large = () =>
+    store.commit(() => store.journal.append('r', { at: '', kind: 'step', key: 'big', data: 'x'.repeat(65_537) }));
+  expect(large).toThrow('CHECK constraint failed');
+  const rows = store.journal.after('r', 0, 10).map(({ kind, data }) => [kind, data.length < 65_537]);
+  store.close();
+  const database = openSqlite(join(dir, 'db'));
+  for (const sql of [
+    'UPDATE journal SET data = 1',
+    'DELETE FROM journal',
+    'DELETE FROM journal_blob',
+    "UPDATE journal_blob SET bytes = ''",
+  ]) {
+    expect(() => database.exec(sql)).toThrow(/a journal entry is never/);
+  }
+  database.close();
+  expect(rows).toEqual([
+    ['start', true],
+    ['step', true],
+    ['end', true],
+  ]);
+});
+
+test('every entry is told once, after it is on the disk', async () => {
+  const told: string[] = [];
+  const other = () => {
+    const store = new Store(join(dir, 'db'));
+    const rows = store.journal.after('r', 0, 100).map(({ kind, key }) => `${kind} ${key}`);
+    store.close();
+    return rows;
+  };
+  const seen: boolean[] = [];
+  const { engine, store } = open({
+    onEntry(_, { kind, key }) {
+      told.push(`${kind} ${key}`);
+      seen.push(other().includes(`${kind} ${key}`));
+    },
+  });
+  engine.define('w', async (d) => {
+    await d.step('a', null, async () => 1);
+    return (await d.waitFor('q', 'ask')) ?? null;
+  });
+  await engine.start('w', 'r', null);
+  await engine.answer('r', 'q', 'x', 'y');
+  await engine.result('r');
+  store.close();
+  expect([told.sort(), seen.every(Boolean)]).toEqual([['answer q', 'end ', 'start ', 'step a', 'wait q'], true]);
+});
+
+verifies('Q-43').test('a store that cannot write for a while delays a result and loses nothing', async () => {
+  const { engine, store, clock } = open();
+  let failures = 0;
+  const commit = store.commit.bind(store);
+  let isBroken = false;
+  store.commit = (work) => {
+    if (!isBroken) return commit(work);
+    failures += 1;
+    throw new ReefError('storage_unavailable', 'the disk is full');
+  };
+  let calls = 0;
+  engine.define('w', async (d) =>
+    d.step('a', null, async () => {
+      isBroken = true;
+      return ++calls;
+    }),
+  );
+  await engine.start('w', 'r', null);
+  const pauses: number[] = [];
+  for (const pause of [100, 200, 400, 800]) {
+    await until(() => clock.sleeping() === 1);
+    pauses.push(failures);
+    await clock.advance(pause - 1);
+    expect(clock.sleeping()).toBe(1);
+    await clock.advance(1);
+  }
+  await until(() => clock.sleeping() === 1);
+  isBroken = false;
+  await clock.advance(300_000);
+  expect([await engine.result('r'), calls, pauses]).toEqual([{ status: 'completed', value: 1 }, 1, [1, 2, 3, 4]]);
+  store.close();
+});
+
+test('a step over its time is aborted and its last word counts', async () => {
+  const { engine, store, clock } = open();
+  engine.define('w', async (d) =>
+    d.step(
+      'slow',
+      null,
+      ({ abort }) => new Promise((resolve) => abort.addEventListener('abort', () => resolve('gave up'))),
+      { timeoutMs: 5_000 },
+    ),
+  );
+  await engine.start('w', 'r', null);
+  await until(() => clock.sleeping() === 1);
+  await clock.advance(5_000);
+  expect(await engine.result('r')).toEqual({ status: 'completed', value: 'gave up' });
+  store.close();
+});
+
+test('a cancel does not wait for ever on an effect that does not heed it', async () => {
+  const { engine, store, clock } = open();
+  let isBegun = false;
+  engine.define('w', async (d) =>
+    d.step('deaf', null, () => {
+      isBegun = true;
+      return new Promise<null>(() => {});
+    }),
+  );
+  await engine.start('w', 'r', null);
+  await until(() => isBegun);
+  const cancelled = engine.cancel('r', 'now');
+  await until(() => clock.sleeping() === 1);
+  await clock.advance(15_000);
+  await cancelled;
+  expect(await engine.result('r')).toEqual({ status: 'cancelled', reason: 'now' });
+  store.close();
+});
+
+test('a run whose program is unknown here waits, and a closed engine refuses', async () => {
+  const first = open();
+  first.engine.define('old', async (d) => (await d.waitFor('q', null)) ?? null);
+  await first.engine.start('old', 'r', null);
+  await first.engine.close();
+  first.store.close();
+  const second = open();
+  const abort = AbortSignal.abort(new Error('enough'));
+  const waited = second.engine.result('r', { abort }).catch((error: Error) => error.message);
+  expect([await second.engine.recover(), await second.engine.list({})]).toMatchObject([
+    [],
+    { runs: [{ runId: 'r', name: 'old' }] },
+  ]);
+  await second.engine.close();
+  await second.engine.close();
+  const refused = await second.engine.start('old', 'x', null).catch((error: ReefError) => error.code);
+  const closed = await second.engine.recover().catch((error: ReefError) => error.code);
+  expect([refused, closed]).toEqual(['internal', 'daemon_unavailable']);
+  second.store.close();
+  void waited;
+});
+
+test('a list longer than a page goes on from its cursor', async () => {
+  const { engine, store } = open();
+  engine.define('v', async () => null);
+  const ids = Array.from({ length: 120 }, (_, n) => `r${String(n).padStart(3, '0')}`);
+  for (const id of ids) await engine.start('v', id, null);
+  for (const id of ids) await engine.result(id);
+  const seen: string[] = [];
+  for (let page = await engine.list({}); ; page = await engine.list({}, page.next)) {
+    seen.push(...page.runs.map(({ runId }) => runId));
+    if (page.next === undefined) break;
+  }
+  expect(seen).toEqual(ids.reverse());
+  store.close();
+});

@@ -1,0 +1,114 @@
+import { type ErrorCode, errorRow, ReefError } from '../../protocol/errors.ts';
+import { type Finding, type Json, manifestSchema, type WorkflowManifest } from '../../protocol/workflow.ts';
+import { parseBlockId } from '../language/names.ts';
+import { checkBlock, checkSchemas, checkTarget, type KnownAgents } from './check-block.ts';
+import { checkGraph, checkUsd } from './check-graph.ts';
+import {
+  type Draft,
+  type FindingCode,
+  isObject,
+  isSuperset,
+  type Report,
+  readDraft,
+  withoutSynonyms,
+} from './draft.ts';
+import { pointerOf } from './position.ts';
+import { readSource, type Source } from './read-source.ts';
+
+export interface CheckOptions {
+  /** Turns warnings into errors. */
+  strict?: boolean;
+  agents: KnownAgents;
+  /** Files that would have been a manifest too (W-02). */
+  ignored?: string[];
+}
+
+export interface Checked {
+  findings: Finding[];
+  /** Absent with errors. */
+  manifest?: WorkflowManifest;
+}
+
+const MOST_BLOCKS = 5_000;
+const WARNINGS: ReadonlySet<FindingCode> = new Set<FindingCode>([
+  ...(['wf_no_default', 'wf_unreachable', 'wf_uncapped_loop', 'wf_no_exit', 'wf_reentry', 'wf_recursion'] as const),
+  ...(['wf_usd_unreported', 'wf_unknown_key', 'wf_agent_default', 'wf_other_file'] as const),
+]);
+
+/** Every finding in one pass, in the order of the file (W-08). Throws only for what is no document, or too large. */
+export function checkManifest(file: { text: string; path: string }, options: CheckOptions): Checked {
+  const source = readSource(file.text, file.path);
+  const findings: Finding[] = [];
+  const report: Report = (code, path, message) => findings.push(toFinding({ code, path, message }, source, options));
+  const draft = readDraft(source.value, report);
+  if (draft.blocks.size > MOST_BLOCKS) {
+    throw new ReefError(
+      'manifest_too_large',
+      `${file.path} has ${draft.blocks.size} blocks; ${MOST_BLOCKS} are allowed.`,
+    );
+  }
+  for (const other of options.ignored ?? [])
+    report('wf_other_file', [], `${other} is ignored: ${file.path} comes first`);
+  checkEntries(draft, report);
+  if (draft.start !== undefined && !draft.nodes.has(draft.start)) {
+    checkTarget(draft.start, { path: ['start'], draft, report });
+  }
+  for (const block of draft.blocks.values()) checkBlock(block, { draft, agents: options.agents, report });
+  checkSchemas(draft, report);
+  checkGraph(draft, report);
+  checkUsd(draft, options.agents, report);
+  findings.sort((a, b) => a.line - b.line || a.column - b.column);
+  if (findings.some(({ severity }) => severity === 'error')) return { findings };
+  return { findings, manifest: manifestSchema.parse(normalise(source.value)) };
+}
+
+/** For a run, which starts only without errors. */
+export function runnableManifest(file: { text: string; path: string }, options: CheckOptions): Required<Checked> {
+  const { findings, manifest } = checkManifest(file, options);
+  if (manifest) return { findings, manifest };
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  const [first] = errors;
+  const code: ErrorCode = errors.some((finding) => finding.code === 'schema_validation')
+    ? 'schema_validation'
+    : 'workflow_invalid';
+  const place = first && `${file.path}:${first.line}:${first.column}: ${first.message}`;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  throw new ReefError(code, `${place}${more}`, { details: { path: file.path, findings: errors } });
+}
+
+function toFinding(
+  { code, path, message }: { code: FindingCode; path: (string | number)[]; message: string },
+  source: Source,
+  { strict }: CheckOptions,
+): Finding {
+  const pointer = pointerOf(path);
+  const severity = WARNINGS.has(code) && strict !== true ? 'warning' : 'error';
+  return { code, severity, pointer, ...source.place(pointer), message, hint: errorRow(code).hint };
+}
+
+function checkEntries(draft: Draft, report: Report): void {
+  for (const { id, path, fields, blocks } of draft.nodes.values()) {
+    const entry = fields.entry_block;
+    if (entry === undefined) continue;
+    const at = [...path, 'entry_block'];
+    const address = parseBlockId(entry);
+    if (!address) report('wf_entry', at, `"${entry}" is not of the form ${id}__<block>`);
+    else if (address.node !== id) report('wf_entry', at, `${entry} is a block of another node`);
+    else if (!blocks.includes(entry)) report('wf_entry', at, `${id} has no block "${address.name}"`);
+  }
+}
+
+/** One shape from here on. */
+function normalise(value: Json): Json {
+  const whole: { [key: string]: Json } = isSuperset(value) && isObject(value) ? value : { nodes: value };
+  const nodes = isObject(whole.nodes) ? whole.nodes : {};
+  return { ...whole, nodes: mapValues(nodes, (node) => (isObject(node) ? normaliseNode(node) : node)) };
+}
+
+function normaliseNode(node: { [key: string]: Json }): Json {
+  return { ...node, blocks: isObject(node.blocks) ? mapValues(node.blocks, withoutSynonyms) : {} };
+}
+
+function mapValues(object: { [key: string]: Json }, map: (value: Json) => Json): { [key: string]: Json } {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
+}

@@ -1,0 +1,29 @@
+import { ReefError } from '../../protocol/errors.ts';
+
+const MANIFEST_FILES = ['.reef/workflows.json', '.reef/workflows.yaml', '.vision/workflows.json'] as const;
+
+/** A file of the main checkout, or of the base commit where there is no checkout; undefined when absent. Never of a worktree (W-03). */
+export type ReadProjectFile = (path: string) => Promise<string | undefined>;
+
+export interface FoundManifest {
+  path: string;
+  text: string;
+  /** Further files that would be a manifest too; they are not read. */
+  ignored: string[];
+}
+
+export async function findManifest(read: ReadProjectFile): Promise<FoundManifest | undefined> {
+  const found: { path: string; text: string }[] = [];
+  for (const path of MANIFEST_FILES) {
+    const text = await read(path);
+    if (text !== undefined) found.push({ path, text });
+  }
+  const [first, ...others] = found;
+  return first && { ...first, ignored: others.map(({ path }) => path) };
+}
+
+/** For who named the file, or cannot do without one. */
+export function manifestNotFound(path?: string): ReefError {
+  const where = path ?? MANIFEST_FILES.join(', ');
+  return new ReefError('manifest_not_found', `There is no workflow file: ${where}.`, { details: { path: where } });
+}

@@ -1,0 +1,36 @@
+import { ReefError } from '../../protocol/errors.ts';
+import type { Json } from '../../protocol/workflow.ts';
+import { LineIndex, offsetOf, type Position } from './position.ts';
+import { readJson } from './read-json.ts';
+import { readYaml } from './read-yaml.ts';
+import { SourceFault, type SourceTree } from './source.ts';
+
+const LARGEST_BYTES = 1024 * 1024;
+
+export interface Source {
+  value: Json;
+  place(pointer: string): Position;
+}
+
+/** The text of a manifest as data that knows its places. Refuses what is no document, by line and column (W-05). */
+export function readSource(text: string, path: string): Source {
+  if (Buffer.byteLength(text) > LARGEST_BYTES) {
+    throw new ReefError('manifest_too_large', `${path} is larger than 1 MiB.`, { details: { path } });
+  }
+  const lines = new LineIndex(text);
+  const { value, offsets } = parse(text, path, lines);
+  return { value, place: (pointer) => lines.at(offsetOf(offsets, pointer)) };
+}
+
+function parse(text: string, path: string, lines: LineIndex): SourceTree {
+  try {
+    return /\.ya?ml$/i.test(path) ? readYaml(text) : readJson(text);
+  } catch (error) {
+    if (!(error instanceof SourceFault)) throw error;
+    const place = lines.at(error.offset);
+    throw new ReefError('invalid_json', `${path}:${place.line}:${place.column}: ${error.message}.`, {
+      cause: error,
+      details: { path, ...place },
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import type { BlobRef, Json, SegmentView } from '../../protocol/workflow.ts';
+
+interface SegmentHead {
+  id: string;
+  type: string;
+  timestamp: string;
+  outcome?: 'PASS' | 'FAIL';
+  block: string;
+  visit: number;
+  branch: string;
+  filePath?: string;
+}
+
+/** One piece of the execution payload, as workers see it. */
+export type ContextSegment = SegmentHead & { content: Json };
+
+/** The same as it is kept: large content is a blob, and stays out of the journal. */
+export type StoredSegment = SegmentHead & ({ content: Json; blob?: never } | { blob: BlobRef; content?: never });
+
+export interface Blobs {
+  /** The address of the bytes. */
+  put(bytes: Buffer): string;
+  get(address: string): Buffer;
+}
+
+const LARGEST_INLINE = 64 * 1024;
+const LARGEST_KEPT = 64 * 1024 * 1024;
+const SHOWN_CHARACTERS = 2_048;
+
+/** Over 64 KiB content is kept whole as a blob; over 64 MiB its first and last 32 MiB (W-17). */
+export function storeSegment(segment: ContextSegment, blobs: Blobs): StoredSegment {
+  const { content, ...head } = segment;
+  const form = typeof content === 'string' ? 'text' : 'json';
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  const bytes = Buffer.from(text);
+  if (bytes.length <= LARGEST_INLINE) return { ...head, content };
+  const isCut = bytes.length > LARGEST_KEPT;
+  const kept = isCut ? cutMiddle(bytes) : bytes;
+  const ref = { address: blobs.put(kept), bytes: kept.length, form: isCut ? 'text' : form } as const;
+  return { ...head, blob: { ...ref, head: text.slice(0, SHOWN_CHARACTERS), tail: text.slice(-SHOWN_CHARACTERS) } };
+}
+
+function cutMiddle(bytes: Buffer): Buffer {
+  const half = LARGEST_KEPT / 2;
+  const mark = `\n…[cut ${bytes.length - LARGEST_KEPT} bytes]…\n`;
+  return Buffer.concat([bytes.subarray(0, half), Buffer.from(mark), bytes.subarray(bytes.length - half)]);
+}
+
+/** Reading `content` gives all of it; a blob is fetched only then. */
+export function openSegment(stored: StoredSegment, blobs: Pick<Blobs, 'get'>): ContextSegment {
+  if (stored.blob === undefined) return stored;
+  const { blob, content: _, ...head } = stored;
+  return {
+    ...head,
+    get content(): Json {
+      const text = blobs.get(blob.address).toString('utf8');
+      return blob.form === 'text' ? text : JSON.parse(text);
+    },
+  };
+}
+
+/** Head, tail and address: what a person or a prompt is shown of a large one. */
+export function viewSegment(stored: StoredSegment): SegmentView {
+  const { id, type, timestamp, outcome, filePath, blob } = stored;
+  const head = { id, type, timestamp, ...(outcome && { outcome }), ...(filePath !== undefined && { filePath }) };
+  if (blob) return { ...head, bytes: blob.bytes, head: blob.head, tail: blob.tail, address: blob.address };
+  const text = typeof stored.content === 'string' ? stored.content : JSON.stringify(stored.content);
+  const bytes = Buffer.byteLength(text);
+  if (text.length <= 2 * SHOWN_CHARACTERS) return { ...head, bytes, head: text };
+  return { ...head, bytes, head: text.slice(0, SHOWN_CHARACTERS), tail: text.slice(-SHOWN_CHARACTERS) };
+}

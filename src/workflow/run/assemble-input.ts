@@ -1,0 +1,83 @@
+import { openSegment, type StoredSegment } from '../memory/segment.ts';
+import { shapeView } from '../memory/shape-view.ts';
+import type { VisitOrder } from '../walk/outcomes.ts';
+import { fileContentOf } from '../workers/file-content.ts';
+import type { Artifact, WorkerInput } from '../workers/worker.ts';
+import { allowedSignals, type BlockAt, type BranchRun } from './branch-run.ts';
+
+const LARGEST_ARTIFACT = 256 * 1024;
+const MOST_ARTIFACTS = 100;
+const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
+
+export interface Assembled {
+  input: WorkerInput;
+  /** Of the segments shown, how they are kept. */
+  stored: Map<string, StoredSegment>;
+}
+
+/** The five layers for one visit. Only layer 1 is ever given back; the others are projections (W-12). */
+export async function assembleInput(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Assembled> {
+  const { ports, input, walk } = at;
+  const { block: block_id, visit } = order;
+  const seen = walk.seen();
+  const here = { block: block_id, visit, branch: walk.branch, timestamp: ports.clock.now().toISOString() };
+  const open = seen.segments.map((segment) => openSegment(segment, ports.blobs));
+  const shaped = shapeView({ segments: open, inherited: seen.inherited }, block.def.payload_merge_strategy ?? [], here);
+  const { instructions, validationSchema } = block.def;
+  const { persona } = block.roster;
+  return {
+    stored: new Map(seen.segments.map((segment) => [segment.id, segment])),
+    input: {
+      execution_payload: shaped.segments,
+      block_contract: {
+        task: input.run.task,
+        ...(instructions !== undefined && { instructions }),
+        ...(persona !== undefined && { persona }),
+        ...(validationSchema !== undefined && { validationSchema }),
+        signals: allowedSignals(block.def),
+        args: seen.args,
+        returned: seen.returned,
+      },
+      inherited_context: shaped.inherited,
+      primary_artifacts: block.worker.kind === 'agent' ? await readArtifacts(at, block, shaped.segments) : [],
+      system_metadata: {
+        worktree_path: input.worktree.path,
+        worktree_id: input.worktree.id,
+        block_id,
+        run_id: input.run.runId,
+        visit,
+        branch: walk.branch,
+      },
+    },
+  };
+}
+
+/** Files the block names and those that write segments name, as they are now; then slices of code context. */
+async function readArtifacts(
+  { ports, input }: BranchRun,
+  { def }: BlockAt,
+  segments: WorkerInput['execution_payload'],
+): Promise<Artifact[]> {
+  const dir = ports.openDir(input.worktree.path);
+  const written = segments.filter(({ type }) => WRITE_TYPES.has(type)).map((segment) => fileContentOf(segment));
+  const paths = new Set([
+    ...(def.artifacts ?? []),
+    ...written.flatMap((file) => ('filePath' in file ? [file.filePath] : [])),
+  ]);
+  const artifacts: Artifact[] = [];
+  for (const path of [...paths].slice(0, MOST_ARTIFACTS)) {
+    const content = await dir.read(path, LARGEST_ARTIFACT).then(
+      (bytes) => bytes.toString('utf8'),
+      (error: Error) => `(cannot be shown: ${error.message})`,
+    );
+    artifacts.push({ path, content });
+  }
+  if (def.context === undefined || ports.codeContext === undefined) return artifacts;
+  const request = {
+    slices: def.context,
+    budget: def.context_budget,
+    worktreePath: input.worktree.path,
+    task: input.run.task,
+  };
+  return [...artifacts, { path: 'code context', content: await ports.codeContext(request) }];
+}

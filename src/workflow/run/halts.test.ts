@@ -1,0 +1,266 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { verifies } from '../../../test/verifies.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { HaltAnswer, RunView } from '../../protocol/workflow.ts';
+import { block, manifest, node } from '../walk/test-walk.ts';
+import { Bench, finished, ScriptedJobs } from './test-bench.ts';
+
+let dir: string;
+let bench: Bench;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'reef-halts-'));
+});
+afterEach(async () => {
+  await bench.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const halting = manifest({
+  N: node({ A: block(['SUCCESS>HALT_AND_FLAG', 'FAILURE>RETURN', 'DONE>JUMP:N__B']), B: block(['SUCCESS>RETURN']) }),
+});
+const code = (work: Promise<unknown>) =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => (error instanceof ReefError ? error.code : String(error)),
+  );
+const open = async (workflow = halting, more: object = {}): Promise<RunView> => {
+  bench = new Bench({ dir });
+  await bench.start(workflow, more);
+  return bench.settle();
+};
+const at = (answer: Partial<HaltAnswer> = {}): HaltAnswer => ({
+  block: 'N__A',
+  visit: 1,
+  branch: 'main',
+  verb: 'resume',
+  ...answer,
+});
+
+verifies('W-30').test('a halt is the journal entry, the question of the inbox, and isHalted', async () => {
+  const view = await open();
+  const question = {
+    key: 'main/halt-1',
+    reason: 'halted_by_workflow',
+    block: 'N__A',
+    visit: 1,
+    branch: 'main',
+    message: 'N__A gave SIGNAL:SUCCESS and asks for a person.',
+    excerpt: 'did it',
+    options: ['resume', 'retry', 'skip', 'abort'],
+  };
+  const inbox = bench.store.journal.openWaits().map(({ runId, data }) => [runId, JSON.parse(data).value]);
+  expect([view.isHalted, view.halt, view.halts, inbox]).toEqual([true, question, [question], [['run', question]]]);
+  expect((await bench.entries()).at(-1)).toMatchObject({ kind: 'wait', key: 'main/halt-1', data: { value: question } });
+});
+
+verifies('W-32').test('the first answer wins; a later one and one to a running run do nothing', async () => {
+  const view = await open();
+  const both = await Promise.all([
+    code(bench.runs.answer('run', at({ verb: 'skip', signal: 'SIGNAL:DONE' }))),
+    code(bench.runs.answer('run', at({ verb: 'abort' }))),
+  ]);
+  await bench.engine.result('run');
+  const after = await bench.runs.view('run');
+  expect([view.isHalted, both.sort(), after.outcome, await code(bench.runs.answer('run', at()))]).toEqual([
+    true,
+    ['halt_already_answered', 'no error'],
+    'success',
+    'halt_already_answered',
+  ]);
+  expect((await bench.entries()).filter(({ kind }) => kind === 'answer')).toHaveLength(1);
+});
+
+verifies('W-32').test('an answer to another block, visit or moment is refused', async () => {
+  await open();
+  const refusals = [at({ visit: 2 }), at({ block: 'N__B' }), at({ branch: 'main.1' })].map((answer) =>
+    code(bench.runs.answer('run', answer)),
+  );
+  expect(await Promise.all(refusals)).toEqual(['run_not_halted', 'run_not_halted', 'run_not_halted']);
+  expect(await code(bench.runs.answer('nobody', at()))).toBe('run_not_found');
+});
+
+verifies('W-32').test('the same answer sent twice is one answer', async () => {
+  await open();
+  const answer = at({ verb: 'skip', signal: 'SIGNAL:FAILURE' });
+  const first = await code(bench.runs.answer('run', answer, { key: 'click-1', by: 'ann' }));
+  const second = await code(bench.runs.answer('run', answer, { key: 'click-1', by: 'ann' }));
+  expect([first, second, (await bench.entries()).find(({ kind }) => kind === 'answer')?.data.value]).toMatchObject([
+    'no error',
+    'no error',
+    { verb: 'skip', signal: 'SIGNAL:FAILURE', by: 'ann' },
+  ]);
+});
+
+verifies('W-31').test('a verb or signal that does not fit is refused and changes nothing', async () => {
+  await open();
+  const refusals = [
+    at({ verb: 'approve' }),
+    at({ verb: 'skip', signal: 'SIGNAL:RETURNED' }),
+    at({ verb: 'retry', signal: 'SIGNAL:DONE' }),
+  ];
+  expect(await Promise.all(refusals.map((answer) => code(bench.runs.answer('run', answer))))).toEqual([
+    'bad_request',
+    'bad_request',
+    'bad_request',
+  ]);
+  expect((await bench.runs.view('run')).isHalted).toBe(true);
+});
+
+verifies('W-31').test('a skipped gate is waived, and stays so', async () => {
+  const gates = manifest({
+    N: node({ T: block(['SUCCESS>RETURN', 'FAILURE>HALT_AND_FLAG'], { worker: 'Internal:TestRunner' }) }),
+  });
+  const view = await open(gates, { gates: { test: { command: ['/bin/false'], from: 'roster' } } });
+  const after = await bench.answer(view, { verb: 'skip' });
+  expect([
+    after.outcome,
+    after.statuses,
+    after.gates.map(({ gate, result }) => `${gate} ${result}`),
+    after.executionLog['N__T#1']?.status,
+  ]).toEqual(['success', { N__T: 'skipped' }, ['test failed', 'test waived'], 'skipped']);
+});
+
+verifies('W-31').test('abort ends the run and leaves the worktree alone', async () => {
+  const view = await open();
+  const after = await bench.answer(view, { verb: 'abort' });
+  expect([after.outcome, after.isHalted, after.position]).toEqual(['aborted', false, null]);
+});
+
+describe('a run under way', () => {
+  const hanging = () => {
+    const jobs = new ScriptedJobs(({ spec }) =>
+      spec.run.visit === 1 ? new Promise(() => {}) : finished('SIGNAL:SUCCESS'),
+    );
+    bench = new Bench({ dir, jobs });
+    return jobs;
+  };
+  const active = async () => {
+    for (let n = 0; n < 1_000; n++) {
+      const view = await bench.runs.view('run');
+      if (view.executionLog['N__A#1']?.jobId) return view;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    throw new Error('no job was begun');
+  };
+
+  verifies('W-80').test('shows its block as active, with its job', async () => {
+    hanging();
+    await bench.start(halting);
+    const view = await active();
+    expect([view.statuses, view.position, view.path, view.executionLog['N__A#1']]).toEqual([
+      { N__A: 'active', N__B: 'pending' },
+      { block: 'N__A', visit: 1, branch: 'main' },
+      [{ block: 'N__A', visit: 1, branch: 'main' }],
+      {
+        block: 'N__A',
+        visit: 1,
+        branch: 'main',
+        worker: 'Agent:claude',
+        status: 'active',
+        jobId: 'job-1',
+        segments: [],
+      },
+    ]);
+    expect(await code(bench.runs.answer('run', at({ verb: 'resume' })))).toBe('run_not_halted');
+  });
+
+  verifies('W-31').test('cancelled, its job is killed', async () => {
+    const jobs = hanging();
+    await bench.start(halting);
+    await active();
+    await bench.runs.cancel('run', 'enough');
+    const view = await bench.runs.view('run');
+    expect([view.outcome, jobs.killed, view.statuses.N__A]).toEqual(['aborted', ['job-1'], 'failed']);
+  });
+
+  test('let go by its process, its job lives on and is found again', async () => {
+    let release: (value: never) => void = () => {};
+    const jobs = new ScriptedJobs(() => new Promise((resolve) => (release = resolve as never)));
+    bench = new Bench({ dir, jobs });
+    await bench.start(halting);
+    await active();
+    await bench.close();
+    bench = new Bench({ dir, jobs });
+    await bench.engine.recover();
+    release(finished('SIGNAL:FAILURE') as never);
+    const view = await bench.settle();
+    expect([view.outcome, jobs.killed, jobs.specs.length]).toEqual(['failure', [], 1]);
+  });
+});
+
+describe('stepping', () => {
+  const two = manifest({
+    N: node({ A: block(['SUCCESS>JUMP:N__B']), B: block(['SUCCESS>JUMP:N__C']), C: block(['SUCCESS>RETURN']) }),
+  });
+
+  verifies('W-34').test('asks before every block; the mode can be changed while the run goes on', async () => {
+    const first = await open(two, { stepping: true });
+    expect([first.halt?.reason, first.halt?.block, first.path]).toEqual(['awaiting_approval', 'N__A', []]);
+    const second = await bench.answer(first, { verb: 'approve' });
+    expect([second.halt?.block, second.visits]).toEqual(['N__B', { N__A: 1 }]);
+    const done = await bench.answer(second, { verb: 'approve', step: false });
+    expect(done.outcome).toBe('success');
+  });
+
+  verifies('W-34').test('turned on in the middle of a block it holds from the next one on', async () => {
+    let release: (value: never) => void = () => {};
+    const jobs = new ScriptedJobs(({ spec }) =>
+      spec.run.block === 'N__A' ? new Promise((resolve) => (release = resolve as never)) : finished('SIGNAL:SUCCESS'),
+    );
+    bench = new Bench({ dir, jobs });
+    await bench.start(two);
+    for (let n = 0; jobs.specs.length === 0 && n < 1_000; n++) await new Promise((resolve) => setTimeout(resolve, 2));
+    await bench.runs.setStepping('run', true);
+    for (let n = 0; n < 1_000; n++) {
+      release(finished('SIGNAL:SUCCESS') as never);
+      if ((await bench.runs.view('run')).isHalted) break;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    const view = await bench.settle();
+    expect([view.halt?.reason, view.halt?.block]).toEqual(['awaiting_approval', 'N__B']);
+    const off = await bench.answer(view, { verb: 'approve', step: false });
+    expect(off.outcome).toBe('success');
+    expect(await code(bench.runs.setStepping('run', true))).toBe('run_not_halted');
+  });
+});
+
+verifies('W-33').test('a worker that throws halts with its stack, and the run is not over', async () => {
+  const plans = manifest({ N: node({ A: block(['SUCCESS>RETURN'], { worker: 'Internal:UpdateChangePlan' }) }) });
+  let calls = 0;
+  bench = new Bench({
+    dir,
+    ports: {
+      plans: {
+        async addToChangePlan() {
+          calls += 1;
+          if (calls === 1) throw new Error('the manager is gone');
+        },
+      },
+    },
+  });
+  await bench.start(plans);
+  const view = await bench.settle();
+  expect([view.halt?.reason, view.halt?.message, view.halt?.excerpt?.includes('halts.test.ts'), view.statuses]).toEqual(
+    ['worker_crashed', 'the manager is gone', true, { N__A: 'halted' }],
+  );
+  expect((await bench.answer(view, { verb: 'retry' })).outcome).toBe('success');
+});
+
+verifies('Q-41').test(
+  'a halt and its question survive the process, and of two answers at once one is taken',
+  async () => {
+    const before = await open();
+    await bench.close();
+    bench = new Bench({ dir });
+    const recovered = await bench.engine.recover();
+    const after = await bench.runs.view('run');
+    expect([recovered, after.halt]).toEqual([['run'], before.halt]);
+    const codes = await Promise.all(
+      ['retry', 'skip', 'abort'].map((verb) => code(bench.runs.answer('run', at({ verb: verb as 'abort' })))),
+    );
+    expect(codes.filter((each) => each === 'no error')).toHaveLength(1);
+  },
+);

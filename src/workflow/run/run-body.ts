@@ -1,0 +1,85 @@
+import type { Json } from '../../protocol/workflow.ts';
+import type { Body, Durable, DurableEngine } from '../durable/durable-engine.ts';
+import type { Answer, BranchEnd, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { Walk } from '../walk/walk.ts';
+import { type BranchRun, blockAt } from './branch-run.ts';
+import { fork } from './fork.ts';
+import { Ledger } from './ledger.ts';
+import type { WorkflowPorts } from './ports.ts';
+import { BRANCH_BODY, type BranchInput, mainBranch, type RunInput, WORKFLOW_BODY } from './run-input.ts';
+import { visitAgent } from './visit-agent.ts';
+import { visitInternal } from './visit-internal.ts';
+
+/** Counted up whenever a recorded run would be walked another way. */
+const VERSION = 1;
+
+/** Teaches a durable engine to run workflows. */
+export function defineWorkflows(engine: DurableEngine, ports: WorkflowPorts): void {
+  const ledger = new Ledger();
+  const options = { version: VERSION };
+  engine.define(WORKFLOW_BODY, mainBody(ports, ledger), options);
+  engine.define(BRANCH_BODY, branchBody(ports, ledger), options);
+}
+
+function mainBody(ports: WorkflowPorts, ledger: Ledger): Body {
+  return async (durable, input) => {
+    const run = input as unknown as RunInput;
+    const tree = await durable.step(
+      'begin',
+      null,
+      async () => (await ports.captures.treeId(run.worktree.path)) ?? null,
+    );
+    try {
+      const branch = { run, worktree: run.worktree, start: mainBranch(run, tree) };
+      const end = await walkBranch({ ports, ledger, durable, input: branch });
+      const { outcome, signal, tree: last } = end;
+      return { outcome, signal, tree: last };
+    } finally {
+      ledger.forget(run.runId);
+    }
+  };
+}
+
+function branchBody(ports: WorkflowPorts, ledger: Ledger): Body {
+  return async (durable, input) =>
+    (await walkBranch({ ports, ledger, durable, input: input as unknown as BranchInput })) as unknown as Json;
+}
+
+/** The loop: do what the walk says, tell it how it went. Everything it learns comes out of the journal. */
+async function walkBranch(parts: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
+  const { run, start } = parts.input;
+  const { blobs } = parts.ports;
+  const walk = new Walk({ manifest: run.manifest, blobs, autoResume: run.autoResume }, start);
+  const at: BranchRun = { ...parts, walk };
+  for (;;) {
+    const { command } = walk;
+    switch (command.do) {
+      case 'end':
+        return command.end;
+      case 'visit': {
+        const outcome = await visit(at, command.order);
+        if (outcome.spent) parts.ledger.enter(run.runId, command.order.key, outcome.spent);
+        walk.takeVisit(outcome);
+        break;
+      }
+      case 'ask':
+        walk.takeAnswer(await ask(at.durable, command));
+        break;
+      case 'fork':
+        walk.takeJoin(await fork(at, command.order));
+        break;
+    }
+  }
+}
+
+function visit(at: BranchRun, order: VisitOrder): Promise<VisitOutcome> {
+  const block = blockAt(at, order);
+  return block.worker.kind === 'agent' ? visitAgent(at, order, block) : visitInternal(at, order, block);
+}
+
+async function ask(
+  durable: Durable,
+  { halt, until }: { halt: { key: string }; until?: string },
+): Promise<Answer | undefined> {
+  return (await durable.waitFor(halt.key, halt as Json, until)) as Answer | undefined;
+}

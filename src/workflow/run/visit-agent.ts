@@ -1,0 +1,207 @@
+import type { AgentJobSpec, JobEnd } from '../agent/agent-jobs.ts';
+import { contentRule } from '../agent/content-rule.ts';
+import { renderPrompt } from '../agent/prompt.ts';
+import { type BlockResult, type ReadResult, readResult, resultJsonSchema } from '../agent/read-result.ts';
+import { Detached, type StepScope } from '../durable/durable-engine.ts';
+import { FAILURE, type Signal } from '../language/names.ts';
+import type { ContextSegment } from '../memory/segment.ts';
+import { NOTHING } from '../walk/amounts.ts';
+import type { VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { makeSegments } from '../workers/worker.ts';
+import { assembleInput } from './assemble-input.ts';
+import { allowedSignals, type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
+import { checkpoint, keep, stepInput, visitFacts } from './finish-visit.ts';
+import { recordStep, type Tried, tried } from './record-step.ts';
+
+const CORRECTIONS = 2;
+const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
+type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'filePath'>>;
+/**
+ * A visit of an agent is several steps: the job is begun, each of its turns awaited, and the end judged. Killed between
+ * any two it goes on with the same job (W-77).
+ */
+export async function visitAgent(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {
+  const step = { key: order.key, input: stepInput(at, order, block) };
+  const worked = await workWith(at, order, block);
+  return recordStep(at.durable, step, (scope) => conclude(at, { order, block, scope, worked }));
+}
+
+interface Worked {
+  jobId: string;
+  end: JobEnd;
+  read: ReadResult | undefined;
+}
+
+async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
+  const begun = order.jobId === undefined ? await beginJob(at, order, block) : { ok: order.jobId };
+  if ('crash' in begun) return begun;
+  const jobId = begun.ok;
+  const rules = { signals: allowedSignals(block.def), ...ruleOf(at, block) };
+  const isGoingOn = order.part > 1;
+  for (let n = 1, text: string | undefined; ; n++) {
+    const turned = await takeTurn(at, { order, jobId, n, text, isGoingOn: isGoingOn && n === 1 });
+    if ('crash' in turned) return turned;
+    const end = turned.ok;
+    const read = end.how === 'completed' ? readResult(end, rules) : undefined;
+    if (read?.ok !== false || n > CORRECTIONS || handlesFault(block)) return { ok: { jobId, end, read } };
+    text = correction(read.faults);
+  }
+}
+
+function ruleOf({ input }: BranchRun, { def }: BlockAt) {
+  const rule = contentRule(def.validationSchema, input.run.manifest.schemas);
+  return rule ? { rule } : {};
+}
+
+/** Its own transition decides; else the same job is asked to correct itself (W-63). */
+function handlesFault({ def }: BlockAt): boolean {
+  return def.transitions.some(({ on_signal }) => on_signal === 'SIGNAL:VALIDATION_FAIL');
+}
+
+function correction(faults: string[]): string {
+  const list = faults.map((fault) => `- ${fault}`).join('\n');
+  return `Your answer cannot be used:\n${list}\n\nAnswer again in the form asked for. Change nothing else.`;
+}
+
+function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<string>> {
+  const step = { key: `${order.key}/job`, input: stepInput(at, order, block) };
+  return recordStep(at.durable, step, (scope) =>
+    tried(at.ports, scope, async () => at.ports.jobs.spawn(scope.effectKey, await jobSpec(at, order, block))),
+  );
+}
+
+async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<AgentJobSpec> {
+  const { ports, input, walk } = at;
+  const { roster, worker } = block;
+  const assembled = await assembleInput(at, order, block);
+  const agent = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : ports.defaultAgent);
+  return {
+    agent,
+    ...(roster.model !== undefined && { model: roster.model }),
+    prompt: renderPrompt(assembled.input, { stored: assembled.stored, budget: ports.prompt }),
+    cwd: input.worktree.path,
+    worktreeId: input.worktree.id,
+    readonly: roster.readonly === true,
+    resultSchema: resultJsonSchema(allowedSignals(block.def)),
+    budget: budgetOf(at, order, block),
+    run: { runId: input.run.runId, block: order.block, visit: order.visit, branch: walk.branch },
+  };
+}
+
+interface Turn {
+  order: VisitOrder;
+  jobId: string;
+  n: number;
+  text: string | undefined;
+  /** After a rate limit: no new message, the job goes on. */
+  isGoingOn: boolean;
+}
+
+function takeTurn(at: BranchRun, { order, jobId, n, text, isGoingOn }: Turn): Promise<Tried<JobEnd>> {
+  const { jobs } = at.ports;
+  const step = { key: `${order.key}/turn-${n}`, input: { jobId, text: text ?? null } };
+  return recordStep(at.durable, step, (scope) =>
+    tried(at.ports, scope, async () => {
+      if (text !== undefined) await jobs.send(scope.effectKey, jobId, text);
+      else if (isGoingOn) await jobs.send(scope.effectKey, jobId);
+      return jobs.wait(jobId, scope.abort).catch(async (error) => {
+        // Agents outlive this process; only who is told to end one ends it.
+        if (scope.abort.aborted && !(scope.abort.reason instanceof Detached)) await jobs.kill(jobId);
+        throw error;
+      });
+    }),
+  );
+}
+
+interface Conclusion {
+  order: VisitOrder;
+  block: BlockAt;
+  scope: StepScope;
+  worked: Tried<Worked>;
+}
+
+async function conclude(at: BranchRun, { order, block, scope, worked }: Conclusion): Promise<VisitOutcome> {
+  const spent = 'ok' in worked ? worked.ok.end.spent : NOTHING;
+  const judged =
+    'ok' in worked ? await tried(at.ports, scope, () => judge(at, { order, block, worked: worked.ok })) : worked;
+  const jobId = 'ok' in worked ? { jobId: worked.ok.jobId } : {};
+  const facts = { ...(await visitFacts(at, order, spent)), ...jobId };
+  if ('crash' in judged) return { kind: 'crashed', ...judged.crash, segments: [], ...facts };
+  return { ...judged.ok, ...facts };
+}
+
+async function judge(
+  at: BranchRun,
+  { order, block, worked }: { order: VisitOrder; block: BlockAt; worked: Worked },
+): Promise<Verdict & { tree?: string; checkpoint?: string }> {
+  const verdict = await verdictOf(at, { order, block, worked });
+  return verdict.kind === 'parked' ? verdict : { ...verdict, ...(await checkpoint(at, order, block)) };
+}
+
+type Verdict =
+  | { kind: 'done'; signal: Signal; segments: ReturnType<typeof keep> }
+  | { kind: 'interrupted'; what: string; segments: [] }
+  | { kind: 'parked'; message: string; resumeAt?: string; segments: [] }
+  | { kind: 'stopped'; reason: 'job_stale' | 'job_killed'; message: string; segments: [] };
+
+async function verdictOf(
+  at: BranchRun,
+  { order, block, worked: { end, read, jobId } }: { order: VisitOrder; block: BlockAt; worked: Worked },
+): Promise<Verdict> {
+  const segments: [] = [];
+  switch (end.how) {
+    case 'killed':
+      return { kind: 'stopped', reason: 'job_killed', message: `The job ${jobId} was killed.`, segments };
+    case 'stale':
+      return { kind: 'stopped', reason: 'job_stale', message: end.message, segments };
+    case 'budget':
+      return { kind: 'interrupted', what: end.what, segments };
+    case 'rate_limit': {
+      const resumeAt = end.resumeAt === undefined ? {} : { resumeAt: end.resumeAt };
+      return { kind: 'parked', message: end.message, ...resumeAt, segments };
+    }
+    case 'error': {
+      const error = { type: 'ERROR', content: { code: end.code, message: end.message, jobId } };
+      return done(at, order, { signal: FAILURE, made: [error] });
+    }
+    case 'completed': {
+      const changed = await changedFiles(at);
+      if (read?.ok) return done(at, order, accepted(block, read.result, changed));
+      const faults = { type: 'VALIDATION_ERROR', content: { faults: read?.faults ?? [] } };
+      const text = { type: 'AGENT_OUTPUT', content: end.text };
+      return done(at, order, { signal: 'SIGNAL:VALIDATION_FAIL', made: [text, faults, ...changes(changed)] });
+    }
+  }
+}
+
+/** Claims are not proof: what changed is asked of git (W-65). */
+async function changedFiles({ ports, input, walk }: BranchRun): Promise<string[]> {
+  return walk.tree === null ? [] : ports.captures.changedFiles(input.worktree.path, walk.tree);
+}
+
+function changes(files: string[]): Made[] {
+  return files.length === 0 ? [] : [{ type: 'FILES_CHANGED', content: files }];
+}
+
+function accepted({ def }: BlockAt, result: BlockResult, changed: string[]): { signal: Signal; made: Made[] } {
+  const found: Made[] =
+    result.newFiles.length === 0 ? [] : [{ type: 'NEW_FILES_IDENTIFIED', content: result.newFiles }];
+  const made = [{ type: 'AGENT_OUTPUT', content: result.summary }, ...result.segments, ...found, ...changes(changed)];
+  const wrote = changed.length > 0 || result.segments.some(({ type }) => WRITE_TYPES.has(type));
+  const isIdle = def.expects === 'changes' && !wrote && result.signal !== FAILURE;
+  return { signal: isIdle ? 'SIGNAL:NO_CHANGES' : result.signal, made };
+}
+
+function done(at: BranchRun, order: VisitOrder, { signal, made }: { signal: Signal; made: Made[] }): Verdict {
+  const { ports, input, walk } = at;
+  const metadata = {
+    worktree_path: input.worktree.path,
+    worktree_id: input.worktree.id,
+    block_id: order.block,
+    run_id: input.run.runId,
+    visit: order.visit,
+    branch: walk.branch,
+  };
+  const context = { visitKey: order.key, now: () => ports.clock.now() };
+  return { kind: 'done', signal, segments: keep(at, makeSegments(metadata, context, made)) };
+}

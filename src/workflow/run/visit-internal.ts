@@ -1,0 +1,92 @@
+import type { StepScope } from '../durable/durable-engine.ts';
+import { gateOf, type InternalWorker } from '../language/worker-name.ts';
+import { NOTHING } from '../walk/amounts.ts';
+import type { VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { fileSystemWriter } from '../workers/file-system-writer.ts';
+import { runBuilder } from '../workers/run-builder.ts';
+import { runLinter } from '../workers/run-linter.ts';
+import { testRunner } from '../workers/test-runner.ts';
+import { updateChangePlan } from '../workers/update-change-plan.ts';
+import type { GateSettings, Worker, WorkerOutput } from '../workers/worker.ts';
+import { assembleInput } from './assemble-input.ts';
+import { type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
+import { checkpoint, keep, newSegments, stepInput, visitFacts } from './finish-visit.ts';
+import type { WorkflowPorts } from './ports.ts';
+import { recordStep, tried } from './record-step.ts';
+
+/** One step: the worker runs, and what it did is recorded with its result. */
+export function visitInternal(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {
+  const step = { key: order.key, input: stepInput(at, order, block) };
+  return recordStep(at.durable, step, (scope) => execute(at, { order, block, scope }));
+}
+
+async function execute(
+  at: BranchRun,
+  { order, block, scope }: { order: VisitOrder; block: BlockAt; scope: StepScope },
+): Promise<VisitOutcome> {
+  const { clock } = at.ports;
+  const began = clock.monotonicMs();
+  const done = await tried(at.ports, scope, () => work(at, { order, block, scope }));
+  const isGate = gateOf(block.worker) !== undefined;
+  const seconds = isGate ? (clock.monotonicMs() - began) / 1_000 : 0;
+  const facts = await visitFacts(at, order, { ...NOTHING, seconds });
+  if ('crash' in done) return { kind: 'crashed', ...done.crash, segments: [], ...facts };
+  return { kind: 'done', ...done.ok, ...facts };
+}
+
+async function work(
+  at: BranchRun,
+  { order, block, scope }: { order: VisitOrder; block: BlockAt; scope: StepScope },
+): Promise<
+  Pick<Extract<VisitOutcome, { kind: 'done' }>, 'signal' | 'segments' | 'tree' | 'checkpoint' | 'applied' | 'gate'>
+> {
+  const { ports } = at;
+  const isGate = gateOf(block.worker) !== undefined;
+  // Before the command: what it writes is not what it judged.
+  const judged = isGate ? await ports.captures.treeId(at.input.worktree.path) : undefined;
+  const { input } = await assembleInput(at, order, block);
+  const context = {
+    visitKey: order.key,
+    now: () => ports.clock.now(),
+    abort: scope.abort,
+    isApplied: (id: string) => at.walk.isApplied(id),
+    gate: gateSettings(at, order, block),
+  };
+  const output = await workerOf(ports, block)(input, context);
+  const segments = keep(at, newSegments(input.execution_payload, output.new_payload));
+  const kept = await checkpoint(at, order, block);
+  return { signal: output.signal, segments, ...(judged !== undefined && { tree: judged }), ...kept, ...told(output) };
+}
+
+function told({ stats = {}, applied, gate }: WorkerOutput) {
+  return { ...stats, ...(applied && applied.length > 0 && { applied }), ...(gate && { gate }) };
+}
+
+function workerOf(ports: WorkflowPorts, { worker }: BlockAt): Worker {
+  const gates = {
+    runGate: ports.runGate,
+    envOf: (path: string) => ports.gateEnv(path),
+    openDir: (root: string) => ports.openDir(root),
+  };
+  const workers: Record<InternalWorker, () => Worker> = {
+    TestRunner: () => testRunner(gates),
+    RunLinter: () => runLinter(gates),
+    RunBuilder: () => runBuilder(gates),
+    FileSystemWriter: () => fileSystemWriter(gates),
+    UpdateChangePlan: () => updateChangePlan(ports),
+  };
+  if (worker.kind !== 'internal') throw new TypeError(`${worker.name} is no internal worker`);
+  return workers[worker.name]();
+}
+
+function gateSettings(at: BranchRun, order: VisitOrder, block: BlockAt): GateSettings {
+  const gate = gateOf(block.worker);
+  const command = gate && at.input.run.gates[gate]?.command;
+  const { report, min_tests } = block.roster;
+  return {
+    timeoutMs: (budgetOf(at, order, block).seconds ?? 0) * 1_000,
+    ...(command && { command }),
+    ...(report !== undefined && { report }),
+    ...(min_tests !== undefined && { minTests: min_tests }),
+  };
+}

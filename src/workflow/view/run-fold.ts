@@ -1,0 +1,233 @@
+import type { BlockStatus, Halt, LogEntry, RunView } from '../../protocol/workflow.ts';
+import type { EntryData, JournalEntry } from '../durable/durable-engine.ts';
+import { parseBlockId } from '../language/names.ts';
+import type { Blobs } from '../memory/segment.ts';
+import { BRANCHES_AT_ONCE, type Joined, joinKey, joinOutcome } from '../run/fork.ts';
+import { mainBranch, type RunInput, runBudget } from '../run/run-input.ts';
+import type { Answer, BranchEnd, BranchStart, ForkOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { type Rules, Walk } from '../walk/walk.ts';
+import { drawRunGraph } from './draw-graph.ts';
+import { keyOf, placeOf, VisitLog } from './visit-log.ts';
+
+interface AnsweredHalt {
+  halt: Halt;
+  answerId: string | undefined;
+}
+
+/**
+ * A run as its journal tells it: the same walk, fed with what was recorded, entry by entry. Live or rebuilt, the same
+ * entries give the same view (W-80, W-81).
+ */
+export class RunFold {
+  readonly #runId: string;
+  readonly #blobs: Pick<Blobs, 'get'>;
+  readonly #entries = new Map<string, EntryData>();
+  readonly #walks: Walk[] = [];
+  /** Branches of each fork under way, by its key. */
+  readonly #forks = new Map<string, string[]>();
+  readonly #answered: AnsweredHalt[] = [];
+  #seq = 0;
+  #run: RunInput | undefined;
+  #rules: Rules | undefined;
+  #graph: RunView['graph'] = { nodeId: '', blocks: [], transitions: [] };
+  #log: VisitLog | undefined;
+  #end: EntryData | undefined;
+  #isStuck = false;
+  #stepping: boolean | undefined;
+
+  constructor(runId: string, blobs: Pick<Blobs, 'get'>) {
+    this.#runId = runId;
+    this.#blobs = blobs;
+  }
+
+  get seq(): number {
+    return this.#seq;
+  }
+
+  get isEnded(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** As a person last set it while the run went on. */
+  get stepping(): boolean | undefined {
+    return this.#stepping;
+  }
+
+  /** Where the walk of the main branch ends by itself, given what was recorded. */
+  get walkedEnd(): BranchEnd | undefined {
+    const command = this.#walks[0]?.command;
+    return command?.do === 'end' ? command.end : undefined;
+  }
+
+  get recordedEnd(): EntryData | undefined {
+    return this.#end;
+  }
+
+  /** Which question a later answer came too late for. */
+  answeredAt(at: { block: string; visit: number; branch: string }): AnsweredHalt | undefined {
+    return this.#answered.findLast(
+      ({ halt }) => halt.block === at.block && halt.visit === at.visit && halt.branch === at.branch,
+    );
+  }
+
+  apply({ n, kind, key, data }: JournalEntry): void {
+    this.#seq = n;
+    this.#entries.set(`${kind} ${key}`, data);
+    this.#isStuck = kind === 'mismatch';
+    if (kind === 'start') this.#begin(data);
+    if (kind === 'step' && key === 'begin')
+      this.#branch(mainBranch(this.#runOf(), (data.value ?? null) as string | null));
+    if (kind === 'answer') this.#noteStepping(data);
+    if (kind === 'end') this.#end = data;
+    this.#advance();
+  }
+
+  view(): RunView {
+    const run = this.#runOf();
+    const [main] = this.#walks;
+    const log = this.#log ?? new VisitLog(run.manifest);
+    const active = this.#active();
+    const halts = this.isEnded ? [] : this.#halts();
+    const entries = [...log.entries, ...active.map((entry): [string, LogEntry] => [keyOf(entry), entry])];
+    const isWalking = main !== undefined && main.command.do !== 'end' && !this.isEnded;
+    return {
+      runId: this.#runId,
+      seq: this.#seq,
+      task: run.task,
+      outcome: this.#outcome(),
+      graph: this.#graph,
+      statuses: this.#statuses(log, active, halts),
+      position: isWalking ? main.position : null,
+      path: [...log.path, ...active.map(({ block, visit, branch }) => ({ block, visit, branch }))],
+      lastTransition: log.lastTransition,
+      visits: main?.visits ?? {},
+      returnStack: isWalking ? main.returnStack : [],
+      isHalted: halts.length > 0,
+      ...(halts[0] && { halt: halts[0] }),
+      halts,
+      budget: { limit: runBudget(run), spent: log.spent, warned: [...log.warned] },
+      stats: { filesWritten: log.filesWritten, linesWritten: log.linesWritten, segments: main?.segmentCount ?? 0 },
+      gates: [...log.gates],
+      executionLog: Object.fromEntries(entries),
+    };
+  }
+
+  #begin({ value }: EntryData): void {
+    const run = value as unknown as RunInput;
+    this.#run = run;
+    this.#rules = { manifest: run.manifest, blobs: this.#blobs, autoResume: run.autoResume };
+    this.#log = new VisitLog(run.manifest);
+    this.#graph = drawRunGraph(run.manifest, run.node);
+  }
+
+  #runOf(): RunInput {
+    if (!this.#run) throw new TypeError('the journal does not begin with a start');
+    return this.#run;
+  }
+
+  #branch(start: BranchStart): void {
+    if (this.#rules) this.#walks.push(new Walk(this.#rules, start, this.#log));
+  }
+
+  #noteStepping({ value }: EntryData): void {
+    const step = typeof value === 'object' && value !== null && 'step' in value ? value.step : undefined;
+    if (typeof step === 'boolean') this.#stepping = step;
+  }
+
+  /** Every branch goes as far as its entries lead. */
+  #advance(): void {
+    let isMoving = true;
+    while (isMoving) {
+      isMoving = false;
+      for (const walk of [...this.#walks]) while (this.#move(walk)) isMoving = true;
+    }
+  }
+
+  #move(walk: Walk): boolean {
+    const { command } = walk;
+    switch (command.do) {
+      case 'end':
+        return false;
+      case 'visit': {
+        const step = this.#entries.get(`step ${command.order.key}`);
+        if (step?.value === undefined) return false;
+        walk.takeVisit(step.value as unknown as VisitOutcome);
+        return true;
+      }
+      case 'ask': {
+        const answer = this.#entries.get(`answer ${command.halt.key}`);
+        if (!answer) return false;
+        this.#answered.push({ halt: command.halt, answerId: answer.answerId });
+        walk.takeAnswer(answer.isOver ? undefined : (answer.value as unknown as Answer));
+        return true;
+      }
+      case 'fork':
+        return this.#join(walk, command.order);
+    }
+  }
+
+  #join(walk: Walk, order: ForkOrder): boolean {
+    const branches = order.branches.map(({ branch }) => branch);
+    if (!this.#forks.has(order.key)) {
+      this.#forks.set(order.key, branches);
+      for (const start of order.branches) this.#branch(start);
+      return true;
+    }
+    const joined = this.#entries.get(`step ${joinKey(order)}`);
+    if (joined?.value === undefined) return false;
+    const ends = branches.map((branch) => this.#entries.get(`child ${branch}`)?.value ?? null);
+    walk.takeJoin(joinOutcome(ends as unknown as (BranchEnd | null)[], joined.value as unknown as Joined));
+    const others = this.#walks.filter((each) => !branches.includes(each.branch));
+    this.#walks.splice(0, this.#walks.length, ...others);
+    return true;
+  }
+
+  /** Visits under way, as entries of the log. */
+  #active(): LogEntry[] {
+    return this.#walks.flatMap(({ command, branch }) => {
+      if (command.do !== 'visit' || !this.#isBegun(branch)) return [];
+      const job = this.#entries.get(`step ${command.order.key}/job`)?.value as { ok?: string } | undefined;
+      const jobId = command.order.jobId ?? job?.ok;
+      return [
+        {
+          ...placeOf(command.order),
+          worker: this.#workerOf(command.order.block),
+          status: this.isEnded ? ('failed' as const) : ('active' as const),
+          ...(jobId !== undefined && { jobId }),
+          segments: [],
+        },
+      ];
+    });
+  }
+
+  /** A branch beyond the first four waits until as many have ended. */
+  #isBegun(branch: string): boolean {
+    const fork = [...this.#forks.values()].find((branches) => branches.includes(branch)) ?? [];
+    const ended = fork.filter((each) => this.#entries.has(`child ${each}`)).length;
+    return fork.indexOf(branch) < BRANCHES_AT_ONCE + ended;
+  }
+
+  #workerOf(block: string): string {
+    const address = parseBlockId(block);
+    return (address && this.#runOf().manifest.nodes[address.node]?.blocks[address.name]?.worker) ?? '';
+  }
+
+  #halts(): Halt[] {
+    return this.#walks.flatMap(({ command }) => (command.do === 'ask' ? [command.halt] : []));
+  }
+
+  #statuses(log: VisitLog, active: LogEntry[], halts: Halt[]): Record<string, BlockStatus> {
+    const statuses = Object.fromEntries(this.#graph.blocks.map((block): [string, BlockStatus] => [block, 'pending']));
+    for (const [block, status] of log.statuses) statuses[block] = status;
+    for (const { block, status } of active) statuses[block] = status;
+    for (const { block } of halts) statuses[block] = 'halted';
+    return statuses;
+  }
+
+  #outcome(): RunView['outcome'] {
+    if (this.#end?.status === 'cancelled') return 'aborted';
+    if (this.#end?.status === 'failed' || this.#isStuck) return 'broken';
+    const value = this.#end?.value as { outcome?: BranchEnd['outcome'] } | undefined;
+    return value?.outcome ?? 'running';
+  }
+}

@@ -1,0 +1,132 @@
+import type { Json, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { Scope } from '../language/evaluate.ts';
+import { type Blobs, openSegment, type StoredSegment } from '../memory/segment.ts';
+import { type Address, type Frame, firstVisible, inheritedContext, makeFrame, moveFrame, nodeOf } from './frames.ts';
+import type { BranchStart } from './outcomes.ts';
+
+export interface Place {
+  block: string;
+  visit: number;
+}
+
+/** What one visit can see of layers 1 and 3, and its arguments. */
+export interface Seen {
+  segments: StoredSegment[];
+  inherited: Record<string, Json>;
+  args: Record<string, Json>;
+  returned: Record<string, Json>;
+}
+
+/** The payload, which only grows, and the frames, which decide what of it and of static memory is seen. */
+export class Memory {
+  readonly #manifest: WorkflowManifest;
+  readonly #blobs: Pick<Blobs, 'get'>;
+  readonly #branch: string;
+  readonly #payload: StoredSegment[];
+  readonly #born: number;
+  /** What lies before was hidden from where the branch began. */
+  readonly #floor: number;
+  readonly #frames: [Frame, ...Frame[]];
+
+  constructor(rules: { manifest: WorkflowManifest; blobs: Pick<Blobs, 'get'> }, start: BranchStart) {
+    this.#manifest = rules.manifest;
+    this.#blobs = rules.blobs;
+    this.#branch = start.branch;
+    this.#payload = [...start.payload];
+    this.#born = start.payload.length;
+    this.#floor = start.payloadFrom;
+    this.#frames = [makeFrame(rules.manifest, { node: start.node, args: start.args }, this.#born)];
+  }
+
+  get top(): Frame {
+    return this.#frames.at(-1) ?? this.#frames[0];
+  }
+
+  get depth(): number {
+    return this.#frames.length - 1;
+  }
+
+  get length(): number {
+    return this.#payload.length;
+  }
+
+  /** Where each RETURN will lead, the next one last. */
+  get returnStack(): string[] {
+    return this.#frames.flatMap(({ returnTo }) => {
+      if (!returnTo) return [];
+      return 'block' in returnTo ? [returnTo.block] : [returnTo.caller];
+    });
+  }
+
+  add(...segments: StoredSegment[]): void {
+    this.#payload.push(...segments);
+  }
+
+  /** Those of this branch. */
+  made(): StoredSegment[] {
+    return this.#payload.slice(this.#born);
+  }
+
+  /** What a branch forked here begins with. */
+  legacy(): Pick<BranchStart, 'payload' | 'payloadFrom'> {
+    return { payload: [...this.#payload], payloadFrom: this.#from() };
+  }
+
+  seen(): Seen {
+    const { args, returned } = this.top;
+    const segments = this.#payload.slice(this.#from());
+    return { segments, inherited: inheritedContext(this.#manifest, this.#frames), args, returned };
+  }
+
+  bind(args: Record<string, Json>): void {
+    Object.assign(this.top.args, args);
+  }
+
+  /** To a block of the same frame. */
+  moveTo(block: string): void {
+    const to = { node: nodeOf(block), payloadLength: this.#payload.length };
+    this.#frames[this.#frames.length - 1] = moveFrame(this.#manifest, this.top, to);
+  }
+
+  push(node: string, args: Record<string, Json>, returnTo: Address): void {
+    this.#frames.push(makeFrame(this.#manifest, { node, args, returnTo }, this.#payload.length));
+  }
+
+  pop(returned: Record<string, Json>): void {
+    this.#frames.pop();
+    Object.assign(this.top.returned, returned);
+  }
+
+  scope(at: Place, visits: number): Scope {
+    const from = this.#from();
+    const newest = (isWanted: (segment: StoredSegment) => boolean): Json => {
+      const index = this.#payload.findLastIndex(isWanted);
+      const found = index >= from ? this.#payload[index] : undefined;
+      return found ? ({ ...openSegment(found, this.#blobs) } as Json) : null;
+    };
+    return {
+      last: (type) => newest((segment) => segment.type === type),
+      here: (type) => newest((segment) => segment.type === type && this.#isOf(segment, at)),
+      count: (type) => this.#payload.slice(from).filter((segment) => segment.type === type).length,
+      visits,
+      args: this.top.args,
+      returned: this.top.returned,
+    };
+  }
+
+  /** The end of what a visit said last. */
+  excerpt(at: Place): string | undefined {
+    const last = this.#payload.findLast((segment) => this.#isOf(segment, at));
+    if (!last) return undefined;
+    const text = last.blob?.tail ?? (typeof last.content === 'string' ? last.content : JSON.stringify(last.content));
+    return text.slice(-2_000);
+  }
+
+  #from(): number {
+    return Math.max(this.#floor, firstVisible(this.#frames));
+  }
+
+  #isOf(segment: StoredSegment, { block, visit }: Place): boolean {
+    return segment.block === block && segment.visit === visit && segment.branch === this.#branch;
+  }
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type BoundProcess, launchBound } from '../../process/bound.ts';
+import type { Capabilities } from '../../process/capabilities.ts';
+import type { RunResult } from '../../process/run.ts';
+import type { SandboxSpec } from '../../process/sandbox.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import { collect } from './output-log.ts';
+import type { RunGate } from './run-gate.ts';
+
+/** One descriptor for both streams keeps the order in which they were written. */
+const TOGETHER = ['/bin/sh', '-c', 'exec "$@" 2>&1', 'sh'];
+
+interface BoundGatesOptions {
+  capabilities: Capabilities;
+  /** Gates execute what an agent wrote (X-27). */
+  sandboxOf?(worktreePath: string): SandboxSpec | undefined;
+}
+
+/**
+ * Gates in a process tree of their own that dies with us, is killed whole at the timeout, and cannot outlive its command.
+ * The chain before the command would start whatever happens, so the command is looked up first.
+ */
+export function boundGates({ capabilities, sandboxOf }: BoundGatesOptions): RunGate {
+  return async (spec) => {
+    const command = [findProgram(spec), ...spec.args];
+    const [file = '', ...args] = spec.output === 'together' ? [...TOGETHER, ...command] : command;
+    const sandbox = sandboxOf?.(spec.cwd);
+    const tag = `gate-${randomUUID()}`;
+    const child = await launchBound(
+      { file, args, cwd: spec.cwd, env: spec.env, tag, ...(sandbox && { sandbox }) },
+      capabilities,
+    );
+    child.stdin.end(spec.input ?? '');
+    return finish(child, spec);
+  };
+}
+
+async function finish(child: BoundProcess, spec: { timeoutMs: number; abort: AbortSignal }): Promise<RunResult> {
+  const [out, err] = [collect(child.stdout), collect(child.stderr)];
+  let timedOut = false;
+  const kill = () => void child.close({ graceMs: 0 });
+  const timer = setTimeout(() => {
+    timedOut = true;
+    kill();
+  }, spec.timeoutMs);
+  spec.abort.addEventListener('abort', kill, { once: true });
+  if (spec.abort.aborted) kill();
+  const ending = await child.exited;
+  clearTimeout(timer);
+  spec.abort.removeEventListener('abort', kill);
+  // What the command left running goes with it; it may hold the pipes.
+  await child.close({ graceMs: 0 });
+  await Promise.all([out.over, err.over]);
+  const truncated = out.log.cut > 0 || err.log.cut > 0;
+  return { ...ending, stdout: out.log.bytes(), stderr: err.log.bytes(), timedOut, truncated };
+}
+
+function findProgram({ file, cwd, env }: { file: string; cwd: string; env: Readonly<Record<string, string>> }): string {
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new ReefError('cwd_missing', `There is no folder ${cwd}.`);
+  }
+  const folders = file.includes('/') ? [''] : (env.PATH ?? '').split(':');
+  const found = folders.map((folder) => resolve(cwd, folder, file)).find(isProgram);
+  if (found === undefined) throw new ReefError('spawn_failed', `There is no command ${JSON.stringify(file)}.`);
+  return found;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,69 @@
+import { parseJson } from '../../base/safe-json.ts';
+import type { WorkflowManifest } from '../../protocol/workflow.ts';
+import { type Gate, type InternalWorker, rosterEntry } from '../language/worker-name.ts';
+import type { ReadProjectFile } from '../manifest/find-manifest.ts';
+
+interface GateCommand {
+  command: string[];
+  from: 'roster' | 'configuration' | 'project' | 'script';
+}
+/** A gate without an entry has no command. Frozen in the journal when the run begins (W-03). */
+export type GateCommands = Partial<Record<Gate, GateCommand>>;
+
+const WORKERS: Record<Gate, InternalWorker> = { test: 'TestRunner', lint: 'RunLinter', build: 'RunBuilder' };
+const SUGGESTED: Record<Exclude<Gate, 'build'>, { needs: string; command: string[] }> = {
+  test: { needs: 'vitest', command: ['vitest', 'run', '--reporter=verbose'] },
+  lint: { needs: 'eslint', command: ['eslint', '.', '--format=json'] },
+};
+/** What `npm init` writes: it says that there are no tests. */
+const NO_TESTS = /no test specified/;
+
+interface Sources {
+  workers: WorkflowManifest['workers'];
+  /** `gates` of the configuration. */
+  configured: Partial<Record<Gate, string[]>>;
+  /** Reads the main checkout, never a worktree: no agent edits its own gates. */
+  readProject: ReadProjectFile;
+}
+
+/** Roster, else configuration, else what the seed suggests where the project has it, else a script (W-41). */
+export async function findGateCommands({ workers, configured, readProject }: Sources): Promise<GateCommands> {
+  const project = readPackage(await readProject('package.json'));
+  const commands: GateCommands = {};
+  for (const gate of ['test', 'lint', 'build'] as const) {
+    const roster = rosterEntry(workers, { kind: 'internal', name: WORKERS[gate] })?.command;
+    const found =
+      (roster && { command: roster, from: 'roster' as const }) ??
+      (configured[gate] && { command: configured[gate], from: 'configuration' as const }) ??
+      fromProject(gate, project);
+    if (found) commands[gate] = found;
+  }
+  return commands;
+}
+
+interface Project {
+  has: Set<string>;
+  scripts: Record<string, string>;
+}
+
+function fromProject(gate: Gate, { has, scripts }: Project): GateCommand | undefined {
+  const suggested = gate === 'build' ? undefined : SUGGESTED[gate];
+  if (suggested && has.has(suggested.needs)) return { command: suggested.command, from: 'project' };
+  const script = scripts[gate];
+  if (script === undefined || NO_TESTS.test(script)) return undefined;
+  return { command: gate === 'test' ? ['npm', 'test'] : ['npm', 'run', gate], from: 'script' };
+}
+
+function readPackage(text: string | undefined): Project {
+  const parsed = text === undefined ? undefined : parseJson(text);
+  const value = parsed?.ok ? asRecord(parsed.value) : {};
+  const has = new Set([...Object.keys(asRecord(value.dependencies)), ...Object.keys(asRecord(value.devDependencies))]);
+  const scripts = Object.entries(asRecord(value.scripts)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return { has, scripts: Object.fromEntries(scripts) };
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}

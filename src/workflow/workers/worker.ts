@@ -1,0 +1,81 @@
+import type { Json } from '../../protocol/workflow.ts';
+import type { Signal } from '../language/names.ts';
+import type { ContextSegment } from '../memory/segment.ts';
+import type { GateFacts } from '../walk/outcomes.ts';
+
+interface BlockContract {
+  task: string;
+  instructions?: string;
+  persona?: string;
+  /** What the worker may answer. */
+  signals: string[];
+  args: Record<string, Json>;
+  returned: Record<string, Json>;
+  validationSchema?: string;
+}
+
+export interface Artifact {
+  path: string;
+  content: string;
+}
+
+export interface SystemMetadata {
+  worktree_path: string;
+  worktree_id: string;
+  block_id: string;
+  run_id: string;
+  visit: number;
+  branch: string;
+}
+
+/** The five layers, assembled anew at each visit (W-10). */
+export interface WorkerInput {
+  execution_payload: ContextSegment[];
+  block_contract: BlockContract;
+  inherited_context: Record<string, Json>;
+  primary_artifacts: Artifact[];
+  system_metadata: SystemMetadata;
+}
+
+export interface WorkerOutput {
+  signal: Signal;
+  /** The payload passed on, and what the worker adds (W-11). */
+  new_payload: ContextSegment[];
+  stats?: { filesWritten?: number; linesWritten?: number };
+  /** Segments that are in the files or the plan now: they are never applied again (W-52). */
+  applied?: string[];
+  gate?: GateFacts;
+}
+
+export interface GateSettings {
+  /** Absent: nobody configured the gate. */
+  command?: string[];
+  timeoutMs: number;
+  report?: string;
+  minTests?: number;
+}
+
+export interface WorkerContext {
+  /** The start of the ids of segments made in this visit. */
+  visitKey: string;
+  now(): Date;
+  abort: AbortSignal;
+  isApplied(segmentId: string): boolean;
+  gate: GateSettings;
+}
+
+/** Stateless: all it knows is in its arguments (W-40). */
+export type Worker = (input: WorkerInput, context: WorkerContext) => Promise<WorkerOutput>;
+
+type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'outcome' | 'filePath'>>;
+
+/** Segments of this visit, with ids that are the same when the visit is repeated after a crash. */
+export function makeSegments(
+  { block_id, visit, branch }: SystemMetadata,
+  context: Pick<WorkerContext, 'visitKey' | 'now'>,
+  made: readonly Made[],
+): ContextSegment[] {
+  const timestamp = context.now().toISOString();
+  const place = { block: block_id, visit, branch, timestamp };
+  return made.map((each, index) => ({ ...each, ...place, id: `${context.visitKey}/${index + 1}` }));
+}

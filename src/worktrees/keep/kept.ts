@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { capture } from '../../git/capture.ts';
+import { commitTree } from '../../git/commit.ts';
+import type { Git } from '../../git/git-command.ts';
+import type { Place } from '../../git/place.ts';
+import { checkOid, type Oid } from '../../git/ref-name.ts';
+import { setRef } from '../../git/refs.ts';
+import { readRef, readTree } from '../../git/repository.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Json } from '../../protocol/workflow.ts';
+import { planEntrySchema } from '../../protocol/worktrees.ts';
+import { refs } from '../layout.ts';
+import type { Parts } from '../parts.ts';
+import type { StoredWorktree } from '../record.ts';
+
+/**
+ * Work on a ref that needs no record to come back: a commit of all files whose parents are HEAD, the index if there was
+ * a whole one, and the session if there was one. Its message says which, and whose it is.
+ */
+const aboutSchema = z.object({
+  id: z.string(),
+  taskId: z.string(),
+  title: z.string(),
+  branch: z.string(),
+  base: z.object({ branch: z.string(), commit: z.string() }),
+  changePlan: z.array(planEntrySchema),
+  parents: z.array(z.enum(['head', 'index', 'session'])),
+});
+type About = z.infer<typeof aboutSchema>;
+
+export interface Kept {
+  commit: Oid;
+  head: Oid;
+  tree: Oid;
+  staged?: Oid;
+  session?: Oid;
+  /** The commits of index and session. */
+  more: { index?: Oid; session?: Oid };
+  /** Absent: a capture, or a branch without more. */
+  about?: About;
+}
+
+const MARK = 'Reef-Kept: ';
+const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
+const SESSION_FILE = 'session.json';
+const LARGEST_SESSION = 64 * 1024 * 1024;
+
+interface KeepWhat {
+  row: StoredWorktree;
+  worktree: Place;
+  ref: string;
+  session?: Json;
+}
+
+/** Captures a worktree onto a ref; index, branch and files stay as they are. */
+export async function keep(parts: Parts, { row, worktree, ref, session }: KeepWhat): Promise<Kept> {
+  const { git, clock } = parts;
+  const signature = { ...AUTHOR, at: clock.now() };
+  const message = `Reef keeps ${row.title}`;
+  const taken = await capture(git, worktree, { ref: refs.work(row.id), message, at: signature.at });
+  await parts.at('keep.captured');
+  const commit = (tree: Oid, parents: readonly Oid[]) =>
+    commitTree(git, worktree, { tree, parents, message, signature });
+  const staged = taken.staged === undefined ? undefined : await commit(taken.staged, [taken.parent]);
+  const saved = session === undefined ? undefined : await commit(await sessionTree(git, worktree, session), []);
+  const parents = { head: taken.parent, ...(staged && { index: staged }), ...(saved && { session: saved }) };
+  return putOnRef(parts, row, { ref, tree: taken.tree, parents });
+}
+
+interface Bundle {
+  ref: string;
+  tree: Oid;
+  parents: { head: Oid; index?: Oid; session?: Oid };
+}
+
+/** The commit that says whose it is, and its ref. */
+export async function putOnRef(parts: Parts, row: StoredWorktree, { ref, tree, parents }: Bundle): Promise<Kept> {
+  const { git, place, clock } = parts;
+  const { id, taskId, title, branch, base, changePlan } = row;
+  const names = Object.keys(parents) as About['parents'];
+  const about: About = { id, taskId, title, branch, base, changePlan, parents: names };
+  const commit = await commitTree(git, place, {
+    ...{ tree, parents: Object.values(parents), signature: { ...AUTHOR, at: clock.now() } },
+    message: `Reef keeps ${title}\n\n${MARK}${JSON.stringify(about)}\n`,
+  });
+  const before = (await readRef(git, place, ref)) ?? null;
+  if (!(await setRef(git, place, { ref, to: commit, from: before }))) {
+    throw new ReefError('git_locked', `${ref} was moved by somebody else.`);
+  }
+  return readKept(git, place, commit);
+}
+
+async function sessionTree(git: Git, place: Place, session: Json): Promise<Oid> {
+  const input = `${JSON.stringify(session, null, 2)}\n`;
+  const blob = oidOf((await git.call(place, ['hash-object', '-w', '--stdin'], { input })).stdout);
+  const entry = `100644 blob ${blob}\t${SESSION_FILE}\0`;
+  return oidOf((await git.call(place, ['mktree', '-z'], { input: entry })).stdout);
+}
+
+/** What a ref keeps: work that was put aside, a capture of the radar's, or a branch as it stands. */
+export async function findKept({ git, place }: Parts, ref: string): Promise<Kept> {
+  const commit = await readRef(git, place, ref);
+  if (commit === undefined) throw new ReefError('kept_not_found', `There is nothing on ${ref}.`);
+  if (ref.startsWith('refs/heads/'))
+    return { commit, head: commit, tree: await readTree(git, place, commit), more: {} };
+  return readKept(git, place, commit);
+}
+
+async function readKept(git: Git, place: Place, commit: Oid): Promise<Kept> {
+  const text = (await git.call(place, ['cat-file', 'commit', checkOid(commit)])).stdout.toString('utf8');
+  const header = text.slice(0, text.indexOf('\n\n'));
+  const [, tree = ''] = /^tree (\S+)$/m.exec(header) ?? [];
+  const [head, ...others] = [...header.matchAll(/^parent (\S+)$/gm)].map(([, parent = '']) => checkOid(parent));
+  if (head === undefined) throw new ReefError('kept_not_found', `${commit} is no work that Reef kept.`);
+  const plain = { commit, head, tree: checkOid(tree), more: {} };
+  const [, json] = new RegExp(`^${MARK}(.+)$`, 'm').exec(text) ?? [];
+  if (json === undefined) return plain;
+  const about = aboutSchema.parse(JSON.parse(json));
+  const parent = (name: 'index' | 'session') => others[about.parents.indexOf(name) - 1];
+  const [index, session] = [parent('index'), parent('session')];
+  return {
+    ...plain,
+    about,
+    more: { ...(index !== undefined && { index }), ...(session !== undefined && { session }) },
+    ...(index !== undefined && { staged: await readTree(git, place, index) }),
+    ...(session !== undefined && { session }),
+  };
+}
+
+function oidOf(output: Buffer): Oid {
+  return checkOid(output.toString('latin1').trim());
+}

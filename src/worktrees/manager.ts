@@ -1,0 +1,287 @@
+import type { Clock } from '../base/clock.ts';
+import { ReefError } from '../protocol/errors.ts';
+import {
+  type Accepted,
+  type AcceptOptions,
+  acceptOptionsSchema,
+  type Clash,
+  type ConflictReport,
+  type KeptWork,
+  type PruneReport,
+  type ReconcileReport,
+  type WorktreeDiff,
+  type WorktreeRecord,
+  type WorktreeView,
+} from '../protocol/worktrees.ts';
+import { Background } from './background.ts';
+import { type PruneOptions, prune } from './care/prune.ts';
+import { reconcile } from './care/reconcile.ts';
+import { claimWithin } from './dispatch.ts';
+import { beginReturn, recordOf } from './keep/bring-back.ts';
+import { discard, hold } from './keep/put-aside.ts';
+import { abandon, build } from './make/build.ts';
+import { runSetup } from './make/scripts.ts';
+import { accept } from './merge/accept.ts';
+import { PendingMerges } from './merge/pending-merges.ts';
+import { type ManagerOptions, openParts, type Settings } from './open.ts';
+import type { Parts } from './parts.ts';
+import { addEntries, declaredPlan, touchedBy } from './plan/plan-path.ts';
+import { type Foreign, foreignWork } from './radar/foreign.ts';
+import { announceHot, recordObserved } from './radar/observe.ts';
+import { type Picture, Radar } from './radar/radar.ts';
+import { reportOf } from './radar/report.ts';
+import { type StoredWorktree, toRecord } from './record.ts';
+import { draft, enter, type Task } from './submit.ts';
+import { viewsOf } from './views.ts';
+import { worktreeDiff } from './worktree-diff.ts';
+
+const WAIT_MS = 60_000;
+
+/**
+ * The worktrees of one repository, from the queue to the merge. Every operation on one worktree runs alone; what it is
+ * about to do is recorded before it is done.
+ */
+export class GitWorktreeManager {
+  readonly #parts: Parts;
+  readonly #settings: Settings;
+  readonly #newId: () => string;
+  readonly #background: Background;
+  readonly #radar: Radar;
+  readonly #pending: PendingMerges;
+  readonly #submitting = new Map<string, Promise<WorktreeRecord>>();
+  #picture: Picture | undefined;
+  #isRescanDue = false;
+
+  static async open(options: ManagerOptions): Promise<GitWorktreeManager> {
+    let manager: GitWorktreeManager | undefined;
+    const { parts, settings } = await openParts(options, () => manager?.evaluate());
+    manager = new GitWorktreeManager(parts, settings, options);
+    return manager;
+  }
+
+  private constructor(parts: Parts, settings: Settings, { newId, clock }: { newId(): string; clock: Clock }) {
+    this.#parts = parts;
+    this.#settings = settings;
+    this.#newId = newId;
+    this.#background = new Background(clock, parts.log);
+    this.#radar = new Radar(parts, settings);
+    this.#pending = new PendingMerges(parts, {
+      background: this.#background,
+      pollMs: settings.pendingPollMs,
+      retry: (id, retryOptions) => this.accept(id, retryOptions),
+    });
+  }
+
+  /** Answers at once: the record is `queued`, or `creating` while its worktree is made. */
+  submit(task: Task): Promise<WorktreeRecord> {
+    const known = this.#parts.records.byTask(task.taskId);
+    if (known) return Promise.resolve(toRecord(known));
+    const under = this.#submitting.get(task.taskId) ?? this.#enter(task);
+    this.#submitting.set(task.taskId, under);
+    return under.finally(() => this.#submitting.delete(task.taskId));
+  }
+
+  /** Checked side by side, entered in the order they came. */
+  #enter(task: Task): Promise<WorktreeRecord> {
+    const drafted = draft(this.#parts, task, this.#newId());
+    drafted.catch(() => undefined); // it is awaited when its turn comes
+    return this.#parts.locks.hold('submit', async () => {
+      const { row, claimed } = enter(this.#parts, await drafted, this.#settings);
+      this.#make(claimed);
+      return toRecord(row);
+    });
+  }
+
+  /** The record once its worktree stands; the reason if it does not come about. */
+  async whenReady(id: string, signal?: AbortSignal): Promise<WorktreeRecord> {
+    for (;;) {
+      const row = this.#parts.records.get(id);
+      if (row.status === 'lost') throw new ReefError('worktree_lost', row.failure?.message ?? 'Its folder is gone.');
+      if (row.status === 'running' && row.setup.state === 'failed') {
+        throw new ReefError('setup_failed', row.setup.message ?? 'The set-up failed.', { details: { id } });
+      }
+      if (row.status !== 'queued' && row.status !== 'creating') return toRecord(row);
+      signal?.throwIfAborted();
+      await this.#parts.changed.next(WAIT_MS, signal);
+    }
+  }
+
+  /** Claims and makes whatever may start now; called whenever something was released. */
+  evaluate(): void {
+    const { records, changed } = this.#parts;
+    if (!this.#background.isEnding && records.open().some(({ status }) => status === 'queued')) {
+      this.#make(records.transact(() => claimWithin(this.#parts, this.#settings)));
+    }
+    this.#pending.watch();
+    changed.notify();
+  }
+
+  #make(ids: readonly string[]): void {
+    for (const id of ids) this.#background.run(`making worktree ${id}`, () => this.#build(id));
+  }
+
+  #build(id: string): Promise<StoredWorktree> {
+    return this.#alone(id, async () => {
+      try {
+        return await build(this.#parts, id);
+      } catch (error) {
+        await abandon(this.#parts, id, error);
+        throw error;
+      } finally {
+        this.evaluate();
+      }
+    });
+  }
+
+  #alone<T>(id: string, work: () => Promise<T>): Promise<T> {
+    return this.#background.track(this.#parts.locks.hold(`worktree ${id}`, work));
+  }
+
+  /** A whole id, the only one that begins so, or `@last`. */
+  #idOf(text: string): string {
+    return this.#parts.records.resolve(text).id;
+  }
+
+  /** Lets a queued task start in spite of its clashes. */
+  startAnyway(text: string): WorktreeRecord {
+    const row = this.#parts.records.move(this.#idOf(text), ['queued'], (now) => ({ ...now, anyway: true }));
+    this.evaluate();
+    return toRecord(row);
+  }
+
+  /** Without an id the one worktree that is at work. Paths that cannot be are in the report, and the others are added. */
+  async addToChangePlan(newFiles: string[], worktreeId?: string): Promise<ConflictReport> {
+    const id = worktreeId === undefined ? this.#onlyOne() : this.#idOf(worktreeId);
+    let refused: { path: string; why: string }[] = [];
+    this.#parts.records.change(id, (now) => {
+      const added = addEntries(now.changePlan, newFiles, 'discovered');
+      refused = added.refused;
+      return { ...now, changePlan: added.entries };
+    });
+    const [picture, foreign] = [await this.#look(), await foreignWork(this.#parts)];
+    const report = await this.#report({ picture, foreign }, id);
+    this.evaluate();
+    return refused.length === 0 ? report : { ...report, refused };
+  }
+
+  #onlyOne(): string {
+    const [only, ...others] = this.#parts.records.open().filter(({ status }) => status === 'running');
+    if (only && others.length === 0) return only.id;
+    throw new ReefError('bad_request', 'Name the worktree: there is not exactly one at work.');
+  }
+
+  /** Every clash a plan would have, before there is a worktree for it. */
+  async scan(plan: string[]): Promise<ConflictReport> {
+    const paths = declaredPlan(plan).map(({ path }) => path);
+    const about = { touched: touchedBy(paths, this.#parts.fold) };
+    const [picture, foreign] = [await this.#look(), await foreignWork(this.#parts)];
+    return reportOf(this.#parts, this.#settings, { picture, foreign, about });
+  }
+
+  async conflicts(): Promise<{ id: string; clashes: Clash[] }[]> {
+    const [picture, foreign] = [await this.#look(), await foreignWork(this.#parts)];
+    const all: { id: string; clashes: Clash[] }[] = [];
+    for (const { row } of picture.subjects) {
+      all.push({ id: row.id, clashes: (await this.#report({ picture, foreign }, row.id)).clashes });
+    }
+    return all;
+  }
+
+  async #report({ picture, foreign }: { picture: Picture; foreign: Foreign }, id: string): Promise<ConflictReport> {
+    const { touched = { patterns: [] } } = picture.subjects.find(({ row }) => row.id === id) ?? {};
+    return reportOf(this.#parts, this.#settings, { picture, foreign, about: { id, touched } });
+  }
+
+  async #look(): Promise<Picture> {
+    const picture = await this.#radar.look();
+    this.#picture = picture;
+    recordObserved(this.#parts, picture);
+    announceHot(this.#parts, picture);
+    return picture;
+  }
+
+  /** A turn ended, a block wrote, an accept moved the target: all are looked at again, at most every two seconds (T-11). */
+  touched(): void {
+    if (this.#isRescanDue) return;
+    this.#isRescanDue = true;
+    this.#background.run('the conflict radar', async () => {
+      const goesOn = await this.#background.sleep(this.#settings.leastMs);
+      this.#isRescanDue = false;
+      if (goesOn) await this.#look();
+    });
+  }
+
+  async accept(text: string, options: AcceptOptions = {}): Promise<Accepted> {
+    const id = this.#idOf(text);
+    const wanted = acceptOptionsSchema.parse(options);
+    const done = await this.#alone(id, () => accept(this.#parts, id, wanted)).finally(() => this.evaluate());
+    this.touched();
+    return done;
+  }
+
+  async discard(text: string): Promise<KeptWork> {
+    const id = this.#idOf(text);
+    return this.#alone(id, () => discard(this.#parts, id)).finally(() => this.evaluate());
+  }
+
+  async hold(text: string): Promise<KeptWork> {
+    const id = this.#idOf(text);
+    return this.#alone(id, () => hold(this.#parts, id)).finally(() => this.evaluate());
+  }
+
+  /** Of discarded work by its ref, of held or lost by its ref or id. */
+  async restore(refOrId: string): Promise<WorktreeRecord> {
+    const isRef = refOrId.startsWith('refs/');
+    return this.reinflate(isRef ? (await recordOf(this.#parts, refOrId)).id : refOrId);
+  }
+
+  async reinflate(text: string): Promise<WorktreeRecord> {
+    const id = this.#idOf(text);
+    await this.#alone(id, () => beginReturn(this.#parts, id));
+    return toRecord(await this.#build(id));
+  }
+
+  async setup(text: string): Promise<WorktreeView> {
+    const id = this.#idOf(text);
+    await this.#alone(id, async () => {
+      const setup = await runSetup(this.#parts, this.#parts.records.get(id));
+      this.#parts.records.move(id, ['running'], (now) => ({ ...now, setup }));
+    });
+    this.#parts.changed.notify();
+    return this.view(id);
+  }
+
+  async diff(text: string): Promise<WorktreeDiff> {
+    const id = this.#idOf(text);
+    return this.#alone(id, () => worktreeDiff(this.#parts, this.#parts.records.get(id)));
+  }
+
+  async list({ all = false } = {}): Promise<WorktreeView[]> {
+    const { records } = this.#parts;
+    return this.#views(all ? records.all() : records.open());
+  }
+
+  async view(text: string): Promise<WorktreeView> {
+    const [view] = await this.#views([this.#parts.records.resolve(text)]);
+    if (!view) throw new ReefError('worktree_not_found', `There is no worktree ${text}.`);
+    return view;
+  }
+
+  #views(rows: readonly StoredWorktree[]): Promise<WorktreeView[]> {
+    return viewsOf(this.#parts, rows, { settings: this.#settings, picture: this.#picture });
+  }
+
+  reconcile(): Promise<ReconcileReport> {
+    return this.#parts.locks.hold('reconcile', () => reconcile(this.#parts));
+  }
+
+  prune(options: PruneOptions): Promise<PruneReport> {
+    return this.#parts.locks.hold('reconcile', () => prune(this.#parts, options));
+  }
+
+  /** What has begun comes to its end; nothing new begins. */
+  async close(): Promise<void> {
+    await this.#background.close();
+    this.#parts.ports.close();
+  }
+}

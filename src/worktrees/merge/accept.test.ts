@@ -1,0 +1,283 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { codeOf, makeWorld, textOf, until, usersOwn, type World } from '../../../test/fixtures/worktrees/world.ts';
+import { verifies } from '../../../test/verifies.ts';
+import type { GateSource, GateVerdict } from '../parts.ts';
+
+const files = { 'a.txt': '1\n2\n3\n4\n5\n', 'b.txt': 'b\n', '.gitignore': '*.log\n.env\n' };
+const log = ({ plain }: World, ...args: string[]) => plain('log', '--format=%s|%an <%ae>|%cn', ...args).split('\n');
+
+verifies('T-30', 'T-33').test('accept squashes all work, uncommitted too, into one commit of the user', async () => {
+  const world = await makeWorld(files);
+  const { manager, plain, edit, checkout, gitIn } = world;
+  const base = plain('rev-parse', 'main');
+  const work = await world.start('Do it', ['a.txt', 'new.txt']);
+  edit(work, 'a.txt', '1\n2\nthree\n4\n5\n');
+  gitIn(work.path, 'commit', '-qam', 'agent');
+  edit(work, 'new.txt', 'new\n');
+  edit(work, 'x.log', 'ignored');
+  const done = await manager.accept(work.id);
+  expect(done).toEqual({ status: 'merged', commit: plain('rev-parse', 'main'), noted: [] });
+  expect(log(world, '-1')).toEqual(['Do it|A User <user@example.invalid>|A User']);
+  expect(plain('log', '-1', '--format=%P%n%b')).toBe(`${base}\nReef-Task: Do it\n`);
+  expect([textOf(checkout, 'a.txt'), textOf(checkout, 'new.txt'), plain('status', '--porcelain')]).toEqual([
+    '1\n2\nthree\n4\n5\n',
+    'new\n',
+    '',
+  ]);
+  expect([existsSync(work.path), plain('for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/reef')]).toEqual([
+    false,
+    `refs/heads/main\nrefs/reef/archive/${work.id}`,
+  ]);
+  expect(plain('log', '--format=%s', `refs/reef/archive/${work.id}`).split('\n')).toEqual(['Do it', 'agent', 'first']);
+  expect(await manager.accept(work.id)).toEqual({ status: 'merged', commit: done.commit, noted: [] });
+  expect(plain('worktree', 'list', '--porcelain').match(/^worktree/gm)).toHaveLength(1);
+});
+
+verifies('T-30').test('merge keeps both histories, and ff needs the target where it was', async () => {
+  const world = await makeWorld(files);
+  const { manager, plain, edit } = world;
+  const [one, two, three] = [await world.start('one'), await world.start('two'), await world.start('three')];
+  edit(one, 'b.txt', 'one\n');
+  edit(two, 'a.txt', 'two\n2\n3\n4\n5\n');
+  edit(three, 'c.txt', 'three\n');
+  await manager.accept(one.id, { strategy: 'ff' });
+  expect(log(world, '-1')).toEqual(['one|A User <user@example.invalid>|A User']);
+  expect(await codeOf(manager.accept(two.id, { strategy: 'ff' }))).toBe('not_fast_forward');
+  expect((await manager.view(two.id)).status).toBe('running');
+  await manager.accept(two.id, { strategy: 'merge', message: 'merge two' });
+  await manager.accept(three.id);
+  expect(plain('log', '--graph', '--format=%s', 'main')).toBe(
+    ['* three', '*   merge two', '|\\  ', '| * merge two', '* | one', '|/  ', '* first'].join('\n'),
+  );
+});
+
+verifies('T-30').test('a job at work, a merge under way, or no identity refuses, and nothing has changed', async () => {
+  const world = await makeWorld(files);
+  const { manager, plain, edit, busy, checkout, gitIn } = world;
+  const work = await world.start('task');
+  edit(work, 'b.txt', 'x\n');
+  const before = [plain('rev-parse', 'main'), usersOwn(checkout), gitIn(work.path, 'status', '--porcelain')];
+  busy.add(work.id);
+  const codes = [await codeOf(manager.accept(work.id))];
+  busy.clear();
+  edit({ path: world.place.commonDir }, `worktrees/${work.id}/MERGE_HEAD`, `${work.base.commit}\n`);
+  codes.push(await codeOf(manager.accept(work.id)));
+  rmSync(join(world.place.commonDir, `worktrees/${work.id}/MERGE_HEAD`));
+  world.write('../home/.gitconfig', '');
+  codes.push(await codeOf(manager.accept(work.id)));
+  codes.push(await codeOf(manager.accept(work.id, { into: 'absent' })), await codeOf(manager.accept('NOBODY')));
+  expect(codes).toEqual(['worktree_busy', 'repo_busy', 'identity_missing', 'target_unknown', 'worktree_not_found']);
+  expect([plain('rev-parse', 'main'), usersOwn(checkout), gitIn(work.path, 'status', '--porcelain')]).toEqual(before);
+  expect((await manager.view(work.id)).status).toBe('running');
+});
+
+verifies('T-33', 'Q-52').test('a conflict names its files and changes nothing', async () => {
+  const world = await makeWorld(files);
+  const { manager, plain, edit, write, commit, checkout } = world;
+  const work = await world.start('task');
+  edit(work, 'b.txt', 'theirs\n');
+  write('b.txt', 'ours\n');
+  const tip = commit('ours');
+  const before = usersOwn(checkout);
+  await expect(manager.accept(work.id)).rejects.toMatchObject({
+    code: 'merge_conflict',
+    details: { files: ['b.txt'] },
+  });
+  expect([plain('rev-parse', 'main'), usersOwn(checkout), textOf(work.path, 'b.txt')]).toEqual([
+    tip,
+    before,
+    'theirs\n',
+  ]);
+  expect((await manager.view(work.id)).status).toBe('running');
+});
+
+verifies('T-32', 'Q-52').test(
+  'a dirty checkout of the target is not touched; the merge waits on its ref and completes when clean',
+  async () => {
+    const world = await makeWorld(files);
+    const { manager, plain, edit, write, checkout, notices } = world;
+    const work = await world.start('task');
+    edit(work, 'b.txt', 'theirs\n');
+    write('a.txt', 'mine\n');
+    plain('add', 'a.txt');
+    write('a.txt', 'mine, later\n');
+    write('untracked', 'u');
+    write('x.log', 'ignored');
+    const before = [plain('rev-parse', 'main'), usersOwn(checkout)];
+    const pending = await manager.accept(work.id);
+    const ref = `refs/reef/accepted/${work.id}`;
+    expect(pending).toEqual({
+      status: 'pending',
+      commit: plain('rev-parse', ref),
+      ref,
+      waiting: {
+        code: 'target_dirty',
+        checkout,
+        files: ['a.txt'],
+        command: `reef worktree accept ${work.id} --when-clean`,
+      },
+      noted: [],
+    });
+    expect([plain('rev-parse', 'main'), usersOwn(checkout)]).toEqual(before);
+    expect(await manager.view(work.id)).toMatchObject({ status: 'accepting', pending: { whenClean: false } });
+    expect((await manager.accept(work.id, { whenClean: true })).status).toBe('pending');
+    expect([plain('rev-parse', 'main'), usersOwn(checkout)]).toEqual(before);
+    plain('commit', '-qam', 'mine');
+    await until('the merge is complete', async () => (await manager.view(work.id)).status === 'accepted');
+    expect([
+      textOf(checkout, 'a.txt'),
+      textOf(checkout, 'b.txt'),
+      textOf(checkout, 'untracked'),
+      textOf(checkout, 'x.log'),
+    ]).toEqual(['mine, later\n', 'theirs\n', 'u', 'ignored']);
+    expect(log(world, '--format=%s')).toEqual(['task', 'mine', 'first']);
+    expect(notices.map(({ kind }) => kind)).toContain('merged');
+  },
+);
+
+verifies('T-32').test('an untracked or ignored file in the way is not overwritten', async () => {
+  const world = await makeWorld(files);
+  const { manager, edit, write, checkout, gitIn } = world;
+  const work = await world.start('task');
+  edit(work, 'new.txt', 'theirs\n');
+  edit(work, '.env', 'theirs\n');
+  gitIn(work.path, 'add', '-f', '.env', 'new.txt');
+  gitIn(work.path, 'commit', '-qm', 'agent');
+  write('.env', 'MY=secret\n');
+  const before = usersOwn(checkout);
+  const { waiting } = await manager.accept(work.id);
+  expect([waiting?.files, textOf(checkout, '.env'), usersOwn(checkout)]).toEqual([['.env'], 'MY=secret\n', before]);
+});
+
+verifies('T-32').test('a target that is checked out nowhere moves by compare-and-set', async () => {
+  const world = await makeWorld(files);
+  const { manager, plain, edit, write, checkout } = world;
+  plain('checkout', '-q', '-b', 'mine');
+  write('dirty', 'x');
+  const work = await world.start('task', [], { base: 'main' });
+  edit(work, 'b.txt', 'x\n');
+  const before = usersOwn(checkout);
+  const { commit } = await manager.accept(work.id);
+  const isMain = (line: string) => /^\.git\/(logs\/)?refs\/heads\/main/.test(line);
+  expect([plain('rev-parse', 'main'), plain('show', 'main:b.txt')]).toEqual([commit, 'x']);
+  expect(usersOwn(checkout).filter((line) => !isMain(line))).toEqual(before.filter((line) => !isMain(line)));
+});
+
+verifies('T-30', 'T-32').test('five accepts at once into one branch all arrive, one after the other', async () => {
+  const world = await makeWorld(files, { settings: { maxActive: 5 } });
+  const { manager, plain, edit } = world;
+  const all = await Promise.all(Array.from({ length: 5 }, (_, n) => world.start(`task ${n}`, [`f${n}`])));
+  for (const [n, work] of all.entries()) edit(work, `f${n}`, `${n}\n`);
+  const done = await Promise.all(all.map(({ id }) => manager.accept(id)));
+  expect(done.map(({ status }) => status)).toEqual(all.map(() => 'merged'));
+  expect([plain('rev-list', '--count', 'main'), plain('ls-tree', '--name-only', 'main').split('\n').length]).toEqual([
+    '6',
+    8,
+  ]);
+});
+
+verifies('T-33').test('a worktree that changed after the merge is left as it is, and its branch too', async () => {
+  const world = await makeWorld(files);
+  const { plain, edit } = world;
+  let path = '';
+  const manager = await world.reopen({
+    at: (point) => (point === 'accept.advanced' ? edit({ path }, 'late', 'x') : undefined),
+  });
+  const work = await world.start('task');
+  path = work.path;
+  edit(work, 'b.txt', 'x\n');
+  expect((await manager.accept(work.id)).status).toBe('merged');
+  expect([textOf(path, 'late'), plain('show', 'main:b.txt'), plain('rev-parse', '--verify', work.branch)]).toEqual([
+    'x',
+    'x',
+    work.base.commit,
+  ]);
+  expect((await manager.reconcile()).zombies).toEqual([{ path, worktreeId: work.id, why: 'no record uses it' }]);
+});
+
+class Gates implements GateSource {
+  readonly verdicts = new Map<string, GateVerdict>();
+  readonly judged: string[] = [];
+  answer: GateVerdict['state'] = 'passed';
+
+  async verdict(_id: string, tree: string): Promise<GateVerdict> {
+    return this.verdicts.get(tree) ?? { state: 'stale', waived: [], notRun: [] };
+  }
+
+  async judge(_id: string, { path }: { path: string; tree: string }): Promise<GateVerdict> {
+    this.judged.push(`${textOf(path, 'a.txt')?.split('\n')[0]} ${textOf(path, 'b.txt')?.trim()}`);
+    return { state: this.answer, waived: [], notRun: [] };
+  }
+}
+
+verifies('T-31').test(
+  'gates must have passed on the very tree, and on the merged one when the target moved',
+  async () => {
+    const gates = new Gates();
+    const world = await makeWorld(files, { gates });
+    const { manager, plain, edit, write, commit, gitIn } = world;
+    const work = await world.start('task');
+    edit(work, 'b.txt', 'x\n');
+    expect(await codeOf(manager.accept(work.id))).toBe('gates_stale');
+    gitIn(work.path, 'commit', '-qam', 'agent');
+    gates.verdicts.set(gitIn(work.path, 'rev-parse', 'HEAD^{tree}'), { state: 'passed', waived: [], notRun: ['lint'] });
+    write('a.txt', 'moved\n2\n3\n4\n5\n');
+    commit('moved');
+    gates.answer = 'failed';
+    expect(await codeOf(manager.accept(work.id))).toBe('gates_failed');
+    gates.answer = 'passed';
+    const done = await manager.accept(work.id);
+    expect([done.noted, gates.judged, plain('show', 'main:b.txt')]).toEqual([
+      ['gate not run: lint'],
+      ['moved x', 'moved x'],
+      'x',
+    ]);
+    expect(plain('worktree', 'list', '--porcelain').match(/^worktree/gm)).toHaveLength(1);
+  },
+);
+
+verifies('T-31', 'T-16').test('waived gates, drift and edits to what judges are listed and need consent', async () => {
+  const gates = new Gates();
+  const world = await makeWorld(
+    { ...files, 'package.json': '{"name":"x","scripts":{"test":"vitest"}}', 'sub/package.json': '{"version":"1"}' },
+    { gates },
+  );
+  const { manager, edit, gitIn } = world;
+  const work = await world.start('task', [
+    'b.txt',
+    'package.json',
+    '.github/**',
+    '**/package.json',
+    'vitest.config.ts',
+  ]);
+  edit(work, 'b.txt', 'x\n');
+  edit(work, 'other.txt', 'x\n');
+  edit(work, 'package.json', '{"name":"x","scripts":{"test":"true"}}');
+  edit(work, 'sub/package.json', '{"version":"2"}');
+  edit(work, '.github/workflows/ci.yml', 'on: push\n');
+  edit(work, 'vitest.config.ts', 'x\n');
+  gitIn(work.path, 'add', '-A');
+  gitIn(work.path, 'commit', '-qm', 'agent');
+  const tree = gitIn(work.path, 'rev-parse', 'HEAD^{tree}');
+  gates.verdicts.set(tree, { state: 'passed', waived: ['Core_Validate__RunTests'], notRun: [] });
+  const details = {
+    waived: ['gate waived: Core_Validate__RunTests'],
+    drift: ['not planned: other.txt'],
+    gateFiles: ['.github/workflows/ci.yml', 'package.json', 'vitest.config.ts'].map(
+      (path) => `edits what judges it: ${path}`,
+    ),
+  };
+  await expect(manager.accept(work.id)).rejects.toMatchObject({ code: 'accept_needs_consent', details });
+  expect((await manager.accept(work.id, { yes: true })).noted).toEqual(Object.values(details).flat());
+});
+
+verifies('T-30').test('a worktree made from a commit is accepted into the branch that is named', async () => {
+  const world = await makeWorld(files);
+  const { manager, plain, edit } = world;
+  const work = await world.start('task', [], { base: plain('rev-parse', 'main') });
+  edit(work, 'b.txt', 'x\n');
+  expect([work.base.branch, await codeOf(manager.accept(work.id))]).toEqual(['', 'target_unknown']);
+  expect((await manager.accept(work.id, { into: 'main' })).status).toBe('merged');
+});

@@ -1,0 +1,165 @@
+import { advanceBranch } from '../../git/advance.ts';
+import { checkBranch, type Oid } from '../../git/ref-name.ts';
+import { setRef } from '../../git/refs.ts';
+import { readRef } from '../../git/repository.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Accepted, acceptOptionsSchema, PendingMerge } from '../../protocol/worktrees.ts';
+import { dropRefs, finishRemoval } from '../keep/remove.ts';
+import { refs } from '../layout.ts';
+import { folderOf, openWorktree } from '../open-worktree.ts';
+import type { Parts } from '../parts.ts';
+import type { StoredWorktree } from '../record.ts';
+import { without } from '../records.ts';
+import { patiently, withRegistry } from '../registry.ts';
+import { stampOf } from '../stamp.ts';
+import { judge } from './judge.ts';
+import { commitMerge, commitWork, signatureOf } from './merge-commit.ts';
+
+type Options = ReturnType<typeof acceptOptionsSchema.parse>;
+
+/** How often a target may move between our look and our step. */
+const MOST_MOVES = 5;
+
+/**
+ * Merges a worktree into its target (T-30…T-33). Until the target has moved nothing is changed but refs of Reef's own,
+ * and a failure leaves the worktree running. One merge at a time per target.
+ */
+export async function accept(parts: Parts, id: string, options: Options): Promise<Accepted> {
+  const before = parts.records.get(id);
+  if (before.status === 'accepted' && before.merged) {
+    return { status: 'merged', commit: before.merged.commit, noted: [] };
+  }
+  const target = checkBranch(targetOf(before, options));
+  return parts.locks.hold(`target ${target}`, async () => {
+    if (await parts.jobs.isBusy(id)) throw new ReefError('worktree_busy', `A job is at work in the worktree ${id}.`);
+    const row = parts.records.move(id, ['running', 'accepting'], (now) => ({ ...now, status: 'accepting' }));
+    try {
+      await parts.at('accept.begun');
+      return await mergeInto(parts, { row, target, options });
+    } catch (error) {
+      await takeBack(parts, id);
+      throw error;
+    }
+  });
+}
+
+function targetOf(row: StoredWorktree, { into }: Options): string {
+  const target = into ?? row.pending?.target ?? row.base.branch;
+  if (target !== '') return target;
+  throw new ReefError('target_unknown', `The worktree ${row.id} was made from a commit, not from a branch.`);
+}
+
+/** A merge that did not come about: the worktree runs on, and its waiting merge, if there was one, is no more. */
+export async function takeBack(parts: Parts, id: string): Promise<void> {
+  await dropRefs(parts, [refs.accepted(id)]);
+  parts.records.change(id, (now) => {
+    if (now.status !== 'accepting') return now;
+    return { ...without(now, 'intent', 'pending'), status: 'running' };
+  });
+}
+
+interface Work {
+  row: StoredWorktree;
+  target: string;
+  options: Options;
+}
+
+async function mergeInto(parts: Parts, work: Work): Promise<Accepted> {
+  for (let left = MOST_MOVES; left > 0; left--) {
+    const done = await tryMerge(parts, work);
+    if (done) return done;
+  }
+  throw new ReefError('target_moved', `${work.target} was moved by somebody else ${MOST_MOVES} times.`);
+}
+
+/** Undefined: the target moved meanwhile. */
+async function tryMerge(parts: Parts, { row, target, options }: Work): Promise<Accepted | undefined> {
+  const { git, place, records } = parts;
+  const { id } = row;
+  const worktree = await openWorktree(parts, folderOf(row));
+  const message = options.message ?? `${row.title}\n\nReef-Task: ${row.taskId}\n`;
+  const onto = await readRef(git, place, refs.branch(target));
+  if (onto === undefined) throw new ReefError('target_unknown', `There is no branch ${target}.`);
+  const stamp = await stampOf(git, worktree);
+  const signature = await signatureOf(parts);
+  const tip = await commitWork(parts, { row, worktree, message, signature });
+  const merged = await commitMerge(parts, worktree, { strategy: options.strategy, onto, tip, message, signature });
+  await parts.at('accept.committed');
+  const noted = await judge(parts, { row, worktree, onto, tip, merged, yes: options.yes });
+  const intent = { kind: 'accept', by: parts.self, commit: merged.commit, target, stamp, head: tip.head } as const;
+  records.move(id, ['accepting'], (now) => ({ ...now, intent }));
+  await parts.at('accept.recorded');
+  await point(parts, refs.archive(id), tip.commit);
+  await point(parts, refs.accepted(id), merged.commit);
+  await parts.at('accept.archived');
+  const step = { branch: target, from: onto, to: merged.commit };
+  const outcome = await patiently(parts, () => withRegistry(parts, () => advanceBranch(git, place, step)));
+  if (outcome.status === 'advanced') {
+    await parts.at('accept.advanced');
+    await finishAccept(parts, id);
+    return { status: 'merged', commit: merged.commit, noted };
+  }
+  if (outcome.status !== 'dirty') return undefined;
+  const { checkout, files } = outcome;
+  const ref = refs.accepted(id);
+  return pend(parts, { id, options, noted, pending: { commit: merged.commit, ref, target, checkout, files } });
+}
+
+async function point({ git, place }: Parts, ref: string, to: Oid): Promise<void> {
+  const from = (await readRef(git, place, ref)) ?? null;
+  if (!(await setRef(git, place, { ref, to, from }))) {
+    throw new ReefError('git_locked', `${ref} was moved by somebody else.`);
+  }
+}
+
+interface Waiting {
+  id: string;
+  options: Options;
+  noted: string[];
+  pending: Omit<PendingMerge, 'whenClean'>;
+}
+
+/** The checkout of the target has somebody's work in it: the merge waits on its ref, and nothing there is touched (T-32). */
+function pend(parts: Parts, { id, options, noted, pending }: Waiting): Accepted {
+  const { strategy, yes, whenClean, message } = options;
+  const kept = { strategy, yes, ...(message !== undefined && { message }) };
+  parts.records.move(id, ['accepting'], (now) => ({
+    ...without(now, 'intent'),
+    status: 'accepting',
+    pending: { ...pending, whenClean: whenClean || (now.pending?.whenClean ?? false), options: kept },
+  }));
+  const { checkout, files, commit, ref } = pending;
+  const named = files.length === 0 ? 'an operation under way' : files.slice(0, 20).join(', ');
+  parts.announce({ kind: 'pending', worktreeId: id, message: `${checkout} has changes: ${named}.` });
+  const command = `reef worktree accept ${id} --when-clean`;
+  return { status: 'pending', commit, ref, waiting: { code: 'target_dirty', checkout, files, command }, noted };
+}
+
+/** The target has the work: record that first, then tidy up (T-33). */
+export async function finishAccept(parts: Parts, id: string): Promise<void> {
+  const done = parts.records.change(id, (now) => {
+    if (now.intent?.kind !== 'accept') return now;
+    const { commit, target, stamp, head, by } = now.intent;
+    const branch = { name: now.branch, at: head };
+    return {
+      ...without(now, 'intent', 'pending'),
+      status: 'accepted',
+      endedAt: parts.clock.now().toISOString(),
+      merged: { commit, target },
+      intent: { kind: 'remove', by, path: folderOf(now), stamp, branch },
+    };
+  });
+  await parts.at('accept.ended');
+  parts.released();
+  parts.announce({ kind: 'merged', worktreeId: id, message: `${done.title} is in ${done.merged?.target ?? ''}.` });
+  await tidyUp(parts, id);
+}
+
+/** The merge stands whatever happens here; what is left is taken up by the next reconcile. */
+async function tidyUp(parts: Parts, id: string): Promise<void> {
+  try {
+    await finishRemoval(parts, id);
+  } catch (error) {
+    parts.log.warn('an accepted worktree could not be removed', { worktree: id, error });
+  }
+}

@@ -1,0 +1,76 @@
+import { capture } from '../../git/capture.ts';
+import { commitTree } from '../../git/commit.ts';
+import type { Signature } from '../../git/git-command.ts';
+import { mergeTrees } from '../../git/merge.ts';
+import type { Place } from '../../git/place.ts';
+import type { Oid } from '../../git/ref-name.ts';
+import { isAncestor, readIdentity, readTree } from '../../git/repository.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { MergeStrategy } from '../../protocol/worktrees.ts';
+import { refs } from '../layout.ts';
+import type { Parts } from '../parts.ts';
+import type { StoredWorktree } from '../record.ts';
+
+export interface Tip {
+  /** HEAD of the worktree. */
+  head: Oid;
+  /** HEAD, or a commit on top of it with what was not committed. */
+  commit: Oid;
+  tree: Oid;
+}
+
+interface Commit {
+  message: string;
+  signature: Signature;
+}
+
+/** Accepting is the user's act: what it commits bears the user's name. */
+export async function signatureOf({ git, place, clock }: Parts): Promise<Signature> {
+  const identity = await readIdentity(git, place);
+  if (identity) return { ...identity, at: clock.now() };
+  throw new ReefError('identity_missing', 'git knows no name and e-mail address for you.');
+}
+
+/** All work of a worktree as one commit that no branch names: if the merge fails, nothing has changed. */
+export async function commitWork(
+  parts: Parts,
+  { row, worktree, message, signature }: { row: StoredWorktree; worktree: Place } & Commit,
+): Promise<Tip> {
+  const { git, clock } = parts;
+  const taken = await capture(git, worktree, { ref: refs.work(row.id), message, at: clock.now() });
+  const { parent: head, tree } = taken;
+  if (tree === (await readTree(git, worktree, head))) return { head, commit: head, tree };
+  return { head, tree, commit: await commitTree(git, worktree, { tree, parents: [head], message, signature }) };
+}
+
+export interface Merge extends Commit {
+  strategy: MergeStrategy;
+  /** Where the target stands. */
+  onto: Oid;
+  tip: Tip;
+}
+
+export interface Merged {
+  commit: Oid;
+  tree: Oid;
+}
+
+/** Writes the merge as objects only (T-30). Conflicts are named, and nothing has changed (T-33). */
+export async function commitMerge(parts: Parts, worktree: Place, merge: Merge): Promise<Merged> {
+  const { git } = parts;
+  const { strategy, onto, tip, message, signature } = merge;
+  if (strategy === 'ff') {
+    if (await isAncestor(git, worktree, { of: tip.commit, commit: onto }))
+      return { commit: tip.commit, tree: tip.tree };
+    throw new ReefError('not_fast_forward', 'The target has commits the worktree does not have.');
+  }
+  const { tree, isClean, conflicts, messages } = await mergeTrees(git, worktree, { ours: onto, theirs: tip.commit });
+  if (!isClean) {
+    throw new ReefError('merge_conflict', `The merge conflicts in ${conflicts.slice(0, 20).join(', ')}.`, {
+      details: { files: conflicts, messages: messages.slice(0, 20) },
+    });
+  }
+  if (tree === (await readTree(git, worktree, onto))) return { commit: onto, tree };
+  const parents = strategy === 'merge' ? [onto, tip.commit] : [onto];
+  return { tree, commit: await commitTree(git, worktree, { tree, parents, message, signature }) };
+}

@@ -1,0 +1,56 @@
+import { toReefError } from '../../protocol/errors.ts';
+import type { AcceptOptions } from '../../protocol/worktrees.ts';
+import type { Background } from '../background.ts';
+import type { Parts } from '../parts.ts';
+import type { StoredWorktree } from '../record.ts';
+import { stampOf } from '../stamp.ts';
+
+interface Watching {
+  background: Background;
+  pollMs: number;
+  retry(id: string, options: AcceptOptions): Promise<unknown>;
+}
+
+/** Completes merges that wait for a clean checkout, as soon as it is one (T-32). */
+export class PendingMerges {
+  readonly #parts: Parts;
+  readonly #watching: Watching;
+  readonly #tried = new Map<string, string>();
+  #isWatching = false;
+
+  constructor(parts: Parts, watching: Watching) {
+    this.#parts = parts;
+    this.#watching = watching;
+  }
+
+  /** Looks from now on, until nothing waits any more. */
+  watch(): void {
+    if (this.#isWatching || this.#waiting().length === 0) return;
+    this.#isWatching = true;
+    this.#watching.background.run('waiting for a clean checkout', async () => {
+      while (this.#waiting().length > 0 && (await this.#watching.background.sleep(this.#watching.pollMs))) {
+        for (const row of this.#waiting()) await this.#tryOne(row);
+      }
+      this.#isWatching = false;
+    });
+  }
+
+  #waiting(): StoredWorktree[] {
+    return this.#parts.records.open().filter(({ pending }) => pending?.whenClean);
+  }
+
+  /** A merge is made anew only when something in the checkout has changed since the last one. */
+  async #tryOne({ id, pending }: StoredWorktree): Promise<void> {
+    if (!pending) return;
+    try {
+      const checkout = await this.#parts.git.locate(pending.checkout);
+      const stamp = await stampOf(this.#parts.git, checkout);
+      if (this.#tried.get(id) === stamp) return;
+      await this.#watching.retry(id, { ...pending.options, whenClean: true, into: pending.target });
+      this.#tried.set(id, stamp);
+    } catch (error) {
+      const { message } = toReefError(error);
+      this.#parts.announce({ kind: 'accept_failed', worktreeId: id, message });
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { whyUnsafe } from '../../base/safe-path.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { PlanEntry } from '../../protocol/worktrees.ts';
+import { compileGlob, globMeets, matchesGlob, type Pattern } from './glob.ts';
+
+export interface RefusedPath {
+  path: string;
+  why: string;
+}
+
+const MOST_ENTRIES = 5_000;
+
+/** One entry of a plan as it is stored: slashes, no `./`, composed characters; a folder is all that is below it (T-10). */
+export function planPath(text: string): { path: string } | { why: string } {
+  const slashed = text.normalize('NFC').replaceAll('\\', '/');
+  const unsafe = whyUnsafe(slashed);
+  if (unsafe !== undefined) return { why: unsafe };
+  const parts = slashed.split('/').filter((part) => part !== '' && part !== '.');
+  if (parts.length === 0) return { why: 'names no file' };
+  const path = parts.join('/') + (slashed.endsWith('/') ? '/**' : '');
+  return compileGlob(path) === undefined ? { why: 'has too many alternatives' } : { path };
+}
+
+/** All entries, or none: a plan that lost a file would let two tasks meet in it. */
+export function declaredPlan(paths: readonly string[]): PlanEntry[] {
+  const { entries, refused } = addEntries([], paths, 'declared');
+  if (refused.length === 0) return entries;
+  const named = refused.slice(0, 10).map(({ path, why }) => `${JSON.stringify(path.slice(0, 200))} ${why}`);
+  throw new ReefError('plan_path_invalid', `The plan has paths that cannot be: ${named.join('; ')}.`, {
+    details: { refused },
+  });
+}
+
+/** Appends what is new; an entry keeps the origin it came with first. */
+export function addEntries(
+  plan: readonly PlanEntry[],
+  paths: readonly string[],
+  origin: PlanEntry['origin'],
+): { entries: PlanEntry[]; refused: RefusedPath[] } {
+  const entries = [...plan];
+  const known = new Set(plan.map(({ path }) => path));
+  const refused: RefusedPath[] = [];
+  for (const text of paths) {
+    const found = planPath(text);
+    if ('why' in found) refused.push({ path: text, why: found.why });
+    else if (!known.has(found.path) && entries.length >= MOST_ENTRIES)
+      refused.push({ path: text, why: `is more than the ${MOST_ENTRIES} entries a plan can have` });
+    else if (!known.has(found.path)) {
+      known.add(found.path);
+      entries.push({ path: found.path, origin });
+    }
+  }
+  return { entries, refused };
+}
+
+/** How names compare: composed, and without case where the file system folds it. */
+export type Fold = (path: string) => string;
+
+export async function foldOf(toplevel: string): Promise<Fold> {
+  const folds = await lstat(join(toplevel, '.GIT')).then(
+    () => true,
+    () => false,
+  );
+  return folds ? (path) => path.normalize('NFC').toLowerCase() : (path) => path.normalize('NFC');
+}
+
+/** What a task means to change or has changed, ready to be compared. */
+export interface Touched {
+  patterns: readonly Pattern[];
+}
+
+export function touchedBy(paths: Iterable<string>, fold: Fold): Touched {
+  const patterns = [...new Set([...paths].map(fold))].map((path) => compileGlob(path));
+  return { patterns: patterns.filter((pattern) => pattern !== undefined) };
+}
+
+/** Files that were really changed: wildcard characters in their names are plain. */
+export function changedFiles(paths: Iterable<string>, fold: Fold): Touched {
+  const texts = [...new Set([...paths].map(fold))];
+  return { patterns: texts.map((text) => ({ text, isGlob: false, alternatives: [text.split('/')] })) };
+}
+
+export function joined(...all: readonly Touched[]): Touched {
+  return { patterns: all.flatMap(({ patterns }) => patterns) };
+}
+
+/** Every place where two tasks meet, by the narrower name. A path meets those below it: one would replace the other. */
+export function meetings(one: Touched, other: Touched): string[] {
+  return [...new Set([...plainMeetings(one, other), ...globMeetings(one, other), ...globMeetings(other, one)])].sort();
+}
+
+function plainMeetings(one: Touched, other: Touched): string[] {
+  const names = ({ patterns }: Touched) => patterns.filter(({ isGlob }) => !isGlob).map(({ text }) => text);
+  const plain = new Set(names(other));
+  const around = new Set([...plain].flatMap(foldersOf));
+  const isMet = (text: string) =>
+    plain.has(text) || around.has(text) || foldersOf(text).some((each) => plain.has(each));
+  return names(one).filter(isMet);
+}
+
+function globMeetings(one: Touched, other: Touched): string[] {
+  const globs = one.patterns.filter(({ isGlob }) => isGlob);
+  return globs.flatMap((glob) => {
+    const met = other.patterns.filter((each) => globMeets(glob, each));
+    return met.map((each) => narrower(glob, each).text);
+  });
+}
+
+function foldersOf(path: string): string[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+function narrower(one: Pattern, other: Pattern): Pattern {
+  if (one.isGlob !== other.isGlob) return one.isGlob ? other : one;
+  return one.text.length >= other.text.length ? one : other;
+}
+
+export function isPlanned(plan: Touched, path: string): boolean {
+  return plan.patterns.some((pattern) => matchesGlob(pattern, path) || path.startsWith(`${pattern.text}/`));
+}

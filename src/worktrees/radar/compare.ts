@@ -1,0 +1,52 @@
+import type { FileRanges } from '../../git/diff.ts';
+import type { Clash } from '../../protocol/worktrees.ts';
+import type { Fold } from '../plan/plan-path.ts';
+
+type ClashFile = Clash['files'][number];
+type LineRange = NonNullable<FileRanges['lines']>[number];
+
+/** Where two ranges of lines have a line in common. */
+export function sharedLines(one: readonly LineRange[], other: readonly LineRange[]): [number, number][] {
+  const shared = one.flatMap(([a, b]) => other.map(([c, d]): [number, number] => [Math.max(a, c), Math.min(b, d)]));
+  return shared.filter(([first, last]) => first <= last).sort(([a], [b]) => a - b);
+}
+
+interface Pair {
+  one: readonly FileRanges[];
+  other: readonly FileRanges[];
+  /** What git could not merge. */
+  conflicts: readonly string[];
+  fold: Fold;
+}
+
+/**
+ * The files in which two changes cannot both stand as they are (T-12): their lines meet in coordinates of the common base,
+ * or git finds a conflict. The same change made twice is none.
+ */
+export function hotFiles({ one, other, conflicts, fold }: Pair): ClashFile[] {
+  const found = new Map<string, ClashFile>();
+  const others = byName(other, fold);
+  for (const change of one) {
+    for (const name of namesOf(change)) {
+      const twin = others.get(fold(name));
+      if (!twin || isSame(change, twin)) continue;
+      const lines = sharedLines(change.lines ?? [], twin.lines ?? []);
+      if (lines.length > 0) found.set(fold(name), { path: name, lines });
+    }
+  }
+  for (const path of conflicts) if (!found.has(fold(path))) found.set(fold(path), { path });
+  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function byName(changes: readonly FileRanges[], fold: Fold): Map<string, FileRanges> {
+  return new Map(changes.flatMap((change) => namesOf(change).map((name) => [fold(name), change] as const)));
+}
+
+/** A renamed file counts under both names (T-13). */
+export function namesOf({ path, from }: { path: string; from?: string }): string[] {
+  return from === undefined ? [path] : [path, from];
+}
+
+function isSame(one: FileRanges, other: FileRanges): boolean {
+  return one.path === other.path && one.after.oid === other.after.oid && one.after.mode === other.after.mode;
+}

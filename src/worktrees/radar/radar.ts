@@ -1,0 +1,163 @@
+import { diffRanges, type FileRanges } from '../../git/diff.ts';
+import { mergeAll } from '../../git/merge.ts';
+import type { Oid } from '../../git/ref-name.ts';
+import { toReefError } from '../../protocol/errors.ts';
+import type { Clash } from '../../protocol/worktrees.ts';
+import { mergeBase } from '../merge/merge-base.ts';
+import type { Parts } from '../parts.ts';
+import { changedFiles, joined, meetings, type Touched, touchedBy } from '../plan/plan-path.ts';
+import type { StoredWorktree } from '../record.ts';
+import { hotFiles, namesOf } from './compare.ts';
+import { type Sample, Samples } from './samples.ts';
+
+/** A worktree as the radar sees it in one pass. */
+export interface Subject {
+  row: StoredWorktree;
+  sample: Sample | undefined;
+  /** Plan and real changes together. */
+  touched: Touched;
+}
+
+export interface Picture {
+  subjects: readonly Subject[];
+  /** Hot and soft, by worktree. */
+  clashes: ReadonlyMap<string, readonly Clash[]>;
+  /** Worktrees that could not be looked at, and why. */
+  problems: ReadonlyMap<string, string>;
+}
+
+interface RadarSettings {
+  leastMs: number;
+  overlapThreshold: number;
+}
+
+type Pair = readonly [Subject, Subject];
+
+const SEEN = new Set(['queued', 'creating', 'running', 'held', 'accepting']);
+
+/** Looks at all worktrees and compares each with each (T-12, T-13). What did not change is not computed again. */
+export class Radar {
+  readonly #parts: Parts;
+  readonly #settings: RadarSettings;
+  readonly #samples: Samples;
+  #conflicts = new Map<string, readonly string[]>();
+  #ranges = new Map<string, FileRanges[]>();
+  #bases = new Map<string, Oid>();
+
+  constructor(parts: Parts, settings: RadarSettings) {
+    this.#parts = parts;
+    this.#settings = settings;
+    this.#samples = new Samples(parts, settings.leastMs);
+  }
+
+  /** One pass at a time: captures of one worktree share a ref. */
+  look(): Promise<Picture> {
+    return this.#parts.locks.hold('radar', async () => {
+      const { subjects, problems } = await this.#gather();
+      const pairs = subjects.flatMap((one, index) => subjects.slice(index + 1).map((other): Pair => [one, other]));
+      await this.#mergeChanged(pairs);
+      const clashes = new Map<string, Clash[]>(subjects.map(({ row }) => [row.id, []]));
+      for (const [one, other] of pairs) {
+        for (const found of await this.#compare(one, other)) {
+          clashes.get(one.row.id)?.push({ worktreeId: other.row.id, ...found });
+          clashes.get(other.row.id)?.push({ worktreeId: one.row.id, ...found });
+        }
+      }
+      this.#forgetUnused(subjects);
+      return { subjects, clashes, problems };
+    });
+  }
+
+  async #gather() {
+    const { records, fold } = this.#parts;
+    const problems = new Map<string, string>();
+    const subjects: Subject[] = [];
+    for (const row of records.open().filter(({ status }) => SEEN.has(status))) {
+      const sample = await this.#samples.take(row).catch((error: unknown) => {
+        problems.set(row.id, toReefError(error).message);
+        return undefined;
+      });
+      const planned = touchedBy(
+        row.changePlan.map(({ path }) => path),
+        fold,
+      );
+      const changed = changedFiles(sample?.changes.flatMap(namesOf) ?? [], fold);
+      subjects.push({ row, sample, touched: joined(planned, changed) });
+    }
+    return { subjects, problems };
+  }
+
+  /** All merges that were not tried yet, in one process. */
+  async #mergeChanged(pairs: readonly Pair[]): Promise<void> {
+    const { git, place } = this.#parts;
+    const wanted = pairs.flatMap(([one, other]) => {
+      const key = keyOf(one.sample, other.sample);
+      if (key === undefined || this.#conflicts.has(key)) return [];
+      return [{ key, ours: one.sample?.commit ?? '', theirs: other.sample?.commit ?? '' }];
+    });
+    if (wanted.length === 0) return;
+    // Where a repository names a merge driver git makes short-lived files: not in the user's checkout if we can help it.
+    const ours = pairs.flat().find(({ sample }) => sample?.worktree)?.sample?.worktree;
+    const results = await mergeAll(git, ours ?? place, wanted);
+    for (const [index, { key }] of wanted.entries()) {
+      const { isClean = true, conflicts = [] } = results[index] ?? {};
+      this.#conflicts.set(key, isClean ? [] : conflicts);
+    }
+  }
+
+  async #compare(one: Subject, other: Subject): Promise<Omit<Clash, 'worktreeId'>[]> {
+    const { fold } = this.#parts;
+    const clashes: Omit<Clash, 'worktreeId'>[] = [];
+    const hot = await this.#hotFiles(one, other);
+    if (hot.length > 0) clashes.push({ tier: 'hot', files: hot });
+    const isHot = new Set(hot.map(({ path }) => fold(path)));
+    const shared = meetings(one.touched, other.touched);
+    const soft = shared.filter((path) => !isHot.has(path)).map((path) => ({ path }));
+    if (soft.length > 0 && shared.length >= this.#settings.overlapThreshold)
+      clashes.push({ tier: 'soft', files: soft });
+    return clashes;
+  }
+
+  async #hotFiles({ sample: one }: Subject, { sample: other }: Subject): Promise<Clash['files']> {
+    const key = keyOf(one, other);
+    if (key === undefined || !one || !other) return [];
+    const base = await this.#baseOf(one.from, other.from);
+    const ranges = async ({ commit }: Sample) => (base === undefined ? [] : this.#rangesOf(base, commit));
+    const conflicts = this.#conflicts.get(key) ?? [];
+    return hotFiles({ one: await ranges(one), other: await ranges(other), conflicts, fold: this.#parts.fold });
+  }
+
+  async #baseOf(one: Oid, other: Oid): Promise<Oid | undefined> {
+    const key = [one, other].sort().join(' ');
+    const known = this.#bases.get(key);
+    if (known !== undefined) return known;
+    const base = await mergeBase(this.#parts.git, this.#parts.place, [one, other]);
+    if (base !== undefined) this.#bases.set(key, base);
+    return base;
+  }
+
+  async #rangesOf(base: Oid, commit: Oid): Promise<FileRanges[]> {
+    const key = `${base} ${commit}`;
+    const known = this.#ranges.get(key);
+    if (known) return known;
+    const ranges = await diffRanges(this.#parts.git, this.#parts.place, { from: base, to: commit });
+    this.#ranges.set(key, ranges);
+    return ranges;
+  }
+
+  #forgetUnused(subjects: readonly Subject[]): void {
+    const samples = subjects.flatMap(({ sample }) => sample ?? []);
+    const [commits, bases] = [new Set(samples.map(({ commit }) => commit)), new Set(samples.map(({ from }) => from))];
+    const both = (key: string, known: ReadonlySet<string>) => key.split(' ').every((oid) => known.has(oid));
+    this.#conflicts = new Map([...this.#conflicts].filter(([key]) => both(key, commits)));
+    this.#bases = new Map([...this.#bases].filter(([key]) => both(key, bases)));
+    this.#ranges = new Map([...this.#ranges].filter(([key]) => commits.has(key.split(' ')[1] ?? '')));
+    this.#samples.keepOnly(new Set(subjects.map(({ row }) => row.id)));
+  }
+}
+
+/** Undefined: one of the two has changed nothing, so there is nothing to merge. The order does not matter. */
+function keyOf(one: Sample | undefined, other: Sample | undefined): string | undefined {
+  if (!one?.changes.length || !other?.changes.length) return undefined;
+  return [one.commit, other.commit].sort().join(' ');
+}

@@ -1,0 +1,99 @@
+import { toReefError } from '../../protocol/errors.ts';
+import type { Clash, ConflictReport } from '../../protocol/worktrees.ts';
+import type { Parts, ReferenceSource } from '../parts.ts';
+import { changedFiles, meetings, type Touched } from '../plan/plan-path.ts';
+import type { Foreign } from './foreign.ts';
+import type { Picture, Subject } from './radar.ts';
+
+interface Sources {
+  references: ReferenceSource | undefined;
+  slicerHops: number;
+  overlapThreshold: number;
+}
+
+interface Question {
+  picture: Picture;
+  foreign: Foreign;
+  /** Whom the report is about; a plan alone has no worktree yet. */
+  about: { id?: string; touched: Touched };
+}
+
+/** Every clash of one worktree or plan with all others, with what could not be found out said as such (T-14, T-15). */
+export async function reportOf(
+  parts: Parts,
+  sources: Sources,
+  { picture, foreign, about }: Question,
+): Promise<ConflictReport> {
+  const others = picture.subjects.filter(({ row }) => row.id !== about.id);
+  const clashes = [...firmClashes(sources, { picture, foreign, about }, others)];
+  const problems = [...picture.problems].map(([id, why]) => `${id}: ${why}`);
+  for (const id of picture.problems.keys()) {
+    if (id !== about.id) clashes.push({ worktreeId: id, tier: 'unknown', files: [] });
+  }
+  problems.push(...foreign.problems);
+  for (const { path, files } of foreign.found) {
+    const shared = meetings(about.touched, changedFiles(files, parts.fold));
+    if (shared.length > 0)
+      clashes.push({ worktreeId: path, tier: 'soft', files: shared.map((file) => ({ path: file })) });
+  }
+  const named = new Set(clashes.map(({ worktreeId }) => worktreeId));
+  const rest = others.filter(({ row }) => !named.has(row.id));
+  const hops = await hopClashes(parts, sources, { about, rest });
+  const all = [...clashes, ...hops.clashes];
+  return {
+    status: all.some(({ tier }) => tier !== 'unknown') ? 'CLASH' : 'CLEAR',
+    complete: problems.length === 0 && hops.problems.length === 0,
+    clashes: all,
+    ...(problems.length + hops.problems.length > 0 && { problems: [...problems, ...hops.problems] }),
+  };
+}
+
+function firmClashes(
+  { overlapThreshold }: Sources,
+  { picture, about }: Question,
+  others: readonly Subject[],
+): readonly Clash[] {
+  if (about.id !== undefined) return picture.clashes.get(about.id) ?? [];
+  return others.flatMap(({ row, touched }): Clash[] => {
+    const shared = meetings(about.touched, touched);
+    if (shared.length === 0 || shared.length < overlapThreshold) return [];
+    return [{ worktreeId: row.id, tier: 'soft', files: shared.map((path) => ({ path })) }];
+  });
+}
+
+/** References between files that do not meet themselves. Without a whole index nothing is known, and that is said. */
+async function hopClashes(
+  { fold }: Parts,
+  { references, slicerHops }: Sources,
+  { about, rest }: { about: Question['about']; rest: readonly Subject[] },
+): Promise<{ clashes: Clash[]; problems: string[] }> {
+  const [clashes, problems]: [Clash[], string[]] = [[], []];
+  const answers = new Map<string, ReturnType<ReferenceSource['related']>>();
+  for (const { row, touched } of rest) {
+    const unknown = (why: string) => {
+      clashes.push({ worktreeId: row.id, tier: 'unknown', files: [] });
+      if (!problems.includes(why)) problems.push(why);
+    };
+    if (!references) {
+      unknown('there is no index of references');
+      continue;
+    }
+    try {
+      const [id, from, against] = about.id ? [about.id, about.touched, touched] : [row.id, touched, about.touched];
+      const answer = answers.get(id) ?? references.related(id, plainFiles(from), slicerHops);
+      answers.set(id, answer);
+      const { complete, files } = await answer;
+      const near = files.filter(({ hops }) => hops <= slicerHops).map(({ path }) => path);
+      const shared = meetings(changedFiles(near, fold), against);
+      if (shared.length > 0) clashes.push({ worktreeId: row.id, tier: 'hop', files: shared.map((path) => ({ path })) });
+      else if (!complete) unknown('the index of references is not complete');
+    } catch (error) {
+      unknown(`the index of references failed: ${toReefError(error).message}`);
+    }
+  }
+  return { clashes, problems };
+}
+
+function plainFiles({ patterns }: Touched): string[] {
+  return patterns.filter(({ isGlob }) => !isGlob).map(({ text }) => text);
+}

@@ -1,0 +1,82 @@
+import { capture } from '../../git/capture.ts';
+import { diffTrees, type FileChange } from '../../git/diff.ts';
+import type { Place } from '../../git/place.ts';
+import type { Oid } from '../../git/ref-name.ts';
+import { findKept } from '../keep/kept.ts';
+import { refs } from '../layout.ts';
+import { currentTip } from '../make/checks.ts';
+import { mergeBase } from '../merge/merge-base.ts';
+import { folderOf, openWorktree } from '../open-worktree.ts';
+import type { Parts } from '../parts.ts';
+import type { StoredWorktree } from '../record.ts';
+import { stampOf } from '../stamp.ts';
+
+/** The work of a worktree at one moment. */
+export interface Sample {
+  commit: Oid;
+  /** What its own changes are counted from. */
+  from: Oid;
+  changes: FileChange[];
+  /** Absent while it is held. */
+  worktree?: Place;
+}
+
+interface Entry {
+  stamp: string;
+  takenMs: number;
+  tip: Oid;
+  sample: Sample;
+}
+
+/** The last capture of each worktree: taken again only when files changed, and at most every two seconds (T-11). */
+export class Samples {
+  readonly #parts: Parts;
+  readonly #leastMs: number;
+  readonly #last = new Map<string, Entry>();
+
+  constructor(parts: Parts, leastMs: number) {
+    this.#parts = parts;
+    this.#leastMs = leastMs;
+  }
+
+  /** Undefined: there is nothing of it yet. */
+  async take(row: StoredWorktree): Promise<Sample | undefined> {
+    if (row.status === 'held') return this.#takeHeld(row);
+    if (row.status !== 'running' && row.status !== 'accepting') return undefined;
+    const { git, place, clock } = this.#parts;
+    const last = this.#last.get(row.id);
+    if (last && clock.monotonicMs() - last.takenMs < this.#leastMs) return last.sample;
+    const worktree = last?.sample.worktree ?? (await openWorktree(this.#parts, folderOf(row)));
+    const [stamp, tip] = [await stampOf(git, worktree), await currentTip(git, place, row.base)];
+    const takenMs = clock.monotonicMs();
+    const sample =
+      last?.stamp === stamp && last.tip === tip ? last.sample : await this.#capture({ row, worktree, tip });
+    this.#last.set(row.id, { stamp, takenMs, tip, sample });
+    return sample;
+  }
+
+  /** Forgets all but these. */
+  keepOnly(ids: ReadonlySet<string>): void {
+    for (const id of this.#last.keys()) if (!ids.has(id)) this.#last.delete(id);
+  }
+
+  async #capture({ row, worktree, tip }: { row: StoredWorktree; worktree: Place; tip: Oid }): Promise<Sample> {
+    const { git, clock } = this.#parts;
+    const ref = refs.capture(row.id);
+    const { commit, parent } = await capture(git, worktree, { ref, message: `Reef saw ${row.title}`, at: clock.now() });
+    const from = (await mergeBase(git, worktree, [parent, tip])) ?? row.base.commit;
+    return { commit, from, worktree, changes: await diffTrees(git, worktree, { from, to: commit }) };
+  }
+
+  async #takeHeld(row: StoredWorktree): Promise<Sample> {
+    const { git, place } = this.#parts;
+    const tip = await currentTip(git, place, row.base);
+    const { commit, head } = await findKept(this.#parts, row.keptOn ?? refs.held(row.id));
+    const last = this.#last.get(row.id);
+    if (last?.stamp === commit && last.tip === tip) return last.sample;
+    const from = (await mergeBase(git, place, [head, tip])) ?? row.base.commit;
+    const sample = { commit, from, changes: await diffTrees(git, place, { from, to: commit }) };
+    this.#last.set(row.id, { stamp: commit, takenMs: 0, tip, sample });
+    return sample;
+  }
+}
