@@ -55,6 +55,12 @@ describe('the embedded engine conforms', () => {
   }
 });
 
+verifies('W-76').test('the suite has a case for every promise of the port', () => {
+  const ids = [...new Set(conformance.flatMap((each): string[] => [...each.ids]))].sort();
+  const port = ['W-70', 'W-71', 'W-72', 'W-73', 'W-74', 'W-75'];
+  expect(ids).toEqual(['F-02', 'F-03', 'F-05', 'F-06', ...port]);
+});
+
 const open = (more: { onEntry?: (runId: string, entry: JournalEntry) => void } = {}) => {
   const store = new Store(join(dir, 'db'));
   const clock = manualClock();

@@ -63,10 +63,10 @@ describe('FileSystemWriter with a chosen file system', () => {
       segment('x', 'TEST_RESULT', 'not mine'),
       doc('b', './docs//guide.md', '# Guide'),
     ];
-    const output = await fileSystemWriter({ openDir })(inputFor('/work tree', payload), contextFor());
+    const output = await fileSystemWriter({ openDir })(inputFor('/a tree', payload), contextFor());
     expect(calls).toEqual([
-      ['/work tree/src/new.ts', 'export {};\n'],
-      ['/work tree/docs/guide.md', '# Guide'],
+      ['/a tree/src/new.ts', 'export {};\n'],
+      ['/a tree/docs/guide.md', '# Guide'],
     ]);
     expect(output).toEqual({
       signal: 'SIGNAL:SUCCESS',

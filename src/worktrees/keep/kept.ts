@@ -43,7 +43,6 @@ export interface Kept {
 const MARK = 'Reef-Kept: ';
 const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
 const SESSION_FILE = 'session.json';
-const LARGEST_SESSION = 64 * 1024 * 1024;
 
 interface KeepWhat {
   row: StoredWorktree;
