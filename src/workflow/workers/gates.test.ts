@@ -22,7 +22,6 @@ import { ReefError } from '../../protocol/errors.ts';
 import { boundGates } from './bound-gates.ts';
 import { countTests } from './count-tests.ts';
 import { findGateCommands } from './gate-commands.ts';
-import { OutputLog } from './output-log.ts';
 import { runBuilder } from './run-builder.ts';
 import type { GateParts, RunGate } from './run-gate.ts';
 import { runLinter } from './run-linter.ts';
@@ -483,19 +482,5 @@ verifies('W-41').test('a gate comes from the roster, the configuration, the proj
     },
     {},
     {},
-  ]);
-});
-
-verifies('W-17').test('a log keeps its beginning and its end, and says what is missing between', () => {
-  const logOf = (chunks: string[]) => {
-    const log = new OutputLog(4);
-    for (const chunk of chunks) log.push(Buffer.from(chunk));
-    return log.bytes().toString();
-  };
-  expect([logOf(['ab', 'cdef', 'gh']), logOf(['abcd']), logOf(['abcdefghijkl']), logOf([...'abcdefghijkl'])]).toEqual([
-    'abcdefgh',
-    'abcd',
-    'abcd\n…[cut 4 bytes]…\nijkl',
-    'abcd\n…[cut 4 bytes]…\nijkl',
   ]);
 });
