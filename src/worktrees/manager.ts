@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
+import type { Json } from '../protocol/workflow.ts';
 import {
   type Accepted,
   type AcceptOptions,
@@ -18,7 +19,9 @@ import { type PruneOptions, prune } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
 import { claimWithin } from './dispatch.ts';
 import { beginReturn, recordOf } from './keep/bring-back.ts';
+import { findKept, readSession } from './keep/kept.ts';
 import { discard, hold } from './keep/put-aside.ts';
+import { refs } from './layout.ts';
 import { abandon, build } from './make/build.ts';
 import { runSetup } from './make/scripts.ts';
 import { accept } from './merge/accept.ts';
@@ -35,7 +38,8 @@ import { draft, enter, type Task } from './submit.ts';
 import { viewsOf } from './views.ts';
 import { worktreeDiff } from './worktree-diff.ts';
 
-const WAIT_MS = 60_000;
+/** Nobody tells us what another process changed. */
+const WAIT_MS = 1_000;
 
 /**
  * The worktrees of one repository, from the queue to the merge. Every operation on one worktree runs alone; what it is
@@ -239,6 +243,11 @@ export class GitWorktreeManager {
     const id = this.#idOf(text);
     await this.#alone(id, () => beginReturn(this.#parts, id));
     return toRecord(await this.#build(id));
+  }
+
+  /** What the run of a held worktree was at, kept with it also after it came back (T-35). */
+  async heldSession(text: string): Promise<Json | undefined> {
+    return readSession(this.#parts, await findKept(this.#parts, refs.held(this.#idOf(text))));
   }
 
   async setup(text: string): Promise<WorktreeView> {

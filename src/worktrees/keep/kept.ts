@@ -43,6 +43,7 @@ export interface Kept {
 const MARK = 'Reef-Kept: ';
 const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
 const SESSION_FILE = 'session.json';
+const LARGEST_SESSION = 64 * 1024 * 1024;
 
 interface KeepWhat {
   row: StoredWorktree;
@@ -124,6 +125,13 @@ async function readKept(git: Git, place: Place, commit: Oid): Promise<Kept> {
     ...(index !== undefined && { staged: await readTree(git, place, index) }),
     ...(session !== undefined && { session }),
   };
+}
+
+/** The session of a run that was put aside with its worktree. */
+export async function readSession({ git, place }: Parts, { session }: Kept): Promise<Json | undefined> {
+  if (session === undefined) return undefined;
+  const args = ['cat-file', 'blob', `${checkOid(session)}:${SESSION_FILE}`];
+  return JSON.parse((await git.call(place, args, { maxBytes: LARGEST_SESSION })).stdout.toString('utf8'));
 }
 
 function oidOf(output: Buffer): Oid {

@@ -145,7 +145,7 @@ verifies('T-35', 'Q-52').test(
       false,
       'agent\nfirst',
     ]);
-    expect(JSON.parse(plain('cat-file', 'blob', `${ref}^3:session.json`))).toEqual(session);
+    expect(await manager.heldSession(work.id)).toEqual(session);
     expect(await manager.view(work.id)).toMatchObject({ status: 'held', path: null, health: null, ref });
     expect(usersOwn(checkout)).toEqual(own);
     plain('update-ref', '-d', `refs/heads/${work.branch}`);
