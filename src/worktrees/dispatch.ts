@@ -20,8 +20,8 @@ const STATES: Partial<Record<StoredWorktree['status'], QueueItem['state']>> = {
 
 function toItem(row: StoredWorktree, since: number): QueueItem[] {
   const state = STATES[row.status];
-  const { id, overtaken, anyway, priority } = row;
-  if (state === undefined) return [];
+  const { id, overtaken, anyway, priority, parentId } = row;
+  if (state === undefined || parentId !== undefined) return [];
   return [{ id, state, since, overtaken, anyway, ...(priority !== undefined && { priority }) }];
 }
 

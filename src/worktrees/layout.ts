@@ -50,6 +50,8 @@ export const refs = {
   capture: (id: string) => `refs/reef/captures/${id}`,
   /** Of whatever is being done to the worktree, which is one thing at a time. */
   work: (id: string) => `refs/reef/work/${id}`,
+  /** Of a run, before and after its gates. */
+  tree: (id: string) => `refs/reef/trees/${id}`,
   held: (id: string) => `refs/reef/held/${id}`,
   discarded: (id: string) => `refs/reef/discarded/${id}`,
   /** A merge that waits for its target. */
@@ -60,5 +62,5 @@ export const refs = {
 
 /** Captures that have done their service when the worktree is gone. */
 export function passing(id: string): string[] {
-  return [refs.capture(id), refs.work(id)];
+  return [refs.capture(id), refs.work(id), refs.tree(id)];
 }

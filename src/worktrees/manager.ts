@@ -18,6 +18,8 @@ import { Background } from './background.ts';
 import { type PruneOptions, prune } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
 import { claimWithin } from './dispatch.ts';
+import { enterBranch } from './fork/branch-off.ts';
+import { mergeBack } from './fork/merge-back.ts';
 import { beginReturn, recordOf } from './keep/bring-back.ts';
 import { findKept, readSession } from './keep/kept.ts';
 import { discard, hold } from './keep/put-aside.ts';
@@ -27,6 +29,7 @@ import { runSetup } from './make/scripts.ts';
 import { accept } from './merge/accept.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
 import { type ManagerOptions, openParts, type Settings } from './open.ts';
+import { folderOf } from './open-worktree.ts';
 import type { Parts } from './parts.ts';
 import { addEntries, declaredPlan, touchedBy } from './plan/plan-path.ts';
 import { type Foreign, foreignWork } from './radar/foreign.ts';
@@ -243,6 +246,21 @@ export class GitWorktreeManager {
     const id = this.#idOf(text);
     await this.#alone(id, () => beginReturn(this.#parts, id));
     return toRecord(await this.#build(id));
+  }
+
+  /** A worktree for one branch of a fork, from the files of another as they are; the key makes it once only (W-26). */
+  async branchOff(key: string, from: { id: string }): Promise<{ id: string; path: string }> {
+    const order = { key, parentId: from.id, id: this.#newId() };
+    const row = await this.#alone(from.id, () => enterBranch(this.#parts, order));
+    const made = row.status === 'creating' ? await this.#build(row.id) : row;
+    return { id: made.id, path: folderOf(made) };
+  }
+
+  /** Joined in the parent's files, the branch is put away; in conflict it stays as it is. */
+  async mergeBack(branch: { id: string }, parent: { id: string }): Promise<{ conflicts: string[] }> {
+    const joined = await this.#alone(parent.id, () => mergeBack(this.#parts, branch.id, parent.id));
+    if (joined.conflicts.length === 0) await this.discard(branch.id);
+    return joined;
   }
 
   /** What the run of a held worktree was at, kept with it also after it came back (T-35). */

@@ -28,6 +28,8 @@ interface Removal {
 /** A record with what only the manager needs. */
 export interface StoredWorktree extends WorktreeRecord {
   title: string;
+  /** The worktree it is a fork's branch of: outside the queue, merged back into that and not into a branch. */
+  parentId?: string;
   createdAt: string;
   endedAt?: string;
   anyway: boolean;

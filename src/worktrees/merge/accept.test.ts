@@ -137,6 +137,26 @@ verifies('T-32', 'Q-52').test(
   },
 );
 
+verifies('T-32').test('a merge that waits is not given up because a git of the user holds the index', async () => {
+  const world = await makeWorld(files);
+  const { manager, plain, edit, write, checkout, place } = world;
+  const work = await world.start('task');
+  edit(work, 'b.txt', 'theirs\n');
+  write('a.txt', 'mine\n');
+  await manager.accept(work.id, { whenClean: true });
+  plain('commit', '-qam', 'mine');
+  write('.git/index.lock', '');
+  expect(await codeOf(manager.accept(work.id))).toBe('git_locked');
+  const waiting = await manager.view(work.id);
+  rmSync(join(place.commonDir, 'index.lock'));
+  await until('the merge is complete', async () => (await manager.view(work.id)).status === 'accepted');
+  expect([waiting.status, waiting.pending?.whenClean, textOf(checkout, 'b.txt')]).toEqual([
+    'accepting',
+    true,
+    'theirs\n',
+  ]);
+});
+
 verifies('T-32').test('an untracked or ignored file in the way is not overwritten', async () => {
   const world = await makeWorld(files);
   const { manager, edit, write, checkout, gitIn } = world;

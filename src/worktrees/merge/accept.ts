@@ -1,4 +1,4 @@
-import { advanceBranch } from '../../git/advance.ts';
+import { type Advanced, advanceBranch } from '../../git/advance.ts';
 import { checkBranch, type Oid } from '../../git/ref-name.ts';
 import { setRef } from '../../git/refs.ts';
 import { readRef } from '../../git/repository.ts';
@@ -37,10 +37,19 @@ export async function accept(parts: Parts, id: string, options: Options): Promis
       await parts.at('accept.begun');
       return await mergeInto(parts, { row, target, options });
     } catch (error) {
-      await takeBack(parts, id);
+      await giveUp(parts, before, error);
       throw error;
     }
   });
+}
+
+/** A merge that waits goes on waiting when it was only disturbed, as by a git of the user's that holds a lock. */
+async function giveUp(parts: Parts, { id, pending }: StoredWorktree, error: unknown): Promise<void> {
+  if (pending === undefined || !(error instanceof ReefError && error.retryable)) return takeBack(parts, id);
+  parts.records.change(
+    id,
+    (now) => (now.status === 'accepting' ? { ...without(now, 'intent'), pending } : now) as StoredWorktree,
+  );
 }
 
 function targetOf(row: StoredWorktree, { into }: Options): string {
@@ -93,7 +102,7 @@ async function tryMerge(parts: Parts, { row, target, options }: Work): Promise<A
   await point(parts, refs.accepted(id), merged.commit);
   await parts.at('accept.archived');
   const step = { branch: target, from: onto, to: merged.commit };
-  const outcome = await patiently(parts, () => withRegistry(parts, () => advanceBranch(git, place, step)));
+  const outcome = await advance(parts, step);
   if (outcome.status === 'advanced') {
     await parts.at('accept.advanced');
     await finishAccept(parts, id);
@@ -103,6 +112,19 @@ async function tryMerge(parts: Parts, { row, target, options }: Work): Promise<A
   const { checkout, files } = outcome;
   const ref = refs.accepted(id);
   return pend(parts, { id, options, noted, pending: { commit: merged.commit, ref, target, checkout, files } });
+}
+
+/** Whoever commits to the target between git's look and git's step makes it fail: then the target has moved. */
+async function advance(parts: Parts, step: { branch: string; from: Oid; to: Oid }): Promise<Advanced> {
+  const { git, place } = parts;
+  try {
+    return await patiently(parts, () => withRegistry(parts, () => advanceBranch(git, place, step)));
+  } catch (error) {
+    const at = await readRef(git, place, refs.branch(step.branch));
+    if (at === step.to) return { status: 'advanced' };
+    if (at !== step.from) return { status: 'moved', commit: at };
+    throw error;
+  }
 }
 
 async function point({ git, place }: Parts, ref: string, to: Oid): Promise<void> {

@@ -50,7 +50,8 @@ export class PendingMerges {
       this.#tried.set(id, stamp);
     } catch (error) {
       const { message } = toReefError(error);
-      this.#parts.announce({ kind: 'accept_failed', worktreeId: id, message });
+      const isOver = this.#parts.records.get(id).pending === undefined;
+      if (isOver) this.#parts.announce({ kind: 'accept_failed', worktreeId: id, message });
     }
   }
 }

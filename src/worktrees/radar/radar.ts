@@ -72,7 +72,9 @@ export class Radar {
     const { records, fold } = this.#parts;
     const problems = new Map<string, string>();
     const subjects: Subject[] = [];
-    for (const row of records.open().filter(({ status }) => SEEN.has(status))) {
+    // The branches of a fork are their parent's own business.
+    const isSeen = ({ status, parentId }: StoredWorktree) => SEEN.has(status) && parentId === undefined;
+    for (const row of records.open().filter(isSeen)) {
       const sample = await this.#samples.take(row).catch((error: unknown) => {
         problems.set(row.id, toReefError(error).message);
         return undefined;

@@ -1,0 +1,47 @@
+import { basename } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { isId } from '../base/ids.ts';
+import { capture } from '../git/capture.ts';
+import { diffTrees } from '../git/diff.ts';
+import type { Git } from '../git/git-command.ts';
+import { ReefError } from '../protocol/errors.ts';
+import { KeyedLocks } from './keyed-locks.ts';
+import { refs } from './layout.ts';
+import { namesOf } from './radar/compare.ts';
+
+/** What git tells a run of the files of its worktree, everything but ignored ones (T-03). */
+export interface RunCaptures {
+  /** Undefined where there is no repository. */
+  treeId(worktreePath: string): Promise<string | undefined>;
+  changedFiles(worktreePath: string, sinceTree: string): Promise<string[]>;
+  checkpoint(worktreePath: string, ref: string, message: string): Promise<{ commit: string; tree: string }>;
+}
+
+export function createRunCaptures({ git, clock }: { git: Git; clock: Clock }): RunCaptures {
+  const locks = new KeyedLocks();
+  const take = (path: string, ref: string, message: string) =>
+    locks.hold(path, async () => capture(git, await git.locate(path), { ref, message, at: clock.now() }));
+  const now = (path: string) => {
+    const name = basename(path);
+    return take(path, refs.tree(isId(name) ? name : 'checkout'), 'Reef looks');
+  };
+  return {
+    treeId: (path) =>
+      now(path).then(
+        ({ tree }) => tree,
+        (error: unknown) => {
+          if (error instanceof ReefError && error.code === 'not_a_repository') return undefined;
+          throw error;
+        },
+      ),
+    async changedFiles(path, sinceTree) {
+      const { tree } = await now(path);
+      const changes = await diffTrees(git, await git.locate(path), { from: sinceTree, to: tree });
+      return changes.flatMap(namesOf);
+    },
+    async checkpoint(path, ref, message) {
+      const { commit, tree } = await take(path, ref, message);
+      return { commit, tree };
+    },
+  };
+}
