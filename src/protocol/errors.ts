@@ -1,31 +1,12 @@
+import { contextErrors } from './errors/context.ts';
+import { repostateErrors } from './errors/repostate.ts';
+import { type ErrorRow, final, passing } from './errors/row.ts';
+import { runtimeErrors } from './errors/runtime.ts';
+
 /**
  * The one error table. A code is stable; `hint` says what the reader can do next and is shown after the message.
  * Plain data and no zod here: the command line reads it at every start.
  */
-interface ErrorRow {
-  /** HTTP status on the socket API. */
-  status: number;
-  /** Exit code of the command line (U-02). */
-  exit: 1 | 2 | 3 | 4 | 5 | 69;
-  retryable: boolean;
-  hint: string;
-}
-
-/** The same call fails again until something changes. */
-const final = (status: number, exit: ErrorRow['exit'], hint: string): ErrorRow => ({
-  status,
-  exit,
-  retryable: false,
-  hint,
-});
-/** The same call may succeed later without a change. */
-const passing = (status: number, exit: ErrorRow['exit'], hint: string): ErrorRow => ({
-  status,
-  exit,
-  retryable: true,
-  hint,
-});
-
 export const errorTable = {
   // wrong usage
   bad_request: final(400, 2, 'Correct the named field; `reef <command> --help` shows an example.'),
@@ -182,6 +163,9 @@ export const errorTable = {
   unsupported_media_type: final(415, 2, 'Send the body as application/json.'),
   body_too_large: final(413, 2, 'Keep the request under 1 MiB.'),
   internal: final(500, 1, 'Please report it with the log of the daemon.'),
+  ...contextErrors,
+  ...runtimeErrors,
+  ...repostateErrors,
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorTable;
