@@ -4,6 +4,7 @@ import type { JobDoors } from './agents/launcher.ts';
 import { AdapterRegistry } from './agents/registry.ts';
 import { Snapshotter } from './agents/snapshotter.ts';
 import { defaultTimings } from './agents/timings.ts';
+import { openWorkspaceOrSay } from './app/no-workspace.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Environment } from './base/env.ts';
 import type { Home } from './base/home.ts';
@@ -39,28 +40,20 @@ export interface AppOptions {
   log: Logger;
   version: string;
   doors: JobDoors;
+  isPortFree(port: number): Promise<boolean>;
 }
 
 /** The composition root: the only place where parts meet. */
 export async function openApp(options: AppOptions): Promise<App> {
   const { home, env, log } = options;
   const clock: Clock = systemClock;
-  const secrets = new Set<string>();
-  let redact = createRedactor([]);
-  /** Read anew at every launch, and so are its secrets; an old one stays one, for a job may still have it. */
-  const readSettings = (): UserConfig => {
-    const settings = readConfig(configPath(env));
-    const news = secretsOf(env, settings).filter((secret) => !secrets.has(secret));
-    for (const secret of news) secrets.add(secret);
-    if (news.length > 0) redact = createRedactor([...secrets]);
-    return settings;
-  };
+  const { readSettings, redact } = openSettings(env);
   const config = readSettings();
   const timings = { ...defaultTimings, ...config.timings };
 
   const hook = new SnapshotFile(home.snapshot);
   const store = await openStore(home, { hook, clock, log });
-  const eventLog = new EventLog({ rows: store.events, clock, redact: (value) => redactDeep(redact, value) });
+  const eventLog = new EventLog({ rows: store.events, clock, redact });
   const standing = new GrantsFile(grantsPath(env));
   const books = { store, log: eventLog, clock, standing };
   const signal = new ChangeSignal();
@@ -72,7 +65,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const registry = new AdapterRegistry(() => readSettings().agents);
   const capabilities = await probeCapabilities();
   const shared = { books, registry, capabilities, timings };
-  const runner = new JobRunner({
+  const runner: JobRunner = new JobRunner({
     ...shared,
     clock,
     log,
@@ -82,20 +75,27 @@ export async function openApp(options: AppOptions): Promise<App> {
     version: options.version,
     doors: options.doors,
     maxJobs: () => config.maxJobs,
+    folderOf: (worktreeId) => workspace.folderOf(worktreeId),
     onChange: () => snapshotter.changed(),
   });
-  const core = new JobManager({
+  const newId = createIds(clock);
+  const jobs = new JobManager({
     ...shared,
     runner,
     signal,
-    newId: createIds(clock),
+    newId,
     defaultCwd: home.repository ?? home.dir,
     searchPath: env.path,
   });
+  const hands = { home, env, clock, log, store, signal, capabilities, registry, runner, jobs, newId, redact };
+  const workspace = await openWorkspaceOrSay(home.repository, { ...hands, isPortFree: options.isPortFree });
   return {
-    core,
-    start: () => runner.start(),
-    counts: () => ({ live: runner.liveCount, queued: store.jobs.queuedCount() }),
+    core: workspace.core,
+    async start() {
+      await runner.start();
+      await workspace.start();
+    },
+    counts: () => ({ live: runner.liveCount + workspace.activeRuns(), queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
     audit(entry) {
       try {
@@ -105,9 +105,27 @@ export async function openApp(options: AppOptions): Promise<App> {
       }
     },
     async close() {
+      await workspace.close();
       await runner.close();
       await snapshotter.close();
       store.close();
     },
+  };
+}
+
+/** The user's configuration, and everything in it that must never be shown. */
+function openSettings(env: Environment) {
+  const secrets = new Set<string>();
+  let redactText = createRedactor([]);
+  return {
+    /** Read anew at every launch, and so are its secrets; an old one stays one, for a job may still have it. */
+    readSettings(): UserConfig {
+      const settings = readConfig(configPath(env));
+      const news = secretsOf(env, settings).filter((secret) => !secrets.has(secret));
+      for (const secret of news) secrets.add(secret);
+      if (news.length > 0) redactText = createRedactor([...secrets]);
+      return settings;
+    },
+    redact: <T>(value: T): T => redactDeep(redactText, value),
   };
 }

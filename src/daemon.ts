@@ -17,6 +17,7 @@ import { identify } from './process/identity.ts';
 import type { AttachInfo, DaemonInfo } from './protocol/daemon.ts';
 import { ReefError } from './protocol/errors.ts';
 import type { Core } from './protocol/operations.ts';
+import { isPortFree } from './surfaces/http/free-port.ts';
 import { serveSocket } from './surfaces/http/server.ts';
 import { version } from './version.ts';
 
@@ -68,7 +69,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
   };
   const audit = (row: Parameters<typeof app.audit>[0]) => app.audit(row);
   const doors = new SocketDoors({ homeDir: home.dir, core: () => app.core, daemon, log, audit });
-  const app = await openApp({ home, env, log, version, doors });
+  const app = await openApp({ home, env, log, version, doors, isPortFree });
   await app.start();
   const core = observed(app.core, () => {
     lastCallAt = systemClock.monotonicMs();

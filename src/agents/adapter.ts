@@ -53,6 +53,8 @@ export interface LaunchRequest {
   jobId: string;
   cwd: string;
   model?: string;
+  /** It may look and not change. */
+  readonly?: boolean;
   /** Present: continue that session. */
   sessionId?: string;
   /** A fresh UUID for agents that let us choose the session's name. */

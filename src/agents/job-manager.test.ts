@@ -9,7 +9,7 @@ import { createLogger } from '../base/log.ts';
 import { ChangeSignal } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job, JobStatus } from '../protocol/jobs.ts';
-import { type Caller, type OperationInput, type OperationName, operations } from '../protocol/operations.ts';
+import { type Caller, type JobCore, type OperationInput, operations } from '../protocol/operations.ts';
 import { SnapshotFile } from '../store/snapshot-file.ts';
 import { JobManager } from './job-manager.ts';
 import { JobRunner } from './job-runner.ts';
@@ -58,6 +58,7 @@ beforeEach(() => {
     version: '0',
     doors: { open: async () => undefined, close: async () => undefined },
     maxJobs: () => 0,
+    folderOf: () => undefined,
     onChange: () => undefined,
   });
   manager = new JobManager({
@@ -75,10 +76,10 @@ afterEach(async () => {
 
 const me: Caller = { by: 'me', surface: 'cli' };
 const nobody = new AbortController().signal;
-async function call<N extends OperationName>(name: N, input: OperationInput<N>, caller = me) {
+async function call<N extends keyof JobCore>(name: N, input: OperationInput<N>, caller = me) {
   const request = operations[name].input.parse(input) as never;
-  const answer = await manager[name](request, caller, nobody);
-  return operations[name].output.parse(answer) as Awaited<ReturnType<JobManager[N]>>;
+  const answer = await (manager as JobCore)[name](request, caller, nobody);
+  return operations[name].output.parse(answer) as Awaited<ReturnType<JobCore[N]>>;
 }
 async function refusal(act: Promise<unknown>): Promise<string> {
   try {

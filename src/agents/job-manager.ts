@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Caller, Core, JobView, OperationOutput, OperationRequest } from '../protocol/operations.ts';
+import type { JobView } from '../protocol/job-operations.ts';
+import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import { findJob, isTheirs } from './find-job.ts';
 import type { JobRunner } from './job-runner.ts';
@@ -12,7 +13,7 @@ import { viewJob } from './job-view.ts';
 import { enqueueInterrupt, enqueueMessage, type OutboxDoc } from './outbox.ts';
 import { send } from './sending.ts';
 import { COMPLETED_KEPT } from './snapshotter.ts';
-import { createJob, MAX_QUEUED, type SpawnHost } from './spawn.ts';
+import { createJob, MAX_QUEUED, type SpawnHost, type SpawnRequest } from './spawn.ts';
 import type { Timings } from './timings.ts';
 
 export interface ManagerParts extends SpawnHost {
@@ -26,17 +27,17 @@ const KILL_SLACK_MS = 10_000;
 const POLL_MS = 100;
 
 /** The seed's AgentManager: every operation on jobs, for every surface. */
-export class JobManager implements Core {
+export class JobManager implements JobCore {
   readonly #parts: ManagerParts;
 
   constructor(parts: ManagerParts) {
     this.#parts = parts;
   }
 
-  async spawn(request: OperationRequest<'spawn'>, caller: Caller): Promise<OperationOutput<'spawn'>> {
+  async spawn(request: SpawnRequest, caller: Caller): Promise<OperationOutput<'spawn'>> {
     const job = createJob(this.#parts, request, caller);
     this.#parts.runner.kick();
-    return { agentId: job.id, status: job.status };
+    return { agentId: job.id, status: job.status, ...(job.worktree !== undefined && { worktree: job.worktree }) };
   }
 
   async status(request: OperationRequest<'status'>, caller: Caller): Promise<OperationOutput<'status'>> {
@@ -124,11 +125,17 @@ export class JobManager implements Core {
 
   async resume(request: OperationRequest<'resume'>, caller: Caller): Promise<OperationOutput<'resume'>> {
     const { job } = this.#find(request.id, caller);
+    const repeated =
+      request.key === undefined ? undefined : this.#parts.books.store.outbox.get(`${job.id}:${request.key}`);
+    if (repeated) return { agentId: job.id, status: job.status, launch: job.launch };
     const text = request.text ?? 'Continue where you left off.';
     if (job.status === 'paused' && this.#parts.runner.get(job.id)) {
-      this.#change(job.id, (tx) => enqueueMessage(tx, { messageId: randomUUID(), text, by: caller.by, isTask: false }));
+      const message = { messageId: randomUUID(), text, by: caller.by, isTask: false };
+      this.#change(job.id, (tx) =>
+        enqueueMessage(tx, { ...message, ...(request.key !== undefined && { key: request.key }) }),
+      );
     } else {
-      this.#requeue(job.id, { text, isOwnText: request.text !== undefined }, caller);
+      this.#requeue(job.id, { text, isOwnText: request.text !== undefined, key: request.key }, caller);
     }
     this.#parts.runner.kick(job.id);
     const now = this.#find(job.id, caller).job;
@@ -143,7 +150,7 @@ export class JobManager implements Core {
       const { agent, task, cwd } = record.job;
       return [{ ...question, jobId, agent, task, cwd, askedAt }];
     });
-    return { questions };
+    return { questions, notices: [] };
   }
 
   /** A parent's children end first; ending twice is ending once (Q-24, A-81). */

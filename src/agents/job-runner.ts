@@ -21,6 +21,8 @@ export interface RunnerParts extends LaunchHost {
   log: Logger;
   signal: ChangeSignal;
   maxJobs: () => number;
+  /** The folder of a worktree; undefined while it does not stand, and thrown when it never will. */
+  folderOf(worktreeId: string): string | undefined;
   /** Called after every round that changed something. */
   onChange: () => void;
 }
@@ -185,10 +187,34 @@ export class JobRunner {
     if (!this.#mayStart || this.#isClosed) return;
     this.#mayStart = false;
     const jobs = this.#parts.books.store.jobs.live<JobRuntime>().map(({ job }) => job);
-    const queued = jobs.filter((job) => job.status === 'queued' && !this.#launching.has(job.id));
+    const queued = jobs
+      .filter((job) => job.status === 'queued' && !this.#launching.has(job.id))
+      .flatMap((job) => this.#housed(job) ?? []);
     const busy = jobs.filter((job) => this.#holdsSlot(job));
     const lending = new Set(this.#lending.keys());
     for (const job of nextToStart({ queued, busy, lending, maxJobs: this.#parts.maxJobs() })) this.#launch(job);
+  }
+
+  /** The job with its folder, or undefined while its worktree waits; one whose worktree is gone ends here. */
+  #housed(job: Job): Job | undefined {
+    if (job.worktree === undefined) return job;
+    try {
+      const cwd = this.#parts.folderOf(job.worktree);
+      if (cwd === undefined) return undefined;
+      return cwd === job.cwd ? job : this.#move(job, cwd);
+    } catch (error) {
+      const { code, message } = toReefError(error);
+      this.#fail(job, code, message);
+      return undefined;
+    }
+  }
+
+  #move(job: Job, cwd: string): Job {
+    const { store } = this.#parts.books;
+    const record = store.jobs.get<JobRuntime>(job.id);
+    const moved = { ...job, cwd };
+    if (record) store.commit(() => store.jobs.update({ ...record, job: moved }, null));
+    return moved;
   }
 
   #holdsSlot(job: Job): boolean {

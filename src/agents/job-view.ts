@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../protocol/events.ts';
-import type { JobView } from '../protocol/operations.ts';
+import type { JobView } from '../protocol/job-operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';

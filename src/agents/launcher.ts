@@ -131,6 +131,7 @@ function toRequest(job: Job, prompt: string, clientVersion: string): LaunchReque
     jobId: job.id,
     cwd: job.cwd,
     ...(job.model === undefined ? {} : { model: job.model }),
+    ...(job.readonly ? { readonly: true } : {}),
     ...(job.sessionId === undefined ? {} : { sessionId: job.sessionId }),
     freshSessionId: randomUUID(),
     prompt,

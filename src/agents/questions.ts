@@ -34,16 +34,18 @@ export function ask(tx: JobTransaction, { requestId, questions, line }: Asking):
       askedAt: tx.now(),
       line: { offset: line.offset, bytes: line.bytes },
     });
-    const grant = asked.kind === 'permission' ? standingGrant(tx, asked) : undefined;
+    const grant = asked.kind === 'permission' ? standingAnswer(tx, asked) : undefined;
     if (grant) {
       tx.emit({ type: 'progress', payload: { kind: 'auto_answered', questionId: question.questionId, grant } });
-      giveAnswer(tx, question, { answer: { kind: 'permission', decision: 'allow_once' }, by: `reef:${grant}` });
+      const decision = grant === 'readonly' ? 'deny' : 'allow_once';
+      giveAnswer(tx, question, { answer: { kind: 'permission', decision }, by: `reef:${grant}` });
     }
   }
 }
 
-function standingGrant(tx: JobTransaction, asked: AskedQuestion): string | undefined {
+function standingAnswer(tx: JobTransaction, asked: AskedQuestion): string | undefined {
   if (asked.isOwnTool) return 'own_tool';
+  if (tx.job.readonly) return 'readonly';
   if (tx.job.yes) return 'yes';
   const key = grantKey(tx.job, asked);
   if (tx.books.store.grants.find(key, tx.job.id) !== undefined) return 'session';

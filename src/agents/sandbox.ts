@@ -27,13 +27,19 @@ export function doorDir(homeDir: string, jobId: string): string {
 }
 
 /** A job in a sandbox writes its folder, a private temporary one and what its agent keeps; the rest is read-only. */
-export function sandboxFor(job: Job, of: Surroundings): SandboxSpec | undefined {
+export function sandboxFor(
+  job: Pick<Job, 'id' | 'cwd' | 'sandbox' | 'readonly'>,
+  of: Surroundings,
+): SandboxSpec | undefined {
   if (job.sandbox === 'none') return undefined;
   const runtimeDir = of.env.XDG_RUNTIME_DIR === undefined ? [] : [of.env.XDG_RUNTIME_DIR];
   const door = doorDir(of.homeDir, job.id);
   return {
     kind: 'bubblewrap',
-    writable: [job.cwd, ...of.stateDirs.flatMap((name) => statePath(name, of.agentEnv)).filter(isThere)],
+    writable: [
+      ...(job.readonly ? [] : [job.cwd]),
+      ...of.stateDirs.flatMap((name) => statePath(name, of.agentEnv)).filter(isThere),
+    ],
     // A folder, for a new daemon makes a new socket.
     readOnly: [...(existsSync(door) ? [door] : []), ...programsIn('/tmp/', of.program)],
     hidden: [of.homeDir, ...privatePaths(of.env), ...DOORS, ...runtimeDir],

@@ -27,7 +27,8 @@ export interface SpawnHost {
   searchPath: string;
 }
 
-type SpawnRequest = OperationRequest<'spawn'>;
+/** A worktree is named by its id here; it may not stand yet. */
+export type SpawnRequest = OperationRequest<'spawn'> & { readonly?: boolean };
 
 /** Everything that can be refused is refused before there is a row (A-60); the row is `queued` and holds the task. */
 export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller): Job {
@@ -35,6 +36,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
   const known = request.key === undefined ? undefined : store.jobs.byKey<JobRuntime>(request.key);
   if (known) return findJob(store, known.job.id, caller).job;
   const parent = parentOf(host, request, caller);
+  // Of a worktree that does not stand yet the folder is known when the job starts.
   const cwd = workingFolder(request.cwd ?? parent?.cwd ?? host.defaultCwd);
   if (parent && caller.jobId !== undefined) refuseEscape(host, parent, { ...request, cwd });
   const agent = host.registry.get(request.agent);
@@ -50,6 +52,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
     mode: request.mode,
     task: request.task,
     cwd,
+    ...(request.worktree === undefined ? {} : { worktree: request.worktree }),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(parent ? { parentId: parent.id } : {}),
     rootId: parent?.rootId ?? id,
@@ -57,6 +60,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
     launch: 0,
     status: 'queued',
     keep: request.keep,
+    ...(request.readonly ? { readonly: true } : {}),
     yes: request.yes,
     sandbox,
     createdAt: now,

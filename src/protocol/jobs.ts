@@ -45,6 +45,8 @@ export const jobSchema = z.strictObject({
   mode: modeSchema,
   task: z.string(),
   cwd: z.string(),
+  /** The id of the worktree it works in. */
+  worktree: z.string().optional(),
   model: z.string().optional(),
   parentId: z.string().optional(),
   rootId: z.string(),
@@ -58,6 +60,8 @@ export const jobSchema = z.strictObject({
   resumeAt: z.string().optional(),
   /** Keep the process after a turn, for a next message. */
   keep: z.boolean(),
+  /** It may look and not change: what the agent has for that is switched on. */
+  readonly: z.boolean().optional(),
   /** Reef answers permissions by itself. */
   yes: z.boolean(),
   sandbox: z.enum(['none', 'bubblewrap']),

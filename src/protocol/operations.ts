@@ -1,139 +1,14 @@
-import { z } from 'zod';
-import { agentEventSchema } from './events.ts';
-import { budgetSchema, decisionSchema, jobSchema, jobStatusSchema, modeSchema, questionSchema } from './jobs.ts';
+import type { z } from 'zod';
+import { jobOperations } from './job-operations.ts';
+import { runOperations } from './run-operations.ts';
+import { trustOperations } from './trust.ts';
+import { worktreeOperations } from './worktrees.ts';
 
 /**
  * Every verb of Reef is one row: one schema in, one schema out. The command line's --json, the MCP tool's structured
  * result and the body on the socket are that same object.
  */
-const id = z.string().min(1).max(64).describe('Job id, any unique prefix of it, or @last for the newest');
-const MAX_WAIT_MS = 45_000;
-
-const jobViewSchema = jobSchema.extend({
-  awaiting_input: z.boolean(),
-  /** Finer than status, derived, never stored. */
-  activity: z.enum(['starting', 'working', 'retrying', 'waiting', 'idle', 'stalled', 'ending', 'ended', 'queued']),
-  questions: z.array(questionSchema),
-  lastOutput: z.string(),
-});
-export type JobView = z.infer<typeof jobViewSchema>;
-
-const inboxEntrySchema = questionSchema.extend({
-  jobId: z.string(),
-  agent: z.string(),
-  task: z.string(),
-  cwd: z.string(),
-  askedAt: z.string(),
-});
-export type InboxEntry = z.infer<typeof inboxEntrySchema>;
-
-const jobRef = z.strictObject({ agentId: z.string(), status: jobStatusSchema });
-
-const spawn = {
-  summary: 'Start a coding agent on a task. Answers at once; follow it with wait or output.',
-  input: z.strictObject({
-    agent: z.string().min(1).max(200).describe('claude, codex, codex-exec, acp:<name> or scripted:<file>'),
-    task: z.string().min(1).describe('What the agent is to do, in words'),
-    cwd: z.string().optional().describe('Folder to work in; default: the root of the repository'),
-    model: z.string().max(200).optional(),
-    mode: modeSchema.default('headless'),
-    keep: z.boolean().default(false).describe('Keep the process after its turn, for a next message'),
-    budget: budgetSchema.default({}),
-    sandbox: z.boolean().default(false).describe('Refuse to start without an operating-system sandbox'),
-    yes: z.boolean().default(false).describe('Let Reef allow every permission; needs sandbox or unsafe'),
-    unsafe: z.boolean().default(false),
-    parentId: id.optional().describe('The job this one is a child of'),
-    key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),
-  }),
-  output: jobRef.extend({ worktree: z.string().optional() }),
-};
-
-const status = {
-  summary: 'Show one job, or all active jobs and the last 20 that ended.',
-  input: z.strictObject({ id: id.optional() }),
-  output: z.strictObject({ jobs: z.array(jobViewSchema) }),
-};
-
-const send = {
-  summary: 'Send a message to an agent, or answer its open question by text, option or decision.',
-  input: z.strictObject({
-    id,
-    text: z.string().min(1).max(1_048_576).optional(),
-    option: z
-      .array(z.union([z.string(), z.number().int()]))
-      .min(1)
-      .max(20)
-      .optional()
-      .describe('Labels, or numbers counted from 1'),
-    decision: decisionSchema.optional().describe('Only for permissions; needs the fingerprint of the question'),
-    reason: z.string().max(16_384).optional(),
-    questionId: z.string().max(400).optional().describe('Needed when several questions are open'),
-    fingerprint: z.string().max(100).optional(),
-    key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key sends nothing again'),
-  }),
-  output: jobRef.extend({ delivered: z.boolean(), messageId: z.string() }),
-};
-
-const output = {
-  summary: 'Read the events of a job from a cursor on.',
-  input: z.strictObject({
-    id,
-    since: z.string().max(64).optional().describe('A nextCursor, or an ISO-8601 time'),
-    limit: z.number().int().min(1).max(1000).default(200),
-    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait that long for a first event'),
-  }),
-  output: z.strictObject({
-    agentId: z.string(),
-    status: jobStatusSchema,
-    events: z.array(agentEventSchema),
-    nextCursor: z.string(),
-    /** More events are there already. */
-    truncated: z.boolean(),
-  }),
-};
-
-const kill = {
-  summary: 'End a job and everything it started.',
-  input: z.strictObject({ id }),
-  output: jobRef.extend({ finalOutput: z.string() }),
-};
-
-const wait = {
-  summary: 'Wait until a job asks something or is over; returns at once when that already holds.',
-  input: z.strictObject({
-    ids: z.array(id).max(100).default([]).describe('Default: all active jobs'),
-    until: z
-      .array(z.enum(['needs_input', 'done', 'idle']))
-      .min(1)
-      .default(['needs_input', 'done']),
-    timeoutMs: z.number().int().min(0).max(MAX_WAIT_MS).default(MAX_WAIT_MS),
-  }),
-  output: z.strictObject({
-    /** False: the time was up first. */
-    met: z.boolean(),
-    jobs: z.array(jobViewSchema),
-  }),
-};
-
-const interrupt = {
-  summary: 'End the turn of an agent, keeping the job and its session.',
-  input: z.strictObject({ id }),
-  output: jobRef,
-};
-
-const resume = {
-  summary: "Continue a paused, completed, failed or stale job in the agent's own session.",
-  input: z.strictObject({ id, text: z.string().min(1).max(1_048_576).optional() }),
-  output: jobRef.extend({ launch: z.number().int() }),
-};
-
-const inbox = {
-  summary: 'List the open questions of all jobs, whatever their depth.',
-  input: z.strictObject({}),
-  output: z.strictObject({ questions: z.array(inboxEntrySchema) }),
-};
-
-export const operations = { spawn, status, send, output, kill, wait, interrupt, resume, inbox };
+export const operations = { ...jobOperations, ...runOperations, ...worktreeOperations, ...trustOperations };
 
 export type OperationName = keyof typeof operations;
 /** What a caller writes: defaults may be left out. */
@@ -149,11 +24,14 @@ export interface Caller {
   jobId?: string;
 }
 
-/** The core, as every surface sees it. */
-export type Core = {
-  [N in OperationName]: (
-    input: OperationRequest<N>,
-    caller: Caller,
-    signal: AbortSignal,
-  ) => Promise<OperationOutput<N>>;
+/** The operations of one part of the table, as its room implements them. */
+export type CorePart<N extends OperationName> = {
+  [K in N]: (input: OperationRequest<K>, caller: Caller, signal: AbortSignal) => Promise<OperationOutput<K>>;
 };
+
+/** The core, as every surface sees it. */
+export type Core = CorePart<OperationName>;
+export type JobCore = CorePart<keyof typeof jobOperations>;
+export type RunCore = CorePart<keyof typeof runOperations>;
+export type WorktreeCore = CorePart<keyof typeof worktreeOperations>;
+export type TrustCore = CorePart<keyof typeof trustOperations>;

@@ -21,10 +21,10 @@ const budgetShape = {
   seconds: positive.optional(),
   usd: z.number().positive().optional(),
 };
-const budgetSchema = z
+export const runBudgetSchema = z
   .strictObject(budgetShape)
   .meta({ id: 'Budget', description: 'At 100 % the turn is interrupted' });
-export type RunBudget = z.infer<typeof budgetSchema>;
+export type RunBudget = z.infer<typeof runBudgetSchema>;
 
 const bindSchema = z.strictObject({ to: text, from: text.max(1024) });
 
@@ -57,7 +57,7 @@ export const blockSchema = z
     approve: z.boolean().optional().describe('Ask a person before each visit'),
     expects: z.enum(['changes']).optional(),
     max_visits: positive.optional(),
-    budget: budgetSchema.optional(),
+    budget: runBudgetSchema.optional(),
     transitions: z.array(transitionSchema).max(1000),
   })
   .meta({ id: 'Block' });
@@ -93,7 +93,7 @@ const nodesSchema = z.record(text, nodeSchema).meta({ propertyNames: { type: 'st
 export const manifestSchema = z.object({
   workers: z.record(text, workerSchema).optional(),
   schemas: z.record(text, z.record(text, json)).optional().describe('JSON Schemas by name, for validationSchema'),
-  budget: budgetSchema.optional(),
+  budget: runBudgetSchema.optional(),
   start: text.optional(),
   nodes: nodesSchema,
 });
@@ -116,7 +116,7 @@ const findingSchema = z.strictObject({
 });
 export type Finding = z.infer<typeof findingSchema>;
 
-const haltVerbSchema = z.enum(['approve', 'resume', 'retry', 'skip', 'abort']);
+export const haltVerbSchema = z.enum(['approve', 'resume', 'retry', 'skip', 'abort']);
 export type HaltVerb = z.infer<typeof haltVerbSchema>;
 
 /** The question of a halted run, as the journal holds it and the inbox shows it. */
@@ -233,7 +233,7 @@ export const runViewSchema = z.strictObject({
   halt: haltSchema.optional(),
   /** More than one only in a FORK. */
   halts: z.array(haltSchema),
-  budget: z.strictObject({ limit: budgetSchema, spent: amountsSchema, warned: z.array(text) }),
+  budget: z.strictObject({ limit: runBudgetSchema, spent: amountsSchema, warned: z.array(text) }),
   stats: z.strictObject({ filesWritten: count, linesWritten: count, segments: count }),
   gates: z.array(gateViewSchema),
   /** Keyed `block#visit`, in a FORK `branch/block#visit`: no iteration overwrites another. */

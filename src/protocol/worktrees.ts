@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { operation } from './operation.ts';
 
 /** What crosses the boundary of the worktree manager: records, conflict reports, and one row per operation. */
 
@@ -164,7 +165,8 @@ const reconcileReportSchema = z.strictObject({
 export type ReconcileReport = z.infer<typeof reconcileReportSchema>;
 
 const id = z.string().min(1).max(64).describe('Worktree id, any unique prefix of it, or @last for the newest');
-const plan = z
+/** In a change plan or about to be. */
+export const planSchema = z
   .array(z.string().min(1).max(4_096))
   .max(5_000)
   .default([])
@@ -181,64 +183,87 @@ export const acceptOptionsSchema = z.strictObject({
 export type AcceptOptions = z.input<typeof acceptOptionsSchema>;
 
 export const worktreeOperations = {
-  worktrees: {
+  worktrees: operation({
+    effect: 'reads',
     summary: 'List the worktrees with their health, overlap and place in the queue.',
     input: z.strictObject({ all: z.boolean().default(false).describe('Also those that have ended') }),
     output: z.strictObject({ worktrees: z.array(worktreeViewSchema) }),
-  },
-  worktree_create: {
+  }),
+  worktree_create: operation({
+    effect: 'acts',
+    for: 'people',
+    noTool: 'make one with spawn or run',
     summary: 'Make a worktree for a task, or queue it while its plan clashes with another.',
     input: z.strictObject({
       taskId: z.string().min(1).max(200).exactOptional().describe('Repeating a call with the same one makes no second'),
       title: z.string().min(1).max(1_000),
-      plan,
+      plan: planSchema,
       base: z.string().min(1).max(1_000).exactOptional().describe('Branch or commit; default: the current branch'),
       priority: z.number().int().min(1).max(1_000).exactOptional().describe('1 goes first'),
       anyway: z.boolean().default(false).describe('Do not wait for clashing tasks'),
     }),
     output: worktreeRecordSchema,
-  },
-  worktree_setup: {
+  }),
+  worktree_setup: operation({
+    effect: 'acts',
+    for: 'people',
+    noTool: 'a repair for people at a terminal',
     summary: 'Run the set-up command of a worktree again.',
     input: z.strictObject({ id }),
     output: worktreeViewSchema,
-  },
-  diff: {
+  }),
+  diff: operation({
+    effect: 'reads',
     summary: 'Show what a worktree changes against its base.',
     input: z.strictObject({ id }),
     output: diffSchema,
-  },
-  accept: {
+  }),
+  accept: operation({
+    effect: 'acts',
+    for: 'people',
     summary: 'Merge a worktree into its target branch. A checkout with changes is not touched.',
     input: acceptOptionsSchema.extend({ id }),
     output: acceptedSchema,
-  },
-  worktree_discard: {
+  }),
+  worktree_discard: operation({
+    effect: 'ends',
+    for: 'people',
+    noTool: 'it removes work: for people at a terminal',
     summary: 'Keep the work of a worktree on a ref, then remove it.',
     input: z.strictObject({ id }),
     output: keptSchema,
-  },
-  worktree_restore: {
+  }),
+  worktree_restore: operation({
+    effect: 'settles',
+    for: 'people',
+    noTool: 'undoes what only people do',
     summary: 'Bring back a discarded, held or lost worktree.',
     input: z.strictObject({ ref: z.string().min(1).max(1_000).describe('refs/reef/discarded/<id>, or a worktree id') }),
     output: worktreeRecordSchema,
-  },
-  worktree_hold: {
+  }),
+  worktree_hold: operation({
+    effect: 'ends',
+    for: 'people',
+    noTool: 'it removes a folder: for people at a terminal',
     summary: 'Put a worktree with its session aside; restore brings it back.',
     input: z.strictObject({ id }),
     output: keptSchema,
-  },
-  worktree_prune: {
+  }),
+  worktree_prune: operation({
+    effect: 'ends',
+    for: 'people',
+    noTool: 'it removes work: for people at a terminal',
     summary: 'Show what could be removed, with size, age and reason; with yes, remove it.',
     input: z.strictObject({ yes: z.boolean().default(false) }),
     output: pruneReportSchema,
-  },
-  conflicts: {
+  }),
+  conflicts: operation({
+    effect: 'reads',
     summary: 'Say which worktrees a plan, or every worktree, overlaps with: hot, soft, hop.',
-    input: z.strictObject({ plan }),
+    input: z.strictObject({ plan: planSchema }),
     output: z.strictObject({
       report: conflictReportSchema.describe('Of the plan given'),
       worktrees: z.array(z.strictObject({ id: text, clashes: z.array(clashSchema) })),
     }),
-  },
+  }),
 };

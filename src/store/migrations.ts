@@ -35,6 +35,14 @@ const migrations: readonly string[] = [
     open INTEGER NOT NULL, doc TEXT NOT NULL, UNIQUE (repository, task_id));
   CREATE INDEX worktree_open ON worktree (repository, n) WHERE open = 1;
   `,
+  `
+  CREATE TABLE run (id TEXT PRIMARY KEY, key TEXT UNIQUE, worktree_id TEXT NOT NULL, state TEXT NOT NULL, doc TEXT NOT NULL);
+  CREATE INDEX run_worktree ON run (worktree_id);
+  CREATE INDEX run_open ON run (id) WHERE state != 'over';
+  CREATE TABLE block_job (job_id TEXT PRIMARY KEY, run_id TEXT NOT NULL, block TEXT NOT NULL, visit INTEGER NOT NULL, branch TEXT NOT NULL,
+    schema TEXT NOT NULL, result TEXT) WITHOUT ROWID;
+  CREATE INDEX block_job_run ON block_job (run_id);
+  `,
 ];
 
 /** Each step commits with its version number: killed anywhere, the schema is the old one or the new one. */

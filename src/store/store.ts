@@ -1,5 +1,6 @@
 import { ReefError } from '../protocol/errors.ts';
 import { AuditTable } from './audit-table.ts';
+import { BlockTable } from './block-table.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { EventTable } from './event-table.ts';
 import { GrantTable } from './grant-table.ts';
@@ -8,6 +9,7 @@ import { JournalTable } from './journal-table.ts';
 import { migrate } from './migrations.ts';
 import { OutboxTable } from './outbox-table.ts';
 import { QuestionTable } from './question-table.ts';
+import { RunTable } from './run-table.ts';
 import { WorktreeTable } from './worktree-table.ts';
 
 /** The truth of a home. What belongs together is written in one transaction, or not at all. */
@@ -20,6 +22,8 @@ export class Store {
   readonly audit: AuditTable;
   readonly journal: JournalTable;
   readonly worktrees: WorktreeTable;
+  readonly runs: RunTable;
+  readonly blocks: BlockTable;
   readonly #database: Sqlite;
   #isUnsynced = false;
 
@@ -36,6 +40,8 @@ export class Store {
       this.audit = new AuditTable(this.#database);
       this.journal = new JournalTable(this.#database);
       this.worktrees = new WorktreeTable(this.#database);
+      this.runs = new RunTable(this.#database);
+      this.blocks = new BlockTable(this.#database);
     } catch (error) {
       this.#database.close();
       throw error;

@@ -113,6 +113,15 @@ export class GitWorktreeManager {
     }
   }
 
+  /** Where it stands; undefined while it is queued or being made, the reason where it never will stand. */
+  folder(id: string): string | undefined {
+    const { status, path, setup } = this.#parts.records.get(id);
+    if (status === 'queued' || status === 'creating') return undefined;
+    if (setup.state === 'failed') throw new ReefError('setup_failed', setup.message ?? 'The set-up failed.');
+    if (path === null) throw new ReefError('worktree_state', `The worktree ${id} is ${status}.`);
+    return path;
+  }
+
   /** Claims and makes whatever may start now; called whenever something was released. */
   evaluate(): void {
     const { records, changed } = this.#parts;

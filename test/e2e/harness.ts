@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { readEnvironment } from '../../src/base/env.ts';
 import { findHome, type Home } from '../../src/base/home.ts';
 import type { AgentEvent } from '../../src/protocol/events.ts';
-import type { JobView } from '../../src/protocol/operations.ts';
+import type { JobView } from '../../src/protocol/job-operations.ts';
 import type { Client } from '../../src/surfaces/client/client.ts';
 import { openClient } from '../../src/surfaces/client/open.ts';
 

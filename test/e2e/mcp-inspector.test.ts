@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { operations } from '../../src/protocol/operations.ts';
+import { toolsFor } from '../../src/surfaces/mcp/server.ts';
 import { verifies } from '../verifies.ts';
 import { makeWorld, type World } from './harness.ts';
 
@@ -41,7 +41,7 @@ verifies('U-10', 'U-11', 'U-17', 'A-151').test(
   'the Inspector lists the tools, and finds nothing wrong with their schemas',
   async () => {
     const { tools } = await inspect('--method', 'tools/list', '--strict');
-    expect(tools.map(({ name }: { name: string }) => name)).toEqual(Object.keys(operations));
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual(toolsFor('people'));
     expect(existsSync(join(world.repository, '.reef'))).toBe(false);
   },
   60_000,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { JobView } from '../../src/protocol/operations.ts';
+import type { JobView } from '../../src/protocol/job-operations.ts';
 import type { Action } from '../model-server/script.ts';
 import { verifies } from '../verifies.ts';
 import { eventually, installed, openRig, processesWith, type RealJob, type Rig, SLOW_MS } from './real.ts';

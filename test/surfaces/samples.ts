@@ -1,5 +1,5 @@
+import type { InboxEntry, JobView } from '../../src/protocol/job-operations.ts';
 import type { Question } from '../../src/protocol/jobs.ts';
-import type { InboxEntry, JobView } from '../../src/protocol/operations.ts';
 import type { LoggedEvent } from '../../src/surfaces/cli/render/timeline.ts';
 
 /** Whole objects for tests, of which a test names only what it is about. */

@@ -1,5 +1,7 @@
 import { ReefError } from '../../src/protocol/errors.ts';
-import type { Caller, Core, JobView, OperationName } from '../../src/protocol/operations.ts';
+import type { JobView } from '../../src/protocol/job-operations.ts';
+import type { Caller, Core, OperationName, RunCore, TrustCore, WorktreeCore } from '../../src/protocol/operations.ts';
+import { sampleCall, sampleRecord, sampleRun, sampleView, sampleWorktree } from './sample-runs.ts';
 import { sampleEntry, sampleEvent, sampleJob } from './samples.ts';
 
 export interface CoreCall {
@@ -50,7 +52,8 @@ export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {
       find(id);
       return { agentId: job.id, status: 'queued', launch: 2 };
     },
-    inbox: async () => ({ questions: job.questions.map((question) => sampleEntry(question)) }),
+    inbox: async () => ({ questions: job.questions.map((question) => sampleEntry(question)), notices: [] }),
+    ...runsAndWorktrees(),
     ...changes,
   };
   const recorded = Object.entries(core).map(([name, run]) => [
@@ -61,4 +64,41 @@ export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {
     },
   ]);
   return { core: Object.fromEntries(recorded) as Core, calls };
+}
+
+/** One halted run in one worktree. */
+function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
+  const commit = 'b'.repeat(40);
+  const kept = {
+    ref: 'refs/reef/discarded/one',
+    command: 'reef worktree restore refs/reef/discarded/one',
+    ignored: [],
+  };
+  return {
+    run: async () => sampleRun({ status: 'queued' }),
+    runs: async () => ({ runs: [sampleRun()] }),
+    run_status: async () => ({ runs: [sampleRun()], view: sampleView() }),
+    run_control: async () => sampleRun({ status: 'running' }),
+    run_replay: async () => ({ runId: sampleRun().runId, walked: 'success', recorded: 'success', isSame: true }),
+    block_result: async () => ({ taken: true }),
+    calls: async () => ({ calls: [sampleCall()] }),
+    call_rerun: async () => ({ before: sampleCall(), jobId: sampleCall().jobId }),
+    worktrees: async () => ({ worktrees: [sampleWorktree()] }),
+    worktree_create: async () => sampleRecord(),
+    worktree_setup: async () => sampleWorktree({ setup: { state: 'done' } }),
+    diff: async () => ({
+      base: commit,
+      files: [{ status: 'M', path: 'src/tax.ts' }],
+      patch: '-a\n+b\n',
+      truncated: false,
+      drift: { unplanned: [], untouched: [] },
+    }),
+    accept: async () => ({ status: 'merged', commit, noted: [] }),
+    worktree_discard: async () => kept,
+    worktree_restore: async () => sampleRecord(),
+    worktree_hold: async () => kept,
+    worktree_prune: async () => ({ entries: [] }),
+    conflicts: async () => ({ report: { status: 'CLEAR', complete: true, clashes: [] }, worktrees: [] }),
+    trust: async () => ({ repository: '/repo', items: [] }),
+  };
 }

@@ -48,13 +48,16 @@ export function terminal(request: LaunchRequest, host: HostFacts): LaunchPlan {
   };
 }
 
+const WRITING_TOOLS = 'Edit,Write,NotebookEdit,Bash';
+
 /** The folder's own servers and settings stay out: nothing in a repository is configuration (X-15). */
-function commonOptions({ sessionId, freshSessionId, model, mcp }: LaunchRequest) {
+function commonOptions({ sessionId, freshSessionId, model, mcp, readonly }: LaunchRequest) {
   const session = sessionId === undefined ? ['--session-id', freshSessionId] : ['--resume', sessionId];
   const server = mcp === undefined ? { args: [], env: {} } : mcpServer(mcp);
   const args = [
     ...session,
     ...(model === undefined ? [] : ['--model', model]),
+    ...(readonly ? [`--disallowedTools=${WRITING_TOOLS}`] : []),
     '--strict-mcp-config',
     ...server.args,
     '--setting-sources',

@@ -42,7 +42,7 @@ function openingLine(spec: LaunchRequest, host: HostFacts): string {
   const settings = {
     cwd: spec.cwd,
     approvalPolicy: 'on-request',
-    sandbox: sandboxMode(host),
+    sandbox: sandboxMode(host, spec),
     ...(spec.model === undefined ? {} : { model: spec.model }),
     config: threadConfig(spec),
   };

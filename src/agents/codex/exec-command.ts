@@ -8,7 +8,7 @@ import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
 export function execCommand(spec: LaunchRequest, host: HostFacts): LaunchPlan {
   refuseTemporaryHome(host);
   const [file, ...leading] = host.command;
-  const place = ['-s', sandboxMode(host), '-C', spec.cwd, '--skip-git-repo-check'];
+  const place = ['-s', sandboxMode(host, spec), '-C', spec.cwd, '--skip-git-repo-check'];
   const resume = spec.sessionId === undefined ? [] : ['resume'];
   const session = spec.sessionId === undefined ? [] : [spec.sessionId];
   const model = spec.model === undefined ? [] : ['-m', spec.model];

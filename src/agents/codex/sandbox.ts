@@ -1,10 +1,14 @@
 import { join, relative } from 'node:path';
 import { ReefError } from '../../protocol/errors.ts';
-import type { HostFacts } from '../adapter.ts';
+import type { HostFacts, LaunchRequest } from '../adapter.ts';
 import { type Step, step } from './step.ts';
 
 /** Where Codex cannot sandbox, Reef's own sandbox is the wall. */
-export function sandboxMode(host: HostFacts): 'workspace-write' | 'danger-full-access' {
+export function sandboxMode(
+  host: HostFacts,
+  { readonly = false }: Pick<LaunchRequest, 'readonly'>,
+): 'read-only' | 'workspace-write' | 'danger-full-access' {
+  if (readonly && host.agentSandbox) return 'read-only';
   return host.agentSandbox ? 'workspace-write' : 'danger-full-access';
 }
 

@@ -18,7 +18,7 @@ export function terminal(spec: LaunchRequest, host: HostFacts): LaunchPlan {
   const resume = spec.sessionId === undefined ? [] : ['resume', spec.sessionId];
   const settings = mcp === undefined ? SETTINGS : [...SETTINGS, mcpServer(mcp)];
   const model = spec.model === undefined ? [] : ['--model', spec.model];
-  const policy = ['--ask-for-approval', 'on-request', '--sandbox', sandboxMode(host)];
+  const policy = ['--ask-for-approval', 'on-request', '--sandbox', sandboxMode(host, spec)];
   return {
     file,
     args: [...leading, ...resume, ...settings.flatMap((setting) => ['-c', setting]), ...policy, ...model],

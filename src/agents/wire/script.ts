@@ -62,6 +62,7 @@ type PlainStep = { [N in keyof Plain]: { do: N; with: z.infer<Plain[N]> } }[keyo
 export type Step =
   | PlainStep
   | { do: 'repeat'; with: { times: number; steps: Step[] } }
+  | { do: 'choose'; with: { when?: string; steps: Step[] }[] }
   | { do: 'permit'; with: { tool: string; input: Json; diff?: string; as?: string; steps: Step[] } };
 
 const steps: z.ZodType<Step[]> = z.lazy(() => z.array(stepSchema));
@@ -69,6 +70,8 @@ const steps: z.ZodType<Step[]> = z.lazy(() => z.array(stepSchema));
 const stepArguments = {
   ...plainSteps,
   repeat: z.strictObject({ times: count.max(1_000_000), steps }),
+  /** The first whose text occurs in the message; one without `when` always does. */
+  choose: z.array(z.strictObject({ when: text.min(1).exactOptional(), steps })).min(1),
   /** The steps are played when it is allowed. The answer is `allow` or `deny`. */
   permit: z.strictObject({
     tool: text,

@@ -89,6 +89,11 @@ const players: Players = {
   repeat: async (stage, { times, steps }, signal) => {
     for (let round = 0; round < times; round++) await playSteps(steps, stage, signal);
   },
+  choose: async (stage, cases, signal) => {
+    const message = stage.variables.get('message') ?? '';
+    const chosen = cases.find(({ when }) => when === undefined || message.includes(when));
+    await playSteps(chosen?.steps ?? [], stage, signal);
+  },
   flood: async ({ talk }, { events }, signal) => {
     for (let at = 1; at <= events; at++) {
       talk.write({ type: 'progress', payload: { kind: 'text', text: `flood ${at}` } });

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { systemClock } from '../../base/clock.ts';
-import type { InboxEntry, JobView } from '../../protocol/operations.ts';
+import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
 import type { Client } from '../client/client.ts';
 import { openClient } from '../client/open.ts';
 import type { Cli, Command } from './cli.ts';

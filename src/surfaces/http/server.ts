@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Logger } from '../../base/log.ts';
 import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.ts';
 import { errorTable, ReefError, toReefError } from '../../protocol/errors.ts';
-import type { Caller, Core, OperationName } from '../../protocol/operations.ts';
+import { mayUse } from '../../protocol/operation.ts';
+import { type Caller, type Core, type OperationName, operations } from '../../protocol/operations.ts';
 import { isOperation, parseInput } from '../parse-input.ts';
 import { readJson } from './body.ts';
 
@@ -40,7 +41,6 @@ export interface SocketServer {
 
 const MAX_CONNECTIONS = 64;
 const CLOSE_GRACE_MS = 1_000;
-const CHANGES_STATE: ReadonlySet<OperationName> = new Set(['spawn', 'send', 'kill', 'interrupt', 'resume']);
 
 export async function serveSocket(options: SocketServerOptions): Promise<SocketServer> {
   await removeOldSocket(options.path);
@@ -87,7 +87,11 @@ function route(options: SocketServerOptions, call: Call): Promise<unknown> {
   const { pathname } = new URL(call.request.url ?? '/', 'http://socket');
   const endpoint = `${call.request.method} ${pathname}`;
   const operation = after(`POST ${routes.operation('')}`, endpoint);
-  if (operation !== undefined && isOperation(operation)) return operate(options, call, operation);
+  if (operation !== undefined && isOperation(operation)) {
+    const who = options.caller.jobId === undefined ? 'people' : 'jobs';
+    if (!mayUse(operations[operation], who)) throw new ReefError('not_yours', `${operation} is not for ${who}`);
+    return operate(options, call, operation);
+  }
   if (options.caller.jobId === undefined) return home(options, call, endpoint);
   throw new ReefError('not_yours', `A job may not use ${pathname}`);
 }
@@ -108,7 +112,7 @@ async function home({ daemon, audit, caller }: SocketServerOptions, call: Call, 
 async function operate(options: SocketServerOptions, call: Call, operation: OperationName): Promise<unknown> {
   const surface = options.caller.jobId === undefined ? surfaceOf(call.request) : 'job';
   const record = (target: string | undefined, outcome: string) => {
-    if (!CHANGES_STATE.has(operation)) return;
+    if (operations[operation].effect === 'reads') return;
     options.audit({ by: options.caller.by, surface, operation, ...(target ? { target } : {}), outcome });
   };
   let body: unknown;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { JOB_ID } from '../../../test/surfaces/samples.ts';
 import { openSocket, type TestSocket } from '../../../test/surfaces/socket.ts';
-import { operations } from '../../protocol/operations.ts';
+import { toolsFor } from './server.ts';
 
 const path = (file: string) => fileURLToPath(new URL(`../../../${file}`, import.meta.url));
 const run = promisify(execFile);
@@ -34,7 +34,7 @@ async function inspect({ path: socketPath, dir }: TestSocket, ...args: string[])
 test('the Inspector lists the tools and calls one', async () => {
   socket = await openSocket();
   const { tools } = await inspect(socket, '--method', 'tools/list');
-  expect(tools.map(({ name }: { name: string }) => name)).toEqual(Object.keys(operations));
+  expect(tools.map(({ name }: { name: string }) => name)).toEqual(toolsFor('jobs'));
   const result = await inspect(socket, '--method', 'tools/call', '--tool-name', 'kill', '--tool-arg', 'id=@last');
   expect(result.structuredContent).toEqual({ agentId: JOB_ID, status: 'killed', finalOutput: 'last words' });
 });

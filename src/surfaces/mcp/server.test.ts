@@ -6,12 +6,12 @@ import { JOB_ID, NOW, sampleChoice, sampleEvent, sampleJob, sampleQuestion } fro
 import { smallCore } from '../../../test/surfaces/small-core.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { type Core, type JobView, type OperationName, operations } from '../../protocol/operations.ts';
+import type { JobView } from '../../protocol/job-operations.ts';
+import { type Core, type OperationName, operations } from '../../protocol/operations.ts';
 import { parseInput } from '../parse-input.ts';
-import { createMcpServer } from './server.ts';
+import { createMcpServer, toolsFor } from './server.ts';
 import { textOf } from './text.ts';
 
-const NAMES = Object.keys(operations) as OperationName[];
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const each of opened.splice(0)) await each.close();
@@ -20,13 +20,18 @@ afterEach(async () => {
 type Era = 'legacy' | 'modern';
 
 /** A client of either era, and our server from its one definition, over memory: no program, no daemon. */
-async function connect(era: Era, job?: JobView, changes?: Partial<Core>) {
+async function connect(era: Era | 'job', job?: JobView, changes?: Partial<Core>) {
   const { core, calls } = smallCore(job, changes);
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const call = async (name: OperationName, input: unknown, options: { signal?: AbortSignal } = {}) =>
     core[name](parseInput(name, input) as never, { by: 'test', surface: 'mcp' }, options.signal ?? AbortSignal.any([]));
-  opened.push(serveStdio(() => createMcpServer({ call: call as never }, '1.2.3'), { transport: ours }));
-  const mode = era === 'modern' ? { pin: '2026-07-28' } : ('legacy' as const);
+  opened.push(
+    serveStdio(
+      () => createMcpServer({ call: call as never }, { version: '1.2.3', user: era === 'job' ? 'jobs' : 'people' }),
+      { transport: ours },
+    ),
+  );
+  const mode = era !== 'legacy' ? { pin: '2026-07-28' } : ('legacy' as const);
   const client = new Client({ name: 'test', version: '0' }, { versionNegotiation: { mode } });
   await client.connect(theirs);
   opened.push(client);
@@ -34,7 +39,7 @@ async function connect(era: Era, job?: JobView, changes?: Partial<Core>) {
 }
 
 /** One good call of each tool. */
-const GOOD: Record<OperationName, Record<string, unknown>> = {
+const GOOD: Partial<Record<OperationName, Record<string, unknown>>> = {
   spawn: { agent: 'claude', task: 'fix it' },
   status: {},
   send: { id: '@last', text: 'hello' },
@@ -44,6 +49,14 @@ const GOOD: Record<OperationName, Record<string, unknown>> = {
   interrupt: { id: '@last' },
   resume: { id: '@last' },
   inbox: {},
+  run: { task: 'fix it' },
+  run_status: { id: '@last' },
+  run_control: { id: '@last', verb: 'retry' },
+  block_result: { signal: 'SIGNAL:SUCCESS', summary: 'done' },
+  worktrees: {},
+  diff: { id: '@last' },
+  accept: { id: '@last' },
+  conflicts: { plan: ['src/**'] },
 };
 
 const textIn = (result: { content: unknown }) => (result.content as { text: string }[])[0]?.text ?? '';
@@ -56,9 +69,9 @@ for (const era of ['legacy', 'modern'] as const) {
         era,
         sampleJob({ status: 'awaiting_input', questions: [sampleQuestion()] }),
       );
-      for (const name of NAMES) {
+      for (const name of toolsFor('people')) {
         calls.length = 0;
-        const result = await client.callTool({ name, arguments: GOOD[name] });
+        const result = await client.callTool({ name, arguments: GOOD[name] ?? {} });
         expect([name, result.isError ?? false, calls.map(({ operation }) => operation)]).toEqual([name, false, [name]]);
         expect(operations[name].output.safeParse(result.structuredContent).success).toBe(true);
         expect(textIn(result)).not.toBe('');
@@ -90,7 +103,10 @@ for (const era of ['legacy', 'modern'] as const) {
 verifies('A-151', 'U-11', 'X-60').test('the tools are those of the table, described within their caps', async () => {
   const { client } = await connect('modern');
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(NAMES);
+  expect(tools.map(({ name }) => name)).toEqual(toolsFor('people'));
+  const inJob = await (await connect('job')).client.listTools();
+  expect(inJob.tools.map(({ name }) => name)).toEqual(toolsFor('jobs'));
+  expect(toolsFor('jobs')).not.toContain('accept');
   for (const tool of tools) {
     expect(tool.name).toMatch(/^[A-Za-z0-9_.-]{1,128}$/);
     expect(Buffer.byteLength(tool.description ?? '')).toBeLessThanOrEqual(4_096);
@@ -99,7 +115,10 @@ verifies('A-151', 'U-11', 'X-60').test('the tools are those of the table, descri
   }
   const destructive = tools.filter(({ annotations }) => annotations?.destructiveHint).map(({ name }) => name);
   const readOnly = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
-  expect([destructive, readOnly]).toEqual([['kill'], ['status', 'output', 'wait', 'inbox']]);
+  expect([destructive, readOnly]).toEqual([
+    ['kill'],
+    ['status', 'output', 'wait', 'inbox', 'run_status', 'worktrees', 'diff', 'conflicts'],
+  ]);
 });
 
 verifies('X-09').test('no tool takes a command line', async () => {
@@ -190,7 +209,7 @@ verifies('U-15').test('a core that fails does not end the server', async () => {
   });
   const results = [];
   for (const name of ['status', 'wait', 'inbox', 'kill'] as const) {
-    const result = await client.callTool({ name, arguments: GOOD[name] });
+    const result = await client.callTool({ name, arguments: GOOD[name] ?? {} });
     results.push([result.isError ?? false, textIn(result).split(':')[0]]);
   }
   expect(results.slice(0, 2)).toEqual([

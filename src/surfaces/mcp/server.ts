@@ -1,4 +1,5 @@
 import { type CallToolResult, McpServer, type StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import { mayUse, type Operation, type OperationEffect } from '../../protocol/operation.ts';
 import { type OperationName, type OperationOutput, operations } from '../../protocol/operations.ts';
 import { renderError } from '../cli/render/error.ts';
 import { createStyle } from '../cli/render/style.ts';
@@ -8,34 +9,40 @@ import { parseInput } from '../parse-input.ts';
 import { fitPage } from './page.ts';
 import { textOf } from './text.ts';
 
-const READS = { readOnlyHint: true, openWorldHint: false };
-const ACTS = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
-
 /** What a client may tell its user before the call. An agent that is started or talked to may change files. */
-const ANNOTATIONS = {
-  spawn: ACTS,
-  status: READS,
-  send: ACTS,
-  output: READS,
-  kill: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  wait: READS,
-  interrupt: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  resume: ACTS,
-  inbox: READS,
-} satisfies Record<OperationName, object>;
+const ANNOTATIONS: Record<OperationEffect, object> = {
+  reads: { readOnlyHint: true, openWorldHint: false },
+  settles: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  acts: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+  ends: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+};
 
 const INSTRUCTIONS = `Reef runs coding agents as jobs. spawn starts one and answers at once; wait returns when a job asks or is over;
 output reads its events from a cursor on. A job that waits for an answer has status awaiting_input and its questions: answer
-with send. A permission needs a decision and the fingerprint of the question; it is for the user to give.`;
+with send. A permission needs a decision and the fingerprint of the question; it is for the user to give. run does a task by a
+workflow in a worktree of its own, with the project's own lint, build and tests between agents; accept merges it.`;
+
+/** Operations that are MCP tools for a person's client, or for the agent of a job. */
+export function toolsFor(user: 'people' | 'jobs'): OperationName[] {
+  const rows: Record<OperationName, Operation> = operations;
+  const names = Object.keys(rows) as OperationName[];
+  return names.filter((name) => rows[name].noTool === undefined && mayUse(rows[name], user));
+}
+
+interface ServerOptions {
+  version: string;
+  /** An agent inside a job is offered what it may use and nothing else (U-16). */
+  user: 'people' | 'jobs';
+}
 
 /** One server for one client: the same tools for either era of the protocol. It owns nothing; the daemon does. */
-export function createMcpServer(client: Pick<Client, 'call'>, version: string): McpServer {
+export function createMcpServer(client: Pick<Client, 'call'>, { version, user }: ServerOptions): McpServer {
   const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
-  for (const name of Object.keys(operations) as OperationName[]) {
-    const { summary, input, output } = operations[name];
+  for (const name of toolsFor(user)) {
+    const { summary, input, output, effect }: Operation = operations[name];
     server.registerTool(
       name,
-      { description: summary, inputSchema: advertised(input), outputSchema: output, annotations: ANNOTATIONS[name] },
+      { description: summary, inputSchema: advertised(input), outputSchema: output, annotations: ANNOTATIONS[effect] },
       (args, { mcpReq }) => answer(client, { name, args, signal: mcpReq.signal }),
     );
   }

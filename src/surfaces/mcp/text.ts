@@ -1,11 +1,14 @@
 import { capText } from '../../base/cap.ts';
 import { printable } from '../../base/printable.ts';
-import type { JobView, OperationName, OperationOutput } from '../../protocol/operations.ts';
+import type { JobView } from '../../protocol/job-operations.ts';
+import type { OperationName, OperationOutput } from '../../protocol/operations.ts';
 import { jobDetails } from '../cli/render/job-details.ts';
 import { jobTable } from '../cli/render/job-table.ts';
 import { type Asked, renderQuestion } from '../cli/render/question.ts';
+import { runDetails, runTable } from '../cli/render/run.ts';
 import { createStyle, type Style } from '../cli/render/style.ts';
 import { renderEvents } from '../cli/render/timeline.ts';
+import { acceptance, conflictReport, worktreeDiff, worktreeTable } from '../cli/render/worktree.ts';
 
 /** Even hexadecimal, at some two bytes a token, stays under 10k tokens (U-12). */
 const MAX_BYTES = 20_000;
@@ -13,11 +16,12 @@ const MAX_BYTES = 20_000;
 /** What a model reads that looks only at text; the structured result beside it has everything. */
 export function textOf<N extends OperationName>(operation: N, output: OperationOutput<N>, now: Date): string {
   const style = createStyle({ colour: false, width: 120, now });
-  const text = WORDS[operation](output, style);
+  const text = WORDS[operation]?.(output, style) ?? JSON.stringify(output, null, 2);
   return capText(text, MAX_BYTES, 'the structured result, or a smaller limit');
 }
 
-const WORDS: { [N in OperationName]: (output: OperationOutput<N>, style: Style) => string } = {
+/** An operation without words of its own is shown as it is. */
+const WORDS: { [N in OperationName]?: (output: OperationOutput<N>, style: Style) => string } = {
   spawn: ({ agentId, status }) => `Job ${agentId} is ${status}. Follow it with wait or output.`,
   status: ({ jobs }, style) => jobList(jobs, style),
   send: ({ agentId, status, delivered }) =>
@@ -35,6 +39,17 @@ const WORDS: { [N in OperationName]: (output: OperationOutput<N>, style: Style) 
   resume: ({ agentId, status, launch }) => `Job ${agentId} is ${status}, launch ${launch}.`,
   inbox: ({ questions }, style) =>
     questions.length === 0 ? 'Nobody asks anything.' : questions.map((each) => question(each, style)).join('\n\n'),
+  run: (summary, style) => `${runDetails(summary, null, style)}\nFollow it with run_status.`,
+  run_status: ({ runs, view }, style) => {
+    const [only, another] = runs;
+    return only && !another ? runDetails(only, view, style) : runTable(runs, style);
+  },
+  run_control: (summary, style) => runDetails(summary, null, style),
+  block_result: () => 'Taken.',
+  worktrees: ({ worktrees }, style) => worktreeTable(worktrees, style),
+  diff: (diff, style) => worktreeDiff(diff, style),
+  accept: (accepted, style) => acceptance(accepted, style),
+  conflicts: (found, style) => conflictReport(found, style),
 };
 
 function jobList(jobs: readonly JobView[], style: Style): string {

@@ -13,6 +13,8 @@ export interface RunInput {
   stepping: boolean;
   /** Go on by itself when a rate limit is over. */
   autoResume: boolean;
+  /** For blocks whose worker names no agent; else the default one. */
+  agent?: string;
   /** Beside that of the manifest; the smaller holds. */
   budget?: RunBudget;
 }

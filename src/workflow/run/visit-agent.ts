@@ -74,7 +74,7 @@ async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt): Promis
   const { ports, input, walk } = at;
   const { roster, worker } = block;
   const assembled = await assembleInput(at, order, block);
-  const agent = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : ports.defaultAgent);
+  const agent = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : (input.run.agent ?? ports.defaultAgent));
   return {
     agent,
     ...(roster.model !== undefined && { model: roster.model }),

@@ -1,4 +1,4 @@
-import type { JobView } from '../../../protocol/operations.ts';
+import type { JobView } from '../../../protocol/job-operations.ts';
 
 /** What the state of a job means to a script that waited for it (U-02). */
 export function exitCodeOf({ status, reason }: Pick<JobView, 'status' | 'reason'>): number {

@@ -5,6 +5,7 @@ import type { Command } from '../cli.ts';
 
 export const mcp: Command<object> = async ({ env, cwd, host }) => {
   const open = () => openClient({ env, cwd, surface: 'mcp' });
-  await serveMcp(open, { stdin: host.stdin as Readable, stdout: host.stdout as Writable });
+  const user = env.reefSocket === undefined ? 'people' : 'jobs';
+  await serveMcp(open, { stdin: host.stdin as Readable, stdout: host.stdout as Writable, user });
   return 0;
 };

@@ -12,6 +12,8 @@ import { waitFor } from './wait-for.ts';
 
 export interface SpawnOptions {
   cwd?: string;
+  worktree?: true | string;
+  plan?: string[];
   model?: string;
   mode?: 'headless' | 'headful';
   keep?: true;
@@ -39,7 +41,7 @@ export const spawn: Command<SpawnOptions> = async (cli, [agent = '', task = ''],
 };
 
 export function spawnInput(cli: Cli, [agent, task]: [string, string], options: SpawnOptions): OperationInput<'spawn'> {
-  const { budgetTokens, budgetTurns, budgetTime, cwd, parent, wait, follow, ...same } = options;
+  const { budgetTokens, budgetTurns, budgetTime, cwd, worktree, parent, wait, follow, ...same } = options;
   const budget = {
     ...(budgetTokens === undefined ? {} : { tokens: budgetTokens }),
     ...(budgetTurns === undefined ? {} : { turns: budgetTurns }),
@@ -48,7 +50,7 @@ export function spawnInput(cli: Cli, [agent, task]: [string, string], options: S
   return {
     agent: absoluteScript(agent, cli.cwd),
     task,
-    ...folder(cli, cwd),
+    ...(worktree === undefined ? folder(cli, cwd) : { worktree: worktree === true ? '' : worktree }),
     ...same,
     ...(Object.keys(budget).length > 0 ? { budget } : {}),
     ...(parent === undefined ? {} : { parentId: parent }),
@@ -70,7 +72,7 @@ function checkoutOf(folder: string): string | undefined {
   return parent === folder ? undefined : checkoutOf(parent);
 }
 
-function absoluteScript(agent: string, cwd: string): string {
+export function absoluteScript(agent: string, cwd: string): string {
   const file = agent.startsWith('scripted:') ? agent.slice('scripted:'.length) : undefined;
   return file === undefined ? agent : `scripted:${resolve(cwd, file)}`;
 }

@@ -1,5 +1,5 @@
 import { printable } from '../../../base/printable.ts';
-import type { JobView } from '../../../protocol/operations.ts';
+import type { JobView } from '../../../protocol/job-operations.ts';
 import { age, statusWords } from './job-table.ts';
 import { cost, duration, tokens } from './quantities.ts';
 import { renderQuestion } from './question.ts';

@@ -1,4 +1,4 @@
-import type { JobView } from '../../../protocol/operations.ts';
+import type { JobView } from '../../../protocol/job-operations.ts';
 import { type Cell, table } from './columns.ts';
 import { cost, duration, tokens } from './quantities.ts';
 import { shortIds } from './short-id.ts';

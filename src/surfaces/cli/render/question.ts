@@ -1,5 +1,5 @@
 import { printable } from '../../../base/printable.ts';
-import type { InboxEntry } from '../../../protocol/operations.ts';
+import type { InboxEntry } from '../../../protocol/job-operations.ts';
 import { duration } from './quantities.ts';
 import { shellQuote } from './shell-quote.ts';
 import { shortIds } from './short-id.ts';
@@ -62,6 +62,7 @@ function options(asked: Asked): string[] {
 
 /** The commands to type, most likely first. */
 export function answerCommands(asked: Asked): string[] {
+  if (asked.runId === asked.jobId) return (asked.options ?? []).map((verb) => `reef run ${verb} ${asked.jobId}`);
   const send = `reef send ${asked.jobId} --question ${asked.fingerprint.slice(0, FINGERPRINT_CHARACTERS)}`;
   if (asked.kind === 'permission') return [`${send} --allow`, `${send} --deny "why not"`];
   const hasOptions = options(asked).length > 0;

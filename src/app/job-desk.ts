@@ -1,0 +1,121 @@
+import type { JobManager } from '../agents/job-manager.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { InboxEntry } from '../protocol/job-operations.ts';
+import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
+import { type Halt, haltVerbSchema } from '../protocol/workflow.ts';
+import type { Store } from '../store/store.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import { bound } from './bound.ts';
+import { type BookedRun, findRun } from './run-book.ts';
+import type { RunDesk } from './run-desk.ts';
+import type { NoticeBoard } from './worktree-desk.ts';
+
+interface JobDeskParts {
+  jobs: JobManager;
+  store: Store;
+  runs: RunDesk;
+  worktrees: GitWorktreeManager;
+  notices: NoticeBoard;
+  newId(): string;
+  /** A job waits for this worktree: it is started when it stands, or told that it never will. */
+  awaitHousing(worktreeId: string): void;
+}
+
+/** The operations on jobs where jobs meet the rest: a worktree to work in, and one inbox for whatever asks. */
+export function jobDesk(parts: JobDeskParts): JobCore {
+  const { jobs } = parts;
+  return {
+    ...bound(jobs, 'status', 'output', 'kill', 'wait', 'interrupt', 'resume'),
+    spawn: async (request, caller) => jobs.spawn({ ...request, ...(await housing(parts, request)) }, caller),
+    send: (request, caller) =>
+      isRun(parts, request.id) ? answerRun(parts, request, caller) : jobs.send(request, caller),
+    inbox: (request, caller) => inbox(parts, request, caller),
+  };
+}
+
+/** An empty name means a new worktree named after the task; a name that is an id, that worktree. */
+async function housing(
+  { worktrees, newId, awaitHousing }: JobDeskParts,
+  { worktree, plan, task }: OperationRequest<'spawn'>,
+) {
+  if (worktree === undefined) return {};
+  const known = worktree === '' ? undefined : await existing(worktrees, worktree);
+  const title = worktree === '' ? (task.split('\n', 1)[0]?.slice(0, 200) ?? task) : worktree;
+  const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan }));
+  awaitHousing(id);
+  return { worktree: id };
+}
+
+async function existing(worktrees: GitWorktreeManager, name: string): Promise<{ id: string } | undefined> {
+  try {
+    return await worktrees.view(name);
+  } catch (error) {
+    if (error instanceof ReefError && error.code === 'worktree_not_found') return undefined;
+    throw error;
+  }
+}
+
+function isRun({ store }: JobDeskParts, id: string): boolean {
+  return id !== '@last' && store.runs.idsByPrefix(id.toUpperCase()).length > 0;
+}
+
+async function inbox({ jobs, store, runs, notices }: JobDeskParts, request: object, caller: Caller) {
+  const asked = await jobs.inbox(request as OperationRequest<'inbox'>, caller);
+  const questions = asked.questions.map((question) => {
+    const runId = store.blocks.get(question.jobId)?.runId;
+    return runId === undefined ? question : { ...question, runId };
+  });
+  if (caller.jobId !== undefined) return { questions, notices: [] };
+  const waits = store.journal.openWaits();
+  const askedAt = (key: string, run: BookedRun) => waits.find((wait) => wait.key === key && wait.runId === run.id)?.at;
+  const halts = (await runs.halted()).flatMap(({ run, path, halts: of }) =>
+    of.map((halt) => haltEntry(run, halt, { cwd: path ?? '', askedAt: askedAt(halt.key, run) ?? run.doc.createdAt })),
+  );
+  return { questions: [...questions, ...halts], notices: notices.list() };
+}
+
+/** A halt is a question like any other: its verbs are the options, and a text goes with them as guidance (W-30). */
+function haltEntry(run: BookedRun, halt: Halt, at: { cwd: string; askedAt: string }): InboxEntry {
+  const { block, visit, message, excerpt, reason, key, options } = halt;
+  return {
+    question: excerpt === undefined ? message : `${message}\n${excerpt}`,
+    options,
+    kind: 'choice',
+    questionId: key,
+    requestId: key,
+    fingerprint: `${block}#${visit}`,
+    choices: options.map((verb) => ({ id: verb, label: verb })),
+    multi: false,
+    freeText: true,
+    secret: false,
+    header: reason,
+    path: [run.id],
+    jobId: run.id,
+    runId: run.id,
+    agent: 'workflow',
+    task: run.doc.task,
+    ...at,
+  };
+}
+
+/** `send` answers a halt with one of its verbs; the text is guidance. */
+async function answerRun(
+  parts: JobDeskParts,
+  request: OperationRequest<'send'>,
+  caller: Caller,
+): Promise<OperationOutput<'send'>> {
+  const run = findRun(parts.store, request.id);
+  const halted = (await parts.runs.halted()).find((each) => each.run.id === run.id)?.halts ?? [];
+  const halt = halted.find(({ key }) => request.questionId === undefined || key === request.questionId);
+  if (!halt) throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
+  const [option = 'resume'] = request.option ?? [];
+  const verb = haltVerbSchema.safeParse(typeof option === 'number' ? halt.options[option - 1] : option);
+  if (!verb.success) throw new ReefError('bad_option', `choose one of ${halt.options.join(', ')}`);
+  const { block, visit, branch } = halt;
+  const more = {
+    ...(request.text !== undefined && { guidance: request.text }),
+    ...(request.key !== undefined && { key: request.key }),
+  };
+  await parts.runs.run_control({ id: run.id, verb: verb.data, block, visit, branch, ...more }, caller);
+  return { agentId: run.id, status: 'running', delivered: true, messageId: halt.key };
+}

@@ -1,0 +1,320 @@
+import { z } from 'zod';
+import type { AdapterRegistry } from '../agents/registry.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ChangeSignal } from '../events/change-signal.ts';
+import type { Capabilities } from '../process/capabilities.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Caller, OperationOutput, OperationRequest, RunCore } from '../protocol/operations.ts';
+import type { RunSummary } from '../protocol/run-operations.ts';
+import type { Halt, Json, RunView } from '../protocol/workflow.ts';
+import type { Store } from '../store/store.ts';
+import { readResult } from '../workflow/agent/read-result.ts';
+import { runnableManifest } from '../workflow/manifest/check-manifest.ts';
+import { chooseStart } from '../workflow/manifest/choose-start.ts';
+import type { WorkflowRuns } from '../workflow/run/runs.ts';
+import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from '../workflow/shipped/shipped.ts';
+import { findGateCommands, type GateCommands } from '../workflow/workers/gate-commands.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import type { CallLog } from './call-log.ts';
+import { knownAgents } from './known-agents.ts';
+import type { Project } from './project.ts';
+import { type BookedRun, findRun, type RunOrder } from './run-book.ts';
+import type { RunStarter } from './run-starter.ts';
+
+interface RunDeskParts {
+  store: Store;
+  clock: Clock;
+  signal: ChangeSignal;
+  registry: AdapterRegistry;
+  capabilities: Capabilities;
+  project: Project;
+  runs: WorkflowRuns;
+  starter: RunStarter;
+  worktrees: GitWorktreeManager;
+  calls: CallLog;
+  newId(): string;
+  redact<T>(value: T): T;
+}
+
+/** The part of a block's result schema that says how it may end. */
+const resultShape = z.object({ properties: z.object({ signal: z.object({ enum: z.array(z.string()) }) }) });
+
+const SHOWN = 20;
+const LOOK_AGAIN_MS = 1_000;
+
+/** Every operation on runs, for every surface. */
+export class RunDesk implements RunCore {
+  readonly #parts: RunDeskParts;
+
+  constructor(parts: RunDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** The order is stored before anything is made for it, so a repeat with the same key finds it. */
+  async run(request: OperationRequest<'run'>, caller: Caller): Promise<RunSummary> {
+    const { store, starter } = this.#parts;
+    const known = request.key === undefined ? undefined : store.runs.byKey<RunOrder>(request.key);
+    if (known) return this.#summary(known);
+    const doc = await this.#order(request, caller);
+    const booked: BookedRun = { id: this.#parts.newId(), worktreeId: '', state: 'waiting', doc };
+    store.commit(() => store.runs.insert(booked, request.key));
+    try {
+      const worktreeId = await starter.house(booked);
+      const run = { ...booked, worktreeId };
+      starter.begin(run);
+      return this.#summary(run);
+    } catch (error) {
+      store.commit(() => store.runs.remove(booked.id));
+      throw error;
+    }
+  }
+
+  async runs({ all }: OperationRequest<'runs'>): Promise<OperationOutput<'runs'>> {
+    return { runs: await this.#list(all ? 1_000 : SHOWN) };
+  }
+
+  async run_status(request: OperationRequest<'run_status'>, _caller: Caller, signal: AbortSignal) {
+    if (request.id === undefined) return { runs: await this.#list(SHOWN), view: null };
+    const { id } = findRun(this.#parts.store, request.id);
+    const { clock } = this.#parts;
+    const deadline = clock.monotonicMs() + request.waitMs;
+    for (;;) {
+      const { summary, view } = await this.#look(findRun(this.#parts.store, id));
+      const left = deadline - clock.monotonicMs();
+      const isNews = request.after !== undefined && (view?.seq ?? 0) > request.after;
+      if (!goesOn(summary) || isNews || left <= 0 || signal.aborted) {
+        return this.#parts.redact({ runs: [summary], view: view ?? null });
+      }
+      await this.#parts.signal.next(Math.min(left, LOOK_AGAIN_MS), signal);
+    }
+  }
+
+  async run_control(request: OperationRequest<'run_control'>, caller: Caller): Promise<RunSummary> {
+    const run = findRun(this.#parts.store, request.id);
+    switch (request.verb) {
+      case 'hold':
+        await this.#parts.worktrees.hold(run.worktreeId);
+        break;
+      case 'step':
+      case 'go':
+        await this.#parts.runs.setStepping(run.id, request.verb === 'step');
+        break;
+      case 'abort':
+        await this.abort(run, request, caller);
+        break;
+      default:
+        await this.#answer(run, { ...request, verb: request.verb }, caller);
+    }
+    return this.#summary(findRun(this.#parts.store, run.id));
+  }
+
+  /** Ends its agents and nothing else: the worktree stays as it is (W-31). */
+  async abort(
+    run: BookedRun,
+    { guidance }: { guidance?: string | undefined },
+    caller: Pick<Caller, 'by'>,
+  ): Promise<void> {
+    const { store, runs, worktrees } = this.#parts;
+    if (run.state === 'over') throw new ReefError('run_not_halted', `The run ${run.id} is over.`);
+    if (run.state === 'begun') {
+      await runs.cancel(run.id, guidance ?? `aborted by ${caller.by}`);
+      return;
+    }
+    store.commit(() => store.runs.move(run.id, 'over'));
+    if (run.worktreeId !== '') await worktrees.discard(run.worktreeId);
+  }
+
+  async run_replay({ id }: OperationRequest<'run_replay'>): Promise<OperationOutput<'run_replay'>> {
+    const run = findRun(this.#parts.store, id);
+    const { walked = null, ...rest } = await this.#parts.runs.replay(run.id);
+    return { runId: run.id, walked, ...rest };
+  }
+
+  /** Checked at the call, so that the agent corrects itself in the same turn (W-61). */
+  async block_result(request: OperationRequest<'block_result'>, caller: Caller): Promise<{ taken: true }> {
+    const { store } = this.#parts;
+    const block = caller.jobId === undefined ? undefined : store.blocks.get(caller.jobId);
+    if (!block) throw new ReefError('not_a_block', 'You do not work on a block of a workflow.');
+    const { signal } = resultShape.parse(block.schema).properties;
+    const read = readResult({ toolResult: request as Json, text: '' }, { signals: signal.enum });
+    if (!read.ok) {
+      throw new ReefError('result_invalid', `The result cannot be used: ${read.faults.join('; ')}.`, {
+        details: { faults: read.faults },
+      });
+    }
+    store.commit(() => store.blocks.setResult(block.jobId, request as Json));
+    return { taken: true };
+  }
+
+  async calls(request: OperationRequest<'calls'>): Promise<OperationOutput<'calls'>> {
+    return { calls: this.#parts.redact(this.#parts.calls.list(request)) };
+  }
+
+  async call_rerun(request: OperationRequest<'call_rerun'>, caller: Caller): Promise<OperationOutput<'call_rerun'>> {
+    return this.#parts.redact(await this.#parts.calls.rerun(request, caller));
+  }
+
+  /** Halted runs ask like jobs do. */
+  async halted(): Promise<{ run: BookedRun; path: string | null; halts: readonly Halt[] }[]> {
+    const begun = this.#parts.store.runs.open<RunOrder>().filter(({ state }) => state === 'begun');
+    const looks = await Promise.all(begun.map(async (run) => ({ run, ...(await this.#look(run)) })));
+    return looks.flatMap(({ run, view, summary }) =>
+      view && view.halts.length > 0 ? [{ run, path: summary.path, halts: this.#parts.redact(view.halts) }] : [],
+    );
+  }
+
+  /** What a held worktree keeps of its run (T-35). */
+  async sessionOf(worktreeId: string): Promise<Json | undefined> {
+    const [run] = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId);
+    if (!run || run.state === 'waiting') return undefined;
+    const { position, returnStack, executionLog, stats, seq } = await this.#parts.runs.view(run.id);
+    const executionPayload = Object.values(executionLog).flatMap(({ segments }) => segments);
+    const session = { runId: run.id, currentBlockId: position?.block ?? null, returnStack, executionPayload };
+    return JSON.parse(JSON.stringify(this.#parts.redact({ ...session, sessionStats: stats, seq })));
+  }
+
+  async gatesIn(worktreeId: string): Promise<{ view: RunView | undefined; gates: GateCommands } | undefined> {
+    const [run] = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId);
+    if (!run) return undefined;
+    return { view: run.state === 'waiting' ? undefined : await this.#parts.runs.view(run.id), gates: run.doc.gates };
+  }
+
+  isBusy(worktreeId: string): Promise<boolean> {
+    const open = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId).filter(({ state }) => state === 'begun');
+    return Promise.all(open.map(async (run) => (await this.#look(run)).summary.status)).then((all) =>
+      all.some((status) => status === 'running' || status === 'awaiting_input'),
+    );
+  }
+
+  async endIn(worktreeId: string): Promise<void> {
+    const open = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId).filter(({ state }) => state === 'begun');
+    for (const run of open) await this.abort(run, { guidance: 'its worktree ends' }, { by: 'reef' });
+  }
+
+  async #order(request: OperationRequest<'run'>, caller: Caller): Promise<RunOrder> {
+    const { clock, project, registry, capabilities } = this.#parts;
+    const { manifest, node } = await this.#manifest(request.workflow);
+    if (request.agent !== undefined) registry.get(request.agent);
+    if (request.yes && !request.sandbox && !request.unsafe) {
+      throw new ReefError('unsafe_needs_consent', 'agents that ask nothing need a sandbox around them');
+    }
+    if (request.sandbox && capabilities.bubblewrap === undefined) {
+      throw new ReefError('sandbox_unavailable', 'bubblewrap is not installed here or not allowed to work');
+    }
+    const configured = { ...(await project.gates()) };
+    const gates = await findGateCommands({
+      workers: manifest.workers,
+      configured: JSON.parse(JSON.stringify(configured)),
+      readProject: project.readGateFile,
+    });
+    const { task, agent, plan, base, priority, anyway, accept, autoResume, budget, sandbox, yes, unsafe } = request;
+    return {
+      ...{ task, node, manifest, gates, plan, anyway, accept, autoResume, budget, stepping: request.step },
+      ...(agent !== undefined && { agent }),
+      ...(base !== undefined && { base }),
+      ...(priority !== undefined && { priority }),
+      leave: { sandbox, yes, unsafe, ...(caller.jobId !== undefined && { parentId: caller.jobId }) },
+      createdAt: clock.now().toISOString(),
+      by: caller.by,
+    };
+  }
+
+  /** A node of the repository's own file, or a workflow that ships with Reef (W-07, W-66). */
+  async #manifest(named: string | undefined) {
+    const agents = knownAgents(this.#parts.registry);
+    const shipped = SHIPPED.find((name) => name === named);
+    const own = shipped ? undefined : await this.#parts.project.manifest();
+    const check = (file: { path: string; text: string }, ignored: string[] = []) =>
+      runnableManifest(file, { agents, ignored }).manifest;
+    const manifest = own && check(own, own.ignored);
+    const node = shipped ? undefined : chooseStart(manifest, named);
+    if (manifest && node !== undefined) return { manifest, node };
+    const name: ShippedName = shipped ?? DEFAULT_SHIPPED;
+    const chosen = check(shippedWorkflow(name));
+    return { manifest: chosen, node: chosen.start ?? Object.keys(chosen.nodes)[0] ?? '' };
+  }
+
+  async #answer(
+    run: BookedRun,
+    request: OperationRequest<'run_control'> & { verb: 'approve' | 'resume' | 'retry' | 'skip' },
+    caller: Caller,
+  ): Promise<void> {
+    const { worktrees, runs } = this.#parts;
+    if (run.state !== 'begun') throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
+    const { verb, guidance, signal, key } = request;
+    const { block, visit, branch } = chooseHalt((await runs.view(run.id)).halts, request);
+    if ((await worktrees.view(run.worktreeId)).status === 'held') await worktrees.reinflate(run.worktreeId);
+    const said = { ...(guidance !== undefined && { guidance }), ...(signal !== undefined && { signal }) };
+    const how = { by: caller.by, ...(key !== undefined && { key }) };
+    await runs.answer(run.id, { block, visit, branch, verb, ...said }, how);
+  }
+
+  async #list(most: number): Promise<RunSummary[]> {
+    const { store } = this.#parts;
+    const newest = store.runs.newest<RunOrder>(most);
+    const older = store.runs.open<RunOrder>().filter(({ id }) => !newest.some((run) => run.id === id));
+    return this.#parts.redact(await Promise.all([...newest, ...older].map((run) => this.#summary(run))));
+  }
+
+  async #summary(run: BookedRun): Promise<RunSummary> {
+    return (await this.#look(run)).summary;
+  }
+
+  async #look(run: BookedRun): Promise<{ summary: RunSummary; view: RunView | undefined }> {
+    const { runs, starter, worktrees } = this.#parts;
+    const view = run.state === 'waiting' ? undefined : await runs.view(run.id);
+    const worktree = run.worktreeId === '' ? undefined : await worktrees.view(run.worktreeId);
+    const obstacle = starter.obstacle(run.id);
+    const waitsFor = worktree?.queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
+    const because =
+      view?.halt?.message ?? obstacle?.message ?? (waitsFor?.length ? `waits for ${waitsFor.join('; ')}` : undefined);
+    const ends = Object.values(view?.executionLog ?? {}).flatMap(({ endedAt }) => endedAt ?? []);
+    const endedAt = view && view.outcome !== 'running' ? ends.sort().at(-1) : undefined;
+    const summary: RunSummary = {
+      runId: run.id,
+      task: run.doc.task,
+      workflow: run.doc.node,
+      worktree: run.worktreeId,
+      path: worktree?.path ?? null,
+      status: this.#status(run, view, obstacle !== undefined),
+      block: view?.position?.block ?? null,
+      visit: view?.position?.visit ?? null,
+      ...(because !== undefined && { because }),
+      createdAt: run.doc.createdAt,
+      ...(endedAt !== undefined && { endedAt }),
+    };
+    return { summary, view };
+  }
+
+  #status(run: BookedRun, view: RunView | undefined, isStuck: boolean): RunSummary['status'] {
+    if (!view) return run.state === 'over' ? 'aborted' : isStuck ? 'halted' : 'queued';
+    if (view.outcome !== 'running') return view.outcome;
+    if (view.isHalted) return 'halted';
+    const { blocks, jobs } = this.#parts.store;
+    const asks = blocks.ofRun(run.id).some(({ jobId }) => jobs.get(jobId)?.job.status === 'awaiting_input');
+    return asks ? 'awaiting_input' : 'running';
+  }
+}
+
+function goesOn({ status }: RunSummary): boolean {
+  return status === 'queued' || status === 'running';
+}
+
+function chooseHalt(
+  halts: readonly Halt[],
+  { block, visit, branch }: { block?: string | undefined; visit?: number | undefined; branch?: string | undefined },
+): Halt {
+  const fitting = halts.filter(
+    (halt) =>
+      (block === undefined || halt.block === block) &&
+      (visit === undefined || halt.visit === visit) &&
+      (branch === undefined || halt.branch === branch),
+  );
+  const [only, another] = fitting;
+  if (another) {
+    const places = fitting.map((halt) => `${halt.branch} ${halt.block}#${halt.visit}`);
+    throw new ReefError('which_question', `Several branches wait: ${places.join(', ')}. Name the block.`);
+  }
+  if (!only) throw new ReefError('run_not_halted', 'The run does not wait there.');
+  return only;
+}

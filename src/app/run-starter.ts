@@ -1,0 +1,109 @@
+import type { Logger } from '../base/log.ts';
+import type { ChangeSignal } from '../events/change-signal.ts';
+import { toReefError } from '../protocol/errors.ts';
+import type { Store } from '../store/store.ts';
+import type { DurableEngine } from '../workflow/durable/durable-engine.ts';
+import type { WorkflowRuns } from '../workflow/run/runs.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import type { Notice } from '../worktrees/parts.ts';
+import type { BookedRun, RunOrder } from './run-book.ts';
+
+interface StarterParts {
+  store: Store;
+  engine: DurableEngine;
+  runs: WorkflowRuns;
+  worktrees: GitWorktreeManager;
+  signal: ChangeSignal;
+  log: Logger;
+  notice(notice: Extract<Notice, { worktreeId: string }>): void;
+}
+
+/** Takes each run from its order to its end: a worktree first, then the workflow, then the merge if one was asked for. */
+export class RunStarter {
+  readonly #parts: StarterParts;
+  readonly #ending = new AbortController();
+  readonly #under = new Map<string, Promise<void>>();
+  /** Why a run that waits will not start by itself. */
+  readonly #obstacles = new Map<string, { code: string; message: string }>();
+
+  constructor(parts: StarterParts) {
+    this.#parts = parts;
+  }
+
+  obstacle(runId: string): { code: string; message: string } | undefined {
+    return this.#obstacles.get(runId);
+  }
+
+  /** Every run that is not over goes on; one that goes on already is left alone. */
+  recover(): void {
+    for (const run of this.#parts.store.runs.open<RunOrder>()) this.begin(run);
+  }
+
+  begin(run: BookedRun): void {
+    if (this.#under.has(run.id) || this.#ending.signal.aborted) return;
+    this.#obstacles.delete(run.id);
+    const going = this.#go(run)
+      .catch((error: unknown) => this.#giveUp(run, error))
+      .finally(() => {
+        this.#under.delete(run.id);
+        this.#parts.signal.notify();
+      });
+    this.#under.set(run.id, going);
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort(new Error('the daemon ends'));
+    await Promise.all(this.#under.values());
+  }
+
+  async #go(run: BookedRun): Promise<void> {
+    const { store, runs, engine, worktrees } = this.#parts;
+    const worktreeId = run.worktreeId === '' ? await this.house(run) : run.worktreeId;
+    if (run.state === 'waiting') {
+      const { path } = await worktrees.whenReady(worktreeId, this.#ending.signal);
+      if (path === null) throw new Error('its worktree has ended');
+      await runs.start(inputOf(run.doc, { id: worktreeId, path }), run.id);
+      store.commit(() => store.runs.move(run.id, 'begun'));
+    }
+    const end = await engine.result(run.id, { abort: this.#ending.signal });
+    const isSuccess = end.status === 'completed' && (end.value as { outcome?: string }).outcome === 'success';
+    if (isSuccess && run.doc.accept) await this.#accept(run, worktreeId);
+    if (end.status !== 'stuck') store.commit(() => store.runs.move(run.id, 'over'));
+  }
+
+  /** Refused, the work stays where it is, and a person is told. */
+  async #accept(run: BookedRun, worktreeId: string): Promise<void> {
+    const { status, pending } = await this.#parts.worktrees.view(worktreeId);
+    if (pending || (status !== 'running' && status !== 'accepting')) return;
+    try {
+      await this.#parts.worktrees.accept(worktreeId, { whenClean: true });
+    } catch (error) {
+      const { code, message } = toReefError(error);
+      this.#parts.notice({ kind: 'accept_failed', worktreeId, message: `run ${run.id}: ${code}: ${message}` });
+    }
+  }
+
+  /** One worktree for one run, however often it is asked for. */
+  async house({ id, doc }: BookedRun): Promise<string> {
+    const { plan, base, priority, anyway, task } = doc;
+    const wanted = { ...(base !== undefined && { base }), ...(priority !== undefined && { priority }) };
+    const title = task.split('\n', 1)[0]?.slice(0, 200) ?? task;
+    const record = await this.#parts.worktrees.submit({ taskId: id, title, plan, anyway, ...wanted });
+    this.#parts.store.commit(() => this.#parts.store.runs.setWorktree(id, record.id));
+    return record.id;
+  }
+
+  #giveUp(run: BookedRun, error: unknown): void {
+    if (this.#ending.signal.aborted) return;
+    const { code, message } = toReefError(error);
+    this.#obstacles.set(run.id, { code, message });
+    this.#parts.log.warn('a run does not go on', { run: run.id, code, reason: message });
+  }
+}
+
+function inputOf(
+  { task, node, manifest, gates, agent, stepping, autoResume, budget }: RunOrder,
+  worktree: { id: string; path: string },
+) {
+  return { task, node, manifest, gates, worktree, stepping, autoResume, budget, ...(agent !== undefined && { agent }) };
+}

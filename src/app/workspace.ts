@@ -1,0 +1,241 @@
+import { basename, join } from 'node:path';
+import type { JobManager } from '../agents/job-manager.ts';
+import type { JobRunner } from '../agents/job-runner.ts';
+import { isLive } from '../agents/job-status.ts';
+import type { AdapterRegistry } from '../agents/registry.ts';
+import { sandboxFor } from '../agents/sandbox.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Environment } from '../base/env.ts';
+import type { Home } from '../base/home.ts';
+import type { Logger } from '../base/log.ts';
+import { createSafeDir } from '../base/safe-dir.ts';
+import type { ChangeSignal } from '../events/change-signal.ts';
+import { createGit, type Git } from '../git/git-command.ts';
+import type { Capabilities } from '../process/capabilities.ts';
+import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
+import { run } from '../process/run.ts';
+import type { Core } from '../protocol/operations.ts';
+import { TrustFile, trustPath } from '../runtime/trust-file.ts';
+import type { Store } from '../store/store.ts';
+import { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
+import { journalBlobs } from '../workflow/memory/journal-blobs.ts';
+import { defineWorkflows } from '../workflow/run/run-body.ts';
+import { WorkflowRuns } from '../workflow/run/runs.ts';
+import { boundGates } from '../workflow/workers/bound-gates.ts';
+import { GitWorktreeManager } from '../worktrees/manager.ts';
+import { createRunCaptures } from '../worktrees/run-captures.ts';
+import { BlockAgents } from './agent-jobs.ts';
+import { bound } from './bound.ts';
+import { CallLog } from './call-log.ts';
+import { jobDesk } from './job-desk.ts';
+import { Project } from './project.ts';
+import { findRun, type RunOrder } from './run-book.ts';
+import { RunDesk } from './run-desk.ts';
+import { RunGates } from './run-gates.ts';
+import { RunStarter } from './run-starter.ts';
+import { NoticeBoard, WorktreeDesk } from './worktree-desk.ts';
+
+export interface WorkspaceParts {
+  home: Home;
+  /** The main checkout. */
+  repository: string;
+  env: Environment;
+  clock: Clock;
+  log: Logger;
+  store: Store;
+  signal: ChangeSignal;
+  capabilities: Capabilities;
+  registry: AdapterRegistry;
+  runner: JobRunner;
+  jobs: JobManager;
+  newId(): string;
+  redact<T>(value: T): T;
+  isPortFree(port: number): Promise<boolean>;
+}
+
+/** Everything that works on one repository: its worktrees, its runs, and its jobs among them. */
+export interface Workspace {
+  core: Core;
+  folderOf(worktreeId: string): string | undefined;
+  /** Runs that will go on without a person. */
+  activeRuns(): number;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A hand-over to an agent is bounded (repostate); what does not fit is pointed at. */
+const PROMPT_TOKENS = 5_000;
+const CHARACTERS_PER_TOKEN = 3.3;
+const OUTLINE_LINES = 20;
+const DEFAULT_AGENT = 'claude';
+
+export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
+  const { clock, log, store, signal, runner, jobs, newId, redact } = parts;
+  const project = new Project({ root: parts.repository, trust: new TrustFile(trustPath(parts.env)), clock });
+  const notices = new NoticeBoard(clock);
+  const gates = gateHands(parts);
+  const git = createGit({ run, env: allowedEnv(parts.env.all, [], { PATH: SYSTEM_PATH }) });
+  const worktrees = await openWorktrees(parts, { git, project, notices, gates, runs: () => desk });
+  const { engine, runs } = openEngine(parts, { git, gates, worktrees });
+  const starter = new RunStarter({ store, engine, runs, worktrees, signal, log, notice: notices.post });
+  const calls = new CallLog({ store, jobs, worktrees, newId, ended: (id) => ended(parts, id) });
+  const desk: RunDesk = new RunDesk({
+    ...{ store, clock, signal, project, runs, starter, worktrees, calls, newId, redact },
+    ...{ registry: parts.registry, capabilities: parts.capabilities },
+  });
+  const awaitHousing = (id: string) =>
+    void worktrees
+      .whenReady(id)
+      .catch(() => {})
+      .finally(() => runner.kick());
+  const core: Core = {
+    ...jobDesk({ jobs, store, runs: desk, worktrees, notices, newId, awaitHousing }),
+    ...bound(desk, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'block_result', 'calls', 'call_rerun'),
+    ...worktreeCore(new WorktreeDesk({ worktrees, newId, redact, onSetUp: () => starter.recover() })),
+    ...bound(project, 'trust'),
+  };
+  return {
+    core,
+    folderOf: (id) => worktrees.folder(id),
+    activeRuns: () => activeRuns(store),
+    async start() {
+      void settle({ worktrees, log });
+      await engine.recover();
+      starter.recover();
+      for (const { job } of store.jobs.live()) if (job.status === 'queued' && job.worktree) awaitHousing(job.worktree);
+    },
+    async close() {
+      await starter.close();
+      await engine.close();
+      await worktrees.close();
+    },
+  };
+}
+
+/** How gates are run, by a run and once more on a merged tree. */
+function gateHands(parts: WorkspaceParts) {
+  const { env, capabilities } = parts;
+  return {
+    runGate: boundGates({ capabilities, sandboxOf: (path) => gateSandbox(parts, path) }),
+    gateEnv: (path: string) => allowedEnv(env.all, [], { PATH: `${join(path, 'node_modules', '.bin')}:${env.path}` }),
+  };
+}
+
+interface WorktreeHands {
+  git: Git;
+  project: Project;
+  notices: NoticeBoard;
+  gates: ReturnType<typeof gateHands>;
+  /** They know each other: a run works in a worktree, and a worktree asks what its run says. */
+  runs(): RunDesk;
+}
+
+function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, runs }: WorktreeHands) {
+  const { env, clock, log, store, signal, jobs, newId } = parts;
+  return GitWorktreeManager.open({
+    ...{ git, store, clock, log, newId, repository: parts.repository, isPortFree: parts.isPortFree },
+    ...{ dataHome: env.dataHome, stateHome: env.stateHome },
+    run: (spec) => run({ ...spec, env: allowedEnv(env.all, [], { ...spec.env }) }),
+    jobs: {
+      isBusy: async (id) => liveJobsIn(store, id).length > 0 || (await runs().isBusy(id)),
+      async end(id) {
+        await runs().endIn(id);
+        for (const job of liveJobsIn(store, id)) await jobs.kill({ id: job }, { by: 'reef', surface: 'cli' });
+      },
+    },
+    gates: new RunGates({ runIn: (id) => runs().gatesIn(id), ...gates }),
+    items: { include: () => project.include(), scripts: () => project.scripts() },
+    sessionOf: (id) => runs().sessionOf(id),
+    announce(notice) {
+      notices.post(notice);
+      signal.notify();
+    },
+  });
+}
+
+interface EngineHands {
+  git: Git;
+  gates: ReturnType<typeof gateHands>;
+  worktrees: GitWorktreeManager;
+}
+
+function openEngine(parts: WorkspaceParts, { git, gates, worktrees }: EngineHands) {
+  const { clock, log, store, signal, registry, jobs, newId } = parts;
+  const engine = new EmbeddedEngine({
+    ...{ store, clock, log },
+    onEntry(_runId, { kind }) {
+      if (kind === 'step') worktrees.touched();
+      signal.notify();
+    },
+  });
+  const blobs = journalBlobs(store);
+  const runs = new WorkflowRuns({ engine, blobs, clock, newId });
+  const leaveOf = (runId: string) => findRun(store, runId).doc.leave;
+  defineWorkflows(engine, {
+    ...{ clock, blobs, ...gates, openDir: createSafeDir, defaultAgent: DEFAULT_AGENT },
+    jobs: new BlockAgents({ jobs, store, signal, leaveOf }),
+    plans: { addToChangePlan: (files, id) => worktrees.addToChangePlan(files, id) },
+    captures: createRunCaptures({ git, clock }),
+    branchWorktrees: {
+      create: (key, from) => worktrees.branchOff(key, from),
+      mergeBack: (_key, branch, parent) => worktrees.mergeBack(branch, parent),
+    },
+    prompt: {
+      limit: PROMPT_TOKENS,
+      measure: (text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
+      outline: firstLines,
+    },
+    isAgent: (name) => registry.names().includes(name) || name.startsWith('scripted:'),
+    steppingOf: (runId) => runs.steppingOf(runId),
+  });
+  return { engine, runs };
+}
+
+/** Off the critical path: nobody waits for the look at what an earlier daemon left. */
+async function settle({ worktrees, log }: { worktrees: GitWorktreeManager; log: Logger }): Promise<void> {
+  try {
+    await worktrees.reconcile();
+    worktrees.evaluate();
+  } catch (error) {
+    log.warn('the worktrees could not be looked at', { error });
+  }
+}
+
+function worktreeCore(desk: WorktreeDesk) {
+  return {
+    ...bound(desk, 'worktrees', 'worktree_create', 'worktree_setup', 'diff', 'accept', 'worktree_discard'),
+    ...bound(desk, 'worktree_restore', 'worktree_hold', 'worktree_prune', 'conflicts'),
+  };
+}
+
+/** Gates execute what an agent wrote: a run in a sandbox has its gates in one too (X-27). */
+function gateSandbox({ store, home, env }: WorkspaceParts, path: string) {
+  const id = basename(path).replace(/^scratch-/, '');
+  const [order] = store.runs.byWorktree<RunOrder>(id);
+  if (!order?.doc.leave.sandbox) return undefined;
+  const surroundings = { stateDirs: [], homeDir: home.dir, env: env.all, agentEnv: {}, program: '/bin/sh' };
+  return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
+}
+
+function liveJobsIn(store: Store, worktreeId: string): string[] {
+  const live = store.jobs.live().filter(({ job }) => job.worktree === worktreeId && job.status !== 'paused');
+  return live.map(({ job }) => job.id);
+}
+
+async function ended({ store, signal }: WorkspaceParts, jobId: string): Promise<void> {
+  for (;;) {
+    const status = store.jobs.get(jobId)?.job.status;
+    if (status === undefined || !isLive(status)) return;
+    await signal.next(1_000);
+  }
+}
+
+/** Not those that wait for a person: a daemon may end meanwhile and lose nothing. */
+function activeRuns(store: Store): number {
+  const waiting = new Set(store.journal.openWaits().map(({ runId }) => runId));
+  return store.runs.open().filter(({ id }) => !waiting.has(id)).length;
+}
+
+function firstLines(_path: string, content: string): string {
+  return content.split('\n', OUTLINE_LINES).join('\n');
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../base/clock.ts';
+import type { OperationOutput, OperationRequest, WorktreeCore } from '../protocol/operations.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import type { Notice } from '../worktrees/parts.ts';
+
+interface WorktreeDeskParts {
+  worktrees: GitWorktreeManager;
+  newId(): string;
+  redact<T>(value: T): T;
+  /** A set-up that works now lets a run begin that waited for it. */
+  onSetUp(): void;
+}
+
+/** Every operation on worktrees, for every surface. */
+export class WorktreeDesk implements WorktreeCore {
+  readonly #parts: WorktreeDeskParts;
+
+  constructor(parts: WorktreeDeskParts) {
+    this.#parts = parts;
+  }
+
+  get #manager(): GitWorktreeManager {
+    return this.#parts.worktrees;
+  }
+
+  async worktrees({ all }: OperationRequest<'worktrees'>): Promise<OperationOutput<'worktrees'>> {
+    return { worktrees: await this.#manager.list({ all }) };
+  }
+
+  async worktree_create({ taskId, ...task }: OperationRequest<'worktree_create'>) {
+    const record = await this.#manager.submit({ ...task, taskId: taskId ?? this.#parts.newId() });
+    return record.status === 'queued' ? record : this.#manager.whenReady(record.id);
+  }
+
+  async worktree_setup({ id }: OperationRequest<'worktree_setup'>) {
+    const view = await this.#manager.setup(id);
+    if (view.setup.state !== 'failed') this.#parts.onSetUp();
+    return view;
+  }
+
+  async diff({ id }: OperationRequest<'diff'>) {
+    return this.#parts.redact(await this.#manager.diff(id));
+  }
+
+  async accept({ id, ...options }: OperationRequest<'accept'>) {
+    return this.#manager.accept(id, options);
+  }
+
+  async worktree_discard({ id }: OperationRequest<'worktree_discard'>) {
+    return this.#manager.discard(id);
+  }
+
+  async worktree_restore({ ref }: OperationRequest<'worktree_restore'>) {
+    return this.#manager.restore(ref);
+  }
+
+  async worktree_hold({ id }: OperationRequest<'worktree_hold'>) {
+    return this.#manager.hold(id);
+  }
+
+  async worktree_prune({ yes }: OperationRequest<'worktree_prune'>) {
+    return this.#manager.prune({ yes });
+  }
+
+  async conflicts({ plan }: OperationRequest<'conflicts'>): Promise<OperationOutput<'conflicts'>> {
+    return { report: await this.#manager.scan(plan), worktrees: await this.#manager.conflicts() };
+  }
+}
+
+type InboxNotice = OperationOutput<'inbox'>['notices'][number];
+const MOST_NOTICES = 50;
+
+/** What people should know of worktrees and nobody waits for; the newest, while the daemon lives. */
+export class NoticeBoard {
+  readonly #clock: Clock;
+  #notices: InboxNotice[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  readonly post = (notice: Notice): void => {
+    const at = this.#clock.now().toISOString();
+    const { kind } = notice;
+    const told =
+      'worktrees' in notice
+        ? {
+            worktreeId: notice.worktrees[0],
+            message: `${notice.worktrees.join(' and ')} change the same lines: ${notice.files.join(', ')}`,
+          }
+        : { worktreeId: notice.worktreeId, message: notice.message };
+    this.#notices = [...this.#notices, { at, kind, ...told }].slice(-MOST_NOTICES);
+  };
+
+  list(): InboxNotice[] {
+    return [...this.#notices];
+  }
+}

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { agentEventSchema } from './events.ts';
+import { budgetSchema, decisionSchema, jobSchema, jobStatusSchema, modeSchema, questionSchema } from './jobs.ts';
+import { operation } from './operation.ts';
+import { planSchema } from './worktrees.ts';
+
+/** What people and agents do with jobs. */
+const id = z.string().min(1).max(64).describe('Job id, any unique prefix of it, or @last for the newest');
+const MAX_WAIT_MS = 45_000;
+
+const jobViewSchema = jobSchema.extend({
+  awaiting_input: z.boolean(),
+  /** Finer than status, derived, never stored. */
+  activity: z.enum(['starting', 'working', 'retrying', 'waiting', 'idle', 'stalled', 'ending', 'ended', 'queued']),
+  questions: z.array(questionSchema),
+  lastOutput: z.string(),
+});
+export type JobView = z.infer<typeof jobViewSchema>;
+
+const inboxEntrySchema = questionSchema.extend({
+  /** The job that asks, or the run that halted: `send` takes either. */
+  jobId: z.string(),
+  /** Of a halted run, or of a job that works on a block of one. */
+  runId: z.string().optional(),
+  agent: z.string(),
+  task: z.string(),
+  cwd: z.string(),
+  askedAt: z.string(),
+});
+export type InboxEntry = z.infer<typeof inboxEntrySchema>;
+
+const jobRef = z.strictObject({ agentId: z.string(), status: jobStatusSchema });
+
+const spawn = operation({
+  effect: 'acts',
+  summary: 'Start a coding agent on a task. Answers at once; follow it with wait or output.',
+  input: z.strictObject({
+    agent: z.string().min(1).max(200).describe('claude, codex, codex-exec, acp:<name> or scripted:<file>'),
+    task: z.string().min(1).describe('What the agent is to do, in words'),
+    cwd: z.string().optional().describe('Folder to work in; default: the root of the repository'),
+    model: z.string().max(200).optional(),
+    mode: modeSchema.default('headless'),
+    keep: z.boolean().default(false).describe('Keep the process after its turn, for a next message'),
+    budget: budgetSchema.default({}),
+    sandbox: z.boolean().default(false).describe('Refuse to start without an operating-system sandbox'),
+    yes: z.boolean().default(false).describe('Let Reef allow every permission; needs sandbox or unsafe'),
+    unsafe: z.boolean().default(false),
+    worktree: z
+      .string()
+      .max(1_000)
+      .optional()
+      .describe('Work in this worktree: an id, or a name for a new one; empty: a new one named after the task'),
+    plan: planSchema.describe('With a new worktree: files or globs the task means to change; a clash makes it wait'),
+    parentId: id.optional().describe('The job this one is a child of'),
+    key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),
+  }),
+  output: jobRef.extend({ worktree: z.string().optional() }),
+});
+
+const status = operation({
+  effect: 'reads',
+  summary: 'Show one job, or all active jobs and the last 20 that ended.',
+  input: z.strictObject({ id: id.optional() }),
+  output: z.strictObject({ jobs: z.array(jobViewSchema) }),
+});
+
+const send = operation({
+  effect: 'acts',
+  summary: 'Send a message to an agent, or answer its open question by text, option or decision.',
+  input: z.strictObject({
+    id,
+    text: z.string().min(1).max(1_048_576).optional(),
+    option: z
+      .array(z.union([z.string(), z.number().int()]))
+      .min(1)
+      .max(20)
+      .optional()
+      .describe('Labels, or numbers counted from 1'),
+    decision: decisionSchema.optional().describe('Only for permissions; needs the fingerprint of the question'),
+    reason: z.string().max(16_384).optional(),
+    questionId: z.string().max(400).optional().describe('Needed when several questions are open'),
+    fingerprint: z.string().max(100).optional(),
+    key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key sends nothing again'),
+  }),
+  output: jobRef.extend({ delivered: z.boolean(), messageId: z.string() }),
+});
+
+const output = operation({
+  effect: 'reads',
+  summary: 'Read the events of a job from a cursor on.',
+  input: z.strictObject({
+    id,
+    since: z.string().max(64).optional().describe('A nextCursor, or an ISO-8601 time'),
+    limit: z.number().int().min(1).max(1000).default(200),
+    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait that long for a first event'),
+  }),
+  output: z.strictObject({
+    agentId: z.string(),
+    status: jobStatusSchema,
+    events: z.array(agentEventSchema),
+    nextCursor: z.string(),
+    /** More events are there already. */
+    truncated: z.boolean(),
+  }),
+});
+
+const kill = operation({
+  effect: 'ends',
+  summary: 'End a job and everything it started.',
+  input: z.strictObject({ id }),
+  output: jobRef.extend({ finalOutput: z.string() }),
+});
+
+const wait = operation({
+  effect: 'reads',
+  summary: 'Wait until a job asks something or is over; returns at once when that already holds.',
+  input: z.strictObject({
+    ids: z.array(id).max(100).default([]).describe('Default: all active jobs'),
+    until: z
+      .array(z.enum(['needs_input', 'done', 'idle']))
+      .min(1)
+      .default(['needs_input', 'done']),
+    timeoutMs: z.number().int().min(0).max(MAX_WAIT_MS).default(MAX_WAIT_MS),
+  }),
+  output: z.strictObject({
+    /** False: the time was up first. */
+    met: z.boolean(),
+    jobs: z.array(jobViewSchema),
+  }),
+});
+
+const interrupt = operation({
+  effect: 'settles',
+  summary: 'End the turn of an agent, keeping the job and its session.',
+  input: z.strictObject({ id }),
+  output: jobRef,
+});
+
+const resume = operation({
+  effect: 'acts',
+  summary: "Continue a paused, completed, failed or stale job in the agent's own session.",
+  input: z.strictObject({
+    id,
+    text: z.string().min(1).max(1_048_576).optional(),
+    key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key resumes nothing again'),
+  }),
+  output: jobRef.extend({ launch: z.number().int() }),
+});
+
+const inbox = operation({
+  effect: 'reads',
+  summary: 'List the open questions of all jobs, whatever their depth, and of halted runs.',
+  input: z.strictObject({}),
+  output: z.strictObject({
+    questions: z.array(inboxEntrySchema),
+    /** What happened to worktrees that a person should know; nobody waits for an answer. */
+    notices: z.array(z.strictObject({ at: z.string(), kind: z.string(), worktreeId: z.string(), message: z.string() })),
+  }),
+});
+
+export const jobOperations = { spawn, status, send, output, kill, wait, interrupt, resume, inbox };

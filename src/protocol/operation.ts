@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+
+/**
+ * What a call does to the world: `reads` changes nothing, `settles` may be repeated without harm, `acts` sets an agent or a
+ * command going, `ends` takes something away.
+ */
+export type OperationEffect = 'reads' | 'settles' | 'acts' | 'ends';
+
+/** Who may call: an agent reaches Reef through the door of its job and never decides what people have to (X-08). */
+export type OperationUser = 'anyone' | 'people' | 'jobs';
+
+export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
+  summary: string;
+  effect: OperationEffect;
+  /** Default: anyone. */
+  for?: OperationUser;
+  /** Why it is no MCP tool; absent: it is one. */
+  noTool?: string;
+  input: I;
+  output: O;
+}
+
+/** A row of the table, with its types kept. */
+export function operation<I extends z.ZodType, O extends z.ZodType>(row: Operation<I, O>): Operation<I, O> {
+  return row;
+}
+
+export function mayUse({ for: user = 'anyone' }: Pick<Operation, 'for'>, who: 'people' | 'jobs'): boolean {
+  return user === 'anyone' || user === who;
+}

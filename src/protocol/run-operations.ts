@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { operation } from './operation.ts';
+import { haltAnswerSchema, runBudgetSchema, runViewSchema } from './workflow.ts';
+import { planSchema } from './worktrees.ts';
+
+/** What people and agents do with runs of a workflow. */
+const text = z.string();
+const id = z.string().min(1).max(64).describe('Run id, any unique prefix of it, or @last for the newest');
+const MAX_WAIT_MS = 45_000;
+
+const runSummarySchema = z.strictObject({
+  runId: text,
+  task: text,
+  /** The node it starts with. */
+  workflow: text,
+  worktree: text,
+  /** Null until the worktree stands, and when it is gone. */
+  path: text.nullable(),
+  status: z.enum(['queued', 'running', 'awaiting_input', 'halted', 'success', 'failure', 'aborted', 'broken']),
+  /** Where it stands, and which visit of that block it is. */
+  block: text.nullable(),
+  visit: z.number().int().nullable(),
+  /** Why it does not go on: a halt, or worktrees it waits for. */
+  because: text.optional(),
+  createdAt: text,
+  endedAt: text.optional(),
+});
+export type RunSummary = z.infer<typeof runSummarySchema>;
+
+const run = operation({
+  effect: 'acts',
+  summary: 'Run a workflow on a task in a worktree of its own. Answers at once; follow it with run_status.',
+  input: z.strictObject({
+    task: z.string().min(1).max(1_048_576).describe('What is to be done, in words'),
+    workflow: z.string().min(1).max(128).optional().describe('A node of the workflow file, test-fix or full-gates'),
+    agent: z.string().min(1).max(200).optional().describe('For blocks whose worker names no agent; default: claude'),
+    plan: planSchema.describe('Files or globs the task means to change; a clash with other work makes it wait'),
+    base: z.string().min(1).max(1_000).optional().describe('Branch or commit; default: the current branch'),
+    priority: z.number().int().min(1).max(1_000).optional().describe('1 goes first'),
+    anyway: z.boolean().default(false).describe('Do not wait for clashing tasks'),
+    step: z.boolean().default(false).describe('Ask before every block'),
+    autoResume: z.boolean().default(false).describe('Go on by itself when a rate limit is over'),
+    accept: z.boolean().default(false).describe('Merge at success, as soon as the checkout of the target is clean'),
+    budget: runBudgetSchema.default({}),
+    sandbox: z.boolean().default(false).describe('Agents and gates only in an operating-system sandbox'),
+    yes: z.boolean().default(false).describe('Let Reef allow every permission; needs sandbox or unsafe'),
+    unsafe: z.boolean().default(false),
+    key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),
+  }),
+  output: runSummarySchema,
+});
+
+const runs = operation({
+  effect: 'reads',
+  noTool: 'run_status without an id lists them',
+  summary: 'List the runs that go on, and the last that ended.',
+  input: z.strictObject({ all: z.boolean().default(false) }),
+  output: z.strictObject({ runs: z.array(runSummarySchema) }),
+});
+
+const run_status = operation({
+  effect: 'reads',
+  summary: 'Show a run with its graph, path, gates and open question; without an id, all runs.',
+  input: z.strictObject({
+    id: id.optional(),
+    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait that long for it to end or to ask'),
+    after: z.number().int().min(0).optional().describe('With waitMs: come back as soon as seq is greater than this'),
+  }),
+  output: z.strictObject({
+    runs: z.array(runSummarySchema),
+    /** Of the one asked for, once it has begun. */
+    view: runViewSchema.nullable(),
+  }),
+});
+
+const run_control = operation({
+  effect: 'acts',
+  for: 'people',
+  summary: 'Answer a halted run (approve, resume, retry, skip, abort), put it aside (hold), or change its stepping.',
+  input: z.strictObject({
+    id,
+    verb: z.enum(['approve', 'resume', 'retry', 'skip', 'abort', 'hold', 'step', 'go']),
+    guidance: z.string().min(1).max(1_048_576).optional().describe('What the next agent is told'),
+    ...haltAnswerSchema.pick({ signal: true }).shape,
+    block: text.optional().describe('Needed when several branches halt'),
+    visit: z.number().int().optional(),
+    branch: text.optional(),
+    key: z.string().min(1).max(200).optional(),
+  }),
+  output: runSummarySchema,
+});
+
+const run_replay = operation({
+  effect: 'reads',
+  noTool: 'a check of Reef itself',
+  summary: 'Walk a run again with its recorded results: starts nothing and must reach the same end.',
+  input: z.strictObject({ id }),
+  output: z.strictObject({ runId: text, walked: text.nullable(), recorded: text, isSame: z.boolean() }),
+});
+
+const block_result = operation({
+  effect: 'settles',
+  for: 'jobs',
+  summary: 'Hand in the result of the block you work on. Faults are answered at once: correct them and call again.',
+  input: z.strictObject({
+    signal: z.string().min(1).max(100).describe('One of the signals your instructions list'),
+    summary: z.string().min(1).max(65_536).describe('What was done'),
+    segments: z
+      .array(z.strictObject({ type: text, content: z.json(), filePath: text.optional() }))
+      .max(1_000)
+      .optional(),
+    newFiles: z.array(text).max(5_000).optional().describe('Files the task turned out to need'),
+  }),
+  output: z.strictObject({ taken: z.literal(true) }),
+});
+
+const callSchema = z.strictObject({
+  callId: text,
+  timestamp: text,
+  runId: text.nullable(),
+  block: text.nullable(),
+  visit: z.number().int().nullable(),
+  jobId: text,
+  request: z.strictObject({ provider: text, model: text.nullable(), prompt: text, params: z.record(text, z.json()) }),
+  response: z
+    .strictObject({
+      content: text,
+      tokensUsed: z.strictObject({ input: z.number(), output: z.number() }),
+      durationMs: z.number(),
+    })
+    .nullable(),
+  error: text.optional(),
+  /** Retries and changes of credentials before there was an answer. */
+  failovers: z.array(text),
+});
+export type Call = z.infer<typeof callSchema>;
+
+const calls = operation({
+  effect: 'reads',
+  noTool: 'prompts are long: read them at a terminal',
+  summary: 'List model calls, newest first: one per turn of an agent; of one run, one job, or all.',
+  input: z.strictObject({
+    run: id.optional(),
+    job: z.string().min(1).max(64).optional(),
+    call: z.string().min(1).max(100).optional().describe('This call alone'),
+    limit: z.number().int().min(1).max(200).default(50),
+  }),
+  output: z.strictObject({ calls: z.array(callSchema) }),
+});
+
+const call_rerun = operation({
+  effect: 'acts',
+  for: 'people',
+  noTool: 'it is paid for: at a terminal',
+  summary: 'Ask the same agent again in a copy of the worktree; neither run nor worktree is touched.',
+  input: z.strictObject({ call: z.string().min(1).max(100), prompt: z.string().min(1).max(1_048_576).optional() }),
+  output: z.strictObject({ before: callSchema, jobId: text }),
+});
+
+export const runOperations = { run, runs, run_status, run_control, run_replay, block_result, calls, call_rerun };

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { operation } from './operation.ts';
+
+/** What a repository would have Reef run, each item whole: nothing of it is in effect before a person says so (X-15). */
+const trustItemSchema = z.strictObject({
+  /** Such as `.reef/workflows.yaml` or `package.json scripts`. */
+  name: z.string(),
+  content: z.string(),
+  hash: z.string(),
+  trusted: z.boolean(),
+});
+export type TrustItem = z.infer<typeof trustItemSchema>;
+
+export const trustOperations = {
+  trust: operation({
+    effect: 'settles',
+    for: 'people',
+    noTool: 'only a person at a terminal trusts a repository',
+    summary: 'Show what this repository would have Reef run; with hashes, trust exactly these items.',
+    input: z.strictObject({ hashes: z.array(z.string().max(100)).max(100).default([]) }),
+    output: z.strictObject({ repository: z.string(), items: z.array(trustItemSchema) }),
+  }),
+};

@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import type { Define } from './define.ts';
+
+export function homeCommands(program: Command, define: Define): void {
+  define(program.command('doctor').option('--fix', 'apply the fixes that are safe'), {
+    does: 'Check this machine and this home; reads only',
+    example: 'reef doctor --fix',
+    load: async () => (await import('../commands/doctor.ts')).doctor,
+  });
+  define(program.command('trust').option('--yes', 'trust everything that is shown'), {
+    does: 'Show what this repository would have Reef run, and trust it',
+    example: 'reef trust',
+    load: async () => (await import('../commands/trust.ts')).trust,
+  });
+  define(program.command('grants').option('--revoke <fingerprint>', 'take back those that begin like that'), {
+    does: 'List what you have allowed for good',
+    example: 'reef grants --revoke 3f9a',
+    load: async () => (await import('../commands/grants.ts')).grants,
+  });
+  const daemon = program.command('daemon').description('The background program that owns the jobs');
+  define(daemon.command('status'), {
+    does: 'Show whether it runs; never starts it',
+    example: 'reef daemon status --json',
+    load: async () => (await import('../commands/daemon.ts')).daemonStatus,
+  });
+  define(daemon.command('stop').option('--kill-jobs', 'end the jobs too; else they run on'), {
+    does: 'End it',
+    example: 'reef daemon stop',
+    load: async () => (await import('../commands/daemon.ts')).daemonStop,
+  });
+  define(program.command('mcp'), {
+    does: 'Serve these operations as MCP tools on standard input and output',
+    example: 'claude mcp add reef -- reef mcp',
+    load: async () => (await import('../commands/mcp.ts')).mcp,
+  });
+  define(program.command('demo'), {
+    does: 'Show what Reef does on a throw-away repository',
+    example: 'reef demo',
+    load: async () => (await import('../demo.ts')).demo,
+  });
+}

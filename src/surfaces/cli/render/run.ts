@@ -1,0 +1,140 @@
+import { printable } from '../../../base/printable.ts';
+import type { RunSummary } from '../../../protocol/run-operations.ts';
+import type { BlockStatus, RunView } from '../../../protocol/workflow.ts';
+import { type Cell, oneLine, table } from './columns.ts';
+import { duration } from './quantities.ts';
+import { shortIds } from './short-id.ts';
+import type { Colour, Style } from './style.ts';
+
+const COLOURS: Record<RunSummary['status'], Colour> = {
+  queued: 'cyan',
+  running: 'green',
+  awaiting_input: 'yellow',
+  halted: 'yellow',
+  success: 'dim',
+  failure: 'red',
+  aborted: 'dim',
+  broken: 'red',
+};
+
+export function runTable(runs: readonly RunSummary[], style: Style): string {
+  if (runs.length === 0) return 'No runs.';
+  const short = shortIds(runs.map(({ runId }) => runId));
+  const titles = ['RUN', 'STATUS', 'BLOCK', 'AGE', 'TASK'];
+  const heading: Cell[] = titles.map((text) => ({ text, paint: (plain) => style.paint('dim', plain) }));
+  const rows = runs.map((run): Cell[] => [
+    { text: short(run.runId) },
+    { text: run.status, paint: (plain) => style.paint(COLOURS[run.status], plain) },
+    { text: run.block ? `${run.block}#${run.visit}` : '' },
+    { text: ageOf(run, style.now) },
+    { text: run.task },
+  ]);
+  return table([heading, ...rows], style.width);
+}
+
+function ageOf({ createdAt, endedAt }: RunSummary, now: Date): string {
+  return duration((endedAt === undefined ? now.getTime() : Date.parse(endedAt)) - Date.parse(createdAt));
+}
+
+/** Everything about one run: where it is, the graph with the path taken, what the gates said, and what it asks. */
+export function runDetails(run: RunSummary, view: RunView | null, style: Style): string {
+  const line = (name: string, value: string | undefined) =>
+    value === undefined
+      ? []
+      : [`${style.paint('dim', name.padEnd(9))} ${oneLine(value, Math.max(20, style.width - 10))}`];
+  return [
+    ...line('run', run.runId),
+    ...line('status', `${run.status}, ${ageOf(run, style.now)}`),
+    ...line('task', run.task),
+    ...line('worktree', `${run.worktree}${run.path === null ? '' : `  ${run.path}`}`),
+    ...line('because', run.because),
+    ...(view
+      ? ['', ...graph(view, style), '', ...path(view, style), ...gates(view, style), ...halts(run, view, style)]
+      : []),
+  ].join('\n');
+}
+
+const MARKS: Record<BlockStatus, string> = {
+  pending: '·',
+  active: '▶',
+  complete: '✔',
+  failed: '✘',
+  halted: '‖',
+  skipped: '↷',
+};
+const STATUS_COLOURS: Record<BlockStatus, Colour> = {
+  pending: 'dim',
+  active: 'cyan',
+  complete: 'green',
+  failed: 'red',
+  halted: 'yellow',
+  skipped: 'yellow',
+};
+
+/** A block a line, its ways out below it; a way that was gone is bold and says how often. */
+function graph({ graph: { blocks, transitions }, statuses, visits, path: taken }: RunView, { paint }: Style): string[] {
+  const steps = new Map<string, number>();
+  for (const [index, { block }] of taken.entries()) {
+    const next = taken[index + 1];
+    if (next) steps.set(`${block} ${next.block}`, (steps.get(`${block} ${next.block}`) ?? 0) + 1);
+  }
+  return blocks.flatMap((block) => {
+    const status = statuses[block] ?? 'pending';
+    const count = visits[block] ?? 0;
+    const head = `${paint(STATUS_COLOURS[status], `${MARKS[status]} ${block}`)}${count > 0 ? `  ×${count}` : ''}`;
+    const outs = merged(transitions.filter(({ from }) => from === block));
+    return [
+      head,
+      ...outs.map(({ to, signals }, index) => {
+        const times = steps.get(`${block} ${to}`) ?? 0;
+        const corner = index === outs.length - 1 ? '└' : '├';
+        const arrow = times > 0 ? '━▶' : '─▷';
+        const text = `  ${corner}─ ${signals.join(', ')} ${arrow} ${to}${times > 1 ? ` (${times} times)` : ''}`;
+        return times > 0 ? paint('bold', text) : paint('dim', text);
+      }),
+    ];
+  });
+}
+
+function merged(transitions: RunView['graph']['transitions']): { to: string; signals: string[] }[] {
+  const byTarget = new Map<string, string[]>();
+  for (const { to, signal } of transitions) {
+    const signals = byTarget.get(to) ?? [];
+    const name = signal.replace(/^SIGNAL:/, '');
+    if (!signals.includes(name)) signals.push(name);
+    byTarget.set(to, signals);
+  }
+  return [...byTarget].map(([to, signals]) => ({ to, signals }));
+}
+
+function path({ path: taken, executionLog }: RunView, { paint }: Style): string[] {
+  const words = taken.map(({ block, visit, branch }) => {
+    const entry = executionLog[branch === 'main' ? `${block}#${visit}` : `${branch}/${block}#${visit}`];
+    const name = `${block.slice(block.indexOf('__') + 2)}${visit > 1 ? `#${visit}` : ''}`;
+    const status = entry?.status ?? 'active';
+    return paint(STATUS_COLOURS[status], name);
+  });
+  return words.length === 0 ? [] : [`${paint('dim', 'path')}      ${words.join(' → ')}`];
+}
+
+function gates({ gates: all }: RunView, { paint }: Style): string[] {
+  const words = all.map(({ gate, result }) => {
+    const colour = result === 'passed' ? 'green' : result === 'failed' ? 'red' : 'yellow';
+    return paint(colour, `${gate} ${result.replace('_', ' ')}`);
+  });
+  return words.length === 0 ? [] : [`${paint('dim', 'gates')}     ${words.join(', ')}`];
+}
+
+function halts({ runId }: RunSummary, { halts: open }: RunView, { paint }: Style): string[] {
+  return open.flatMap(({ reason, message, excerpt, options, block, visit }) => [
+    '',
+    `${paint('yellow', reason)}  ${block}#${visit}: ${printable(message)}`,
+    ...(excerpt === undefined
+      ? []
+      : printable(excerpt)
+          .trimEnd()
+          .split('\n')
+          .map((text) => `  │ ${text}`)),
+    ...options.map((verb) => `  reef run ${verb} ${runId}`),
+  ]);
+}
