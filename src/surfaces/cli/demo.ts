@@ -1,85 +1,104 @@
 import { createInterface } from 'node:readline/promises';
 import { systemClock } from '../../base/clock.ts';
-import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
+import type { InboxEntry } from '../../protocol/job-operations.ts';
+import type { RunSummary } from '../../protocol/run-operations.ts';
 import type { Client } from '../client/client.ts';
 import { openClient } from '../client/open.ts';
 import type { Cli, Command } from './cli.ts';
-import { cast } from './demo/cast.ts';
-import { type Role, Stage } from './demo/stage.ts';
+import { jobPart, type Lane, runParts } from './demo/cast.ts';
+import { Stage } from './demo/stage.ts';
 import { makeThrowaway, type Throwaway } from './demo/throwaway.ts';
 import { jobTable } from './render/job-table.ts';
 import { renderQuestion } from './render/question.ts';
+import { runDetails } from './render/run.ts';
 
-const POLL_MS = 100;
-const LIMIT_MS = 60_000;
+const POLL_MS = 200;
+const LIMIT_MS = 90_000;
 /** How long a person has before the demo answers by itself. */
 const PATIENCE_MS = 30_000;
 const PAUSE_MS = 1_500;
 
-/** Reef in half a minute: three agents at once, one asks, one fails, and the daemon is killed in the middle. */
+/**
+ * Reef in half a minute: a workflow mends a failing test, a second one that would change the same file waits for it, an agent
+ * works beside them, one question is asked, the daemon is killed in the middle, and all of it is merged.
+ */
 export const demo: Command<Record<string, never>> = async (cli) => {
   const place = await makeThrowaway(cli.env);
   const client = openClient({ env: place.env, cwd: place.repository, surface: 'cli' });
   const stage = new Stage(cli);
+  const scene = { cli, client, place, stage };
   try {
-    stage.tell(`a throw-away repository: ${place.repository}`);
-    const roles = await startAll(client, place);
-    cli.out(roles.map(({ name, task, id }) => `${name.padEnd(8)} ${id}  ${task}`).join('\n'));
-    stage.tell('three agents work side by side');
-    const question = await followUntil(client, { stage, roles, isMet: firstQuestion });
+    stage.tell(`a throw-away repository with a failing test: ${place.repository}`);
+    const lanes = await startAll(scene);
+    const question = await until(scene, lanes, () => firstQuestion(client));
 
     stage.tell(`the daemon is killed: ${await killDaemon(client)}; the agents do not notice`);
     await systemClock.sleep(PAUSE_MS);
-    await stage.follow(client, roles);
+    await stage.follow(client, lanes);
     stage.tell('the next command started a new daemon, which read on where the old one stopped');
 
-    await answer(cli, client, question);
-    stage.tell('answered; on to the end');
-    await followUntil(client, {
-      stage,
-      roles,
-      isMet: (jobs) => jobs.every((job) => job.endedAt !== undefined) || undefined,
-    });
-    await summary(cli, client, { stage, place, roles });
+    await answer(scene, question);
+    stage.tell('answered; the gates decide what happens next');
+    await until(scene, lanes, () => allMerged(client, lanes));
+    await summary(scene, lanes);
     return 0;
   } finally {
     await client.stop(true);
   }
 };
 
-async function startAll(client: Client, place: Throwaway): Promise<Role[]> {
-  const roles: Role[] = [];
-  for (const actor of cast) {
-    const { agentId } = await client.call('spawn', { agent: actor.agent, task: actor.task, cwd: place.repository });
-    roles.push({ ...actor, id: agentId });
-  }
-  return roles;
-}
-
-interface Following<T> {
+interface Scene {
+  cli: Cli;
+  client: Client;
+  place: Throwaway;
   stage: Stage;
-  roles: Role[];
-  isMet(jobs: JobView[]): T | undefined;
 }
 
-async function followUntil<T>(client: Client, { stage, roles, isMet }: Following<T>): Promise<T> {
+async function startAll({ cli, client, stage }: Scene): Promise<Lane[]> {
+  const { items } = await client.call('trust', {});
+  await client.call('trust', { hashes: items.map(({ hash }) => hash) });
+  cli.out(`$ reef trust --yes                     ${items.map(({ name }) => name).join(', ')}`);
+  const lanes: Lane[] = [];
+  for (const { name, colour, run } of runParts) {
+    const started = await client.call('run', run);
+    lanes.push({ name, colour, worktree: started.worktree, runId: started.runId });
+    const plan = (run.plan ?? []).map((path) => ` --plan ${path}`).join('');
+    cli.out(`$ reef run "${run.task}"${plan} --accept`);
+    if (started.because !== undefined) cli.out(`  ${started.status}: it ${started.because}`);
+  }
+  const { name, colour, spawn } = jobPart;
+  const { worktree = '' } = await client.call('spawn', spawn);
+  lanes.push({ name, colour, worktree });
+  cli.out(`$ reef spawn writer "${spawn.task}" --worktree`);
+  stage.tell('each in a worktree of its own; the second plans the file of the first, so it waits');
+  return lanes;
+}
+
+async function until<T>({ stage, client }: Scene, lanes: Lane[], look: () => Promise<T | undefined>): Promise<T> {
   const deadline = systemClock.monotonicMs() + LIMIT_MS;
   for (;;) {
-    const { jobs } = await client.call('status', {});
-    const met = isMet(jobs);
-    await stage.follow(client, roles);
+    const met = await look();
+    await stage.follow(client, lanes);
     if (met !== undefined) return met;
-    if (systemClock.monotonicMs() > deadline) throw new Error('the demo did not get on within a minute');
+    if (systemClock.monotonicMs() > deadline) throw new Error('the demo did not get on within a minute and a half');
     await systemClock.sleep(POLL_MS);
   }
 }
 
-function firstQuestion(jobs: JobView[]): InboxEntry | undefined {
-  const asker = jobs.find((job) => job.questions.length > 0);
-  const [question] = asker?.questions ?? [];
-  if (!asker || !question) return undefined;
-  const { id, agent, task, cwd, createdAt } = asker;
-  return { ...question, jobId: id, agent: agent.replace(/^scripted:.*\//, 'scripted:'), task, cwd, askedAt: createdAt };
+async function firstQuestion(client: Client): Promise<InboxEntry | undefined> {
+  const [question] = (await client.call('inbox', {})).questions;
+  return (
+    question && {
+      ...question,
+      agent: question.agent.replace(/^scripted:.*\//, 'scripted:'),
+      task: firstLine(question.task),
+    }
+  );
+}
+
+/** The task of a block is its whole prompt; the audience wants what was asked for. */
+function firstLine(task: string): string {
+  return task.split('\n').find((line) => line !== '' && !line.startsWith('#')) ?? task;
 }
 
 /** As a crash would: nothing is saved, nothing is told. */
@@ -90,7 +109,7 @@ async function killDaemon(client: Client): Promise<string> {
   return `kill -9 ${daemon.pid}`;
 }
 
-async function answer(cli: Cli, client: Client, asked: InboxEntry): Promise<void> {
+async function answer({ cli, client }: Scene, asked: InboxEntry): Promise<void> {
   const { questions } = await client.call('inbox', {});
   const isSame = questions.some((q) => q.questionId === asked.questionId && q.fingerprint === asked.fingerprint);
   cli.out(renderQuestion(asked, cli.style));
@@ -119,27 +138,46 @@ async function chooseOption(cli: Cli, count: number): Promise<number> {
   }
 }
 
-async function summary(
-  cli: Cli,
-  client: Client,
-  show: { stage: Stage; place: Throwaway; roles: Role[] },
-): Promise<void> {
-  const { stage, place, roles } = show;
+/** Runs merge by themselves; the agent without a workflow is accepted by hand, as a person would. */
+async function allMerged(client: Client, lanes: Lane[]): Promise<true | undefined> {
+  const { worktrees } = await client.call('worktrees', { all: true });
+  const ours = worktrees.filter(({ id }) => lanes.some(({ worktree }) => worktree === id));
   const { jobs } = await client.call('status', {});
-  const named = jobs.map((job) => ({ ...job, agent: roles.find(({ id }) => id === job.id)?.name ?? job.agent }));
+  for (const lane of lanes.filter(({ runId }) => runId === undefined)) {
+    const isDone = jobs.some((job) => job.worktree === lane.worktree && job.status === 'completed');
+    const isOpen = ours.some(({ id, status }) => id === lane.worktree && status === 'running');
+    if (isDone && isOpen) await client.call('accept', { id: lane.worktree });
+  }
+  return ours.every(({ status }) => status === 'accepted') || undefined;
+}
+
+async function summary({ cli, client, place, stage }: Scene, lanes: Lane[]): Promise<void> {
+  const [first] = lanes;
+  const style = { ...cli.style, now: new Date() };
+  const { runs, view } = await client.call('run_status', { id: first?.runId ?? '@last' });
+  stage.tell('the run of the first, as `reef run show` draws it');
+  cli.out(runDetails(runs[0] as RunSummary, view, style));
+  const { jobs } = await client.call('status', {});
+  const named = jobs.map((job) => ({
+    ...job,
+    agent: lanes.find(({ worktree }) => worktree === job.worktree)?.name ?? job.agent,
+    task: firstLine(job.task),
+  }));
+  stage.tell('what happened');
+  cli.out(jobTable(named, style));
+  cli.out(
+    `\n$ git log --oneline --stat main\n${await place.git('log', '--oneline', '--stat', '--no-decorate', 'main')}`,
+  );
   const seqs = stage.events.map((event) => event.seq).sort((a, b) => a - b);
   const isGapFree = seqs.every((seq, index) => seq === index + 1);
-  stage.tell('what happened');
-  cli.out(jobTable(named, cli.style));
-  await place.git('add', '--intent-to-add', '.');
-  cli.out(`\nIn the repository:\n${await place.git('diff', '--stat')}`);
   cli.out(
     `${seqs.length} events from two daemons, ${isGapFree ? 'none lost, none twice' : 'NOT complete: please report this'}.`,
   );
   cli.out(`
 Next, on a repository of your own:
   reef doctor                                   what is installed, what is missing
-  reef spawn claude "fix the failing test"      or codex, acp:gemini, acp:opencode
-  reef ps  ·  reef inbox  ·  reef send ID --allow  ·  reef output ID --follow
+  reef trust                                    see what the repository would have Reef run
+  reef run "make the failing test pass"         with claude, or --agent codex, acp:gemini, acp:opencode
+  reef run show @last  ·  reef inbox  ·  reef worktree diff @last  ·  reef worktree accept @last
   claude mcp add reef -- reef mcp               let your own agent start others`);
 }

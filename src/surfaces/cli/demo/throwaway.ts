@@ -15,46 +15,45 @@ export interface Throwaway {
 }
 
 const files: Record<string, string> = {
-  'greet.mjs': `const greetings = { en: 'Hello', de: 'Guten Tag' };
-
-export function greet(name, language = 'en') {
-  return \`\${greetings[language]}, \${name}!\`;
+  'package.json': `{ "name": "shop", "type": "module", "scripts": { "lint": "node --check tax.mjs", "test": "node --test" } }\n`,
+  'tax.mjs': `export function tax(lines, rate) {
+  return lines.reduce((sum, cents) => sum + cents * rate, 0);
 }
 `,
-  'greet.test.mjs': `import assert from 'node:assert/strict';
+  'tax.test.mjs': `import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { greet } from './greet.mjs';
+import { tax } from './tax.mjs';
 
-test('greets in English', () => assert.equal(greet('Ada'), 'Hello, Ada!'));
+test('every line is rounded to whole cents', () => assert.equal(tax([105, 215], 0.1), 33));
 `,
 };
 
-/** A small repository in a temporary folder, which nothing of the user's is part of. */
+/** A small repository with a failing test, in a temporary folder, which nothing of the user's is part of. */
 export async function makeThrowaway(env: Environment): Promise<Throwaway> {
   const root = await mkdtemp(join(tmpdir(), 'reef-demo-'));
-  const repository = join(root, 'greetings');
+  const repository = join(root, 'shop');
   const config = join(root, 'config', 'reef');
   await mkdir(repository);
   await mkdir(config, { recursive: true });
   await writeFile(join(config, 'config.yaml'), 'timings: { linger: 100 }\n');
   for (const [name, text] of Object.entries(files)) await writeFile(join(repository, name), text);
   const git = async (...args: string[]) => {
-    const who = [
-      '-c',
-      'user.name=Reef demo',
-      '-c',
-      'user.email=demo@example.invalid',
-      '-c',
-      'core.hooksPath=/dev/null',
-    ];
     const gitEnv = allowedEnv(env.all, [], { GIT_CONFIG_GLOBAL: '/dev/null' });
-    const done = await run({ file: 'git', args: [...who, ...args], cwd: repository, env: gitEnv, timeoutMs: 20_000 });
+    const quiet = ['-c', 'core.hooksPath=/dev/null'];
+    const done = await run({ file: 'git', args: [...quiet, ...args], cwd: repository, env: gitEnv, timeoutMs: 20_000 });
     if (done.code !== 0) throw new ReefError('internal', `git ${args[0]}: ${done.stderr.toString().trim()}`);
     return done.stdout.toString();
   };
   await git('init', '-q', '-b', 'main');
+  await git('config', 'user.name', 'Reef demo');
+  await git('config', 'user.email', 'demo@example.invalid');
   await git('add', '.');
-  await git('commit', '-q', '-m', 'A greeting');
+  await git('commit', '-q', '-m', 'A shop with a failing test');
   const { REEF_HOME: _, REEF_SOCKET: __, ...rest } = env.all;
-  return { root, repository, env: readEnvironment({ ...rest, XDG_CONFIG_HOME: join(root, 'config') }), git };
+  const own = {
+    XDG_CONFIG_HOME: join(root, 'config'),
+    XDG_DATA_HOME: join(root, 'data'),
+    XDG_STATE_HOME: join(root, 'state'),
+  };
+  return { root, repository, env: readEnvironment({ ...rest, ...own }), git };
 }

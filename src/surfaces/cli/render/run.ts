@@ -72,16 +72,20 @@ const STATUS_COLOURS: Record<BlockStatus, Colour> = {
 };
 
 /** A block a line, its ways out below it; a way that was gone is bold and says how often. */
-function graph({ graph: { blocks, transitions }, statuses, visits, path: taken }: RunView, { paint }: Style): string[] {
+function graph(view: RunView, { paint }: Style): string[] {
+  const { visits, path: taken } = view;
+  const { blocks, transitions } = view.graph;
   const steps = new Map<string, number>();
   for (const [index, { block }] of taken.entries()) {
     const next = taken[index + 1];
     if (next) steps.set(`${block} ${next.block}`, (steps.get(`${block} ${next.block}`) ?? 0) + 1);
   }
   return blocks.flatMap((block) => {
-    const status = statuses[block] ?? 'pending';
+    const isUnset = view.gates.findLast((gate) => gate.block === block)?.result === 'not_run';
+    const status = isUnset ? 'skipped' : (view.statuses[block] ?? 'pending');
     const count = visits[block] ?? 0;
-    const head = `${paint(STATUS_COLOURS[status], `${MARKS[status]} ${block}`)}${count > 0 ? `  ×${count}` : ''}`;
+    const note = isUnset ? '  not configured' : '';
+    const head = `${paint(STATUS_COLOURS[status], `${MARKS[status]} ${block}`)}${count > 0 ? `  ×${count}` : ''}${note}`;
     const outs = merged(transitions.filter(({ from }) => from === block));
     return [
       head,
@@ -107,11 +111,12 @@ function merged(transitions: RunView['graph']['transitions']): { to: string; sig
   return [...byTarget].map(([to, signals]) => ({ to, signals }));
 }
 
-function path({ path: taken, executionLog }: RunView, { paint }: Style): string[] {
+function path({ path: taken, executionLog, gates: judged }: RunView, { paint }: Style): string[] {
   const words = taken.map(({ block, visit, branch }) => {
     const entry = executionLog[branch === 'main' ? `${block}#${visit}` : `${branch}/${block}#${visit}`];
     const name = `${block.slice(block.indexOf('__') + 2)}${visit > 1 ? `#${visit}` : ''}`;
-    const status = entry?.status ?? 'active';
+    const isUnset = judged.some((gate) => gate.block === block && gate.visit === visit && gate.result === 'not_run');
+    const status = isUnset ? 'skipped' : (entry?.status ?? 'active');
     return paint(STATUS_COLOURS[status], name);
   });
   return words.length === 0 ? [] : [`${paint('dim', 'path')}      ${words.join(' → ')}`];

@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect } from 'vitest';
+import { verifies } from '../verifies.ts';
+
+const REEF = join(import.meta.dirname, '..', '..', 'bin', 'reef.cjs');
+const run = promisify(execFile);
+const home = mkdtempSync(join(tmpdir(), 'reef-demo-home-'));
+afterEach(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+
+verifies('W-66', 'T-20', 'T-23').test(
+  'the demo mends the failing test by a workflow, lets the clashing run wait, survives kill -9 and merges all three',
+  async () => {
+    const env = { PATH: process.env.PATH ?? '', HOME: home, TMPDIR: home };
+    const { stdout } = await run(process.execPath, [REEF, 'demo'], { cwd: home, env, timeout: 110_000 });
+    for (const line of [
+      /queued: it waits for \w+ \(tax\.mjs\)/,
+      /The question is still in the inbox\./,
+      /RunTests failure, exit code 1[\s\S]+FixCode success[\s\S]+RunTests success/,
+      /events from two daemons, none lost, none twice\./,
+    ]) {
+      expect(stdout).toMatch(line);
+    }
+    const [, log = ''] = stdout.split('$ git log');
+    const subjects = [...log.matchAll(/^[0-9a-f]{7,} (.+)$/gm)].map(([, subject]) => subject);
+    expect(subjects.slice(0, 3).sort()).toEqual([
+      'Make the failing test pass',
+      'Support a rate of zero',
+      'release notes',
+    ]);
+    expect(subjects.indexOf('Support a rate of zero')).toBeLessThan(subjects.indexOf('Make the failing test pass'));
+  },
+  120_000,
+);
