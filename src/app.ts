@@ -76,7 +76,10 @@ export async function openApp(options: AppOptions): Promise<App> {
     doors: options.doors,
     maxJobs: () => config.maxJobs,
     folderOf: (worktreeId) => workspace.folderOf(worktreeId),
-    onChange: () => snapshotter.changed(),
+    onChange: () => {
+      snapshotter.changed();
+      workspace.jobsChanged();
+    },
   });
   const newId = createIds(clock);
   const jobs = new JobManager({

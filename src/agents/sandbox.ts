@@ -49,11 +49,11 @@ export function sandboxFor(
 }
 
 /** The agent's program, Node, and Reef itself for its MCP server: those of them below that folder. */
-function programsIn(folder: string, program: string): string[] {
+export function programsIn(folder: string, program: string): string[] {
   return [dirname(program), dirname(process.execPath), ROOT].filter((path) => path.startsWith(folder));
 }
 
-function privatePaths({ HOME: home = '/', XDG_CONFIG_HOME: config }: Surroundings['env']): string[] {
+export function privatePaths({ HOME: home = '/', XDG_CONFIG_HOME: config }: Surroundings['env']): string[] {
   const configDir = config || join(home, '.config');
   return [...PRIVATE.map((name) => join(home, name)), ...PRIVATE_CONFIG.map((name) => join(configDir, name))];
 }

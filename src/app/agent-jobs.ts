@@ -115,7 +115,7 @@ export class BlockAgents implements AgentJobs {
   /** In a workflow nobody is asked about a budget: the workflow says what happens then (W-36). */
   async #stopAtBudget(job: Job): Promise<void> {
     const open = this.#parts.store.questions.unclosedOf(job.id).filter(({ state }) => state === 'open');
-    const asked = open.find(({ question }) => question.requestId.startsWith('reef:budget:'))?.question;
+    const asked = open.find(({ question }) => isOfBudget(question))?.question;
     if (!asked) return;
     await this.#parts.jobs
       .send({ id: job.id, option: ['Stop'], questionId: asked.questionId }, REEF)
@@ -138,6 +138,11 @@ export class BlockAgents implements AgentJobs {
     const ends = this.#parts.store.events.tail(jobId, 20).filter((event) => event.type === 'completed');
     return ends.at(-1)?.payload.result ?? '';
   }
+}
+
+/** Asked of people about a job of theirs; of a block's job Reef answers it itself, so nobody need see it. */
+export function isOfBudget({ requestId }: { requestId: string }): boolean {
+  return requestId.startsWith('reef:budget:');
 }
 
 const REEF: Caller = { by: 'reef:workflow', surface: 'cli' };

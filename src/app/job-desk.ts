@@ -5,6 +5,7 @@ import type { Caller, JobCore, OperationOutput, OperationRequest } from '../prot
 import { type Halt, haltVerbSchema } from '../protocol/workflow.ts';
 import type { Store } from '../store/store.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import { isOfBudget } from './agent-jobs.ts';
 import { bound } from './bound.ts';
 import { type BookedRun, findRun } from './run-book.ts';
 import type { RunDesk } from './run-desk.ts';
@@ -61,9 +62,10 @@ function isRun({ store }: JobDeskParts, id: string): boolean {
 
 async function inbox({ jobs, store, runs, notices }: JobDeskParts, request: object, caller: Caller) {
   const asked = await jobs.inbox(request as OperationRequest<'inbox'>, caller);
-  const questions = asked.questions.map((question) => {
+  const questions = asked.questions.flatMap((question) => {
     const runId = store.blocks.get(question.jobId)?.runId;
-    return runId === undefined ? question : { ...question, runId };
+    if (runId === undefined) return [question];
+    return isOfBudget(question) ? [] : [{ ...question, runId }];
   });
   if (caller.jobId !== undefined) return { questions, notices: [] };
   const waits = store.journal.openWaits();

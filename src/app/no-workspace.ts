@@ -28,6 +28,7 @@ function withoutWorkspace({ jobs }: Pick<WorkspaceParts, 'jobs'>, reason: ReefEr
   return {
     core: { ...refusing, ...served },
     folderOf: () => undefined,
+    jobsChanged: () => {},
     activeRuns: () => 0,
     start: () => Promise.resolve(),
     close: () => Promise.resolve(),

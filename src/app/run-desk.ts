@@ -15,6 +15,7 @@ import type { WorkflowRuns } from '../workflow/run/runs.ts';
 import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from '../workflow/shipped/shipped.ts';
 import { findGateCommands, type GateCommands } from '../workflow/workers/gate-commands.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import { isOfBudget } from './agent-jobs.ts';
 import type { CallLog } from './call-log.ts';
 import { knownAgents } from './known-agents.ts';
 import type { Project } from './project.ts';
@@ -240,7 +241,8 @@ export class RunDesk implements RunCore {
     caller: Caller,
   ): Promise<void> {
     const { worktrees, runs } = this.#parts;
-    if (run.state !== 'begun') throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
+    if (run.state === 'waiting')
+      throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
     const { verb, guidance, signal, key } = request;
     const { block, visit, branch } = chooseHalt((await runs.view(run.id)).halts, request);
     if ((await worktrees.view(run.worktreeId)).status === 'held') await worktrees.reinflate(run.worktreeId);
@@ -267,7 +269,9 @@ export class RunDesk implements RunCore {
     const obstacle = starter.obstacle(run.id);
     const waitsFor = worktree?.queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
     const because =
-      view?.halt?.message ?? obstacle?.message ?? (waitsFor?.length ? `waits for ${waitsFor.join('; ')}` : undefined);
+      view?.halt?.message ??
+      obstacle?.message ??
+      (waitsFor && `waits for ${waitsFor.join('; ') || 'room: too many worktrees are open'}`);
     const ends = Object.values(view?.executionLog ?? {}).flatMap(({ endedAt }) => endedAt ?? []);
     const endedAt = view && view.outcome !== 'running' ? ends.sort().at(-1) : undefined;
     const summary: RunSummary = {
@@ -290,8 +294,11 @@ export class RunDesk implements RunCore {
     if (!view) return run.state === 'over' ? 'aborted' : isStuck ? 'halted' : 'queued';
     if (view.outcome !== 'running') return view.outcome;
     if (view.isHalted) return 'halted';
-    const { blocks, jobs } = this.#parts.store;
-    const asks = blocks.ofRun(run.id).some(({ jobId }) => jobs.get(jobId)?.job.status === 'awaiting_input');
+    const { blocks, questions } = this.#parts.store;
+    const asks = blocks
+      .ofRun(run.id)
+      .flatMap(({ jobId }) => questions.unclosedOf(jobId))
+      .some(({ state, question }) => state === 'open' && !isOfBudget(question));
     return asks ? 'awaiting_input' : 'running';
   }
 }
@@ -300,10 +307,11 @@ function goesOn({ status }: RunSummary): boolean {
   return status === 'queued' || status === 'running';
 }
 
+/** One that names its moment is passed on even if nothing waits there: it may have been answered before (W-32). */
 function chooseHalt(
   halts: readonly Halt[],
   { block, visit, branch }: { block?: string | undefined; visit?: number | undefined; branch?: string | undefined },
-): Halt {
+): Pick<Halt, 'block' | 'visit' | 'branch'> {
   const fitting = halts.filter(
     (halt) =>
       (block === undefined || halt.block === block) &&
@@ -315,6 +323,7 @@ function chooseHalt(
     const places = fitting.map((halt) => `${halt.branch} ${halt.block}#${halt.visit}`);
     throw new ReefError('which_question', `Several branches wait: ${places.join(', ')}. Name the block.`);
   }
-  if (!only) throw new ReefError('run_not_halted', 'The run does not wait there.');
-  return only;
+  if (only) return only;
+  if (block !== undefined && visit !== undefined) return { block, visit, branch: branch ?? 'main' };
+  throw new ReefError('run_not_halted', 'The run does not wait there.');
 }

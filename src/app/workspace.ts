@@ -27,12 +27,15 @@ import { createRunCaptures } from '../worktrees/run-captures.ts';
 import { BlockAgents } from './agent-jobs.ts';
 import { bound } from './bound.ts';
 import { CallLog } from './call-log.ts';
+import { openCodeContext } from './code-context.ts';
+import { CodeDesk } from './code-desk.ts';
 import { jobDesk } from './job-desk.ts';
 import { Project } from './project.ts';
 import { findRun, type RunOrder } from './run-book.ts';
 import { RunDesk } from './run-desk.ts';
 import { RunGates } from './run-gates.ts';
 import { RunStarter } from './run-starter.ts';
+import { WorktreeActivity } from './worktree-activity.ts';
 import { NoticeBoard, WorktreeDesk } from './worktree-desk.ts';
 
 export interface WorkspaceParts {
@@ -57,6 +60,8 @@ export interface WorkspaceParts {
 export interface Workspace {
   core: Core;
   folderOf(worktreeId: string): string | undefined;
+  /** A job began, ended or asked something. */
+  jobsChanged(): void;
   /** Runs that will go on without a person. */
   activeRuns(): number;
   start(): Promise<void>;
@@ -75,8 +80,21 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const notices = new NoticeBoard(clock);
   const gates = gateHands(parts);
   const git = createGit({ run, env: allowedEnv(parts.env.all, [], { PATH: SYSTEM_PATH }) });
-  const worktrees = await openWorktrees(parts, { git, project, notices, gates, runs: () => desk });
-  const { engine, runs } = openEngine(parts, { git, gates, worktrees });
+  const { commonDir } = await git.locate(parts.repository);
+  const context = openCodeContext({ ...parts, commonDir, settings: {} });
+  const worktrees = await openWorktrees(parts, {
+    git,
+    project,
+    notices,
+    gates,
+    context,
+    runs: () => desk,
+    code: () => code,
+  });
+  const code = new CodeDesk({ store, repository: parts.repository, worktrees, ...context });
+  const activity = new WorktreeActivity({ store, folderOf: (id) => worktrees.folder(id) });
+  context.servers.follow(activity);
+  const { engine, runs } = openEngine(parts, { git, gates, worktrees, context, activity });
   const starter = new RunStarter({ store, engine, runs, worktrees, signal, log, notice: notices.post });
   const calls = new CallLog({ store, jobs, worktrees, newId, ended: (id) => ended(parts, id) });
   const desk: RunDesk = new RunDesk({
@@ -91,12 +109,14 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const core: Core = {
     ...jobDesk({ jobs, store, runs: desk, worktrees, notices, newId, awaitHousing }),
     ...bound(desk, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'block_result', 'calls', 'call_rerun'),
-    ...worktreeCore(new WorktreeDesk({ worktrees, newId, redact, onSetUp: () => starter.recover() })),
+    ...worktreeCore(new WorktreeDesk({ worktrees, newId, redact, code, onSetUp: () => starter.recover() })),
+    ...code.core(),
     ...bound(project, 'trust'),
   };
   return {
     core,
     folderOf: (id) => worktrees.folder(id),
+    jobsChanged: () => activity.look(),
     activeRuns: () => activeRuns(store),
     async start() {
       void settle({ worktrees, log });
@@ -108,6 +128,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
       await starter.close();
       await engine.close();
       await worktrees.close();
+      await context.close();
     },
   };
 }
@@ -126,11 +147,13 @@ interface WorktreeHands {
   project: Project;
   notices: NoticeBoard;
   gates: ReturnType<typeof gateHands>;
+  context: ReturnType<typeof openCodeContext>;
   /** They know each other: a run works in a worktree, and a worktree asks what its run says. */
   runs(): RunDesk;
+  code(): CodeDesk;
 }
 
-function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, runs }: WorktreeHands) {
+function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, context, runs, code }: WorktreeHands) {
   const { env, clock, log, store, signal, jobs, newId } = parts;
   return GitWorktreeManager.open({
     ...{ git, store, clock, log, newId, repository: parts.repository, isPortFree: parts.isPortFree },
@@ -142,7 +165,9 @@ function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, ru
         await runs().endIn(id);
         for (const job of liveJobsIn(store, id)) await jobs.kill({ id: job }, { by: 'reef', surface: 'cli' });
       },
+      vacate: (folder) => context.servers.spinDownServer(folder),
     },
+    references: { related: (...question) => code().references.related(...question) },
     gates: new RunGates({ runIn: (id) => runs().gatesIn(id), ...gates }),
     items: { include: () => project.include(), scripts: () => project.scripts() },
     sessionOf: (id) => runs().sessionOf(id),
@@ -153,18 +178,18 @@ function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, ru
   });
 }
 
-interface EngineHands {
-  git: Git;
-  gates: ReturnType<typeof gateHands>;
+interface EngineHands extends Pick<WorktreeHands, 'git' | 'gates' | 'context'> {
   worktrees: GitWorktreeManager;
+  activity: WorktreeActivity;
 }
 
-function openEngine(parts: WorkspaceParts, { git, gates, worktrees }: EngineHands) {
+function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, activity }: EngineHands) {
   const { clock, log, store, signal, registry, jobs, newId } = parts;
   const engine = new EmbeddedEngine({
     ...{ store, clock, log },
     onEntry(_runId, { kind }) {
       if (kind === 'step') worktrees.touched();
+      activity.look();
       signal.notify();
     },
   });
@@ -185,6 +210,7 @@ function openEngine(parts: WorkspaceParts, { git, gates, worktrees }: EngineHand
       measure: (text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
       outline: firstLines,
     },
+    codeContext: async (request) => (await context.slices(request)).text,
     isAgent: (name) => registry.names().includes(name) || name.startsWith('scripted:'),
     steppingOf: (runId) => runs.steppingOf(runId),
   });

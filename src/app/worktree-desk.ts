@@ -7,6 +7,8 @@ interface WorktreeDeskParts {
   worktrees: GitWorktreeManager;
   newId(): string;
   redact<T>(value: T): T;
+  /** So that overlaps by reference are known. */
+  code: { warm(): Promise<void> };
   /** A set-up that works now lets a run begin that waited for it. */
   onSetUp(): void;
 }
@@ -63,6 +65,7 @@ export class WorktreeDesk implements WorktreeCore {
   }
 
   async conflicts({ plan }: OperationRequest<'conflicts'>): Promise<OperationOutput<'conflicts'>> {
+    await this.#parts.code.warm();
     return { report: await this.#manager.scan(plan), worktrees: await this.#manager.conflicts() };
   }
 }

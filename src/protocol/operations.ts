@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { codeOperations } from './code-operations.ts';
 import { jobOperations } from './job-operations.ts';
 import { runOperations } from './run-operations.ts';
 import { trustOperations } from './trust.ts';
@@ -8,7 +9,13 @@ import { worktreeOperations } from './worktrees.ts';
  * Every verb of Reef is one row: one schema in, one schema out. The command line's --json, the MCP tool's structured
  * result and the body on the socket are that same object.
  */
-export const operations = { ...jobOperations, ...runOperations, ...worktreeOperations, ...trustOperations };
+export const operations = {
+  ...jobOperations,
+  ...runOperations,
+  ...worktreeOperations,
+  ...codeOperations,
+  ...trustOperations,
+};
 
 export type OperationName = keyof typeof operations;
 /** What a caller writes: defaults may be left out. */
@@ -34,4 +41,5 @@ export type Core = CorePart<OperationName>;
 export type JobCore = CorePart<keyof typeof jobOperations>;
 export type RunCore = CorePart<keyof typeof runOperations>;
 export type WorktreeCore = CorePart<keyof typeof worktreeOperations>;
+export type CodeCore = CorePart<keyof typeof codeOperations>;
 export type TrustCore = CorePart<keyof typeof trustOperations>;

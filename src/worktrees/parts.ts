@@ -17,6 +17,8 @@ export interface WorktreeJobs {
   isBusy(worktreeId: string): boolean | Promise<boolean>;
   /** Ends the jobs of this worktree and of no other. */
   end(worktreeId: string): Promise<void>;
+  /** Lets go of what only reads in it, such as its analysis server, before its folder goes. */
+  vacate?(folder: string): Promise<void>;
 }
 
 export interface GateVerdict {

@@ -5,6 +5,7 @@ import { afterEach, expect } from 'vitest';
 import { JOB_ID, NOW, sampleChoice, sampleEvent, sampleJob, sampleQuestion } from '../../../test/surfaces/samples.ts';
 import { smallCore } from '../../../test/surfaces/small-core.ts';
 import { verifies } from '../../../test/verifies.ts';
+import { codeQueries } from '../../protocol/code-operations.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
 import { type Core, type OperationName, operations } from '../../protocol/operations.ts';
@@ -57,6 +58,13 @@ const GOOD: Partial<Record<OperationName, Record<string, unknown>>> = {
   diff: { id: '@last' },
   accept: { id: '@last' },
   conflicts: { plan: ['src/**'] },
+  get_file_outline: { file_path: 'src/tax.ts' },
+  get_directory_outline: { directory_path: 'src' },
+  get_symbol: { name: 'tax' },
+  get_symbol_references: { name: 'tax' },
+  find_symbols: { query: 'ta' },
+  code_search: { query: 'tax' },
+  explore_code: { question: 'where is tax rounded?' },
 };
 
 const textIn = (result: { content: unknown }) => (result.content as { text: string }[])[0]?.text ?? '';
@@ -117,7 +125,7 @@ verifies('A-151', 'U-11', 'X-60').test('the tools are those of the table, descri
   const readOnly = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
   expect([destructive, readOnly]).toEqual([
     ['kill'],
-    ['status', 'output', 'wait', 'inbox', 'run_status', 'worktrees', 'diff', 'conflicts'],
+    ['status', 'output', 'wait', 'inbox', 'run_status', 'worktrees', 'diff', 'conflicts', ...codeQueries],
   ]);
 });
 

@@ -1,7 +1,9 @@
 import { capText } from '../../base/cap.ts';
 import { printable } from '../../base/printable.ts';
+import { codeQueries } from '../../protocol/code-operations.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
 import type { OperationName, OperationOutput } from '../../protocol/operations.ts';
+import { codeAnswer } from '../cli/render/code.ts';
 import { jobDetails } from '../cli/render/job-details.ts';
 import { jobTable } from '../cli/render/job-table.ts';
 import { type Asked, renderQuestion } from '../cli/render/question.ts';
@@ -50,6 +52,9 @@ const WORDS: { [N in OperationName]?: (output: OperationOutput<N>, style: Style)
   diff: (diff, style) => worktreeDiff(diff, style),
   accept: (accepted, style) => acceptance(accepted, style),
   conflicts: (found, style) => conflictReport(found, style),
+  ...Object.fromEntries(
+    codeQueries.map((name) => [name, (answer: never, style: Style) => codeAnswer(name, answer, style)]),
+  ),
 };
 
 function jobList(jobs: readonly JobView[], style: Style): string {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { checkContextBudget, isProblem, parseSlice } from '../../context/slices/parse-slice.ts';
+import type { SliceProblem } from '../../context/slices/slice.ts';
 import type { Transition } from '../../protocol/workflow.ts';
 import { BUILT_IN_SCHEMAS } from '../agent/content-schemas.ts';
 import { type Action, parseAction } from '../language/action.ts';
@@ -32,6 +34,7 @@ export function checkBlock(block: DraftBlock, { draft, agents, report }: Checked
     checkBinds(fields, action, { path, report });
   });
   checkRest(block, draft, report);
+  checkContext(block, report);
   if (!hasDefault(block, worker)) {
     const message = `${block.id} says nothing of other signals: they would halt the run`;
     report('wf_no_default', [...block.path, 'transitions'], message);
@@ -48,6 +51,22 @@ function checkWorker(block: DraftBlock, { draft, agents, report }: Checked): Wor
     report('wf_agent_default', path, `"${worker.name}" is in no roster and no agent: the default agent does it`);
   }
   return worker;
+}
+
+/** Slices of code context are parsed here, so that a run never meets one it cannot read (C-102). */
+function checkContext({ fields, path }: DraftBlock, report: Report): void {
+  const tell = (problem: SliceProblem, at: (string | number)[]) =>
+    report(
+      'wf_context',
+      [...path, ...at],
+      problem.hint === undefined ? problem.message : `${problem.message}. ${problem.hint}`,
+    );
+  fields.context?.forEach((item, index) => {
+    const parsed = parseSlice(item);
+    if (isProblem(parsed)) tell(parsed, ['context', index]);
+  });
+  const budget = fields.context_budget === undefined ? undefined : checkContextBudget(fields.context_budget);
+  if (budget) tell(budget, ['context_budget']);
 }
 
 function checkSignal({ on_signal }: Partial<Transition>, path: (string | number)[], report: Report): void {

@@ -41,7 +41,7 @@ export type Report = (code: FindingCode, path: Path, message: string) => void;
 /** The rows of the error table that a check can find. */
 export type FindingCode =
   | 'schema_validation'
-  | `wf_${'entry' | 'action' | 'target' | 'worker' | 'signal' | 'duplicate' | 'guard' | 'bind' | 'strategy' | 'schema_ref'}`
+  | `wf_${'entry' | 'action' | 'target' | 'worker' | 'signal' | 'duplicate' | 'guard' | 'bind' | 'strategy' | 'schema_ref' | 'context'}`
   | `wf_${'fork_writers' | 'no_default' | 'unreachable' | 'uncapped_loop' | 'no_exit' | 'reentry' | 'recursion'}`
   | `wf_${'usd_unreported' | 'unknown_key' | 'agent_default' | 'other_file'}`;
 
@@ -55,6 +55,8 @@ const CODES: Record<string, FindingCode> = {
   bind_args: 'wf_bind',
   payload_merge_strategy: 'wf_strategy',
   validationSchema: 'wf_schema_ref',
+  context: 'wf_context',
+  context_budget: 'wf_context',
 };
 
 type JsonObject = { [key: string]: Json };

@@ -114,6 +114,7 @@ async function keepStill(
   try {
     await parts.at('keep.begun');
     const path = folderOf(row);
+    await parts.jobs.vacate?.(path);
     await refuseOccupied(path);
     const worktree = await openWorktree(parts, path);
     const session = withSession ? await parts.sessionOf(row.id) : undefined;

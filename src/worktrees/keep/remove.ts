@@ -19,6 +19,7 @@ import { emptyTrash, moveToTrash } from './trash.ts';
 export async function finishRemoval(parts: Parts, id: string): Promise<StoredWorktree> {
   const row = parts.records.get(id);
   if (row.intent?.kind !== 'remove') return row;
+  await parts.jobs.vacate?.(row.intent.path);
   const why = (await exists(row.intent.path)) ? await whyKeep(parts, row.intent) : undefined;
   if (why !== undefined) return leaveIt(parts, row.intent, { id, why });
   if (await exists(row.intent.path)) {

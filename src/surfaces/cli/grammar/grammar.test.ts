@@ -25,6 +25,9 @@ const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ diff: ['worktree diff'], accept: ['worktree accept'], worktree_discard: ['worktree discard'] },
   ...{ worktree_restore: ['worktree restore'], worktree_hold: ['worktree hold'], worktree_prune: ['worktree prune'] },
   conflicts: ['conflicts'],
+  ...{ get_file_outline: ['code outline'], get_directory_outline: ['code tree'], get_symbol: ['code symbol'] },
+  ...{ get_symbol_references: ['code refs'], find_symbols: ['code find'], code_search: ['code search'] },
+  ...{ explore_code: ['code explore'], code_index: ['code index', 'code status'], code_slice: ['code slice'] },
 };
 
 /** Every command that does something, those below others too. */

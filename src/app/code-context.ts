@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { privatePaths, programsIn } from '../agents/sandbox.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Environment } from '../base/env.ts';
+import type { Home } from '../base/home.ts';
+import type { Logger } from '../base/log.ts';
+import { createSafeDir } from '../base/safe-dir.ts';
+import { loadTokenCounter } from '../base/tokens.ts';
+import { ownServer, robertoServer } from '../context/manager/server-command.ts';
+import { R_Mcp_ServerManager } from '../context/manager/server-manager.ts';
+import { ContextPartitionerService } from '../context/partitioner/context-partitioner.ts';
+import { createCodeContext } from '../context/slices/code-context.ts';
+import { launchBound } from '../process/bound.ts';
+import type { Capabilities } from '../process/capabilities.ts';
+import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
+import type { SandboxSpec } from '../process/sandbox.ts';
+
+interface CodeContextParts {
+  home: Home;
+  env: Environment;
+  clock: Clock;
+  log: Logger;
+  capabilities: Capabilities;
+  /** The common git folder: all worktrees of a repository share one store (C-003). */
+  commonDir: string;
+  /** `context` of the user's configuration. */
+  settings: { server?: string | undefined; max_memory_mb?: number | undefined; max_servers?: number | undefined };
+}
+
+/** The analysis servers of a repository, and the one door to them. */
+export function openCodeContext(parts: CodeContextParts) {
+  const { env, clock, log, capabilities, settings } = parts;
+  const store = storeOf(parts);
+  const serverEnv = allowedEnv(env.all, [], { PATH: SYSTEM_PATH });
+  const servers = new R_Mcp_ServerManager({
+    ...{ clock, log },
+    server: settings.server
+      ? robertoServer(settings.server, serverEnv)
+      : ownServer({ storeOf: () => store, env: serverEnv }),
+    launch: (spec) => launchBound(spec, capabilities),
+    ...(settings.max_memory_mb !== undefined && { maxMemoryMb: settings.max_memory_mb }),
+    ...(settings.max_servers !== undefined && { maxServers: settings.max_servers }),
+    ...(capabilities.bubblewrap !== undefined && { sandboxOf: (path: string) => sandbox(parts, store, path) }),
+  });
+  const service = new ContextPartitionerService({ servers });
+  R_Mcp_ServerManager.install(servers);
+  ContextPartitionerService.install(service);
+  const counter = lazily(loadTokenCounter);
+  return {
+    servers,
+    service,
+    async slices(request: Parameters<ReturnType<typeof createCodeContext>>[0]) {
+      const { count } = await counter();
+      return createCodeContext({ service, servers, openDir: createSafeDir, count, clock })(request);
+    },
+    async close() {
+      R_Mcp_ServerManager.install(undefined);
+      ContextPartitionerService.install(undefined);
+      await servers.close();
+    },
+  };
+}
+
+function storeOf({ home, commonDir }: CodeContextParts): string {
+  const repository = createHash('sha256').update(commonDir).digest('hex').slice(0, 12);
+  const file = join(home.dir, 'index', repository, 'code.db');
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  return file;
+}
+
+/** It parses what an agent wrote: it reads, and writes its store and nothing else (C-002, X-27). */
+function sandbox({ home, env, commonDir }: CodeContextParts, store: string, worktreePath: string): SandboxSpec {
+  const folder = dirname(store);
+  return {
+    kind: 'bubblewrap',
+    writable: [folder],
+    // The temporary folder is its own, and would hide what lies there.
+    readOnly: [worktreePath, commonDir, ...programsIn('/tmp/', process.execPath)],
+    hidden: privatePaths(env.all),
+    network: 'none',
+    scratch: join(home.dir, 'index', 'sandbox'),
+  };
+}
+
+function lazily<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+}
