@@ -16,7 +16,7 @@ const LAYERS = [
   ['base'],
   ['process', 'git', 'events', 'store'],
   ['runtime', 'context', 'repostate', 'agents', 'worktrees'],
-  ['workflow'],
+  ['workflow', 'coder'],
   ['fleet'],
   ['app'],
   ['surfaces'],

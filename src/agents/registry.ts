@@ -27,6 +27,13 @@ export interface RegisteredAgent {
   settings: AgentSettings;
 }
 
+const CODER = 'native:coder';
+const CODER_HOST = fileURLToPath(new URL('../coder-host.ts', import.meta.url));
+/** Where models and keys are configured, and keys themselves. */
+const MODEL_VARIABLES = [
+  ...['XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'REEF_CONFIG_DIR', 'REEF_MODEL', 'REEF_PLATFORM'],
+  ...['ANTHROPIC_API_KEY', 'CLAUDE_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+];
 const PLAYER = fileURLToPath(new URL('./wire/player.ts', import.meta.url));
 
 /** Agent names to adapters: the one place that knows them all. */
@@ -39,6 +46,7 @@ export class AdapterRegistry {
 
   get(name: string): RegisteredAgent {
     if (name.startsWith('scripted:')) return scripted(name);
+    if (name === CODER) return native(name, this.#settings()[name] ?? {});
     const settings = this.#settings()[name] ?? {};
     const adapter = builtIn(name) ?? configurable(name, settings, this.isConfigured(name));
     if (adapter) return { adapter, settings };
@@ -55,7 +63,14 @@ export class AdapterRegistry {
 
   names(): string[] {
     return [
-      ...new Set(['claude', 'codex', 'codex-exec', ...Object.keys(knownAcpAgents), ...Object.keys(this.#settings())]),
+      ...new Set([
+        'claude',
+        'codex',
+        'codex-exec',
+        CODER,
+        ...Object.keys(knownAcpAgents),
+        ...Object.keys(this.#settings()),
+      ]),
     ];
   }
 }
@@ -71,6 +86,13 @@ function configurable(name: string, settings: AgentSettings, isConfigured: boole
   const isKnown = isConfigured || Object.hasOwn(knownAcpAgents, name);
   if (name.startsWith('acp:') && isKnown) return generic(acpAdapter(name, settings));
   return name.startsWith('wire:') && isConfigured ? generic(wireAdapter(name)) : undefined;
+}
+
+/** Reef's own agent is a program on the reef wire like any other. */
+function native(name: string, settings: AgentSettings): RegisteredAgent {
+  const wire = wireAdapter(name);
+  const adapter: Adapter<null> = { ...wire, describe: () => ({ ...wire.describe(), passEnv: MODEL_VARIABLES }) };
+  return { adapter: generic(adapter), settings: { command: [process.execPath, CODER_HOST], ...settings } };
 }
 
 /** A script is checked before anything is started. */

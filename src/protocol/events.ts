@@ -56,6 +56,24 @@ const progressPayload = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('auto_answered'), questionId: text, grant: text }),
   z.strictObject({ kind: z.literal('warning'), message: text, count: int.optional() }),
   z.strictObject({ kind: z.literal('raw'), name: text, ref: text, text: text.optional() }),
+  // Of Reef's own coder (repostate.ts).
+  z.strictObject({ kind: z.literal('repostate.divergence'), path: text, oldHash: text, newHash: text }),
+  z.strictObject({
+    kind: z.literal('repostate.detected'),
+    detector: text,
+    action: text,
+    turn: int,
+    evidence: z.record(text, z.unknown()),
+  }),
+  z.strictObject({
+    kind: z.literal('context.rolled'),
+    epoch: int,
+    reason: text,
+    dropped: z.array(int),
+    tokensBefore: int,
+    tokensAfter: int,
+  }),
+  z.strictObject({ kind: z.literal('context.cache_miss'), turn: int, segment: text }),
 ]);
 
 const toolCallPayload = z.strictObject({

@@ -26,7 +26,7 @@ export function wireAdapter(name: string): Adapter<null> {
       const [file, ...given] = host.command;
       const session = spec.sessionId === undefined ? ['--session', spec.freshSessionId] : ['--resume', spec.sessionId];
       const model = spec.model === undefined ? [] : ['--model', spec.model];
-      return { file, args: [...given, ...session, ...model], env: {}, stdin: 'fifo', greeting: [] };
+      return { file, args: [...given, ...session, ...model], env: spec.mcp?.env ?? {}, stdin: 'fifo', greeting: [] };
     },
     initial: () => null,
     parse: (state, line) => ({ state, effects: line.stream === 'out' ? toEffects(line.json) : [] }),

@@ -8,7 +8,7 @@ import type { Json } from '../adapter.ts';
  * The reef wire, version 1: how a program is an agent of Reef without speaking anyone else's protocol.
  *
  * Reef starts it in the folder of the job, with `--session ID` for a new session or `--resume ID` to go on with one, and
- * `--model NAME` when one was chosen. Both sides write one JSON object a line, in UTF-8. Standard input stays open: the
+ * `--model NAME` when one was chosen; `REEF_SOCKET` is its own door to Reef. Both sides write one JSON object a line, in UTF-8. Standard input stays open: the
  * program is ended by SIGTERM. Standard error is free text and is shown as warnings.
  *
  * Reef writes (`wireInputSchema`): a message, the answers to a request, or an interrupt, each with an `id`. The program

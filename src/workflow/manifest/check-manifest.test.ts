@@ -225,6 +225,7 @@ const defects: [code: string, value: object, pointer: string][] = [
     node('N', { B: { ...gate(), payload_merge_strategy: ['KEEP:X'] } }),
     '/N/blocks/B/payload_merge_strategy/0',
   ],
+  ['wf_context', node('N', { B: { ...gate(), context: ['outline:src/a.ts', 'what:src'] } }), '/N/blocks/B/context/1'],
   ['wf_schema_ref', node('N', { B: { ...gate(), validationSchema: 'Poem' } }), '/N/blocks/B/validationSchema'],
   ['wf_schema_ref', { nodes: node('N', { B: gate() }), schemas: { S: { type: 'strong' } } }, '/schemas/S'],
   [

@@ -31,6 +31,13 @@ const KINDS: Record<string, (payload: Payload) => Entry> = {
   auto_answered: (p) => ({ mark: '✓', text: `Reef allowed it (${p.text('grant')})`, colour: 'yellow' }),
   warning: (p) => warn(p.text('message') + times(p.number('count'))),
   raw: (p) => dim(words('unknown message', p.text('name'), p.text('ref'))),
+  'context.rolled': (p) =>
+    dim(
+      `prompt rolled (${p.text('reason')}): ${p.number('tokensBefore')} → ${p.number('tokensAfter')} tokens of history`,
+    ),
+  'context.cache_miss': (p) => dim(`the provider did not cache the prompt; first difference: ${p.text('segment')}`),
+  'repostate.divergence': (p) => warn(`${p.text('path')} was changed by somebody else`),
+  'repostate.detected': (p) => dim(`${p.text('detector').replaceAll('_', ' ')}: ${p.text('action')}`),
 };
 
 function toolResult(p: Payload): Entry {

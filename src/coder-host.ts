@@ -1,0 +1,234 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Conversation } from './agents/wire/conversation.ts';
+import { systemClock } from './base/clock.ts';
+import { type Environment, readEnvironment } from './base/env.ts';
+import { createRedactor } from './base/redact.ts';
+import { createSafeDir } from './base/safe-dir.ts';
+import { loadTokenCounter } from './base/tokens.ts';
+import { profileOf } from './coder/cache-profiles.ts';
+import { Coder } from './coder/coder.ts';
+import type { CoderParts } from './coder/coder-parts.ts';
+import { JobLog } from './coder/job-log.ts';
+import { WireTalk } from './coder/wire-talk.ts';
+import { createGit } from './git/git-command.ts';
+import { readHead } from './git/repository.ts';
+import { probeCapabilities } from './process/capabilities.ts';
+import { allowedEnv, SYSTEM_PATH } from './process/environment.ts';
+import { run } from './process/run.ts';
+import type { CodeQuery } from './protocol/code-operations.ts';
+import { ReefError, toReefError } from './protocol/errors.ts';
+import type { Progress } from './protocol/events.ts';
+import type { StateNews } from './protocol/repostate.ts';
+import { createArtifactStore } from './repostate/artifacts/artifact-store.ts';
+import { parametersFor } from './repostate/prompt/cache-profile.ts';
+import { createGitSource } from './repostate/state/git-view.ts';
+import { Tracker } from './repostate/state/tracker.ts';
+import { loadConfig } from './runtime/config/load.ts';
+
+import { createModelRegistry, readCatalogue } from './runtime/models/registry.ts';
+import { createPermissionGate } from './runtime/permissions/gate.ts';
+import { createRunCommand } from './runtime/tools/command.ts';
+import { passwordFrom } from './runtime/vault/password.ts';
+import { Vault } from './runtime/vault/vault.ts';
+import { codeAnswer } from './surfaces/cli/render/code.ts';
+import { createStyle } from './surfaces/cli/render/style.ts';
+import { connect } from './surfaces/client/client.ts';
+
+/**
+ * `coder-host.ts --session ID | --resume ID [--model M]`: Reef's own coder as a program on the reef wire. The daemon starts it
+ * like any agent, it outlives the daemon, and it is started again with `--resume` (S-54).
+ */
+const BUDGET = { turns: 200, tokens: 2_200_000, ms: 2 * 3_600_000 };
+/** Instruction files of a project, the first that is there; at most some 4,000 tokens of it (S-29). */
+const INSTRUCTION_FILES = ['AGENTS.md', 'CLAUDE.md'];
+const INSTRUCTION_CHARACTERS = 12_000;
+
+const { values } = parseArgs({
+  options: { session: { type: 'string' }, resume: { type: 'string' }, model: { type: 'string' } },
+});
+process.stdout.on('error', () => process.exit(1)); // nobody listens any more
+await serve(readEnvironment());
+
+async function serve(env: Environment): Promise<void> {
+  const talk = new Conversation(process.stdin, process.stdout);
+  let host: Awaited<ReturnType<typeof openHost>> | undefined;
+  for (let isFirst = true; ; isFirst = false) {
+    const message = await talk.nextMessage();
+    if (message === undefined) process.exit(0);
+    const signal = talk.beginTurn();
+    try {
+      host ??= await openHost(env, talk, message);
+      if (!isFirst || values.resume !== undefined) host.coder.tell(message);
+      const { result, endedBy } = await host.coder.work(signal);
+      talk.endTurn({ do: 'turn', is: 'over', outcome: 'done', result, stopReason: endedBy });
+    } catch (error) {
+      const { code, message: why, retryable } = toReefError(error);
+      if (signal.aborted) talk.endTurn({ do: 'turn', is: 'over', outcome: 'interrupted', result: '' });
+      else talk.endTurn({ do: 'turn', is: 'failed', code, message: why, retryable });
+    }
+  }
+}
+
+/** What lasts over all turns of the process. */
+async function openHost(env: Environment, talk: Conversation, message: string): Promise<{ coder: Coder }> {
+  const cwd = process.cwd();
+  const jobDir = jobDirOf(env);
+  const jobId = jobDir.split('/').at(-1) ?? 'job';
+  const log = new JobLog(jobDir);
+  const { client, model, secrets } = await openModel(env, cwd);
+  const redact = createRedactor(secrets);
+  const wire = new WireTalk(talk);
+  talk.write({ do: 'session', sessionId: values.resume ?? values.session ?? jobId, model: model.id, cwd });
+  const counter = await loadTokenCounter();
+  const { permissions } = loadConfig({ env: env.all, home: env.home, cwd }).config.reef;
+  const capabilities = await probeCapabilities();
+  const profile = profileOf(model);
+  const tell: CoderParts['tell'] = (news) => {
+    log.append(news);
+    const told = toldOf(news);
+    if (told) talk.write({ type: 'progress', payload: told });
+  };
+  const tracker = await openTracker({ env, cwd, jobId, jobDir, tell });
+  const instructions = readInstructions(cwd);
+  const task = firstTask(jobDir, message);
+  const coder = new Coder(
+    {
+      ...{ jobId, cwd, client, model, counter, profile, tracker, redact, tell },
+      dir: createSafeDir(cwd),
+      clock: systemClock,
+      parameters: parametersFor(profile, model.data.max_input_tokens ?? 128_000),
+      artifacts: createArtifactStore({
+        dir: join(dirname(dirname(jobDir)), 'artifacts'),
+        rootId: jobId,
+        jobId,
+        redact,
+      }),
+      gate: createPermissionGate({
+        rules: [...permissions, { tool: 'write_file', action: 'allow' }, { tool: 'edit_file', action: 'allow' }],
+      }),
+      ask: wire.ask,
+      runCommand: createRunCommand({ capabilities, env: env.all, jobId }),
+      askCode: codeAsker(env),
+      checks: {},
+      budget: BUDGET,
+      ...(instructions !== undefined && { instructions }),
+      emit: wire.emit,
+      edited: ({ path, kind }) => talk.write({ type: 'file_edit', payload: { id: path, path: join(cwd, path), kind } }),
+      record: (ledger, reported) => log.record(ledger, reported),
+    },
+    task,
+  );
+  if (values.resume !== undefined) coder.restore(log.read(), log.lastTurn());
+  return { coder };
+}
+
+/** The door of a job lies in its folder: that is where this job keeps what it needs after a restart. */
+function jobDirOf({ reefSocket }: Environment): string {
+  if (reefSocket === undefined)
+    throw new ReefError('bad_request', 'The coder runs as a job: reef spawn native:coder "…"');
+  return dirname(dirname(reefSocket));
+}
+
+/** The task of a session is its first message, also after a restart. */
+function firstTask(jobDir: string, message: string): string {
+  const file = join(jobDir, 'task');
+  if (values.resume !== undefined && existsSync(file)) return readFileSync(file, 'utf8');
+  writeFileSync(file, message, { mode: 0o600 });
+  return message;
+}
+
+function readInstructions(cwd: string): string | undefined {
+  const file = INSTRUCTION_FILES.map((name) => join(cwd, name)).find((path) => existsSync(path));
+  return file === undefined ? undefined : readFileSync(file, 'utf8').slice(0, INSTRUCTION_CHARACTERS);
+}
+
+async function openModel(env: Environment, cwd: string) {
+  const { config, paths, environment } = loadConfig({ env: env.all, home: env.home, cwd });
+  const secrets: string[] = [];
+  const password = passwordFrom({
+    file: config.vault_password_file,
+    home: env.home,
+    configDir: paths.configDir(),
+    ask: undefined,
+  });
+  const vault = new Vault({ path: paths.vaultFile(), password, onReveal: (secret) => secrets.push(secret) });
+  const models = createModelRegistry({
+    clients: config.clients,
+    catalogue: await readCatalogue(),
+    fetch: globalThis.fetch,
+    clock: systemClock,
+    reveal: (text) => vault.fill(text, 'clients'),
+    env: environment,
+    configDir: paths.configDir(),
+    userAgent: config.user_agent,
+  });
+  const wanted = values.model ?? (config.model_id || models.first('chat')?.id);
+  if (wanted === undefined) {
+    throw new ReefError(
+      'model_missing',
+      'No model is configured: add one to `clients` in config.yaml, or choose one with --model',
+    );
+  }
+  const model = models.find(wanted, 'chat');
+  return { model, client: models.client(model), secrets };
+}
+
+interface TrackerHands extends Pick<CoderParts, 'cwd' | 'jobId' | 'tell'> {
+  env: Environment;
+  jobDir: string;
+}
+
+async function openTracker({ env, cwd, jobId, jobDir, tell }: TrackerHands): Promise<Tracker> {
+  const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
+  const place = await git.locate(cwd);
+  const base = await baseOf(jobDir, async () => (await readHead(git, place)).commit ?? '');
+  const tracker = new Tracker({
+    ...{ workDir: cwd, storyId: jobId, jobId, base, clock: systemClock },
+    git: createGitSource(git, place, base),
+    log: {
+      debug() {},
+      info() {},
+      warn: (text) => process.stderr.write(`${text}\n`),
+      error: (text) => process.stderr.write(`${text}\n`),
+    },
+    tell: (news: StateNews) => tell(news),
+  });
+  await tracker.load();
+  await tracker.refresh('load');
+  return tracker;
+}
+
+/** What the work is measured against stays the same, however often the agent commits. */
+async function baseOf(jobDir: string, read: () => Promise<string>): Promise<string> {
+  const file = join(jobDir, 'base');
+  if (existsSync(file)) return readFileSync(file, 'utf8');
+  const base = await read();
+  writeFileSync(file, base, { mode: 0o600 });
+  return base;
+}
+
+function codeAsker({ reefSocket = '' }: Environment): CoderParts['askCode'] {
+  const client = connect({ socket: reefSocket, surface: 'mcp' });
+  return async (tool, args, signal) => {
+    const answer = await client.call(tool as CodeQuery, args as never, { signal });
+    return codeAnswer(tool as CodeQuery, answer as never, createStyle({ colour: false, width: 200, now: new Date() }));
+  };
+}
+
+/** News that people follow; the rest, and the text of a snapshot, is for the log alone. */
+function toldOf(news: Parameters<CoderParts['tell']>[0]): Progress | undefined {
+  switch (news.kind) {
+    case 'context.rolled': {
+      const { snapshot: _, ...rest } = news;
+      return rest;
+    }
+    case 'context.cache_miss':
+    case 'repostate.divergence':
+    case 'repostate.detected':
+      return news;
+    default:
+      return undefined;
+  }
+}

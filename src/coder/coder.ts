@@ -1,0 +1,228 @@
+import { ReefError } from '../protocol/errors.ts';
+import { ProgressWatch } from '../repostate/detect/progress-watch.ts';
+import { RepeatWatch } from '../repostate/detect/repeat-watch.ts';
+import { RewriteWatch } from '../repostate/detect/rewrite-watch.ts';
+import { FileTools } from '../repostate/files/file-tools.ts';
+import { ContextManager } from '../repostate/prompt/context-manager.ts';
+import { CacheWatch } from '../repostate/prompt/ledger.ts';
+import { TodoList } from '../repostate/state/todo-list.ts';
+import type { EngineEvent } from '../runtime/engine/emitter.ts';
+import { runTurn } from '../runtime/engine/turn-loop.ts';
+import type { StepProgress, TurnParts } from '../runtime/engine/turn-parts.ts';
+import { userText } from '../runtime/models/message.ts';
+import { createToolCallTracker } from '../runtime/permissions/loop-guard.ts';
+import { createFunctions, type Functions, type ToolCallTracker } from '../runtime/tools/tool.ts';
+import { BoundedPrompt } from './bounded-prompt.ts';
+import type { CoderParts } from './coder-parts.ts';
+import { waitOutOutage } from './outage.ts';
+import { SYSTEM_TEXT } from './system-text.ts';
+import { commandTool, runLine } from './tools/command.ts';
+import { doneTool } from './tools/done.ts';
+import { fileTools } from './tools/files.ts';
+import { codeTools, stateTools } from './tools/state.ts';
+import { answerText, askTool, todoTool } from './tools/talk.ts';
+import { watched } from './tools/watched.ts';
+
+export interface CoderEnd {
+  result: string;
+  /** `criteria`: all there was to do was done, and the agent did not say so (S-47). */
+  endedBy: 'done' | 'criteria' | 'person';
+}
+
+/** Results of calls are bounded by the prompt itself (S-39), which keeps the rest as artifacts. */
+const UNCAPPED: TurnParts['outputs'] = { cap: async (output) => output };
+const NUDGE = 'You called no tool. Every reply calls at least one; when the task is done call done.';
+const WARN_AT = 0.8;
+
+/** Ends the engine's turn from within: the work is kept. */
+class Ending extends ReefError {
+  readonly end: CoderEnd;
+
+  constructor(end: CoderEnd) {
+    super('cancelled', end.result);
+    this.end = end;
+  }
+}
+
+/** Reef's own coding agent: the engine's loop over bounded prompts, file tools that see before they write, and a checked end. */
+export class Coder {
+  readonly #parts: CoderParts;
+  readonly #context: ContextManager;
+  readonly #prompt: BoundedPrompt;
+  readonly #functions: Functions;
+  readonly #loopGuard: ToolCallTracker = createToolCallTracker({ max_repeats: 5, window: 10 });
+  readonly #repeats: RepeatWatch;
+  readonly #rewrites: RewriteWatch;
+  readonly #progress: ProgressWatch;
+  readonly #cache: CacheWatch;
+  readonly #readings = new Set<string>();
+  readonly #startedAt: number;
+  #hasNewReading = false;
+  #turn = 0;
+  #tokens = 0;
+  #accepted: string | undefined;
+  /** How often a person has extended the budget. */
+  #grants = 1;
+
+  constructor(parts: CoderParts, task: string) {
+    this.#parts = parts;
+    this.#startedAt = parts.clock.monotonicMs();
+    this.#repeats = new RepeatWatch(parts.tell);
+    this.#rewrites = new RewriteWatch(parts.tell);
+    this.#progress = new ProgressWatch(parts.tell);
+    this.#cache = new CacheWatch(parts.profile);
+    const todos = new TodoList();
+    todos.load(parts.tracker.getSnapshot().openTasks);
+    this.#functions = createFunctions(this.#tools(todos));
+    const { jobId, counter, profile, parameters, redact, tracker, artifacts, instructions } = parts;
+    this.#context = new ContextManager({
+      ...{ jobId, counter, profile, parameters, redact, system: SYSTEM_TEXT, task },
+      ...(instructions !== undefined && { instructions }),
+      tools: this.#functions.declarations(),
+      state: () => tracker.getSnapshot(),
+      keep: (text, from) => artifacts.put(text, from),
+      tell: (news) => parts.tell(news),
+    });
+    this.#prompt = new BoundedPrompt(parts, this.#context, () => this.#turn);
+  }
+
+  /** Goes on where an earlier process stopped: the same epoch, the same tail (S-19). */
+  restore(log: Iterable<{ type: string; payload: unknown }>, lastTurn: number): void {
+    this.#context.restore(log);
+    this.#turn = lastTurn;
+  }
+
+  /** Something a person said after the task. */
+  tell(message: string): void {
+    this.#context.note(`The person says: ${message}`);
+  }
+
+  /** Works until the task is done. Rejects with what stopped it; the work is kept. */
+  async work(signal: AbortSignal): Promise<CoderEnd> {
+    let nudges = 0;
+    for (;;) {
+      this.#accepted = undefined;
+      this.#prompt.begin();
+      const turn = await runTurn(this.#turnParts(signal), [userText('Go on.')]);
+      this.#prompt.take(turn.messages);
+      await this.#context.settle();
+      if (turn.error instanceof Ending) return turn.error.end;
+      if (turn.error) throw turn.error;
+      if (this.#accepted !== undefined) return { result: this.#accepted, endedBy: 'done' };
+      nudges = turn.tool_call_count > 0 ? 1 : nudges + 1;
+      if (nudges > 1) throw new ReefError('no_tool_call', 'The model answered twice without calling a tool.');
+      this.#context.note(NUDGE);
+    }
+  }
+
+  #tools(todos: TodoList) {
+    const { tracker, dir, checks } = this.#parts;
+    const files = new FileTools({ dir, rewrites: this.#rewrites, guards: this.#parts.guards ?? true });
+    const hands = { ...this.#parts, files, repeats: this.#repeats, rewrites: this.#rewrites };
+    const tools = [
+      ...fileTools({
+        ...hands,
+        isShown: (turn) => this.#context.shows(turn),
+        onReading: (key) => {
+          this.#hasNewReading ||= !this.#readings.has(key);
+          this.#readings.add(key);
+        },
+      }),
+      ...codeTools(this.#parts),
+      commandTool(hands),
+      askTool(this.#parts),
+      todoTool(todos, this.#parts),
+      ...stateTools(this.#parts),
+      doneTool({ tracker, dir, checks, run: (command, how) => runLine(hands, command, how) }),
+    ];
+    return tools.map((tool) => watched(tool, hands));
+  }
+
+  #turnParts(signal: AbortSignal): TurnParts {
+    const { client, model, gate, ask, cwd, jobId, clock, budget } = this.#parts;
+    return {
+      ...{ client, model, gate, ask, cwd, jobId, signal, agent: 'coder' },
+      settings: { temperature: null, top_p: null, max_output_tokens: null, stream: true },
+      prompt: this.#prompt,
+      functions: this.#functions,
+      tracker: this.#loopGuard,
+      outputs: UNCAPPED,
+      maxSteps: budget.turns * 10,
+      emit: (event) => this.#emit(event),
+      beforeStep: (progress) => this.#beforeTurn(progress, signal),
+      onOutage: (error, attempt) =>
+        waitOutOutage({ clock, signal, tell: (message) => this.#emit({ type: 'warning', message }) }, error, attempt),
+      isFinal: (call, output) => this.#isFinal(call.name, output),
+    };
+  }
+
+  #isFinal(name: string, output: string): boolean {
+    if (name !== 'done' || output.startsWith('{"tool_call_error"')) return false;
+    this.#accepted = output;
+    return true;
+  }
+
+  /** One turn of the coder is one step of the engine. */
+  async #beforeTurn({ step }: StepProgress, signal: AbortSignal): Promise<void> {
+    const { tracker } = this.#parts;
+    if (step > 0) await this.#judge(signal);
+    this.#turn += 1;
+    tracker.beginTurn(this.#turn);
+    this.#repeats.beginTurn(this.#turn);
+    this.#rewrites.beginTurn(this.#turn);
+    const { lines } = await tracker.refresh('turn');
+    for (const line of lines) this.#context.note(line);
+    await this.#checkBudget(signal);
+  }
+
+  async #judge(signal: AbortSignal): Promise<void> {
+    const { tracker, checks, ask } = this.#parts;
+    const facts = {
+      turn: this.#turn,
+      state: tracker.getSnapshot(),
+      hasNewReading: this.#hasNewReading,
+      required: Object.keys(checks),
+    };
+    this.#hasNewReading = false;
+    const verdict = this.#progress.judge(facts);
+    if (verdict.is === 'remind') this.#context.remind(verdict.text);
+    if (verdict.is === 'complete') throw new Ending({ result: 'All criteria are met.', endedBy: 'criteria' });
+    if (verdict.is !== 'ask') return;
+    const said = answerText(
+      await ask({ kind: 'choice', question: verdict.question, options: verdict.options }, signal),
+    );
+    if (said === 'stop' || said === 'finish')
+      throw new Ending({ result: `Ended by a person: ${verdict.question}`, endedBy: 'person' });
+  }
+
+  async #checkBudget(signal: AbortSignal): Promise<void> {
+    const { budget, clock, ask } = this.#parts;
+    const used = { turns: this.#turn, tokens: this.#tokens, ms: clock.monotonicMs() - this.#startedAt };
+    const share = Math.max(
+      ...(['turns', 'tokens', 'ms'] as const).map((what) => used[what] / (budget[what] * this.#grants)),
+    );
+    if (share >= WARN_AT)
+      this.#context.remind('Your budget is nearly used up: finish with what you have, then call done.');
+    if (share < 1) return;
+    const question = `The budget is used up (turn ${used.turns}, ${used.tokens} tokens). What now?`;
+    const answer = await ask({ kind: 'choice', question, options: ['continue', 'stop'] }, signal);
+    if (answer.kind === 'choice' && answer.choice === 'continue') this.#grants += 1;
+    else throw new ReefError('budget_exhausted', 'The budget is used up; the work is kept.');
+  }
+
+  #emit(event: EngineEvent): void {
+    if (event.type === 'assistant_message_end' && !event.interrupted) this.#account(event);
+    this.#parts.emit(event);
+  }
+
+  #account({ usage, cost }: Extract<EngineEvent, { type: 'assistant_message_end' }>): void {
+    const ledger = this.#prompt.lastLedger;
+    this.#tokens += usage.input + usage.output;
+    if (!ledger) return;
+    const reported = { input: usage.input, cacheRead: usage.cached, cacheWrite: 0, ...(cost !== null && { cost }) };
+    this.#parts.record(ledger, reported);
+    this.#parts.counter.observe(this.#parts.model.id, ledger.estimated, usage.input);
+    const segment = this.#cache.observe(ledger, reported);
+    if (segment !== undefined) this.#parts.tell({ kind: 'context.cache_miss', turn: this.#turn, segment });
+  }
+}

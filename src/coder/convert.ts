@@ -1,0 +1,79 @@
+import type { TokenCounter } from '../base/tokens.ts';
+import type { Message as PromptMessage, ToolCall } from '../protocol/repostate.ts';
+import type { Exchange, ToolResult } from '../repostate/prompt/messages.ts';
+import type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  ToolMessage,
+  ToolResultPart,
+} from '../runtime/models/message.ts';
+
+/** Between the engine's messages and those of the bounded prompt: both plain data, each room with its own. */
+
+const KINDS: Record<string, ToolResult['kind']> = { run_command: 'command', read_file: 'read' };
+
+/** One reply and the results of all its calls, as the prompt keeps them. */
+export function toExchange(
+  turn: number,
+  { reply, results }: { reply: AssistantMessage; results: ToolMessage | undefined },
+  counter: TokenCounter,
+): Exchange {
+  const reasoning = reply.content.filter((part) => part.type === 'reasoning');
+  const calls = reply.content.flatMap((part): ToolCall[] =>
+    part.type === 'tool_call' ? [{ id: part.id, tool: part.name, args: asRecord(part.arguments) }] : [],
+  );
+  return {
+    turn,
+    text: reply.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''),
+    ...(reasoning.length > 0 && {
+      reasoning: reasoning.map((part) => ({ data: part, tokens: counter.count(part.text) })),
+    }),
+    calls,
+    results: (results?.content ?? []).map((part) => toResult(part)),
+  };
+}
+
+function toResult({ id, name, output, isError }: ToolResultPart): ToolResult {
+  const noop = output.startsWith('{"success":true,"noop":true');
+  return { id, text: output, kind: KINDS[name] ?? 'other', ...(isError && { isError }), ...(noop && { noop }) };
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord ? (value as Record<string, unknown>) : { input: value ?? null };
+}
+
+/** The bounded prompt as the model client wants it. Results of one reply stand in one message. */
+export function toModelMessages(prompt: readonly PromptMessage[]): Message[] {
+  const messages: Message[] = [];
+  const names = new Map<string, string>();
+  for (const message of prompt) {
+    if (message.role === 'system') messages.push({ role: 'system', content: message.text });
+    else if (message.role === 'user') messages.push({ role: 'user', content: [{ type: 'text', text: message.text }] });
+    else if (message.role === 'assistant') {
+      for (const { id, tool } of message.calls) names.set(id, tool);
+      messages.push({ role: 'assistant', content: partsOf(message) });
+    } else pushResult(messages, { ...message, name: names.get(message.id) ?? '' });
+  }
+  return messages;
+}
+
+function partsOf({ text, reasoning = [], calls }: Extract<PromptMessage, { role: 'assistant' }>): AssistantPart[] {
+  return [
+    ...reasoning.map(({ data }) => data as AssistantPart),
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+    ...calls.map(({ id, tool, args }) => ({ type: 'tool_call' as const, id, name: tool, arguments: args })),
+  ];
+}
+
+function pushResult(
+  messages: Message[],
+  result: { id: string; name: string; text: string; isError?: boolean | undefined },
+): void {
+  const { id, name, text, isError } = result;
+  const part: ToolResultPart = { type: 'tool_result', id, name, output: text, ...(isError && { isError: true }) };
+  const last = messages.at(-1);
+  if (last?.role === 'tool') last.content.push(part);
+  else messages.push({ role: 'tool', content: [part] });
+}

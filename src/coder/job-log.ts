@@ -1,0 +1,51 @@
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { parseJson } from '../base/safe-json.ts';
+import { type ContextNews, contextNewsSchema, type StateNews } from '../protocol/repostate.ts';
+import { type Ledger, ledgerLine, type Reported } from '../repostate/prompt/ledger.ts';
+
+/**
+ * What a restart needs to build the same prompt again, byte for byte (S-19): the news of the context manager, in the folder of
+ * the job. Written before the next call of the model, line by line, so that a crash tears at most the last one.
+ */
+export class JobLog {
+  readonly #file: string;
+  readonly #ledgerFile: string;
+
+  constructor(jobDir: string) {
+    this.#file = `${jobDir}/context-log.jsonl`;
+    this.#ledgerFile = `${jobDir}/context.jsonl`;
+    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+  }
+
+  append(news: ContextNews | StateNews): void {
+    appendFileSync(this.#file, `${JSON.stringify({ type: 'progress', payload: news })}\n`, { mode: 0o600 });
+  }
+
+  record(ledger: Ledger, reported: Reported): void {
+    appendFileSync(this.#ledgerFile, `${ledgerLine(ledger, reported)}\n`, { mode: 0o600 });
+  }
+
+  read(): { type: string; payload: unknown }[] {
+    let text: string;
+    try {
+      text = readFileSync(this.#file, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+    return text.split('\n').flatMap((line) => {
+      const parsed = line === '' ? undefined : parseJson(line);
+      return parsed?.ok ? [parsed.value as { type: string; payload: unknown }] : [];
+    });
+  }
+
+  /** The last turn whose exchange is in the log. */
+  lastTurn(): number {
+    const turns = this.read().flatMap(({ payload }) => {
+      const news = contextNewsSchema.safeParse(payload);
+      return news.success && news.data.kind === 'context.appended' ? [news.data.turn] : [];
+    });
+    return Math.max(0, ...turns);
+  }
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import type { RepeatWatch } from '../../repostate/detect/repeat-watch.ts';
+import type { RewriteWatch } from '../../repostate/detect/rewrite-watch.ts';
+import { defineTool } from '../../runtime/tools/define-tool.ts';
+import type { Tool } from '../../runtime/tools/tool.ts';
+import type { CoderParts } from '../coder-parts.ts';
+
+const USUAL_S = 120;
+const LONGEST_S = 600;
+
+interface CommandHands extends Pick<CoderParts, 'cwd' | 'runCommand' | 'tracker' | 'artifacts' | 'jobId' | 'checks'> {
+  repeats: RepeatWatch;
+  rewrites: RewriteWatch;
+}
+
+export interface Ran {
+  exit: number | null;
+  output: string;
+}
+
+/** Runs a line in the shell of the worktree, and keeps what it did in the state; also for checks that Reef makes itself. */
+export async function runLine(
+  hands: CommandHands,
+  command: string,
+  { timeoutS, signal }: { timeoutS: number; signal: AbortSignal },
+): Promise<Ran> {
+  const { cwd, runCommand, tracker, rewrites, checks } = hands;
+  const spec = { file: '/bin/sh', args: ['-c', command], cwd, timeoutMs: timeoutS * 1_000, signal };
+  const { code, stdout, stderr, timedOut } = await runCommand(spec);
+  const output = `${stdout}${stderr}${timedOut ? `\nended after ${timeoutS} s` : ''}`;
+  const exit = timedOut ? null : code;
+  await tracker.updateFromToolResult('run_command', { command, exit, output });
+  // A failing check is a reason to write again (S-42).
+  if (exit !== 0 && Object.values(checks).includes(command.trim())) rewrites.checkFailed();
+  return { exit, output };
+}
+
+export function commandTool(hands: CommandHands): Tool {
+  return defineTool({
+    name: 'run_command',
+    description: 'Run a shell command in the worktree; everything it started ends with it.',
+    effect: 'exec',
+    arguments: z.strictObject({
+      command: z.string().min(1).max(20_000),
+      timeout_s: z.number().int().min(1).max(LONGEST_S).default(USUAL_S),
+    }),
+    claims: ({ command }) => ({ command }),
+    run: async ({ command, timeout_s }, { signal }) => {
+      const ran = await runLine(hands, command, { timeoutS: timeout_s, signal });
+      const { fingerprint } = hands.tracker.getSnapshot();
+      const same = hands.repeats.afterCommand({ command, ...ran, fingerprint });
+      if (same !== undefined) await hands.artifacts.put(ran.output, { jobId: hands.jobId });
+      return same ?? `exit ${ran.exit ?? 'none'}\n${ran.output}`;
+    },
+  });
+}

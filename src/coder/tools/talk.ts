@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import type { TodoList } from '../../repostate/state/todo-list.ts';
+import { checked } from '../../repostate/state/todo-list.ts';
+import { defineTool } from '../../runtime/tools/define-tool.ts';
+import type { Answer, Tool } from '../../runtime/tools/tool.ts';
+import type { CoderParts } from '../coder-parts.ts';
+
+export function askTool({ tracker }: Pick<CoderParts, 'tracker'>): Tool {
+  return defineTool({
+    name: 'ask_user',
+    description: 'Ask the person a question and wait for the answer.',
+    effect: 'ask',
+    arguments: z.strictObject({
+      question: z.string().min(1).max(4_000),
+      options: z.array(z.string().min(1).max(200)).min(2).max(10).optional(),
+    }),
+    run: async ({ question, options }, { ask, signal }) => {
+      const asked = options ? ({ kind: 'choice', question, options } as const) : ({ kind: 'input', question } as const);
+      const answer = answerText(await ask(asked, signal));
+      await tracker.updateFromToolResult('ask_user', { question, answer });
+      return answer;
+    },
+  });
+}
+
+export function answerText(answer: Answer): string {
+  switch (answer.kind) {
+    case 'choice':
+      return answer.choice;
+    case 'input':
+      return answer.text;
+    case 'timeout':
+      return 'Nobody answered: decide for yourself, and say in the summary what you decided.';
+    default:
+      return 'Nobody is there to ask: decide for yourself, and say in the summary what you decided.';
+  }
+}
+
+/** One list per job, in every prompt; the state has it too (S-51). */
+export function todoTool(todos: TodoList, { tracker }: Pick<CoderParts, 'tracker'>): Tool {
+  return defineTool({
+    name: 'todo',
+    description: 'The plan. set: items; add, note: text; start, complete: id; drop: id and reason; list.',
+    effect: 'read',
+    arguments: z.strictObject({
+      op: z.enum(['list', 'set', 'add', 'start', 'complete', 'drop', 'note']),
+      items: z.array(z.string()).max(10).optional(),
+      text: z.string().optional(),
+      id: z.string().optional(),
+      reason: z.string().optional(),
+    }),
+    run: async ({ op, items = [], text = '', id = '', reason = '' }) => {
+      if (op === 'note') tracker.note(checked(text));
+      else change(todos, { op, items, text, id, reason });
+      tracker.setTasks(todos.list());
+      return (
+        todos
+          .list()
+          .map((task) => `${task.id} [${task.status}] ${task.description}`)
+          .join('\n') || '(nothing planned)'
+      );
+    },
+  });
+}
+
+interface Change {
+  op: 'list' | 'set' | 'add' | 'start' | 'complete' | 'drop';
+  items: string[];
+  text: string;
+  id: string;
+  reason: string;
+}
+
+function change(todos: TodoList, { op, items, text, id, reason }: Change): void {
+  if (op === 'set') todos.set(items);
+  else if (op === 'add') todos.add(text);
+  else if (op === 'start') todos.start(id);
+  else if (op === 'complete') todos.complete(id);
+  else if (op === 'drop') todos.drop(id, reason);
+}
