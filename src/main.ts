@@ -50,6 +50,7 @@ const GRAMMAR: { words: string; load(): Promise<(program: Command, define: Defin
     words: 'worktree conflicts',
     load: async () => (await import('./surfaces/cli/grammar/worktrees.ts')).worktreeCommands,
   },
+  { words: 'state', load: async () => (await import('./surfaces/cli/grammar/state.ts')).stateCommands },
   { words: 'code', load: async () => (await import('./surfaces/cli/grammar/code.ts')).codeCommands },
   {
     words: 'trust doctor grants daemon mcp demo',

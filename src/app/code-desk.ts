@@ -70,7 +70,7 @@ export class CodeDesk {
     { worktree, ...args }: { worktree?: string },
     { caller, signal }: { caller: Caller; signal: AbortSignal },
   ) {
-    const path = await this.#place(worktree, caller);
+    const path = await this.placeOf(worktree, caller);
     return this.#ask(name, { path, args: args as CodeToolArgs<CodeQuery>, signal });
   }
 
@@ -78,12 +78,12 @@ export class CodeDesk {
     { worktree, wait }: OperationRequest<'code_index'>,
     { caller, signal }: { caller: Caller; signal: AbortSignal },
   ) {
-    const path = await this.#place(worktree, caller);
+    const path = await this.placeOf(worktree, caller);
     return this.#ask('index_code', { path, args: { path, wait }, signal });
   }
 
   async #slice({ worktree, slices, budget }: OperationRequest<'code_slice'>, caller: Caller) {
-    const worktreePath = await this.#place(worktree, caller);
+    const worktreePath = await this.placeOf(worktree, caller);
     const { text, complete, degraded } = await this.#parts.slices({ slices, budget, worktreePath, task: '' });
     const [first] = degraded;
     if (text === '' && first) throw new ReefError('bad_request', `${first.slice || 'slice'}: ${first.message}`);
@@ -108,7 +108,7 @@ export class CodeDesk {
   }
 
   /** An agent is answered about its own worktree, whatever it asks for (U-16). */
-  async #place(wanted: string | undefined, { jobId }: Caller): Promise<string> {
+  async placeOf(wanted: string | undefined, { jobId }: Caller): Promise<string> {
     const { store, repository, worktrees } = this.#parts;
     if (jobId !== undefined) {
       const { job } = store.jobs.get(jobId) ?? {};

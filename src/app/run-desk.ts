@@ -58,7 +58,8 @@ export class RunDesk implements RunCore {
     if (known) return this.#summary(known);
     const doc = await this.#order(request, caller);
     const booked: BookedRun = { id: this.#parts.newId(), worktreeId: '', state: 'waiting', doc };
-    store.commit(() => store.runs.insert(booked, request.key));
+    const before = store.commit(() => this.#book(booked, request.key));
+    if (before) return this.#summary(before);
     try {
       const worktreeId = await starter.house(booked);
       const run = { ...booked, worktreeId };
@@ -167,8 +168,9 @@ export class RunDesk implements RunCore {
   /** What a held worktree keeps of its run (T-35). */
   async sessionOf(worktreeId: string): Promise<Json | undefined> {
     const [run] = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId);
-    if (!run || run.state === 'waiting') return undefined;
-    const { position, returnStack, executionLog, stats, seq } = await this.#parts.runs.view(run.id);
+    const view = run && (await this.#view(run));
+    if (!view) return undefined;
+    const { position, returnStack, executionLog, stats, seq } = view;
     const executionPayload = Object.values(executionLog).flatMap(({ segments }) => segments);
     const session = { runId: run.id, currentBlockId: position?.block ?? null, returnStack, executionPayload };
     return JSON.parse(JSON.stringify(this.#parts.redact({ ...session, sessionStats: stats, seq })));
@@ -177,7 +179,7 @@ export class RunDesk implements RunCore {
   async gatesIn(worktreeId: string): Promise<{ view: RunView | undefined; gates: GateCommands } | undefined> {
     const [run] = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId);
     if (!run) return undefined;
-    return { view: run.state === 'waiting' ? undefined : await this.#parts.runs.view(run.id), gates: run.doc.gates };
+    return { view: await this.#view(run), gates: run.doc.gates };
   }
 
   isBusy(worktreeId: string): Promise<boolean> {
@@ -188,8 +190,19 @@ export class RunDesk implements RunCore {
   }
 
   async endIn(worktreeId: string): Promise<void> {
-    const open = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId).filter(({ state }) => state === 'begun');
-    for (const run of open) await this.abort(run, { guidance: 'its worktree ends' }, { by: 'reef' });
+    const { store, runs } = this.#parts;
+    for (const { id, state } of store.runs.byWorktree<RunOrder>(worktreeId)) {
+      if (state === 'begun') await runs.cancel(id, 'its worktree ends');
+      if (state === 'waiting') store.commit(() => store.runs.move(id, 'over'));
+    }
+  }
+
+  /** Looked up and entered in one transaction: of two at once with one key the second finds the first. */
+  #book(run: BookedRun, key: string | undefined): BookedRun | undefined {
+    const { runs } = this.#parts.store;
+    const before = key === undefined ? undefined : runs.byKey<RunOrder>(key);
+    if (!before) runs.insert(run, key);
+    return before;
   }
 
   async #order(request: OperationRequest<'run'>, caller: Caller): Promise<RunOrder> {
@@ -244,7 +257,7 @@ export class RunDesk implements RunCore {
     if (run.state === 'waiting')
       throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
     const { verb, guidance, signal, key } = request;
-    const { block, visit, branch } = chooseHalt((await runs.view(run.id)).halts, request);
+    const { block, visit, branch } = chooseHalt((await this.#view(run))?.halts ?? [], request);
     if ((await worktrees.view(run.worktreeId)).status === 'held') await worktrees.reinflate(run.worktreeId);
     const said = { ...(guidance !== undefined && { guidance }), ...(signal !== undefined && { signal }) };
     const how = { by: caller.by, ...(key !== undefined && { key }) };
@@ -263,8 +276,8 @@ export class RunDesk implements RunCore {
   }
 
   async #look(run: BookedRun): Promise<{ summary: RunSummary; view: RunView | undefined }> {
-    const { runs, starter, worktrees } = this.#parts;
-    const view = run.state === 'waiting' ? undefined : await runs.view(run.id);
+    const { starter, worktrees } = this.#parts;
+    const view = await this.#view(run);
     const worktree = run.worktreeId === '' ? undefined : await worktrees.view(run.worktreeId);
     const obstacle = starter.obstacle(run.id);
     const waitsFor = worktree?.queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
@@ -288,6 +301,12 @@ export class RunDesk implements RunCore {
       ...(endedAt !== undefined && { endedAt }),
     };
     return { summary, view };
+  }
+
+  /** Undefined if it has not begun, or never did. */
+  async #view({ id }: BookedRun): Promise<RunView | undefined> {
+    const { store, runs } = this.#parts;
+    return store.journal.after(id, 0, 1).length === 0 ? undefined : runs.view(id);
   }
 
   #status(run: BookedRun, view: RunView | undefined, isStuck: boolean): RunSummary['status'] {

@@ -63,12 +63,20 @@ export class RunStarter {
       const { path } = await worktrees.whenReady(worktreeId, this.#ending.signal);
       if (path === null) throw new Error('its worktree has ended');
       await runs.start(inputOf(run.doc, { id: worktreeId, path }), run.id);
-      store.commit(() => store.runs.move(run.id, 'begun'));
+      if (!store.commit(() => this.#hasBegun(run))) await runs.cancel(run.id, 'aborted before it began');
     }
     const end = await engine.result(run.id, { abort: this.#ending.signal });
     const isSuccess = end.status === 'completed' && (end.value as { outcome?: string }).outcome === 'success';
     if (isSuccess && run.doc.accept) await this.#accept(run, worktreeId);
     if (end.status !== 'stuck') store.commit(() => store.runs.move(run.id, 'over'));
+  }
+
+  /** False if somebody ended it meanwhile. */
+  #hasBegun({ id }: BookedRun): boolean {
+    const { runs } = this.#parts.store;
+    const isWanted = runs.get(id)?.state !== 'over';
+    if (isWanted) runs.move(id, 'begun');
+    return isWanted;
   }
 
   /** Refused, the work stays where it is, and a person is told. */

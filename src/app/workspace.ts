@@ -15,6 +15,7 @@ import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
 import { run } from '../process/run.ts';
 import type { Core } from '../protocol/operations.ts';
+import { artifactId } from '../repostate/prompt/caps.ts';
 import { TrustFile, trustPath } from '../runtime/trust-file.ts';
 import type { Store } from '../store/store.ts';
 import { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
@@ -35,6 +36,7 @@ import { findRun, type RunOrder } from './run-book.ts';
 import { RunDesk } from './run-desk.ts';
 import { RunGates } from './run-gates.ts';
 import { RunStarter } from './run-starter.ts';
+import { StateDesk } from './state-desk.ts';
 import { WorktreeActivity } from './worktree-activity.ts';
 import { NoticeBoard, WorktreeDesk } from './worktree-desk.ts';
 
@@ -92,9 +94,13 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
     code: () => code,
   });
   const code = new CodeDesk({ store, repository: parts.repository, worktrees, ...context });
+  const states = new StateDesk({
+    ...{ home: parts.home, store, git, clock, log, repository: parts.repository, worktrees, redact },
+    placeOf: (wanted, caller) => code.placeOf(wanted, caller),
+  });
   const activity = new WorktreeActivity({ store, folderOf: (id) => worktrees.folder(id) });
   context.servers.follow(activity);
-  const { engine, runs } = openEngine(parts, { git, gates, worktrees, context, activity });
+  const { engine, runs } = openEngine(parts, { git, gates, worktrees, context, activity, states });
   const starter = new RunStarter({ store, engine, runs, worktrees, signal, log, notice: notices.post });
   const calls = new CallLog({ store, jobs, worktrees, newId, ended: (id) => ended(parts, id) });
   const desk: RunDesk = new RunDesk({
@@ -111,6 +117,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
     ...bound(desk, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'block_result', 'calls', 'call_rerun'),
     ...worktreeCore(new WorktreeDesk({ worktrees, newId, redact, code, onSetUp: () => starter.recover() })),
     ...code.core(),
+    ...bound(states, 'repo_state', 'artifact_read', 'todo', 'context_calls'),
     ...bound(project, 'trust'),
   };
   return {
@@ -181,9 +188,10 @@ function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, co
 interface EngineHands extends Pick<WorktreeHands, 'git' | 'gates' | 'context'> {
   worktrees: GitWorktreeManager;
   activity: WorktreeActivity;
+  states: StateDesk;
 }
 
-function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, activity }: EngineHands) {
+function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, activity, states }: EngineHands) {
   const { clock, log, store, signal, registry, jobs, newId } = parts;
   const engine = new EmbeddedEngine({
     ...{ store, clock, log },
@@ -209,7 +217,9 @@ function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, act
       limit: PROMPT_TOKENS,
       measure: (text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
       outline: firstLines,
+      keep: (runId, text) => keepArtifact({ states, log }, runId, text),
     },
+    repoState: (path) => states.brief(path),
     codeContext: async (request) => (await context.slices(request)).text,
     isAgent: (name) => registry.names().includes(name) || name.startsWith('scripted:'),
     steppingOf: (runId) => runs.steppingOf(runId),
@@ -260,6 +270,15 @@ async function ended({ store, signal }: WorkspaceParts, jobId: string): Promise<
 function activeRuns(store: Store): number {
   const waiting = new Set(store.journal.openWaits().map(({ runId }) => runId));
   return store.runs.open().filter(({ id }) => !waiting.has(id)).length;
+}
+
+/** What a hand-over leaves out is one `artifact_read` away from the agents of that run (S-37). */
+function keepArtifact({ states, log }: { states: StateDesk; log: Logger }, runId: string, text: string): string {
+  states
+    .artifactsOf(runId, runId)
+    .put(text, { jobId: runId })
+    .catch((error: unknown) => log.warn('what a prompt left out could not be kept', { run: runId, error }));
+  return artifactId(text);
 }
 
 function firstLines(_path: string, content: string): string {

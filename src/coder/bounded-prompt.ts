@@ -10,7 +10,9 @@ export class BoundedPrompt implements PromptBuilder {
   readonly #parts: Pick<CoderParts, 'clock' | 'counter'>;
   readonly #context: ContextManager;
   #taken = 0;
-  #turn: () => number;
+  readonly #turn: () => number;
+  /** The turn whose reply comes next. */
+  #asked = 0;
   lastLedger: Ledger | undefined;
 
   constructor(parts: Pick<CoderParts, 'clock' | 'counter'>, context: ContextManager, turn: () => number) {
@@ -26,6 +28,7 @@ export class BoundedPrompt implements PromptBuilder {
 
   async build(messages: readonly Message[]): Promise<Message[]> {
     this.take(messages);
+    this.#asked = this.#turn();
     const prompt = this.#context.build(this.#parts.clock.now().getTime());
     await this.#context.settle();
     this.lastLedger = prompt.ledger;
@@ -44,6 +47,6 @@ export class BoundedPrompt implements PromptBuilder {
   }
 
   #append(reply: AssistantMessage, results: ToolMessage | undefined): void {
-    this.#context.append(toExchange(this.#turn(), { reply, results }, this.#parts.counter));
+    this.#context.append(toExchange(this.#asked, { reply, results }, this.#parts.counter));
   }
 }

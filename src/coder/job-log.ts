@@ -23,7 +23,7 @@ export class JobLog {
   }
 
   record(ledger: Ledger, reported: Reported): void {
-    appendFileSync(this.#ledgerFile, `${ledgerLine(ledger, reported)}\n`, { mode: 0o600 });
+    appendFileSync(this.#ledgerFile, ledgerLine(ledger, reported), { mode: 0o600 });
   }
 
   read(): { type: string; payload: unknown }[] {

@@ -16,7 +16,6 @@ export const errorTable = {
   which_question: final(400, 2, 'Several questions are open: name one with --question ID.'),
   ambiguous_id: final(400, 2, 'Type more characters of the id.'),
   agent_unknown: final(400, 2, 'Choose one of the agents listed, or add it to the configuration.'),
-  script_invalid: final(400, 2, 'Correct the named line of the script.'),
   task_too_large: final(413, 2, 'Keep the task under 1 MiB; put the rest in a file and name the file.'),
   path_outside_worktree: final(400, 2, 'Use a path inside the working folder of the job.'),
   unsafe_needs_consent: final(400, 2, 'Add --sandbox, or --unsafe to say that you know nothing contains the agent.'),

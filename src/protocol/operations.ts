@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { codeOperations } from './code-operations.ts';
 import { jobOperations } from './job-operations.ts';
 import { runOperations } from './run-operations.ts';
+import { stateOperations } from './state-operations.ts';
 import { trustOperations } from './trust.ts';
 import { worktreeOperations } from './worktrees.ts';
 
@@ -14,6 +15,7 @@ export const operations = {
   ...runOperations,
   ...worktreeOperations,
   ...codeOperations,
+  ...stateOperations,
   ...trustOperations,
 };
 
@@ -42,4 +44,5 @@ export type JobCore = CorePart<keyof typeof jobOperations>;
 export type RunCore = CorePart<keyof typeof runOperations>;
 export type WorktreeCore = CorePart<keyof typeof worktreeOperations>;
 export type CodeCore = CorePart<keyof typeof codeOperations>;
+export type StateCore = CorePart<keyof typeof stateOperations>;
 export type TrustCore = CorePart<keyof typeof trustOperations>;

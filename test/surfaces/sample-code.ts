@@ -1,5 +1,6 @@
 import type { Basis } from '../../src/protocol/code.ts';
-import type { CodeCore } from '../../src/protocol/operations.ts';
+import type { CodeCore, StateCore } from '../../src/protocol/operations.ts';
+import type { RepoState } from '../../src/protocol/repostate.ts';
 
 /** Answers about one function in one file. */
 const basis: Basis = {
@@ -26,6 +27,21 @@ const symbol = {
   ...{ id: 'src/tax.ts#tax:3', name: 'tax', symbol_type: 'function' as const, location, namespace: null },
   ...{ visibility: 'public' as const, signature: 'function tax(lines)' },
 };
+
+const state: RepoState = {
+  ...{ version: 1, workDir: '/worktrees/one', storyId: 'run', files: [], filesOmitted: 0, openTasks: [], seq: 3 },
+  ...{ lastUpdated: '2026-03-01T12:00:00.000Z', base: '', head: '', branch: null, fingerprint: 'f', source: 'git' },
+  ...{ runs: [], checks: [], notes: [] },
+};
+
+export function sampleStates(): StateCore {
+  return {
+    repo_state: async () => ({ text: '--- Repository State ---', state }),
+    artifact_read: async ({ id }) => ({ id, text: 'what was cut', offset: 0, total: 12 }),
+    todo: async () => ({ tasks: [] }),
+    context_calls: async ({ id }) => ({ jobId: id, calls: [] }),
+  };
+}
 
 export function sampleCode(): CodeCore {
   const symbols = async () => ({ symbols: [symbol], basis });

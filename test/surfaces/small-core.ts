@@ -1,7 +1,7 @@
 import { ReefError } from '../../src/protocol/errors.ts';
 import type { JobView } from '../../src/protocol/job-operations.ts';
 import type { Caller, Core, OperationName, RunCore, TrustCore, WorktreeCore } from '../../src/protocol/operations.ts';
-import { sampleCode } from './sample-code.ts';
+import { sampleCode, sampleStates } from './sample-code.ts';
 import { sampleCall, sampleRecord, sampleRun, sampleView, sampleWorktree } from './sample-runs.ts';
 import { sampleEntry, sampleEvent, sampleJob } from './samples.ts';
 
@@ -56,6 +56,7 @@ export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {
     inbox: async () => ({ questions: job.questions.map((question) => sampleEntry(question)), notices: [] }),
     ...runsAndWorktrees(),
     ...sampleCode(),
+    ...sampleStates(),
     ...changes,
   };
   const recorded = Object.entries(core).map(([name, run]) => [

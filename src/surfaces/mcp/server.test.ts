@@ -65,6 +65,8 @@ const GOOD: Partial<Record<OperationName, Record<string, unknown>>> = {
   find_symbols: { query: 'ta' },
   code_search: { query: 'tax' },
   explore_code: { question: 'where is tax rounded?' },
+  repo_state: {},
+  artifact_read: { id: 't1' },
 };
 
 const textIn = (result: { content: unknown }) => (result.content as { text: string }[])[0]?.text ?? '';
@@ -125,7 +127,19 @@ verifies('A-151', 'U-11', 'X-60').test('the tools are those of the table, descri
   const readOnly = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
   expect([destructive, readOnly]).toEqual([
     ['kill'],
-    ['status', 'output', 'wait', 'inbox', 'run_status', 'worktrees', 'diff', 'conflicts', ...codeQueries],
+    [
+      'status',
+      'output',
+      'wait',
+      'inbox',
+      'run_status',
+      'worktrees',
+      'diff',
+      'conflicts',
+      ...codeQueries,
+      'repo_state',
+      'artifact_read',
+    ],
   ]);
 });
 

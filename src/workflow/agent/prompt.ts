@@ -8,6 +8,8 @@ export interface PromptBudget {
   measure(text: string): number;
   /** The bones of a file: what is shown of it when the whole does not fit. */
   outline(path: string, content: string): string;
+  /** Keeps what is left out, and names it for `artifact_read`. */
+  keep?(runId: string, text: string): string;
 }
 
 interface Part {
@@ -30,7 +32,11 @@ export function renderPrompt(
     const title = `### ${path}\n\n`;
     return { text: `${title}${content}`, short: `${title}(outline)\n${budget.outline(path, content)}` };
   });
-  const segments = input.execution_payload.map((segment) => segmentPart(segment, stored.get(segment.id)));
+  const { run_id } = input.system_metadata;
+  const keep = (text: string) => budget.keep?.(run_id, text);
+  const segments = input.execution_payload.map((segment) =>
+    segmentPart(segment, { stored: stored.get(segment.id), keep }),
+  );
   const inherited = Object.entries(input.inherited_context).map(([key, value]) => {
     const text = `### INHERITED_CONTEXT ${key}\n\n${typeof value === 'string' ? value : JSON.stringify(value)}`;
     return { text, short: `### INHERITED_CONTEXT ${key}\n\n(left out: ${text.length} characters)` };
@@ -66,15 +72,28 @@ function shrink(
   return text;
 }
 
-function segmentPart(segment: WorkerInput['execution_payload'][number], stored: StoredSegment | undefined): Part {
+interface SegmentHands {
+  stored: StoredSegment | undefined;
+  keep(text: string): string | undefined;
+}
+
+function segmentPart(segment: WorkerInput['execution_payload'][number], { stored, keep }: SegmentHands): Part {
   const { type, block, visit, outcome, filePath } = segment;
   const about = [`### ${type}`, `${block}#${visit}`, outcome, filePath]
     .filter((word) => word !== undefined)
     .join(' · ');
   const view = stored && viewSegment(stored);
-  const content = view?.address === undefined ? plain(segment.content) : cutText(view);
-  const pointer = `(${Buffer.byteLength(content)} bytes, left out: ${content.slice(0, POINTER_CHARACTERS).replaceAll('\n', ' ')}…)`;
-  return { text: `${about}\n\n${content}`, short: `${about}\n\n${pointer}` };
+  const whole = plain(segment.content);
+  const content = view?.address === undefined ? whole : cutText(view);
+  const beginning = content.slice(0, POINTER_CHARACTERS).replaceAll('\n', ' ');
+  return {
+    text: `${about}\n\n${content}`,
+    get short() {
+      const id = keep(whole);
+      const where = id === undefined ? '' : `: artifact_read "${id}"`;
+      return `${about}\n\n(${Buffer.byteLength(content)} bytes, left out${where}: ${beginning}…)`;
+    },
+  };
 }
 
 function cutText({

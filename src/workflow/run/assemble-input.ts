@@ -64,7 +64,8 @@ async function readArtifacts(
     ...(def.artifacts ?? []),
     ...written.flatMap((file) => ('filePath' in file ? [file.filePath] : [])),
   ]);
-  const artifacts: Artifact[] = [];
+  const state = (await ports.repoState?.(input.worktree.path)) ?? '';
+  const artifacts: Artifact[] = state === '' ? [] : [{ path: 'repository state', content: state }];
   for (const path of [...paths].slice(0, MOST_ARTIFACTS)) {
     const content = await dir.read(path, LARGEST_ARTIFACT).then(
       (bytes) => bytes.toString('utf8'),

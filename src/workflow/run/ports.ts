@@ -38,6 +38,8 @@ export interface WorkflowPorts {
   captures: Captures;
   branchWorktrees: BranchWorktrees;
   prompt: PromptBudget;
+  /** What is true of the worktree, in a few hundred tokens; empty while nothing has happened there. */
+  repoState?(worktreePath: string): Promise<string>;
   /** Slices of code context as text, shown with the files (C-100). */
   codeContext?(request: CodeContextRequest): Promise<string>;
   defaultAgent: string;

@@ -14,6 +14,7 @@ import { checkpoint, keep, stepInput, visitFacts } from './finish-visit.ts';
 import { recordStep, type Tried, tried } from './record-step.ts';
 
 const CORRECTIONS = 2;
+const MOST_STARTS = 5;
 const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'filePath'>>;
 /**
@@ -32,7 +33,18 @@ interface Worked {
   read: ReadResult | undefined;
 }
 
+/** A daemon ended between the intent and the process leaves a job that never ran: another takes its place (W-77). */
 async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
+  for (let start = 1; ; start++) {
+    const key = start === 1 ? order.key : `${order.key}/start-${start}`;
+    const worked = await workOnce(at, { ...order, key }, block);
+    const isUnborn =
+      'ok' in worked && worked.ok.end.how === 'error' && worked.ok.end.code === 'spawn_interrupted' && !order.jobId;
+    if (!isUnborn || start === MOST_STARTS) return worked;
+  }
+}
+
+async function workOnce(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
   const begun = order.jobId === undefined ? await beginJob(at, order, block) : { ok: order.jobId };
   if ('crash' in begun) return begun;
   const jobId = begun.ok;

@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findJob } from '../agents/find-job.ts';
+import { jobDir } from '../agents/launcher.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Home } from '../base/home.ts';
+import type { Logger } from '../base/log.ts';
+import { parseJson } from '../base/safe-json.ts';
+import type { Git } from '../git/git-command.ts';
+import { readHead } from '../git/repository.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Caller, OperationOutput, OperationRequest, StateCore } from '../protocol/operations.ts';
+import type { RepoState } from '../protocol/repostate.ts';
+import { type ArtifactStore, createArtifactStore } from '../repostate/artifacts/artifact-store.ts';
+import { formatForPrompt } from '../repostate/snapshot/format.ts';
+import { createGitSource } from '../repostate/state/git-view.ts';
+import { checked, TodoList } from '../repostate/state/todo-list.ts';
+import { Tracker } from '../repostate/state/tracker.ts';
+import type { Store } from '../store/store.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+
+interface StateDeskParts {
+  home: Home;
+  store: Store;
+  git: Git;
+  clock: Clock;
+  log: Logger;
+  repository: string;
+  worktrees: GitWorktreeManager;
+  /** Where a question about a worktree leads; an agent's always to its own. */
+  placeOf(wanted: string | undefined, caller: Caller): Promise<string>;
+  redact<T>(value: T): T;
+}
+
+const PAGE = 1_000;
+
+/** RepoState for whoever is not the native coder: rebuilt from git, the file and the events each time it is asked for. */
+export class StateDesk implements StateCore {
+  readonly #parts: StateDeskParts;
+
+  constructor(parts: StateDeskParts) {
+    this.#parts = parts;
+  }
+
+  async repo_state(
+    { worktree, section }: OperationRequest<'repo_state'>,
+    caller: Caller,
+  ): Promise<OperationOutput<'repo_state'>> {
+    const path = await this.#parts.placeOf(worktree, caller);
+    const state = await this.#look(path);
+    const text = section === 'diff' ? await this.#diff(path) : sectionOf(state, section);
+    return this.#parts.redact({ text, state });
+  }
+
+  async artifact_read({ id, job, ...options }: OperationRequest<'artifact_read'>, caller: Caller) {
+    const owner = findJob(this.#parts.store, caller.jobId ?? job ?? '@last', caller).job;
+    const runId = this.#parts.store.blocks.get(owner.id)?.runId;
+    const trees = [owner.rootId, ...(runId === undefined ? [] : [runId])];
+    let refusal: unknown;
+    for (const rootId of trees) {
+      try {
+        return await this.artifactsOf(rootId, owner.id).read(id, defined(options));
+      } catch (error) {
+        refusal ??= error;
+      }
+    }
+    throw refusal;
+  }
+
+  async todo({ op, items = [], text = '', id = '', reason = '' }: OperationRequest<'todo'>, caller: Caller) {
+    const path = await this.#parts.placeOf(undefined, caller);
+    const tracker = await this.#open(path);
+    try {
+      const todos = new TodoList();
+      todos.load(tracker.getSnapshot().openTasks);
+      if (op === 'note') tracker.note(checked(text));
+      else if (op === 'set') todos.set(items);
+      else if (op === 'add') todos.add(text);
+      else if (op === 'start') todos.start(id);
+      else if (op === 'complete') todos.complete(id);
+      else if (op === 'drop') todos.drop(id, reason);
+      tracker.setTasks(todos.list());
+      if (op !== 'list') await tracker.persist();
+      return { tasks: [...todos.list()] };
+    } finally {
+      await tracker.close();
+    }
+  }
+
+  async context_calls(
+    { id }: OperationRequest<'context_calls'>,
+    caller: Caller,
+  ): Promise<OperationOutput<'context_calls'>> {
+    const { job } = findJob(this.#parts.store, id, caller);
+    const file = join(jobDir(this.#parts.home.dir, job.id), 'context.jsonl');
+    const text = await readFile(file, 'utf8').catch(() => {
+      throw new ReefError('job_not_found', `${job.id} is no job of the native coder, or has not asked its model yet.`);
+    });
+    const lines = text.split('\n').map((line) => parseJson(line));
+    return { jobId: job.id, calls: lines.flatMap((line) => (line.ok ? [line.value as Record<string, unknown>] : [])) };
+  }
+
+  /** What an agent is told at hand-over about the worktree it finds; nothing where nothing has happened yet (S-29). */
+  async brief(worktreePath: string): Promise<string> {
+    const state = await this.#look(worktreePath);
+    const isFresh = state.files.every(({ status }) => status === 'unchanged') && state.runs.length === 0;
+    return isFresh ? '' : formatForPrompt(state);
+  }
+
+  artifactsOf(rootId: string, jobId: string): ArtifactStore {
+    const { home, redact } = this.#parts;
+    return createArtifactStore({ dir: join(home.dir, 'artifacts'), rootId, jobId, redact: (text) => redact(text) });
+  }
+
+  async #look(path: string): Promise<RepoState> {
+    const tracker = await this.#open(path);
+    try {
+      await tracker.refresh('asked');
+      await tracker.persist().catch(() => {}); // the native coder writes it while it works there
+      return structuredClone(tracker.getSnapshot()) as RepoState;
+    } finally {
+      await tracker.close();
+    }
+  }
+
+  async #open(path: string): Promise<Tracker> {
+    const { git, clock, log, store } = this.#parts;
+    const place = await git.locate(path);
+    const jobs = this.#jobsIn(path);
+    const base = (await this.#baseOf(path)) ?? (await readHead(git, place)).commit ?? '';
+    const jobId = jobs.at(-1) ?? 'none';
+    const tracker = new Tracker({
+      ...{ workDir: path, storyId: jobId, jobId, base, clock, log },
+      git: createGitSource(git, place, base),
+      tell: () => {},
+    });
+    await tracker.load();
+    for (const id of jobs) {
+      for (let after = 0, isMore = true; isMore; ) {
+        const events = store.events.ofJob({ jobId: id, after, limit: PAGE });
+        for (const event of events) tracker.apply(event);
+        isMore = events.length === PAGE;
+        after = events.at(-1)?.seq ?? after;
+      }
+    }
+    return tracker;
+  }
+
+  #jobsIn(path: string): string[] {
+    const { jobs } = this.#parts.store;
+    const all = [...jobs.live(), ...jobs.lastEnded(PAGE)].map(({ job }) => job);
+    // Reef's own agent writes the state of its worktree itself: folded from its events again it would be there twice.
+    const others = all.filter(({ cwd, agent }) => cwd === path && !agent.startsWith('native:'));
+    return others.map(({ id }) => id).sort();
+  }
+
+  async #baseOf(path: string): Promise<string | undefined> {
+    return (await this.#parts.worktrees.list()).find((each) => each.path === path)?.base.commit;
+  }
+
+  async #diff(path: string): Promise<string> {
+    const worktree = (await this.#parts.worktrees.list()).find((each) => each.path === path);
+    if (!worktree) throw new ReefError('not_a_worktree', 'Only a worktree of Reef has a base to compare with.');
+    return (await this.#parts.worktrees.diff(worktree.id)).patch;
+  }
+}
+
+function sectionOf(state: RepoState, section: 'all' | 'files' | 'tasks' | 'runs'): string {
+  switch (section) {
+    case 'files':
+      return state.files
+        .map(({ status, path, hash, size }) => `${status} ${path} ${hash.slice(0, 6)} ${size}`)
+        .join('\n');
+    case 'tasks':
+      return state.openTasks.map(({ id, status, description }) => `${id} [${status}] ${description}`).join('\n');
+    case 'runs':
+      return state.runs.map(({ turn, command, exit, line }) => `t${turn} $ ${command} → ${exit}: ${line}`).join('\n');
+    default:
+      return formatForPrompt(state);
+  }
+}
+
+function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
+}
