@@ -1,0 +1,244 @@
+import { realpathSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { resolve } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { readPlace } from '../../git/place.ts';
+import type { BoundSpec } from '../../process/bound.ts';
+import type { SandboxSpec } from '../../process/sandbox.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { JsonRpcClient } from './json-rpc-client.ts';
+import { type ActivitySource, Lifecycle } from './lifecycle.ts';
+import { makeRoom } from './make-room.ts';
+import { type Connection, ManagedProcess, type ServerProcess } from './managed-process.ts';
+import { McpServerError, noActiveServer } from './mcp-server-error.ts';
+import { checkProgram, memoryEnv, type ServerCommand } from './server-command.ts';
+import { settledWithin } from './settled-within.ts';
+import { StdioClient } from './stdio-client.ts';
+import { TIMINGS, type Timings } from './timings.ts';
+
+export interface ServerManagerOptions {
+  server: ServerCommand;
+  /** A bound launch: the server must not outlive us (C-002). */
+  launch(spec: BoundSpec): Promise<ServerProcess>;
+  clock: Clock;
+  log: Pick<Logger, 'warn' | 'info'>;
+  /** It parses what an agent wrote (X-27). */
+  sandboxOf?(worktreePath: string): SandboxSpec | undefined;
+  maxMemoryMb?: number;
+  maxServers?: number;
+  connect?(process: ServerProcess, connection: Connection): JsonRpcClient;
+  timings?: Partial<Timings>;
+}
+
+export interface RunningServer {
+  worktreePath: string;
+  /** Of the tree's first process; undefined while it is being launched. */
+  pid: number | undefined;
+  isUsable: boolean;
+}
+
+const MEGABYTE = 1024 * 1024;
+const MEMORY_MB = 256;
+const MOST_SERVERS = 8;
+
+/** Owns every analysis server: one process per active worktree, never two (C-001, C-070). */
+export class R_Mcp_ServerManager {
+  /** What `getInstance` reads. The running app installs its instance here; nothing else may use it. */
+  static readonly #app: { manager?: R_Mcp_ServerManager } = {};
+
+  readonly #options: ServerManagerOptions;
+  readonly #timings: Timings;
+  readonly #memoryMb: number;
+  readonly #maxServers: number;
+  readonly #servers = new Map<string, ManagedProcess>();
+  /** No longer found by anybody, but its processes may still be there. */
+  readonly #leaving = new Map<string, Promise<void>>();
+  readonly #lifecycle: Lifecycle;
+  #starts = 0;
+  #isClosed = false;
+
+  constructor(options: ServerManagerOptions) {
+    const { clock, log, maxMemoryMb = MEMORY_MB } = options;
+    this.#options = options;
+    this.#timings = { ...TIMINGS, ...options.timings };
+    this.#memoryMb = maxMemoryMb;
+    this.#maxServers = Math.max(1, options.maxServers ?? defaultMaxServers(maxMemoryMb));
+    this.#lifecycle = new Lifecycle({
+      clock,
+      log,
+      timings: this.#timings,
+      ceilingMb: maxMemoryMb,
+      servers: () => this.#servers.values(),
+      up: (path) => this.spinUpServer(path),
+      down: (path) => this.spinDownServer(path),
+    });
+  }
+
+  /** The manager of the running app (seed 000). Reef's own code gets it passed in. */
+  static getInstance(): R_Mcp_ServerManager {
+    const { manager } = R_Mcp_ServerManager.#app;
+    if (manager === undefined) throw new ReefError('internal', 'No app runs in this process.');
+    return manager;
+  }
+
+  static install(manager: R_Mcp_ServerManager | undefined): void {
+    if (manager === undefined) delete R_Mcp_ServerManager.#app.manager;
+    else R_Mcp_ServerManager.#app.manager = manager;
+  }
+
+  async spinUpServer(worktreePath: string): Promise<void> {
+    const path = await worktreeRoot(worktreePath);
+    const running = this.#servers.get(path);
+    if (running?.isUsable) {
+      this.#options.log.warn('An analysis server already runs for this worktree', { worktreePath: path });
+    }
+    await (running ?? this.#start(path)).usable;
+  }
+
+  /** Resolves when its processes are gone. An unknown worktree is no error: there is nothing to end. */
+  async spinDownServer(worktreePath: string): Promise<void> {
+    const path = this.#keyOf(worktreePath);
+    this.#lifecycle.cancelRestart(path);
+    await this.#servers.get(path)?.leave('ended');
+    await this.#leaving.get(path);
+  }
+
+  getClientFor(worktreePath: string): JsonRpcClient | undefined {
+    return this.#servers.get(this.#keyOf(worktreePath))?.client;
+  }
+
+  /** Waits for the first scan, but not for ever: answers say themselves when they are incomplete (C-014). */
+  async ensureServer(worktreePath: string): Promise<JsonRpcClient> {
+    const path = await worktreeRoot(worktreePath);
+    const server = this.#servers.get(path) ?? this.#start(path);
+    server.activity.touch();
+    await server.connected.catch(() => server.usable); // rejects as well, once nothing is left
+    await settledWithin(this.#options.clock, this.#timings.usable, server.usable);
+    const { client } = server;
+    if (client === undefined) throw noActiveServer(path);
+    return client;
+  }
+
+  /** Servers go up and down with what the source tells, until the function returned is called (C-075). */
+  follow(source: ActivitySource): () => void {
+    return source.onChange(({ worktreePath, active, removed }) => {
+      this.#lifecycle.note(this.#keyOf(worktreePath), { active, removed });
+    });
+  }
+
+  running(): RunningServer[] {
+    return [...this.#servers.values()].map(({ worktreePath, process, isUsable }) => ({
+      worktreePath,
+      pid: process?.identity.pid,
+      isUsable,
+    }));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#lifecycle.close();
+    await Promise.all([...this.#servers.values()].map((server) => server.leave('ended')));
+    await Promise.all(this.#leaving.values());
+  }
+
+  #start(path: string): ManagedProcess {
+    const { server: command, launch, clock, connect = connectStdio } = this.#options;
+    this.#refuse(path);
+    checkProgram(command, path);
+    this.#lifecycle.cancelRestart(path);
+    const server: ManagedProcess = new ManagedProcess({
+      worktreePath: path,
+      spec: this.#specFor(path),
+      launch,
+      connect,
+      clock,
+      timings: this.#timings,
+      admit: (signal, take) => this.#admit(path, signal, take),
+      onLeaving: () => this.#remove(server),
+    });
+    this.#servers.set(path, server);
+    this.#lifecycle.watch();
+    return server;
+  }
+
+  #refuse(worktreePath: string): void {
+    if (this.#isClosed) {
+      throw new McpServerError('no_active_server', 'Reef is closing.', { worktreePath });
+    }
+    const waitMs = this.#lifecycle.unavailableFor(worktreePath);
+    if (waitMs === 0) return;
+    const message = `The analysis server of this worktree died too often; it is tried again in ${Math.ceil(waitMs / 1000)} s.`;
+    throw new McpServerError('analysis_server_unavailable', message, { worktreePath });
+  }
+
+  #specFor(path: string): BoundSpec {
+    const { server, sandboxOf } = this.#options;
+    this.#starts += 1;
+    return {
+      file: server.command,
+      args: server.args(path, this.#memoryMb),
+      cwd: path,
+      env: { ...server.env, ...memoryEnv(this.#memoryMb) },
+      tag: `analysis-${process.pid}-${this.#starts}`,
+      sandbox: sandboxOf?.(path),
+    };
+  }
+
+  async #admit(path: string, signal: AbortSignal, take: () => void): Promise<void> {
+    await this.#leaving.get(path);
+    await makeRoom({
+      worktreePath: path,
+      signal,
+      take,
+      most: this.#maxServers,
+      servers: () => this.#servers.values(),
+      leaving: () => this.#leaving.values(),
+      clock: this.#options.clock,
+      busyMs: this.#timings.busy,
+    });
+  }
+
+  #remove(server: ManagedProcess): void {
+    const path = server.worktreePath;
+    this.#servers.delete(path);
+    const leaving = server.gone.then((gone) => {
+      this.#leaving.delete(path);
+      if (!this.#isClosed) this.#lifecycle.noteGone(path, gone);
+    });
+    this.#leaving.set(path, leaving);
+  }
+
+  /** A folder that is gone keeps the name it had. */
+  #keyOf(worktreePath: string): string {
+    if (this.#servers.has(worktreePath)) return worktreePath;
+    try {
+      return realpathSync.native(worktreePath);
+    } catch {
+      return resolve(worktreePath);
+    }
+  }
+}
+
+function connectStdio({ stdin, stdout }: ServerProcess, connection: Connection): JsonRpcClient {
+  return new StdioClient({ stdin, stdout, ...connection });
+}
+
+/** A quarter of the memory at most, whatever the servers do with theirs (C-076). */
+function defaultMaxServers(maxMemoryMb: number): number {
+  return Math.min(MOST_SERVERS, Math.floor(totalmem() / 4 / (maxMemoryMb * MEGABYTE)));
+}
+
+async function worktreeRoot(worktreePath: string): Promise<string> {
+  try {
+    const path = await realpath(worktreePath);
+    await readPlace(path);
+    return path;
+  } catch (cause) {
+    throw new McpServerError('not_a_worktree', `${worktreePath} is not the top folder of a git checkout.`, {
+      worktreePath,
+      cause,
+    });
+  }
+}

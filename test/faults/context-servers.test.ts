@@ -1,0 +1,94 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished } from 'vitest';
+import type { HostOrder } from '../../src/context/manager/testing/random-host.ts';
+import { openSqlite } from '../../src/store/driver.ts';
+import { PATH, textOf, until } from '../fixtures/programs/harness.ts';
+import { scale } from '../scale.ts';
+import { verifies } from '../verifies.ts';
+
+const HOST = fileURLToPath(new URL('../../src/context/manager/testing/random-host.ts', import.meta.url));
+const WORKTREES = 12;
+const STEPS = 10;
+
+/** Processes that name the folder in their arguments, which the servers and everything that holds them do. */
+function pidsIn(dir: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && textOf(`/proc/${name}/cmdline`).includes(dir))
+    .map(Number);
+}
+
+/** Runs the host to the end of its sequences, kills it, and waits for what it left to go. */
+async function liveAndDie(order: Omit<HostOrder, 'path'>, withinMs: number) {
+  const host = spawn(process.execPath, [HOST, JSON.stringify({ ...order, path: PATH })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void host.kill('SIGKILL'));
+  let said = '';
+  host.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  await until('its sequences are over', () => /^done \d+$/m.test(said) || host.exitCode !== null, withinMs);
+  const before = pidsIn(order.dir).filter((pid) => pid !== host.pid).length;
+  host.kill('SIGKILL');
+  await until('nothing is left', () => pidsIn(order.dir).length === 0);
+  return { wrong: said.split('\n').filter((line) => line.startsWith('wrong')), hadServers: before > 0 };
+}
+
+const sequences = scale('C-079', { test: 10, faults: 200, soak: 2_000 });
+verifies('C-079', 'C-002', 'C-001').test(
+  `servers that go up, down, are asked and killed at random leave nothing when the daemon is killed (${sequences} sequences)`,
+  async () => {
+    const dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-servers-')));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const worktrees = Array.from({ length: WORKTREES }, (_, index) => join(dir, `w${index}`));
+    for (const path of worktrees) mkdirSync(join(path, '.git'), { recursive: true });
+    const seed = Number(process.env.REEF_SEED ?? Date.now() % 1_000_000);
+    process.stdout.write(`REEF_SEED=${seed}\n`);
+    const order = { dir, worktrees, server: 'fake' as const, seed, sequences, steps: STEPS };
+    expect(await liveAndDie(order, 60_000 + sequences * 6_000)).toEqual({ wrong: [], hadServers: true });
+  },
+  90_000 + sequences * 6_000,
+);
+
+const ownSequences = scale('C-079', { test: 2, faults: 20, soak: 200 });
+verifies('C-079').test(
+  `the same with the real server: no process, no lease is left (${ownSequences} sequences)`,
+  async () => {
+    const dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-servers-')));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const worktrees = makeWorktrees(dir);
+    const seed = Number(process.env.REEF_SEED ?? Date.now() % 1_000_000);
+    process.stdout.write(`REEF_SEED=${seed}\n`);
+    const order = { dir, worktrees, server: 'own' as const, seed, sequences: ownSequences, steps: STEPS };
+    expect(await liveAndDie(order, 120_000 + ownSequences * 20_000)).toEqual({ wrong: [], hadServers: true });
+    const database = openSqlite(join(dir, 'index/code.db'));
+    onTestFinished(() => void database.close());
+    const held = database.prepare('SELECT role FROM lease WHERE until > ?');
+    await until('all leases are free', () => held.all(Date.now()).length === 0, 12_000);
+  },
+  180_000 + ownSequences * 20_000,
+);
+
+/** One repository of small files, checked out twelve times. */
+function makeWorktrees(dir: string): string[] {
+  const [first = '', ...others] = Array.from({ length: WORKTREES }, (_, index) => join(dir, `w${index}`));
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
+      cwd: first,
+      stdio: 'ignore',
+      env: { PATH, HOME: dir },
+    });
+  mkdirSync(first);
+  for (let index = 0; index < 100; index += 1) {
+    writeFileSync(join(first, `f${index}.ts`), `export function name${index}() {\n  return ${index};\n}\n`);
+  }
+  git('init', '-q');
+  git('add', '.');
+  git('commit', '-qm', 'files');
+  for (const path of others) git('worktree', 'add', '-q', path);
+  return [first, ...others];
+}
