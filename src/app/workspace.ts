@@ -20,6 +20,7 @@ import { TrustFile, trustPath } from '../runtime/trust-file.ts';
 import type { Store } from '../store/store.ts';
 import { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
 import { journalBlobs } from '../workflow/memory/journal-blobs.ts';
+import type { WorkflowPorts } from '../workflow/run/ports.ts';
 import { defineWorkflows } from '../workflow/run/run-body.ts';
 import { WorkflowRuns } from '../workflow/run/runs.ts';
 import { boundGates } from '../workflow/workers/bound-gates.ts';
@@ -220,7 +221,7 @@ function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, act
       keep: (runId, text) => keepArtifact({ states, log }, runId, text),
     },
     repoState: (path) => states.brief(path),
-    codeContext: async (request) => (await context.slices(request)).text,
+    codeContext: (request) => blockContext({ context, worktrees, log }, request),
     isAgent: (name) => registry.names().includes(name) || name.startsWith('scripted:'),
     steppingOf: (runId) => runs.steppingOf(runId),
   });
@@ -270,6 +271,21 @@ async function ended({ store, signal }: WorkspaceParts, jobId: string): Promise<
 function activeRuns(store: Store): number {
   const waiting = new Set(store.journal.openWaits().map(({ runId }) => runId));
   return store.runs.open().filter(({ id }) => !waiting.has(id)).length;
+}
+
+type ContextRequest = Parameters<NonNullable<WorkflowPorts['codeContext']>>[0];
+
+/** Slices may name the plan and what is changed so far; one that cannot be had says so in its place, and here. */
+async function blockContext(
+  { context, worktrees, log }: Pick<EngineHands, 'context' | 'worktrees'> & { log: Logger },
+  { slices, budget, worktreePath, task, args }: ContextRequest,
+): Promise<string> {
+  const worktree = (await worktrees.list()).find(({ path }) => path === worktreePath);
+  const changed = worktree ? (await worktrees.diff(worktree.id)).files.map(({ path }) => path) : [];
+  const plan = (worktree?.changePlan ?? []).map(({ path }) => path).filter((path) => !/[*?[{]/.test(path));
+  const { text, degraded } = await context.slices({ slices, budget, worktreePath, task, args, plan, changed });
+  for (const { slice, code } of degraded) log.warn('context_degraded', { worktree: worktreePath, slice, code });
+  return text;
 }
 
 /** What a hand-over leaves out is one `artifact_read` away from the agents of that run (S-37). */

@@ -54,7 +54,7 @@ export async function assembleInput(at: BranchRun, order: VisitOrder, block: Blo
 
 /** Files the block names and those that write segments name, as they are now; then slices of code context. */
 async function readArtifacts(
-  { ports, input }: BranchRun,
+  { ports, input, walk }: BranchRun,
   { def }: BlockAt,
   segments: WorkerInput['execution_payload'],
 ): Promise<Artifact[]> {
@@ -79,6 +79,7 @@ async function readArtifacts(
     budget: def.context_budget,
     worktreePath: input.worktree.path,
     task: input.run.task,
+    args: walk.seen().args,
   };
   return [...artifacts, { path: 'code context', content: await ports.codeContext(request) }];
 }

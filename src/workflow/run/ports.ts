@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
+import type { Json } from '../../protocol/workflow.ts';
 import type { AgentJobs } from '../agent/agent-jobs.ts';
 import type { PromptBudget } from '../agent/prompt.ts';
 import type { Blobs } from '../memory/segment.ts';
@@ -54,4 +55,5 @@ interface CodeContextRequest {
   budget: number | undefined;
   worktreePath: string;
   task: string;
+  args: Record<string, Json>;
 }

@@ -21,7 +21,8 @@ interface AnsweredHalt {
 export class RunFold {
   readonly #runId: string;
   readonly #blobs: Pick<Blobs, 'get'>;
-  readonly #entries = new Map<string, EntryData>();
+  /** By kind, then key: keys are long, and joining them anew at each look costs more than the look. */
+  readonly #entries = new Map<string, Map<string, EntryData>>();
   readonly #walks: Walk[] = [];
   /** Branches of each fork under way, by its key. */
   readonly #forks = new Map<string, string[]>();
@@ -72,7 +73,7 @@ export class RunFold {
 
   apply({ n, kind, key, data }: JournalEntry): void {
     this.#seq = n;
-    this.#entries.set(`${kind} ${key}`, data);
+    this.#keep(kind, key, data);
     this.#isStuck = kind === 'mismatch';
     if (kind === 'start') this.#begin(data);
     if (kind === 'step' && key === 'begin')
@@ -134,12 +135,23 @@ export class RunFold {
     if (typeof step === 'boolean') this.#stepping = step;
   }
 
+  #keep(kind: string, key: string, data: EntryData): void {
+    const known = this.#entries.get(kind);
+    if (known) known.set(key, data);
+    else this.#entries.set(kind, new Map([[key, data]]));
+  }
+
+  #entry(kind: 'step' | 'answer' | 'child', key: string): EntryData | undefined {
+    return this.#entries.get(kind)?.get(key);
+  }
+
   /** Every branch goes as far as its entries lead. */
   #advance(): void {
     let isMoving = true;
     while (isMoving) {
       isMoving = false;
-      for (const walk of [...this.#walks]) while (this.#move(walk)) isMoving = true;
+      // A branch alone has gone as far as it can; a fork has made others.
+      for (const walk of [...this.#walks]) while (this.#move(walk)) isMoving = this.#walks.length > 1;
     }
   }
 
@@ -149,13 +161,13 @@ export class RunFold {
       case 'end':
         return false;
       case 'visit': {
-        const step = this.#entries.get(`step ${command.order.key}`);
+        const step = this.#entry('step', command.order.key);
         if (step?.value === undefined) return false;
         walk.takeVisit(step.value as unknown as VisitOutcome);
         return true;
       }
       case 'ask': {
-        const answer = this.#entries.get(`answer ${command.halt.key}`);
+        const answer = this.#entry('answer', command.halt.key);
         if (!answer) return false;
         this.#answered.push({ halt: command.halt, answerId: answer.answerId });
         walk.takeAnswer(answer.isOver ? undefined : (answer.value as unknown as Answer));
@@ -173,9 +185,9 @@ export class RunFold {
       for (const start of order.branches) this.#branch(start);
       return true;
     }
-    const joined = this.#entries.get(`step ${joinKey(order)}`);
+    const joined = this.#entry('step', joinKey(order));
     if (joined?.value === undefined) return false;
-    const ends = branches.map((branch) => this.#entries.get(`child ${branch}`)?.value ?? null);
+    const ends = branches.map((branch) => this.#entry('child', branch)?.value ?? null);
     walk.takeJoin(joinOutcome(ends as unknown as (BranchEnd | null)[], joined.value as unknown as Joined));
     const others = this.#walks.filter((each) => !branches.includes(each.branch));
     this.#walks.splice(0, this.#walks.length, ...others);
@@ -186,7 +198,7 @@ export class RunFold {
   #active(): LogEntry[] {
     return this.#walks.flatMap(({ command, branch }) => {
       if (command.do !== 'visit' || !this.#isBegun(branch)) return [];
-      const job = this.#entries.get(`step ${command.order.key}/job`)?.value as { ok?: string } | undefined;
+      const job = this.#entry('step', `${command.order.key}/job`)?.value as { ok?: string } | undefined;
       const jobId = command.order.jobId ?? job?.ok;
       return [
         {
@@ -203,7 +215,7 @@ export class RunFold {
   /** A branch beyond the first four waits until as many have ended. */
   #isBegun(branch: string): boolean {
     const fork = [...this.#forks.values()].find((branches) => branches.includes(branch)) ?? [];
-    const ended = fork.filter((each) => this.#entries.has(`child ${each}`)).length;
+    const ended = fork.filter((each) => this.#entry('child', each) !== undefined).length;
     return fork.indexOf(branch) < BRANCHES_AT_ONCE + ended;
   }
 
