@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util';
+import type { Language } from '../../src/context/lang/contract.ts';
+import { ParserPool } from '../../src/context/lang/parser-pool.ts';
+import { type Comparison, compareLanguage } from './compare.ts';
+import { type Corpus, readCorpus, withPackages } from './corpus.ts';
+import { CTAGS } from './ctags.ts';
+import { byDialect } from './dialect.ts';
+import { checkReferences, type ReferenceCheck } from './references.ts';
+import { merge, printDefinitions, printReferences } from './report.ts';
+import { TEXT_RULES } from './text-rules.ts';
+
+/**
+ * C-126 and C-127 on real packages. Definitions against universal-ctags, every difference explained or counted; references
+ * against `rg -w`. What is compared is named on the command line, or is the list below.
+ */
+const PACKAGES = [
+  'zod@4.6.7',
+  'hono@4.13.17',
+  'node-gyp@12.4.0',
+  'better-sqlite3@12.11.1',
+  'leveldown@6.1.1',
+  'edge-js@26.1.0',
+  '@capacitor/ios@8.5.2',
+  '@wordpress/block-library@11.1.0',
+  'react-native@0.76.5',
+];
+
+const { values } = parseArgs({
+  options: {
+    package: { type: 'string', multiple: true },
+    path: { type: 'string', multiple: true },
+    show: { type: 'string', default: '5' },
+  },
+});
+
+async function compare(corpora: readonly Corpus[]): Promise<boolean> {
+  const parser = new ParserPool({ workers: 2 });
+  const definitions: Comparison[] = [];
+  const references: ReferenceCheck[] = [];
+  try {
+    for (const corpus of corpora) {
+      for (const group of await byDialect(corpus.files)) {
+        if (CTAGS[group.language] !== undefined) definitions.push(await compareLanguage(parser, group));
+      }
+      for (const language of languagesOf(corpus)) references.push(await checkReferences(parser, corpus, language));
+    }
+  } finally {
+    await parser.close();
+  }
+  const show = Number(values.show);
+  const hasDefinitions = printDefinitions(merge(definitions), show);
+  const hasReferences = printReferences(references, show);
+  return hasDefinitions && hasReferences;
+}
+
+/** Those of whose comments and strings there is a second opinion. */
+function languagesOf(corpus: Corpus): Language[] {
+  const present = new Set(corpus.files.map(({ language }) => language));
+  return [...present].filter(
+    (language) => TEXT_RULES[language] !== undefined || language === 'typescript' || language === 'tsx',
+  );
+}
+
+const paths = values.path ?? [];
+const packages = values.package ?? (paths.length === 0 ? PACKAGES : []);
+const local = await Promise.all(paths.map((path) => readCorpus(path, path)));
+const isKept = await withPackages(packages, (fetched) => compare([...local, ...fetched]));
+process.exitCode = isKept ? 0 : 1;

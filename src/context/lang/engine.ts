@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
+import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
+
+export interface LoadedLanguage {
+  grammar: Grammar;
+  definitions: Query;
+  locals: Query;
+}
+
+interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+}
+
+/** Node has it, its types do not. */
+const { WebAssembly } = globalThis as unknown as {
+  WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => WasmMemory };
+};
+
+/** tree-sitter in this thread: one parser, grammars loaded when first needed, and the memory they share. */
+export class Engine {
+  readonly #parser: Parser;
+  readonly #memory: WasmMemory;
+  readonly #loaded = new Map<ParsedLanguage, LoadedLanguage>();
+
+  private constructor(parser: Parser, memory: WasmMemory) {
+    this.#parser = parser;
+    this.#memory = memory;
+  }
+
+  static async start(): Promise<Engine> {
+    // Ours, so that its size can be read: it grows and never shrinks (C-043).
+    const memory = new WebAssembly.Memory({ initial: 512, maximum: 32_768 });
+    await Parser.init({ wasmMemory: memory, wasmBinary: readFileSync(engineFile()), locateFile: engineFile });
+    return new Engine(new Parser(), memory);
+  }
+
+  memoryBytes(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  async load(language: ParsedLanguage): Promise<LoadedLanguage> {
+    const known = this.#loaded.get(language);
+    if (known !== undefined) return known;
+    const grammar = await Grammar.load(readFileSync(grammarFile(language)));
+    const { definitions, locals } = splitQuery(readFileSync(queryFile(language), 'utf8'));
+    const loaded = { grammar, definitions: new Query(grammar, definitions), locals: new Query(grammar, locals) };
+    this.#loaded.set(language, loaded);
+    return loaded;
+  }
+
+  /** The caller deletes the tree. `undefined`: the deadline (of `performance.now`) passed. */
+  parse(text: string, language: LoadedLanguage, deadline: number): Tree | undefined {
+    this.#parser.setLanguage(language.grammar);
+    const tree = this.#parser.parse(text, null, { progressCallback: () => performance.now() > deadline });
+    if (tree !== null) return tree;
+    this.#parser.reset(); // else the next parse would go on where this one stopped
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Language } from './contract.ts';
+import { engineFile, grammarFile, queryFile } from './grammars.ts';
+
+/** Our part of the engine: a change in how captures are read is a change of what is extracted. */
+const READERS = [
+  'facts.ts',
+  'macro-blanking.ts',
+  'resolve-name.ts',
+  'signature.ts',
+  'visibility.ts',
+  'decode-source.ts',
+];
+const SCANNER = ['swift-scanner.ts', 'lexical-mask.ts', 'line-index.ts', 'visibility.ts', 'decode-source.ts'];
+
+/** C-020: what was extracted under another engine, grammar or query is extracted again. */
+export class ExtractorVersions {
+  readonly #known = new Map<Language, string>();
+  readonly #read: (file: string) => Uint8Array;
+
+  constructor(read: (file: string) => Uint8Array = (file) => readFileSync(file)) {
+    this.#read = read;
+  }
+
+  /** 64 bits as 16 hexadecimal digits. The files behind a language are read once. */
+  extractorVersion(language: Language): string {
+    const known = this.#known.get(language);
+    if (known !== undefined) return known;
+    const hash = createHash('sha256');
+    for (const file of filesBehind(language)) hash.update(this.#read(file)).update('\0');
+    const version = hash.digest('hex').slice(0, 16);
+    this.#known.set(language, version);
+    return version;
+  }
+}
+
+function filesBehind(language: Language): string[] {
+  const own = (names: string[]) => names.map((name) => join(import.meta.dirname, name));
+  if (language === 'swift') return own(SCANNER);
+  return [engineFile(), grammarFile(language), queryFile(language), ...own(READERS)];
+}

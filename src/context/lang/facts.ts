@@ -1,0 +1,263 @@
+import type { Node, Point, Query, QueryMatch } from 'web-tree-sitter';
+import type { Definition, FileFacts, ImportFact, Language, Position, SymbolKind } from './contract.ts';
+import { resolveName } from './resolve-name.ts';
+import { signatureOf } from './signature.ts';
+import { isExported } from './visibility.ts';
+
+/**
+ * What a query calls the node it captures beside `@name`: a symbol kind, `scope` (gives its name as container and is no
+ * definition itself: an impl block, a category), `declaration` (C: a prototype is a function, the rest variables).
+ */
+type EntryKind = Exclude<SymbolKind, 'import'> | 'scope' | 'declaration';
+
+interface Entry {
+  kind: EntryKind;
+  name: string;
+  nameNode: Node;
+  node: Node;
+  pattern: number;
+  /** Written with the name: a receiver, `A::`, `A.prototype.` */
+  qualifier: string | undefined;
+}
+
+interface Placed {
+  entry: Entry;
+  kind: EntryKind;
+  path: string;
+  signature: string;
+  exported: boolean;
+  /** It, or something around it, is a function. */
+  inFunction: boolean;
+}
+
+const ENTRY_KINDS: ReadonlySet<string> = new Set<EntryKind>([
+  'module',
+  'class',
+  'interface',
+  'method',
+  'function',
+  'constant',
+  'variable',
+  'enum',
+  'struct',
+  'type',
+  'macro',
+  'scope',
+  'declaration',
+]);
+const MAX_PATH = 200;
+const MEMBER_HOLDERS: ReadonlySet<EntryKind> = new Set<EntryKind>(['class', 'interface', 'struct', 'enum', 'scope']);
+
+/** A window of text per query, for all its matches are in memory at once; and an end, for facts must fit there too. */
+const WINDOW = 128 * 1024;
+const MAX_DEFINITIONS = 30_000;
+
+export interface FactSource {
+  text: string;
+  language: Language;
+  root: Node;
+  query: Query;
+  /** Of `performance.now`; facts read after it are not whole, and the caller drops them. */
+  deadline: number;
+}
+
+/** Reads a definitions query's matches. */
+export function readFacts(source: FactSource): FileFacts {
+  const found = collect(source);
+  const definitions = place(found.entries, { ...source, listed: found.listed });
+  return { definitions, imports: found.imports, partial: found.isCut || source.root.hasError };
+}
+
+interface Found {
+  entries: Entry[];
+  imports: ImportFact[];
+  /** Names in an export list: `export { a }`, `module.exports = { a }`. */
+  listed: ReadonlySet<string>;
+  isCut: boolean;
+}
+
+function collect({ text, root, query, deadline }: FactSource): Found {
+  const byName = new Map<number, Entry>();
+  const imports = new Map<number, ImportFact>();
+  const listed = new Set<string>();
+  const isLate = () => performance.now() > deadline;
+  const isFull = () => byName.size + imports.size >= MAX_DEFINITIONS;
+  for (const rows of windows(text)) {
+    if (isFull()) break;
+    for (const match of query.matches(root, { ...rows, progressCallback: isLate })) {
+      if (isFull()) break;
+      readMatch(match, { byName, imports, listed, text });
+    }
+  }
+  return { entries: [...byName.values()], imports: [...imports.values()], listed, isCut: isFull() };
+}
+
+/** By rows: the binding (0.27.1) takes indexes here for bytes. A short text is one window without bounds. */
+function* windows(text: string): Generator<{ startPosition?: Point; endPosition?: Point }> {
+  if (text.length <= WINDOW) yield {};
+  if (text.length <= WINDOW) return;
+  let startPosition = { row: 0, column: 0 };
+  let row = 0;
+  for (let at = text.indexOf('\n'), start = 0; at !== -1; at = text.indexOf('\n', at + 1)) {
+    row++;
+    if (at - start < WINDOW) continue;
+    const endPosition = { row, column: 0 };
+    yield { startPosition, endPosition };
+    startPosition = endPosition;
+    start = at;
+  }
+  yield { startPosition };
+}
+
+interface Reading {
+  byName: Map<number, Entry>;
+  imports: Map<number, ImportFact>;
+  listed: Set<string>;
+  text: string;
+}
+
+function readMatch(match: QueryMatch, { byName, imports, listed, text }: Reading): void {
+  const nodes: Record<string, Node> = {};
+  for (const { name, node } of match.captures) nodes[name] = node;
+  if (nodes.import !== undefined) addImport(imports, { nodes, text, taken: match.setProperties?.taken ?? '*' });
+  else if (nodes.export !== undefined) listed.add(slice(text, nodes.export));
+  else addEntry(byName, match, text);
+}
+
+/** A name that several patterns capture belongs to the first of them in the query file. */
+function addEntry(byName: Map<number, Entry>, match: QueryMatch, text: string): void {
+  const captured = match.captures.findLast(({ name }) => name === 'name');
+  const whole = match.captures.find(({ name }) => ENTRY_KINDS.has(name));
+  if (captured === undefined || whole === undefined) return;
+  const { nameNode, qualifier, isFunction } = resolveName(captured.node, text);
+  const earlier = byName.get(nameNode.startIndex);
+  if (earlier !== undefined && earlier.pattern <= match.patternIndex) return;
+  const receiver = match.captures.find(({ name }) => name === 'container');
+  const kind = whole.name === 'declaration' ? (isFunction ? 'function' : 'variable') : (whole.name as EntryKind);
+  byName.set(nameNode.startIndex, {
+    kind,
+    name: nameNode.type === 'operator_cast' ? castName(text, nameNode) : slice(text, nameNode),
+    nameNode,
+    node: whole.node,
+    pattern: match.patternIndex,
+    qualifier: receiver === undefined ? qualifier : slice(text, receiver.node),
+  });
+}
+
+interface ImportMatch {
+  nodes: Record<string, Node>;
+  text: string;
+  /** What an alias stands for when no name is written: `*`, or what the query sets. */
+  taken: string;
+}
+
+function addImport(imports: Map<number, ImportFact>, { nodes, text, taken }: ImportMatch): void {
+  const { source, taken: name, alias } = nodes;
+  if (source === undefined) return;
+  // One statement may name several sources (Python's `import a, b`, Go's import block).
+  const fact = imports.get(source.startIndex) ?? {
+    source: slice(text, source).replace(/^import\s+|^[<"'`]+|[>"'`]+$|\.[{_*].*$/gs, ''),
+    names: [],
+    line: source.startPosition.row + 1,
+  };
+  imports.set(source.startIndex, fact);
+  const isWildcard = /^\s*\.\s*\*/.test(text.slice(source.endIndex, source.endIndex + 8));
+  if (isWildcard || (name === undefined && alias === undefined)) return;
+  const written = name === undefined ? taken : slice(text, name);
+  const taking = { name: written, ...(alias !== undefined && { alias: slice(text, alias) }) };
+  // A statement across two windows matches in both.
+  if (!fact.names.some((known) => known.name === taking.name && known.alias === taking.alias)) fact.names.push(taking);
+}
+
+interface Setting {
+  text: string;
+  language: Language;
+  listed: ReadonlySet<string>;
+}
+
+/** Nesting by range: entries in order of their start, the open ones on a stack. */
+function place(entries: Entry[], setting: Setting): Definition[] {
+  const ordered = entries.sort((a, b) => a.node.startIndex - b.node.startIndex || b.node.endIndex - a.node.endIndex);
+  const open: Placed[] = [];
+  const definitions: Definition[] = [];
+  for (const entry of ordered) {
+    while (hasEnded(open.at(-1), entry)) open.pop();
+    const placed = placeOne(entry, open.at(-1), setting);
+    if (placed === undefined) continue;
+    open.push(placed);
+    if (placed.kind !== 'scope') definitions.push(toDefinition(placed, setting.text));
+  }
+  return definitions.sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+/** `int a, b;` is one node of two names: neither lies in the other. */
+function hasEnded(last: Placed | undefined, next: Entry): boolean {
+  if (last === undefined) return false;
+  return last.entry.node.endIndex <= next.node.startIndex || last.entry.node.id === next.node.id;
+}
+
+function placeOne(entry: Entry, parent: Placed | undefined, setting: Setting): Placed | undefined {
+  const isInside = parent?.inFunction ?? false;
+  const isLocalValue = isInside && (entry.kind === 'variable' || entry.kind === 'constant');
+  if (isLocalValue) return undefined;
+  const kind = kindOf(entry, parent);
+  const container = joinPath(containerPath(parent, kind), entry.qualifier ?? '');
+  const signature = signatureOf(setting.text, entry.node);
+  const fact = { language: setting.language, name: entry.name, kind, signature, listed: setting.listed };
+  const exported = !isInside && isExported({ ...fact, parent });
+  const inFunction = isInside || kind === 'function' || kind === 'method';
+  return { entry, kind, path: container, signature, exported, inFunction };
+}
+
+function kindOf(entry: Entry, parent: Placed | undefined): EntryKind {
+  const isMember = entry.qualifier !== undefined || (parent !== undefined && MEMBER_HOLDERS.has(parent.kind));
+  return entry.kind === 'function' && isMember ? 'method' : entry.kind;
+}
+
+/** Nested ten thousand deep, whole paths would be hundreds of megabytes. */
+function joinPath(outer: string, inner: string): string {
+  const path = outer === '' || inner === '' ? outer + inner : `${outer}.${inner}`;
+  return path.length <= MAX_PATH ? path : `…${path.slice(1 - MAX_PATH)}`;
+}
+
+/** A value holds methods (`const api = { get() {} }`) but nothing else. */
+function containerPath(parent: Placed | undefined, kind: EntryKind): string {
+  if (parent === undefined || parent.kind === 'function' || parent.kind === 'method') return '';
+  const isValue = parent.kind === 'variable' || parent.kind === 'constant';
+  // `typedef struct node {…} node_t`: the struct is no member of its alias, the fields of a nameless one are.
+  const isAliased = parent.kind === 'type' && MEMBER_HOLDERS.has(kind);
+  if ((isValue && kind !== 'method') || isAliased) return parent.path;
+  return joinPath(parent.path, parent.entry.name.replaceAll(/::|\\/g, '.'));
+}
+
+function toDefinition({ entry, kind, path, signature, exported }: Placed, text: string): Definition {
+  const { row, column } = entry.nameNode.startPosition;
+  const end = endOf(entry.node, text);
+  return {
+    name: entry.name,
+    kind: kind as SymbolKind,
+    line: row + 1,
+    column,
+    endLine: end.line,
+    endColumn: end.column,
+    signature,
+    ...(path !== '' && { container: path }),
+    exported,
+  };
+}
+
+/** A preprocessor line owns its newline; a definition ends on its own last line. */
+function endOf({ endPosition, endIndex }: Node, text: string): Position {
+  if (endPosition.column > 0) return { line: endPosition.row + 1, column: endPosition.column };
+  const lineEnd = Math.max(endIndex - 1, 0);
+  return { line: endPosition.row, column: lineEnd - (text.lastIndexOf('\n', lineEnd - 1) + 1) };
+}
+
+/** `operator bool() const` is called `operator bool`. */
+function castName(text: string, node: Node): string {
+  return slice(text, node).replace(/\s*\(.*$/s, '');
+}
+
+function slice(text: string, node: Node): string {
+  return text.slice(node.startIndex, node.endIndex);
+}

@@ -1,0 +1,49 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Language } from './contract.ts';
+
+/** A language read by tree-sitter; Swift has no grammar that loads (C-040). */
+export type ParsedLanguage = Exclude<Language, 'swift'>;
+
+const WASM: Record<ParsedLanguage, string> = {
+  typescript: 'tree-sitter-typescript/tree-sitter-typescript.wasm',
+  tsx: 'tree-sitter-typescript/tree-sitter-tsx.wasm',
+  javascript: 'tree-sitter-javascript/tree-sitter-javascript.wasm',
+  python: 'tree-sitter-python/tree-sitter-python.wasm',
+  go: 'tree-sitter-go/tree-sitter-go.wasm',
+  rust: 'tree-sitter-rust/tree-sitter-rust.wasm',
+  java: 'tree-sitter-java/tree-sitter-java.wasm',
+  kotlin: '@tree-sitter-grammars/tree-sitter-kotlin/tree-sitter-kotlin.wasm',
+  scala: 'tree-sitter-scala/tree-sitter-scala.wasm',
+  c: 'tree-sitter-c/tree-sitter-c.wasm',
+  cpp: 'tree-sitter-cpp/tree-sitter-cpp.wasm',
+  objc: 'tree-sitter-objc/tree-sitter-objc.wasm',
+  csharp: 'tree-sitter-c-sharp/tree-sitter-c_sharp.wasm',
+  php: 'tree-sitter-php/tree-sitter-php.wasm',
+  ruby: 'tree-sitter-ruby/tree-sitter-ruby.wasm',
+  bash: 'tree-sitter-bash/tree-sitter-bash.wasm',
+};
+
+const { resolve } = createRequire(import.meta.url);
+
+export function engineFile(): string {
+  return resolve('web-tree-sitter/web-tree-sitter.wasm');
+}
+
+export function grammarFile(language: ParsedLanguage): string {
+  return resolve(WASM[language]);
+}
+
+/** The two TypeScript grammars name their nodes alike and share one query. */
+export function queryFile(language: ParsedLanguage): string {
+  return join(import.meta.dirname, `${language === 'tsx' ? 'typescript' : language}.scm`);
+}
+
+/**
+ * A query file has two parts. The first, read for every file, captures definitions and imports; the second, read only to
+ * classify hits, captures what functions bind for themselves.
+ */
+export function splitQuery(source: string): { definitions: string; locals: string } {
+  const [definitions = '', locals = ''] = source.split(/^;+ locals$/m);
+  return { definitions, locals };
+}

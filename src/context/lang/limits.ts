@@ -1,0 +1,22 @@
+import type { Skipped } from './contract.ts';
+
+const MAX_BYTES = 1024 * 1024;
+const MAX_LINE_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+
+/** C-015: what is too large to parse is known without parsing it. */
+export function tooLarge(source: Uint8Array): Skipped | undefined {
+  if (source.byteLength > MAX_BYTES) return { skipped: 'too_large' };
+  for (let start = 0; start <= source.byteLength; ) {
+    const end = source.indexOf(NEWLINE, start);
+    const length = (end === -1 ? source.byteLength : end) - start;
+    if (length > MAX_LINE_BYTES) return { skipped: 'long_line' };
+    start += length + 1;
+  }
+  return undefined;
+}
+
+/** C-043: each worker costs some 112 MB beside 128 MB for the server itself. */
+export function workersUnder(ceilingMb: number, cores: number): number {
+  return Math.max(1, Math.min(Math.floor((ceilingMb - 128) / 112), cores - 1));
+}

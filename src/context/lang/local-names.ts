@@ -1,0 +1,61 @@
+import type { Node, Query } from 'web-tree-sitter';
+
+interface Scope {
+  start: number;
+  end: number;
+  bound: Set<string>;
+  /** Declared `global` or `nonlocal`: assigned here, bound elsewhere. */
+  elsewhere: Set<string>;
+  parent: Scope | undefined;
+}
+
+/** Which of some names functions and blocks bind for themselves. What no scope holds is not local. */
+export class LocalNames {
+  readonly #scopes: Scope[] = [];
+  readonly #bindings = new Set<number>();
+
+  constructor(source: { text: string; root: Node; locals: Query; deadline: number }, names: ReadonlySet<string>) {
+    let open: Scope | undefined;
+    for (const { name: role, node } of source.locals.captures(source.root, {
+      progressCallback: () => performance.now() > source.deadline,
+    })) {
+      while (open !== undefined && open.end <= node.startIndex) open = open.parent;
+      if (role === 'scope') {
+        open = { start: node.startIndex, end: node.endIndex, bound: new Set(), elsewhere: new Set(), parent: open };
+        this.#scopes.push(open);
+        continue;
+      }
+      const name = source.text.slice(node.startIndex, node.endIndex);
+      const isElsewhere = role === 'binding' && open?.elsewhere.has(name) === true;
+      if (open === undefined || isElsewhere || !names.has(name)) continue;
+      open[role === 'binding' ? 'bound' : 'elsewhere'].add(name);
+      if (role === 'binding') this.#bindings.add(node.startIndex);
+    }
+  }
+
+  /** The index is where a local name is bound. */
+  binds(index: number): boolean {
+    return this.#bindings.has(index);
+  }
+
+  isLocal(name: string, index: number): boolean {
+    for (let scope = this.#innermost(index); scope !== undefined; scope = scope.parent) {
+      if (scope.elsewhere.has(name)) return false;
+      if (scope.bound.has(name)) return true;
+    }
+    return false;
+  }
+
+  /** Scopes are in order of their start: the last that starts before the index, or one around it. */
+  #innermost(index: number): Scope | undefined {
+    let low = 0;
+    for (let high = this.#scopes.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if ((this.#scopes[middle]?.start ?? 0) <= index) low = middle + 1;
+      else high = middle;
+    }
+    let scope = this.#scopes[low - 1];
+    while (scope !== undefined && scope.end <= index) scope = scope.parent;
+    return scope;
+  }
+}

@@ -1,0 +1,85 @@
+import type { Language } from './contract.ts';
+
+/**
+ * C's macros are no part of its grammar: `class API Cart {`, `SQLITE_API int f(void);` or `void f() LOCKS_REQUIRED(m);` read
+ * as errors that swallow what follows. A macro in such a place says nothing about structure, so the parser is shown spaces
+ * instead: every other character keeps its line and column, and names and signatures are cut from the true text.
+ */
+export function blankMacros(text: string, language: Language): string {
+  if (language !== 'c' && language !== 'cpp' && language !== 'objc') return text;
+  const rules = language === 'objc' ? [...C_FAMILY, ...OBJC] : C_FAMILY;
+  const blanked = rules.reduce((source, rule) => source.replace(rule, blank), text);
+  const guarded = blanked.replace(GUARDED, (...found) => blankGuard(found, blanked));
+  return language === 'objc' ? guarded.replace(NS_ENUM, asEnum) : guarded;
+}
+
+/*
+ * Every repetition below is bounded and no two neighbours can match the same character: a file is any file, and must not make
+ * a pattern slow. What a rule keeps is its first group, what follows becomes spaces.
+ */
+const MACRO = '_{0,4}[A-Z][A-Z0-9_]{1,60}';
+const ARGUMENTS = String.raw`\((?:[^()\n]|\([^()\n]{0,100}\)){0,100}\)`;
+const MACROS = String.raw`(?:${MACRO}(?:${ARGUMENTS})?[ \t]{1,9}){0,3}${MACRO}(?:${ARGUMENTS})?`;
+/** With an underscore: `URL` in `(NSURL *)URL;` is a name. */
+const GUARD = `(?=[A-Z0-9]{0,30}_)${MACRO}(?:${ARGUMENTS})?`;
+
+const C_FAMILY: readonly RegExp[] = [
+  /()\b(?:__cdecl|__stdcall|__fastcall|__thiscall|_Nullable|_Nonnull|__nullable|__nonnull)\b/g,
+  // `extern "C" {` for C++ alone, and the brace that ends it
+  /(^[ \t]{0,9}#[ \t]{0,9}if(?:def[ \t]{1,9}|[ \t]{1,9}defined[ \t(]{0,9})__cplusplus[^\n]{0,80}\n\s{0,40})(?:extern[ \t]{1,9}"C"[ \t]{0,9}\{|\})/gm,
+  // `class API Cart final : …`: the macro stands between the keyword and the name
+  new RegExp(
+    String.raw`\b((?:class|struct|union|enum)[ \t]{1,9})${MACROS}(?=[ \t]{1,9}[A-Za-z_]\w{0,80}(?:[ \t]{1,9}final)?\s{0,9}[:{<])`,
+    'g',
+  ),
+  // `API const char *name(`: macros before a type and a name; a type alone is followed by the name at once
+  new RegExp(
+    String.raw`^([ \t]{0,40}(?:extern[ \t]{1,9}|static[ \t]{1,9})?)${MACROS}(?=[ \t]{1,9}(?:[A-Za-z_][\w:<>,]{0,80}[ \t*&]{1,9}){1,6}[A-Za-z_~]\w{0,80}[ \t]{0,9}[(;=[])`,
+    'gm',
+  ),
+  // `typedef int (CALLTYPE *name)(`
+  new RegExp(String.raw`(\([ \t]{0,9})${MACRO}(?=[ \t]{0,9}\*[ \t]{0,9}\w{1,80}[ \t]{0,9}\)[ \t]{0,9}\()`, 'g'),
+];
+
+/** `int f(int a) const GUARDED_BY(m);`: macros after the parameters. */
+const GUARDED = new RegExp(
+  String.raw`(\)\s{0,40}(?:(?:const|override|final|noexcept)\s{1,9}){0,3})${GUARD}(?:[ \t]{1,9}${GUARD}){0,3}(?=\s{0,40}[;{])`,
+  'g',
+);
+
+const OBJC: readonly RegExp[] = [
+  /()\b__deprecated_msg\("[^"\n]{0,200}"\)/g,
+  // `} NS_SWIFT_NAME(Color);`
+  new RegExp(String.raw`^([ \t]{0,40}\}[ \t]{0,9})${MACRO}${ARGUMENTS}(?=[ \t]{0,9};)`, 'gm'),
+  // alone on the line before an `@interface`
+  new RegExp(String.raw`^()[ \t]{0,40}${MACRO}(?:${ARGUMENTS})?[ \t]{0,9}$(?=\s{1,40}(?:@|NS_|typedef|#|/[/*]))`, 'gm'),
+  // behind a method or property: `- (void)save NS_UNAVAILABLE;`
+  new RegExp(
+    String.raw`^([ \t]{0,40}(?:[-+]|@property)[^;{\n]{0,300}?[ \t])(?:${MACRO}|__attribute__)(?:[ \t]{0,9}\([^;\n]{0,200}\))?(?=[ \t]{0,9};)`,
+    'gm',
+  ),
+];
+
+const NS_ENUM =
+  /\b(typedef[ \t]{1,9})?((?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS)[ \t]{0,9}\([^,()\n]{0,80},[ \t]{0,9})(\w{1,80})([ \t]{0,9}\))/g;
+
+function spaces(found: string): string {
+  return found.replace(/[^\n]/g, ' ');
+}
+
+function blank(found: string, kept: string): string {
+  return kept + spaces(found.slice(kept.length));
+}
+
+/** After `if (…)` a macro is a statement. */
+function blankGuard([found, kept, at]: unknown[], text: string): string {
+  const start = text.lastIndexOf('\n', Number(at) - 1) + 1;
+  const isStatement = /^\s*(?:if|while|for|switch|else|\}|return|#)/.test(text.slice(start, start + 80));
+  return isStatement ? String(found) : blank(String(found), String(kept));
+}
+
+/** `typedef NS_ENUM(NSInteger, Color) {` as `enum Color {`, the name where it was. */
+function asEnum(_found: string, ...parts: (string | undefined)[]): string {
+  const [typedef = '', macro = '', name = '', close = ''] = parts;
+  return `${spaces(typedef)}${'enum '.padEnd(macro.length)}${name}${spaces(close)}`;
+}

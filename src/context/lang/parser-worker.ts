@@ -1,0 +1,60 @@
+import { parentPort } from 'node:worker_threads';
+import { classifyHits } from './classify.ts';
+import { decodeSource } from './decode-source.ts';
+import { Engine, type LoadedLanguage } from './engine.ts';
+import { readFacts } from './facts.ts';
+import { blankMacros } from './macro-blanking.ts';
+import { classifySwift, scanSwift } from './swift-scanner.ts';
+import type { Answer, WorkerReply, WorkerRequest } from './worker-messages.ts';
+
+/** The thread that parses. What throws while it reads a file ends it: after a trap the WASM memory is not to be trusted. */
+
+const reply = (message: WorkerReply) => parentPort?.postMessage(message);
+
+async function loadOrSay<T>(load: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await load();
+  } catch (error) {
+    reply({ type: 'broken', message: String(error) });
+    return undefined;
+  }
+}
+
+function readTree(engine: Engine, loaded: LoadedLanguage, request: WorkerRequest): Answer {
+  const text = decodeSource(request.source);
+  const tree = engine.parse(blankMacros(text, request.language), loaded, performance.now() + request.parseMs);
+  if (tree === undefined) return { skipped: 'timeout' };
+  try {
+    const { language, hits, parseMs } = request;
+    // Patterns half matched at every depth make a query, too, slow on what is nested ten thousand deep.
+    const source = { text, language, root: tree.rootNode, deadline: performance.now() + parseMs };
+    const answer =
+      hits === undefined
+        ? readFacts({ ...source, query: loaded.definitions })
+        : classifyHits({ ...source, ...loaded }, hits);
+    return performance.now() > source.deadline ? { skipped: 'timeout' } : answer;
+  } finally {
+    tree.delete();
+  }
+}
+
+function scan({ source, hits }: WorkerRequest): Answer {
+  const text = decodeSource(source);
+  return hits === undefined ? scanSwift(text) : classifySwift(text, hits);
+}
+
+async function serve(engine: Engine, request: WorkerRequest): Promise<void> {
+  const memoryBytes = () => engine.memoryBytes();
+  const { language } = request;
+  if (language === 'swift') return reply({ type: 'answer', answer: scan(request), memoryBytes: memoryBytes() });
+  const loaded = await loadOrSay(() => engine.load(language));
+  if (loaded === undefined) return;
+  const answer = readTree(engine, loaded, request);
+  reply({ type: 'answer', answer, memoryBytes: memoryBytes() });
+}
+
+const engine = await loadOrSay(() => Engine.start());
+if (engine !== undefined) {
+  parentPort?.on('message', (request: WorkerRequest) => serve(engine, request));
+  reply({ type: 'ready' });
+}

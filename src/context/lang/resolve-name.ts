@@ -1,0 +1,63 @@
+import type { Node } from 'web-tree-sitter';
+
+export interface ResolvedName {
+  nameNode: Node;
+  qualifier: string | undefined;
+  /** A C declarator that declares a function, not a pointer to one. */
+  isFunction: boolean;
+}
+
+/** Deeper is no declarator a person wrote. */
+const MAX_STEPS = 64;
+
+/**
+ * Finds the name inside what a query captured as one. C wraps it in declarators (`*f(int)`), C++ and Ruby qualify it
+ * (`A::f`), JavaScript assigns to members (`A.prototype.f`).
+ */
+export function resolveName(captured: Node, text: string): ResolvedName {
+  const qualifiers: string[] = [];
+  let node = captured;
+  let isFunction = false;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const inner = innerOf(node);
+    if (inner === null) break;
+    if (inner.qualifier !== null)
+      qualifiers.push(clean(text.slice(inner.qualifier.startIndex, inner.qualifier.endIndex)));
+    if (node.type === 'function_declarator') isFunction = true;
+    else if (/^(pointer|array|block_pointer)_declarator$/.test(node.type)) isFunction = false;
+    node = inner.node;
+  }
+  if (node.type === 'operator_cast') isFunction = true;
+  const qualifier = qualifiers.filter(Boolean).join('.');
+  return { nameNode: node, qualifier: qualifier === '' ? undefined : qualifier, isFunction };
+}
+
+function innerOf(node: Node): { node: Node; qualifier: Node | null } | null {
+  switch (node.type) {
+    case 'qualified_identifier':
+    case 'scope_resolution':
+      return step(node.childForFieldName('name'), node.childForFieldName('scope'));
+    case 'member_expression':
+      return step(node.childForFieldName('property'), node.childForFieldName('object'));
+    case 'template_function':
+    case 'template_type':
+    case 'generic_type':
+      return step(node.childForFieldName('name') ?? node.childForFieldName('type'), null);
+    case 'parenthesized_declarator':
+    case 'reference_declarator':
+    case 'attributed_declarator':
+      return step(node.firstNamedChild, null);
+    default:
+      return node.type.endsWith('_declarator') ? step(node.childForFieldName('declarator'), null) : null;
+  }
+}
+
+function step(node: Node | null, qualifier: Node | null) {
+  return node === null ? null : { node, qualifier };
+}
+
+/** `exports.f` and `this.f` qualify nothing; template arguments are no part of a container's name. */
+function clean(qualifier: string): string {
+  const plain = qualifier.replace(/<.*>/s, '').replace(/\s+/g, '').replaceAll('::', '.');
+  return plain.replace(/\.prototype$/, '').replace(/^(module\.)?exports$|^this$|^globalThis$|^window$/, '');
+}

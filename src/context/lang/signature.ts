@@ -1,0 +1,42 @@
+import type { Node } from 'web-tree-sitter';
+
+const MAX_UNITS = 200;
+
+/** Modifiers such as `export const` stand before the node; a brace or separator belongs to what came earlier. */
+function lineStart(text: string, start: number): number {
+  for (let at = start - 1; at >= 0 && start - at <= MAX_UNITS; at--) {
+    if ('\n{};,('.includes(text.charAt(at))) return at + 1;
+  }
+  return start;
+}
+
+function bodyOf(node: Node): Node | null {
+  const value = node.childForFieldName('value') ?? node.childForFieldName('right');
+  const named = node.childForFieldName('body') ?? value?.childForFieldName('body');
+  if (named !== undefined && named !== null) return named;
+  const last = node.lastNamedChild; // Kotlin names no fields
+  return last !== null && /(^|_)(body|block)$|^compound_statement$/.test(last.type) ? last : null;
+}
+
+/** The definition's text up to its body; without one, its first line. */
+export function signatureOf(text: string, node: Node): string {
+  const start = lineStart(text, node.startIndex);
+  const body = bodyOf(node);
+  // A body before the name's own text ends would be another definition's.
+  const end = body !== null && body.startIndex > node.startIndex ? body.startIndex : node.endIndex;
+  const whole = text.slice(start, Math.min(end, start + 4 * MAX_UNITS)).trim();
+  const shown = body === null ? (whole.split('\n', 1)[0] ?? '') : whole;
+  return cut(
+    shown
+      .replace(/\s+/g, ' ')
+      .replace(/^(then|else|do) /, '')
+      .replace(/\s*(\{|=>|=|;|:)$/, (mark) => (mark.trim() === '=>' ? mark : '')),
+  );
+}
+
+/** Never ends on half a surrogate pair. */
+function cut(text: string): string {
+  if (text.length <= MAX_UNITS) return text;
+  const kept = text.slice(0, MAX_UNITS - 1);
+  return `${kept.replace(/[\ud800-\udbff]$/, '')}…`;
+}
