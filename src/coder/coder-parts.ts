@@ -14,7 +14,7 @@ import type { RunCommand } from '../runtime/tools/command.ts';
 import type { AskFn } from '../runtime/tools/tool.ts';
 
 /** Limits of one job; the largest healthy run seen stays three times below (S-58). */
-export interface CoderBudget {
+interface CoderBudget {
   turns: number;
   tokens: number;
   ms: number;

@@ -34,7 +34,7 @@ export interface Caller {
 }
 
 /** The operations of one part of the table, as its room implements them. */
-export type CorePart<N extends OperationName> = {
+type CorePart<N extends OperationName> = {
   [K in N]: (input: OperationRequest<K>, caller: Caller, signal: AbortSignal) => Promise<OperationOutput<K>>;
 };
 

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentEvent, EventOf, EventType, Progress } from '../../src/protocol/events.ts';
-import type { Decision, Question } from '../../src/protocol/jobs.ts';
 import type { JobView } from '../../src/protocol/job-operations.ts';
+import type { Decision, Question } from '../../src/protocol/jobs.ts';
 import type { OperationInput } from '../../src/protocol/operations.ts';
 import { errorBody } from '../../src/surfaces/client/error-body.ts';
 import { type AgentName, makeAgentHome, realAgent } from '../agents/real-agents.ts';
