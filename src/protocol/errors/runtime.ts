@@ -1,4 +1,81 @@
-import type { ErrorRow } from './row.ts';
+import { type ErrorRow, final, passing } from './row.ts';
 
 /** The runtime. */
-export const runtimeErrors = {} as const satisfies Record<string, ErrorRow>;
+export const runtimeErrors = {
+  // models, engine, tools
+  cancelled: final(499, 1, 'It was stopped on request; what was said so far is kept.'),
+  client_unsupported: final(422, 69, 'Install the package named, or choose a model of another client.'),
+  model_unknown: final(404, 4, '`reef ask --list-models` lists the models there are.'),
+  provider_auth: final(502, 2, 'Correct the key named in the configuration or the vault.'),
+  provider_rejected: final(502, 1, 'The provider refused the request; its words are above.'),
+  provider_stream_broken: passing(502, 1, 'What had arrived is kept; `.continue` or `.regenerate` goes on.'),
+  keys_exhausted: passing(502, 1, 'Wait until the time named, or add keys.'),
+  script_exhausted: final(502, 1, 'Add an entry to the script that answers this request.'),
+  script_invalid: final(400, 2, 'Correct the script at the place named.'),
+  turn_step_limit: final(500, 1, 'The model used tools 100 times without an answer; `.continue` lets it go on.'),
+  tool_loop: final(500, 1, 'The model repeated a call after a warning; tell it what to do instead.'),
+  tool_invalid: final(422, 2, 'Correct the tool script; until then it is left out.'),
+  tool_unknown: final(404, 4, 'Choose one of the tools of the scope; `.info` lists them.'),
+  url_refused: final(403, 1, 'Allow the host in the configuration if it is meant.'),
+  tool_failed: final(502, 1, 'See what the tool wrote.'),
+  permission_denied: final(403, 1, 'A rule or a person refused it; `reef.permissions` holds the rules.'),
+  needs_human: final(409, 3, 'A person has to answer: run it again where somebody can.'),
+  // MCP servers
+  mcp_config_invalid: final(400, 2, 'Correct mcp.json at the places named.'),
+  mcp_server_unknown: final(404, 4, 'Name a server of mcp.json, or an alias of `mapping_mcp_servers`.'),
+  mcp_start_failed: passing(
+    502,
+    69,
+    'See what the server wrote; its command, arguments and environment are in mcp.json.',
+  ),
+  mcp_server_gone: passing(
+    502,
+    69,
+    'The next call starts it again; one that keeps dying stays off until `.reload mcp`.',
+  ),
+  mcp_call_failed: final(502, 1, 'The server refused the call; its words are above.'),
+  // state, configuration, vault, sessions
+  config_reload_required: final(
+    409,
+    1,
+    'Change config.yaml and reload: a shared server has no settings of one request.',
+  ),
+  model_missing: final(
+    422,
+    2,
+    'Set `model` and `clients` in config.yaml, pass --model, or set REEF_PLATFORM and its API key.',
+  ),
+  name_invalid: final(400, 2, 'Use 1 to 128 characters without slash, NUL or control characters; not . or ..'),
+  invalid_state: final(409, 1, 'Run the command named first.'),
+  scope_busy: passing(409, 1, 'Wait until the turn has ended, or stop it.'),
+  prelude_invalid: final(400, 2, 'Use role:NAME, session:NAME or SESSION:ROLE.'),
+  setting_unknown: final(400, 2, 'Use one of the keys listed.'),
+  setting_invalid: final(400, 2, 'Give a value of the kind named; `null` unsets.'),
+  role_not_found: final(404, 4, '`reef ask --list-roles` lists the roles there are.'),
+  role_exists: final(409, 1, 'Choose another name, or remove the file named.'),
+  agent_missing: final(404, 4, '`reef ask --list-agents` lists the agents there are.'),
+  agent_variables_missing: final(
+    400,
+    2,
+    'Give each with --agent-variable NAME VALUE, or a default in its config.yaml.',
+  ),
+  rag_not_found: final(404, 4, '`reef ask --list-rags` lists the RAGs there are.'),
+  session_not_found: final(404, 4, '`reef ask --list-sessions` lists the sessions there are.'),
+  session_exists: final(409, 1, 'Choose another name, or delete the session that has it.'),
+  session_locked: passing(409, 1, 'Another process writes this session: wait, or end the one named.'),
+  session_deleted: final(410, 1, 'Somebody deleted it; what was said is kept in the file named.'),
+  session_invalid: final(500, 1, 'Mend the file named, or delete the session.'),
+  macro_not_found: final(404, 4, '`reef ask --list-macros` lists the macros there are.'),
+  macro_missing_value: final(400, 2, 'Give the values of the usage line.'),
+  macro_depth: final(409, 1, 'Macros call each other more than 8 deep.'),
+  macro_refused: final(409, 1, 'Run this step by hand: a macro may not.'),
+  vault_locked: final(401, 2, 'Give the password the vault was made with.'),
+  vault_password_invalid: final(400, 2, 'Use at least 10 characters, in a file that only you can read.'),
+  vault_invalid: final(500, 1, 'Restore the vault from a backup, or remove it and enter the secrets again.'),
+  secret_missing: final(404, 4, 'Add each with `.vault add NAME` or `reef ask --add-secret NAME`.'),
+  models_not_synced: passing(502, 69, 'Check the connection and `sync_models_url`, then try again.'),
+  secret_exists: final(409, 1, 'Change it with `.vault update NAME`.'),
+  // RAG
+  rag_invalid: final(400, 2, 'Correct the RAG definition at the places named.'),
+  loader_failed: final(422, 1, 'Install or correct the loader, or leave the document out; the rest is searchable.'),
+} as const satisfies Record<string, ErrorRow>;

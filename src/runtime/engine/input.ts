@@ -1,0 +1,129 @@
+import { opendir, readFile, stat } from 'node:fs/promises';
+import { extname, join, relative, resolve } from 'node:path';
+import { ReefError } from '../../protocol/errors.ts';
+import type { FilePart, UserMessage } from '../models/message.ts';
+import { createPathPattern } from '../tools/builtin/path-pattern.ts';
+import type { RunCommand } from '../tools/command.ts';
+import type { Source } from './file-line.ts';
+
+export interface InputParts {
+  cwd: string;
+  home: string;
+  shell: string;
+  run: RunCommand;
+  /** What `%%` stands for. */
+  lastReply?: string | undefined;
+  /** Addresses, `loader:path`, and files only a loader can read. */
+  load: (source: string, signal: AbortSignal) => Promise<readonly { source: string; text: string }[]>;
+  /** Names of loaders, and endings that have one. */
+  loaders: readonly string[];
+  signal: AbortSignal;
+}
+
+const IMAGES: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+};
+const MOST_FILES = 500;
+const MAX_TEXT = 8 * 1024 * 1024;
+const MAX_IMAGE = 16 * 1024 * 1024;
+const SKIPPED = new Set(['node_modules', '.git', '.reef']);
+
+type Piece = { source: string; text: string } | FilePart;
+
+/** A question with what was laid beside it: the words first, then each text under its name, then pictures. */
+export async function createInput(text: string, sources: readonly Source[], parts: InputParts): Promise<UserMessage> {
+  const pieces: Piece[] = [];
+  for (const source of sources) pieces.push(...(await read(source, parts)));
+  const texts = pieces.flatMap((piece) => ('source' in piece ? [section(piece)] : []));
+  const files = pieces.flatMap((piece) => ('source' in piece ? [] : [piece]));
+  const size = texts.reduce((sum, each) => sum + each.length, 0);
+  if (size > MAX_TEXT)
+    throw new ReefError('bad_request', `The files have ${size} characters; at most ${MAX_TEXT} are sent`);
+  const whole = [text, ...texts].filter((each) => each !== '').join('\n\n');
+  return { role: 'user', content: [{ type: 'text', text: whole }, ...files] };
+}
+
+const section = ({ source, text }: { source: string; text: string }) =>
+  source === '' ? text : `============ PATH: ${source} ============\n${text}`;
+
+async function read(source: Source, parts: InputParts): Promise<Piece[]> {
+  switch (source.kind) {
+    case 'last_reply':
+      if (parts.lastReply === undefined)
+        throw new ReefError('bad_request', 'There is no reply yet that %% could stand for');
+      return [{ source: '', text: parts.lastReply }];
+    case 'command':
+      return [await outputOf(source.command, parts)];
+    case 'path':
+      return readPath(source.path, parts);
+  }
+}
+
+async function outputOf(command: string, { run, shell, cwd, signal }: InputParts): Promise<Piece> {
+  const { code, stdout, stderr } = await run({ file: shell, args: ['-c', command], cwd, signal });
+  if (code !== 0) throw new ReefError('bad_request', `\`${command}\` failed: ${stderr.trim() || `exit code ${code}`}`);
+  return { source: `\`${command}\``, text: stdout };
+}
+
+async function readPath(path: string, parts: InputParts): Promise<Piece[]> {
+  const { cwd, home, loaders, load, signal } = parts;
+  const [, loader] = /^([A-Za-z][\w-]*):/.exec(path) ?? [];
+  if (/^https?:\/\//.test(path) || (loader !== undefined && loaders.includes(loader)))
+    return [...(await load(path, signal))];
+  const full = resolve(cwd, path.replace(/^~(?=\/|$)/, home));
+  const found = await stat(full).catch(() => undefined);
+  if (found?.isDirectory()) return readAll(full, () => true, parts);
+  if (found) return readFileAt(full, parts);
+  const [, base = '', pattern = path] = /^((?:[^*?{]*\/)?)(.*[*?{].*)$/.exec(path) ?? [];
+  if (!/[*?{]/.test(path)) throw new ReefError('bad_request', `There is no ${path}`);
+  return readAll(resolve(cwd, base), createPathPattern(pattern), parts);
+}
+
+async function readAll(folder: string, isWanted: (path: string) => boolean, parts: InputParts): Promise<Piece[]> {
+  const files = await filesBelow(folder, parts.signal);
+  const wanted = files.filter((file) => isWanted(relative(folder, file)));
+  if (wanted.length === 0) throw new ReefError('bad_request', `There is no file to read in ${folder}`);
+  if (wanted.length > MOST_FILES) {
+    throw new ReefError('bad_request', `${folder} has ${wanted.length} files; at most ${MOST_FILES} are sent`);
+  }
+  const pieces: Piece[] = [];
+  for (const file of wanted) pieces.push(...(await readFileAt(file, parts, 'passing over')));
+  return pieces;
+}
+
+async function filesBelow(folder: string, signal: AbortSignal): Promise<string[]> {
+  const files: string[] = [];
+  for await (const entry of await opendir(folder)) {
+    signal.throwIfAborted();
+    const path = join(folder, entry.name);
+    if (entry.isFile()) files.push(path);
+    if (entry.isDirectory() && !SKIPPED.has(entry.name)) files.push(...(await filesBelow(path, signal)));
+  }
+  return files.sort();
+}
+
+/** In a folder what is no text is passed over; a file that was named must be readable. */
+async function readFileAt(
+  path: string,
+  parts: InputParts,
+  binary: 'refusing' | 'passing over' = 'refusing',
+): Promise<Piece[]> {
+  const ending = extname(path).toLowerCase();
+  const shown = relative(parts.cwd, path).startsWith('..') ? path : relative(parts.cwd, path);
+  const mediaType = IMAGES[ending];
+  if (mediaType !== undefined) {
+    const { size } = await stat(path);
+    if (size > MAX_IMAGE)
+      throw new ReefError('bad_request', `${shown} has ${size} bytes; at most ${MAX_IMAGE} are sent`);
+    return [{ type: 'file', mediaType, data: (await readFile(path)).toString('base64'), name: shown }];
+  }
+  if (parts.loaders.includes(ending.slice(1))) return [...(await parts.load(path, parts.signal))];
+  const bytes = await readFile(path);
+  if (!bytes.subarray(0, 8_192).includes(0)) return [{ source: shown, text: bytes.toString('utf8') }];
+  if (binary === 'passing over') return [];
+  throw new ReefError('bad_request', `${shown} is no text, and there is no loader for ${ending || 'it'}`);
+}

@@ -1,0 +1,182 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '../../base/clock.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import { nearestKey } from '../config/nearest-key.ts';
+import type { ClientConfig } from '../config/reef-block.ts';
+import { type Catalogue, overrideCatalogue, parseCatalogue, toModelData } from './catalogue.ts';
+import type { CallRecord, Model, ModelClient, ModelData, ModelKind, ModelRegistry } from './client.ts';
+import { KeyPool } from './key-pool.ts';
+
+import { patchedFetch, patchesFor } from './patched-fetch.ts';
+import { createPooledClient } from './pooled-client.ts';
+import type { Provider } from './provider.ts';
+import { loadDialect } from './providers/load.ts';
+import { createSdkProvider, type SettingsOf } from './providers/sdk-provider.ts';
+import { createScriptedProvider } from './scripted.ts';
+
+type ReadonlyClient = { readonly [Key in keyof ClientConfig]: unknown } & { readonly type: string };
+
+export interface RegistryParts {
+  clients: readonly ReadonlyClient[];
+  catalogue: Catalogue;
+  /** The only way to the network (R-09). */
+  fetch: typeof globalThis.fetch;
+  clock: Clock;
+  /** Fills in `{{NAME}}` of the vault. */
+  reveal: (configured: string) => string | Promise<string>;
+  /** Where `<CLIENT>_API_KEY` is looked up for a client without a key. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Relative paths of scripts start here. */
+  configDir: string;
+  userAgent?: string | null | undefined;
+  onCall?: ((record: CallRecord) => void) | undefined;
+}
+
+interface Entry {
+  name: string;
+  config: ReadonlyClient;
+  models: readonly Model[];
+  client: ModelClient;
+}
+
+const DEMO: ReadonlyClient = { type: 'scripted', models: [{ name: 'demo' }] };
+
+/** `models.yaml` as shipped, corrected by the text of the user's `models-override.yaml`. */
+export async function readCatalogue(override?: { text: string; path: string }): Promise<Catalogue> {
+  const path = fileURLToPath(new URL('./models.yaml', import.meta.url));
+  const shipped = parseCatalogue(await readFile(path, 'utf8'), path);
+  return override ? overrideCatalogue(shipped, parseCatalogue(override.text, override.path)) : shipped;
+}
+
+export function createModelRegistry(parts: RegistryParts): ModelRegistry {
+  const configured = parts.clients.map((config) => toEntry(config, parts));
+  // Always there, never chosen by itself: `--model scripted:demo` works on a fresh machine.
+  const demo = configured.some(({ name }) => name === 'scripted') ? [] : [toEntry(DEMO, parts)];
+  const entries = [...configured, ...demo];
+  const list = (kind?: ModelKind, from = entries) =>
+    from.flatMap(({ models }) => models.filter((model) => kind === undefined || model.kind === kind));
+  return {
+    list: (kind) => list(kind, configured),
+    first: (kind = 'chat') => list(kind, configured)[0],
+    find(id, kind = 'chat') {
+      const models = list(kind);
+      const found = models.find((model) => model.id === id) ?? models.find((model) => model.client === id);
+      return found ?? adHoc(id, kind, entries) ?? raiseUnknown(id, models);
+    },
+    client(model) {
+      const entry = entries.find(({ name }) => name === model.client);
+      return entry?.client ?? raiseUnknown(model.id, list());
+    },
+  };
+}
+
+/** Providers bring out models faster than catalogues follow: a name nobody listed goes to its client as it is. */
+function adHoc(id: string, kind: ModelKind, entries: readonly Entry[]): Model | undefined {
+  const colon = id.indexOf(':');
+  const entry = entries.find(({ name }) => name === id.slice(0, colon));
+  const name = id.slice(colon + 1);
+  if (colon < 1 || name === '' || !entry || entry.config.type === 'scripted') return undefined;
+  // A client that lists its models means these and no others.
+  if (entry.config.models !== undefined) return undefined;
+  return toModel(entry.name, { name, type: kind });
+}
+
+function raiseUnknown(id: string, models: readonly Model[]): never {
+  const names = models.map((model) => model.id);
+  const close = nearestKey(id, names);
+  const hint = close === undefined ? '' : `; did you mean ${close}?`;
+  throw new ReefError('model_unknown', `There is no model ${JSON.stringify(id)}${hint}`, { details: { known: names } });
+}
+
+function toModel(client: string, data: ModelData): Model {
+  return { id: `${client}:${data.name}`, client, name: data.name, kind: data.type, data };
+}
+
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+
+function toEntry(config: ReadonlyClient, parts: RegistryParts): Entry {
+  const name = text(config.name) ?? config.type;
+  const known = parts.catalogue.get(name) ?? parts.catalogue.get(config.type) ?? [];
+  const listed = config.models as readonly { name: string }[] | undefined;
+  const data = listed?.map((entry) =>
+    toModelData(
+      entry,
+      known.find((model) => model.name === entry.name),
+    ),
+  );
+  const client = createPooledClient({
+    name,
+    provider: once(() => openProvider({ name, config, parts })),
+    pool: new KeyPool(name, keysOf({ name, config, env: parts.env }), parts.clock),
+    clock: parts.clock,
+    reveal: parts.reveal,
+    onCall: parts.onCall,
+  });
+  return { name, config, models: (data ?? known).map((model) => toModel(name, model)), client };
+}
+
+function keysOf({ name, config, env }: { name: string; config: ReadonlyClient; env: RegistryParts['env'] }): string[] {
+  const { api_key } = config;
+  if (Array.isArray(api_key)) return api_key.filter((key): key is string => typeof key === 'string' && key !== '');
+  const key = text(api_key) ?? text(env[`${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`]);
+  return key === undefined ? [] : [key];
+}
+
+/** A failed load is forgotten, so that the next call tries afresh. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
+
+interface ClientParts {
+  name: string;
+  config: ReadonlyClient;
+  parts: RegistryParts;
+}
+
+async function openProvider(client: ClientParts): Promise<Provider> {
+  const { config, parts } = client;
+  if (config.type === 'scripted') {
+    return createScriptedProvider({ clock: parts.clock, read: (model) => readScript(client, model) });
+  }
+  return createSdkProvider(await loadDialect(config.type), settingsOf(client));
+}
+
+function settingsOf({ name, config, parts }: ClientParts): SettingsOf {
+  const models = (config.models ?? []) as readonly { name: string; patch?: unknown }[];
+  return (model, call) => {
+    const own = models.find((entry) => entry.name === model.name)?.patch;
+    const patches = patchesFor({ client: config.patch, model: own }, { call, model: model.name });
+    return {
+      name,
+      baseURL: text(config.api_base)?.replace(/\/+$/, ''),
+      headers: parts.userAgent ? { 'user-agent': parts.userAgent } : {},
+      fetch: patchedFetch(parts.fetch, patches),
+      config,
+    };
+  };
+}
+
+async function readScript({ name, config, parts }: ClientParts, model: string) {
+  const models = (config.models ?? []) as readonly { name: string; script?: unknown }[];
+  const given = text(models.find((entry) => entry.name === model)?.script) ?? text(config.script);
+  if (given === undefined && name === 'scripted' && model === 'demo') {
+    const path = fileURLToPath(new URL('./demo-script.yaml', import.meta.url));
+    return { text: await readFile(path, 'utf8'), path };
+  }
+  if (given === undefined) throw new ReefError('script_invalid', `The model ${name}:${model} names no \`script\``);
+  const path = resolve(parts.configDir, given);
+  try {
+    return { text: await readFile(path, 'utf8'), path };
+  } catch (cause) {
+    throw new ReefError('script_invalid', `The script ${path} of ${name}:${model} cannot be read`, { cause });
+  }
+}

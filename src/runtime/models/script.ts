@@ -1,0 +1,88 @@
+import { isMap, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { ReefError } from '../../protocol/errors.ts';
+
+const milliseconds = z.number().int().min(0).max(600_000);
+const pattern = z.string().refine(isPattern, 'is no regular expression');
+
+const replySchema = z.strictObject({
+  text: z.string().default(''),
+  reasoning: z.string().default(''),
+  tool_calls: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1),
+        arguments: z.unknown().default({}),
+        id: z.string().min(1).exactOptional(),
+      }),
+    )
+    .default([]),
+  usage: z
+    .strictObject({
+      input: z.number().int().min(0),
+      output: z.number().int().min(0),
+      cached: z.number().int().min(0).default(0),
+      reasoning: z.number().int().min(0).default(0),
+    })
+    .exactOptional(),
+  finish: z.enum(['stop', 'length', 'content_filter']).exactOptional(),
+  /** Characters a piece. */
+  chunk: z.number().int().min(1).default(12),
+  /** Before the first piece, and between two. */
+  delay_ms: milliseconds.default(0),
+  chunk_delay_ms: milliseconds.default(0),
+  /** The stream breaks after so many characters of the text. */
+  break_after: z.number().int().min(0).exactOptional(),
+});
+
+const entrySchema = z
+  .strictObject({
+    when: z
+      .strictObject({
+        agent: z.string().exactOptional(),
+        last_user: pattern.exactOptional(),
+        last_tool: z.string().exactOptional(),
+      })
+      .default({}),
+    reply: replySchema.exactOptional(),
+    error: z
+      .strictObject({
+        status: z.number().int().min(400).max(599),
+        retry_after: z.number().min(0).exactOptional(),
+        message: z.string().default('scripted failure'),
+      })
+      .exactOptional(),
+    /** How many requests it answers. */
+    times: z.union([z.number().int().min(1), z.literal('always')]).default(1),
+  })
+  .refine((entry) => (entry.reply === undefined) !== (entry.error === undefined), 'has either reply or error');
+
+export type ScriptEntry = z.output<typeof entrySchema>;
+export type ScriptReply = z.output<typeof replySchema>;
+
+/** R-83. What is wrong is named by line and place. */
+export function parseScript(text: string, path: string): ScriptEntry[] {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const [syntax] = document.errors;
+  if (syntax) throw invalid(`${path}:${syntax.linePos?.[0].line ?? 1}: ${syntax.message}`, syntax);
+  const parsed = z.array(entrySchema).safeParse(document.toJS({ maxAliasCount: 0 }) ?? []);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const node = document.getIn((issue?.path ?? []).slice(0, 1) as unknown[], true);
+  const offset = isMap(node) ? node.range?.[0] : undefined;
+  const line = offset === undefined ? 1 : lines.linePos(offset).line;
+  throw invalid(`${path}:${line}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`, parsed.error);
+}
+
+function invalid(message: string, cause: unknown): ReefError {
+  return new ReefError('script_invalid', message, { cause });
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 's') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,76 @@
+import { fingerprint } from '../../base/fingerprint.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Rule } from '../config/reef-block.ts';
+import type { Decision, Tool, ToolContext } from '../tools/tool.ts';
+import { judge } from './rules.ts';
+
+/** What a person allowed for good, kept outside every repository (X-58). */
+interface StandingGrants {
+  has(fingerprint: string): boolean;
+  add(grant: { fingerprint: string; tool: string; input: unknown; cwd: string }): void | Promise<void>;
+}
+
+export interface GateParts {
+  rules: readonly Readonly<Rule>[];
+  /** `AUTO_CONFIRM` or `--yes`: a question is answered with yes; a denial stays one. */
+  confirmAll?: boolean | undefined;
+  grants?: StandingGrants | undefined;
+}
+
+export interface PermissionGate {
+  /** Resolves when the call may be made; rejects with `permission_denied` or `needs_human`. */
+  pass(tool: Tool, args: unknown, context: ToolContext): Promise<void>;
+}
+
+/** The permissions of one scope. What is allowed for the session is forgotten with it. */
+export function createPermissionGate({ rules, confirmAll, grants }: GateParts): PermissionGate {
+  const allowed = new Set<string>();
+  const keep = async (decision: Decision, grant: Parameters<StandingGrants['add']>[0]) => {
+    if (decision !== 'allow_once') allowed.add(grant.fingerprint);
+    if (decision === 'allow_always') await grants?.add(grant);
+  };
+  return {
+    async pass(tool, args, context) {
+      const { name, effect } = tool;
+      const { cwd } = context;
+      const claims = tool.claims?.(args, cwd) ?? {};
+      const { action, reasons } = judge(rules, { tool: name, effect, claims, arguments: args });
+      if (action === 'deny') throw denied(tool, reasons, 'a rule forbids it');
+      if (action === 'allow' || confirmAll) return;
+      const print = fingerprint({ tool: name, arguments: args ?? null, cwd });
+      if (allowed.has(print) || grants?.has(print)) return;
+      const decision = await ask({ tool, args, context, reasons });
+      if (decision === 'deny') throw denied(tool, reasons, 'the answer was no');
+      await keep(decision, { fingerprint: print, tool: name, input: args, cwd });
+    },
+  };
+}
+
+interface Asking {
+  tool: Tool;
+  args: unknown;
+  context: ToolContext;
+  reasons: string[];
+}
+
+async function ask({ tool, args, context, reasons }: Asking): Promise<Decision> {
+  const question = `May ${tool.name} be used? ${reasons.join('; ')}`;
+  const answer = await context.ask(
+    { kind: 'permission', question, tool: tool.name, arguments: args, cwd: context.cwd, reasons },
+    context.signal,
+  );
+  if (answer.kind === 'needs_human') {
+    throw new ReefError('needs_human', `Nobody is here to allow ${tool.name}`, {
+      details: { needs_human: true, action: 'permission', question, tool: tool.name, arguments: args },
+    });
+  }
+  // X-55: whatever is not one of the three words is no.
+  if (answer.kind !== 'permission') return 'deny';
+  return ['allow_once', 'allow_session', 'allow_always'].includes(answer.decision) ? answer.decision : 'deny';
+}
+
+function denied(tool: Tool, reasons: string[], why: string): ReefError {
+  return new ReefError('permission_denied', `${tool.name} was not run: ${why} (${reasons.join('; ')})`, {
+    details: { tool: tool.name, reasons },
+  });
+}

@@ -1,0 +1,295 @@
+import { closingParenthesis } from './shell-parenthesis.ts';
+import { afterOptions, baseName, SHELLS, WRAPPERS } from './shell-wrappers.ts';
+
+/**
+ * Takes a shell line apart for the permission rules (R-93): every command in it, wherever it hides, and every file it is
+ * redirected to. No shell: what is not plainly understood is said to be so, and then a person is asked (X-58).
+ */
+export interface ShellLine {
+  /** Words with their quotes removed, joined by single spaces; redirections as `> file`. In order of their beginning. */
+  parts: string[];
+  /** Why not all of it is known; undefined when it is. */
+  unclear?: string;
+}
+
+interface Word {
+  text: string;
+  /** Contains an expansion: what it will be is not known. */
+  isOpen: boolean;
+  /** What stands before the first quote: only there does `=` assign and a keyword act. Undefined when nothing is quoted. */
+  bare?: string;
+}
+
+const DEEPEST = 8;
+const LONGEST = 64 * 1024;
+const KEYWORDS = new Set(
+  'if then else elif fi for while until do done case esac in function select time coproc { } [[ !'.split(' '),
+);
+const BLANK = /[ \t]/;
+const OPERATORS = ['&&', '||', ';;', '|&', '&', '|', ';', '\n', '(', ')'];
+const REDIRECTIONS = ['&>>', '&>', '<<<', '<<', '<&', '<>', '>>', '>&', '>|', '<', '>'];
+const NOWHERE = new Set(['/dev/null', '/dev/stdout', '/dev/stderr', '1', '2', '-']);
+
+export function splitShellLine(line: string): ShellLine {
+  if (line.length > LONGEST) return { parts: [], unclear: `is longer than ${LONGEST} characters` };
+  if (line.includes('\0')) return { parts: [], unclear: 'has a NUL character' };
+  const reader = new LineReader(line, 0);
+  try {
+    reader.read();
+  } catch (error) {
+    if (!(error instanceof Unclear)) throw error;
+    return { parts: reader.parts, unclear: error.message };
+  }
+  return { parts: reader.parts };
+}
+
+class Unclear extends Error {}
+
+class LineReader {
+  readonly parts: string[] = [];
+  readonly #line: string;
+  readonly #depth: number;
+  #at = 0;
+  #words: Word[] = [];
+
+  constructor(line: string, depth: number) {
+    if (depth > DEEPEST) throw new Unclear('is nested too deep');
+    this.#line = line;
+    this.#depth = depth;
+  }
+
+  read(): void {
+    while (this.#at < this.#line.length) this.#readNext();
+    this.#endCommand();
+  }
+
+  #readNext(): void {
+    const character = this.#line[this.#at] ?? '';
+    if (BLANK.test(character) || this.#line.startsWith('\\\n', this.#at)) {
+      this.#at += character === '\\' ? 2 : 1;
+      return;
+    }
+    if (character === '#') {
+      this.#skipComment();
+      return;
+    }
+    const redirection = this.#redirection();
+    if (redirection !== undefined) {
+      this.#redirect(redirection);
+      return;
+    }
+    const operator = OPERATORS.find((each) => this.#line.startsWith(each, this.#at));
+    if (operator !== undefined) {
+      this.#operate(operator);
+      return;
+    }
+    const start = this.#at;
+    this.#words.push(this.#word());
+    if (this.#at === start) throw new Unclear('has a sign that is not known');
+  }
+
+  #operate(operator: string): void {
+    this.#at += operator.length;
+    if (operator === ';;') throw new Unclear('has a case');
+    if (operator === '(' && this.#words.length > 0) throw new Unclear('defines a function or an array');
+    this.#endCommand();
+  }
+
+  #skipComment(): void {
+    const end = this.#line.indexOf('\n', this.#at);
+    this.#at = end === -1 ? this.#line.length : end;
+  }
+
+  /** With the number of a descriptor before it, or none. */
+  #redirection(): string | undefined {
+    const rest = this.#line.slice(this.#at, this.#at + 16);
+    const [digits = ''] = /^\d*/.exec(rest) ?? [];
+    const sign = REDIRECTIONS.find((each) => rest.startsWith(each, digits.length));
+    if (sign === undefined || (digits !== '' && sign.startsWith('&'))) return undefined;
+    // `<(` and `>(` are commands, not files.
+    if (rest.startsWith('(', digits.length + sign.length)) return undefined;
+    this.#at += digits.length + sign.length;
+    return sign;
+  }
+
+  #redirect(sign: string): void {
+    if (sign === '<<') throw new Unclear('has a here-document');
+    while (BLANK.test(this.#line[this.#at] ?? '')) this.#at++;
+    const target = this.#word();
+    if (target.text === '') throw new Unclear('redirects to nothing');
+    if (sign === '<<<' || (!target.isOpen && NOWHERE.has(target.text))) return;
+    if (target.isOpen) throw new Unclear('redirects to a place that is not known');
+    this.parts.push(`${sign.includes('<') && !sign.includes('>') ? '<' : '>'} ${target.text}`);
+  }
+
+  #word(): Word {
+    const word: Word = { text: '', isOpen: false };
+    while (this.#at < this.#line.length && !this.#isWordEnd()) this.#piece(word);
+    return word;
+  }
+
+  #isWordEnd(): boolean {
+    const rest = this.#line.slice(this.#at, this.#at + 2);
+    if (rest === '<(' || rest === '>(') return false;
+    return /^[ \t\n;&|()<>]/.test(rest);
+  }
+
+  #piece(word: Word): void {
+    const character = this.#line[this.#at] ?? '';
+    if (character === "'") this.#single(word);
+    else if (character === '"') this.#double(word);
+    else if (character === '\\') this.#escape(word);
+    else if (character === '$' || character === '`') this.#expansion(word);
+    else if (character === '<' || character === '>') this.#substitution(word, 2);
+    else if (/[{}*?[~!]/.test(character)) {
+      word.isOpen = true;
+      this.#take(word, 1);
+    } else this.#take(word, 1);
+  }
+
+  #take(word: Word, length: number): void {
+    word.text += this.#line.slice(this.#at, this.#at + length);
+    this.#at += length;
+  }
+
+  #single(word: Word): void {
+    const end = this.#line.indexOf("'", this.#at + 1);
+    if (end === -1) throw new Unclear('has a quote that does not end');
+    word.bare ??= word.text;
+    word.text += this.#line.slice(this.#at + 1, end);
+    this.#at = end + 1;
+  }
+
+  #double(word: Word): void {
+    this.#at++;
+    word.bare ??= word.text;
+    while (this.#line[this.#at] !== '"') {
+      const character = this.#line[this.#at];
+      if (character === undefined) throw new Unclear('has a quote that does not end');
+      if (character === '$' || character === '`') this.#expansion(word);
+      else if (character === '\\' && /["\\$`\n]/.test(this.#line[this.#at + 1] ?? '')) this.#escape(word);
+      else this.#take(word, 1);
+    }
+    this.#at++;
+  }
+
+  #escape(word: Word): void {
+    const next = this.#line[this.#at + 1];
+    if (next === undefined) throw new Unclear('ends in a backslash');
+    this.#at += 2;
+    // It joins two lines.
+    if (next === '\n') return;
+    word.bare ??= word.text;
+    word.text += next;
+  }
+
+  #expansion(word: Word): void {
+    const rest = this.#line.slice(this.#at, this.#at + 3);
+    if (rest.startsWith('`')) this.#backticks(word);
+    else if (rest.startsWith('$((')) throw new Unclear('computes');
+    else if (rest.startsWith('$(')) this.#substitution(word, 2);
+    else if (rest.startsWith("$'") || rest.startsWith('$"')) throw new Unclear('has a quote with escapes');
+    else this.#variable(word);
+  }
+
+  #variable(word: Word): void {
+    const rest = this.#line.slice(this.#at);
+    const [plain] = /^\$(?:\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])/.exec(rest) ?? [];
+    if (plain === undefined && rest.startsWith('${')) throw new Unclear('has an expansion that may run commands');
+    word.isOpen ||= plain !== undefined;
+    this.#take(word, plain?.length ?? 1);
+  }
+
+  /** `$( … )` and `<( … )`: a line of its own, up to the parenthesis that closes it. */
+  #substitution(word: Word, opening: number): void {
+    const start = this.#at + opening;
+    const end = closingParenthesis(this.#line, start);
+    if (end === undefined) throw new Unclear('has a parenthesis that does not close');
+    this.#inner(this.#line.slice(start, end));
+    word.isOpen = true;
+    word.text += '$(…)';
+    this.#at = end + 1;
+  }
+
+  #backticks(word: Word): void {
+    let inner = '';
+    for (this.#at++; this.#line[this.#at] !== '`'; this.#at++) {
+      const character = this.#line[this.#at];
+      if (character === undefined) throw new Unclear('has a backtick that does not close');
+      if (character === '\\' && /[`\\$]/.test(this.#line[this.#at + 1] ?? '')) this.#at++;
+      inner += this.#line[this.#at];
+    }
+    this.#at++;
+    this.#inner(inner);
+    word.isOpen = true;
+    word.text += '$(…)';
+  }
+
+  #inner(line: string): void {
+    const reader = new LineReader(line, this.#depth + 1);
+    try {
+      reader.read();
+    } finally {
+      this.parts.push(...reader.parts);
+    }
+  }
+
+  #endCommand(): void {
+    const words = this.#words;
+    this.#words = [];
+    if (words.length === 0) return;
+    this.#command(words);
+  }
+
+  #command(words: Word[]): void {
+    this.parts.push(words.map(({ text }) => text).join(' '));
+    const at = words.findIndex(({ bare, text }) => !/^[A-Za-z_][A-Za-z0-9_]*\+?=/.test(bare ?? text));
+    const [name, ...rest] = at === -1 ? [] : words.slice(at);
+    if (!name) return;
+    if (name.isOpen) throw new Unclear('runs a command whose name is not known');
+    if (name.bare === undefined && KEYWORDS.has(name.text)) throw new Unclear(`uses the shell's "${name.text}"`);
+    // `X=1 rm` runs rm as much as `rm` does.
+    if (at > 0)
+      this.parts.push(
+        words
+          .slice(at)
+          .map(({ text }) => text)
+          .join(' '),
+      );
+    this.#wrapped(baseName(name.text), rest);
+  }
+
+  /** Commands that run the command they are given: that one must pass too. */
+  #wrapped(name: string, rest: Word[]): void {
+    if (name === 'eval' || name === 'source' || name === '.' || name === 'trap') {
+      if (name !== 'eval' || rest.some(({ isOpen }) => isOpen)) throw new Unclear(`runs what "${name}" is given`);
+      const words = rest.map(({ text }) => text);
+      this.#inner((words[0] === '--' ? words.slice(1) : words).join(' '));
+      return;
+    }
+    if (SHELLS.has(name)) {
+      this.#shell(rest);
+      return;
+    }
+    const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+    if (wrapper === undefined) return;
+    if (name === 'env' && rest.some(({ text }) => /^(-[a-zA-Z]*S|--split-string)/.test(text))) {
+      throw new Unclear('has a command inside a word');
+    }
+    const inner = afterOptions(rest, wrapper);
+    if (inner.length > 0) this.#command(inner);
+  }
+
+  #shell(rest: Word[]): void {
+    const takesLine = rest.findIndex(({ text }) => /^-[a-zA-Z]*c[a-zA-Z]*$/.test(text));
+    const isOption = ({ text }: Word) => /^[-+]/.test(text);
+    if (takesLine === -1) {
+      const readsInput = rest.every(isOption) || rest.some(({ text }) => /^-[a-zA-Z]*s$/.test(text));
+      if (readsInput) throw new Unclear('runs what a shell reads from its input');
+      return;
+    }
+    const script = rest.slice(takesLine + 1).find((word) => !isOption(word));
+    if (!script || script.isOpen) throw new Unclear('runs a line that is not known');
+    this.#inner(script.text);
+  }
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { CommandResult, CommandSpec, RunCommand } from '../command.ts';
+import { defineTool } from '../define-tool.ts';
+import { ToolFailure } from '../output.ts';
+import type { Tool } from '../tool.ts';
+
+export interface ExecuteParts {
+  run: RunCommand;
+  /** `REEF_SHELL`, or the system's. */
+  shell: string;
+  /** `USQL_DSN`: the database of `execute_sql_code`. */
+  dsn?: string | undefined;
+  timeoutMs?: number | undefined;
+}
+
+export function executingTools(parts: ExecuteParts): Tool[] {
+  const limit = parts.timeoutMs === undefined ? {} : { timeoutMs: parts.timeoutMs };
+  const run = async (spec: CommandSpec) => outcome(await parts.run({ ...limit, ...spec }));
+  return [
+    defineTool({
+      name: 'execute_command',
+      description: 'Runs a shell command in the working directory and shows what it writes.',
+      effect: 'exec',
+      arguments: z.object({ command: z.string().min(1) }),
+      claims: ({ command }) => ({ command }),
+      run: ({ command }, { cwd, signal }) => run({ file: parts.shell, args: ['-c', command], cwd, signal }),
+    }),
+    defineTool({
+      name: 'execute_py_code',
+      description: 'Runs a Python program and shows what it prints.',
+      effect: 'exec',
+      arguments: z.object({ code: z.string().min(1) }),
+      claims: ({ code }) => ({ subject: code }),
+      run: ({ code }, { cwd, signal }) => run({ file: 'python3', args: ['-'], cwd, input: code, signal }),
+    }),
+    defineTool({
+      name: 'execute_sql_code',
+      description: 'Runs SQL on the configured database and shows the rows.',
+      effect: 'exec',
+      arguments: z.object({ code: z.string().min(1) }),
+      claims: ({ code }) => ({ subject: code }),
+      run: ({ code }, { cwd, signal }) => run({ ...sqlProgram(parts.dsn), cwd, input: code, signal }),
+    }),
+  ];
+}
+
+/** usql speaks to all databases; sqlite3 is on most machines, and its own commands can run programs unless it is `-safe`. */
+function sqlProgram(dsn: string | undefined): Pick<CommandSpec, 'file' | 'args' | 'env'> {
+  if (dsn === undefined || dsn === '') {
+    throw new ReefError('tool_failed', 'No database is configured: set USQL_DSN, for example to sqlite:data.db');
+  }
+  const [, file] = /^(?:sqlite|sqlite3|file):(?:\/\/)?(.+)$/.exec(dsn) ?? [];
+  if (file !== undefined) return { file: 'sqlite3', args: ['-safe', '-bail', '-header', '-csv', file] };
+  // The address holds a password: not in argv, where every user of the machine reads it.
+  return { file: 'sh', args: ['-c', 'exec usql --no-psqlrc --csv -f - "$USQL_DSN"'], env: { USQL_DSN: dsn } };
+}
+
+export function outcome({ code, signal, stdout, stderr, timedOut }: CommandResult): string {
+  if (code === 0 && !timedOut) return [stdout, stderr].filter((text) => text !== '').join('\n');
+  const how = timedOut
+    ? 'It took too long and was ended'
+    : signal === null
+      ? `Exit code ${code}`
+      : `Ended by ${signal}`;
+  throw new ToolFailure(how, { stdout, stderr });
+}

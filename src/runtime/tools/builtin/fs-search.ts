@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { SafeDir } from '../../../base/safe-dir.ts';
+import { defineTool } from '../define-tool.ts';
+import type { Tool } from '../tool.ts';
+import { searchLines } from './line-search.ts';
+import { createPathPattern } from './path-pattern.ts';
+import { named, type Place, type Places } from './place.ts';
+
+const MOST_FILES = 50_000;
+const MOST_PATHS = 1_000;
+const MAX_FILE = 4 * 1024 * 1024;
+/** Passed over unless the model names it: nobody looks for something there by accident. */
+const CROWDED = 'node_modules';
+
+const folder = z.string().min(1).default('.').describe('Folder to look in');
+
+export function searchingTools(places: Places): Tool[] {
+  const claims = (args: { path: string }, cwd: string) => places.claims(args.path, cwd);
+  return [
+    defineTool({
+      name: 'fs_glob',
+      description: 'Finds files by a pattern such as src/**/*.ts.',
+      effect: 'read',
+      arguments: z.object({ pattern: z.string().min(1), path: folder }),
+      claims,
+      async run({ pattern, path }, { cwd, signal }) {
+        const isWanted = createPathPattern(pattern);
+        const wantsCrowd = `${pattern}/${path}`.includes(CROWDED);
+        const found: string[] = [];
+        for await (const file of walk(places.locate(path, cwd), { signal, wantsCrowd })) {
+          if (isWanted(file)) found.push(file);
+          if (found.length > MOST_PATHS) break;
+        }
+        if (found.length === 0) return '(no file)';
+        const more = found.length > MOST_PATHS ? [`(more than ${MOST_PATHS}; narrow the pattern)`] : [];
+        return [...found.slice(0, MOST_PATHS), ...more].join('\n');
+      },
+    }),
+    defineTool({
+      name: 'fs_grep',
+      description: 'Finds lines by a regular expression (JavaScript). Answers path:line: text.',
+      effect: 'read',
+      arguments: z.object({
+        pattern: z.string().min(1),
+        path: folder,
+        include: z.string().min(1).optional().describe('Only files that fit this pattern, such as *.ts'),
+      }),
+      claims,
+      async run({ pattern, path, include }, { cwd, signal }) {
+        const place = places.locate(path, cwd);
+        const wantsCrowd = `${include ?? ''}/${path}`.includes(CROWDED);
+        const files = filesOf(place, { signal, wantsCrowd, include });
+        const { lines, isCut } = await searchLines({ pattern, files, read: reading(place.dir, place.path), signal });
+        if (lines.length === 0) return '(no line)';
+        return [...lines, ...(isCut ? ['(there are more; narrow the pattern)'] : [])].join('\n');
+      },
+    }),
+  ];
+}
+
+interface Walk {
+  signal: AbortSignal;
+  wantsCrowd: boolean;
+}
+
+const under = (base: string, name: string) => (base === '' ? name : `${base}/${name}`);
+
+/** Files below a folder, relative to it, folder by folder in order. Links are not followed. */
+async function* walk({ dir, path, shown }: Place, { signal, wantsCrowd }: Walk): AsyncGenerator<string> {
+  const folders = [''];
+  for (let seen = 0, at = folders.shift(); at !== undefined; at = folders.shift()) {
+    signal.throwIfAborted();
+    const here = at;
+    const place = { dir, path: under(path, here), shown: under(shown, here) } as Place;
+    const entries = await named(place, () => dir.list(place.path));
+    for (const { name, kind } of entries) {
+      if (kind === 'file') yield under(here, name);
+      if (kind === 'dir' && (wantsCrowd || name !== CROWDED)) folders.push(under(here, name));
+      if (++seen > MOST_FILES) return;
+    }
+  }
+}
+
+async function* filesOf(
+  place: Place,
+  { include, ...how }: Walk & { include?: string | undefined },
+): AsyncGenerator<string> {
+  const { kind } = await named(place, () => place.dir.stat(place.path));
+  if (kind === 'file') {
+    yield '';
+    return;
+  }
+  // `*.ts` means the name, wherever it is; with a slash it means the path.
+  const isWanted =
+    include === undefined ? () => true : createPathPattern(include.includes('/') ? include : `**/${include}`);
+  for await (const file of walk(place, how)) if (isWanted(file)) yield file;
+}
+
+/** What is too large, gone or no text is passed over. */
+function reading(dir: SafeDir, base: string) {
+  return async (file: string): Promise<{ shown: string; text: string } | undefined> => {
+    const path = file === '' ? base : under(base, file);
+    try {
+      const bytes = await dir.read(path, MAX_FILE);
+      return bytes.subarray(0, 8_192).includes(0) ? undefined : { shown: path, text: bytes.toString('utf8') };
+    } catch {
+      return undefined;
+    }
+  };
+}

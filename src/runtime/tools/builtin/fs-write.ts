@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { descriptorAnchor, realpathAnchor } from '../../../base/dir-anchor.ts';
+import { safeParts } from '../../../base/safe-path.ts';
+import { defineTool } from '../define-tool.ts';
+import type { Tool } from '../tool.ts';
+import { applyPatch } from './patch.ts';
+import { named, type Place, type Places } from './place.ts';
+
+const path = z.string().min(1).describe('Path, relative to the working directory');
+const FILE_MODE = 0o644;
+const DIR_MODE = 0o755;
+const MOST_REMOVED = 10_000;
+
+export function writingTools(places: Places): Tool[] {
+  const claims = (args: { path: string }, cwd: string) => places.claims(args.path, cwd);
+  return [
+    defineTool({
+      name: 'fs_write',
+      description: 'Writes a file, whole. Missing folders are made.',
+      effect: 'write',
+      arguments: z.object({ path, contents: z.string() }),
+      claims,
+      async run({ path: file, contents }, { cwd }) {
+        const place = places.locate(file, cwd);
+        await named(place, async () => place.dir.write(place.path, Buffer.from(contents), await modeOf(place)));
+        return `wrote ${Buffer.byteLength(contents)} bytes to ${place.shown}`;
+      },
+    }),
+    defineTool({
+      name: 'fs_patch',
+      description: 'Changes a file by a unified diff; the lines around each change must be as they are in the file.',
+      effect: 'write',
+      arguments: z.object({ path, contents: z.string().min(1).describe('Hunks, each beginning with @@') }),
+      claims,
+      async run({ path: file, contents }, { cwd }) {
+        const place = places.locate(file, cwd);
+        const before = await named(place, async () => (await place.dir.read(place.path)).toString('utf8'));
+        const { text, hunks } = applyPatch(before, contents);
+        await named(place, () => place.dir.write(place.path, Buffer.from(text)));
+        return `changed ${hunks} place${hunks === 1 ? '' : 's'} of ${place.shown}`;
+      },
+    }),
+    defineTool({
+      name: 'fs_mkdir',
+      description: 'Makes a folder, with those above it that are missing.',
+      effect: 'write',
+      arguments: z.object({ path }),
+      claims,
+      async run({ path: folder }, { cwd }) {
+        const place = places.locate(folder, cwd);
+        const openAnchor = process.platform === 'linux' ? descriptorAnchor : realpathAnchor;
+        await named(place, async () =>
+          openAnchor({ root: place.dir.root, parts: safeParts(place.path), makeMode: DIR_MODE }).close(),
+        );
+        return null;
+      },
+    }),
+    defineTool({
+      name: 'fs_rm',
+      description: 'Removes a file, or a folder with all that is in it.',
+      effect: 'write',
+      arguments: z.object({ path }),
+      claims,
+      async run({ path: target }, { cwd, signal }) {
+        const place = places.locate(target, cwd);
+        const removed = await named(place, () => remove(place, signal));
+        return `removed ${removed} entr${removed === 1 ? 'y' : 'ies'}`;
+      },
+    }),
+  ];
+}
+
+async function modeOf({ dir, path: file }: Place): Promise<number | undefined> {
+  try {
+    await dir.stat(file);
+    return undefined;
+  } catch {
+    return FILE_MODE;
+  }
+}
+
+/** Deepest first, counted before anything goes: a slip of the pen must not empty a large tree. */
+async function remove({ dir, path: target, shown }: Place, signal: AbortSignal): Promise<number> {
+  const entries = [target];
+  for (let at = 0; at < entries.length; at++) {
+    signal.throwIfAborted();
+    const entry = entries[at] ?? '';
+    if ((await dir.stat(entry)).kind !== 'dir') continue;
+    entries.push(...(await dir.list(entry)).map(({ name }) => `${entry}/${name}`));
+    if (entries.length > MOST_REMOVED) throw new Error(`${shown} has more than ${MOST_REMOVED} entries`);
+  }
+  for (const entry of entries.reverse()) await dir.remove(entry);
+  return entries.length;
+}

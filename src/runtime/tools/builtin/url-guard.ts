@@ -1,0 +1,74 @@
+import { ReefError } from '../../../protocol/errors.ts';
+
+/** Names that mean this machine or its network whatever a resolver says. */
+const LOCAL_NAMES = /^(?:localhost|.*\.localhost|.*\.local|.*\.internal|metadata\.google\.internal)\.?$/i;
+
+/** IPv4 networks that are no one's on the internet: address and prefix length. */
+const PRIVATE_V4: readonly (readonly [string, number])[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+];
+
+export interface UrlGuardParts {
+  /** All addresses of a name. */
+  lookup: (host: string) => Promise<readonly string[]>;
+  /** Hosts, with port or without, that are allowed though they are local. */
+  allowed?: readonly string[] | undefined;
+}
+
+/** X-67: loopback, private and link-local addresses are reached only where configured, by name or by number. */
+export function createUrlGuard({ lookup, allowed = [] }: UrlGuardParts): (url: URL) => Promise<void> {
+  return async (url) => {
+    if (allowed.includes(url.host) || allowed.includes(url.hostname)) return;
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    if (LOCAL_NAMES.test(host) || isPrivateAddress(host)) throw refused(url);
+    if (isAddress(host)) return;
+    if ((await lookup(host)).some(isPrivateAddress)) throw refused(url);
+  };
+}
+
+function refused(url: URL): ReefError {
+  return new ReefError('url_refused', `${url.host} belongs to this machine or its network`, {
+    details: { host: url.host },
+  });
+}
+
+const isAddress = (host: string) => host.includes(':') || v4Bits(host) !== undefined;
+
+function v4Bits(host: string): number | undefined {
+  const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(host)?.slice(1).map(Number);
+  if (!parts?.every((part) => part <= 255)) return undefined;
+  return parts.reduce((bits, part) => bits * 256 + part, 0);
+}
+
+function isPrivateAddress(host: string): boolean {
+  const bits = v4Bits(host);
+  if (bits !== undefined) {
+    return PRIVATE_V4.some(([network, length]) => {
+      const size = 2 ** (32 - length);
+      return Math.floor(bits / size) === Math.floor((v4Bits(network) ?? 0) / size);
+    });
+  }
+  return host.includes(':') && isPrivateV6(host.toLowerCase());
+}
+
+/** Loopback, unspecified, unique local, link-local, multicast, and IPv4 in any of its disguises. */
+function isPrivateV6(host: string): boolean {
+  const canonical = URL.canParse(`http://[${host.replace(/%.*$/, '')}]`)
+    ? new URL(`http://[${host.replace(/%.*$/, '')}]`).hostname.slice(1, -1)
+    : '';
+  if (canonical === '' || canonical === '::' || canonical === '::1') return true;
+  if (/^(f[cd]|fe[89ab]|ff)/.test(canonical)) return true;
+  const mapped = /^(?:::ffff:|64:ff9b::|::)([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical);
+  if (!mapped) return false;
+  const [high = 0, low = 0] = mapped.slice(1).map((part) => Number.parseInt(part, 16));
+  return isPrivateAddress([high >> 8, high & 255, low >> 8, low & 255].join('.'));
+}

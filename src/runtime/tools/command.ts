@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { launchBound } from '../../process/bound.ts';
+import type { Capabilities } from '../../process/capabilities.ts';
+import { allowedEnv } from '../../process/environment.ts';
+import { ReefError } from '../../protocol/errors.ts';
+
+export interface CommandSpec {
+  file: string;
+  args: readonly string[];
+  cwd: string;
+  /** Beside what every child gets (X-20). */
+  env?: Readonly<Record<string, string>>;
+  input?: string;
+  timeoutMs?: number;
+  signal: AbortSignal;
+}
+
+export interface CommandResult {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  timedOut: boolean;
+}
+
+/** Runs programs for tools: bound to our life, and gone with their whole tree when they end, time out or are cancelled. */
+export type RunCommand = (spec: CommandSpec) => Promise<CommandResult>;
+
+export interface CommandParts {
+  capabilities: Capabilities;
+  env: Readonly<NodeJS.ProcessEnv>;
+  /** Names the processes of a job, so that its end finds them. */
+  jobId?: string;
+}
+
+/** Our pipes are sockets, and a bash of level 1 that reads from a socket takes itself for a remote login: it runs ~/.bashrc. */
+const OWN_ENV = { SHLVL: '1' };
+const TIMEOUT_MS = 120_000;
+const MAX_BYTES = 16 * 1024 * 1024;
+const GRACE_MS = 500;
+/** For what is still in the pipes when the program has ended. A child in the background may hold them for ever. */
+const DRAIN_MS = 200;
+
+export function createRunCommand({ capabilities, env, jobId }: CommandParts): RunCommand {
+  return async (spec) => {
+    spec.signal.throwIfAborted();
+    const { file, args, cwd } = spec;
+    const tag = `${jobId ?? 'tool'}/${randomUUID()}`;
+    const given = allowedEnv(env, [], { ...OWN_ENV, ...spec.env });
+    const child = await launchBound({ file, args, cwd, env: given, tag }, capabilities);
+    const stdout = collect(child.stdout);
+    const stderr = collect(child.stderr);
+    child.stdin.end(spec.input ?? '');
+    const ended = await ending(child.exited, spec);
+    if (ended.why === 'exited') await Promise.race([Promise.all([stdout.done, stderr.done]), sleep(DRAIN_MS)]);
+    await child.close({ graceMs: GRACE_MS });
+    if (ended.why === 'aborted')
+      throw new ReefError('cancelled', `${file} was cancelled`, { cause: spec.signal.reason });
+    const exit = await child.exited;
+    return { ...exit, stdout: stdout.text(), stderr: stderr.text(), timedOut: ended.why === 'timeout' };
+  };
+}
+
+async function ending(exited: Promise<unknown>, { signal, timeoutMs = TIMEOUT_MS }: CommandSpec) {
+  const done = new AbortController();
+  const timeout = sleep(timeoutMs, undefined, { signal: done.signal }).then(
+    () => ({ why: 'timeout' as const }),
+    () => ({ why: 'exited' as const }),
+  );
+  const aborted = new Promise<{ why: 'aborted' }>((resolve) => {
+    signal.addEventListener('abort', () => resolve({ why: 'aborted' }), { once: true, signal: done.signal });
+    if (signal.aborted) resolve({ why: 'aborted' });
+  });
+  try {
+    return await Promise.race([exited.then(() => ({ why: 'exited' as const })), timeout, aborted]);
+  } finally {
+    done.abort();
+  }
+}
+
+function collect(stream: Readable) {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let dropped = 0;
+  stream.on('data', (chunk: Buffer) => {
+    const part = chunk.subarray(0, MAX_BYTES - size);
+    size += part.length;
+    dropped += chunk.length - part.length;
+    if (part.length > 0) chunks.push(part);
+  });
+  return {
+    done: new Promise<void>((resolve) => stream.once('close', resolve)),
+    text: () =>
+      Buffer.concat(chunks).toString('utf8') + (dropped === 0 ? '' : `\n[${dropped} bytes more were dropped]`),
+  };
+}

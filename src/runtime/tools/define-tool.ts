@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { ReefError } from '../../protocol/errors.ts';
+import type { JsonSchema } from '../models/client.ts';
+import type { Claims, Tool, ToolContext, ToolEffect } from './tool.ts';
+
+interface Definition<Schema extends z.ZodObject> {
+  name: string;
+  description: string;
+  effect: ToolEffect;
+  arguments: Schema;
+  claims?: (args: z.output<Schema>, cwd: string) => Claims;
+  run: (args: z.output<Schema>, context: ToolContext) => Promise<unknown>;
+}
+
+/** A tool whose arguments are a schema: the model is shown it, and what the model sends is checked by it. */
+export function defineTool<Schema extends z.ZodObject>(definition: Definition<Schema>): Tool {
+  const { name, description, effect, claims, run } = definition;
+  const parse = (args: unknown) => parseArguments(name, definition.arguments, args);
+  return {
+    name,
+    description,
+    effect,
+    parameters: toJsonSchema(definition.arguments),
+    ...(claims && { claims: (args: unknown, cwd: string) => claims(parse(args), cwd) }),
+    run: async (args, context) => run(parse(args), context),
+  };
+}
+
+function parseArguments<Schema extends z.ZodObject>(name: string, schema: Schema, args: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(args ?? {});
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
+  throw new ReefError('bad_request', `The arguments of ${name} do not fit: ${problems.join('; ')}`);
+}
+
+function toJsonSchema(schema: z.ZodObject): JsonSchema {
+  const { $schema: _, additionalProperties: __, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  return rest;
+}
