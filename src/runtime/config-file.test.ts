@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { verifies } from '../../test/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { readConfig } from './config-file.ts';
 
@@ -22,7 +23,7 @@ const refusal = (text: string) => {
     return { read: read(text) };
   } catch (error) {
     if (!(error instanceof ReefError)) throw error;
-    return { code: error.code, message: error.message.replace(path, 'FILE') };
+    return { code: error.code, message: error.message.replaceAll(path, 'FILE') };
   }
 };
 const defaults = { maxJobs: 8, agents: {}, timings: {} };
@@ -52,15 +53,39 @@ timings: { linger: 0, idle: 1000, ceiling: 60000 }
     });
   });
 
+  test('has its place in the block `reef` of the one file, beside the settings of the runtime', () => {
+    const text = `
+model: openai:gpt-4o
+reef:
+  max_jobs: 3
+  agents: { claude: { command: [/opt/claude] } }
+  timings: { daemon_idle: 5 }
+`;
+    expect(read(text)).toEqual({
+      maxJobs: 3,
+      agents: { claude: { command: ['/opt/claude'] } },
+      timings: { daemonIdle: 5 },
+    });
+  });
+
+  verifies('R-11').test('with a key it does not know holds without it, and says which was meant', () => {
+    const told: string[] = [];
+    writeFileSync(path, 'maxJobs: 2\nstraem: true\n');
+    const config = readConfig(path, ({ line, message }) => told.push(`${line}: ${message}`));
+    expect({ config, told }).toEqual({
+      config: { ...defaults, maxJobs: 2 },
+      told: ['1: maxJobs is now called reef.max_jobs', '2: straem is no setting and is ignored: did you mean stream?'],
+    });
+  });
+
   const bad: [string, string, RegExp][] = [
-    ['a key it does not know', 'maxJob: 3', /^FILE: .*maxJob/],
-    ['a number that is none', 'maxJobs: many', /^FILE: maxJobs: /],
-    ['no jobs at all', 'maxJobs: 0', /^FILE: maxJobs: /],
-    ['a command without a program', 'agents: { x: { command: [] } }', /^FILE: agents\.x\.command/],
-    ['a secret that is no text', 'agents: { x: { env: { KEY: 12 } } }', /^FILE: agents\.x\.env\.KEY: /],
-    ['several mistakes at once', 'maxJobs: 0\nagents: []', /maxJobs: .*; agents: /],
-    ['no YAML', 'agents: [', /^FILE:1:10: /],
-    ['a key twice', 'maxJobs: 1\nmaxJobs: 2', /^FILE:2:1: /],
+    ['a number that is none', 'maxJobs: many', /^FILE:1: maxJobs: /],
+    ['no jobs at all', 'maxJobs: 0', /^FILE:1: maxJobs: /],
+    ['a command without a program', 'agents: { x: { command: [] } }', /^FILE:1: agents\.x\.command/],
+    ['a secret that is no text', 'agents: { x: { env: { KEY: 12 } } }', /^FILE:1: agents\.x\.env\.KEY: .*a number$/],
+    ['several mistakes at once', 'maxJobs: 0\nagents: []', /maxJobs: [\s\S]*:2: agents: /],
+    ['no YAML', 'agents: [', /^FILE:1: .*column 10/],
+    ['a key twice', 'maxJobs: 1\nmaxJobs: 2', /^FILE:2: /],
     ['a list', '- maxJobs', /^FILE: /],
   ];
   for (const [what, text, message] of bad) {

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
 import type { Environment } from '../base/env.ts';
 import { ReefError } from '../protocol/errors.ts';
+import { createPaths } from './paths.ts';
 
 const grantSchema = z.strictObject({
   /** Of tool, arguments and folder: exactly that again is allowed, nothing like it. */
@@ -19,8 +20,8 @@ export type Grant = z.infer<typeof grantSchema>;
 
 const fileSchema = z.strictObject({ version: z.literal(1), grants: z.array(grantSchema) });
 
-export function grantsPath(env: Pick<Environment, 'configHome'>): string {
-  return join(env.configHome, 'reef', 'grants.json');
+export function grantsPath(env: Pick<Environment, 'all' | 'home'>): string {
+  return createPaths(env.all, env.home).localPath('grants.json');
 }
 
 /** What the user allowed for good: in the user's own folder, out of reach of every repository. */

@@ -30,7 +30,7 @@ const endings: Record<string, { mode: string[]; end(host: ChildProcess): void; w
 
 for (const [what, { mode, end, withinMs }] of Object.entries(endings)) {
   const cycles = scale('R-154', { test: 2, faults: 50, soak: 200 });
-  verifies('R-36', 'R-154').test(
+  verifies('R-36').test(
     `nothing is left of ${SERVERS} launched servers after ${what} (${cycles} times)`,
     async () => {
       for (let cycle = 0; cycle < cycles; cycle += 1) {

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+const name = z.string().min(1).max(128);
+const optionalText = z.string().nullable().default(null);
+const count = z.number().int().min(0);
+
+/** `mcp_servers` and `global_tools` are lists here and comma lists elsewhere; null and absent mean none (R-20). */
+const names = z
+  .union([z.array(z.string()), z.string().transform((list) => list.split(',').map((each) => each.trim()))])
+  .nullable()
+  .default(null)
+  .transform((list) => (list ?? []).filter((each) => each !== ''));
+
+/** `agents/NAME/config.yaml` (R-52). */
+export const agentSpecSchema = z.strictObject({
+  name: name.optional(),
+  description: z.string().default(''),
+  version: z.union([z.string(), z.number().transform(String)]).default(''),
+  model: optionalText,
+  temperature: z.number().min(0).max(2).nullable().default(null),
+  top_p: z.number().min(0).max(2).nullable().default(null),
+  agent_session: optionalText,
+  auto_continue: z.boolean().default(false),
+  max_auto_continues: count.default(10),
+  inject_todo_instructions: z.boolean().default(true),
+  continuation_prompt: optionalText,
+  can_spawn_agents: z.boolean().default(false),
+  /** (+) A whitelist; external agents need it (R-101). */
+  spawnable_agents: z.array(name).nullable().default(null),
+  max_concurrent_agents: count.min(1).default(4),
+  max_agent_depth: count.default(3),
+  inject_spawn_instructions: z.boolean().default(true),
+  summarization_model: optionalText,
+  /** Characters. */
+  summarization_threshold: count.default(4000),
+  /** Seconds. */
+  escalation_timeout: z.number().min(0).default(300),
+  compression_threshold: count.nullable().default(null),
+  mcp_servers: names,
+  global_tools: names,
+  /** The tool `_instructions` of the agent writes the instructions. */
+  dynamic_instructions: z.boolean().default(false),
+  instructions: z.string().default(''),
+  variables: z
+    .array(z.strictObject({ name, description: z.string().default(''), default: z.string().nullable().default(null) }))
+    .default([]),
+  conversation_starters: z.array(z.string()).default([]),
+  documents: z.array(z.string()).default([]),
+});
+
+/** The file as it is, under the name of its folder: nobody is called what a file claims. */
+export type AgentSpec = Readonly<z.output<typeof agentSpecSchema>> & {
+  readonly name: string;
+  /** `agents/NAME`. */
+  readonly dir: string;
+};

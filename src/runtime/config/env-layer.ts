@@ -1,0 +1,56 @@
+import { parse } from 'yaml';
+import type { Variables } from '../paths.ts';
+import { FILE_KEYS, type FileKey, fileSchema } from './app-config.ts';
+import { type Checked, checkLayer } from './check-layer.ts';
+
+/** Values that are text stay text: a model named `1e3` or a theme named `on` is no number and no boolean. */
+const TEXT_KEYS: ReadonlySet<FileKey> = new Set(FILE_KEYS.filter((key) => acceptsText(key)));
+
+function acceptsText(key: FileKey): boolean {
+  return fileSchema.shape[key].safeParse('auto').success || fileSchema.shape[key].safeParse('emacs').success;
+}
+
+/** `REEF_<KEY>` for each of the 40 keys (R-10). The block `reef` is for files: it is not one value. */
+export function envLayer(env: Variables): Checked {
+  const value: Record<string, unknown> = {};
+  for (const key of FILE_KEYS) {
+    const text = env[`REEF_${key.toUpperCase()}`];
+    if (key === 'reef' || text === undefined) continue;
+    value[key] = TEXT_KEYS.has(key) && text !== 'null' ? text : parsed(key, text);
+  }
+  const { layer, problems, warnings } = checkLayer({ file: 'environment', value, lineOf: () => undefined });
+  return {
+    layer,
+    problems: problems.map((problem) => ({ ...problem, path: `REEF_${problem.path.toUpperCase()}` })),
+    warnings,
+  };
+}
+
+function parsed(key: FileKey, text: string): unknown {
+  const isSwitch = fileSchema.shape[key].safeParse(true).success;
+  if (isSwitch && (text === '1' || text === '0')) return text === '1';
+  try {
+    return parse(text, { schema: 'core', maxAliasCount: 0 });
+  } catch {
+    return text; // the schema says what was expected
+  }
+}
+
+const CLIENT_TYPES = [
+  'openai',
+  'claude',
+  'gemini',
+  'openai-compatible',
+  'azure-openai',
+  'vertexai',
+  'bedrock',
+  'cohere',
+];
+
+/** `REEF_PLATFORM` alone makes one client; its key stays in `<CLIENT>_API_KEY`, where the client looks for it. */
+export function platformLayer(env: Variables): Checked['layer'] {
+  const platform = env.REEF_PLATFORM;
+  if (platform === undefined || platform === '') return {};
+  const type = CLIENT_TYPES.includes(platform) ? platform : 'openai-compatible';
+  return { clients: [type === platform ? { type } : { type, name: platform }] };
+}

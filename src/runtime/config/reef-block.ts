@@ -1,0 +1,69 @@
+import { z } from 'zod';
+
+/**
+ * One model provider. Clients differ in what else they take (`organization_id`, `project_id`, …): the client itself checks
+ * those, this file keeps them.
+ */
+export const clientSchema = z.looseObject({
+  type: z.string().min(1),
+  name: z.string().min(1).optional(),
+  api_base: z.string().optional(),
+  /** Several are a pool (R-82). */
+  api_key: z.union([z.string(), z.array(z.string()).min(1)]).optional(),
+  models: z.array(z.looseObject({ name: z.string().min(1) })).optional(),
+  patch: z.record(z.string(), z.unknown()).optional(),
+  extra: z.record(z.string(), z.unknown()).optional(),
+});
+export type ClientConfig = z.output<typeof clientSchema>;
+
+const seconds = z.number().min(0).max(86_400);
+
+const poolSchema = z.strictObject({
+  /** Absent: 0 in `ask`, 300 elsewhere (R-34). */
+  idle_timeout_seconds: seconds.exactOptional(),
+  cleanup_interval_seconds: seconds.min(1).default(30),
+  max_idle_servers: z.number().int().min(0).default(50),
+  health_check: z.strictObject({ interval: seconds.min(1).default(60), timeout: seconds.default(5) }).prefault({}),
+});
+
+const ruleSchema = z.strictObject({
+  tool: z.string().min(1),
+  match: z.string().optional(),
+  action: z.enum(['allow', 'ask', 'deny']),
+});
+export type Rule = z.output<typeof ruleSchema>;
+
+const loopSchema = z.strictObject({
+  /** The same call with the same result more often than this within `window` steps is a loop (R-94). */
+  max_repeats: z.number().int().min(1).default(5),
+  window: z.number().int().min(1).default(10),
+});
+export type LoopGuard = z.output<typeof loopSchema>;
+
+const agentSchema = z.strictObject({
+  command: z.tuple([z.string().min(1)], z.string()).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  auth: z.string().optional(),
+});
+
+/** Milliseconds. */
+const timingsSchema = z.strictObject({
+  linger: z.number().int().min(0).exactOptional(),
+  idle: z.number().int().min(0).exactOptional(),
+  ceiling: z.number().int().min(1000).exactOptional(),
+  /** How long a daemon with nothing to do stays. */
+  daemon_idle: z.number().int().min(0).exactOptional(),
+});
+
+/** What is Reef's own: the rest of the file is the seed's (R-01). */
+export const reefSchema = z.strictObject({
+  mcp_pool: poolSchema.prefault({}),
+  permissions: z.array(ruleSchema).default([]),
+  tool_loop: loopSchema.prefault({}),
+  /** Jobs of the daemon that run at once. */
+  max_jobs: z.number().int().min(1).max(64).default(8),
+  /** External agents, by the name a job calls them. */
+  agents: z.record(z.string().max(200), agentSchema).default({}),
+  timings: timingsSchema.default({}),
+});
+export type ReefBlock = z.output<typeof reefSchema>;

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { capText } from '../../../base/cap.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { Tool } from '../../tools/tool.ts';
+import type { McpHandle, McpRuntime, McpTool } from '../factory.ts';
+import { type ArgumentCheck, createArgumentCheck } from './argument-check.ts';
+import { searchTools } from './tool-search.ts';
+
+const searchArguments = z.object({ query: z.string(), top_k: z.int().min(1).max(20).default(8) });
+const describeArguments = z.object({ tool: z.string().min(1) });
+const invokeArguments = z.object({
+  tool: z.string().min(1),
+  arguments: z.record(z.string(), z.unknown()).default({}),
+});
+
+const SUMMARY_BYTES = 300;
+/** What providers accept as the name of a tool. */
+const LONGEST_NAME = 64;
+
+/**
+ * Three tools per server in place of all of the server's own: what the prompt costs does not depend on how many tools a
+ * server has (R-92). The schema of a tool is seen when it is asked for, or when a call does not fit it.
+ */
+export function metaTools(runtime: McpRuntime): Tool[] {
+  const check = createArgumentCheck();
+  const suffixes = new Set<string>();
+  return [...runtime.servers.values()].flatMap(({ value }) => {
+    const suffix = suffixFor(value.name, suffixes);
+    suffixes.add(suffix);
+    return [searchTool(value, suffix), describeTool(value, suffix), invokeTool(value, { suffix, check })];
+  });
+}
+
+function suffixFor(name: string, taken: ReadonlySet<string>): string {
+  const base = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, LONGEST_NAME - 'mcp_describe__99'.length);
+  let suffix = base;
+  for (let n = 2; taken.has(suffix); n += 1) suffix = `${base}_${n}`;
+  return suffix;
+}
+
+function searchTool(server: McpHandle, suffix: string): Tool {
+  return {
+    name: `mcp_search_${suffix}`,
+    description: `Finds tools of MCP server ${server.name}.`,
+    parameters: objectSchema({ query: { type: 'string' }, top_k: { type: 'integer', maximum: 20 } }, ['query']),
+    effect: 'read',
+    async run(args) {
+      const { query, top_k } = parse(searchArguments, args);
+      return searchTools(server.tools, query, top_k).map(({ name, description }) => ({
+        tool: name,
+        description: capText(description, SUMMARY_BYTES),
+      }));
+    },
+  };
+}
+
+function describeTool(server: McpHandle, suffix: string): Tool {
+  return {
+    name: `mcp_describe_${suffix}`,
+    description: `Shows a tool's arguments.`,
+    parameters: objectSchema({ tool: { type: 'string' } }, ['tool']),
+    effect: 'read',
+    async run(args) {
+      const { name, description, inputSchema } = find(server, parse(describeArguments, args).tool);
+      return { tool: name, description, arguments: inputSchema };
+    },
+  };
+}
+
+function invokeTool(server: McpHandle, { suffix, check }: { suffix: string; check: ArgumentCheck }): Tool {
+  return {
+    name: `mcp_invoke_${suffix}`,
+    description: 'Calls a tool; describe it first.',
+    parameters: objectSchema({ tool: { type: 'string' }, arguments: { type: 'object' } }, ['tool', 'arguments']),
+    effect: 'exec',
+    claims(args) {
+      const read = invokeArguments.safeParse(args);
+      return read.success ? { subject: read.data.tool } : {};
+    },
+    async run(args, { signal }) {
+      const wanted = parse(invokeArguments, args);
+      const tool = find(server, wanted.tool);
+      const mismatch = await check(tool.inputSchema, wanted.arguments);
+      if (mismatch !== undefined) {
+        return { tool_call_error: `the arguments do not fit ${tool.name}: ${mismatch}`, schema: tool.inputSchema };
+      }
+      const result = await server.call(tool.name, wanted.arguments, signal);
+      if (result.isError) throw new ReefError('mcp_call_failed', result.text || `${tool.name} failed without a word`);
+      return result.text === '' ? result.structured : result.text;
+    },
+  };
+}
+
+function find(server: McpHandle, name: string): McpTool {
+  const tool = server.tools.find((each) => each.name === name);
+  if (tool) return tool;
+  const near = searchTools(server.tools, name, 5).map((each) => each.name);
+  throw new ReefError('tool_unknown', `${server.name} has no tool ${name}; the nearest: ${near.join(', ')}`);
+}
+
+function parse<T>(schema: z.ZodType<T>, args: unknown): T {
+  const read = schema.safeParse(args);
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);
+  throw new ReefError('bad_request', problems.join('; '));
+}
+
+function objectSchema(properties: Record<string, unknown>, required: readonly string[]) {
+  return { type: 'object', properties, required };
+}

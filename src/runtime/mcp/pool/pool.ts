@@ -1,0 +1,215 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/log.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import { createLease, type Lease } from '../../lease.ts';
+import { unlessAborted } from '../../unless-aborted.ts';
+import type { AcquireOptions, McpFactory, McpHandle, McpServerSpec, McpStats } from '../factory.ts';
+import { type ConnectDeps, connect } from '../wire/connect.ts';
+import { Deaths } from './deaths.ts';
+import { Server } from './server.ts';
+import { serverKey } from './server-key.ts';
+
+/** `reef.mcp_pool` of the configuration, in seconds, with the idle timeout settled. */
+interface PoolSettings {
+  idle_timeout_seconds: number;
+  cleanup_interval_seconds: number;
+  max_idle_servers: number;
+  health_check: { interval: number; timeout: number };
+}
+
+export interface McpFactoryDeps extends ConnectDeps {
+  pool: PoolSettings;
+  clock: Clock;
+  log: Pick<Logger, 'warn'>;
+  /** mcp.json as it is now, by name; for `reload`. */
+  readSpecs(): Promise<ReadonlyMap<string, McpServerSpec>>;
+}
+
+interface Entry {
+  id: string;
+  server: Server;
+  /** Leases, and those still waiting for one. */
+  refs: number;
+  idleSince: number;
+  /** mcp.json says something else by now: not kept when the last holder lets go. */
+  isStale: boolean;
+}
+
+export function createMcpFactory(deps: McpFactoryDeps): McpFactory {
+  return new McpPool(deps);
+}
+
+/** Running servers by key, counted by holders. The map is changed only between awaits (R-32). */
+class McpPool implements McpFactory {
+  readonly #deps: McpFactoryDeps;
+  readonly #entries = new Map<string, Entry>();
+  readonly #deaths: Deaths;
+  readonly #endings = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+  readonly #stats: McpStats = {
+    spawned: 0,
+    active_hit: 0,
+    idle_hit: 0,
+    miss: 0,
+    idle_evicted: 0,
+    lru_evicted: 0,
+    health_ok: 0,
+    health_failed: 0,
+  };
+  #isKept = false;
+  #serial = 0;
+
+  constructor(deps: McpFactoryDeps) {
+    this.#deps = deps;
+    this.#deaths = new Deaths(deps.clock);
+  }
+
+  stats(): McpStats {
+    return { ...this.#stats };
+  }
+
+  async acquire(spec: McpServerSpec, options: AcquireOptions = {}): Promise<Lease<McpHandle>> {
+    this.#closing.signal.throwIfAborted();
+    options.signal?.throwIfAborted();
+    this.#keep();
+    const entry = this.#find(spec) ?? this.#add(spec);
+    entry.refs += 1;
+    try {
+      await unlessAborted(entry.server.ensure(options), options.signal);
+    } catch (error) {
+      // Not waited for: one who gave up leaves at once, and whoever is last takes the start with it (R-33).
+      void this.#leave(entry);
+      throw error;
+    }
+    return createLease<McpHandle>(entry.server, () => this.#leave(entry));
+  }
+
+  async reload(name?: string): Promise<void> {
+    const specs = await this.#deps.readSpecs();
+    this.#deaths.forget(name);
+    for (const entry of [...this.#entries.values()]) {
+      const { spec, key } = entry.server;
+      if (name !== undefined && spec.name !== name) continue;
+      const current = specs.get(spec.name);
+      entry.isStale = current === undefined || serverKey(current) !== key;
+      if (entry.isStale && entry.refs === 0) void this.#drop(entry);
+    }
+    await Promise.all(this.#endings);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new ReefError('mcp_start_failed', 'Reef is closing: no MCP server is started any more'));
+    for (const entry of [...this.#entries.values()]) void this.#drop(entry);
+    await Promise.all(this.#endings);
+  }
+
+  #find(spec: McpServerSpec): Entry | undefined {
+    const entry = spec.share ? this.#entries.get(serverKey(spec)) : undefined;
+    if (entry) this.#stats[entry.refs > 0 ? 'active_hit' : 'idle_hit'] += 1;
+    else this.#stats.miss += 1;
+    return entry;
+  }
+
+  #add(spec: McpServerSpec): Entry {
+    const key = serverKey(spec);
+    this.#serial += 1;
+    const server = new Server(spec, key, {
+      connect: (what, how) => {
+        this.#stats.spawned += 1;
+        return connect(what, this.#deps, how);
+      },
+      died: () => this.#died(entry),
+      isOff: () => this.#deaths.isOff(key),
+    });
+    const id = spec.share ? key : `${key} ${this.#serial}`;
+    const entry: Entry = { id, server, refs: 0, idleSince: 0, isStale: false };
+    this.#entries.set(id, entry);
+    return entry;
+  }
+
+  #died(entry: Entry): void {
+    const { server } = entry;
+    this.#deaths.record(server);
+    this.#deps.log.warn('an MCP server ended by itself', { server: server.name, off: this.#deaths.isOff(server.key) });
+    if (entry.refs === 0) void this.#drop(entry);
+  }
+
+  async #leave(entry: Entry): Promise<void> {
+    entry.refs -= 1;
+    if (entry.refs > 0 || this.#entries.get(entry.id) !== entry) return;
+    const { server } = entry;
+    const isWorthKeeping = server.isAlive && server.spec.share && !entry.isStale && this.#idleMs(server.spec) > 0;
+    if (!isWorthKeeping) return await this.#drop(entry);
+    entry.idleSince = this.#deps.clock.monotonicMs();
+    await this.#makeRoom();
+  }
+
+  #idleMs({ idleTimeoutSeconds = this.#deps.pool.idle_timeout_seconds }: McpServerSpec): number {
+    return idleTimeoutSeconds * 1000;
+  }
+
+  #idle(): Entry[] {
+    return [...this.#entries.values()].filter((entry) => entry.refs === 0);
+  }
+
+  async #makeRoom(): Promise<void> {
+    const byAge = this.#idle().sort((a, b) => a.idleSince - b.idleSince);
+    const tooMany = byAge.slice(0, Math.max(0, byAge.length - this.#deps.pool.max_idle_servers));
+    this.#stats.lru_evicted += tooMany.length;
+    await Promise.all(tooMany.map((entry) => this.#drop(entry)));
+  }
+
+  /** Out of the map at once, so that nobody finds it while it ends. */
+  #drop(entry: Entry): Promise<void> {
+    if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id);
+    const ending = entry.server
+      .close()
+      .catch((error: unknown) => this.#deps.log.warn('an MCP server did not end', { server: entry.server.name, error }))
+      .finally(() => this.#endings.delete(ending));
+    this.#endings.add(ending);
+    return ending;
+  }
+
+  /** The reaper and the health check run from the first acquire until `close`. */
+  #keep(): void {
+    if (this.#isKept) return;
+    this.#isKept = true;
+    const { cleanup_interval_seconds, health_check } = this.#deps.pool;
+    void this.#every(cleanup_interval_seconds, () => this.#reap());
+    void this.#every(health_check.interval, () => this.#checkHealth());
+  }
+
+  async #every(seconds: number, work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await this.#deps.clock.sleep(seconds * 1000, signal);
+      } catch {
+        return; // closed
+      }
+      await work();
+    }
+  }
+
+  async #reap(): Promise<void> {
+    const now = this.#deps.clock.monotonicMs();
+    const old = this.#idle().filter((entry) => now - entry.idleSince >= this.#idleMs(entry.server.spec));
+    this.#stats.idle_evicted += old.length;
+    await Promise.all(old.map((entry) => this.#drop(entry)));
+  }
+
+  /** Only of idle ones: one in use may be at work for longer than any ping would wait. */
+  async #checkHealth(): Promise<void> {
+    const timeoutMs = this.#deps.pool.health_check.timeout * 1000;
+    await Promise.all(
+      this.#idle().map(async (entry) => {
+        const isWell = await entry.server.ping(timeoutMs).then(
+          () => true,
+          () => false,
+        );
+        this.#stats[isWell ? 'health_ok' : 'health_failed'] += 1;
+        if (!isWell && entry.refs === 0) await this.#drop(entry);
+      }),
+    );
+  }
+}

@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest';
+import { verifies } from '../../../test/verifies.ts';
+import type { Rag } from './rag.ts';
+import { agent, named, ragWorld } from './testing/harness.ts';
+
+const first = async (rag: Rag | undefined, question: string) => (await rag?.search(question, { top_k: 1 }))?.[0]?.text;
+
+async function worldWith(text: string) {
+  const world = ragWorld();
+  world.write('docs/a.md', text);
+  await world.library.rebuild(named('docs'), { documents: ['docs'] });
+  return world;
+}
+
+verifies('R-125', 'R-41').test(
+  'loads of one key at the same time read the disk once and share one object',
+  async () => {
+    using world = await worldWith('whales sing');
+    const leases = await Promise.all(Array.from({ length: 4 }, () => world.cache.load(named('docs'))));
+    expect({ objects: new Set(leases.map((lease) => lease?.value)).size, opened: world.opened }).toEqual({
+      objects: 1,
+      opened: ['named docs'],
+    });
+  },
+);
+
+verifies('R-126', 'R-41').test('an entry that was closed with its last lease is a miss', async () => {
+  using world = await worldWith('whales sing');
+  const [a, b] = await Promise.all([world.cache.load(named('docs')), world.cache.load(named('docs'))]);
+  await a?.release();
+  await a?.release();
+  const held = await first(b?.value, 'whales');
+  await b?.release();
+  const closed = await first(b?.value, 'whales').then(
+    () => 'open',
+    () => 'closed',
+  );
+  const again = await world.cache.load(named('docs'));
+  expect({
+    held,
+    closed,
+    fresh: again?.value !== b?.value,
+    found: await first(again?.value, 'whales'),
+    opened: world.opened.length,
+  }).toEqual({
+    held: 'whales sing',
+    closed: 'closed',
+    fresh: true,
+    found: 'whales sing',
+    opened: 2,
+  });
+});
+
+verifies('R-127', 'R-42').test(
+  'a rebuild leaves who holds the index unharmed, and the next load is fresh',
+  async () => {
+    using world = await worldWith('whales sing');
+    const holder = await world.cache.load(named('docs'));
+    world.write('docs/a.md', 'whales dive');
+    await world.library.rebuild(named('docs'));
+    world.cache.invalidate(named('docs'));
+    const next = await world.cache.load(named('docs'));
+    const both = { holder: await first(holder?.value, 'whales'), next: await first(next?.value, 'whales') };
+    await holder?.release();
+    expect({ both, afterRelease: await first(next?.value, 'whales') }).toEqual({
+      both: { holder: 'whales sing', next: 'whales dive' },
+      afterRelease: 'whales dive',
+    });
+  },
+);
+
+verifies('R-128', 'R-40').test(
+  'an agent and a standalone RAG of one name are two, and one is invalidated without the other',
+  async () => {
+    using world = await worldWith('standalone whales');
+    world.write('agents/docs/notes.md', 'agent whales');
+    await world.library.rebuild(agent('docs'), { documents: ['notes.md'] });
+    const load = async () => {
+      const leases = [await world.cache.load(named('docs')), await world.cache.load(agent('docs'))];
+      return leases.map((lease) => lease?.value);
+    };
+    const before = await load();
+    world.cache.invalidate(agent('docs'));
+    const afterAgent = await load();
+    world.cache.invalidate(named('docs'));
+    const afterNamed = await load();
+    const same = (a: unknown[], b: unknown[]) => a.map((each, index) => each === b[index]);
+    expect({
+      texts: await Promise.all(before.map((rag) => first(rag, 'whales'))),
+      agentRebuilt: same(before, afterAgent),
+      namedRebuilt: same(afterAgent, afterNamed),
+    }).toEqual({
+      texts: ['standalone whales', 'agent whales'],
+      agentRebuilt: [true, false],
+      namedRebuilt: [false, true],
+    });
+  },
+);
+
+verifies('R-41').test('a key without a definition is undefined, and is looked for again', async () => {
+  using world = ragWorld();
+  const missing = await world.cache.load(named('none'));
+  world.write('docs/a.md', 'now');
+  await world.library.rebuild(named('none'), { documents: ['docs'] });
+  const found = await world.cache.load(named('none'));
+  expect({ missing, found: await first(found?.value, 'now') }).toEqual({ missing: undefined, found: 'now' });
+});
+
+test('who gives up waiting leaves at once, and the others get what they wait for', async () => {
+  using world = await worldWith('whales sing');
+  const impatient = new AbortController();
+  const leaving = world.cache.load(named('docs'), impatient.signal).catch((error) => error);
+  const staying = world.cache.load(named('docs'));
+  impatient.abort('enough');
+  expect({ left: await leaving, found: await first((await staying)?.value, 'whales') }).toEqual({
+    left: 'enough',
+    found: 'whales sing',
+  });
+});
+
+test('a definition that cannot be read fails every waiter and is tried again', async () => {
+  using world = ragWorld();
+  world.write('rags/bad.yaml', 'top_k: many\n');
+  const failures = await Promise.allSettled([world.cache.load(named('bad')), world.cache.load(named('bad'))]);
+  world.write('rags/bad.yaml', 'top_k: 3\n');
+  const mended = await world.cache.load(named('bad'));
+  expect({
+    codes: failures.map((each) => each.status === 'rejected' && each.reason.code),
+    settings: mended?.value.settings,
+  }).toEqual({ codes: ['rag_invalid', 'rag_invalid'], settings: { top_k: 3, reranker_model: null } });
+});

@@ -1,0 +1,66 @@
+import { createLease, type Lease } from '../lease.ts';
+import { unlessAborted } from '../unless-aborted.ts';
+import type { Rag, RagCache, RagKey } from './rag.ts';
+
+/** A RAG as its cache holds it. */
+export interface OpenedRag extends Rag {
+  close(): void;
+}
+
+export type OpenRag = (key: RagKey, signal: AbortSignal) => Promise<OpenedRag | undefined>;
+
+interface Entry {
+  id: string;
+  loading: Promise<OpenedRag | undefined>;
+  /** Leases, and those still waiting for one. */
+  refs: number;
+  /** Ends a load nobody waits for any more. */
+  unwanted: AbortController;
+}
+
+/** Shares opened RAGs among their holders and pins nothing: with its last lease an entry is gone (R-41). */
+export function createRagCache(open: OpenRag): RagCache {
+  const entries = new Map<string, Entry>();
+
+  const add = (id: string, key: RagKey): Entry => {
+    const unwanted = new AbortController();
+    const entry: Entry = { id, refs: 0, unwanted, loading: open(key, unwanted.signal) };
+    entries.set(id, entry);
+    return entry;
+  };
+
+  const leave = (entry: Entry): void => {
+    entry.refs -= 1;
+    if (entry.refs > 0) return;
+    if (entries.get(entry.id) === entry) entries.delete(entry.id);
+    entry.unwanted.abort();
+    entry.loading.then(
+      (rag) => rag?.close(),
+      () => {}, // went to those who waited
+    );
+  };
+
+  const load = async (key: RagKey, signal?: AbortSignal): Promise<Lease<Rag> | undefined> => {
+    signal?.throwIfAborted();
+    const id = idOf(key);
+    const entry = entries.get(id) ?? add(id, key);
+    entry.refs += 1;
+    let rag: OpenedRag | undefined;
+    try {
+      rag = await unlessAborted(entry.loading, signal);
+    } catch (error) {
+      leave(entry);
+      throw error;
+    }
+    if (rag) return createLease<Rag>(rag, () => leave(entry));
+    leave(entry);
+    return undefined;
+  };
+
+  // Those who hold the entry go on holding it; it is only found no more.
+  return { load, invalidate: (key) => void entries.delete(idOf(key)) };
+}
+
+function idOf({ kind, name }: RagKey): string {
+  return `${kind} ${name}`;
+}

@@ -1,0 +1,148 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { allowedEnv } from '../../process/environment.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { ModelRegistry } from '../models/client.ts';
+import type { OpenedRag } from './cache.ts';
+import { type RagDefinition, readDefinition, writeDefinition } from './definition.ts';
+import { documentsOf } from './load/sources.ts';
+import type { Fetch } from './load/web.ts';
+import { openRag } from './open-rag.ts';
+import type { RagKey, RagModels } from './rag.ts';
+import { createEmbedder } from './retrieve/embedder.ts';
+import { HASH_MODEL } from './retrieve/hash-embedder.ts';
+import { type BuildReport, buildIndex, importIndex } from './stored/build.ts';
+import { lokiFiles } from './stored/loki-import.ts';
+import { hasTraits, type IndexTraits, readMeta } from './stored/schema.ts';
+
+/** What `rag_embedding_model: null` means (R-44). */
+const DEFAULT_EMBEDDER = HASH_MODEL;
+const CHUNK_SIZE = 2000;
+const OVERLAP_SHARE = 20;
+
+export interface RagDeps {
+  /** Where the definition of a key lies. */
+  fileOf(key: RagKey): string;
+  config: {
+    readonly rag_embedding_model: string | null;
+    readonly rag_chunk_size: number | null;
+    readonly rag_chunk_overlap: number | null;
+    readonly document_loaders: Readonly<Record<string, string>>;
+  };
+  models: RagModels & { chunkSizeOf(model: string): number | undefined };
+  fetch: Fetch;
+  cwd: string;
+  env: Readonly<NodeJS.ProcessEnv>;
+  warn(message: string): void;
+}
+
+export interface RagLibrary {
+  /** For the cache. Builds an index that is missing or was made with other settings. */
+  open(key: RagKey, signal?: AbortSignal): Promise<OpenedRag | undefined>;
+  /** Brings an index up to date, with other documents if given; a definition that is missing is made from them. */
+  rebuild(
+    key: RagKey,
+    change?: { documents?: readonly string[]; signal?: AbortSignal | undefined },
+  ): Promise<BuildReport>;
+}
+
+export function createRagLibrary(deps: RagDeps): RagLibrary {
+  const build = async (key: RagKey, definition: RagDefinition, signal?: AbortSignal): Promise<BuildReport> => {
+    const file = deps.fileOf(key);
+    const traits = traitsOf(definition, deps);
+    const embedder = traits.wanted_embedder === '' ? undefined : createEmbedder(traits.wanted_embedder, deps.models);
+    const settings = {
+      cwd: baseOf(key, deps),
+      env: allowedEnv(deps.env, [], {}),
+      loaders: deps.config.document_loaders,
+      fetch: deps.fetch,
+    };
+    await mkdir(dirname(file), { recursive: true });
+    const documents = documentsOf(definition.document_paths, settings);
+    return await buildIndex({ path: indexOf(file), traits, embedder, documents, signal, warn: deps.warn });
+  };
+
+  return {
+    async open(key, signal) {
+      const file = deps.fileOf(key);
+      const definition = await readDefinition(file);
+      if (!definition) return undefined;
+      const index = indexOf(file);
+      const before = readMeta(index);
+      const isCurrent = before !== undefined && hasTraits(before, traitsOf(definition, deps));
+      // An index of ours, once made, is newer than what Loki left.
+      const left = before === undefined ? lokiFiles(definition) : undefined;
+      if (left) await importIndex(index, traitsOf(definition, deps), left);
+      else if (!isCurrent) await build(key, definition, signal);
+      const meta = readMeta(index);
+      signal?.throwIfAborted();
+      if (!meta) throw new ReefError('storage_unavailable', `The index ${index} cannot be read`);
+      return openRag({ key, file, index, definition, meta, models: deps.models, warn: deps.warn });
+    },
+
+    async rebuild(key, { documents, signal } = {}) {
+      const file = deps.fileOf(key);
+      const earlier = await readDefinition(file);
+      if (!earlier && !documents) throw new ReefError('rag_not_found', `There is no RAG definition ${file}`);
+      // A named RAG is used from anywhere, so what its documents are relative to is settled now.
+      const paths = documents && (key.kind === 'named' ? documents.map((path) => settled(path, deps)) : [...documents]);
+      const definition = { ...(earlier ?? emptyDefinition(deps)), ...(paths && { document_paths: paths }) };
+      const report = await build(key, definition, signal);
+      // After the index: a build that fails or is aborted has changed nothing.
+      if (!earlier) await writeDefinition(file, definition);
+      else if (paths) await writeDefinition(file, { document_paths: paths });
+      return report;
+    },
+  };
+}
+
+function emptyDefinition({ config }: RagDeps): RagDefinition {
+  return {
+    embedding_model: config.rag_embedding_model,
+    chunk_size: config.rag_chunk_size,
+    chunk_overlap: config.rag_chunk_overlap,
+    reranker_model: null,
+    top_k: null,
+    document_paths: [],
+  };
+}
+
+function traitsOf(definition: RagDefinition, { config, models }: RagDeps): IndexTraits {
+  const wanted = definition.embedding_model ?? config.rag_embedding_model ?? DEFAULT_EMBEDDER;
+  const size = definition.chunk_size ?? config.rag_chunk_size ?? models.chunkSizeOf(wanted) ?? CHUNK_SIZE;
+  const overlap = definition.chunk_overlap ?? config.rag_chunk_overlap ?? Math.floor(size / OVERLAP_SHARE);
+  return { chunk_size: size, chunk_overlap: Math.min(overlap, size - 1), wanted_embedder: wanted };
+}
+
+function indexOf(file: string): string {
+  return file.replace(/\.yaml$/, '.sqlite');
+}
+
+/** An agent's documents lie beside it (R-52). */
+function baseOf(key: RagKey, deps: RagDeps): string {
+  return key.kind === 'agent' ? dirname(deps.fileOf(key)) : deps.cwd;
+}
+
+function settled(source: string, { cwd, config }: RagDeps): string {
+  const [, loader] = /^([A-Za-z0-9_-]+):/.exec(source) ?? [];
+  const isElsewhere =
+    loader !== undefined && (/^https?$/.test(loader) || Object.hasOwn(config.document_loaders, loader));
+  return isElsewhere ? source : resolve(cwd, source);
+}
+
+/** The models a RAG uses, out of the registry. */
+export function ragModels(registry: ModelRegistry): RagDeps['models'] {
+  return {
+    async embed(id, texts, signal) {
+      const model = registry.find(id, 'embedding');
+      const reply = await registry.client(model).embed({ model, texts, ...(signal && { signal }) });
+      return reply.vectors;
+    },
+    async rerank(id, { query, documents, topK }, signal) {
+      const model = registry.find(id, 'reranker');
+      const request = { model, query, documents, top_n: topK, ...(signal && { signal }) };
+      return (await registry.client(model).rerank(request)).results;
+    },
+    chunkSizeOf: (id) => registry.list('embedding').find((model) => model.id === id)?.data.default_chunk_size,
+  };
+}

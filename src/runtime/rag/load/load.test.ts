@@ -1,0 +1,193 @@
+import { chmodSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { PATH } from '../../../../test/fixtures/programs/harness.ts';
+import { verifies } from '../../../../test/verifies.ts';
+import { ragWorld, type World } from '../testing/harness.ts';
+import { wordsOfCommand } from './command-loader.ts';
+import { docxToText } from './docx.ts';
+import { htmlToText, linksOf } from './html.ts';
+import { DEFAULT_LOADERS } from './load-text.ts';
+import { documentsOf } from './sources.ts';
+
+/** Name → text of all documents, or why there is none. */
+async function texts(world: World, sources: string[], loaders: Record<string, string> = {}) {
+  const found: Record<string, string> = {};
+  for await (const document of documentsOf(sources, { cwd: world.root, env: { PATH }, loaders, fetch })) {
+    const name = document.source.replace(world.root, '').replace(/http:\/\/[^/]+/, 'host');
+    found[name] = await document.text().catch((error) => error.code);
+  }
+  return found;
+}
+
+verifies('R-46').test('a source is a path, a folder, a glob or a named loader', async () => {
+  using world = ragWorld();
+  world.write('docs/a.md', 'A');
+  world.write('docs/deep/b.ts', 'B');
+  world.write('docs/.hidden/c.md', 'hidden');
+  world.write('docs/node_modules/d.md', 'installed');
+  world.write('data.csv', 'x');
+  expect({
+    path: await texts(world, ['data.csv']),
+    folder: await texts(world, ['docs']),
+    glob: await texts(world, ['docs/**/*.{ts,md}', '*.nothing']),
+    loader: await texts(world, ['upper:docs/a.md'], { upper: '/bin/sh -c \'tr a-z A-Z <"$0"; echo from $0\' $1' }),
+    missing: await texts(world, ['nowhere']),
+  }).toEqual({
+    path: { '/data.csv': 'x' },
+    folder: { '/docs/a.md': 'A', '/docs/deep/b.ts': 'B' },
+    glob: { '/docs/a.md': 'A', '/docs/deep/b.ts': 'B', '*.nothing': 'loader_failed' },
+    loader: { 'upper:docs/a.md': 'A' + 'from docs/a.md\n' },
+    missing: { '/nowhere': 'loader_failed' },
+  });
+});
+
+verifies('R-46').test('a configured command wins, its output may be a file, and it sees no shell', async () => {
+  using world = ragWorld();
+  world.write('a.pdf', 'content');
+  world.write('b $(touch x).odt', 'odd');
+  const loaders = { pdf: '/bin/echo loaded $1', odt: '/bin/cp $1 $2', md: '/bin/false', rtf: 'no-such-program $1' };
+  world.write('c.md', 'text');
+  world.write('d.rtf', 'text');
+  expect(await texts(world, ['a.pdf', 'b $(touch x).odt', 'c.md', 'd.rtf'], loaders)).toEqual({
+    '/a.pdf': `loaded ${world.root}/a.pdf\n`,
+    '/b $(touch x).odt': 'odd',
+    '/c.md': 'loader_failed',
+    '/d.rtf': 'loader_failed',
+  });
+});
+
+/** A zip archive with one deflated file, as Word writes them. */
+function zip(name: string, text: string): Buffer {
+  const data = deflateRawSync(text);
+  const local = Buffer.alloc(30 + name.length);
+  local.writeUInt32LE(0x04034b50, 0);
+  local.writeUInt16LE(name.length, 26);
+  local.write(name, 30);
+  const entry = Buffer.alloc(46 + name.length);
+  entry.writeUInt32LE(0x02014b50, 0);
+  entry.writeUInt16LE(8, 10);
+  entry.writeUInt32LE(data.length, 20);
+  entry.writeUInt16LE(name.length, 28);
+  entry.write(name, 46);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(1, 10);
+  end.writeUInt32LE(local.length + data.length, 16);
+  return Buffer.concat([local, data, entry, end]);
+}
+
+const WORD = zip(
+  'word/document.xml',
+  '<w:document><w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Keys</w:t></w:r></w:p>' +
+    '<w:p><w:r><w:t xml:space="preserve">a &lt;b&gt; </w:t><w:tab/><w:t>c</w:t></w:r></w:p></w:document>',
+);
+
+verifies('R-46').test(
+  'a default command that is not installed gives way to our own loader, a configured one does not',
+  async () => {
+    using world = ragWorld();
+    world.write('a.docx', WORD);
+    const absent = { docx: 'pandoc-that-is-not-there $1' };
+    const env = { PATH: '/nowhere' };
+    const load = async (loaders: Record<string, string>) => {
+      for await (const document of documentsOf(['a.docx'], { cwd: world.root, env, loaders, fetch })) {
+        return await document.text().catch((error) => error.code);
+      }
+    };
+    expect([await load(DEFAULT_LOADERS), await load({}), await load(absent)]).toEqual([
+      '# Keys\n\na <b> \tc',
+      '# Keys\n\na <b> \tc',
+      'loader_failed',
+    ]);
+  },
+);
+
+test('a folder that cannot be read and a link that leads nowhere fail alone', async () => {
+  using world = ragWorld();
+  world.write('docs/a.md', 'A');
+  symlinkSync('/nowhere', join(world.root, 'docs/broken.md'));
+  world.write('locked/secret/b.md', 'B');
+  world.write('locked/open.md', 'C');
+  chmodSync(join(world.root, 'locked/secret'), 0);
+  const found = await texts(world, ['docs/*.md', 'locked']);
+  chmodSync(join(world.root, 'locked/secret'), 0o700);
+  const isRoot = process.getuid?.() === 0;
+  expect(found).toEqual({
+    '/docs/a.md': 'A',
+    '/docs/broken.md': 'ENOENT',
+    '/locked/open.md': 'C',
+    ...(isRoot ? { '/locked/secret/b.md': 'B' } : { '/locked/secret': 'loader_failed' }),
+  });
+});
+
+test('what is no Word document says so', () => {
+  const broken = [Buffer.from('PK'), zip('other.xml', ''), WORD.subarray(0, 60)];
+  const codes = broken.map((file) => {
+    try {
+      return docxToText(file);
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  });
+  expect(codes).toEqual(['loader_failed', 'loader_failed', 'loader_failed']);
+});
+
+test('a page is read as its text, with headings and lists', () => {
+  const page =
+    '<!doctype html><head><title>x</title></head><body><nav>menu</nav><h2>Keys &amp; <b>locks</b></h2>' +
+    '<p>One\n two&nbsp;three &#x1F511;</p><ul><li>a<li>b</ul><script>alert("<p>")</script><!-- <p>no</p> --></body>';
+  expect(htmlToText(page)).toBe('## Keys & locks\n\nOne two three 🔑\n\n- a\n- b');
+});
+
+test('links are absolute and leave out what is no page', () => {
+  const html =
+    '<a href="b.html#x">b</a><a class=y href=\'/c?d=1&amp;e=2\'>c</a><a href="mailto:a@b">m</a><a href="http://[">bad</a>';
+  expect(linksOf(html, 'http://host/docs/a.html')).toEqual(['http://host/docs/b.html', 'http://host/c?d=1&e=2']);
+});
+
+test('a command is split as it is written', () => {
+  expect(wordsOfCommand(`a 'b c' "d e"f g\\h`)).toEqual(['a', 'b c', 'd ef', 'g\\h']);
+});
+
+async function site(pages: Record<string, string>) {
+  const server = createServer((request, response) => {
+    const page = pages[request.url ?? ''];
+    const type = request.url?.endsWith('.txt') ? 'text/plain' : 'text/html; charset=utf-8';
+    response.writeHead(page === undefined ? 404 : 200, { 'content-type': type }).end(page);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+verifies('R-46').test('a URL is one page, and url/** all pages below it, each once', async () => {
+  using world = ragWorld();
+  await using web = await site({
+    '/docs': '<h1>Home</h1><a href="/docs/a">a</a><a href="/docs/b.txt#part">b</a><a href="/other">no</a>',
+    '/docs/a': '<p>A</p><a href="/docs">up</a><a href="/docs/gone">gone</a>',
+    '/docs/b.txt': 'plain <b>',
+    '/other': 'elsewhere',
+  });
+  expect({
+    one: await texts(world, [`${web.url}/docs/a`]),
+    all: await texts(world, [`${web.url}/docs/**`]),
+  }).toEqual({
+    one: { 'host/docs/a': 'A\nupgone' },
+    all: {
+      'host/docs': '# Home\n\nabno',
+      'host/docs/a': 'A\nupgone',
+      'host/docs/b.txt': 'plain <b>',
+      'host/docs/gone': 'loader_failed',
+    },
+  });
+});

@@ -1,0 +1,109 @@
+import { glob, readdir, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { ReefError } from '../../../protocol/errors.ts';
+import { runLoader } from './command-loader.ts';
+import { type LoadSettings, loaderFor, loadText } from './load-text.ts';
+import type { SourceDocument } from './source-document.ts';
+import { type Fetch, sitePages, webPage } from './web.ts';
+
+export interface SourceSettings extends LoadSettings {
+  fetch: Fetch;
+}
+
+/** A larger file is data. */
+const MAX_FILE = 64 * 1024 * 1024;
+const SKIPPED_FOLDERS = new Set(['node_modules']);
+
+/**
+ * The documents that the sources of a RAG name (R-46): a path, a folder with all below it, a glob, a URL, `url/**` for the pages
+ * below it, or `loader:path`. A source that names nothing is a document that fails, so that it is listed.
+ */
+export async function* documentsOf(
+  sources: readonly string[],
+  settings: SourceSettings,
+): AsyncGenerator<SourceDocument> {
+  for (const source of sources) yield* documentsOfOne(source, settings);
+}
+
+async function* documentsOfOne(source: string, settings: SourceSettings): AsyncGenerator<SourceDocument> {
+  if (/^https?:\/\//.test(source)) {
+    if (source.endsWith('/**')) yield* sitePages(source.slice(0, -3), settings.fetch);
+    else yield webPage(source, settings.fetch);
+    return;
+  }
+  const named = namedLoader(source, settings);
+  if (named) yield named;
+  else if (/[*?[{]/.test(source)) yield* globbed(source, settings);
+  else yield* located(resolve(settings.cwd, source), settings);
+}
+
+function namedLoader(source: string, settings: LoadSettings): SourceDocument | undefined {
+  const [, name = '', path = ''] = /^([A-Za-z0-9_-]+):(.+)$/.exec(source) ?? [];
+  const command = Object.hasOwn(settings.loaders, name) ? settings.loaders[name] : undefined;
+  if (command === undefined) return undefined;
+  let loaded: Promise<string> | undefined;
+  const text = () => {
+    loaded ??= runLoader(command, path, settings);
+    return loaded;
+  };
+  return { source, loadedBy: command, text, content: async () => Buffer.from(await text()) };
+}
+
+async function* globbed(pattern: string, settings: LoadSettings): AsyncGenerator<SourceDocument> {
+  const paths: string[] = [];
+  for await (const path of glob(pattern, { cwd: settings.cwd, exclude: isSkipped }))
+    paths.push(resolve(settings.cwd, path));
+  let found = 0;
+  for (const path of paths.sort()) {
+    if ((await stat(path).catch(() => undefined))?.isDirectory()) continue;
+    found += 1;
+    yield fileDocument(path, settings);
+  }
+  if (found === 0) yield nothing(pattern, 'No file matches');
+}
+
+function isSkipped(name: string): boolean {
+  return SKIPPED_FOLDERS.has(name.slice(name.lastIndexOf('/') + 1));
+}
+
+async function* located(path: string, settings: LoadSettings): AsyncGenerator<SourceDocument> {
+  const found = await stat(path).catch(() => undefined);
+  if (!found) yield nothing(path, 'There is no such file or folder');
+  else if (found.isDirectory()) yield* below(path, settings);
+  else yield fileDocument(path, settings);
+}
+
+/** Hidden files and installed packages are not what somebody means by a folder. */
+async function* below(folder: string, settings: LoadSettings): AsyncGenerator<SourceDocument> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined);
+  if (!entries) yield nothing(folder, 'The folder cannot be read');
+  for (const entry of (entries ?? []).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name.startsWith('.') || SKIPPED_FOLDERS.has(entry.name)) continue;
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* below(path, settings);
+    else if (entry.isFile()) yield fileDocument(path, settings);
+  }
+}
+
+function fileDocument(path: string, settings: LoadSettings): SourceDocument {
+  let read: Promise<Uint8Array> | undefined;
+  const content = () => {
+    read ??= readBounded(path);
+    return read;
+  };
+  const text = async () => await loadText(path, await content(), settings);
+  return { source: path, loadedBy: loaderFor(path, settings), content, text };
+}
+
+async function readBounded(path: string): Promise<Uint8Array> {
+  const { size } = await stat(path);
+  if (size > MAX_FILE) throw new ReefError('loader_failed', `${path} is larger than ${MAX_FILE / 2 ** 20} MiB`);
+  return await readFile(path);
+}
+
+function nothing(source: string, why: string): SourceDocument {
+  const fail = async () => {
+    throw new ReefError('loader_failed', `${why}: ${source}`);
+  };
+  return { source, loadedBy: '', content: fail, text: fail };
+}

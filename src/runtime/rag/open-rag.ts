@@ -1,0 +1,93 @@
+import { toReefError } from '../../protocol/errors.ts';
+import type { OpenedRag } from './cache.ts';
+import type { RagDefinition } from './definition.ts';
+import type { RagHit, RagInfo, RagKey, RagModels, SearchOptions } from './rag.ts';
+import { createEmbedder } from './retrieve/embedder.ts';
+import { type Retrieval, retrieve } from './retrieve/search.ts';
+import { IndexReader } from './stored/reader.ts';
+import type { IndexMeta } from './stored/schema.ts';
+
+export interface OpenRequest {
+  key: RagKey;
+  /** Of the definition. */
+  file: string;
+  index: string;
+  definition: RagDefinition;
+  meta: IndexMeta;
+  models: RagModels;
+  warn(message: string): void;
+}
+
+export function openRag(request: OpenRequest): OpenedRag {
+  const { key, definition, meta, models, warn } = request;
+  const index = new IndexReader(request.index);
+  const embedder = meta.embedder === '' ? undefined : createEmbedder(meta.embedder, models);
+  const settings = { top_k: definition.top_k, reranker_model: definition.reranker_model };
+  const retrieval: Retrieval = {
+    index,
+    embedder,
+    onEmbedderFailure: (error) =>
+      warn(`${meta.embedder} failed, so this search was by words only: ${messageOf(error)}`),
+  };
+
+  const search = async (question: string | readonly string[], options: SearchOptions): Promise<RagHit[]> => {
+    const questions = typeof question === 'string' ? [question] : question;
+    const found = await retrieve(retrieval, { questions, topK: options.top_k, signal: options.signal });
+    const hits = found.flatMap(({ id, score }): RagHit[] => {
+      const chunk = index.chunk(id);
+      return chunk ? [{ text: chunk.text, source: chunk.source, chunk: chunk.chunk, score }] : [];
+    });
+    const ranked = await reranked(hits, questions[0] ?? '', { options, models, warn });
+    return ranked.slice(0, options.top_k);
+  };
+
+  const info = (): RagInfo => ({
+    key,
+    file: request.file,
+    documents: definition.document_paths,
+    files: index.files,
+    chunks: index.chunks,
+    embedding_model: meta.embedder === '' ? null : meta.embedder,
+    ...settings,
+    chunk_size: meta.chunk_size,
+    chunk_overlap: meta.chunk_overlap,
+    retrieval: describe(meta),
+    failed: index.failed(),
+  });
+
+  return { key, settings, search, info, close: () => index.close() };
+}
+
+interface Reranking {
+  options: SearchOptions;
+  models: RagModels;
+  warn(message: string): void;
+}
+
+/** A reranker replaces the order of the fusion; one that fails leaves it. */
+async function reranked(hits: RagHit[], query: string, { options, models, warn }: Reranking): Promise<RagHit[]> {
+  const { reranker_model: model, top_k: topK, signal } = options;
+  if (!model || hits.length === 0) return hits;
+  try {
+    const order = await models.rerank(model, { query, documents: hits.map(({ text }) => text), topK }, signal);
+    return order.flatMap(({ index, score }) => {
+      const hit = hits[index];
+      return hit ? [{ ...hit, score }] : [];
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    warn(`${model} failed, so the order is that of the search: ${messageOf(error)}`);
+    return hits;
+  }
+}
+
+function describe({ embedder, wanted_embedder }: IndexMeta): string {
+  const byWords = 'by words (BM25, with word forms, parts of identifiers and misspellings)';
+  if (embedder !== '') return `${byWords} and by vectors of ${embedder}, fused by rank`;
+  const noSynonyms = `${byWords}; it finds no synonyms`;
+  return wanted_embedder === '' ? noSynonyms : `${noSynonyms}, because ${wanted_embedder} failed when it was built`;
+}
+
+function messageOf(error: unknown): string {
+  return toReefError(error).message;
+}

@@ -1,0 +1,53 @@
+import { stem } from '../text/stem.ts';
+import { tellingWords } from '../text/words.ts';
+import type { Collection } from './collection.ts';
+import { normalised } from './vectors.ts';
+
+export const HASH_MODEL = 'local:hash-512';
+const DIMENSIONS = 512;
+const SHORTEST_GRAM = 3;
+const LONGEST_GRAM = 4;
+/** Share of a word's weight that its stem has; its character grams, which survive a misspelling, have the rest. */
+const STEM_SHARE = 0.5;
+
+/** Words and their character 3–4-grams, hashed: needs no model and no network, knows spelling but no meaning (R-44). */
+export function hashDocument(text: string): Float32Array {
+  const counts = new Map<string, number>();
+  for (const word of tellingWords(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return embed(counts, () => 1);
+}
+
+/** The weight of rare words is put into the question alone, so that a new document changes no other document's vector. */
+export function hashQuery(text: string, collection: Collection): Float32Array {
+  const words = tellingWords(text).flatMap((word) => collection.respell(word));
+  return embed(new Map(words.map((word) => [word, 1])), (word) => collection.rarity(word));
+}
+
+function embed(counts: ReadonlyMap<string, number>, weigh: (word: string) => number): Float32Array {
+  const vector = new Float32Array(DIMENSIONS);
+  for (const [word, count] of counts) {
+    const weight = (1 + Math.log(count)) * weigh(word);
+    add(vector, `=${stem(word)}`, weight * STEM_SHARE);
+    const grams = gramsOf(word);
+    for (const gram of grams) add(vector, gram, (weight * (1 - STEM_SHARE)) / Math.sqrt(grams.length));
+  }
+  return normalised(vector);
+}
+
+function gramsOf(word: string): string[] {
+  const marked = `<${word}>`;
+  const grams: string[] = [];
+  for (let size = SHORTEST_GRAM; size <= LONGEST_GRAM; size += 1) {
+    for (let at = 0; at + size <= marked.length; at += 1) grams.push(marked.slice(at, at + size));
+  }
+  return grams;
+}
+
+/** FNV-1a; its upper bits choose the sign, so that collisions cancel out rather than add up. */
+function add(vector: Float32Array, feature: string, weight: number): void {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < feature.length; at += 1) hash = Math.imul(hash ^ feature.charCodeAt(at), 0x01000193);
+  hash ^= hash >>> 15;
+  const slot = (hash >>> 0) % DIMENSIONS;
+  vector[slot] = (vector[slot] ?? 0) + (hash & 0x40000000 ? weight : -weight);
+}

@@ -1,0 +1,68 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { readEnvironment } from '../../../base/env.ts';
+import { createRagCache, type OpenRag } from '../cache.ts';
+import { createRagLibrary, type RagDeps } from '../library.ts';
+import type { RagKey } from '../rag.ts';
+
+export interface World extends Disposable {
+  root: string;
+  library: ReturnType<typeof createRagLibrary>;
+  cache: ReturnType<typeof createRagCache>;
+  /** Keys that were opened on disk, in order. */
+  opened: string[];
+  warnings: string[];
+  write(path: string, text: string | Uint8Array): string;
+  remove(path: string): void;
+}
+
+type Options = Partial<Omit<RagDeps, 'config'>> & { config?: Partial<RagDeps['config']> };
+
+const noModel = () => Promise.reject(new Error('there is no model here'));
+
+/** A configuration folder with documents, a library over it and a cache that counts what it reads. */
+export function ragWorld({ config, ...more }: Options = {}): World {
+  const root = mkdtempSync(join(tmpdir(), 'reef-rag-'));
+  const opened: string[] = [];
+  const warnings: string[] = [];
+  const library = createRagLibrary({
+    fileOf: ({ kind, name }: RagKey) =>
+      kind === 'named' ? join(root, 'rags', `${name}.yaml`) : join(root, 'agents', name, 'rag.yaml'),
+    models: { embed: noModel, rerank: noModel, chunkSizeOf: () => undefined },
+    fetch,
+    cwd: root,
+    env: readEnvironment().all,
+    warn: (message) => warnings.push(message),
+    ...more,
+    config: {
+      rag_embedding_model: null,
+      rag_chunk_size: null,
+      rag_chunk_overlap: null,
+      document_loaders: {},
+      ...config,
+    },
+  });
+  const open: OpenRag = (key, signal) => {
+    opened.push(`${key.kind} ${key.name}`);
+    return library.open(key, signal);
+  };
+  return {
+    root,
+    library,
+    cache: createRagCache(open),
+    opened,
+    warnings,
+    write(path, text) {
+      const full = join(root, path);
+      mkdirSync(dirname(full), { recursive: true });
+      writeFileSync(full, text);
+      return full;
+    },
+    remove: (path) => rmSync(join(root, path)),
+    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+export const named = (name: string): RagKey => ({ kind: 'named', name });
+export const agent = (name: string): RagKey => ({ kind: 'agent', name });

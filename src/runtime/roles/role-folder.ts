@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { writeAtomic } from '../../base/atomic-file.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { ConfigWarning } from '../config/yaml-file.ts';
+import { namesIn } from '../folder-names.ts';
+import type { Paths } from '../paths.ts';
+import { BUILTIN_ROLES } from './builtin.ts';
+import { exportRole, parseRole, type Role } from './role.ts';
+
+type Warn = (warning: ConfigWarning) => void;
+
+/** A file of the user's comes before what we ship under the same name. */
+export function loadRole(paths: Paths, name: string, warn?: Warn): Role {
+  const file = paths.roleFile(name);
+  const text = readIfThere(file) ?? builtin(name);
+  if (text === undefined) throw new ReefError('role_not_found', `there is no role ${name}`);
+  return parseRole({ name, file, text }, warn);
+}
+
+export function hasRole(paths: Paths, name: string): boolean {
+  return existsSync(paths.roleFile(name)) || builtin(name) !== undefined;
+}
+
+export function listRoles(paths: Paths, withBuiltin = true): string[] {
+  return [...new Set([...namesIn(paths.rolesDir(), '.md'), ...(withBuiltin ? Object.keys(BUILTIN_ROLES) : [])])].sort();
+}
+
+export async function saveRole(paths: Paths, role: Role): Promise<string> {
+  const file = paths.roleFile(role.name);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeAtomic(file, exportRole(role));
+  return file;
+}
+
+function builtin(name: string): string | undefined {
+  return Object.hasOwn(BUILTIN_ROLES, name) ? BUILTIN_ROLES[name as keyof typeof BUILTIN_ROLES] : undefined;
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { ReefError } from '../../protocol/errors.ts';
+import { type ConfigWarning, isProblem, parseYaml } from '../config/yaml-file.ts';
+import type { Message, UserPart } from '../models/message.ts';
+
+const headSchema = z.looseObject({
+  model: z.string().nullable().default(null),
+  temperature: z.number().min(0).max(2).nullable().default(null),
+  top_p: z.number().min(0).max(2).nullable().default(null),
+  enabled_tools: z.string().nullable().default(null),
+  enabled_mcp_servers: z.string().nullable().default(null),
+});
+
+/** A prompt and what goes with it. Never changed: `.set` puts another in its place. */
+export interface Role {
+  readonly name: string;
+  readonly prompt: string;
+  readonly model: string | null;
+  readonly temperature: number | null;
+  readonly top_p: number | null;
+  readonly enabled_tools: string | null;
+  readonly enabled_mcp_servers: string | null;
+  /** Only ever set by `.set`; no file holds it. */
+  readonly max_output_tokens: number | null;
+}
+
+const KEYS = Object.keys(headSchema.shape);
+/** `use_tools` is aichat's spelling. */
+const OLD_KEYS: Readonly<Record<string, string>> = { use_tools: 'enabled_tools' };
+const HEAD = /(?<![\s\S])---\r?\n([\s\S]*?)^---[^\S\n]*(?:\n|(?![\s\S]))/m;
+
+export const emptyRole = (name: string, prompt = ''): Role => ({
+  name,
+  prompt,
+  model: null,
+  temperature: null,
+  top_p: null,
+  enabled_tools: null,
+  enabled_mcp_servers: null,
+  max_output_tokens: null,
+});
+
+interface RoleFile {
+  name: string;
+  file: string;
+  text: string;
+}
+
+/** A text without a head of YAML between `---` lines is all prompt. */
+export function parseRole(source: RoleFile, warn: (warning: ConfigWarning) => void = () => {}): Role {
+  const { name, file, text } = source;
+  const head = HEAD.exec(text);
+  const prompt = (head ? text.slice(head[0].length) : text).trim();
+  if (!head) return emptyRole(name, prompt);
+  const parsed = headSchema.safeParse(readHead(file, head[1] ?? '', warn));
+  if (!parsed.success) {
+    throw invalid(file, parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
+  }
+  const { model, temperature, top_p, enabled_tools, enabled_mcp_servers } = parsed.data;
+  return { ...emptyRole(name, prompt), model, temperature, top_p, enabled_tools, enabled_mcp_servers };
+}
+
+function readHead(file: string, text: string, warn: (warning: ConfigWarning) => void): Record<string, unknown> {
+  const yaml = parseYaml(file, text);
+  // The head begins in the second line of the file.
+  const fileLine = (line: number | undefined) => (line === undefined ? undefined : line + 1);
+  if (isProblem(yaml)) throw invalid(file, `line ${fileLine(yaml.line) ?? '?'}: ${yaml.found}`);
+  if (typeof yaml.value !== 'object' || yaml.value === null || Array.isArray(yaml.value)) {
+    throw invalid(file, 'the part between the --- lines holds no keys');
+  }
+  const raw = { ...yaml.value } as Record<string, unknown>;
+  for (const key of Object.keys(raw)) {
+    const place = { file, line: fileLine(yaml.lineOf([key])) };
+    const known = OLD_KEYS[key];
+    if (known !== undefined) {
+      warn({ ...place, message: `${key} is now called ${known}` });
+      raw[known] ??= raw[key];
+    } else if (!KEYS.includes(key)) warn({ ...place, message: unusedKey(key) });
+  }
+  return raw;
+}
+
+/** The ancestor documents `name` and `prompt` but never reads them. */
+function unusedKey(key: string): string {
+  if (key === 'name') return 'name has no effect: a role is called as its file';
+  if (key === 'prompt') return 'prompt has no effect: the prompt is what follows the head';
+  return `${key} is no key of a role (${KEYS.join(', ')}) and has no effect`;
+}
+
+const invalid = (file: string, why: string) => new ReefError('config_invalid', `${file}: ${why}`);
+
+/** The file of a role: only what it defines. */
+export function exportRole(role: Role): string {
+  const head = Object.fromEntries(
+    KEYS.flatMap((key) => {
+      const value = role[key as keyof Role];
+      return value === null ? [] : [[key, value]];
+    }),
+  );
+  const yaml = Object.keys(head).length === 0 ? '' : `---\n${stringify(head)}---\n\n`;
+  return `${yaml}${role.prompt}\n`;
+}
+
+const INPUT = '__INPUT__';
+
+/** The prompt holds the place of the user's text: there is then one user message and no system prompt. */
+export const isEmbedded = (role: Role) => role.prompt.includes(INPUT);
+
+/** What the model is given for one question under a role (R-50). */
+export function roleMessages(prompt: string, input: readonly UserPart[]): Message[] {
+  if (prompt === '') return [{ role: 'user', content: [...input] }];
+  if (prompt.includes(INPUT)) return [{ role: 'user', content: embed(prompt, input) }];
+  return [...systemMessages(prompt), { role: 'user', content: [...input] }];
+}
+
+/** The system prompt, and the few-shot pairs after it when inputs and outputs alternate evenly. */
+export function systemMessages(prompt: string): Message[] {
+  if (prompt === '') return [];
+  const [system = '', ...rest] = prompt.split(/^### INPUT:[^\S\n]*$\n?/m);
+  const pairs = rest.map((part) => part.split(/^### OUTPUT:[^\S\n]*$\n?/m));
+  if (pairs.length === 0 || pairs.some((pair) => pair.length !== 2)) return [{ role: 'system', content: prompt }];
+  const examples = pairs.flatMap(([input = '', output = '']): Message[] => [
+    { role: 'user', content: [{ type: 'text', text: input.trim() }] },
+    { role: 'assistant', content: [{ type: 'text', text: output.trim() }] },
+  ]);
+  return [...(system.trim() === '' ? [] : [{ role: 'system' as const, content: system.trim() }]), ...examples];
+}
+
+/** Every place is filled, and what is filled in is not searched again. */
+function embed(prompt: string, input: readonly UserPart[]): UserPart[] {
+  const text = input.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+  const files = input.filter((part) => part.type !== 'text');
+  return [{ type: 'text', text: prompt.split(INPUT).join(text) }, ...files];
+}

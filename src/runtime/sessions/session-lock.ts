@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { identify } from '../../process/identity.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import { holdLock } from '../../store/home-lock.ts';
+
+const LONGEST_WAIT_MS = 10_000;
+const LOCK = 'lock';
+const HOLDER = 'holder.json';
+
+/**
+ * One writer of a session at a time. Within the process writers queue; between processes the lock is one of the kernel's,
+ * so a dead holder's is already broken and no pid has to be believed. The pid is kept beside it, to name who holds it.
+ */
+export class SessionLock {
+  readonly #clock: Clock;
+  readonly #last = new Map<string, Promise<void>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Rejects with `session_locked` after 10 s behind one holder, and with `session_deleted` when the folder is gone. A queue
+   * that moves is waited for, however long it is: nobody in it is stuck.
+   */
+  async hold<T>(dir: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(dir);
+    const { promise: done, resolve: leave } = Promise.withResolvers<void>();
+    this.#last.set(dir, done);
+    try {
+      await before;
+      const lock = await this.#take(dir);
+      try {
+        return await work();
+      } finally {
+        lock.release();
+      }
+    } finally {
+      leave();
+      if (this.#last.get(dir) === done) this.#last.delete(dir);
+    }
+  }
+
+  async #take(dir: string): Promise<{ release(): void }> {
+    let holder = holderText(dir);
+    let deadline = this.#clock.monotonicMs() + LONGEST_WAIT_MS;
+    for (let attempt = 0; ; attempt++) {
+      const lock = tryLock(dir);
+      if (lock) return lock;
+      const now = holderText(dir);
+      if (now !== holder) deadline = this.#clock.monotonicMs() + LONGEST_WAIT_MS;
+      holder = now;
+      if (this.#clock.monotonicMs() >= deadline) {
+        throw new ReefError('session_locked', `${dir} is written by ${describeHolder(holder)}`);
+      }
+      await this.#clock.sleep(Math.min(50, 2 + attempt * Math.random() * 5));
+    }
+  }
+}
+
+function tryLock(dir: string): { release(): void } | undefined {
+  if (!existsSync(dir)) throw new ReefError('session_deleted', `${dir} is gone`);
+  try {
+    const lock = holdLock(join(dir, LOCK));
+    const holder = { ...identify(process.pid), hold: randomUUID() };
+    writeFileSync(join(dir, HOLDER), JSON.stringify(holder), { mode: 0o600 });
+    return lock;
+  } catch (error) {
+    if (error instanceof ReefError && error.code === 'home_in_use') return undefined;
+    if (!existsSync(dir)) throw new ReefError('session_deleted', `${dir} is gone`, { cause: error });
+    throw error;
+  }
+}
+
+function holderText(dir: string): string {
+  try {
+    return readFileSync(join(dir, HOLDER), 'utf8');
+  } catch {
+    return ''; // the first holder has not written it yet
+  }
+}
+
+function describeHolder(text: string): string {
+  try {
+    const { pid, startTime } = JSON.parse(text) as { pid: number; startTime: string };
+    return `process ${pid} (start time ${startTime})`;
+  } catch {
+    return 'another process';
+  }
+}

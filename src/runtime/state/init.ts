@@ -1,0 +1,129 @@
+import type { Clock } from '../../base/clock.ts';
+import { createTokenCounter, type TokenCounter } from '../../base/tokens.ts';
+import type { AppConfig, ConfigLayer } from '../config/app-config.ts';
+import { type ConfigRequest, loadConfig } from '../config/load.ts';
+import { setupDocumentLoaders, setupUserAgent } from '../config/setup.ts';
+import type { ConfigWarning } from '../config/yaml-file.ts';
+import type { Paths, Variables } from '../paths.ts';
+import { SessionStore } from '../sessions/store.ts';
+import { noFunctions } from '../tools/tool.ts';
+import { passwordFrom } from '../vault/password.ts';
+import { secretsIn } from '../vault/placeholders.ts';
+import { Vault } from '../vault/vault.ts';
+import { type AppState, createAppState, type Ports } from './app-state.ts';
+import { ensureDefaultModelId } from './change/transition.ts';
+import type { Overrides, UserPort, WorkingMode } from './context-data.ts';
+import { RequestContext } from './request-context.ts';
+
+/** What the other parts are made from; nothing is started by making them. */
+export interface PortBase {
+  config: AppConfig;
+  vault: Vault;
+  paths: Paths;
+  environment: Variables;
+  clock: Clock;
+  cwd: string;
+}
+
+export interface InitOptions {
+  env: Variables;
+  home: string;
+  cwd: string;
+  version: string;
+  clock: Clock;
+  flags?: ConfigLayer;
+  /** Without it tokens are estimated: the exact vocabulary costs 2 MB at start. */
+  tokens?: TokenCounter;
+  /** Asks for the password of the vault. */
+  askPassword?: (question: string) => Promise<string>;
+  /** Told every secret that is used, for redaction (X-50). */
+  onSecret?: (value: string) => void;
+  /** Each warning once. */
+  onWarning?: (warning: ConfigWarning) => void;
+  ports(base: PortBase): Ports;
+}
+
+/** `AppState::init` of the seed, in its order (R-03): file, environment, loaders, user agent, then the services. */
+export function initAppState(options: InitOptions): AppState {
+  const { env, home, cwd, flags, version, clock } = options;
+  const request: ConfigRequest = { env, home, cwd, ...(flags && { flags }) };
+  const loaded = loadConfig(request);
+  const complete = (read: AppConfig) => setupUserAgent(setupDocumentLoaders(read), version);
+  const config = complete(loaded.config);
+  const { paths, environment } = loaded;
+  const warn = onceEach(options.onWarning ?? (() => {}));
+  for (const warning of loaded.warnings) warn(warning);
+
+  const vault = new Vault({
+    path: paths.vaultFile(),
+    password: passwordFrom({
+      file: config.vault_password_file,
+      home,
+      configDir: paths.configDir(),
+      ask: options.askPassword,
+    }),
+    ...(options.onSecret && { onReveal: options.onSecret }),
+  });
+  for (const secret of secretsIn(config.clients)) options.onSecret?.(secret);
+  const ports = options.ports({ config, vault, paths, environment, clock, cwd });
+  const warnOfSession = (message: string) => warn({ file: paths.sessionsDir(), line: undefined, message });
+  return createAppState(
+    {
+      vault,
+      ports,
+      mcpFactory: ports.mcpFactory,
+      ragCache: ports.ragCache,
+      models: ports.models,
+      sessions: new SessionStore({ dir: paths.sessionsDir(), clock, warn: warnOfSession }),
+      paths,
+      clock,
+      tokens: options.tokens ?? createTokenCounter(),
+      environment,
+      cwd,
+      version,
+      warn,
+      readConfig: () => complete(loadConfig(request).config),
+      close: () => ports.mcpFactory.close(),
+    },
+    config,
+  );
+}
+
+export interface ContextOptions {
+  workingMode: WorkingMode;
+  overrides?: Overrides;
+  ui?: UserPort;
+  infoFlag?: boolean;
+}
+
+/** A fresh context over a shared state; `bootstrapTools` gives it its first tools (R-04). */
+export function createContext(
+  app: AppState,
+  { workingMode, overrides = {}, ui, infoFlag }: ContextOptions,
+): RequestContext {
+  const id = overrides.model ?? (app.config.model_id || ensureDefaultModelId(app.models));
+  const context = new RequestContext({
+    app,
+    workingMode,
+    model: app.models.find(id, 'chat'),
+    overrides: { ...overrides },
+    ui,
+    toolScope: {
+      functions: noFunctions,
+      mcpRuntime: { servers: new Map(), unavailable: new Map() },
+      toolTracker: app.ports.tools.tracker(),
+    },
+  });
+  if (infoFlag) context.infoFlag = true;
+  return context;
+}
+
+/** R-11: a warning is told once, however often its file is read. */
+function onceEach(tell: (warning: ConfigWarning) => void): (warning: ConfigWarning) => void {
+  const told = new Set<string>();
+  return (warning) => {
+    const key = JSON.stringify(warning);
+    if (!told.has(key)) tell(warning);
+    told.add(key);
+  };
+}
