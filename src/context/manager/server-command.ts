@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeFlags } from '../server/node-flags.ts';
 import { MissingBinaryError } from './mcp-server-error.ts';
 
 /** The program that analyses a worktree. Its environment is given in full: nothing is inherited (X-20). */
@@ -17,15 +18,13 @@ interface OwnServer {
   env: Readonly<Record<string, string>>;
 }
 
-/** Of the ceiling; the rest is for what does not lie on the heap (C-078). */
-const HEAP_SHARE = 0.6;
 const OWN_SERVER = fileURLToPath(new URL('../server/main.ts', import.meta.url));
 
 export function ownServer({ storeOf, env }: OwnServer): ServerCommand {
   return {
     command: process.execPath,
     args: (worktreePath, maxMemoryMb) => [
-      `--max-old-space-size=${Math.floor(maxMemoryMb * HEAP_SHARE)}`,
+      ...nodeFlags(maxMemoryMb),
       OWN_SERVER,
       ...['--worktree', worktreePath, '--store', storeOf(worktreePath)],
     ],

@@ -1,0 +1,225 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Git } from '../../git/git-command.ts';
+import type { Oid } from '../../git/ref-name.ts';
+import type { Basis } from '../../protocol/code.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { CodeParser } from '../lang/contract.ts';
+import { ExtractorVersions } from '../lang/extractor-versions.ts';
+import { BaseOrder } from './extract/base-order.ts';
+import { BlobSource } from './extract/blob-source.ts';
+import { Coverage } from './extract/coverage.ts';
+import { StructureStage } from './extract/structure-stage.ts';
+import { WordStage } from './extract/word-stage.ts';
+import { collect, isDue } from './store/collect.ts';
+import { FactStore } from './store/fact-store.ts';
+import { formatOf } from './tree/blob-id.ts';
+import { Languages } from './tree/languages.ts';
+import { Remembrance, readOverlay } from './tree/remembrance.ts';
+import { View } from './tree/view.ts';
+import { type TreeFile, WorktreeTree } from './tree/worktree-tree.ts';
+import { WordIndex } from './words/word-index.ts';
+
+export interface IndexSettings {
+  git: Git;
+  worktree: string;
+  storeFile: string;
+  parser: () => Promise<CodeParser>;
+  /** Parser threads there are. */
+  workers: number;
+  engine: string;
+  watches?: { readonly state: Basis['watch']; follow(files: Iterable<TreeFile>): void };
+}
+
+const IDLE_POLL_MS = 100;
+const TROUBLE_MS = 1_000;
+const DEADLINE_MS = 20_000;
+const NULL_COMMIT_LENGTH = 40;
+
+/** What one worktree's code says about itself: the map of its files, the facts of their contents, and who extracts them. */
+export class CodeIndex {
+  readonly tree: WorktreeTree;
+  readonly store: FactStore;
+  readonly words: WordIndex;
+  readonly coverage: Coverage;
+  readonly languages: Languages;
+  readonly structures: StructureStage;
+  readonly parser: () => Promise<CodeParser>;
+  readonly git: Git;
+  readonly #wordStage: WordStage;
+  readonly #settings: IndexSettings;
+  readonly #remembrance: Remembrance;
+  #wake: (() => void) | undefined;
+  /** What last kept the background from its work. */
+  trouble: unknown;
+  #isTidy = false;
+  #isWoken = false;
+  #isClosed = false;
+  #running: Promise<void> | undefined;
+  #view: View | undefined;
+
+  static async open(settings: IndexSettings): Promise<CodeIndex> {
+    const place = await settings.git.locate(settings.worktree);
+    if (place.toplevel !== settings.worktree) {
+      throw new ReefError('path_outside_worktree', `${settings.worktree} is not the top folder of a worktree.`);
+    }
+    const store = new FactStore(settings.storeFile);
+    const kept = store.look(({ registry }) => registry.worktree(place.toplevel), undefined);
+    const overlay = readOverlay(kept?.overlay);
+    const format = formatOf(kept?.head || overlay[0]?.oid || (await headOf(settings.git, place)));
+    const tree = new WorktreeTree({ git: settings.git, place, format, overlay });
+    return new CodeIndex(settings, tree, store);
+  }
+
+  private constructor(settings: IndexSettings, tree: WorktreeTree, store: FactStore) {
+    this.#settings = settings;
+    this.git = settings.git;
+    this.tree = tree;
+    this.store = store;
+    this.parser = settings.parser;
+    this.words = new WordIndex(store);
+    this.coverage = new Coverage(store);
+    this.languages = new Languages(tree, new ExtractorVersions());
+    const source = new BlobSource(settings.git, tree);
+    const shared = { tree, store, coverage: this.coverage, source };
+    const order = new BaseOrder(tree, this.words);
+    this.#wordStage = new WordStage({ ...shared, words: this.words });
+    this.structures = new StructureStage({
+      ...shared,
+      languages: this.languages,
+      parser: settings.parser,
+      parallel: settings.workers + 1,
+      rank: (oid) => order.rank(oid),
+    });
+    this.#remembrance = new Remembrance({ git: settings.git, tree, store });
+  }
+
+  /** The worktree as it is after this call (C-033). */
+  async view(): Promise<View> {
+    const { head, beganAt } = await this.tree.sweep();
+    this.start();
+    if (this.#view?.version !== this.tree.version) {
+      this.#view = new View(this.tree);
+      this.#settings.watches?.follow(this.tree.files.values());
+    }
+    this.#view.head = head;
+    this.#view.beganAt = beganAt;
+    return this.#view;
+  }
+
+  /** Keeps extracting in the background until closed. */
+  start(): void {
+    this.#isWoken = true;
+    this.#wake?.();
+    this.#running ??= this.#runOn();
+  }
+
+  /** A round that fails, for want of a file descriptor say, is tried again: without it nothing more would be indexed. */
+  async #runOn(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        await this.#run();
+      } catch (error) {
+        this.trouble = error;
+        this.#replan();
+        await sleep(TROUBLE_MS);
+      }
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      if (this.coverage.refresh()) this.#replan();
+      const words = await this.#wordStage.round();
+      if (words === 'worked') continue;
+      const structure =
+        words === 'waiting' ? words : await this.structures.round(() => this.#isClosed || this.#wordStage.pending > 0);
+      if (structure === 'worked') continue;
+      await this.#rest(structure === 'waiting');
+    }
+  }
+
+  #replan(): void {
+    this.#wordStage.replan();
+    this.structures.replan();
+  }
+
+  /** A wake that comes while nobody rests is kept for the next rest. */
+  async #rest(isWaiting: boolean): Promise<void> {
+    if (!isWaiting && !this.#isWoken) await this.#tidy();
+    if (!this.#isWoken && !this.#isClosed) {
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      await (isWaiting ? Promise.race([woken, sleep(IDLE_POLL_MS)]) : woken);
+    }
+    this.#isWoken = false;
+  }
+
+  async #tidy(): Promise<void> {
+    await this.#remembrance.keep();
+    const parts = { git: this.git, tree: this.tree, store: this.store };
+    if (this.#isTidy || !this.tree.isRead || this.#isClosed) return;
+    this.#isTidy = true; // once per server: a worktree rarely outlives a day
+    if (isDue(parts)) await collect(parts);
+  }
+
+  get pendingWords(): number {
+    return this.#wordStage.pending;
+  }
+
+  get pendingStructures(): number {
+    return this.structures.pending;
+  }
+
+  get extracted(): { words: number; structures: number } {
+    return { words: this.#wordStage.extracted, structures: this.structures.extracted };
+  }
+
+  /** Resolves when the condition holds, or when the deadline of a call has passed. */
+  async until(
+    isMet: () => boolean,
+    { signal, ms = DEADLINE_MS }: { signal?: AbortSignal; ms?: number } = {},
+  ): Promise<boolean> {
+    this.start();
+    const end = performance.now() + ms;
+    while (!isMet()) {
+      signal?.throwIfAborted();
+      if (performance.now() > end || this.#isClosed) return false;
+      await sleep(10);
+    }
+    return true;
+  }
+
+  async basis(of: Pick<Basis, 'stage' | 'complete' | 'pending' | 'skipped'>, view?: View): Promise<Basis> {
+    return {
+      worktree: this.tree.place.toplevel,
+      head: view?.head ?? (await this.tree.head()),
+      ...of,
+      dirtyFiles: view?.localCount ?? this.tree.localCount,
+      freshAsOf: (view?.beganAt ?? new Date()).toISOString(),
+      watch: this.#settings.watches?.state ?? 'off',
+      engine: this.#settings.engine,
+    };
+  }
+
+  /** Memory is short: what can be read again goes. */
+  shrink(): void {
+    this.words.unload();
+    this.structures.forget();
+    this.#view = undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.structures.stop();
+    this.#wake?.();
+    await this.#running?.catch(() => {});
+    await this.#remembrance.keep().catch(() => {});
+    this.store.close();
+  }
+}
+
+async function headOf(git: Git, place: WorktreeTree['place']): Promise<Oid> {
+  const { stdout } = await git.call(place, ['rev-parse', '--show-object-format']);
+  return '0'.repeat(stdout.toString('latin1').trim() === 'sha256' ? 64 : NULL_COMMIT_LENGTH);
+}

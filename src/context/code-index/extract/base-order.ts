@@ -1,0 +1,33 @@
+import { basename } from 'node:path';
+import type { Oid } from '../../../git/ref-name.ts';
+import type { WorktreeTree } from '../tree/worktree-tree.ts';
+import { wordHashes } from '../words/sketch.ts';
+import type { WordIndex } from '../words/word-index.ts';
+
+/** Before there is structure: a file matters as many files as hold its base name in their words (C-064). */
+export class BaseOrder {
+  readonly #tree: WorktreeTree;
+  readonly #words: WordIndex;
+  #ranks: { version: number; byOid: Map<Oid, number> } | undefined;
+
+  constructor(tree: WorktreeTree, words: WordIndex) {
+    this.#tree = tree;
+    this.#words = words;
+  }
+
+  rank(oid: Oid): number {
+    if (this.#ranks?.version !== this.#tree.version)
+      this.#ranks = { version: this.#tree.version, byOid: this.#count() };
+    return this.#ranks.byOid.get(oid) ?? 0;
+  }
+
+  #count(): Map<Oid, number> {
+    const named = [...this.#tree.files.values()].flatMap(({ path, oid }) => {
+      const [hash] = wordHashes(basename(path).replace(/\..*$/, ''));
+      return hash === undefined ? [] : [{ oid, hash }];
+    });
+    const oids = new Set([...this.#tree.files.values()].map((file) => file.oid));
+    const holders = this.#words.countHolders(new Set(named.map(({ hash }) => hash)), oids);
+    return new Map(named.map(({ oid, hash }) => [oid, holders.get(hash) ?? 0]));
+  }
+}

@@ -1,0 +1,258 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Oid } from '../../../git/ref-name.ts';
+import type { CodeParser, FileFacts, Language, Skipped } from '../../lang/contract.ts';
+import type { Want } from '../store/claims.ts';
+import { type Fact, type FactStatus, packFacts, unpackFacts } from '../store/fact.ts';
+import type { FactStore } from '../store/fact-store.ts';
+import type { Languages } from '../tree/languages.ts';
+import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
+import type { BlobBytes, BlobSource } from './blob-source.ts';
+import type { Coverage } from './coverage.ts';
+import type { Round } from './word-stage.ts';
+
+interface Parts {
+  tree: WorktreeTree;
+  store: FactStore;
+  coverage: Coverage;
+  source: BlobSource;
+  languages: Languages;
+  parser: () => Promise<CodeParser>;
+  /** Files under parse at once: one more than there are threads keeps them all busy. */
+  parallel: number;
+  /** Files that matter more come first (C-012). */
+  rank: (oid: Oid) => number;
+}
+
+const TAKE = 64;
+const FLUSH_FACTS = 100;
+const FLUSH_MS = 250;
+const POLL_MS = 20;
+const BUSY_POLLS = 100;
+const MOST_KEPT = 400;
+
+export type Structure = { facts: FileFacts; status: 'ok' | 'partial' } | { skipped: FactStatus };
+
+/** Stage 2: definitions and imports, in the background and at once for what a question touches. */
+export class StructureStage {
+  readonly #parts: Parts;
+  #planned = -1;
+  #todo = new Map<string, { oid: Oid; language: Language; isLocal: boolean; path: string }>();
+  readonly #kept = new Map<string, Structure>();
+  #isStopping = false;
+  readonly #begun = new Map<string, Promise<Fact | undefined>>();
+  /** Files parsed by this server. */
+  extracted = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get pending(): number {
+    this.#plan();
+    return this.#todo.size;
+  }
+
+  replan(): void {
+    this.#planned = -1;
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  #plan(): void {
+    const { tree, coverage, languages, store, rank } = this.#parts;
+    if (this.#planned === tree.version) return;
+    this.#planned = tree.version;
+    this.#todo = new Map();
+    for (const file of tree.files.values()) {
+      const language = languages.of(file);
+      if (language === undefined || coverage.words(file.oid) === 'binary') continue;
+      if (coverage.structure(file.oid, language, languages.extractor(language)) !== undefined) continue;
+      this.#todo.set(`${language} ${file.oid}`, { oid: file.oid, language, isLocal: file.isLocal, path: file.path });
+    }
+    const shared = [...this.#todo.values()].filter(({ isLocal }) => !isLocal);
+    const wants = shared.map(({ oid, language }) => this.#want(oid, language, rank(oid)));
+    if (wants.length > 0) store.write(({ claims }) => claims.want(wants));
+  }
+
+  #want(oid: Oid, language: Language, rank = 0): Want {
+    return { oid, lang: language, stage: 2, rank, extractor: this.#parts.languages.extractor(language) };
+  }
+
+  /** Works until there is nothing left for this server, or `isInterrupted` says that stage 1 has something again. */
+  async round(isInterrupted: () => boolean): Promise<Round> {
+    this.#plan();
+    if (this.#todo.size === 0) return 'nothing';
+    const before = this.extracted;
+    await this.#drain(isInterrupted);
+    if (this.extracted > before) return 'worked';
+    return this.#todo.size > 0 ? 'waiting' : 'nothing';
+  }
+
+  async #drain(isInterrupted: () => boolean): Promise<void> {
+    const running = new Set<Promise<unknown>>();
+    const writer = new FactWriter((facts) => this.#keep(facts));
+    const failed: Want[] = [];
+    let queue: Want[] = [];
+    while (!isInterrupted() && !this.#isStopping) {
+      if (queue.length === 0) queue = this.#take();
+      const next = queue.shift();
+      if (next === undefined) break;
+      const work = this.#extract(next).then(
+        (fact) => {
+          if (fact) writer.add(fact);
+        },
+        () => failed.push(next), // the parser was closed under it: others may have it
+      );
+      const tracked: Promise<unknown> = work.finally(() => running.delete(tracked));
+      running.add(tracked);
+      if (running.size >= this.#parts.parallel) await Promise.race(running);
+    }
+    await Promise.allSettled(running);
+    writer.flush();
+    // Claimed but not begun: others may have them.
+    const left = [...queue, ...failed];
+    if (left.length > 0) this.#parts.store.write(({ claims }) => claims.giveBack(left));
+  }
+
+  #take(): Want[] {
+    const local = [...this.#todo.values()].filter(({ isLocal }) => isLocal).slice(0, TAKE);
+    const own = local.map(({ oid, language }) => this.#want(oid, language));
+    if (this.#parts.store.failure !== undefined) {
+      return [...this.#todo.values()].slice(0, TAKE).map(({ oid, language }) => this.#want(oid, language));
+    }
+    const taken = this.#parts.store.write(({ claims }) => {
+      const mine = own.filter((want) => claims.claim(want, true) === 'mine');
+      if (mine.length > 0) return mine;
+      const led = claims.lead() ? claims.take(2, TAKE) : [];
+      if (led.length === 0) claims.follow();
+      return led;
+    });
+    return taken ?? [];
+  }
+
+  /** A question may want what the background has begun: it is the same work. */
+  #extract(want: Want, path?: string): Promise<Fact | undefined> {
+    const key = `${want.lang} ${want.oid}`;
+    const begun = this.#begun.get(key);
+    if (begun) return begun;
+    const work = this.#extractOnce(want, path ?? this.#todo.get(key)?.path).finally(() => this.#begun.delete(key));
+    this.#begun.set(key, work);
+    return work;
+  }
+
+  async #extractOnce(want: Want, path: string | undefined): Promise<Fact | undefined> {
+    const key = `${want.lang} ${want.oid}`;
+    const blob = await this.#bytesOf(want.oid, path);
+    if (blob.state === 'gone') {
+      this.#todo.delete(key);
+      this.#parts.store.write(({ claims }) => claims.done(want));
+      return undefined;
+    }
+    const language = want.lang as Language;
+    const found: FileFacts | Skipped =
+      blob.state === 'too_large'
+        ? { skipped: 'too_large' }
+        : await (await this.#parts.parser()).extract(blob.bytes, language);
+    const size = blob.state === 'too_large' ? blob.size : blob.bytes.length;
+    return toFact({ oid: want.oid, language, extractor: want.extractor, bytes: size }, found);
+  }
+
+  async #bytesOf(oid: Oid, path: string | undefined): Promise<BlobBytes> {
+    const { source } = this.#parts;
+    const here = path === undefined ? undefined : source.fromFile(oid, path);
+    return here ?? (await source.fromGit([oid])).get(oid) ?? { state: 'gone' };
+  }
+
+  #keep(facts: readonly Fact[]): void {
+    this.#parts.store.put(facts);
+    for (const fact of facts) {
+      this.#parts.coverage.add(fact);
+      this.#todo.delete(`${fact.lang} ${fact.oid}`);
+    }
+    this.extracted += facts.length;
+  }
+
+  /** What is known of a file's structure; nothing is parsed for it. The last ones asked for are kept. */
+  known({ oid }: Pick<TreeFile, 'oid'>, language: Language): Structure | undefined {
+    const key = `${language} ${oid}`;
+    const kept = this.#kept.get(key);
+    if (kept) return kept;
+    const body = this.#parts.store.body({ oid, lang: language, stage: 2 });
+    if (!body || body.extractor !== this.#parts.languages.extractor(language)) return undefined;
+    const facts = unpackFacts(body.data);
+    const isRead = (body.status === 'ok' || body.status === 'partial') && facts !== undefined;
+    const structure: Structure = isRead ? { facts, status: body.status as 'ok' | 'partial' } : { skipped: body.status };
+    if (!isRead && body.status === 'ok') return undefined;
+    this.#kept.set(key, structure);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    return structure;
+  }
+
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  /** The structure of one file, parsed now if need be, ahead of the queue. Undefined if its bytes are gone. */
+  async of(file: Pick<TreeFile, 'oid' | 'path' | 'isLocal'>, language: Language): Promise<Structure | undefined> {
+    const { store } = this.#parts;
+    for (let polls = 0; polls < BUSY_POLLS; polls++) {
+      const known = this.known(file, language);
+      if (known) return known;
+      const want = this.#want(file.oid, language);
+      const claim = store.write(({ claims }) => claims.claim(want, file.isLocal)) ?? 'mine';
+      if (claim === 'mine') return this.#extractNow(want, file.path);
+      if (claim === 'busy') await sleep(POLL_MS);
+    }
+    return this.#extractNow(this.#want(file.oid, language), file.path);
+  }
+
+  async #extractNow(want: Want, path: string): Promise<Structure | undefined> {
+    const isOurs = !this.#begun.has(`${want.lang} ${want.oid}`);
+    const fact = await this.#extract(want, path);
+    if (!fact) return undefined;
+    if (isOurs) this.#keep([fact]);
+    if (fact.status !== 'ok' && fact.status !== 'partial') return { skipped: fact.status };
+    const facts = unpackFacts(fact.data);
+    return facts && { facts, status: fact.status };
+  }
+}
+
+interface Extracted {
+  oid: Oid;
+  language: Language;
+  extractor: string;
+  bytes: number;
+}
+
+function toFact({ oid, language, extractor, bytes }: Extracted, found: FileFacts | Skipped): Fact {
+  const key = { oid, lang: language, stage: 2, extractor, bytes, lines: 0 } as const;
+  if ('skipped' in found) return { ...key, status: found.skipped, data: new Uint8Array(), symbols: [] };
+  const symbols = found.definitions.map(({ name, kind, line, column }) => ({ name, kind, line, column }));
+  return { ...key, status: found.partial ? 'partial' : 'ok', data: packFacts(found), symbols };
+}
+
+/** Gathers facts into transactions of a bounded size. */
+class FactWriter {
+  readonly #write: (facts: readonly Fact[]) => void;
+  #facts: Fact[] = [];
+  #since = performance.now();
+
+  constructor(write: (facts: readonly Fact[]) => void) {
+    this.#write = write;
+  }
+
+  add(fact: Fact): void {
+    this.#facts.push(fact);
+    if (this.#facts.length >= FLUSH_FACTS || performance.now() - this.#since > FLUSH_MS) this.flush();
+  }
+
+  flush(): void {
+    const facts = this.#facts;
+    this.#facts = [];
+    this.#since = performance.now();
+    if (facts.length > 0) this.#write(facts);
+  }
+}

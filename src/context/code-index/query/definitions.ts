@@ -1,0 +1,99 @@
+import type { CodeSymbol } from '../../../protocol/code.ts';
+import type { Definition, Language } from '../../lang/contract.ts';
+import type { CodeIndex } from '../code-index.ts';
+import type { FactStatus } from '../store/fact.ts';
+import type { View } from '../tree/view.ts';
+import type { TreeFile } from '../tree/worktree-tree.ts';
+import { type Candidates, candidatesFor } from './candidates.ts';
+
+export interface Found {
+  file: TreeFile;
+  definition: Definition;
+}
+
+export interface Definitions {
+  found: Found[];
+  pending: number;
+  skipped: number;
+  /** The lowest stage what was found rests on: a lexical scanner's is 1. */
+  stage: 1 | 2;
+}
+
+/** As long as classification may take (C-062). */
+const PARSE_MS = 400;
+
+/**
+ * The definitions of a name in this worktree. Files that hold the word but have no structure yet are parsed at once, as far as
+ * the time allows; whatever has neither, is pending. So an empty answer can be proof before stage 2 is complete.
+ */
+export async function definitionsOf(
+  index: CodeIndex,
+  view: View,
+  { name, ms = PARSE_MS }: { name: string; ms?: number | undefined },
+): Promise<Definitions> {
+  const candidates = candidatesFor(index, view, name);
+  const { pending, skipped, partial } = await parseMissing(index, candidates, ms);
+  const rows = index.store.symbolsNamed(name);
+  const files = rows.flatMap(({ oid, lang }) => view.withBlob(oid).filter((file) => index.languages.of(file) === lang));
+  const found = [...new Map(files.map((file) => [file.path, file])).values()].flatMap((file) =>
+    named(index, file, name),
+  );
+  found.sort(byPlace);
+  return { found, pending, skipped: skipped + partial, stage: partial > 0 ? 1 : 2 };
+}
+
+function named(index: CodeIndex, file: TreeFile, name: string): Found[] {
+  const language = index.languages.of(file);
+  const structure = language && index.structures.known(file, language);
+  if (!structure || 'skipped' in structure) return [];
+  return structure.facts.definitions.filter((each) => each.name === name).map((definition) => ({ file, definition }));
+}
+
+async function parseMissing(index: CodeIndex, { files, pending, skipped }: Candidates, ms: number) {
+  const end = performance.now() + ms;
+  const counts = { pending, skipped, partial: 0 };
+  for (const file of files) {
+    const language = index.languages.of(file);
+    if (language === undefined) continue;
+    const known = index.coverage.structure(file.oid, language, index.languages.extractor(language));
+    const status = known ?? (performance.now() < end ? await parseNow(index, file, language) : undefined);
+    if (status === undefined) counts.pending += 1;
+    else if (status === 'partial') counts.partial += 1;
+    else if (status !== 'ok') counts.skipped += 1;
+  }
+  return counts;
+}
+
+async function parseNow(index: CodeIndex, file: TreeFile, language: Language): Promise<FactStatus | undefined> {
+  const structure = await index.structures.of(file, language);
+  return structure && ('skipped' in structure ? structure.skipped : structure.status);
+}
+
+function byPlace(one: Found, other: Found): number {
+  if (one.file.path !== other.file.path) return one.file.path < other.file.path ? -1 : 1;
+  return one.definition.line - other.definition.line || one.definition.column - other.definition.column;
+}
+
+export function symbolId({ file, definition }: Found): string {
+  const container = definition.container === undefined ? '' : `${definition.container}.`;
+  return `${file.path}#${container}${definition.name}:${definition.line}`;
+}
+
+export function toSymbol(found: Found): CodeSymbol {
+  const { file, definition } = found;
+  return {
+    id: symbolId(found),
+    name: definition.name,
+    symbol_type: definition.kind,
+    location: {
+      file: file.path,
+      start_line: definition.line,
+      start_column: definition.column,
+      end_line: definition.endLine,
+      end_column: definition.endColumn,
+    },
+    namespace: definition.container ?? null,
+    visibility: definition.exported ? 'public' : 'private',
+    signature: definition.signature,
+  };
+}

@@ -1,0 +1,232 @@
+import { join } from 'node:path';
+import type { CodeToolArgs, CodeToolResult, ExploredSlice } from '../../../protocol/code.ts';
+import type { Definition } from '../../lang/contract.ts';
+import type { CodeIndex } from '../code-index.ts';
+import { readRegular } from '../tree/read-file.ts';
+import type { View } from '../tree/view.ts';
+import type { TreeFile } from '../tree/worktree-tree.ts';
+import { splitLines } from '../words/hits.ts';
+import { partsOf } from '../words/sketch.ts';
+import { pageRank } from './page-rank.ts';
+import { pathInside } from './paths.ts';
+import type { Graph, RepoGraph } from './repo-graph.ts';
+import { parseQuery, search } from './search.ts';
+import { estimateTokens } from './tokens.ts';
+
+const BUDGET = 4_000;
+const SEEDS = 30;
+const MOST_FILES = 60;
+const SMALL_LINES = 40;
+const MAX_BYTES = 1024 * 1024;
+const MAP_SHARE = 0.12;
+const MOST_LEFT_OUT = 50;
+/** A question about code is answered by code first. */
+const PROSE_WEIGHT = 0.4;
+/** What JSON and headings around a slice cost. */
+const SLICE_OVERHEAD = 12;
+
+interface Exploring {
+  index: CodeIndex;
+  graph: RepoGraph;
+}
+
+interface Piece extends ExploredSlice {
+  value: number;
+  tokens: number;
+}
+
+/** The pieces of code that answer a question, by rank per token, within a budget (C-065). Equal input gives equal bytes. */
+export async function explore(
+  { index, graph }: Exploring,
+  args: CodeToolArgs<'explore_code'>,
+): Promise<CodeToolResult<'explore_code'>> {
+  const view = await index.view();
+  const budget = args.budget_tokens ?? BUDGET;
+  const isInside = scope(index, args.paths);
+  const { terms, phrases } = parseQuery(args.question);
+  const found = await search(index, view, { query: { terms, phrases } });
+  const seeds = found.scored.filter(({ file }) => isInside(file.path)).slice(0, SEEDS);
+  const named = (args.files ?? []).map((given) => pathInside(index.tree.place.toplevel, given));
+  const links = await graph.get(view);
+  const scores = await scoreFiles({ index, view, links, isInside }, { seeds, named, question: args.question });
+  const ranked = [...scores].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, MOST_FILES);
+  const map = mapText(index, view, { paths: ranked.map(([path]) => path), room: budget * MAP_SHARE });
+  const pieces = ranked.flatMap(([path, score]) => piecesOf(index, view, { path, score, terms: new Set(terms) }));
+  const { slices, tokens, leftOut } = fill(pieces, budget - estimateTokens(map));
+  const pending = found.pending + index.pendingStructures;
+  return {
+    slices,
+    map,
+    tokens: Math.ceil(tokens + estimateTokens(map)),
+    left_out: leftOut.slice(0, MOST_LEFT_OUT),
+    basis: await index.basis(
+      { stage: pending > 0 ? 1 : 2, complete: pending === 0, pending, skipped: found.skipped },
+      view,
+    ),
+  };
+}
+
+function scope(index: CodeIndex, paths: readonly string[] | undefined): (path: string) => boolean {
+  if (paths === undefined || paths.length === 0) return () => true;
+  const roots = paths.map((given) => pathInside(index.tree.place.toplevel, given));
+  return (path) => roots.some((root) => root === '' || path === root || path.startsWith(`${root}/`));
+}
+
+interface Ground {
+  index: CodeIndex;
+  view: View;
+  links: Graph;
+  isInside: (path: string) => boolean;
+}
+
+interface Wanted {
+  seeds: readonly { file: { path: string }; score: number }[];
+  named: readonly string[];
+  question: string;
+}
+
+/** Search, symbols named in the question and the caller's files, then whatever is near them by use and import. */
+async function scoreFiles(
+  { index, view, links, isInside }: Ground,
+  { seeds, named, question }: Wanted,
+): Promise<Map<string, number>> {
+  const best = Math.max(1e-9, ...seeds.map(({ score }) => score));
+  const direct = new Map<string, number>();
+  const add = (path: string, weight: number) => {
+    if (view.files.has(path) && isInside(path)) direct.set(path, (direct.get(path) ?? 0) + weight);
+  };
+  for (const { file, score } of seeds) add(file.path, score / best);
+  for (const path of named) add(path, 1);
+  for (const [name] of question.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
+    const rows = index.store.symbolsNamed(name).flatMap(({ oid }) => view.withBlob(oid));
+    for (const { path } of rows.slice(0, SEEDS)) add(path, 1 / Math.max(1, rows.length));
+  }
+  const restart = new Map([...direct].map(([path, weight]) => [links.numberOf.get(path) as number, weight]));
+  const rank = restart.size > 0 ? pageRank(links.edges, restart) : links.base;
+  const top = Math.max(...rank, 1e-12);
+  const scores = new Map<string, number>();
+  for (const [number, path] of links.paths.entries()) {
+    const near = (direct.get(path) ?? 0) + 0.3 * ((rank[number] as number) / top);
+    const score = index.languages.of(view.files.get(path) as TreeFile) === undefined ? near * PROSE_WEIGHT : near;
+    if (score > 0.01 && isInside(path)) scores.set(path, score);
+  }
+  return scores;
+}
+
+function definitionsIn(index: CodeIndex, view: View, path: string): readonly Definition[] {
+  const file = view.files.get(path);
+  const language = file && index.languages.of(file);
+  const structure = language && index.structures.known(file, language);
+  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
+}
+
+/** The files that matter most with their main definitions, one line each. */
+function mapText(index: CodeIndex, view: View, { paths, room }: { paths: readonly string[]; room: number }): string {
+  const lines: string[] = [];
+  let used = 0;
+  for (const path of paths) {
+    const names = definitionsIn(index, view, path).filter(
+      ({ container, kind }) => container === undefined && kind !== 'import',
+    );
+    const shown = [...new Set(names.map(({ name }) => name))].slice(0, 8);
+    const line = shown.length > 0 ? `${path}: ${shown.join(', ')}` : path;
+    used += estimateTokens(`${line}\n`);
+    if (used > room) break;
+    lines.push(line);
+  }
+  return lines.join('\n');
+}
+
+interface InFile {
+  path: string;
+  score: number;
+  terms: ReadonlySet<string>;
+}
+
+/** Small definitions whole; of large ones the signature and the lines that match. */
+function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile): Piece[] {
+  const bytes = readRegular(join(index.tree.place.toplevel, path), MAX_BYTES)?.bytes;
+  if (!bytes) return [];
+  const lines = splitLines(bytes);
+  const definitions = definitionsIn(index, view, path).filter(({ kind }) => kind !== 'import' && kind !== 'module');
+  const pieces = definitions.map((definition) => pieceOf({ path, lines, terms, score }, definition));
+  if (pieces.length > 0) return pieces;
+  const at = Math.max(
+    0,
+    lines.findIndex((line) => partsOf(line).some((part) => terms.has(part))),
+  );
+  return [
+    toPiece({
+      path,
+      from: at + 1,
+      to: Math.min(lines.length, at + 12),
+      lines,
+      why: 'matches the question',
+      value: score,
+    }),
+  ];
+}
+
+function pieceOf({ path, lines, terms, score }: InFile & { lines: readonly string[] }, definition: Definition): Piece {
+  const { line, endLine, name } = definition;
+  const inName = partsOf(name).filter((part) => terms.has(part)).length;
+  const body = lines.slice(line - 1, endLine);
+  const inBody = [...terms].filter((term) => body.some((text) => text.toLowerCase().includes(term))).length;
+  const share = terms.size === 0 ? 0 : (2 * inName + inBody) / (3 * terms.size);
+  const why = inName > 0 ? `defines ${name}` : inBody > 0 ? `${name} mentions it` : `${name} is near it`;
+  const to = endLine - line < SMALL_LINES ? endLine : line + Math.min(11, endLine - line);
+  return toPiece({ path, from: line, to, lines, why, value: score * (0.05 + share) });
+}
+
+interface Cut {
+  path: string;
+  from: number;
+  to: number;
+  lines: readonly string[];
+  why: string;
+  value: number;
+}
+
+function toPiece({ path, from, to, lines, why, value }: Cut): Piece {
+  const text = lines.slice(from - 1, to).join('\n');
+  const tokens = estimateTokens(text) + estimateTokens(path) + estimateTokens(why) + SLICE_OVERHEAD;
+  return { file_path: path, start_line: from, end_line: Math.max(from, to), why, text, value, tokens };
+}
+
+/** Greedy by value for its tokens; what overlaps a chosen piece is in it already. */
+function fill(pieces: readonly Piece[], room: number): { slices: ExploredSlice[]; tokens: number; leftOut: string[] } {
+  const worth = ({ value, tokens }: Piece) => value / Math.sqrt(tokens);
+  const order = [...pieces].sort(
+    (a, b) => worth(b) - worth(a) || (a.file_path < b.file_path ? -1 : 1) || a.start_line - b.start_line,
+  );
+  const chosen: Piece[] = [];
+  const leftOut: string[] = [];
+  let tokens = 0;
+  for (const piece of order) {
+    if (chosen.some((other) => overlaps(other, piece))) continue;
+    const fitting = tokens + piece.tokens <= room ? piece : shortened(piece, room - tokens);
+    if (fitting === undefined) {
+      leftOut.push(`${piece.file_path}:${piece.start_line}`);
+      continue;
+    }
+    chosen.push(fitting);
+    tokens += fitting.tokens;
+  }
+  const slices = chosen.map(({ value: _value, tokens: _tokens, ...slice }) => slice);
+  return { slices, tokens, leftOut };
+}
+
+/** As many whole lines from its start as fit, if that is worth showing. */
+function shortened(piece: Piece, room: number): Piece | undefined {
+  const lines = piece.text.split('\n');
+  for (let count = Math.min(lines.length - 1, 20); count >= 3; count--) {
+    const cut = toPiece({ path: piece.file_path, from: 1, to: count, lines, why: piece.why, value: piece.value });
+    if (cut.tokens > room) continue;
+    return { ...cut, start_line: piece.start_line, end_line: piece.start_line + count - 1 };
+  }
+  return undefined;
+}
+
+function overlaps(one: ExploredSlice, other: ExploredSlice): boolean {
+  return one.file_path === other.file_path && one.start_line <= other.end_line && other.start_line <= one.end_line;
+}

@@ -1,0 +1,86 @@
+const DAMPING = 0.85;
+const ITERATIONS = 20;
+const CLOSE_ENOUGH = 1e-7;
+
+/** A weighted graph: the edges of node n are from `starts[n]` to `starts[n + 1]`; weights of a node sum to 1. */
+export interface Edges {
+  nodes: number;
+  starts: Uint32Array;
+  targets: Uint32Array;
+  weights: Float32Array;
+}
+
+export class EdgeList {
+  readonly #byNode: { to: number; weight: number }[][];
+
+  constructor(nodes: number) {
+    this.#byNode = Array.from({ length: nodes }, () => []);
+  }
+
+  add(from: number, to: number, weight: number): void {
+    this.#byNode[from]?.push({ to, weight });
+  }
+
+  finish(): Edges {
+    const nodes = this.#byNode.length;
+    const count = this.#byNode.reduce((sum, edges) => sum + edges.length, 0);
+    const edges = {
+      nodes,
+      starts: new Uint32Array(nodes + 1),
+      targets: new Uint32Array(count),
+      weights: new Float32Array(count),
+    };
+    let at = 0;
+    for (const [node, own] of this.#byNode.entries()) {
+      edges.starts[node] = at;
+      const sum = own.reduce((total, { weight }) => total + weight, 0);
+      for (const { to, weight } of own) {
+        edges.targets[at] = to;
+        edges.weights[at] = weight / sum;
+        at += 1;
+      }
+    }
+    edges.starts[nodes] = at;
+    return edges;
+  }
+}
+
+/** At most 20 rounds (C-064). `restart` says where a reader begins anew; all files alike without it. */
+export function pageRank(edges: Edges, restart?: ReadonlyMap<number, number>): Float64Array {
+  const begin = restartVector(edges.nodes, restart);
+  let rank = Float64Array.from(begin);
+  for (let round = 0; round < ITERATIONS; round++) {
+    const next = flow(edges, rank);
+    let lost = 1;
+    for (const value of next) lost -= value;
+    let change = 0;
+    for (let node = 0; node < edges.nodes; node++) {
+      next[node] = (next[node] as number) + lost * (begin[node] as number);
+      change += Math.abs((next[node] as number) - (rank[node] as number));
+    }
+    rank = next;
+    if (change < CLOSE_ENOUGH) break;
+  }
+  return rank;
+}
+
+function restartVector(nodes: number, restart: ReadonlyMap<number, number> | undefined): Float64Array {
+  const begin = new Float64Array(nodes);
+  if (!restart || restart.size === 0) return begin.fill(1 / Math.max(1, nodes));
+  const sum = [...restart.values()].reduce((total, weight) => total + weight, 0);
+  for (const [node, weight] of restart) begin[node] = weight / sum;
+  return begin;
+}
+
+function flow({ nodes, starts, targets, weights }: Edges, rank: Float64Array): Float64Array<ArrayBuffer> {
+  const next = new Float64Array(nodes);
+  for (let node = 0; node < nodes; node++) {
+    const share = (rank[node] as number) * DAMPING;
+    if (share === 0) continue;
+    for (let at = starts[node] as number; at < (starts[node + 1] as number); at++) {
+      const to = targets[at] as number;
+      next[to] = (next[to] as number) + share * (weights[at] as number);
+    }
+  }
+  return next;
+}

@@ -1,0 +1,44 @@
+import { basename, dirname, join, relative } from 'node:path';
+import { refusePath, safeParts } from '../../../base/safe-path.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import { lookAt } from '../tree/read-file.ts';
+import type { View } from '../tree/view.ts';
+
+/** A caller's path as the map knows it. What leads out, by its words or by a link, is refused (C-004). */
+export function pathInside(root: string, given: string): string {
+  const inner = given === root || given.startsWith(`${root}/`) ? relative(root, given) : given;
+  const parts = safeParts(inner);
+  for (const [index] of parts.entries()) {
+    const stats = lookAt(join(root, ...parts.slice(0, index + 1)));
+    if (stats?.isSymbolicLink()) throw refusePath(given, 'leads through a link');
+  }
+  return parts.join('/');
+}
+
+export function fileNotFound(path: string, view: View | undefined): ReefError {
+  const near = view && nearest(path, view);
+  const advice = near === undefined ? '' : ` The nearest is ${near}.`;
+  return new ReefError('file_not_found', `There is no file ${JSON.stringify(path.slice(0, 200))} here.${advice}`, {
+    details: { path, ...(near !== undefined && { nearest: near }) },
+  });
+}
+
+/** The same name elsewhere, else the most alike path. */
+function nearest(path: string, view: View): string | undefined {
+  const name = basename(path).toLowerCase();
+  const same = view.paths.filter((each) => basename(each).toLowerCase() === name);
+  const pool = same.length > 0 ? same : view.paths.filter((each) => dirname(each) === dirname(path));
+  return (pool.length > 0 ? pool : view.paths).reduce<{ path: string; score: number } | undefined>((best, each) => {
+    const score = alikeness(each, path);
+    return best && best.score >= score ? best : { path: each, score };
+  }, undefined)?.path;
+}
+
+/** Pairs of letters in common: cheap, and good enough to point somewhere. */
+function alikeness(one: string, other: string): number {
+  const pairs = new Set<string>();
+  for (let at = 0; at + 1 < one.length; at++) pairs.add(one.slice(at, at + 2));
+  let common = 0;
+  for (let at = 0; at + 1 < other.length; at++) if (pairs.has(other.slice(at, at + 2))) common += 1;
+  return (2 * common) / (one.length + other.length);
+}

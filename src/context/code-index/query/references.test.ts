@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
+import { verifies } from '../../../../test/verifies.ts';
+import { openSqlite } from '../../../store/driver.ts';
+import { ParserPool } from '../../lang/parser-pool.ts';
+import { CodeIndex } from '../code-index.ts';
+import { Classifier } from './classifier.ts';
+import { explore } from './explore.ts';
+import { Pager } from './paging.ts';
+import { references } from './references.ts';
+import { RepoGraph } from './repo-graph.ts';
+
+async function openIndex(files: Record<string, string>) {
+  const repository = makeRepository(files);
+  const pool = new ParserPool({ workers: 1 });
+  const storeFile = join(repository.root, 'code.db');
+  const { git, checkout: worktree } = repository;
+  const index = await CodeIndex.open({
+    git,
+    worktree,
+    storeFile,
+    parser: async () => pool,
+    workers: 1,
+    engine: 'test',
+  });
+  onTestFinished(async () => {
+    await index.close();
+    await pool.close();
+  });
+  await index.view();
+  await index.until(() => index.pendingWords === 0);
+  return { index, storeFile, classifier: new Classifier(index.parser, 1), pager: new Pager() };
+}
+
+const FILES = Object.fromEntries(
+  Array.from({ length: 12 }, (_, at) => [`src/f${at}.ts`, `// shared\nexport const f${at} = () => shared(${at});\n`]),
+);
+
+verifies('C-062').test(
+  'what is not classified in time is returned as lexical, and says so; the next asker gets more',
+  async () => {
+    const tools = await openIndex(FILES);
+    const hasty = await references(tools, { name: 'shared', include_text: true }, { classifyMs: 0 });
+    expect([hasty.total_count, hasty.basis.complete, hasty.basis.stage]).toEqual([24, false, 1]);
+    expect(hasty.references.some(({ confidence }) => confidence === 'lexical')).toBe(true);
+    const patient = await references(tools, { name: 'shared' }, { classifyMs: 20_000 });
+    expect([patient.total_count, patient.basis.complete, patient.basis.stage]).toEqual([12, true, 2]);
+    expect(new Set(patient.references.map(({ reference_type }) => reference_type))).toEqual(new Set(['Call']));
+  },
+);
+
+verifies('C-064').test('the base rank is kept by tree alone: another question, another row there is not', async () => {
+  const tools = await openIndex({ ...FILES, 'src/shared.ts': 'export function shared(at: number) { return at; }\n' });
+  const { index, storeFile } = tools;
+  await index.until(() => index.pendingStructures === 0);
+  const graph = new RepoGraph(index);
+  const rows = () => {
+    const database = openSqlite(storeFile, 'read');
+    const found = database.prepare('SELECT tree, extractor FROM base_rank').all();
+    database.close();
+    return found;
+  };
+  const view = await index.view();
+  const { base, paths } = await graph.get(view);
+  const first = rows();
+  await explore({ index, graph }, { question: 'what does shared return' });
+  await explore({ index, graph }, { question: 'something else altogether, f3 say' });
+  expect([first.length, rows()]).toEqual([1, first]);
+  expect(paths[base.indexOf(Math.max(...base))]).toBe('src/shared.ts');
+});

@@ -1,0 +1,219 @@
+import { join, matchesGlob } from 'node:path';
+import type { CodeToolArgs, CodeToolResult, SearchResult } from '../../../protocol/code.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { Definition } from '../../lang/contract.ts';
+import type { CodeIndex } from '../code-index.ts';
+import { readRegular } from '../tree/read-file.ts';
+import type { View } from '../tree/view.ts';
+import type { TreeFile } from '../tree/worktree-tree.ts';
+import { splitLines } from '../words/hits.ts';
+import { candidateHashes, partHash, partsOf } from '../words/sketch.ts';
+import { SlicesOfTime } from './slices-of-time.ts';
+import { termCounter } from './term-counts.ts';
+
+/** Of BM25. */
+const K1 = 1.2;
+const B = 0.75;
+const MOST_READ = 200;
+const PHRASE_WEIGHT = 10;
+const LIMIT = 10;
+const CONTEXT = 2;
+const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_LINE = 300;
+const MAX_PAGE_BYTES = 28_000;
+
+interface Term {
+  text: string;
+  idf: number;
+  files: ReadonlySet<string>;
+}
+
+export interface Query {
+  terms: string[];
+  phrases: string[];
+}
+
+export interface ScoredFile {
+  file: TreeFile;
+  score: number;
+  /** From 1; the line that says most. */
+  line: number;
+}
+
+export interface Search {
+  scored: ScoredFile[];
+  total: number;
+  pending: number;
+  skipped: number;
+}
+
+/** Words and quoted phrases of what was typed. */
+export function parseQuery(text: string): Query {
+  const phrases = [...text.matchAll(/"([^"]+)"/g)].map(([, phrase = '']) => phrase);
+  const terms = partsOf(text);
+  return { terms, phrases };
+}
+
+/**
+ * BM25 over words and their parts. How rare a term is, is counted in this worktree's sketches alone; only the best files by
+ * summed rarity are read, for term counts and lines (C-063).
+ */
+export async function search(
+  index: CodeIndex,
+  view: View,
+  { query, glob }: { query: Query; glob?: string },
+): Promise<Search> {
+  const terms = rareness(index, view, query.terms);
+  const { ranked, pending, skipped } = rankFiles({ index, view, terms }, { query, isWanted: globFilter(glob) });
+  const mean = meanSize(view);
+  const scored: ScoredFile[] = [];
+  const slices = new SlicesOfTime();
+  for (const { file } of ranked.slice(0, MOST_READ)) {
+    const found = scoreFile(index, { file, terms, phrases: query.phrases, mean });
+    if (found) scored.push(found);
+    await slices.pause();
+  }
+  scored.sort((a, b) => b.score - a.score || (a.file.path < b.file.path ? -1 : 1));
+  const total = query.phrases.length > 0 && ranked.length <= MOST_READ ? scored.length : ranked.length;
+  return { scored, total, pending, skipped };
+}
+
+interface Ground {
+  index: CodeIndex;
+  view: View;
+  terms: readonly Term[];
+}
+
+/** By summed rarity of the terms a file's sketch holds. */
+function rankFiles(
+  { index, view, terms }: Ground,
+  { query, isWanted }: { query: Query; isWanted: (path: string) => boolean },
+) {
+  const holders = index.words.holding(candidateHashes(query.phrases.join(' ')), view.oids);
+  const isPhraseOnly = terms.length === 0 && query.phrases.length > 0;
+  const counts = { pending: 0, skipped: 0 };
+  const ranked: { file: TreeFile; sum: number }[] = [];
+  for (const path of view.paths.filter(isWanted)) {
+    const file = view.files.get(path) as TreeFile;
+    const status = index.coverage.words(file.oid);
+    if (status === undefined) counts.pending += 1;
+    else if (status === 'too_large') counts.skipped += 1;
+    const sum = terms.reduce((total, { files, idf }) => total + (files.has(file.oid) ? idf : 0), 0);
+    const isWorthReading = sum > 0 || (isPhraseOnly && status === 'ok');
+    if (isWorthReading && holders.every((set) => set.has(file.oid))) ranked.push({ file, sum });
+  }
+  ranked.sort((a, b) => b.sum - a.sum || (a.file.path < b.file.path ? -1 : 1));
+  return { ranked, ...counts };
+}
+
+function globFilter(glob: string | undefined): (path: string) => boolean {
+  if (glob === undefined) return () => true;
+  try {
+    matchesGlob('a', glob);
+  } catch (cause) {
+    throw new ReefError('bad_arguments', `glob: ${JSON.stringify(glob.slice(0, 200))} is no pattern.`, { cause });
+  }
+  const pattern = glob.includes('/') ? glob : `**/${glob}`;
+  return (path) => matchesGlob(path, pattern);
+}
+
+function rareness(index: CodeIndex, view: View, texts: readonly string[]): Term[] {
+  const sets = index.words.holding(texts.map(partHash), view.oids);
+  return texts.map((text, at) => {
+    const files = sets[at] ?? new Set<string>();
+    const idf = Math.log(1 + (view.oids.size - files.size + 0.5) / (files.size + 0.5));
+    return { text, idf, files };
+  });
+}
+
+/** Bytes stand for length: they are known without reading. */
+function meanSize(view: View): number {
+  let sum = 0;
+  for (const { stamp } of view.files.values()) sum += stamp.size;
+  return Math.max(1, sum / Math.max(1, view.files.size));
+}
+
+interface Scoring {
+  file: TreeFile;
+  terms: readonly Term[];
+  phrases: readonly string[];
+  mean: number;
+}
+
+function scoreFile(index: CodeIndex, { file, terms, phrases, mean }: Scoring): ScoredFile | undefined {
+  const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes;
+  if (!bytes || phrases.some((phrase) => !bytes.includes(phrase))) return undefined;
+  const definitions = definitionsIn(index, file);
+  const counter = termCounter(bytes);
+  const norm = K1 * (1 - B + (B * bytes.length) / mean);
+  const weights = new Map<number, number>();
+  const weigh = (lines: readonly number[], weight: number) => {
+    for (const line of lines) weights.set(line, (weights.get(line) ?? 0) + weight);
+  };
+  let score = 0;
+  for (const { text, idf } of terms) {
+    const { count, lines } = counter(text);
+    const names = count > 0 ? definedLines(definitions, text) : [];
+    const weight = count + names.length; // a definition's name weighs double
+    if (weight === 0) continue;
+    score += (idf * weight * (K1 + 1)) / (weight + norm);
+    weigh([...lines, ...names], idf);
+  }
+  for (const phrase of phrases) {
+    weigh([bytes.subarray(0, bytes.indexOf(phrase)).toString('latin1').split('\n').length], PHRASE_WEIGHT);
+    score += 1;
+  }
+  if (score === 0) return undefined;
+  const [line = 1] = [...weights].sort(([a, one], [b, other]) => other - one || a - b)[0] ?? [];
+  return { file, score, line };
+}
+
+/** Lines on which a name is defined that has the term for a part. */
+function definedLines(definitions: readonly Definition[], term: string): number[] {
+  const near = definitions.filter(({ name }) => name.toLowerCase().includes(term));
+  return near.filter(({ name }) => partsOf(name).includes(term)).map(({ line }) => line);
+}
+
+function definitionsIn(index: CodeIndex, file: TreeFile): readonly Definition[] {
+  const language = index.languages.of(file);
+  const structure = language && index.structures.known(file, language);
+  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
+}
+
+export async function codeSearch(
+  index: CodeIndex,
+  args: CodeToolArgs<'code_search'>,
+): Promise<CodeToolResult<'code_search'>> {
+  const view = await index.view();
+  const query = parseQuery(args.query);
+  const found = await search(index, view, { query, ...(args.glob !== undefined && { glob: args.glob }) });
+  const limit = args.limit ?? args.max_results ?? LIMIT;
+  const results: SearchResult[] = [];
+  let bytes = 0;
+  for (const each of found.scored.slice(0, limit)) {
+    const result = toResult(index, each, args.context_lines ?? CONTEXT);
+    bytes += Buffer.byteLength(JSON.stringify(result));
+    if (bytes > MAX_PAGE_BYTES && results.length > 0) break;
+    results.push(result);
+  }
+  const { pending, skipped } = found;
+  return {
+    results,
+    total_found: found.total,
+    basis: await index.basis({ stage: 1, complete: pending === 0 && skipped === 0, pending, skipped }, view),
+  };
+}
+
+function toResult(index: CodeIndex, { file, score, line }: ScoredFile, context: number): SearchResult {
+  const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes;
+  const lines = bytes ? splitLines(bytes) : [];
+  const shown = lines.slice(Math.max(0, line - 1 - context), line + context).map((text) => text.slice(0, MAX_LINE));
+  return {
+    score: Math.round(score * 1_000) / 1_000,
+    file_path: file.path,
+    language: index.languages.of(file) ?? null,
+    line,
+    line_text: (lines[line - 1] ?? '').trim().slice(0, MAX_LINE),
+    content_snippet: shown.join('\n'),
+  };
+}

@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import type { CodeSymbol, CodeToolArgs, CodeToolResult } from '../../../protocol/code.ts';
+import type { CodeIndex } from '../code-index.ts';
+import { readRegular } from '../tree/read-file.ts';
+import type { View } from '../tree/view.ts';
+import { splitLines } from '../words/hits.ts';
+import { definitionsOf, type Found, toSymbol } from './definitions.ts';
+import type { NameList } from './name-list.ts';
+import { pathInside } from './paths.ts';
+
+const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_SOURCE_CHARACTERS = 24_000;
+const FOUND = 10;
+
+export async function getSymbol(
+  index: CodeIndex,
+  args: CodeToolArgs<'get_symbol'>,
+  parseMs?: number,
+): Promise<CodeToolResult<'get_symbol'>> {
+  const path = args.file_path === undefined ? undefined : pathInside(index.tree.place.toplevel, args.file_path);
+  const view = await index.view();
+  const { found, pending, skipped, stage } = await definitionsOf(index, view, { name: args.name, ms: parseMs });
+  const here = path === undefined ? found : found.filter(({ file }) => file.path === path);
+  let room = MAX_SOURCE_CHARACTERS;
+  const symbols = here.map((each): CodeSymbol => {
+    const source = args.include_source === true && room > 0 ? sourceOf(index, each)?.slice(0, room) : undefined;
+    room -= source?.length ?? 0;
+    return source === undefined ? toSymbol(each) : { ...toSymbol(each), source };
+  });
+  const basis = { stage, complete: pending === 0 && skipped === 0, pending, skipped } as const;
+  return { symbols, basis: await index.basis(basis, view) };
+}
+
+/** The text of a definition, from the worktree's own file: facts hold no text (C-020). */
+export function sourceOf(index: CodeIndex, { file, definition }: Found): string | undefined {
+  const read = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES);
+  return (
+    read &&
+    splitLines(read.bytes)
+      .slice(definition.line - 1, definition.endLine)
+      .join('\n')
+  );
+}
+
+interface Finding {
+  index: CodeIndex;
+  names: NameList;
+}
+
+export async function findSymbols(
+  { index, names }: Finding,
+  args: CodeToolArgs<'find_symbols'>,
+): Promise<CodeToolResult<'find_symbols'>> {
+  const view = await index.view();
+  const limit = args.limit ?? FOUND;
+  const symbols: CodeSymbol[] = [];
+  for (const name of names.matching(args.query)) {
+    const found = foundHere(index, view, name).filter(({ definition }) => {
+      return args.symbol_type === undefined || definition.kind === args.symbol_type;
+    });
+    symbols.push(...found.slice(0, limit - symbols.length).map(toSymbol));
+    if (symbols.length >= limit) break;
+  }
+  const pending = index.pendingWords + index.pendingStructures;
+  return {
+    symbols,
+    basis: await index.basis({ stage: pending > 0 ? 1 : 2, complete: pending === 0, pending, skipped: 0 }, view),
+  };
+}
+
+/** Definitions already extracted: other worktrees' content has no path here and so is none (C-031). */
+function foundHere(index: CodeIndex, view: View, name: string): Found[] {
+  const rows = index.store.symbolsNamed(name);
+  const files = rows.flatMap(({ oid, lang }) => view.withBlob(oid).filter((file) => index.languages.of(file) === lang));
+  const once = [...new Map(files.map((file) => [file.path, file])).values()];
+  once.sort((one, other) => (one.path < other.path ? -1 : 1));
+  return once.flatMap((file) => {
+    const language = index.languages.of(file);
+    const structure = language && index.structures.known(file, language);
+    if (!structure || 'skipped' in structure) return [];
+    const found = structure.facts.definitions.filter((each) => each.name === name);
+    return found.map((definition) => ({ file, definition }));
+  });
+}

@@ -1,0 +1,45 @@
+import { beginsPart, classAt, JOINT, NONE } from '../words/characters.ts';
+
+const NEWLINE = 0x0a;
+const MOST_LINES = 200;
+
+/** How often a term stands in a text as a word or part of one, and on which lines, counted from 1. */
+export function termCounter(bytes: Buffer): (term: string) => { count: number; lines: number[] } {
+  // Latin-1 keeps one character a byte, folded or not, so offsets stay those of the bytes.
+  const folded = bytes.toString('latin1').toLowerCase();
+  const starts = lineStarts(bytes);
+  return (term) => {
+    const wanted = Buffer.from(term, 'utf8').toString('latin1').toLowerCase();
+    const lines: number[] = [];
+    let count = 0;
+    for (let at = folded.indexOf(wanted); at !== -1; at = folded.indexOf(wanted, at + wanted.length)) {
+      if (!isWholePart(bytes, at, at + wanted.length)) continue;
+      count += 1;
+      if (lines.length < MOST_LINES) lines.push(lineAt(starts, at));
+    }
+    return { count, lines };
+  };
+}
+
+function isWholePart(bytes: Buffer, begin: number, end: number): boolean {
+  if (!beginsPart(bytes, begin)) return false;
+  const next = classAt(bytes, end);
+  return end >= bytes.length || next === NONE || next === JOINT || beginsPart(bytes, end);
+}
+
+function lineStarts(bytes: Buffer): number[] {
+  const starts = [0];
+  for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+function lineAt(starts: readonly number[], at: number): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if ((starts[middle] as number) <= at) low = middle;
+    else high = middle - 1;
+  }
+  return low + 1;
+}

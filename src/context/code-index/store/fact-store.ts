@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { Sqlite } from '../../../store/driver.ts';
+import { Claims } from './claims.ts';
+import type { Fact, FactKey, FactStatus, Stage, SymbolFact } from './fact.ts';
+import { type Covered, FactTable, type SymbolRow, toSketch } from './fact-table.ts';
+import { isDamaged, isUnwritable, openDatabase, setAside } from './open-database.ts';
+import { Registry } from './registry.ts';
+
+interface Opened {
+  database: Sqlite;
+  facts: FactTable;
+  claims: Claims;
+  registry: Registry;
+  inode: number;
+}
+
+export interface StoredBody {
+  extractor: string;
+  status: FactStatus;
+  data: Uint8Array;
+}
+
+const RETRY_MS = 60_000;
+
+/**
+ * The facts of one repository, shared by the servers of all its worktrees. While the file cannot be used, facts are kept in
+ * memory and answers go on; it is tried again each minute (C-025). A file that was removed or replaced under us is noticed before
+ * each write: what is written into an unlinked file is lost (C-023).
+ */
+export class FactStore {
+  readonly file: string;
+  readonly #owner = `${process.pid}-${randomUUID()}`;
+  readonly #retryMs: number;
+  readonly #memory = new Map<string, Fact>();
+  #opened: Opened | undefined;
+  #failure: unknown;
+  #retryAt = 0;
+
+  /** Throws `store_too_new`; any other failure is a state to pass. */
+  constructor(file: string, { retryMs = RETRY_MS }: { retryMs?: number } = {}) {
+    this.file = file;
+    this.#retryMs = retryMs;
+    this.#use();
+  }
+
+  /** Why facts are not on disk, if they are not. */
+  get failure(): ReefError | undefined {
+    if (this.#failure === undefined) return undefined;
+    return new ReefError('store_unavailable', `${this.file} cannot be used.`, { cause: this.#failure });
+  }
+
+  #use(): Opened | undefined {
+    if (this.#opened || Date.now() < this.#retryAt) return this.#opened;
+    try {
+      const database = openDatabase(this.file);
+      this.#opened = {
+        database,
+        facts: new FactTable(database),
+        claims: new Claims(database, this.#owner),
+        registry: new Registry(database),
+        inode: statSync(this.file).ino,
+      };
+      this.#failure = undefined;
+    } catch (error) {
+      if (error instanceof ReefError && error.code === 'store_too_new') throw error;
+      this.#fail(error);
+    }
+    return this.#opened;
+  }
+
+  #fail(error: unknown): void {
+    this.#failure = error;
+    this.#retryAt = Date.now() + this.#retryMs;
+  }
+
+  #drop(): void {
+    this.#opened?.database.close();
+    this.#opened = undefined;
+  }
+
+  /** A read never waits for a writer. What is damaged is set aside; the answer is then as of an empty store. */
+  #read<T>(look: (opened: Opened) => T, nothing: T): T {
+    const opened = this.#use();
+    if (!opened) return nothing;
+    try {
+      return look(opened);
+    } catch (error) {
+      this.#handle(error);
+      return nothing;
+    }
+  }
+
+  #handle(error: unknown): void {
+    if (isDamaged(error)) {
+      this.#drop();
+      setAside(this.file);
+      return;
+    }
+    if (!isUnwritable(error)) throw error;
+    this.#fail(error);
+  }
+
+  /** Undefined if the store cannot be written now. */
+  write<T>(work: (opened: Pick<Opened, 'facts' | 'claims' | 'registry'>) => T): T | undefined {
+    if (this.#failure !== undefined && Date.now() < this.#retryAt) return undefined;
+    this.#reopenIfReplaced();
+    const opened = this.#use();
+    if (!opened) return undefined;
+    try {
+      opened.database.exec('BEGIN IMMEDIATE');
+      const result = work(opened);
+      opened.database.exec('COMMIT');
+      this.#failure = undefined;
+      return result;
+    } catch (error) {
+      this.#rollBack(opened);
+      this.#handle(error);
+      return undefined;
+    }
+  }
+
+  #rollBack({ database }: Opened): void {
+    try {
+      database.exec('ROLLBACK');
+    } catch {
+      // SQLite has done so already
+    }
+  }
+
+  #reopenIfReplaced(): void {
+    if (!this.#opened) return;
+    const inode = statSync(this.file, { throwIfNoEntry: false })?.ino;
+    if (inode !== this.#opened.inode) this.#drop();
+  }
+
+  /** Written, or kept in memory while that fails. */
+  put(facts: readonly Fact[]): void {
+    if (facts.length === 0) return;
+    const isWritten = this.write(({ facts: table, claims }) => {
+      for (const fact of [...this.#memory.values(), ...facts]) {
+        table.put(fact);
+        claims.done(fact);
+      }
+      return true;
+    });
+    if (isWritten) this.#memory.clear();
+    else for (const fact of facts) this.#memory.set(keyOf(fact), fact);
+  }
+
+  covered(stage: Stage): Covered[] {
+    const kept = [...this.#memory.values()].filter((fact) => fact.stage === stage);
+    return [...this.#read(({ facts }) => facts.covered(stage), []), ...kept];
+  }
+
+  sketchBytes(): number {
+    return this.#read(({ facts }) => facts.sketchBytes(), 0);
+  }
+
+  *sketches(): ReturnType<FactTable['sketches']> {
+    for (const { oid, stage, data } of this.#memory.values()) if (stage === 1) yield { oid, sketch: toSketch(data) };
+    const opened = this.#use();
+    if (opened) yield* opened.facts.sketches();
+  }
+
+  body(key: FactKey): StoredBody | undefined {
+    return this.#memory.get(keyOf(key)) ?? this.#read(({ facts }) => facts.body(key), undefined);
+  }
+
+  symbolsNamed(name: string): SymbolRow[] {
+    const rows = this.#read(({ facts }) => facts.symbolsNamed(name), []);
+    const kept = this.#kept().filter((row) => row.name === name);
+    return [...rows, ...kept];
+  }
+
+  names(): string[] {
+    return [...new Set([...this.#read(({ facts }) => facts.names(), []), ...this.#kept().map(({ name }) => name)])];
+  }
+
+  #kept(): SymbolRow[] {
+    const toRow = ({ oid, lang }: Fact, symbol: SymbolFact): SymbolRow => ({ ...symbol, oid, lang });
+    return [...this.#memory.values()].flatMap((fact) => fact.symbols.map((symbol) => toRow(fact, symbol)));
+  }
+
+  look<T>(work: (opened: Pick<Opened, 'facts' | 'claims' | 'registry'>) => T, nothing: T): T {
+    return this.#read(work, nothing);
+  }
+
+  /** Moves when another connection has written. */
+  dataVersion(): number {
+    return this.#read(({ database }) => Number(database.pragma('data_version')), 0);
+  }
+
+  vacuumStep(pages: number): void {
+    this.#read(({ database }) => database.exec(`PRAGMA incremental_vacuum(${pages})`), undefined);
+  }
+
+  close(): void {
+    this.write(({ claims }) => claims.release());
+    this.#drop();
+  }
+}
+
+function keyOf({ oid, lang, stage }: FactKey): string {
+  return `${stage} ${lang} ${oid}`;
+}

@@ -1,0 +1,69 @@
+import type { Oid } from '../../../git/ref-name.ts';
+import type { Sqlite } from '../../../store/driver.ts';
+import { remembering } from './statements.ts';
+
+export interface WorktreeRow {
+  path: string;
+  head: string;
+  /** Dirty and untracked files, as JSON. */
+  overlay: string;
+  /** Blobs of the index that HEAD does not have, blank between them. */
+  staged: string;
+  usedAt: number;
+}
+
+const RANKS_KEPT = 8;
+
+/** The worktrees that use this store, and the base ranks of their trees. */
+export class Registry {
+  readonly #sql: Sqlite['prepare'];
+
+  constructor(database: Sqlite) {
+    this.#sql = remembering(database);
+  }
+
+  worktree(path: string): WorktreeRow | undefined {
+    return this.#sql('SELECT path, head, overlay, staged, used_at AS usedAt FROM worktree WHERE path = ?').get(path) as
+      | WorktreeRow
+      | undefined;
+  }
+
+  worktrees(): WorktreeRow[] {
+    return this.#sql('SELECT path, head, overlay, staged, used_at AS usedAt FROM worktree').all() as WorktreeRow[];
+  }
+
+  register({ path, head, overlay, staged, usedAt }: WorktreeRow): void {
+    this.#sql('INSERT OR REPLACE INTO worktree (path, head, overlay, staged, used_at) VALUES (?, ?, ?, ?, ?)').run(
+      path,
+      head,
+      overlay,
+      staged,
+      usedAt,
+    );
+  }
+
+  unregister(path: string): void {
+    this.#sql('DELETE FROM worktree WHERE path = ?').run(path);
+  }
+
+  baseRank(tree: Oid, extractor: string): Buffer | undefined {
+    const row = this.#sql('SELECT data FROM base_rank WHERE tree = ? AND extractor = ?').get(tree, extractor);
+    return (row as { data: Buffer } | undefined)?.data;
+  }
+
+  keepBaseRank(tree: Oid, extractor: string, data: Uint8Array): void {
+    this.#sql('INSERT OR REPLACE INTO base_rank (tree, extractor, data) VALUES (?, ?, ?)').run(tree, extractor, data);
+    this.#sql(
+      `DELETE FROM base_rank WHERE (tree, extractor) NOT IN (SELECT tree, extractor FROM base_rank WHERE extractor = ? LIMIT ${RANKS_KEPT})
+       AND tree <> ?`,
+    ).run(extractor, tree);
+  }
+
+  meta(key: string): string | undefined {
+    return (this.#sql('SELECT v FROM meta WHERE k = ?').get(key) as { v: string } | undefined)?.v;
+  }
+
+  setMeta(key: string, value: string): void {
+    this.#sql('INSERT OR REPLACE INTO meta (k, v) VALUES (?, ?)').run(key, value);
+  }
+}

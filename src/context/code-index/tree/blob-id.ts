@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto';
+import type { Oid } from '../../../git/ref-name.ts';
+
+export type ObjectFormat = 'sha1' | 'sha256';
+
+export function formatOf(oid: Oid): ObjectFormat {
+  return oid.length === 64 ? 'sha256' : 'sha1';
+}
+
+/** The id git gives these bytes; no filter or line-ending conversion is applied. */
+export function blobId(bytes: Uint8Array, format: ObjectFormat): Oid {
+  return createHash(format).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
+}
+
+/** Whether the bytes are those of the blob, or were before git wrote their lines with CR LF. */
+export function isBlob(bytes: Buffer, oid: Oid): boolean {
+  const format = formatOf(oid);
+  if (blobId(bytes, format) === oid) return true;
+  return bytes.includes('\r\n') && blobId(withoutReturns(bytes), format) === oid;
+}
+
+function withoutReturns(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
+}

@@ -1,0 +1,52 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Git } from '../../../git/git-command.ts';
+import type { Place } from '../../../git/place.ts';
+import { findCommit } from '../../../git/repository.ts';
+
+/** The commit HEAD stands on, asked of git only after one of the files that decide it has changed. */
+export class HeadReader {
+  readonly #git: Git;
+  readonly #place: Place;
+  #known: { stamp: string; commit: string } | undefined;
+
+  constructor(git: Git, place: Place) {
+    this.#git = git;
+    this.#place = place;
+  }
+
+  /** Empty before the first commit. */
+  async read(): Promise<string> {
+    const stamp = this.#stamp();
+    if (this.#known?.stamp === stamp) return this.#known.commit;
+    const commit = (await findCommit(this.#git, this.#place, 'HEAD')) ?? '';
+    this.#known = { stamp, commit };
+    return commit;
+  }
+
+  #stamp(): string {
+    const { gitDir, commonDir } = this.#place;
+    const head = textOf(join(gitDir, 'HEAD'));
+    const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
+    const deciders = [
+      join(gitDir, 'logs/HEAD'),
+      join(commonDir, 'packed-refs'),
+      join(commonDir, 'reftable/tables.list'),
+    ];
+    const files = ref === undefined ? deciders : [...deciders, join(commonDir, ref)];
+    return JSON.stringify([head, ...files.map(timesOf)]);
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function timesOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.ctimeMs}`;
+}

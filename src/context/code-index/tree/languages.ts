@@ -1,0 +1,53 @@
+import { dirname, extname, join } from 'node:path';
+import type { Language } from '../../lang/contract.ts';
+import type { ExtractorVersions } from '../../lang/extractor-versions.ts';
+import { languageOf } from '../../lang/language-of.ts';
+import { readRegular } from './read-file.ts';
+import type { TreeFile, WorktreeTree } from './worktree-tree.ts';
+
+const MAX_BYTES = 8 * 1024 * 1024;
+const HEAD_BYTES = 8 * 1024;
+const NO_HINT = { head: new Uint8Array(), siblingExtensions: new Set<string>() };
+
+/** The language of each file. Only headers and files without extension must be looked into, and only once per content. */
+export class Languages {
+  readonly #tree: WorktreeTree;
+  readonly #versions: ExtractorVersions;
+  readonly #known = new Map<string, Language | undefined>();
+  #siblings: { version: number; byFolder: Map<string, Set<string>> } | undefined;
+
+  constructor(tree: WorktreeTree, versions: ExtractorVersions) {
+    this.#tree = tree;
+    this.#versions = versions;
+  }
+
+  of({ path, oid }: Pick<TreeFile, 'path' | 'oid'>): Language | undefined {
+    const extension = extname(path);
+    if (extension !== '' && extension.toLowerCase() !== '.h') return languageOf(path, NO_HINT);
+    const siblingExtensions = extension === '' ? NO_HINT.siblingExtensions : this.#siblingsOf(dirname(path));
+    const key = `${path} ${oid}`;
+    if (this.#known.has(key)) return this.#known.get(key);
+    const head = readRegular(join(this.#tree.place.toplevel, path), MAX_BYTES)?.bytes.subarray(0, HEAD_BYTES);
+    const language = head && languageOf(path, { head, siblingExtensions });
+    this.#known.set(key, language);
+    return language;
+  }
+
+  extractor(language: Language): string {
+    return this.#versions.extractorVersion(language);
+  }
+
+  #siblingsOf(folder: string): ReadonlySet<string> {
+    if (this.#siblings?.version !== this.#tree.version) {
+      const byFolder = new Map<string, Set<string>>();
+      for (const path of this.#tree.files.keys()) {
+        const extension = extname(path).slice(1).toLowerCase();
+        const extensions = byFolder.get(dirname(path)) ?? new Set();
+        byFolder.set(dirname(path), extensions.add(extension));
+      }
+      this.#siblings = { version: this.#tree.version, byFolder };
+      this.#known.clear();
+    }
+    return this.#siblings.byFolder.get(folder) ?? NO_HINT.siblingExtensions;
+  }
+}

@@ -1,0 +1,64 @@
+import type { Git } from '../../../git/git-command.ts';
+import { listTree } from '../../../git/tree.ts';
+import type { FactStore } from '../store/fact-store.ts';
+import type { OverlayEntry, WorktreeTree } from './worktree-tree.ts';
+
+const EVERY_MS = 60_000;
+
+/** Registers the worktree in the store with what git cannot tell of it: dirty and untracked files, and staged blobs. */
+export class Remembrance {
+  readonly #git: Git;
+  readonly #tree: WorktreeTree;
+  readonly #store: FactStore;
+  #kept = { version: -1, at: 0 };
+
+  constructor({ git, tree, store }: { git: Git; tree: WorktreeTree; store: FactStore }) {
+    this.#git = git;
+    this.#tree = tree;
+    this.#store = store;
+  }
+
+  /** Called when there is nothing else to do; at most once a minute while files change. */
+  async keep(): Promise<void> {
+    const { version } = this.#tree;
+    if (!this.#tree.isRead || version === this.#kept.version) return;
+    if (this.#kept.version !== -1 && Date.now() - this.#kept.at < EVERY_MS) return;
+    this.#kept = { version, at: Date.now() };
+    const head = await this.#tree.head();
+    const overlay = this.#tree.overlay();
+    const staged = await this.#staged(head);
+    this.#store.write(({ registry }) =>
+      registry.register({
+        path: this.#tree.place.toplevel,
+        head,
+        overlay: JSON.stringify(overlay),
+        staged: staged.join(' '),
+        usedAt: Date.now(),
+      }),
+    );
+  }
+
+  async #staged(head: string): Promise<string[]> {
+    const committed = new Set<string>();
+    if (head !== '') for await (const { oid } of listTree(this.#git, this.#tree.place, head)) committed.add(oid);
+    const files = [...this.#tree.files.values()];
+    return files.flatMap(({ oid, isLocal }) => (isLocal || committed.has(oid) ? [] : [oid]));
+  }
+}
+
+/** What an earlier server kept. Anything that is not of its making is taken for nothing: the files are read again then. */
+export function readOverlay(text: string | undefined): OverlayEntry[] {
+  if (text === undefined) return [];
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return Array.isArray(parsed) ? parsed.filter(isEntry) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isEntry(value: unknown): value is OverlayEntry {
+  const { path, oid, stamp, checkedAt } = (value ?? {}) as Partial<OverlayEntry>;
+  const isStamp = typeof stamp === 'object' && stamp !== null && typeof stamp.ctimeMs === 'number';
+  return typeof path === 'string' && /^[0-9a-f]{40,64}$/.test(`${oid}`) && isStamp && typeof checkedAt === 'number';
+}

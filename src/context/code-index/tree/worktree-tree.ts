@@ -1,0 +1,236 @@
+import type { Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Git } from '../../../git/git-command.ts';
+import type { Place } from '../../../git/place.ts';
+import type { Oid } from '../../../git/ref-name.ts';
+import { listUntracked } from '../../../git/tree.ts';
+import { blobId, isBlob, type ObjectFormat } from './blob-id.ts';
+import { HeadReader } from './head.ts';
+import { isSameStamp, lookAt, readRegular, type Stamp, stampOf } from './read-file.ts';
+import { indexStamp, readTracked, type Tracked } from './tracked.ts';
+
+/** One path and the one blob it has here (C-031). */
+export interface TreeFile {
+  path: string;
+  oid: Oid;
+  stamp: Stamp;
+  /** When what `stamp` stands for was found to be `oid`. */
+  checkedAt: number;
+  /** No git object has these bytes for sure: only this worktree can read them (C-022). */
+  isLocal: boolean;
+}
+
+/** What a kept overlay says of one file; reused only if the file's stamp is still the same. */
+export interface OverlayEntry {
+  path: string;
+  oid: Oid;
+  stamp: Stamp;
+  checkedAt: number;
+}
+
+export interface Swept {
+  head: string;
+  beganAt: Date;
+}
+
+/** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
+const TICK_MS = 20;
+/** Larger ones are not read for their id: stage 1 skips them anyway. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+interface TreeSettings {
+  git: Git;
+  place: Place;
+  format: ObjectFormat;
+  overlay?: readonly OverlayEntry[];
+}
+
+/**
+ * The map path → blob of one worktree: never stored, rebuilt from git's index, and kept true by sweeps. A sweep compares the
+ * stamp of every file with the one its blob was found under, so no watch is needed for an answer to be fresh (C-030, C-033).
+ */
+export class WorktreeTree {
+  readonly place: Place;
+  readonly #git: Git;
+  readonly #format: ObjectFormat;
+  readonly #head: HeadReader;
+  #files = new Map<string, TreeFile>();
+  #tracked: Tracked | undefined;
+  #running: Promise<Swept> | undefined;
+  #next: Promise<Swept> | undefined;
+  #version = 0;
+  #local: { version: number; count: number } | undefined;
+  #remembered: Map<string, OverlayEntry>;
+
+  constructor({ git, place, format, overlay = [] }: TreeSettings) {
+    this.#git = git;
+    this.place = place;
+    this.#format = format;
+    this.#head = new HeadReader(git, place);
+    this.#remembered = new Map(overlay.map((entry) => [entry.path, entry]));
+  }
+
+  get files(): ReadonlyMap<string, TreeFile> {
+    return this.#files;
+  }
+
+  /** Moves whenever a path or a blob of the map does, or what git has of it. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** How many files differ from the index. */
+  get localCount(): number {
+    if (this.#local?.version !== this.#version) {
+      let count = 0;
+      for (const { isLocal } of this.#files.values()) if (isLocal) count += 1;
+      this.#local = { version: this.#version, count };
+    }
+    return this.#local.count;
+  }
+
+  get isRead(): boolean {
+    return this.#tracked !== undefined;
+  }
+
+  head(): Promise<string> {
+    return this.#head.read();
+  }
+
+  /** A sweep that begins after this call; concurrent callers share it. */
+  sweep(): Promise<Swept> {
+    if (this.#running === undefined) return this.#begin();
+    this.#next ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.#begin();
+      });
+    return this.#next;
+  }
+
+  #begin(): Promise<Swept> {
+    const running = this.#sweepNow().finally(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    this.#running = running;
+    return running;
+  }
+
+  async #sweepNow(): Promise<Swept> {
+    const beganAt = new Date();
+    const isStale = this.#tracked === undefined || this.#tracked.stamp !== indexStamp(this.place);
+    const [tracked, untracked, head] = await Promise.all([
+      isStale ? readTracked(this.#git, this.place) : (this.#tracked as Tracked),
+      this.#listUntracked(),
+      this.head(),
+    ]);
+    this.#take(tracked, untracked, isStale);
+    return { head, beganAt };
+  }
+
+  async #listUntracked(): Promise<string[]> {
+    const paths: string[] = [];
+    // What ends with `/` is a repository or worktree of its own: not ours to answer for (C-004).
+    for await (const path of listUntracked(this.#git, this.place)) if (!path.endsWith('/')) paths.push(path);
+    return paths;
+  }
+
+  #take(tracked: Tracked, untracked: readonly string[], isNew: boolean): void {
+    const folders = new FolderCheck(this.place.toplevel);
+    const files = new Map<string, TreeFile>();
+    const look = (path: string) => {
+      const found = this.#look(path, { tracked, isNew, folders });
+      if (found) files.set(path, found);
+    };
+    for (const path of tracked.blobs.keys()) look(path);
+    for (const path of untracked) if (!tracked.blobs.has(path)) look(path);
+    this.#tracked = tracked;
+    this.#remembered = new Map();
+    if (isOther(this.#files, files)) this.#version += 1;
+    this.#files = files;
+  }
+
+  #look(path: string, { tracked, isNew, folders }: { tracked: Tracked; isNew: boolean; folders: FolderCheck }) {
+    const stats = lookAt(join(this.place.toplevel, path));
+    if (!stats?.isFile() || !folders.isReal(dirname(path))) return undefined;
+    const known = this.#files.get(path) ?? this.#recall(path, tracked);
+    const oid = tracked.blobs.get(path) ?? undefined;
+    // The index has another blob for it than before, so what we knew rests on the wrong one.
+    const isKnown = known && isSettled(known, stats) && (!isNew || known.isLocal || known.oid === oid);
+    if (isKnown) return known.isLocal === (known.oid !== oid) ? known : { ...known, isLocal: known.oid !== oid };
+    const clean = { path, oid: oid ?? '', stamp: stampOf(stats), checkedAt: tracked.asOf, isLocal: false };
+    // Git compares times by the second: of a file we have seen before, a change it cannot tell is one we can.
+    if (!known && oid !== undefined && !tracked.touched.has(path) && isSettled(clean, stats)) return clean;
+    return this.#hash(path, oid);
+  }
+
+  #recall(path: string, { blobs }: Tracked): TreeFile | undefined {
+    const entry = this.#remembered.get(path);
+    return entry && { ...entry, isLocal: entry.oid !== blobs.get(path) };
+  }
+
+  /** Reads the file and finds its blob: git's own where the bytes are those, else the id of the bytes as they are. */
+  #hash(path: string, indexOid: Oid | undefined): TreeFile | undefined {
+    const checkedAt = Date.now();
+    const read = readRegular(join(this.place.toplevel, path), MAX_BYTES);
+    if (read === undefined) return undefined;
+    const isClean = indexOid !== undefined && isBlob(read.bytes, indexOid);
+    const oid = isClean ? indexOid : blobId(read.bytes, this.#format);
+    return { path, oid, stamp: read.stamp, checkedAt, isLocal: !isClean };
+  }
+
+  /** A question about one file looks at that file alone. Undefined: it is no file of this worktree, or not one git lists. */
+  refresh(path: string): TreeFile | undefined {
+    const stats = lookAt(join(this.place.toplevel, path));
+    const isFile = stats?.isFile() === true && new FolderCheck(this.place.toplevel).isReal(dirname(path));
+    const known = this.#files.get(path);
+    if (isFile && known && isSettled(known, stats)) return known;
+    const found = isFile ? this.#hash(path, this.#tracked?.blobs.get(path) ?? undefined) : undefined;
+    if (!this.isRead) return found;
+    if (found?.oid !== known?.oid) this.#version += 1;
+    // A file git was not asked about yet may be ignored: the next sweep tells.
+    if (found && (known || this.#tracked?.blobs.has(path))) this.#files.set(path, found);
+    else if (!found) this.#files.delete(path);
+    return found;
+  }
+
+  /** What differs from the index, to be kept for the next start. */
+  overlay(): OverlayEntry[] {
+    const local = [...this.#files.values()].filter(({ isLocal }) => isLocal);
+    return local.map(({ path, oid, stamp, checkedAt }) => ({ path, oid, stamp, checkedAt }));
+  }
+}
+
+/** The stamp is the same, and old enough when it was taken to stand for one content only. */
+function isSettled({ stamp, checkedAt }: { stamp: Stamp; checkedAt: number }, stats: Stats): boolean {
+  return isSameStamp(stamp, stats) && stamp.ctimeMs <= checkedAt - TICK_MS;
+}
+
+function isOther(before: ReadonlyMap<string, TreeFile>, after: ReadonlyMap<string, TreeFile>): boolean {
+  if (before.size !== after.size) return true;
+  for (const [path, { oid, isLocal }] of after) {
+    const old = before.get(path);
+    if (old?.oid !== oid || old.isLocal !== isLocal) return true;
+  }
+  return false;
+}
+
+/** A folder that is a link leads out of the worktree, whatever lies behind it (C-004). */
+class FolderCheck {
+  readonly #root: string;
+  readonly #known = new Map<string, boolean>([['.', true]]);
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  isReal(folder: string): boolean {
+    const known = this.#known.get(folder);
+    if (known !== undefined) return known;
+    const stats = lookAt(join(this.#root, folder));
+    const isReal = stats?.isDirectory() === true && this.isReal(dirname(folder));
+    this.#known.set(folder, isReal);
+    return isReal;
+  }
+}

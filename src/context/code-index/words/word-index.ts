@@ -1,0 +1,85 @@
+import type { Oid } from '../../../git/ref-name.ts';
+import type { FactStore } from '../store/fact-store.ts';
+import { toSketch } from '../store/fact-table.ts';
+import { holds, type Sketch } from './sketch.ts';
+
+/** More than this stays in the store and is scanned there (C-011). */
+const MOST_LOADED_BYTES = 64 * 1024 * 1024;
+
+type Store = Pick<FactStore, 'sketches' | 'sketchBytes' | 'body'>;
+
+/** The sketches of one worktree's blobs: loaded at the first question, dropped when memory is short. */
+export class WordIndex {
+  readonly #store: Store;
+  readonly #mostLoaded: number;
+  #loaded = new Map<Oid, Sketch>();
+  #isLoaded = false;
+
+  constructor(store: Store, mostLoaded = MOST_LOADED_BYTES) {
+    this.#store = store;
+    this.#mostLoaded = mostLoaded;
+  }
+
+  add(oid: Oid, sketch: Sketch): void {
+    if (this.#isLoaded) this.#loaded.set(oid, sketch);
+  }
+
+  /** They are read again at the next question. */
+  unload(): void {
+    this.#loaded = new Map();
+    this.#isLoaded = false;
+  }
+
+  /** For each hash, the blobs among the given whose sketch holds it. Blobs without a sketch are in none. */
+  holding(hashes: readonly number[], among: ReadonlySet<Oid>): Set<Oid>[] {
+    const found = hashes.map(() => new Set<Oid>());
+    for (const { oid, sketch } of this.#each(among)) {
+      for (const [index, hash] of hashes.entries()) if (holds(sketch, hash)) found[index]?.add(oid);
+    }
+    return found;
+  }
+
+  /** How many of the blobs hold each hash: one pass over all sketches, whatever the number of hashes. */
+  countHolders(hashes: Iterable<number>, among: ReadonlySet<Oid>): Map<number, number> {
+    const counts = new Map<number, number>();
+    for (const hash of hashes) counts.set(hash, 0);
+    for (const { sketch } of this.#each(among)) {
+      for (const hash of sketch) {
+        const count = counts.get(hash);
+        if (count !== undefined) counts.set(hash, count + 1);
+      }
+    }
+    return counts;
+  }
+
+  *each(among: ReadonlySet<Oid>): Generator<{ oid: Oid; sketch: Sketch }> {
+    yield* this.#each(among);
+  }
+
+  *#each(among: ReadonlySet<Oid>): Generator<{ oid: Oid; sketch: Sketch }> {
+    if (!this.#isLoaded && this.#store.sketchBytes() > this.#mostLoaded) {
+      for (const each of this.#store.sketches()) if (among.has(each.oid)) yield each;
+      return;
+    }
+    this.#load(among);
+    for (const oid of among) {
+      const sketch = this.#loaded.get(oid) ?? this.#fetch(oid);
+      if (sketch) yield { oid, sketch };
+    }
+  }
+
+  #load(among: ReadonlySet<Oid>): void {
+    if (this.#isLoaded) return;
+    this.#isLoaded = true;
+    for (const { oid, sketch } of this.#store.sketches()) if (among.has(oid)) this.#loaded.set(oid, sketch);
+  }
+
+  /** Another server extracted it since. */
+  #fetch(oid: Oid): Sketch | undefined {
+    const body = this.#store.body({ oid, lang: '', stage: 1 });
+    if (!body) return undefined;
+    const sketch = toSketch(body.data);
+    this.#loaded.set(oid, sketch);
+    return sketch;
+  }
+}

@@ -1,0 +1,41 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+const LOOK_MS = 500;
+const SHRINK_AT = 0.85;
+const PATIENCE_MS = 3_000;
+/** Dropping again what was just read again would only cost time. */
+const SHRINK_EVERY_MS = 10_000;
+const MIB = 1024 * 1024;
+
+interface Ceiling {
+  maxMb: number;
+  shrink(): Promise<void>;
+  /** Above the ceiling for too long, although everything went that can: the server commits, exits and starts warm. */
+  giveUp(): void;
+  rss?: () => number;
+}
+
+/** Holds a server under its ceiling (C-078). Returns how to stop looking. */
+export function watchCeiling({ maxMb, shrink, giveUp, rss = () => process.memoryUsage.rss() }: Ceiling): () => void {
+  let aboveSince: number | undefined;
+  let shrunkAt = Number.NEGATIVE_INFINITY;
+  const look = async () => {
+    const used = rss() / MIB;
+    aboveSince = used > maxMb ? (aboveSince ?? performance.now()) : undefined;
+    if (aboveSince !== undefined && performance.now() - aboveSince > PATIENCE_MS) return giveUp();
+    if (used < maxMb * SHRINK_AT || performance.now() - shrunkAt < SHRINK_EVERY_MS) return;
+    shrunkAt = performance.now();
+    await shrink();
+    collector()();
+  };
+  const timer = setInterval(() => void look(), LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** What was dropped is given back to the system at once: the next look must not see it. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}

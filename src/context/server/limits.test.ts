@@ -1,0 +1,87 @@
+import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, vi } from 'vitest';
+import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
+import { makeRepository } from '../../../test/fixtures/git/repository.ts';
+import { verifies } from '../../../test/verifies.ts';
+import { watchCeiling } from './ceiling.ts';
+import { RecentWatches } from './recent-watches.ts';
+
+verifies('C-015').test('what is skipped is counted and named, and a name in it is no proof of absence', async () => {
+  const repository = makeRepository({
+    'src/a.ts': 'export const fine = 1;\n',
+    'binary.dat': 'a\0b',
+    'big.txt': 'word '.repeat(2 * 1024 * 1024),
+    'src/long.ts': `export const wide = "${'x'.repeat(70_000)}";\n`,
+  });
+  const client = new ServerClient({ worktree: repository.checkout, store: join(repository.root, 'index/code.db') });
+  onTestFinished(async () => {
+    await client.close();
+  });
+  const indexed = await client.call('index_code', { path: repository.checkout, wait: 'complete' });
+  const outline = await client.call('get_file_outline', { file_path: 'src/long.ts' });
+  const wide = await client.call('get_symbol', { name: 'wide' });
+  const found = await client.call('get_symbol_references', { name: 'wide' });
+  expect([indexed.errors, indexed.basis.skipped, indexed.status]).toEqual([['big.txt: too_large'], 1, 'success']);
+  expect([outline.symbols, outline.basis.skipped, outline.basis.complete]).toEqual([[], 1, false]);
+  expect([wide.symbols, wide.basis.complete]).toEqual([[], false]);
+  expect(found.references.map(({ confidence, location }) => [location.file, confidence])).toEqual([
+    ['src/long.ts', 'lexical'],
+  ]);
+});
+
+verifies('C-078').test('a server above its ceiling commits, exits 75 and starts warm', async () => {
+  const repository = makeRepository({ 'src/a.ts': 'export const fine = 1;\n' });
+  const at = { worktree: repository.checkout, store: join(repository.root, 'index/code.db') };
+  const tight = new ServerClient({ ...at, maxMemoryMb: 40 });
+  await tight.call('index_code', { path: repository.checkout, wait: 'complete' });
+  expect(await tight.exited).toBe(75);
+  const next = new ServerClient(at);
+  const { reused, files_indexed } = await next.call('index_code', { path: repository.checkout, wait: 'complete' });
+  await next.close();
+  expect([reused, files_indexed]).toEqual([1, 1]);
+});
+
+verifies('C-078').test('caches go at 85 % of the ceiling, and not again at once', async () => {
+  const shrink = vi.fn(async () => {});
+  const giveUp = vi.fn();
+  const stop = watchCeiling({ maxMb: 100, shrink, giveUp, rss: () => 90 * 1024 * 1024 });
+  onTestFinished(stop);
+  await vi.waitFor(() => expect(shrink).toHaveBeenCalled(), { timeout: 5_000 });
+  expect([shrink.mock.calls.length, giveUp.mock.calls.length]).toEqual([1, 0]);
+});
+
+function folderWith(names: readonly string[]): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'reef-watch-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const name of names) {
+    mkdirSync(join(root, name));
+    writeFileSync(join(root, name, 'a.ts'), '1\n');
+  }
+  return root;
+}
+
+verifies('C-035').test('folders that changed lately are watched, one watch each, up to the limit', async () => {
+  const names = ['one', 'two', 'three', 'old'];
+  const root = folderWith(names);
+  const changed: string[] = [];
+  const watches = new RecentWatches({ root, most: 2, onChange: (paths) => changed.push(...paths) });
+  onTestFinished(() => watches.close());
+  const now = Date.now();
+  const file = (name: string, mtimeMs: number) => ({ path: `${name}/a.ts`, stamp: { mtimeMs } });
+  watches.follow([
+    file('one', now),
+    file('one', now - 5),
+    file('two', now - 1),
+    file('three', now - 2),
+    file('old', 0),
+  ]);
+  expect([watches.count, watches.state]).toEqual([2, 'partial']);
+  appendFileSync(join(root, 'one/a.ts'), '2\n');
+  await vi.waitFor(() => expect(changed).toContain('one/a.ts'), { timeout: 5_000 });
+  watches.follow([file('two', now)]);
+  expect([watches.count, watches.state]).toEqual([1, 'on']);
+  watches.close();
+  expect(watches.count).toBe(0);
+});

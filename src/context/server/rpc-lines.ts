@@ -1,0 +1,99 @@
+import type { Readable, Writable } from 'node:stream';
+import { parseJson } from '../../base/safe-json.ts';
+
+const NEWLINE = 0x0a;
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+const METHOD_NOT_FOUND = -32_601;
+const INTERNAL_ERROR = -32_603;
+
+export interface RpcHandlers {
+  /** Undefined: there is no such method. */
+  request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> | undefined;
+  notify(method: string, params: unknown): void;
+}
+
+/** JSON-RPC 2.0, one message a line, both ways. No line ends it: what is no message is answered with the protocol's error. */
+export class RpcLines {
+  readonly #output: Writable;
+  readonly #handlers: RpcHandlers;
+  readonly #calls = new Map<string | number, AbortController>();
+  #begun: Buffer[] = [];
+  #size = 0;
+
+  constructor(input: Readable, output: Writable, handlers: RpcHandlers) {
+    this.#output = output;
+    this.#handlers = handlers;
+    output.on('error', () => {}); // the end of the input tells that nobody listens
+    input.on('data', (chunk: Buffer) => this.#take(chunk));
+  }
+
+  #take(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      this.#keep(chunk.subarray(start, end));
+      this.#endLine();
+      start = end + 1;
+    }
+    this.#keep(chunk.subarray(start));
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#size += bytes.length;
+    if (this.#size > MAX_LINE_BYTES) this.#begun = [];
+    else if (bytes.length > 0) this.#begun.push(bytes);
+  }
+
+  #endLine(): void {
+    const isTooLong = this.#size > MAX_LINE_BYTES;
+    const text = Buffer.concat(this.#begun).toString('utf8').trim();
+    this.#begun = [];
+    this.#size = 0;
+    if (text === '' && !isTooLong) return;
+    const parsed = parseJson(text);
+    if (isTooLong) this.#refuse(null, INVALID_REQUEST, `A message is over ${MAX_LINE_BYTES} bytes`);
+    else if (parsed.ok) this.#receive(parsed.value);
+    else this.#refuse(null, PARSE_ERROR, `Not JSON: ${parsed.why}`);
+  }
+
+  #receive(message: unknown): void {
+    const { jsonrpc, id, method, params, result, error } = (message ?? {}) as Record<string, unknown>;
+    if (jsonrpc === '2.0' && typeof method !== 'string' && (result !== undefined || error !== undefined)) return;
+    const hasId = typeof id === 'string' || typeof id === 'number';
+    if (jsonrpc !== '2.0' || typeof method !== 'string') {
+      this.#refuse(hasId ? id : null, INVALID_REQUEST, 'Not a JSON-RPC 2.0 message');
+    } else if (hasId) void this.#answer(id, method, params);
+    else if (method === 'notifications/cancelled') this.#cancel(params);
+    else this.#handlers.notify(method, params);
+  }
+
+  #cancel(params: unknown): void {
+    const id = (params as { requestId?: unknown } | null | undefined)?.requestId;
+    if (typeof id === 'string' || typeof id === 'number') this.#calls.get(id)?.abort();
+  }
+
+  async #answer(id: string | number, method: string, params: unknown): Promise<void> {
+    const call = new AbortController();
+    this.#calls.set(id, call);
+    try {
+      const answer = this.#handlers.request(method, params, call.signal);
+      if (answer === undefined) return this.#refuse(id, METHOD_NOT_FOUND, `There is no method ${method.slice(0, 100)}`);
+      this.#send({ id, result: await answer });
+    } catch (error) {
+      // Whoever cancelled does not wait for an answer.
+      if (!call.signal.aborted)
+        this.#refuse(id, INTERNAL_ERROR, error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#calls.delete(id);
+    }
+  }
+
+  #refuse(id: string | number | null, code: number, message: string): void {
+    this.#send({ id, error: { code, message } });
+  }
+
+  #send(message: object): void {
+    this.#output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  }
+}

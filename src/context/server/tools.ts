@@ -1,0 +1,167 @@
+import { type CodeToolArgs, type CodeToolName, type CodeToolResult, codeTools } from '../../protocol/code.ts';
+import { errorTable, ReefError } from '../../protocol/errors.ts';
+import type { CodeIndex } from '../code-index/code-index.ts';
+import { Classifier } from '../code-index/query/classifier.ts';
+import { NameList } from '../code-index/query/name-list.ts';
+import { directoryOutline, fileOutline } from '../code-index/query/outlines.ts';
+import { Pager } from '../code-index/query/paging.ts';
+import type { RepoGraph } from '../code-index/query/repo-graph.ts';
+import { textOf } from './tool-text.ts';
+
+const DEADLINE_MS = 20_000;
+/** Time to say so before the caller gives up by itself. */
+const MARGIN_MS = 1_000;
+
+interface CallResult {
+  content: { type: 'text'; text: string }[];
+  structuredContent: object;
+  isError?: true;
+}
+
+type Tools = {
+  [N in CodeToolName]: (
+    args: CodeToolArgs<N>,
+    waits: { ms: number | undefined; signal: AbortSignal },
+  ) => Promise<CodeToolResult<N>>;
+};
+
+/** The nine tools of one worktree. */
+export class ToolSet {
+  readonly #open: () => Promise<CodeIndex>;
+  readonly #workers: number;
+  #made: Promise<{ index: CodeIndex; tools: Tools; shrink(): void }> | undefined;
+
+  constructor(open: () => Promise<CodeIndex>, workers: number) {
+    this.#open = open;
+    this.#workers = workers;
+  }
+
+  /** Opened at the first call: a server must answer `initialize` at once. */
+  #ready() {
+    this.#made ??= this.#make().catch((error: unknown) => {
+      this.#made = undefined; // the next call tries again
+      throw error;
+    });
+    return this.#made;
+  }
+
+  async #make() {
+    const index = await this.#open();
+    const classifier = new Classifier(index.parser, this.#workers + 1);
+    const pager = new Pager();
+    const names = new NameList(index.store, () => `${index.store.dataVersion()} ${index.extracted.structures}`);
+    let graph: Promise<RepoGraph> | undefined;
+    const graphOf = () => {
+      graph ??= import('../code-index/query/repo-graph.ts').then((module) => new module.RepoGraph(index));
+      return graph;
+    };
+    // What a warm start does not need is loaded when first asked for.
+    const tools: Tools = {
+      index_code: async (args, { signal }) =>
+        (await import('../code-index/query/index-code.ts')).indexCode(index, args, signal),
+      get_symbol: async (args, { ms }) => (await import('../code-index/query/symbols.ts')).getSymbol(index, args, ms),
+      get_symbol_references: async (args, { ms, signal }) => {
+        const { references } = await import('../code-index/query/references.ts');
+        return references({ index, classifier, pager }, args, { signal, ...(ms !== undefined && { classifyMs: ms }) });
+      },
+      find_symbols: async (args) =>
+        (await import('../code-index/query/symbols.ts')).findSymbols({ index, names }, args),
+      code_search: async (args) => (await import('../code-index/query/search.ts')).codeSearch(index, args),
+      get_file_outline: (args) => fileOutline(index, args),
+      get_directory_outline: (args, { ms }) => directoryOutline({ index, pager }, args, ms),
+      get_hops: async (args) =>
+        (await import('../code-index/query/hops.ts')).hops({ index, graph: await graphOf() }, args),
+      explore_code: async (args) =>
+        (await import('../code-index/query/explore.ts')).explore({ index, graph: await graphOf() }, args),
+    };
+    const shrink = () => {
+      index.shrink();
+      classifier.forget();
+      names.unload();
+      void graph?.then((made) => made.unload());
+    };
+    return { index, tools, shrink };
+  }
+
+  async call(name: string, args: unknown, signal: AbortSignal): Promise<CallResult> {
+    try {
+      if (!isTool(name))
+        throw new ReefError('bad_arguments', `name: there is no tool ${JSON.stringify(name.slice(0, 100))}.`);
+      const result = await this.#answer(name, parseArgs(name, args), signal);
+      return { content: [{ type: 'text', text: textOf(name, result) }], structuredContent: result };
+    } catch (error) {
+      signal.throwIfAborted();
+      return refusal(error);
+    }
+  }
+
+  /** `require: 'complete'`: whatever is pending is waited for, then asked again, until the deadline (C-014). */
+  async #answer<N extends CodeToolName>(
+    name: N,
+    args: CodeToolArgs<N>,
+    signal: AbortSignal,
+  ): Promise<CodeToolResult<N>> {
+    const { index, tools } = await this.#ready();
+    const mustBeComplete = args.require === 'complete';
+    const end = performance.now() + DEADLINE_MS - MARGIN_MS;
+    for (;;) {
+      const left = Math.max(0, end - performance.now());
+      const result = await tools[name](args, { ms: mustBeComplete ? left : undefined, signal });
+      const { complete, pending } = result.basis;
+      // What was skipped never comes: waiting would not complete it.
+      if (!mustBeComplete || complete || (pending === 0 && name !== 'find_symbols')) return result;
+      if (performance.now() >= end) {
+        throw new ReefError('index_incomplete', `${pending} files of this question are still to be read.`, {
+          details: { pending },
+        });
+      }
+      await index.until(() => index.pendingWords + index.pendingStructures === 0, { signal, ms: Math.min(left, 200) });
+    }
+  }
+
+  /** Re-reads what was announced, before anybody asks (C-034). */
+  async changed(paths: readonly string[]): Promise<void> {
+    const made = await this.#made;
+    if (!made) return;
+    const { index } = made;
+    for (const path of paths) {
+      const file = isListed(index, path) ? index.tree.refresh(path) : undefined;
+      const language = file && index.languages.of(file);
+      if (file && language) await index.structures.of(file, language);
+    }
+    index.start();
+  }
+
+  async shrink(): Promise<void> {
+    (await this.#made)?.shrink();
+  }
+
+  async close(): Promise<void> {
+    const made = await this.#made?.catch(() => undefined);
+    await made?.index.close();
+  }
+}
+
+/** A path of the map: what is announced comes from other programs and may be anything. */
+function isListed(index: CodeIndex, path: string): boolean {
+  return index.tree.files.has(path);
+}
+
+function isTool(name: string): name is CodeToolName {
+  return Object.hasOwn(codeTools, name);
+}
+
+function parseArgs<N extends CodeToolName>(name: N, args: unknown): CodeToolArgs<N> {
+  const parsed = codeTools[name].input.safeParse(args ?? {});
+  if (parsed.success) return parsed.data as CodeToolArgs<N>;
+  const fields = parsed.error.issues.map((issue) => ({ field: issue.path.join('.'), message: issue.message }));
+  const sentence = fields.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join('; ');
+  throw new ReefError('bad_arguments', `${name}: ${sentence}`, { details: { fields } });
+}
+
+function refusal(error: unknown): CallResult {
+  const { code, message, details } = error instanceof ReefError ? error : new ReefError('internal', String(error));
+  const { hint, retryable } = errorTable[code];
+  const body = { error: { code, message, hint, retryable, ...(details && { details }) } };
+  return { isError: true, content: [{ type: 'text', text: `${code}: ${message} ${hint}` }], structuredContent: body };
+}
