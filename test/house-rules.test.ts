@@ -280,7 +280,7 @@ test('the cruiser turns red on imports that point upwards, sideways, in circles 
     'only-database src/agents/claude/a.ts',
     'only-processes src/base/about.ts',
     'only-sockets src/base/about.ts',
-    'only-mcp src/git/side.ts',
+    'only-sockets src/git/side.ts',
     'product-needs-no-dev-dependency src/git/side.ts',
     'product-needs-no-test src/main.ts',
     'resolvable src/agents/codex/b.ts',

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+
+const text = z.string();
+const count = z.number().int().nonnegative();
+
+/** Unknown keys are kept everywhere: a newer Reef's fields survive a round trip through this one (S-17). */
+const attributionSchema = z.looseObject({
+  jobId: text,
+  turn: z.number().int(),
+  via: z.enum(['tool', 'command', 'outside']),
+});
+
+const readSchema = attributionSchema.extend({ range: z.tuple([count, count]).optional() });
+
+export const fileMetaSchema = z.looseObject({
+  path: text,
+  /** SHA-256 of the content; empty while unknown or deleted. */
+  hash: text,
+  size: count,
+  modTime: text,
+  type: text,
+  /** Against base, not HEAD. */
+  status: z.enum(['created', 'modified', 'unchanged', 'deleted', 'unknown']),
+  blob: text.optional(),
+  from: text.optional(),
+  wrote: attributionSchema.optional(),
+  read: readSchema.optional(),
+});
+
+export const taskSchema = z.looseObject({
+  id: text,
+  description: text,
+  priority: z.number().int(),
+  status: z.enum(['pending', 'in_progress', 'completed']),
+});
+
+const runFactSchema = z.looseObject({
+  turn: z.number().int(),
+  command: text,
+  exit: z.number().int().nullable(),
+  line: text,
+});
+const checkFactSchema = z.looseObject({ name: text, ok: z.boolean(), turn: z.number().int(), fingerprint: text });
+const noteSchema = z.looseObject({ turn: z.number().int(), text });
+
+/** What is true of a worktree (git says) and who did it (events say). The file holds the same in snake case. */
+export const repoStateSchema = z.looseObject({
+  version: z.literal(1),
+  workDir: text,
+  storyId: text,
+  files: z.array(fileMetaSchema),
+  filesOmitted: count,
+  openTasks: z.array(taskSchema),
+  lastUpdated: text,
+  /** Last event folded in. */
+  seq: count,
+  base: text,
+  head: text,
+  branch: text.nullable(),
+  /** SHA-256 of the sorted (path, mode, blob) that differ from base. */
+  fingerprint: text,
+  source: z.enum(['git', 'tools']),
+  runs: z.array(runFactSchema),
+  checks: z.array(checkFactSchema),
+  notes: z.array(noteSchema),
+  openQuestion: z.looseObject({ jobId: text, question: text }).optional(),
+  lastFailure: z.looseObject({ turn: z.number().int(), text }).optional(),
+});
+
+export type RepoState = z.infer<typeof repoStateSchema>;
+export type FileMeta = z.infer<typeof fileMetaSchema>;
+export type Attribution = z.infer<typeof attributionSchema>;
+export type Task = z.infer<typeof taskSchema>;
+export type RunFact = z.infer<typeof runFactSchema>;
+export type CheckFact = z.infer<typeof checkFactSchema>;
+export type Note = z.infer<typeof noteSchema>;
+
+const toolCallSchema = z.strictObject({ id: text, tool: text, args: z.record(text, z.unknown()) });
+const reasoningSchema = z.strictObject({ data: z.unknown(), tokens: count });
+
+/** One message to a model, of no provider in particular. */
+export const messageSchema = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('system'), text }),
+  z.strictObject({ role: z.literal('user'), text }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    text,
+    /** Opaque: kept whole or dropped with its exchange, never edited (S-32). */
+    reasoning: z.array(reasoningSchema).optional(),
+    calls: z.array(toolCallSchema),
+  }),
+  z.strictObject({ role: z.literal('tool'), id: text, text, isError: z.boolean().optional() }),
+]);
+
+export type Message = z.infer<typeof messageSchema>;
+export type ToolCall = z.infer<typeof toolCallSchema>;
+export type Reasoning = z.infer<typeof reasoningSchema>;
+
+export const rollReasonSchema = z.enum(['budget', 'idle', 'block', 'role', 'model', 'asked']);
+export type RollReason = z.infer<typeof rollReasonSchema>;
+
+/** What a context manager tells the log; enough to build the same prompt again, byte for byte (S-19). */
+export const contextNewsSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('context.appended'),
+    turn: count,
+    messages: z.array(messageSchema),
+    /** What the agent named: in its calls, no-ops apart (S-27), and only in its thoughts. */
+    called: z.array(text),
+    thought: z.array(text),
+  }),
+  z.strictObject({ kind: z.literal('context.started'), snapshot: text }),
+  z.strictObject({ kind: z.literal('context.noted'), turn: count, why: z.enum(['delta', 'reminder']), text }),
+  z.strictObject({
+    kind: z.literal('context.rolled'),
+    epoch: count,
+    reason: rollReasonSchema,
+    dropped: z.array(count),
+    tokensBefore: count,
+    tokensAfter: count,
+    snapshot: text,
+  }),
+  z.strictObject({ kind: z.literal('context.cache_miss'), turn: count, segment: text }),
+]);
+export type ContextNews = z.infer<typeof contextNewsSchema>;
+
+/** News of the tracker and the detectors, for `progress` events. */
+export const stateNewsSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('repostate.divergence'), path: text, oldHash: text, newHash: text }),
+  /** Who changed a file: what git cannot say, kept in the log so that the state can be folded from it again. */
+  z.strictObject({
+    kind: z.literal('repostate.changed'),
+    path: text,
+    jobId: text,
+    turn: z.number().int(),
+    via: z.enum(['tool', 'command', 'outside']),
+  }),
+  z.strictObject({
+    kind: z.literal('repostate.detected'),
+    detector: z.enum(['rewrite', 'failing_call', 'repeated_read', 'same_output', 'stall', 'stop_criterion']),
+    action: z.enum(['told', 'refused', 'shortened', 'reminded', 'asked', 'ended']),
+    turn: count,
+    evidence: z.record(text, z.unknown()),
+  }),
+]);
+export type StateNews = z.infer<typeof stateNewsSchema>;

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { appendFile, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { writeAtomic } from '../../base/atomic-file.ts';
+import type { Redact } from '../../base/redact.ts';
+import { parseJson } from '../../base/safe-json.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import { artifactId } from '../prompt/caps.ts';
+
+/** Where a stored text comes from. */
+export interface Origin {
+  jobId: string;
+  /** A name besides its `a:` id: `t12` for a whole turn, `task`. */
+  name?: string;
+}
+
+export interface ArtifactRef {
+  id: string;
+  hash: string;
+  size: number;
+}
+
+export interface ArtifactSlice {
+  id: string;
+  text: string;
+  offset: number;
+  total: number;
+  /** Absent at the end. */
+  nextOffset?: number;
+}
+
+export interface ReadOptions {
+  offset?: number;
+  limit?: number;
+  /** Only lines that contain this text, with their numbers. */
+  grep?: string;
+}
+
+export interface ArtifactStore {
+  put(text: string, from: Origin): Promise<ArtifactRef>;
+  read(id: string, options?: ReadOptions): Promise<ArtifactSlice>;
+}
+
+interface StoreSettings {
+  /** `artifacts` of the home. */
+  dir: string;
+  /** The tree of jobs that may read what it stored. */
+  rootId: string;
+  /** Whose turns `t<n>` means. */
+  jobId: string;
+  redact: Redact;
+  /** How a text reaches the disk; `writeAtomic` unless told. */
+  write?(path: string, text: string): Promise<void>;
+}
+
+const PAGE = 6_000;
+export const TREES = 'trees';
+
+const entrySchema = z.strictObject({ job: z.string(), name: z.string(), hash: z.string().regex(/^[0-9a-f]{64}$/) });
+export type IndexEntry = z.infer<typeof entrySchema>;
+
+/** Stores what caps and rolls take out of prompts (S-37): one file per content, one list of names per tree of jobs. */
+export function createArtifactStore({ dir, rootId, jobId, redact, write = writeAtomic }: StoreSettings): ArtifactStore {
+  const known = new Map<string, string>();
+  const listFile = join(dir, TREES, `${safeName(rootId)}.jsonl`);
+  let opened: Promise<void> | undefined;
+  const open = async () => {
+    await mkdir(join(dir, TREES), { recursive: true, mode: 0o700 });
+    for (const { job, name, hash } of await readIndex(listFile)) known.set(keyOf(job, name), hash);
+  };
+  const ready = () => {
+    opened ??= open();
+    return opened;
+  };
+  const remember = async (job: string, name: string, hash: string) => {
+    if (known.get(keyOf(job, name)) === hash) return;
+    known.set(keyOf(job, name), hash);
+    await appendFile(listFile, `${JSON.stringify({ job, name, hash })}\n`, { mode: 0o600 });
+  };
+  const find = (id: string): string | undefined => {
+    if (id.startsWith('a:')) return known.get(keyOf('', id));
+    const [name = '', job = jobId] = id.split('/').reverse();
+    return known.get(keyOf(job, name));
+  };
+  return {
+    async put(text, from) {
+      await ready();
+      const kept = redact(text);
+      const hash = createHash('sha256').update(kept).digest('hex');
+      const file = join(dir, hash);
+      // Content never changes under its name, so whoever was first was right.
+      if (!(await exists(file))) await write(file, kept);
+      const id = artifactId(text);
+      await remember('', id, hash);
+      if (from.name !== undefined) await remember(from.jobId, from.name, hash);
+      return { id, hash, size: kept.length };
+    },
+    async read(id, options = {}) {
+      await ready();
+      const hash = find(id);
+      if (hash === undefined) throw await missing(dir, id, listFile);
+      const text = await readFile(join(dir, hash), 'utf8').catch((cause: unknown) => {
+        throw new ReefError('artifact_not_found', `The text of ${id} is no longer kept.`, { cause, details: { id } });
+      });
+      return pageOf(id, options.grep === undefined ? text : matching(text, options.grep), options);
+    },
+  };
+}
+
+/** Pages join to the whole: each begins where the one before ended, at a whole character. */
+function pageOf(id: string, text: string, { offset = 0, limit = PAGE }: ReadOptions): ArtifactSlice {
+  const from = Math.min(Math.max(0, Math.floor(offset)), text.length);
+  const most = Math.min(Math.max(2, Math.floor(limit)), PAGE);
+  let to = Math.min(text.length, from + most);
+  if (to < text.length && /[\udc00-\udfff]/.test(text[to] ?? '') && /[\ud800-\udbff]/.test(text[to - 1] ?? '')) to--;
+  return {
+    id,
+    text: text.slice(from, to),
+    offset: from,
+    total: text.length,
+    ...(to < text.length && { nextOffset: to }),
+  };
+}
+
+function matching(text: string, wanted: string): string {
+  const lines = text.split('\n').map((line, index) => ({ line, number: index + 1 }));
+  return lines
+    .filter(({ line }) => line.includes(wanted))
+    .map(({ line, number }) => `${number}: ${line}`)
+    .join('\n');
+}
+
+/** Another tree's artifact is refused by name, not hidden: the agent should stop asking (S-38). */
+async function missing(dir: string, id: string, own: string): Promise<ReefError> {
+  for (const name of await readdir(join(dir, TREES))) {
+    const file = join(dir, TREES, name);
+    if (file === own) continue;
+    const isTheirs = (await readIndex(file)).some((entry) => id === entry.name || id === `${entry.job}/${entry.name}`);
+    if (isTheirs && (id.includes('/') || id.startsWith('a:'))) {
+      return new ReefError('not_in_scope', `${id} belongs to another tree of jobs.`, { details: { id } });
+    }
+  }
+  return new ReefError('artifact_not_found', `There is no artifact ${id}.`, { details: { id } });
+}
+
+/** A line torn by a crash names nothing; what it would have named is put again by the restored job. */
+export async function readIndex(file: string): Promise<IndexEntry[]> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return text.split('\n').flatMap((line) => {
+    const parsed = parseJson(line);
+    const entry = entrySchema.safeParse(parsed.ok ? parsed.value : undefined);
+    return entry.success ? [entry.data] : [];
+  });
+}
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+function keyOf(job: string, name: string): string {
+  return `${job}\0${name}`;
+}
+
+function safeName(id: string): string {
+  return id.replace(/[^A-Za-z0-9_-]/g, '_');
+}

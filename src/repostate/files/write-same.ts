@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import type { SafeDir } from '../../base/safe-dir.ts';
+
+export interface OnDisk {
+  hash: string;
+  size: number;
+  content: Buffer;
+}
+
+export const NEW_FILE_MODE = 0o644;
+const READ_CAP = 64 * 1024 * 1024;
+
+export function hashOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** Undefined where there is nothing; a link or anything else that is no file is refused by the folder. */
+export async function onDisk(dir: SafeDir, path: string): Promise<OnDisk | undefined> {
+  try {
+    const content = await dir.read(path, READ_CAP);
+    return { hash: hashOf(content), size: content.length, content };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Writes unless the file has these very bytes already: then mtime and inode stay as they were, and the answer is false
+ * (S-20). Atomic, keeps the mode of what it replaces. `Internal:FileSystemWriter` writes by this, too (S-21).
+ */
+export async function writeUnlessSame(dir: SafeDir, path: string, content: Uint8Array): Promise<boolean> {
+  const entry = await dir.stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  const isFile = entry?.kind === 'file';
+  if (isFile && entry.size === content.length) {
+    const before = await dir.read(path, content.length);
+    if (before.equals(content)) return false;
+  }
+  await dir.write(path, content, isFile ? undefined : NEW_FILE_MODE);
+  return true;
+}

@@ -1,0 +1,353 @@
+import type { Redact } from '../../base/redact.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import {
+  type ContextNews,
+  contextNewsSchema,
+  type Message,
+  type RepoState,
+  type RollReason,
+} from '../../protocol/repostate.ts';
+import { formatForPrompt } from '../snapshot/format.ts';
+import { identifiersIn, NameBook, namesOf } from '../snapshot/names.ts';
+import type { CacheProfile, ContextParameters } from './cache-profile.ts';
+import { capExchange, cleanExchange, wholeExchange } from './cap-exchange.ts';
+import { artifactId } from './caps.ts';
+import { type Ledger, segmentHash } from './ledger.ts';
+import { OWN_LIMITS, SNAPSHOT_MODE } from './limits.ts';
+import { placeMarks } from './marks.ts';
+import { argumentTexts, type Exchange, textsOf, turnText } from './messages.ts';
+import { makePrefix, type Prefix, type PrefixInput } from './prefix.ts';
+import { buildSnapshotPrompt } from './snapshot-prompt.ts';
+import { exchangeEntry, keepAtRoll, noteEntry, type TailEntry } from './tail.ts';
+
+export interface ManagerSettings extends PrefixInput {
+  jobId: string;
+  counter: TokenCounter;
+  profile: CacheProfile;
+  parameters: ContextParameters;
+  redact: Redact;
+  /** The worktree as it is now; read at a roll. */
+  state(): Readonly<RepoState>;
+  /** Stores a text before the prompt that lacks it is used; `settle` waits for it. */
+  keep(text: string, from: { jobId: string; name?: string }): Promise<unknown>;
+  /** News for the log: from them `restore` builds the same epoch and tail again. */
+  tell(news: ContextNews): void;
+}
+
+export interface BuiltPrompt {
+  messages: Message[];
+  tools: readonly unknown[];
+  /** Messages after which a cache mark stands. */
+  marks: number[];
+  ledger: Ledger;
+}
+
+export interface RollReport {
+  epoch: number;
+  reason: RollReason;
+  dropped: number[];
+  tokensBefore: number;
+  tokensAfter: number;
+}
+
+const REMINDER_TURNS = 8;
+
+/**
+ * Builds the prompts of one job. A snapshot is frozen for an epoch and exchanges are appended behind it, so each prompt
+ * extends the one before and is read from the provider's cache; when the tail exceeds its budget a roll renders a new
+ * snapshot and drops all but the last exchanges, whose text stays one `artifact_read` away.
+ */
+export class ContextManager {
+  readonly #settings: ManagerSettings;
+  readonly #prefix: Prefix;
+  readonly #names = new NameBook();
+  readonly #pending = new Set<Promise<unknown>>();
+  #tail: TailEntry[] = [];
+  #tailTokens = 0;
+  #snapshot: { text: string; tokens: number };
+  #epoch = 0;
+  #turn = 0;
+  #isCalling = false;
+  #isStarted = false;
+  #reminder: { text: string; turn: number } | undefined;
+  #builtAt: number | undefined;
+  #messagesBefore = 0;
+  #capped = new Map<number, string[]>();
+  #failure: unknown;
+
+  constructor(settings: ManagerSettings) {
+    this.#settings = settings;
+    const { counter, parameters } = settings;
+    const taskTokens = parameters.mode === 'snapshot' ? SNAPSHOT_MODE.task : OWN_LIMITS.task;
+    this.#prefix = makePrefix(settings, counter, taskTokens);
+    if (this.#prefix.wholeTask !== undefined) this.#keep(this.#prefix.wholeTask, 'task');
+    this.#snapshot = this.#counted(this.#render());
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  get tailTokens(): number {
+    return this.#tailTokens;
+  }
+
+  /** Whether the exchange of a turn is still in the prompt. */
+  shows(turn: number): boolean {
+    return this.#tail.some((entry) => entry.kind === 'exchange' && entry.turn === turn);
+  }
+
+  buildSnapshotPrompt(template: string, state: Readonly<RepoState>, additionalContext: string): Message[] {
+    const { counter, redact } = this.#settings;
+    const keep = (text: string) => this.#keep(text);
+    return buildSnapshotPrompt(template, state, { counter, additionalContext, keep, format: { redact } });
+  }
+
+  /** Between a reply with calls and their results nothing may roll (S-30). */
+  beginCalls(): void {
+    this.#isCalling = true;
+  }
+
+  append(exchange: Exchange): void {
+    const { counter, parameters, redact } = this.#settings;
+    const clean = cleanExchange(exchange, redact);
+    const { messages, removed } =
+      parameters.mode === 'full'
+        ? { messages: wholeExchange(clean), removed: [] }
+        : capExchange(clean, { counter, turnTokens: parameters.tailBudget / 4 });
+    for (const text of removed) this.#keep(text);
+    const whole = turnText(clean);
+    this.#keep(whole, `t${clean.turn}`);
+    const noops = new Set(clean.results.filter(({ noop }) => noop).map(({ id }) => id));
+    const named = clean.calls.filter(({ id }) => !noops.has(id)).flatMap(({ args }) => [...argumentTexts(args)]);
+    const { called, thought } = namesOf(named, clean.text);
+    this.#start();
+    const news = { kind: 'context.appended', turn: clean.turn, messages, called, thought } as const;
+    if (removed.length > 0) this.#capped.set(clean.turn, removed.map(artifactId));
+    this.#take(news);
+    this.#settings.tell(news);
+  }
+
+  /** One line of Reef's own, such as a state delta; it stays where it is until the next roll. */
+  note(text: string): void {
+    this.#note(this.#settings.redact(text), 'delta');
+  }
+
+  /** Joins the newest message only when it changed or was long ago: uncached text every turn would cost 8 % (S-34). */
+  remind(text: string): void {
+    const last = this.#reminder;
+    if (last?.text === text && this.#turn - last.turn < REMINDER_TURNS) return;
+    if (this.#settings.counter.count(text) > OWN_LIMITS.reminder) {
+      throw new ReefError('prompt_too_large', `A reminder has at most ${OWN_LIMITS.reminder} tokens.`);
+    }
+    this.#note(text, 'reminder');
+  }
+
+  build(now: number): BuiltPrompt {
+    this.#refusePending();
+    const reason = this.#dueReason(now);
+    if (reason) this.roll(reason);
+    this.#start();
+    this.#builtAt = now;
+    const isFresh = this.#settings.parameters.mode === 'snapshot';
+    const tail = isFresh ? this.#fitting() : this.#tail;
+    const snapshot = isFresh ? this.#counted(this.#render(tail)) : this.#snapshot;
+    this.#refuseTooLong();
+    const messages = [
+      ...this.#prefix.messages,
+      { role: 'user' as const, text: snapshot.text },
+      ...tail.flatMap((entry) => entry.messages),
+    ];
+    const marks = placeMarks({
+      messages,
+      prefix: { system: 0, task: this.#prefix.messages.length - 1, snapshot: this.#prefix.messages.length },
+      before: isFresh ? 0 : this.#messagesBefore,
+      ...this.#settings.profile,
+    });
+    this.#messagesBefore = messages.length;
+    return { messages, marks, tools: this.#prefix.tools, ledger: this.#ledger(snapshot, tail) };
+  }
+
+  roll(reason: RollReason): RollReport {
+    this.#refusePending();
+    const tokensBefore = this.#tailTokens;
+    const dropped = this.#dropOld();
+    this.#epoch++;
+    this.#snapshot = this.#counted(this.#render());
+    this.#keep(this.#snapshot.text);
+    const report = { epoch: this.#epoch, reason, dropped, tokensBefore, tokensAfter: this.#tailTokens };
+    this.#settings.tell({ kind: 'context.rolled', ...report, snapshot: this.#snapshot.text });
+    return report;
+  }
+
+  /** Epoch and tail from the news of an earlier process, in order; other events are passed over. */
+  restore(log: Iterable<{ type: string; payload: unknown }>): void {
+    for (const { type, payload } of log) {
+      const news = type === 'progress' ? contextNewsSchema.safeParse(payload) : undefined;
+      if (news?.success) this.#replay(news.data);
+    }
+  }
+
+  /** All that was taken out of prompts is stored; await it before a prompt is sent (S-37). */
+  async settle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure;
+  }
+
+  /** The first snapshot is news too: without it a restart would render another. */
+  #start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#keep(this.#snapshot.text);
+    this.#settings.tell({ kind: 'context.started', snapshot: this.#snapshot.text });
+  }
+
+  #replay(news: ContextNews): void {
+    this.#isStarted = true;
+    if (news.kind === 'context.started') this.#snapshot = this.#counted(news.snapshot);
+    else if (news.kind === 'context.appended') this.#take(news);
+    else if (news.kind === 'context.noted') this.#takeNote(news);
+    else if (news.kind === 'context.rolled' && this.#settings.parameters.mode !== 'full') {
+      this.#dropOld();
+      this.#epoch = news.epoch;
+      this.#snapshot = this.#counted(news.snapshot);
+    }
+  }
+
+  #take(news: Extract<ContextNews, { kind: 'context.appended' }>): void {
+    this.#isCalling = false;
+    this.#turn = news.turn;
+    this.#names.add(news);
+    this.#push(exchangeEntry(this.#settings.counter, news.turn, news.messages));
+  }
+
+  #note(text: string, why: 'delta' | 'reminder'): void {
+    this.#start();
+    const news = { kind: 'context.noted', turn: this.#turn, why, text } as const;
+    this.#takeNote(news);
+    this.#settings.tell(news);
+  }
+
+  #takeNote(news: Extract<ContextNews, { kind: 'context.noted' }>): void {
+    if (news.why === 'reminder') this.#reminder = { text: news.text, turn: news.turn };
+    this.#push(noteEntry(this.#settings.counter, news));
+  }
+
+  #push(entry: TailEntry): void {
+    this.#tail.push(entry);
+    this.#tailTokens += entry.tokens;
+  }
+
+  #dueReason(now: number): RollReason | undefined {
+    const { mode, tailBudget } = this.#settings.parameters;
+    if (mode === 'full') return undefined;
+    if (this.#tailTokens > tailBudget) return 'budget';
+    if (mode === 'snapshot') return undefined;
+    const isIdle = this.#builtAt !== undefined && now - this.#builtAt > this.#settings.profile.ttlS * 1_000;
+    return isIdle && this.#tailTokens > tailBudget / 2 ? 'idle' : undefined;
+  }
+
+  /** Nothing is ever cut silently: who asked for the whole history hears that it does not fit, and goes on bounded (S-26). */
+  #refuseTooLong(): void {
+    const { mode, window } = this.#settings.parameters;
+    const tokens = this.#prefix.tokens + this.#prefix.toolTokens + this.#snapshot.tokens + this.#tailTokens;
+    if (mode !== 'full' || tokens <= window) return;
+    const message = `The history has ${tokens} tokens; the window of the model is ${window}.`;
+    throw new ReefError('fallback_too_large', message, { details: { tokens, window } });
+  }
+
+  #refusePending(): void {
+    if (this.#isCalling) throw new ReefError('invalid_transition', 'A call waits for its result.');
+  }
+
+  /** Keeps the last exchanges; the reminder goes with the rest and may come again at once. */
+  #dropOld(): number[] {
+    const { parameters, counter } = this.#settings;
+    const fill = parameters.fillTo - this.#prefix.tokens - this.#snapshot.tokens;
+    const limits = { keep: parameters.keep, most: parameters.tailBudget / 2, fill };
+    const kept = keepAtRoll(this.#tail, limits, counter);
+    const staying = new Set(kept.map(({ turn }) => turn));
+    const turns = this.#tail.flatMap((entry) => (entry.kind === 'exchange' ? [entry.turn] : []));
+    this.#tail = kept;
+    this.#tailTokens = kept.reduce((sum, { tokens }) => sum + tokens, 0);
+    this.#reminder = undefined;
+    this.#messagesBefore = 0;
+    for (const turn of this.#capped.keys()) if (!staying.has(turn)) this.#capped.delete(turn);
+    return turns.filter((turn) => !staying.has(turn));
+  }
+
+  #render(tail: readonly TailEntry[] = this.#tail): string {
+    const { counter, redact, parameters } = this.#settings;
+    const [first] = tail;
+    const earlier = first && first.turn > 0 ? { earlier: [0, first.turn - 1] as const } : {};
+    const options = {
+      count: counter.count,
+      redact,
+      epoch: { n: this.#epoch, turn: this.#turn, ...earlier },
+      ...(parameters.mode === 'snapshot' && { target: SNAPSHOT_MODE.snapshot }),
+    };
+    const state = this.#settings.state();
+    const shown = new Set(this.#prefix.identifiers);
+    const plain = formatForPrompt(state, options);
+    for (const name of identifiersIn(plain)) shown.add(name);
+    for (const { messages } of tail) {
+      for (const message of messages)
+        for (const text of textsOf(message)) for (const name of identifiersIn(text)) shown.add(name);
+    }
+    return formatForPrompt(state, { ...options, names: this.#names.candidates((name) => shown.has(name)) });
+  }
+
+  /** Mode `snapshot`: the latest exchanges that leave the whole prompt under 5,000, at least one. */
+  #fitting(): TailEntry[] {
+    const { counter } = this.#settings;
+    const room = SNAPSHOT_MODE.total - 1 - this.#prefix.tokens - this.#prefix.toolTokens - OWN_LIMITS.snapshot;
+    return keepAtRoll(this.#tail, { keep: this.#tail.length, most: room, fill: 0 }, counter);
+  }
+
+  #ledger(snapshot: { text: string; tokens: number }, tail: readonly TailEntry[]): Ledger {
+    const shown = new Set(tail.map(({ turn }) => turn));
+    const [first] = tail;
+    // What is left out is always the beginning: one entry names all of it.
+    const rolled = first && first.turn > 0 ? [`t0..t${first.turn - 1}`] : [];
+    const capped = [...this.#capped].filter(([turn]) => shown.has(turn)).flatMap(([, ids]) => ids);
+    const segments = [
+      ...this.#prefix.segments,
+      {
+        kind: 'snapshot' as const,
+        provenance: 'reef' as const,
+        tokens: snapshot.tokens,
+        hash: segmentHash(snapshot.text),
+      },
+      ...tail.map(({ segment }) => segment),
+    ];
+    return {
+      turn: this.#turn,
+      epoch: this.#epoch,
+      mode: this.#settings.parameters.mode,
+      segments,
+      exclusions: [
+        ...rolled.map((id) => ({ id, why: 'rolled' as const })),
+        ...capped.map((id) => ({ id, why: 'capped' as const })),
+      ],
+      estimated: segments.reduce((sum, { tokens }) => sum + tokens, 0),
+    };
+  }
+
+  #counted(text: string): { text: string; tokens: number } {
+    return { text, tokens: this.#settings.counter.count(text) };
+  }
+
+  #keep(text: string, name?: string): void {
+    const { jobId } = this.#settings;
+    const put = this.#settings
+      .keep(text, { jobId, ...(name !== undefined && { name }) })
+      .catch((error: unknown) => {
+        this.#failure ??= error;
+      })
+      .finally(() => this.#pending.delete(put));
+    this.#pending.add(put);
+  }
+}

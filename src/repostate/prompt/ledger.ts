@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { CacheProfile } from './cache-profile.ts';
+
+export type SegmentKind = 'tools' | 'system' | 'instructions' | 'task' | 'snapshot' | 'exchange' | 'delta' | 'reminder';
+
+export interface Segment {
+  kind: SegmentKind;
+  /** Whose text it is: Reef's own counts towards the 5,000 of S-29. */
+  provenance: 'reef' | 'project' | 'agent';
+  tokens: number;
+  hash: string;
+}
+
+/** One line of `context.jsonl` (S-52): hashes and sizes, never text. */
+export interface Ledger {
+  turn: number;
+  epoch: number;
+  mode: 'epoch' | 'snapshot' | 'full';
+  segments: Segment[];
+  exclusions: { id: string; why: 'rolled' | 'capped' }[];
+  estimated: number;
+}
+
+export interface Reported {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  cost?: number;
+}
+
+export function segmentHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+export function ownTokens({ segments }: Pick<Ledger, 'segments'>): number {
+  return segments.reduce((sum, { provenance, tokens }) => sum + (provenance === 'reef' ? tokens : 0), 0);
+}
+
+export function ledgerLine(ledger: Ledger, reported?: Reported): string {
+  return `${JSON.stringify({ ...ledger, ...(reported && { reported }) })}\n`;
+}
+
+const MISSES = 3;
+
+/** Notices that a prefix we keep stable is not read from the provider's cache, and which segment breaks it (S-53). */
+export class CacheWatch {
+  readonly #profile: CacheProfile;
+  #before: Ledger | undefined;
+  #misses = 0;
+
+  constructor(profile: CacheProfile) {
+    this.#profile = profile;
+  }
+
+  /** The first segment that differs from the call before, at the third miss in a row. */
+  observe(ledger: Ledger, reported: Reported): string | undefined {
+    const before = this.#before;
+    this.#before = ledger;
+    if (!before) return undefined;
+    const { shared, segment } = commonPrefix(before.segments, ledger.segments);
+    if (shared < this.#profile.minPrefix) return undefined;
+    this.#misses = reported.cacheRead > 0 ? 0 : this.#misses + 1;
+    if (this.#misses < MISSES) return undefined;
+    this.#misses = 0;
+    return segment;
+  }
+}
+
+function commonPrefix(before: readonly Segment[], now: readonly Segment[]): { shared: number; segment: string } {
+  let shared = 0;
+  for (const [index, segment] of now.entries()) {
+    if (before[index]?.hash !== segment.hash) return { shared, segment: `${index}:${segment.kind}` };
+    shared += segment.tokens;
+  }
+  return { shared, segment: 'none' };
+}

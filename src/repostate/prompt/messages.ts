@@ -1,0 +1,63 @@
+import type { TokenCounter } from '../../base/tokens.ts';
+import type { Message, Reasoning, ToolCall } from '../../protocol/repostate.ts';
+
+export interface ToolResult {
+  /** Of the call it answers. */
+  id: string;
+  text: string;
+  /** Chooses the cap: a read is cut at its end, anything else in its middle. */
+  kind: 'command' | 'read' | 'other';
+  isError?: boolean;
+  /** Nothing was done: it enters no snapshot, no run list and no names (S-27). */
+  noop?: boolean;
+}
+
+/** One assistant message, its calls, and the results of all of them. */
+export interface Exchange {
+  turn: number;
+  text: string;
+  reasoning?: readonly Reasoning[];
+  calls: readonly ToolCall[];
+  results: readonly ToolResult[];
+}
+
+/** The text a model is charged for, part by part; never parsed again. */
+export function* textsOf(message: Message): Generator<string> {
+  yield message.text;
+  if (message.role !== 'assistant') return;
+  for (const call of message.calls) {
+    yield call.tool;
+    yield* argumentTexts(call.args);
+  }
+}
+
+/** Values of arguments as they are, not as JSON: escapes are the wire's matter. */
+export function* argumentTexts(args: Readonly<Record<string, unknown>>): Generator<string> {
+  for (const value of Object.values(args)) {
+    if (typeof value === 'string') yield value;
+    else if (value !== undefined) yield JSON.stringify(value);
+  }
+}
+
+export function countMessage(counter: TokenCounter, message: Message): number {
+  let sum = 0;
+  for (const text of textsOf(message)) sum += counter.count(text);
+  if (message.role === 'assistant') for (const { tokens } of message.reasoning ?? []) sum += tokens;
+  return sum;
+}
+
+export function countMessages(counter: TokenCounter, messages: Iterable<Message>): number {
+  let sum = 0;
+  for (const message of messages) sum += countMessage(counter, message);
+  return sum;
+}
+
+/** A whole turn as people and `artifact_read` see it. */
+export function turnText({ turn, text, calls, results }: Exchange): string {
+  const byId = new Map(results.map((result) => [result.id, result]));
+  const blocks = calls.map((call) => {
+    const args = [...argumentTexts(call.args)].join('\n');
+    return `>>> ${call.tool}\n${args}\n<<<\n${byId.get(call.id)?.text ?? ''}`;
+  });
+  return [`turn ${turn}`, text, ...blocks].join('\n');
+}

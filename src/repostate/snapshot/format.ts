@@ -1,0 +1,220 @@
+import type { Redact } from '../../base/redact.ts';
+import type { FileMeta, RepoState, Task } from '../../protocol/repostate.ts';
+import { describeType } from './file-type.ts';
+import { cutTo, elide, oneLine } from './one-line.ts';
+
+export interface FormatOptions {
+  /** Exact where a counter is at hand; else characters ÷ 3, which is on the safe side. */
+  count?: (text: string) => number;
+  redact?: Redact;
+  /** Of the prompt it is for: which epoch, the turn it was verified at, which turns are only artifacts now. */
+  epoch?: { n: number; turn: number; earlier?: readonly [first: number, last: number] };
+  /** Best first; as many as fit are shown (S-13). */
+  names?: readonly string[];
+  /** Shrinks to this where it can (S-12). */
+  target?: number;
+}
+
+const TARGET = 500;
+const HARD_CAP = 800;
+const NAMES_TOKENS = 200;
+
+interface Detail {
+  names: number;
+  runs: number;
+  read: number;
+  notes: number;
+  changed: number;
+  task: number;
+  path: number;
+  remark: number;
+}
+
+const FULL: Detail = { names: 1, runs: 6, read: 12, notes: 5, changed: 20, task: 120, path: 80, remark: 160 };
+
+/** In the order things are given up (S-12). */
+const TO_TARGET: readonly Partial<Detail>[] = [
+  ...[0.75, 0.5, 0.25, 0].map((names) => ({ names })),
+  ...[5, 4, 3, 2].map((runs) => ({ runs })),
+  ...[8, 4, 2].map((read) => ({ read })),
+  ...[4, 3, 2].map((notes) => ({ notes })),
+  ...[18, 16, 14, 12].map((changed) => ({ changed })),
+  ...[90, 60].map((task) => ({ task })),
+];
+/** What is never dropped gets shorter instead, and only to stay under the hard cap. */
+const TO_CAP: readonly Partial<Detail>[] = [
+  { runs: 0, read: 0, notes: 1 },
+  { path: 48, task: 40, remark: 80, notes: 0 },
+  { path: 32, task: 24, remark: 60 },
+  { path: 16, task: 12, remark: 30 },
+  { path: 8, task: 6, remark: 12 },
+  { path: 4, task: 3, remark: 6 },
+];
+
+/** The snapshot: the same state gives the same bytes, whatever the clock and the locale (S-11). */
+export function formatForPrompt(state: Readonly<RepoState>, options: FormatOptions = {}): string {
+  const { count = (text) => Math.ceil(text.length / 3), target = TARGET } = options;
+  let detail = FULL;
+  let text = render(state, detail, options);
+  const shrink = (steps: readonly Partial<Detail>[], limit: number) => {
+    for (const step of steps) {
+      if (count(text) <= limit) return;
+      detail = { ...detail, ...step };
+      text = render(state, detail, options);
+    }
+  };
+  shrink(TO_TARGET, target);
+  shrink(TO_CAP, HARD_CAP);
+  return text;
+}
+
+function render(state: Readonly<RepoState>, detail: Detail, options: FormatOptions): string {
+  const line = (value: string) => oneLine(value, options.redact);
+  return [
+    '--- Repository State ---',
+    `Workspace: ${elide(line(state.workDir), detail.path * 2)}`,
+    storyLine(state, detail, options),
+    '',
+    ...fileLines(state, detail, line),
+    ...runLines(state, detail, line),
+    ...checkLines(state, line),
+    ...taskLines(state.openTasks, detail, line),
+    ...noteLines(state, detail, line),
+    ...namesLine(detail, options),
+    `Last updated: ${utc(state.lastUpdated)}`,
+  ].join('\n');
+}
+
+type Line = (value: string) => string;
+
+function storyLine(
+  { storyId, branch, base, source }: Readonly<RepoState>,
+  detail: Detail,
+  options: FormatOptions,
+): string {
+  const line = (value: string) => elide(oneLine(value, options.redact), detail.path);
+  const { epoch } = options;
+  const place = base === '' ? 'no commit' : `${line(branch ?? 'detached')} on ${base.slice(0, 7)}`;
+  return [
+    `Story: ${line(storyId)}`,
+    place,
+    ...(source === 'tools' ? ['known from tools only, git does not answer'] : []),
+    ...(epoch ? [`epoch ${epoch.n}, verified t${epoch.turn}`] : []),
+    ...(epoch?.earlier ? [`earlier turns: artifact_read "t${epoch.earlier[0]}".."t${epoch.earlier[1]}"`] : []),
+  ].join(' | ');
+}
+
+function fileLines({ files, filesOmitted }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
+  const changed = files.filter(({ status }) => status !== 'unchanged').sort(byRecency);
+  const read = files.filter(({ status, read: at }) => status === 'unchanged' && at).sort(byReading);
+  const counts = [`${changed.length} changed`, ...(read.length > 0 ? [`${read.length} read`] : [])].join(', ');
+  const shown = changed.slice(0, detail.changed).map((file) => `  • ${changedFile(file, detail, line)}`);
+  const rest = changed.length - shown.length + filesOmitted;
+  return [
+    `Existing Files (${counts}):`,
+    ...shown,
+    ...(rest > 0 ? [`  … ${rest} more: repo_state files`] : []),
+    ...readLine(read, detail, line),
+  ];
+}
+
+function byRecency(a: FileMeta, b: FileMeta): number {
+  return (b.wrote?.turn ?? -1) - (a.wrote?.turn ?? -1) || order(a.path, b.path);
+}
+
+function byReading(a: FileMeta, b: FileMeta): number {
+  return (b.read?.turn ?? -1) - (a.read?.turn ?? -1) || order(a.path, b.path);
+}
+
+/** By code units: no locale decides what a model reads. */
+function order(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+function changedFile({ path, hash, size, type, status, wrote, from }: FileMeta, detail: Detail, line: Line): string {
+  const by = { tool: '', command: ' by command', outside: ' outside this agent' }[wrote?.via ?? 'tool'];
+  const when = wrote && wrote.turn >= 0 ? ` t${wrote.turn}` : '';
+  const origin = from === undefined ? '' : ` from ${elide(line(from), detail.path)}`;
+  const shown = elide(line(path), detail.path);
+  if (status === 'deleted') return `${shown} - deleted${by}${when}`;
+  if (status === 'unknown') return `${shown} - state unknown: read it before editing`;
+  return `${shown} (${hash.slice(0, 6)}, ${size} bytes) - ${cutTo(line(describeType(path, type)), 24)}, ${status}${origin}${by}${when}`;
+}
+
+function readLine(read: readonly FileMeta[], detail: Detail, line: Line): string[] {
+  if (read.length === 0) return [];
+  const shown = read.slice(0, detail.read).map(({ path, read: at }) => {
+    const range = at?.range ? `:${at.range[0]}-${at.range[1]}` : '';
+    return `${elide(line(path), detail.path)}${range} t${at?.turn ?? 0}`;
+  });
+  const rest = read.length - shown.length;
+  return [`  read: ${[...shown, ...(rest > 0 ? [`… ${rest} more`] : [])].join(', ')}`];
+}
+
+const COMMAND_WIDTH = 100;
+
+function runLines({ runs }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
+  const shown = runs.slice(runs.length - Math.min(runs.length, detail.runs)).reverse();
+  if (shown.length === 0) return [];
+  return [
+    'Runs:',
+    ...shown.map(
+      (run) =>
+        `  t${run.turn} $ ${cutTo(line(run.command), COMMAND_WIDTH)} → ${run.exit ?? 'no exit'}: ${cutTo(line(run.line), 80)}`,
+    ),
+  ];
+}
+
+function checkLines({ checks, fingerprint }: Readonly<RepoState>, line: Line): string[] {
+  if (checks.length === 0) return [];
+  const shown = checks.slice(0, 8).map((check) => {
+    const stale = check.fingerprint === fingerprint ? '' : ' (stale)';
+    return `${cutTo(line(check.name), 24)} ${check.ok ? 'ok' : 'FAIL'} t${check.turn}${stale}`;
+  });
+  return [`Checks: ${shown.join(', ')}`];
+}
+
+const MOST_TASKS = 10;
+
+function taskLines(tasks: readonly Task[], detail: Detail, line: Line): string[] {
+  const open = tasks.filter(({ status }) => status !== 'completed');
+  const done = tasks.length - open.length;
+  const sorted = open.sort((a, b) => a.priority - b.priority || order(a.id, b.id)).slice(0, MOST_TASKS);
+  const rest = open.length - sorted.length;
+  return [
+    `Open Tasks (${open.length}${done > 0 ? `, ${done} done` : ''}):`,
+    ...sorted.map(({ status, description }, n) => `  ${n + 1}. [${status}] ${cutTo(line(description), detail.task)}`),
+    ...(rest > 0 ? [`  … ${rest} more: repo_state tasks`] : []),
+  ];
+}
+
+function noteLines({ notes, openQuestion, lastFailure }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
+  const shown = notes.slice(notes.length - Math.min(notes.length, detail.notes)).reverse();
+  return [
+    ...(shown.length > 0
+      ? [`Notes: ${shown.map(({ turn, text }) => `t${turn} ${cutTo(line(text), 120)}`).join('; ')}`]
+      : []),
+    ...(openQuestion ? [`Open question: ${cutTo(line(openQuestion.question), detail.remark)}`] : []),
+    ...(lastFailure ? [`Last failure t${lastFailure.turn}: ${cutTo(line(lastFailure.text), detail.remark)}`] : []),
+  ];
+}
+
+function namesLine(detail: Detail, { names = [], redact, count = (text) => text.length / 3 }: FormatOptions): string[] {
+  const room = NAMES_TOKENS * detail.names;
+  let used = count('Names:');
+  const shown: string[] = [];
+  for (const name of names) {
+    const text = ` ${oneLine(name, redact)}`;
+    used += count(text);
+    if (used > room) break;
+    shown.push(text);
+  }
+  return shown.length === 0 ? [] : [`Names:${shown.join('')}`];
+}
+
+/** As the seed writes it: 2025-10-22 03:15:42 UTC. */
+function utc(iso: string): string {
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return 'never';
+  return `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, open, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What tells that a file may have changed, without reading it (S-05). */
+export interface Stamp {
+  size: number;
+  mtimeNs: bigint;
+  inode: bigint;
+}
+
+export interface FileFacts extends Stamp {
+  kind: 'file' | 'link';
+  /** As git writes it. */
+  mode: string;
+  modTime: string;
+}
+
+/** Undefined where there is no file or link: gone, a folder, a socket. */
+export async function statFile(root: string, path: string): Promise<FileFacts | undefined> {
+  const stat = await lstat(join(root, path), { bigint: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw error;
+  });
+  if (!stat?.isFile() && !stat?.isSymbolicLink()) return undefined;
+  const isExecutable = (stat.mode & 0o100n) !== 0n;
+  return {
+    kind: stat.isFile() ? 'file' : 'link',
+    mode: stat.isSymbolicLink() ? '120000' : isExecutable ? '100755' : '100644',
+    size: Number(stat.size),
+    mtimeNs: stat.mtimeNs,
+    inode: stat.ino,
+    modTime: stat.mtime.toISOString(),
+  };
+}
+
+/** Of a link the text it leads to, as git stores it. Undefined when it went away meanwhile. */
+export async function sha256Of(root: string, path: string, kind: FileFacts['kind']): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  try {
+    if (kind === 'link') return hash.update(await readlink(join(root, path), 'buffer')).digest('hex');
+    const file = await open(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk as Buffer);
+    } finally {
+      await file.close();
+    }
+    return hash.digest('hex');
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL'].includes(`${(error as NodeJS.ErrnoException).code}`)) return undefined;
+    throw error;
+  }
+}
+
+/** A link's blob id; for files git is asked, because of filters and line ends. */
+export async function linkBlob(root: string, path: string, oidLength: number): Promise<string | undefined> {
+  const target = await readlink(join(root, path), 'buffer').catch(() => undefined);
+  if (target === undefined) return undefined;
+  const hash = createHash(oidLength === 64 ? 'sha256' : 'sha1');
+  return hash.update(`blob ${target.length}\0`).update(target).digest('hex');
+}

@@ -1,0 +1,60 @@
+import { hashFiles } from '../../git/blobs.ts';
+import type { Git } from '../../git/git-command.ts';
+import type { Place } from '../../git/place.ts';
+import { baseVersions, readTreeState, type Version } from '../../git/tree-state.ts';
+import { linkBlob } from './file-facts.ts';
+
+export interface GitView {
+  head: string;
+  branch: string | null;
+  /** Paths that may differ from base: their version there, null where base has none. */
+  base: ReadonlyMap<string, Version | null>;
+}
+
+export interface GitSource {
+  look(): Promise<GitView>;
+  /** Blob ids as `git hash-object` gives them; none for what is gone or no file. */
+  blobs(files: readonly { path: string; kind: 'file' | 'link' }[]): Promise<Map<string, string>>;
+}
+
+/** Longer is as good as no answer (S-07). */
+const GIT_MS = 10_000;
+
+/** Reef's own folders are no part of anybody's work. */
+export function isPrivatePath(path: string): boolean {
+  return /^\.(reef|maestro)(\/|$)/.test(path);
+}
+
+/** The worktree as git sees it against `base`. What lies between base and HEAD is asked once per pair of commits. */
+export function createGitSource(git: Git, place: Place, base: string): GitSource {
+  let between: { head: string; versions: Map<string, Version | null> } | undefined;
+  return {
+    async look() {
+      const { head = '', branch, changed } = await readTreeState(git, place, GIT_MS);
+      if (between?.head !== head) {
+        const isSame = head === '' || base === '' || head === base;
+        between = { head, versions: isSame ? new Map() : await baseVersions(git, place, { base, head }) };
+      }
+      const merged = new Map([...changed, ...between.versions]);
+      for (const path of merged.keys()) if (isPrivatePath(path) || path.endsWith('/')) merged.delete(path);
+      return { head, branch, base: merged };
+    },
+    async blobs(files) {
+      const regular = files.filter(({ kind }) => kind === 'file').map(({ path }) => path);
+      const links = files.filter(({ kind }) => kind === 'link').map(({ path }) => path);
+      const found = await fileBlobs(git, place, regular);
+      for (const path of links) {
+        const blob = await linkBlob(place.toplevel, path, base.length);
+        if (blob !== undefined) found.set(path, blob);
+      }
+      return found;
+    },
+  };
+}
+
+async function fileBlobs(git: Git, place: Place, paths: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  if (paths.length === 0) return found;
+  for await (const { path, oid } of hashFiles(git, place, paths)) if (oid !== undefined) found.set(path, oid);
+  return found;
+}
