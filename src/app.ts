@@ -50,12 +50,10 @@ export async function openApp(options: AppOptions): Promise<App> {
   const { readSettings, redact } = openSettings(env);
   const config = readSettings();
   const timings = { ...defaultTimings, ...config.timings };
-
   const hook = new SnapshotFile(home.snapshot);
   const store = await openStore(home, { hook, clock, log });
   const eventLog = new EventLog({ rows: store.events, clock, redact });
-  const standing = new GrantsFile(grantsPath(env));
-  const books = { store, log: eventLog, clock, standing };
+  const books = { store, log: eventLog, clock, standing: new GrantsFile(grantsPath(env)) };
   const signal = new ChangeSignal();
   const failures = limited(clock, (error: unknown, count) =>
     log.warn('state.json cannot be written', { error, count }),
@@ -90,7 +88,10 @@ export async function openApp(options: AppOptions): Promise<App> {
     defaultCwd: home.repository ?? home.dir,
     searchPath: env.path,
   });
-  const hands = { home, env, clock, log, store, signal, capabilities, registry, runner, jobs, newId, redact };
+  const hands = {
+    ...{ home, env, clock, log, store, signal, capabilities, registry, runner, jobs, newId, redact },
+    settings: readSettings,
+  };
   const workspace = await openWorkspaceOrSay(home.repository, { ...hands, isPortFree: options.isPortFree });
   return {
     core: workspace.core,

@@ -16,7 +16,7 @@ const INCLUDE = '.worktreeinclude';
 const SCRIPTS = 'package.json scripts';
 
 const command = z.array(z.string().min(1)).min(1);
-/** What a repository may say in `.reef/config.yaml` about its worktrees and gates. */
+/** What a repository may say in `.reef/config.yaml` about its worktrees and gates, in its block `reef` or beside it. */
 const overlaySchema = z.object({
   worktree: z.object({ setup: command.optional(), teardown: command.optional() }).default({}),
   gates: z.object({ test: command.optional(), lint: command.optional(), build: command.optional() }).default({}),
@@ -139,7 +139,10 @@ function scriptsOf(text: string): string {
 
 function readOverlay(text: string): Overlay {
   try {
-    return overlaySchema.parse(parse(text, { schema: 'core', maxAliasCount: 20 }) ?? {});
+    const value = z
+      .looseObject({ reef: z.looseObject({}).optional() })
+      .parse(parse(text, { schema: 'core', maxAliasCount: 20 }) ?? {});
+    return overlaySchema.parse({ ...value, ...value.reef });
   } catch (error) {
     throw new ReefError('config_invalid', `${CONFIG} cannot be used: ${(error as Error).message}`, { cause: error });
   }

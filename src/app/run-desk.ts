@@ -7,6 +7,7 @@ import { ReefError } from '../protocol/errors.ts';
 import type { Caller, OperationOutput, OperationRequest, RunCore } from '../protocol/operations.ts';
 import type { RunSummary } from '../protocol/run-operations.ts';
 import type { Halt, Json, RunView } from '../protocol/workflow.ts';
+import type { UserConfig } from '../runtime/config-file.ts';
 import type { Store } from '../store/store.ts';
 import { readResult } from '../workflow/agent/read-result.ts';
 import { runnableManifest } from '../workflow/manifest/check-manifest.ts';
@@ -35,6 +36,7 @@ interface RunDeskParts {
   calls: CallLog;
   newId(): string;
   redact<T>(value: T): T;
+  settings(): Pick<UserConfig, 'gates'>;
 }
 
 /** The part of a block's result schema that says how it may end. */
@@ -215,7 +217,7 @@ export class RunDesk implements RunCore {
     if (request.sandbox && capabilities.bubblewrap === undefined) {
       throw new ReefError('sandbox_unavailable', 'bubblewrap is not installed here or not allowed to work');
     }
-    const configured = { ...(await project.gates()) };
+    const configured = { ...this.#parts.settings().gates, ...(await project.gates()) };
     const gates = await findGateCommands({
       workers: manifest.workers,
       configured: JSON.parse(JSON.stringify(configured)),

@@ -16,6 +16,7 @@ import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
 import { run } from '../process/run.ts';
 import type { Core } from '../protocol/operations.ts';
 import { artifactId } from '../repostate/prompt/caps.ts';
+import type { UserConfig } from '../runtime/config-file.ts';
 import { TrustFile, trustPath } from '../runtime/trust-file.ts';
 import type { Store } from '../store/store.ts';
 import { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
@@ -57,6 +58,8 @@ export interface WorkspaceParts {
   newId(): string;
   redact<T>(value: T): T;
   isPortFree(port: number): Promise<boolean>;
+  /** The user's configuration as it is now. */
+  settings(): Pick<UserConfig, 'defaultAgent' | 'gates' | 'worktrees' | 'context'>;
 }
 
 /** Everything that works on one repository: its worktrees, its runs, and its jobs among them. */
@@ -75,7 +78,6 @@ export interface Workspace {
 const PROMPT_TOKENS = 5_000;
 const CHARACTERS_PER_TOKEN = 3.3;
 const OUTLINE_LINES = 20;
-const DEFAULT_AGENT = 'claude';
 
 export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const { clock, log, store, signal, runner, jobs, newId, redact } = parts;
@@ -84,7 +86,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const gates = gateHands(parts);
   const git = createGit({ run, env: allowedEnv(parts.env.all, [], { PATH: SYSTEM_PATH }) });
   const { commonDir } = await git.locate(parts.repository);
-  const context = openCodeContext({ ...parts, commonDir, settings: {} });
+  const context = openCodeContext({ ...parts, commonDir, settings: parts.settings().context });
   const worktrees = await openWorktrees(parts, {
     git,
     project,
@@ -106,7 +108,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const calls = new CallLog({ store, jobs, worktrees, newId, ended: (id) => ended(parts, id) });
   const desk: RunDesk = new RunDesk({
     ...{ store, clock, signal, project, runs, starter, worktrees, calls, newId, redact },
-    ...{ registry: parts.registry, capabilities: parts.capabilities },
+    ...{ registry: parts.registry, capabilities: parts.capabilities, settings: parts.settings },
   });
   const awaitHousing = (id: string) =>
     void worktrees
@@ -163,9 +165,12 @@ interface WorktreeHands {
 
 function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, context, runs, code }: WorktreeHands) {
   const { env, clock, log, store, signal, jobs, newId } = parts;
+  const { root, max_active } = parts.settings().worktrees;
   return GitWorktreeManager.open({
     ...{ git, store, clock, log, newId, repository: parts.repository, isPortFree: parts.isPortFree },
     ...{ dataHome: env.dataHome, stateHome: env.stateHome },
+    ...(root !== undefined && { root }),
+    ...(max_active !== undefined && { settings: { maxActive: max_active } }),
     run: (spec) => run({ ...spec, env: allowedEnv(env.all, [], { ...spec.env }) }),
     jobs: {
       isBusy: async (id) => liveJobsIn(store, id).length > 0 || (await runs().isBusy(id)),
@@ -206,7 +211,7 @@ function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, act
   const runs = new WorkflowRuns({ engine, blobs, clock, newId });
   const leaveOf = (runId: string) => findRun(store, runId).doc.leave;
   defineWorkflows(engine, {
-    ...{ clock, blobs, ...gates, openDir: createSafeDir, defaultAgent: DEFAULT_AGENT },
+    ...{ clock, blobs, ...gates, openDir: createSafeDir, defaultAgent: parts.settings().defaultAgent },
     jobs: new BlockAgents({ jobs, store, signal, leaveOf }),
     plans: { addToChangePlan: (files, id) => worktrees.addToChangePlan(files, id) },
     captures: createRunCaptures({ git, clock }),

@@ -26,7 +26,10 @@ const refusal = (text: string) => {
     return { code: error.code, message: error.message.replaceAll(path, 'FILE') };
   }
 };
-const defaults = { maxJobs: 8, agents: {}, timings: {} };
+const defaults = {
+  ...{ maxJobs: 8, agents: {}, timings: {}, defaultAgent: 'claude' },
+  ...{ gates: {}, worktrees: {}, context: {} },
+};
 
 describe('the configuration', () => {
   test('is not needed: without a file, or with an empty one, the defaults hold', () => {
@@ -44,6 +47,7 @@ agents:
 timings: { linger: 0, idle: 1000, ceiling: 60000 }
 `;
     expect(read(text)).toEqual({
+      ...defaults,
       maxJobs: 3,
       agents: {
         'acp:mine': { command: ['mine', '--acp'], env: { MINE_KEY: 'secret' }, auth: 'api-key' },
@@ -62,6 +66,7 @@ reef:
   timings: { daemon_idle: 5 }
 `;
     expect(read(text)).toEqual({
+      ...defaults,
       maxJobs: 3,
       agents: { claude: { command: ['/opt/claude'] } },
       timings: { daemonIdle: 5 },

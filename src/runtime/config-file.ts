@@ -6,7 +6,8 @@ import type { ConfigWarning } from './config/yaml-file.ts';
 import { createPaths } from './paths.ts';
 
 /** What the daemon takes from `config.yaml`: its part of the block `reef`. */
-export interface UserConfig {
+export interface UserConfig extends Pick<ReefBlock, 'gates' | 'worktrees' | 'context'> {
+  defaultAgent: string;
   maxJobs: number;
   agents: ReefBlock['agents'];
   /** Milliseconds. */
@@ -22,11 +23,15 @@ export function readConfig(path: string, warn: (warning: ConfigWarning) => void 
   const { layer = {}, problems = [], warnings = [] } = readLayer(path) ?? {};
   if (problems.length > 0) throw configInvalid(problems);
   for (const warning of warnings) warn(warning);
-  const { max_jobs, agents, timings } = structuredClone(toAppConfig([layer]).reef) as ReefBlock;
-  const { daemon_idle, ...rest } = timings;
+  const { max_jobs, agents, timings, default_agent, ...rest } = structuredClone(toAppConfig([layer]).reef) as ReefBlock;
+  const { daemon_idle, ...others } = timings;
   return {
     maxJobs: max_jobs,
     agents,
-    timings: daemon_idle === undefined ? rest : { ...rest, daemonIdle: daemon_idle },
+    timings: daemon_idle === undefined ? others : { ...others, daemonIdle: daemon_idle },
+    defaultAgent: default_agent,
+    gates: rest.gates,
+    worktrees: rest.worktrees,
+    context: rest.context,
   };
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
 import type { Environment } from '../base/env.ts';
 import { ReefError } from '../protocol/errors.ts';
+import { createPaths } from './paths.ts';
 
 const recordSchema = z.strictObject({
   repo: z.string(),
@@ -18,8 +19,8 @@ type TrustRecord = z.infer<typeof recordSchema>;
 
 const fileSchema = z.strictObject({ version: z.literal(1), repositories: z.array(recordSchema) });
 
-export function trustPath(env: Pick<Environment, 'configHome'>): string {
-  return join(env.configHome, 'reef', 'trust.json');
+export function trustPath(env: Pick<Environment, 'all' | 'home'>): string {
+  return createPaths(env.all, env.home).trustFile();
 }
 
 export function trustHash(content: string): string {

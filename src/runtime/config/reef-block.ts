@@ -46,6 +46,8 @@ const agentSchema = z.strictObject({
   auth: z.string().optional(),
 });
 
+const command = z.array(z.string().min(1)).min(1);
+
 /** Milliseconds. */
 const timingsSchema = z.strictObject({
   linger: z.number().int().min(0).exactOptional(),
@@ -65,5 +67,25 @@ export const reefSchema = z.strictObject({
   /** External agents, by the name a job calls them. */
   agents: z.record(z.string().max(200), agentSchema).default({}),
   timings: timingsSchema.default({}),
+  /** For blocks of a workflow whose worker names no agent. */
+  default_agent: z.string().min(1).max(200).default('claude'),
+  /** Gates of all repositories, where a workflow and the repository name none. */
+  gates: z.strictObject({ test: command, lint: command, build: command }).partial().default({}),
+  /** What a new worktree is prepared with, and put away with. */
+  worktree: z.strictObject({ setup: command, teardown: command }).partial().default({}),
+  worktrees: z
+    .strictObject({
+      root: z.string().min(1).exactOptional(),
+      max_active: z.number().int().min(1).max(64).exactOptional(),
+    })
+    .default({}),
+  context: z
+    .strictObject({
+      /** Another analysis server, such as a real roberto-mcp. */
+      server: z.string().min(1).exactOptional(),
+      max_memory_mb: z.number().int().min(128).exactOptional(),
+      max_servers: z.number().int().min(1).max(64).exactOptional(),
+    })
+    .default({}),
 });
 export type ReefBlock = z.output<typeof reefSchema>;

@@ -147,7 +147,7 @@ verifies('R-44').test(
       misspelt: await best('how are kyes rotatd?'),
       nothing: await ask(world, 'zzzz'),
       model: lease?.value.info().embedding_model,
-    }).toEqual({ forms: 'keys.md', identifier: 'code.ts', misspelt: 'keys.md', nothing: [], model: 'local:hash-512' });
+    }).toEqual({ forms: 'keys.md', identifier: 'code.ts', misspelt: 'keys.md', nothing: [], model: null });
   },
 );
 

@@ -10,13 +10,12 @@ import type { Fetch } from './load/web.ts';
 import { openRag } from './open-rag.ts';
 import type { RagKey, RagModels } from './rag.ts';
 import { createEmbedder } from './retrieve/embedder.ts';
-import { HASH_MODEL } from './retrieve/hash-embedder.ts';
 import { type BuildReport, buildIndex, importIndex } from './stored/build.ts';
 import { lokiFiles } from './stored/loki-import.ts';
 import { hasTraits, type IndexTraits, readMeta } from './stored/schema.ts';
 
-/** What `rag_embedding_model: null` means (R-44). */
-const DEFAULT_EMBEDDER = HASH_MODEL;
+/** What `rag_embedding_model: null` means: words alone, which nothing that comes in a package does better (R-44). */
+const DEFAULT_EMBEDDER = '';
 const CHUNK_SIZE = 2000;
 const OVERLAP_SHARE = 20;
 

@@ -4,13 +4,13 @@ import type { SafeDir } from '../../base/safe-dir.ts';
 import { refusePath, safeParts } from '../../base/safe-path.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
+import { writeUnlessSame } from '../../repostate/files/write-same.ts';
 import { FAILURE, SUCCESS } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
 import { type FileContent, fileContentOf } from './file-content.ts';
 import { makeSegments, type Worker } from './worker.ts';
 
 const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
-const NEW_FILE_MODE = 0o644;
 
 /** `Internal:FileSystemWriter`: the one that brings generated content to the disk, inside the worktree (W-50). */
 export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }): Worker {
@@ -31,7 +31,7 @@ export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }
     const written: FileContent[] = [];
     for (const file of plan.files) {
       try {
-        await writeFile(dir, file);
+        await writeUnlessSame(dir, file.filePath, Buffer.from(file.fileContent)); // W-77: a repeat changes no byte and no time
       } catch (error) {
         const done = written.map(({ filePath }) => filePath);
         const left = plan.files.slice(written.length).map(({ filePath }) => filePath);
@@ -87,18 +87,6 @@ async function leadsOut(root: string, path: string): Promise<boolean> {
   const base = await realpath(root);
   const target = await realpath(join(root, path)).catch(() => undefined);
   return target === undefined || !target.startsWith(base + sep);
-}
-
-/** A repeat after a crash changes no byte and no time (W-77). */
-async function writeFile(dir: SafeDir, { filePath, fileContent }: FileContent): Promise<void> {
-  const data = Buffer.from(fileContent);
-  const entry = await dir.stat(filePath).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  const isSame =
-    entry?.kind === 'file' && entry.size === data.length && data.equals(await dir.read(filePath, data.length));
-  if (!isSame) await dir.write(filePath, data, entry?.kind === 'file' ? undefined : NEW_FILE_MODE);
 }
 
 function ioError(error: unknown, filePath: string): { code: string; message: string; filePath: string } {
