@@ -2,11 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { errorTable } from '../src/protocol/errors.ts';
 import { operations } from '../src/protocol/operations.ts';
+import { citations } from '../test/requirements/citations.ts';
+import { requirementRows } from '../test/requirements.ts';
 
 /** Pages that are tables of the code, written from the code: `node scripts/generate-docs.ts`. */
 export const pages = {
   'docs/errors.md': errorsPage,
   'docs/tools.md': toolsPage,
+  'docs/status.md': statusPage,
 };
 
 const NOTE = '<!-- Written by scripts/generate-docs.ts; do not edit. -->';
@@ -50,6 +53,37 @@ on the socket of the home take this input and give this output. Unknown fields a
 
 ${sections.join('\n\n')}
 `;
+}
+
+/** What is proved and by which tests, what is not and why: the ledger as people read it. */
+function statusPage(): string {
+  const cited = citations();
+  const pageNames = [...new Set(requirementRows.map(([, { page }]) => page))];
+  const done = requirementRows.filter(([, { status }]) => status === 'done').length;
+  const sections = pageNames.map((name) => {
+    const rows = requirementRows.filter(([, { page }]) => page === name);
+    const proved = rows.filter(([, { status }]) => status === 'done').length;
+    const lines = rows.map(([id, row]) => {
+      const files = cited.get(id) ?? [];
+      const proof = row.status === 'done' ? tests(files) : row.because;
+      return `| ${id} | ${row.status === 'done' ? '✓' : ''} | ${cell(row.says)} | ${cell(proof)} |`;
+    });
+    return `## ${name}: ${proved} of ${rows.length}\n\n| id | | what | proved by, or why not |\n|---|---|---|---|\n${lines.join('\n')}`;
+  });
+  return `# Status
+
+${NOTE}
+
+${done} of ${requirementRows.length} requirements are proved: a test that cites the id passed in a full run. The others say why not; some of them work
+and merely lack their proof.
+
+${sections.join('\n\n')}
+`;
+}
+
+function tests(files: readonly string[]): string {
+  const shown = files.slice(0, 2).map((path) => `\`${path.replace(/^(src|test)\//, '')}\``);
+  return [...shown, ...(files.length > 2 ? [`and ${files.length - 2} more`] : [])].join(', ');
 }
 
 interface Schema {

@@ -11,6 +11,8 @@ const run = promisify(execFile);
 const world = makeWorld('reef-docs-');
 afterAll(() => world.close());
 
+const CODER = join(root, 'test/fixtures/docs-coder.yaml');
+
 const FILES = {
   'package.json':
     '{ "name": "shop", "type": "module", "scripts": { "lint": "node --check tax.mjs", "test": "node --test" } }\n',
@@ -45,7 +47,7 @@ async function reef(line: string): Promise<{ line: string; code: number; said?: 
 }
 
 verifies('U-41').test(
-  'every command of the pages about workflows, worktrees and code does what it says, in its order',
+  'every command of the pages about workflows, worktrees, code and the coder does what it says, in its order',
   async () => {
     for (const [name, text] of Object.entries(FILES)) writeFileSync(join(world.repository, name), text);
     await run('git', ['add', '.'], { cwd: world.repository });
@@ -57,13 +59,14 @@ verifies('U-41').test(
     const player = join(root, 'src/agents/wire/player.ts');
     const script = join(root, 'test/fixtures/scripts/docs-agent.yaml');
     world.configure({
+      clients: [{ type: 'scripted', name: 'demo', models: [{ name: 'coder', script: CODER }] }],
       reef: {
         timings: { linger: 100 },
         default_agent: 'wire:docs',
         agents: { 'wire:docs': { command: [process.execPath, player, script] } },
       },
     });
-    const lines = ['workflow.md', 'worktrees.md', 'code-context.md'].flatMap(commandsOf);
+    const lines = ['workflow.md', 'worktrees.md', 'code-context.md', 'coder.md'].flatMap(commandsOf);
     expect(lines.length).toBeGreaterThan(25);
     for (const line of lines) expect(await reef(line)).toEqual({ line, code: 0 });
   },
