@@ -27,20 +27,20 @@ export function jobDesk(parts: JobDeskParts): JobCore {
   const { jobs } = parts;
   return {
     ...bound(jobs, 'status', 'output', 'kill', 'wait', 'interrupt', 'resume'),
-    spawn: async (request, caller) => jobs.spawn({ ...request, ...(await housing(parts, request)) }, caller),
+    spawn: async (request, caller) => jobs.spawn({ ...request, ...(await housing(parts, request, caller)) }, caller),
     send: (request, caller) =>
       isRun(parts, request.id) ? answerRun(parts, request, caller) : jobs.send(request, caller),
     inbox: (request, caller) => inbox(parts, request, caller),
   };
 }
 
-/** An empty name means a new worktree named after the task; a name that is an id, that worktree. */
-async function housing(
-  { worktrees, newId, awaitHousing }: JobDeskParts,
-  { worktree, plan, task }: OperationRequest<'spawn'>,
-) {
+/** An empty name means a new worktree named after the task; a name that is an id, that worktree: for a job only its own. */
+async function housing(parts: JobDeskParts, { worktree, plan, task }: OperationRequest<'spawn'>, { jobId }: Caller) {
   if (worktree === undefined) return {};
+  const { worktrees, store, newId, awaitHousing } = parts;
   const known = worktree === '' ? undefined : await existing(worktrees, worktree);
+  const own = jobId === undefined ? known?.id : store.jobs.get(jobId)?.job.worktree;
+  if (known && known.id !== own) throw new ReefError('not_yours', 'a job works in its own worktree, or in a new one');
   const title = worktree === '' ? (task.split('\n', 1)[0]?.slice(0, 200) ?? task) : worktree;
   const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan }));
   awaitHousing(id);

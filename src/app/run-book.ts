@@ -1,4 +1,5 @@
 import { ReefError } from '../protocol/errors.ts';
+import type { Caller } from '../protocol/operations.ts';
 import type { RunBudget, WorkflowManifest } from '../protocol/workflow.ts';
 import type { RunRequest } from '../store/run-table.ts';
 import type { Store } from '../store/store.ts';
@@ -26,6 +27,11 @@ export interface RunOrder {
   by: string;
 }
 export type BookedRun = RunRequest<RunOrder>;
+
+/** A job sees the runs it started, people all of them (X-08). */
+export function isTheirRun({ doc }: BookedRun, { jobId }: Pick<Caller, 'jobId'>): boolean {
+  return jobId === undefined || doc.leave.parentId === jobId;
+}
 
 /** The run a caller means by an id, a unique beginning of one, or `@last`. */
 export function findRun(store: Store, text: string): BookedRun {

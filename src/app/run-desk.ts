@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { ReefError } from '../protocol/errors.ts';
+import type { Job } from '../protocol/jobs.ts';
 import type { Caller, OperationOutput, OperationRequest, RunCore } from '../protocol/operations.ts';
 import type { RunSummary } from '../protocol/run-operations.ts';
 import type { Halt, Json, RunView } from '../protocol/workflow.ts';
@@ -20,7 +21,7 @@ import { isOfBudget } from './agent-jobs.ts';
 import type { CallLog } from './call-log.ts';
 import { knownAgents } from './known-agents.ts';
 import type { Project } from './project.ts';
-import { type BookedRun, findRun, type RunOrder } from './run-book.ts';
+import { type BookedRun, findRun, isTheirRun, type RunOrder } from './run-book.ts';
 import type { RunStarter } from './run-starter.ts';
 
 interface RunDeskParts {
@@ -73,13 +74,15 @@ export class RunDesk implements RunCore {
     }
   }
 
-  async runs({ all }: OperationRequest<'runs'>): Promise<OperationOutput<'runs'>> {
-    return { runs: await this.#list(all ? 1_000 : SHOWN) };
+  async runs({ all }: OperationRequest<'runs'>, caller: Caller): Promise<OperationOutput<'runs'>> {
+    return { runs: await this.#list(all ? 1_000 : SHOWN, caller) };
   }
 
-  async run_status(request: OperationRequest<'run_status'>, _caller: Caller, signal: AbortSignal) {
-    if (request.id === undefined) return { runs: await this.#list(SHOWN), view: null };
-    const { id } = findRun(this.#parts.store, request.id);
+  async run_status(request: OperationRequest<'run_status'>, caller: Caller, signal: AbortSignal) {
+    if (request.id === undefined) return { runs: await this.#list(SHOWN, caller), view: null };
+    const found = findRun(this.#parts.store, request.id);
+    if (!isTheirRun(found, caller)) throw new ReefError('not_yours', `run ${found.id} is not one of yours`);
+    const { id } = found;
     const { clock } = this.#parts;
     const deadline = clock.monotonicMs() + request.waitMs;
     for (;;) {
@@ -211,10 +214,12 @@ export class RunDesk implements RunCore {
     const { clock, project, registry, capabilities } = this.#parts;
     const { manifest, node } = await this.#manifest(request.workflow);
     if (request.agent !== undefined) registry.get(request.agent);
+    const parent = this.#refuseEscape(request, caller);
     if (request.yes && !request.sandbox && !request.unsafe) {
       throw new ReefError('unsafe_needs_consent', 'agents that ask nothing need a sandbox around them');
     }
-    if (request.sandbox && capabilities.bubblewrap === undefined) {
+    const sandbox = request.sandbox || parent?.sandbox === 'bubblewrap';
+    if (sandbox && capabilities.bubblewrap === undefined) {
       throw new ReefError('sandbox_unavailable', 'bubblewrap is not installed here or not allowed to work');
     }
     const configured = { ...this.#parts.settings().gates, ...(await project.gates()) };
@@ -223,7 +228,7 @@ export class RunDesk implements RunCore {
       configured: JSON.parse(JSON.stringify(configured)),
       readProject: project.readGateFile,
     });
-    const { task, agent, plan, base, priority, anyway, accept, autoResume, budget, sandbox, yes, unsafe } = request;
+    const { task, agent, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
     return {
       ...{ task, node, manifest, gates, plan, anyway, accept, autoResume, budget, stepping: request.step },
       ...(agent !== undefined && { agent }),
@@ -233,6 +238,19 @@ export class RunDesk implements RunCore {
       createdAt: clock.now().toISOString(),
       by: caller.by,
     };
+  }
+
+  /** What a job starts may do no more than the job itself (X-08). */
+  #refuseEscape({ agent, yes, accept }: OperationRequest<'run'>, { jobId }: Caller): Job | undefined {
+    if (jobId === undefined) return undefined;
+    const parent = this.#parts.store.jobs.get(jobId)?.job;
+    if (accept) throw new ReefError('not_yours', 'people merge: leave "accept" out');
+    if (yes && !parent?.yes)
+      throw new ReefError('not_yours', 'a job may not allow what people have to: leave "yes" out');
+    if (agent?.startsWith('scripted:') && !this.#parts.registry.isConfigured(agent)) {
+      throw new ReefError('not_yours', `a job may not start ${agent}, which the configuration does not name`);
+    }
+    return parent;
   }
 
   /** A node of the repository's own file, or a workflow that ships with Reef (W-07, W-66). */
@@ -266,11 +284,12 @@ export class RunDesk implements RunCore {
     await runs.answer(run.id, { block, visit, branch, verb, ...said }, how);
   }
 
-  async #list(most: number): Promise<RunSummary[]> {
+  async #list(most: number, caller: Caller): Promise<RunSummary[]> {
     const { store } = this.#parts;
     const newest = store.runs.newest<RunOrder>(most);
     const older = store.runs.open<RunOrder>().filter(({ id }) => !newest.some((run) => run.id === id));
-    return this.#parts.redact(await Promise.all([...newest, ...older].map((run) => this.#summary(run))));
+    const theirs = [...newest, ...older].filter((run) => isTheirRun(run, caller));
+    return this.#parts.redact(await Promise.all(theirs.map((run) => this.#summary(run))));
   }
 
   async #summary(run: BookedRun): Promise<RunSummary> {

@@ -118,7 +118,12 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const core: Core = {
     ...jobDesk({ jobs, store, runs: desk, worktrees, notices, newId, awaitHousing }),
     ...bound(desk, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'block_result', 'calls', 'call_rerun'),
-    ...worktreeCore(new WorktreeDesk({ worktrees, newId, redact, code, onSetUp: () => starter.recover() })),
+    ...worktreeCore(
+      new WorktreeDesk({
+        ...{ worktrees, newId, redact, code, onSetUp: () => starter.recover() },
+        ownOf: (jobId) => store.jobs.get(jobId)?.job.worktree,
+      }),
+    ),
     ...code.core(),
     ...bound(states, 'repo_state', 'artifact_read', 'todo', 'context_calls'),
     ...bound(project, 'trust'),

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import type { OperationOutput, OperationRequest, WorktreeCore } from '../protocol/operations.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Caller, OperationOutput, OperationRequest, WorktreeCore } from '../protocol/operations.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import type { Notice } from '../worktrees/parts.ts';
 
@@ -7,6 +8,8 @@ interface WorktreeDeskParts {
   worktrees: GitWorktreeManager;
   newId(): string;
   redact<T>(value: T): T;
+  /** The worktree a job works in. */
+  ownOf(jobId: string): string | undefined;
   /** So that overlaps by reference are known. */
   code: { warm(): Promise<void> };
   /** A set-up that works now lets a run begin that waited for it. */
@@ -40,7 +43,12 @@ export class WorktreeDesk implements WorktreeCore {
     return view;
   }
 
-  async diff({ id }: OperationRequest<'diff'>) {
+  /** A job sees the changes of its own worktree. */
+  async diff({ id }: OperationRequest<'diff'>, { jobId }: Caller) {
+    const { worktrees, ownOf } = this.#parts;
+    if (jobId !== undefined && (await worktrees.view(id)).id !== ownOf(jobId)) {
+      throw new ReefError('not_yours', 'a job may look at its own worktree only');
+    }
     return this.#parts.redact(await this.#manager.diff(id));
   }
 

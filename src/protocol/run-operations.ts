@@ -92,6 +92,7 @@ const run_control = operation({
 
 const run_replay = operation({
   effect: 'reads',
+  for: 'people',
   noTool: 'a check of Reef itself',
   summary: 'Walk a run again with its recorded results: starts nothing and must reach the same end.',
   input: z.strictObject({ id }),
@@ -137,6 +138,7 @@ export type Call = z.infer<typeof callSchema>;
 
 const calls = operation({
   effect: 'reads',
+  for: 'people',
   noTool: 'prompts are long: read them at a terminal',
   summary: 'List model calls, newest first: one per turn of an agent; of one run, one job, or all.',
   input: z.strictObject({

@@ -185,6 +185,7 @@ export type AcceptOptions = z.input<typeof acceptOptionsSchema>;
 export const worktreeOperations = {
   worktrees: operation({
     effect: 'reads',
+    for: 'people',
     summary: 'List the worktrees with their health, overlap and place in the queue.',
     input: z.strictObject({ all: z.boolean().default(false).describe('Also those that have ended') }),
     output: z.strictObject({ worktrees: z.array(worktreeViewSchema) }),
