@@ -2,6 +2,7 @@ import { benchEvents, benchLoad } from './events.ts';
 import { benchMcp } from './mcp.ts';
 import { benchSpawn } from './spawn.ts';
 import { benchStart } from './start.ts';
+import { benchWorkflow } from './workflow.ts';
 
 const benches: Record<string, () => Promise<boolean>> = {
   start: benchStart,
@@ -9,6 +10,7 @@ const benches: Record<string, () => Promise<boolean>> = {
   mcp: benchMcp,
   events: benchEvents,
   load: benchLoad,
+  workflow: benchWorkflow,
 };
 
 const wanted = process.argv.slice(2);

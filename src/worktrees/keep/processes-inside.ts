@@ -1,10 +1,27 @@
 import { readlink } from 'node:fs/promises';
+import { systemClock } from '../../base/clock.ts';
 import { argumentsOf, type ProcessRow, processRows } from '../../process/process-table.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
-/** Living processes whose working folder is inside, other than git at our own command. On macOS nobody can be seen. */
+const LOOKS = 4;
+const PAUSE_MS = 50;
+
+/**
+ * Living processes whose working folder is inside, other than git at our own command. On macOS nobody can be seen. Only
+ * who stays counts: a git of ours that has not become git yet, or is about to end, cannot be told from a stranger.
+ */
 export async function processesInside(folder: string): Promise<number[]> {
   if (process.platform !== 'linux') return [];
+  let inside = await seenInside(folder);
+  for (let looks = 1; looks < LOOKS && inside.length > 0; looks++) {
+    await systemClock.sleep(PAUSE_MS);
+    const now = new Set(await seenInside(folder));
+    inside = inside.filter((pid) => now.has(pid));
+  }
+  return inside;
+}
+
+async function seenInside(folder: string): Promise<number[]> {
   const rows = processRows();
   const ours = ownGits(rows);
   const inside: number[] = [];

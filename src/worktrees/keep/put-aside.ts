@@ -21,8 +21,8 @@ export async function discard(parts: Parts, id: string): Promise<KeptWork> {
   const row = parts.records.get(id);
   if (row.status === 'discarded' && row.keptOn !== undefined) return answer(row, []);
   if (row.status === 'queued') return dropQueued(parts, id);
-  if (row.status === 'held' || row.status === 'lost') return discardKept(parts, row);
   await parts.jobs.end(id);
+  if (row.status === 'held' || row.status === 'lost') return discardKept(parts, row);
   const { kept, stamp, ignored, path } = await keepStill(parts, begin(parts, id, ['running', 'accepting']), {
     ref: refs.discarded(id),
     withSession: false,
@@ -91,9 +91,10 @@ function begin(parts: Parts, id: string, from: readonly StoredWorktree['status']
 }
 
 /** Nothing was ever made of it, so there is nothing to keep. */
-function dropQueued(parts: Parts, id: string): KeptWork {
+async function dropQueued(parts: Parts, id: string): Promise<KeptWork> {
   const endedAt = parts.clock.now().toISOString();
   parts.records.move(id, ['queued'], (now) => ({ ...now, status: 'discarded', endedAt }));
+  await parts.jobs.end(id);
   return { ref: '', command: '', ignored: [] };
 }
 
