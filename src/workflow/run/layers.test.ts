@@ -65,7 +65,13 @@ verifies('W-10').test(
       first.includes('### ../outside\n\n(cannot be shown'),
       first.includes('the map of the code'),
     ]).toEqual([true, true, true]);
-    expect(asked[0]).toEqual({ slices: ['map:.'], budget: 500, worktreePath: bench.worktree, task: 'the task' });
+    expect(asked[0]).toEqual({
+      slices: ['map:.'],
+      budget: 500,
+      worktreePath: bench.worktree,
+      task: 'the task',
+      args: {},
+    });
   },
 );
 
