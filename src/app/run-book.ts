@@ -13,6 +13,7 @@ export interface RunOrder {
   manifest: WorkflowManifest;
   gates: GateCommands;
   agent?: string;
+  model?: string;
   stepping: boolean;
   autoResume: boolean;
   /** Merge at success. */

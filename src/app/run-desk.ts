@@ -228,10 +228,11 @@ export class RunDesk implements RunCore {
       configured: JSON.parse(JSON.stringify(configured)),
       readProject: project.readGateFile,
     });
-    const { task, agent, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
+    const { task, agent, model, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
     return {
       ...{ task, node, manifest, gates, plan, anyway, accept, autoResume, budget, stepping: request.step },
       ...(agent !== undefined && { agent }),
+      ...(model !== undefined && { model }),
       ...(base !== undefined && { base }),
       ...(priority !== undefined && { priority }),
       leave: { sandbox, yes, unsafe, ...(caller.jobId !== undefined && { parentId: caller.jobId }) },

@@ -109,9 +109,8 @@ export class RunStarter {
   }
 }
 
-function inputOf(
-  { task, node, manifest, gates, agent, stepping, autoResume, budget }: RunOrder,
-  worktree: { id: string; path: string },
-) {
-  return { task, node, manifest, gates, worktree, stepping, autoResume, budget, ...(agent !== undefined && { agent }) };
+function inputOf(order: RunOrder, worktree: { id: string; path: string }) {
+  const { task, node, manifest, gates, agent, model, stepping, autoResume, budget } = order;
+  const chosen = { ...(agent !== undefined && { agent }), ...(model !== undefined && { model }) };
+  return { task, node, manifest, gates, worktree, stepping, autoResume, budget, ...chosen };
 }

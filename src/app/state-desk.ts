@@ -55,7 +55,8 @@ export class StateDesk implements StateCore {
   async artifact_read({ id, job, ...options }: OperationRequest<'artifact_read'>, caller: Caller) {
     const owner = findJob(this.#parts.store, caller.jobId ?? job ?? '@last', caller).job;
     const runId = this.#parts.store.blocks.get(owner.id)?.runId;
-    const trees = [owner.rootId, ...(runId === undefined ? [] : [runId])];
+    // The native coder keeps a tree of its own, also where it is another job's child.
+    const trees = new Set([owner.id, owner.rootId, ...(runId === undefined ? [] : [runId])]);
     let refusal: unknown;
     for (const rootId of trees) {
       try {

@@ -9,13 +9,13 @@ import type { Environment } from '../base/env.ts';
 import type { Home } from '../base/home.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
+import { loadTokenCounter } from '../base/tokens.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import { createGit, type Git } from '../git/git-command.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
 import { run } from '../process/run.ts';
 import type { Core } from '../protocol/operations.ts';
-import { artifactId } from '../repostate/prompt/caps.ts';
 import type { UserConfig } from '../runtime/config-file.ts';
 import { TrustFile, trustPath } from '../runtime/trust-file.ts';
 import type { Store } from '../store/store.ts';
@@ -75,8 +75,9 @@ export interface Workspace {
 }
 
 /** A hand-over to an agent is bounded (repostate); what does not fit is pointed at. */
-const PROMPT_TOKENS = 5_000;
-const CHARACTERS_PER_TOKEN = 3.3;
+const PROMPT_TOKENS = 4_999;
+/** More than this is too long whatever it holds, and need not be counted. */
+const CHARACTERS_PER_TOKEN = 16;
 const OUTLINE_LINES = 20;
 
 export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
@@ -226,9 +227,12 @@ function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, act
     },
     prompt: {
       limit: PROMPT_TOKENS,
-      measure: (text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
+      measure: tokensOf,
       outline: firstLines,
-      keep: (runId, text) => keepArtifact({ states, log }, runId, text),
+      // One `artifact_read` away from the agents of that run (S-37).
+      async keep(runId, text) {
+        await states.artifactsOf(runId, runId).put(text, { jobId: runId });
+      },
     },
     repoState: (path) => states.brief(path),
     codeContext: (request) => blockContext({ context, worktrees, log }, request),
@@ -298,13 +302,10 @@ async function blockContext(
   return text;
 }
 
-/** What a hand-over leaves out is one `artifact_read` away from the agents of that run (S-37). */
-function keepArtifact({ states, log }: { states: StateDesk; log: Logger }, runId: string, text: string): string {
-  states
-    .artifactsOf(runId, runId)
-    .put(text, { jobId: runId })
-    .catch((error: unknown) => log.warn('what a prompt left out could not be kept', { run: runId, error }));
-  return artifactId(text);
+/** Counted, not guessed: a log of hashes has half the characters a token that prose has. */
+async function tokensOf(text: string): Promise<number> {
+  if (text.length > PROMPT_TOKENS * CHARACTERS_PER_TOKEN) return text.length;
+  return (await loadTokenCounter()).count(text);
 }
 
 function firstLines(_path: string, content: string): string {

@@ -28,7 +28,7 @@ export const basisSchema = z.strictObject({
 });
 export type Basis = z.infer<typeof basisSchema>;
 
-export const symbolTypeSchema = z.enum([
+const symbolTypeSchema = z.enum([
   'module',
   'class',
   'interface',
@@ -112,7 +112,7 @@ const hopSchema = z.strictObject({
 });
 export type Hop = z.infer<typeof hopSchema>;
 
-export const outlineGroupSchema = z.enum([
+const outlineGroupSchema = z.enum([
   'classes',
   'structs',
   'enums',

@@ -34,6 +34,7 @@ const run = operation({
     task: z.string().min(1).max(1_048_576).describe('What is to be done, in words'),
     workflow: z.string().min(1).max(128).optional().describe('A node of the workflow file, test-fix or full-gates'),
     agent: z.string().min(1).max(200).optional().describe('For blocks whose worker names no agent; default: claude'),
+    model: z.string().min(1).max(200).optional().describe('For the same blocks, where they name no model'),
     plan: planSchema.describe('Files or globs the task means to change; a clash with other work makes it wait'),
     base: z.string().min(1).max(1_000).optional().describe('Branch or commit; default: the current branch'),
     priority: z.number().int().min(1).max(1_000).optional().describe('1 goes first'),

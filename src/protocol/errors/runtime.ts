@@ -20,6 +20,12 @@ export const runtimeErrors = {
   tool_failed: final(502, 1, 'See what the tool wrote.'),
   permission_denied: final(403, 1, 'A rule or a person refused it; `reef.permissions` holds the rules.'),
   needs_human: final(409, 3, 'A person has to answer: run it again where somebody can.'),
+  // sub-agents
+  agent_capacity: passing(409, 1, 'Collect or cancel one of the agents at work, then start another.'),
+  agent_depth: final(409, 1, 'Do this part yourself: agents of agents go no deeper here.'),
+  agent_not_allowed: final(403, 1, 'Choose an agent that `spawnable_agents` of this one names.'),
+  task_unknown: final(404, 4, 'Use one of the ids listed.'),
+  task_invalid: final(409, 1, 'See why; `agent__task_list` shows the tasks.'),
   // MCP servers
   mcp_config_invalid: final(400, 2, 'Correct mcp.json at the places named.'),
   mcp_server_unknown: final(404, 4, 'Name a server of mcp.json, or an alias of `mapping_mcp_servers`.'),
@@ -74,6 +80,8 @@ export const runtimeErrors = {
   vault_invalid: final(500, 1, 'Restore the vault from a backup, or remove it and enter the secrets again.'),
   secret_missing: final(404, 4, 'Add each with `.vault add NAME` or `reef ask --add-secret NAME`.'),
   models_not_synced: passing(502, 69, 'Check the connection and `sync_models_url`, then try again.'),
+  no_tty: final(400, 2, 'Give a question: `reef ask "…"`, or run `reef chat` at a terminal.'),
+  oauth_not_configured: final(422, 2, 'Give the client an `api_key` in config.yaml, or the variable <CLIENT>_API_KEY.'),
   secret_exists: final(409, 1, 'Change it with `.vault update NAME`.'),
   // RAG
   rag_invalid: final(400, 2, 'Correct the RAG definition at the places named.'),

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { systemClock } from '../../base/clock.ts';
-import type { InboxEntry } from '../../protocol/job-operations.ts';
+import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
 import type { Client } from '../client/client.ts';
 import { openClient } from '../client/open.ts';
@@ -63,13 +63,13 @@ async function startAll({ cli, client, stage }: Scene): Promise<Lane[]> {
     const started = await client.call('run', run);
     lanes.push({ name, colour, worktree: started.worktree, runId: started.runId });
     const plan = (run.plan ?? []).map((path) => ` --plan ${path}`).join('');
-    cli.out(`$ reef run "${run.task}"${plan} --accept`);
+    cli.out(`$ reef run "${run.task}" --agent native:coder${plan} --accept`);
     if (started.because !== undefined) cli.out(`  ${started.status}: it ${started.because}`);
   }
   const { name, colour, spawn } = jobPart;
   const { worktree = '' } = await client.call('spawn', spawn);
   lanes.push({ name, colour, worktree });
-  cli.out(`$ reef spawn writer "${spawn.task}" --worktree`);
+  cli.out(`$ reef spawn native:coder "${spawn.task}" --worktree`);
   stage.tell('each in a worktree of its own; the second plans the file of the first, so it waits');
   return lanes;
 }
@@ -151,6 +151,19 @@ async function allMerged(client: Client, lanes: Lane[]): Promise<true | undefine
   return ours.every(({ status }) => status === 'accepted') || undefined;
 }
 
+const BARS = '▁▂▃▄▅▆▇█';
+
+/** Tokens of each prompt, turn by turn: what Reef says of its own stays flat, whatever happened before. */
+async function promptPlot(client: Client, jobs: readonly JobView[]): Promise<string> {
+  const calls = await Promise.all(
+    jobs.toReversed().map(({ id }) => client.call('context_calls', { id }).then((found) => found.calls)),
+  );
+  const sizes = calls.flat().map(({ estimated }) => Number(estimated));
+  const most = Math.max(...sizes, 1);
+  const bars = sizes.map((size) => BARS[Math.min(BARS.length - 1, Math.floor((size / most) * BARS.length))]);
+  return `tokens per turn  ${bars.join('')}  at most ${most}`;
+}
+
 async function summary({ cli, client, place, stage }: Scene, lanes: Lane[]): Promise<void> {
   const [first] = lanes;
   const style = { ...cli.style, now: new Date() };
@@ -165,6 +178,7 @@ async function summary({ cli, client, place, stage }: Scene, lanes: Lane[]): Pro
   }));
   stage.tell('what happened');
   cli.out(jobTable(named, style));
+  cli.out(`\n${await promptPlot(client, jobs)}`);
   cli.out(
     `\n$ git log --oneline --stat main\n${await place.git('log', '--oneline', '--stat', '--no-decorate', 'main')}`,
   );
@@ -177,7 +191,7 @@ async function summary({ cli, client, place, stage }: Scene, lanes: Lane[]): Pro
 Next, on a repository of your own:
   reef doctor                                   what is installed, what is missing
   reef trust                                    see what the repository would have Reef run
-  reef run "make the failing test pass"         with claude, or --agent codex, acp:gemini, acp:opencode
+  reef run "make the failing test pass"         with claude, or --agent codex, native:coder, acp:gemini
   reef run show @last  ·  reef inbox  ·  reef worktree diff @last  ·  reef worktree accept @last
   claude mcp add reef -- reef mcp               let your own agent start others`);
 }

@@ -1,120 +1,120 @@
+import { artifactId, cutMiddle } from '../../repostate/prompt/caps.ts';
 import type { StoredSegment } from '../memory/segment.ts';
-import { viewSegment } from '../memory/segment.ts';
 import type { WorkerInput } from '../workers/worker.ts';
 
 /** How much a prompt may hold, in the unit of `measure`. */
 export interface PromptBudget {
   limit: number;
-  measure(text: string): number;
+  measure(text: string): number | Promise<number>;
   /** The bones of a file: what is shown of it when the whole does not fit. */
   outline(path: string, content: string): string;
-  /** Keeps what is left out, and names it for `artifact_read`. */
-  keep?(runId: string, text: string): string;
+  /** Where `artifact_read` finds it for the agents of the run. */
+  keep?(runId: string, text: string): Promise<void>;
 }
 
-interface Part {
+interface Rendered {
   text: string;
-  /** What stands here when room is short. */
-  short: string;
+  /** What it shows in part only; kept before anybody is shown the prompt (S-37). */
+  leftOut: string[];
+}
+
+interface Form {
+  text: string;
+  /** The whole, where this is not all of it. */
+  leftOut?: string;
+}
+
+interface Parts<T> {
+  files: T[];
+  segments: T[];
+  inherited: T[];
 }
 
 const POINTER_CHARACTERS = 80;
+/** Head and tail of a long segment. */
+const SHOWN_CHARACTERS = 4_096;
+/** What gives way, in this order, the oldest first; forms are counted from the fullest (W-10). */
+const SHRINKING: readonly [keyof Parts<never>, number][] = [
+  ['files', 1],
+  ['segments', 1],
+  ['segments', 2],
+  ['inherited', 1],
+];
 
 /**
- * The five layers as one text, the most important first. Over budget files shrink to outlines, then the oldest segments
- * to pointers, then inherited context; the contract and the place never do (W-10).
+ * The five layers as one text, the most important first. Over budget files shrink to outlines, then segments to head and
+ * tail, then the oldest to pointers, then inherited context; the contract and the place never do (W-10).
  */
 export function renderPrompt(
   input: WorkerInput,
   { stored, budget }: { stored: ReadonlyMap<string, StoredSegment>; budget: PromptBudget },
-): string {
-  const files = input.primary_artifacts.map(({ path, content }) => {
-    const title = `### ${path}\n\n`;
-    return { text: `${title}${content}`, short: `${title}(outline)\n${budget.outline(path, content)}` };
-  });
-  const { run_id } = input.system_metadata;
-  const keep = (text: string) => budget.keep?.(run_id, text);
-  const segments = input.execution_payload.map((segment) =>
-    segmentPart(segment, { stored: stored.get(segment.id), keep }),
-  );
-  const inherited = Object.entries(input.inherited_context).map(([key, value]) => {
-    const text = `### INHERITED_CONTEXT ${key}\n\n${typeof value === 'string' ? value : JSON.stringify(value)}`;
-    return { text, short: `### INHERITED_CONTEXT ${key}\n\n(left out: ${text.length} characters)` };
-  });
-  const render = (shown: Shown) => assemble(input, shown);
-  const full: Shown = { segments: segments.map(whole), inherited: inherited.map(whole), files: files.map(whole) };
-  return shrink(render, full, { parts: { files, segments, inherited }, budget });
+): Promise<Rendered> {
+  const forms: Parts<Form[]> = {
+    files: input.primary_artifacts.map(({ path, content }) => {
+      const title = `### ${path}\n\n`;
+      return [{ text: `${title}${content}` }, { text: `${title}(outline)\n${budget.outline(path, content)}` }];
+    }),
+    segments: input.execution_payload.map((segment) => segmentForms(segment, stored.get(segment.id))),
+    inherited: Object.entries(input.inherited_context).map(([key, value]) => {
+      const title = `### INHERITED_CONTEXT ${key}\n\n`;
+      const content = typeof value === 'string' ? value : JSON.stringify(value);
+      return [{ text: `${title}${content}` }, { text: `${title}${pointer(content)}`, leftOut: content }];
+    }),
+  };
+  return shrink(input, forms, budget);
 }
 
-interface Shown {
-  segments: string[];
-  inherited: string[];
-  files: string[];
-}
-
-const whole = ({ text }: Part) => text;
-
-function shrink(
-  render: (shown: Shown) => string,
-  full: Shown,
-  { parts, budget }: { parts: Record<keyof Shown, Part[]>; budget: PromptBudget },
-): string {
-  let text = render(full);
-  const shown = { ...full, segments: [...full.segments], inherited: [...full.inherited], files: [...full.files] };
-  for (const layer of ['files', 'segments', 'inherited'] as const) {
-    for (const [index, { short }] of parts[layer].entries()) {
-      if (budget.measure(text) <= budget.limit) return text;
-      if (short.length >= (shown[layer][index] ?? '').length) continue;
-      shown[layer][index] = short;
-      text = render(shown);
+async function shrink(
+  input: WorkerInput,
+  forms: Parts<Form[]>,
+  { limit, measure }: PromptBudget,
+): Promise<Rendered> {
+  const fullest = (parts: Form[][]) => parts.map(([first = { text: '' }]) => first);
+  const shown: Parts<Form> = {
+    files: fullest(forms.files),
+    segments: fullest(forms.segments),
+    inherited: fullest(forms.inherited),
+  };
+  const render = (): Rendered => ({
+    text: assemble(input, shown),
+    leftOut: Object.values(shown).flatMap((parts: Form[]) => parts.flatMap(({ leftOut }) => leftOut ?? [])),
+  });
+  let rendered = render();
+  for (const [layer, level] of SHRINKING) {
+    for (const [index, { [level]: shorter }] of forms[layer].entries()) {
+      if ((await measure(rendered.text)) <= limit) return rendered;
+      const isShorter = shorter !== undefined && shorter.text.length < (shown[layer][index]?.text.length ?? 0);
+      if (!isShorter) continue;
+      shown[layer][index] = shorter;
+      rendered = render();
     }
   }
-  return text;
+  return rendered;
 }
 
-interface SegmentHands {
-  stored: StoredSegment | undefined;
-  keep(text: string): string | undefined;
-}
-
-function segmentPart(segment: WorkerInput['execution_payload'][number], { stored, keep }: SegmentHands): Part {
+/** What is kept as a blob is never shown whole (W-17). */
+function segmentForms(segment: WorkerInput['execution_payload'][number], stored: StoredSegment | undefined): Form[] {
   const { type, block, visit, outcome, filePath } = segment;
   const about = [`### ${type}`, `${block}#${visit}`, outcome, filePath]
     .filter((word) => word !== undefined)
     .join(' · ');
-  const view = stored && viewSegment(stored);
-  const whole = plain(segment.content);
-  const content = view?.address === undefined ? whole : cutText(view);
-  const beginning = content.slice(0, POINTER_CHARACTERS).replaceAll('\n', ' ');
-  return {
-    text: `${about}\n\n${content}`,
-    get short() {
-      const id = keep(whole);
-      const where = id === undefined ? '' : `: artifact_read "${id}"`;
-      return `${about}\n\n(${Buffer.byteLength(content)} bytes, left out${where}: ${beginning}…)`;
-    },
-  };
+  const content = plain(segment.content);
+  const whole = { text: `${about}\n\n${content}` };
+  const { text, id } = cutMiddle(content, SHOWN_CHARACTERS);
+  const cut = id === undefined ? whole : { text: `${about}\n\n${text}`, leftOut: content };
+  return [stored?.blob ? cut : whole, cut, { text: `${about}\n\n${pointer(content)}`, leftOut: content }];
 }
 
-function cutText({
-  head,
-  tail = '',
-  bytes,
-  address,
-}: {
-  head: string;
-  tail?: string | undefined;
-  bytes: number;
-  address?: string | undefined;
-}): string {
-  return `${head}\n…[${bytes} bytes in all, at ${address}]…\n${tail}`;
+function pointer(content: string): string {
+  const beginning = content.slice(0, POINTER_CHARACTERS).replaceAll('\n', ' ');
+  return `(${Buffer.byteLength(content)} bytes, left out: artifact_read "${artifactId(content)}": ${beginning}…)`;
 }
 
 function plain(content: WorkerInput['execution_payload'][number]['content']): string {
   return typeof content === 'string' ? content : JSON.stringify(content, null, 2);
 }
 
-function assemble({ block_contract, system_metadata }: WorkerInput, shown: Shown): string {
+function assemble({ block_contract, system_metadata }: WorkerInput, shown: Parts<Form>): string {
   const { task, instructions, persona, signals, args, returned } = block_contract;
   const bound = Object.keys(args).length + Object.keys(returned).length > 0;
   const { block_id, run_id, visit, branch, worktree_path } = system_metadata;
@@ -135,8 +135,8 @@ function section(title: string, text: string): string {
   return `## ${title}\n\n${text}`;
 }
 
-function list(title: string, parts: string[]): string[] {
-  return parts.length === 0 ? [] : [section(title, parts.join('\n\n'))];
+function list(title: string, parts: Form[]): string[] {
+  return parts.length === 0 ? [] : [section(title, parts.map(({ text }) => text).join('\n\n'))];
 }
 
 function howToAnswer(signals: string[]): string {

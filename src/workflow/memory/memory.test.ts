@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { verifies } from '../../../test/verifies.ts';
 import type { Json } from '../../protocol/workflow.ts';
+import { artifactId } from '../../repostate/prompt/caps.ts';
 import { Store } from '../../store/store.ts';
 import { renderPrompt } from '../agent/prompt.ts';
 import { newSegments } from '../run/finish-visit.ts';
@@ -132,7 +133,7 @@ verifies('W-11', 'W-12').test(
 
 const measure = (text: string) => text.length;
 const outline = (path: string) => `bones of ${path}`;
-function prompt(limit: number, more: Partial<ReturnType<typeof inputFor>> = {}, stored = new Map()) {
+async function prompt(limit: number, more: Partial<ReturnType<typeof inputFor>> = {}, stored = new Map()) {
   const input = {
     ...inputFor('/w', [
       segment('old', 'AGENT_OUTPUT', 'o'.repeat(1_000)),
@@ -142,26 +143,21 @@ function prompt(limit: number, more: Partial<ReturnType<typeof inputFor>> = {}, 
     primary_artifacts: [{ path: 'a.ts', content: 'f'.repeat(1_000) }],
     ...more,
   };
-  return renderPrompt(
+  const { text } = await renderPrompt(
     { ...input, block_contract: { ...input.block_contract, instructions: 'i'.repeat(500) } },
     { stored, budget: { limit, measure, outline } },
   );
+  return text;
 }
 const shown = (text: string) =>
   ['f', 'o', 'n', 'r', 'i'].map((letter) => `${letter}${text.includes(letter.repeat(500)) ? '+' : '-'}`).join(' ');
 
 verifies('W-10').test(
   'over budget files shrink first, then the oldest segments, then inherited context; the contract never',
-  () => {
-    const full = prompt(100_000).length;
-    expect([
-      shown(prompt(full)),
-      shown(prompt(full - 1)),
-      shown(prompt(full - 1_000)),
-      shown(prompt(full - 1_900)),
-      shown(prompt(full - 2_800)),
-      shown(prompt(1)),
-    ]).toEqual([
+  async () => {
+    const { length: full } = await prompt(100_000);
+    const limits = [full, full - 1, full - 1_000, full - 1_900, full - 2_800, 1];
+    expect((await Promise.all(limits.map((limit) => prompt(limit)))).map(shown)).toEqual([
       'f+ o+ n+ r+ i+',
       'f- o+ n+ r+ i+',
       'f- o- n+ r+ i+',
@@ -169,20 +165,17 @@ verifies('W-10').test(
       'f- o- n- r- i+',
       'f- o- n- r- i+',
     ]);
-    expect([
-      prompt(1).includes('bones of a.ts'),
-      prompt(1).includes('N__B, visit 1'),
-      prompt(1).includes('1000 bytes, left out'),
-    ]).toEqual([true, true, true]);
+    const least = await prompt(1);
+    for (const part of ['bones of a.ts', 'N__B, visit 1', '1000 bytes, left out']) expect(least).toContain(part);
   },
 );
 
-verifies('W-10', 'W-17').test('all five layers are in it, and large content by head, tail and address', () => {
+verifies('W-10', 'W-17').test('all five layers are in it, and large content by head, tail and address', async () => {
   const blobs = memoryBlobs();
-  const stored = storeSegment(segment('new', 'TEST_RESULT', `begin${'x'.repeat(70_000)}end`), blobs);
-  const text = prompt(100_000, {}, new Map([['new', stored]]));
+  const log = segment('new', 'TEST_RESULT', `begin${'x'.repeat(70_000)}end`);
+  const text = await prompt(100_000, { execution_payload: [log] }, new Map([['new', storeSegment(log, blobs)]]));
   expect([
-    text.includes('bytes in all, at b1'),
+    text.includes(`artifact_read "${artifactId(String(log.content))}"`),
     text.includes('begin'),
     text.includes('end'),
     text.length < 12_000,
@@ -197,3 +190,22 @@ verifies('W-10', 'W-17').test('all five layers are in it, and large content by h
   ])
     expect(text).toContain(part);
 });
+
+verifies('W-10', 'S-37').test(
+  'short of room a long log shows head and tail before anything becomes a pointer, and what is left out is handed back whole',
+  async () => {
+    const old = segment('old', 'AGENT_OUTPUT', `${'o'.repeat(600)}`);
+    const log = segment('log', 'TEST_RESULT', `head ${'x'.repeat(30_000)} tail`);
+    const input = inputFor('/w', [old, log]);
+    const render = (limit: number) => renderPrompt(input, { stored: new Map(), budget: { limit, measure, outline } });
+    const [cut, pointers] = [await render(8_000), await render(1_000)];
+    expect([cut.leftOut, pointers.leftOut]).toEqual([[log.content], [old.content, log.content]]);
+    expect([cut.text.includes('head x'), cut.text.includes('x tail'), cut.text.includes('o'.repeat(600))]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    for (const { content } of [old, log])
+      expect(pointers.text).toContain(`left out: artifact_read "${artifactId(String(content))}"`);
+  },
+);

@@ -15,6 +15,8 @@ export interface RunInput {
   autoResume: boolean;
   /** For blocks whose worker names no agent; else the default one. */
   agent?: string;
+  /** For the same blocks, where they name no model. */
+  model?: string;
   /** Beside that of the manifest; the smaller holds. */
   budget?: RunBudget;
 }

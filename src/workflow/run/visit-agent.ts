@@ -86,11 +86,15 @@ async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt): Promis
   const { ports, input, walk } = at;
   const { roster, worker } = block;
   const assembled = await assembleInput(at, order, block);
-  const agent = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : (input.run.agent ?? ports.defaultAgent));
+  const hands = { stored: assembled.stored, budget: ports.prompt };
+  const { text: prompt, leftOut } = await renderPrompt(assembled.input, hands);
+  for (const text of leftOut) await ports.prompt.keep?.(input.run.runId, text);
+  const named = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : undefined);
+  const model = roster.model ?? (named === undefined ? input.run.model : undefined);
   return {
-    agent,
-    ...(roster.model !== undefined && { model: roster.model }),
-    prompt: renderPrompt(assembled.input, { stored: assembled.stored, budget: ports.prompt }),
+    agent: named ?? input.run.agent ?? ports.defaultAgent,
+    ...(model !== undefined && { model }),
+    prompt,
     cwd: input.worktree.path,
     worktreeId: input.worktree.id,
     readonly: roster.readonly === true,

@@ -11,6 +11,7 @@ import { textArgument } from './text-argument.ts';
 
 export interface RunOptions {
   agent?: string;
+  model?: string;
   plan?: string[];
   base?: string;
   priority?: number;

@@ -2,8 +2,6 @@ import { fileURLToPath } from 'node:url';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Colour } from '../render/style.ts';
 
-const script = (name: string) => `scripted:${fileURLToPath(new URL(`./${name}.yaml`, import.meta.url))}`;
-
 /** One lane of the story: a run or a job, and the worktree it works in. */
 export interface Lane {
   name: string;
@@ -19,21 +17,25 @@ interface RunPart {
   run: OperationInput<'run'>;
 }
 
-/** Real processes that play a script: no model, no key, no network. The second run plans the file of the first. */
+const AGENT = 'native:coder';
+
+/** Reef's own agent with models that play a script: real processes, real files, real gates; no key and no network. */
 export const runParts: RunPart[] = [
   {
     name: 'rounder',
     colour: 'green',
-    run: { task: 'Make the failing test pass', agent: script('rounder'), plan: ['tax.mjs', 'README.md'], accept: true },
+    run: {
+      task: 'Make the failing test pass',
+      ...{ agent: AGENT, model: 'demo:rounder', plan: ['tax.mjs', 'README.md'], accept: true },
+    },
   },
   {
     name: 'zero',
     colour: 'yellow',
+    // The same file as the first: it waits.
     run: {
       task: 'Support a rate of zero',
-      agent: script('zero-rate'),
-      plan: ['tax.mjs', 'zero.test.mjs'],
-      accept: true,
+      ...{ agent: AGENT, model: 'demo:zero', plan: ['tax.mjs', 'zero.test.mjs'], accept: true },
     },
   },
 ];
@@ -41,5 +43,23 @@ export const runParts: RunPart[] = [
 export const jobPart = {
   name: 'notes',
   colour: 'cyan' as const,
-  spawn: { task: 'Write the release notes', agent: script('notes'), worktree: 'release notes', plan: ['NOTES.md'] },
+  spawn: {
+    task: 'Write the release notes',
+    ...{ agent: AGENT, model: 'demo:notes', worktree: 'release notes', plan: ['NOTES.md'] },
+  },
+};
+
+/** The user's configuration for the demo: three models, each a script beside this file. */
+export const demoConfig = {
+  reef: { timings: { linger: 100 } },
+  clients: [
+    {
+      type: 'scripted',
+      name: 'demo',
+      models: ['rounder', 'zero', 'notes'].map((name) => ({
+        name,
+        script: fileURLToPath(new URL(`./${name}.yaml`, import.meta.url)),
+      })),
+    },
+  ],
 };

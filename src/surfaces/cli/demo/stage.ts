@@ -11,7 +11,9 @@ const isAt = (entry: LogEntry, { block, visit }: { block: string; visit: number 
 
 const NAME_WIDTH = 8;
 /** Bookkeeping that would only lengthen the story. */
-const UNSHOWN = new Set(['queued', 'turn', 'usage', 'session', 'tool_result']);
+const UNSHOWN = new Set([
+  ...['queued', 'turn', 'usage', 'session', 'tool_result', 'repostate.detected', 'context.cache_miss'],
+]);
 const UNSHOWN_TYPES = new Set(['started', 'completed', 'input_sent']);
 
 /** Shows what all agents and blocks do as one timeline, each line in the lane of its run. */

@@ -5,6 +5,7 @@ import { type Environment, readEnvironment } from '../../../base/env.ts';
 import { allowedEnv } from '../../../process/environment.ts';
 import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
+import { demoConfig } from './cast.ts';
 
 export interface Throwaway {
   root: string;
@@ -35,7 +36,7 @@ export async function makeThrowaway(env: Environment): Promise<Throwaway> {
   const config = join(root, 'config', 'reef');
   await mkdir(repository);
   await mkdir(config, { recursive: true });
-  await writeFile(join(config, 'config.yaml'), 'timings: { linger: 100 }\n');
+  await writeFile(join(config, 'config.yaml'), JSON.stringify(demoConfig)); // JSON is YAML
   for (const [name, text] of Object.entries(files)) await writeFile(join(repository, name), text);
   const git = async (...args: string[]) => {
     const gitEnv = allowedEnv(env.all, [], { GIT_CONFIG_GLOBAL: '/dev/null' });

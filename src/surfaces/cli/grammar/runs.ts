@@ -16,6 +16,7 @@ function runCommand(program: Command, define: Define): void {
     .argument('<workflow-or-task>', 'node of the workflow file, test-fix or full-gates; alone: the task')
     .argument('[task]', 'what is to be done; - reads it from standard input')
     .option('--agent <agent>', 'agent of blocks that name none (default: claude)')
+    .option('--model <model>', 'model of the same blocks')
     .option('--plan <glob>', 'what the task means to change; may be repeated', collect)
     .option('--base <revision>', 'branch or commit to start from (default: the current branch)')
     .option('--priority <n>', '1 goes first', wholeNumber)

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { type ErrorCode, errorTable, ReefError, toReefError } from '../../protocol/errors.ts';
+import type { JobStatus } from '../../protocol/jobs.ts';
+import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
+import type { InboxMessage } from '../../runtime/state/scope.ts';
+import type { EscalationDesk } from '../../runtime/team/escalation.ts';
+import type { Escalation, JobEnd, JobPort } from '../../runtime/team/job-port.ts';
+import type { Client } from '../client/client.ts';
+import { DaemonError } from '../client/request.ts';
+
+export interface DoorParts {
+  /** Whose children they are; absent for a person's own agent, which is no job. */
+  jobId?: string | undefined;
+  client: Client;
+  clock: Clock;
+  desk: EscalationDesk;
+  /** Puts a message before an agent of this process; false when it is not here or is over. */
+  deliver(id: string, message: InboxMessage): boolean;
+}
+
+const ATTEND_MS = 300;
+const FOLLOW_MS = 20_000;
+/** Between two looks at a child that talks without pause. */
+const BREATH_MS = 100;
+/** A daemon that was killed is started by the next command of a person: that may take its time. */
+const OUTAGE_MS = 120_000;
+const RETRY_MS = 200;
+const OVER: readonly JobStatus[] = ['completed', 'error', 'killed', 'stale'];
+
+/** The children of one agent as jobs of the daemon, through that agent's own door (X-08). */
+export function doorJobs({ jobId, client, clock, desk, deliver }: DoorParts): JobPort {
+  const call = patient(client, clock);
+  return {
+    async spawn({ agent, task, cwd }) {
+      const { agentId } = await call('spawn', { agent, task, cwd, key: randomUUID() });
+      return agentId;
+    },
+    ended: (id, signal) => follow(call, id, { signal, clock }),
+    async look(id) {
+      const [job] = (await call('status', { id })).jobs;
+      return { status: job?.status ?? 'unknown', last_output: job?.lastOutput ?? '' };
+    },
+    async attend(id, signal) {
+      await call('wait', { ids: [id], until: ['done'], timeoutMs: ATTEND_MS }, signal);
+      const { questions } = await call('inbox', {}, signal);
+      return questions.filter(({ path }) => path.includes(id)).map(toEscalation);
+    },
+    async reply(escalationId, reply) {
+      const isBelow = jobId === undefined || desk.below(jobId).some(({ id }) => id === escalationId);
+      if (desk.has(escalationId) && isBelow) desk.reply(escalationId, reply, `job:${jobId ?? 'root'}`);
+      else throw new ReefError('not_yours', `${escalationId} can be answered by the person alone, if it is still open`);
+    },
+    async send(id, message) {
+      if (!deliver(id, message)) await call('send', { id, text: message.text });
+    },
+    kill: async (id) => void (await call('kill', { id })),
+  };
+}
+
+type Call = <N extends OperationName>(
+  operation: N,
+  input: OperationInput<N>,
+  signal?: AbortSignal,
+) => Promise<OperationOutput<N>>;
+
+/** A daemon may be killed and come back: its jobs go on, and so do those who wait for them. */
+function patient(client: Client, clock: Clock): Call {
+  return async (operation, input, signal) => {
+    const deadline = clock.monotonicMs() + OUTAGE_MS;
+    for (;;) {
+      try {
+        return await client.call(operation, input, signal ? { signal } : {});
+      } catch (error) {
+        signal?.throwIfAborted();
+        const known = toKnown(error);
+        if (known.code !== 'daemon_unavailable' || clock.monotonicMs() > deadline) throw known;
+        await clock.sleep(RETRY_MS, signal);
+      }
+    }
+  };
+}
+
+function toKnown(error: unknown): ReefError {
+  if (!(error instanceof DaemonError)) return toReefError(error);
+  const { code, message } = error.body.error;
+  return new ReefError(Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'internal', message, { cause: error });
+}
+
+/** Reads a job's events to their end; the last result is what it leaves. */
+async function follow(call: Call, id: string, how: { signal: AbortSignal; clock: Clock }): Promise<JobEnd> {
+  let since = '0';
+  let left = { output: '', exit_status: '' };
+  for (;;) {
+    const page = await call('output', { id, since, limit: 1000, waitMs: FOLLOW_MS }, how.signal);
+    since = page.nextCursor;
+    left = page.events.reduce(leftBy, left);
+    if (page.truncated) continue;
+    if (OVER.includes(page.status)) return toEnd(page.status, left);
+    await how.clock.sleep(BREATH_MS, how.signal);
+  }
+}
+
+type Left = Pick<JobEnd, 'output' | 'exit_status'>;
+
+function leftBy(before: Left, { type, payload }: OperationOutput<'output'>['events'][number]): Left {
+  if (type !== 'completed' && type !== 'error') return before;
+  const { result } = payload;
+  const output = typeof result === 'string' && result !== '' ? result : before.output;
+  return { output, exit_status: exitOf(payload) ?? before.exit_status };
+}
+
+function exitOf(payload: Record<string, unknown>): string | undefined {
+  const { code, message, signal, exitCode, outcome } = payload;
+  if (typeof code === 'string') return `${code}: ${String(message)}`;
+  if (typeof signal === 'string') return signal;
+  if (typeof exitCode === 'number') return String(exitCode);
+  return typeof outcome === 'string' ? outcome : undefined;
+}
+
+function toEnd(status: JobStatus, left: Left): JobEnd {
+  if (status === 'killed') return { ...left, status: 'cancelled', exit_status: 'killed' };
+  return { ...left, status: status === 'completed' ? 'completed' : 'failed' };
+}
+
+type Asked = OperationOutput<'inbox'>['questions'][number];
+
+function toEscalation({ jobId, requestId, agent, path, kind, question, options }: Asked): Escalation {
+  const id = `${jobId}:${nameOf(requestId)}`;
+  return { id, job_id: jobId, agent, path, kind, question, ...(options && { options }) };
+}
+
+/** The daemon keeps the name of a request as JSON; to the one who asked it is the word itself. */
+function nameOf(requestId: string): string {
+  try {
+    return String(JSON.parse(requestId));
+  } catch {
+    return requestId;
+  }
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { toReefError } from '../../protocol/errors.ts';
+import { contextHost } from '../../runtime/engine/context-host.ts';
+import { type EngineHost, PRESETS } from '../../runtime/engine/engine.ts';
+import { userText } from '../../runtime/models/message.ts';
+import { createPermissionGate } from '../../runtime/permissions/gate.ts';
+import type { AppState } from '../../runtime/state/app-state.ts';
+import { createContext } from '../../runtime/state/init.ts';
+import type { RequestContext } from '../../runtime/state/request-context.ts';
+import type { AgentRuntime, InboxMessage } from '../../runtime/state/scope.ts';
+import { withTeam } from '../../runtime/team/create-team.ts';
+import type { EscalationDesk } from '../../runtime/team/escalation.ts';
+import { renderMessages, TeamInbox } from '../../runtime/team/inbox.ts';
+import type { JobPort } from '../../runtime/team/job-port.ts';
+import { TeamSupervisor } from '../../runtime/team/supervisor.ts';
+import { runWithTeam } from '../../runtime/team/team-host.ts';
+import { createOutputCap } from '../../runtime/tools/output.ts';
+import type { Hello } from './hello.ts';
+import { JobWire } from './job-wire.ts';
+
+export interface HostedParts {
+  hello: Hello;
+  app: AppState;
+  outputsDir: string;
+  jobs: JobPort;
+  desk: EscalationDesk;
+  /** In this host; a parent elsewhere is only a number of steps above. */
+  parent?: HostedJob | undefined;
+  streams: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream };
+}
+
+type Ended = Parameters<JobWire['endTurn']>[0];
+
+interface Opened {
+  ctx: RequestContext;
+  host: EngineHost;
+  supervisor: TeamSupervisor;
+  inbox: TeamInbox;
+}
+
+/** One job of a host: its context, from the first message to the end of its line. */
+export class HostedJob {
+  readonly id: string;
+  /** Ids from the root to this one. */
+  readonly path: readonly string[];
+  readonly #parts: HostedParts;
+  readonly #wire: JobWire;
+  readonly #line: ReturnType<JobWire['open']>;
+  readonly #closing = new AbortController();
+  readonly #closed: Promise<undefined>;
+  #opened: Opened | undefined;
+  #isOver = false;
+
+  constructor(parts: HostedParts) {
+    const { hello, parent, streams, app } = parts;
+    this.#parts = parts;
+    this.id = hello.jobId;
+    this.path = [...(parent?.path ?? []), hello.jobId];
+    this.#wire = new JobWire(streams.input, streams.output);
+    this.#line = this.#wire.open(app.clock);
+    const { signal } = this.#closing;
+    this.#closed = new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }));
+    streams.input.once('close', () => this.#closing.abort());
+    streams.input.once('end', () => this.#closing.abort());
+  }
+
+  get runtime(): AgentRuntime | undefined {
+    return this.#opened?.ctx.agentRuntime;
+  }
+
+  /** False when nobody will read it. */
+  deliver(message: InboxMessage): boolean {
+    if (this.#isOver || !this.runtime) return false;
+    this.runtime.inbox.deliver(message);
+    return true;
+  }
+
+  /** Until its line is closed or its work is done. */
+  async serve(): Promise<void> {
+    try {
+      while (!this.#isOver) {
+        const message = await Promise.race([this.#wire.nextMessage(), this.#closed]);
+        if (message === undefined) return;
+        const signal = AbortSignal.any([this.#wire.beginTurn(), this.#closing.signal]);
+        this.#wire.endTurn(await this.#turn(message, signal));
+      }
+    } finally {
+      this.#isOver = true;
+      await this.#opened?.ctx.close();
+    }
+  }
+
+  /** Ends its turn, its children and its servers. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #turn(message: string, signal: AbortSignal): Promise<Ended> {
+    // A child that is not kept has nothing to wait for; a person may still have something to say to a root.
+    const { keep, parentId } = this.#parts.hello;
+    const isLast = parentId !== undefined && !keep;
+    try {
+      this.#opened ??= await this.#open(signal);
+      let result = await this.#run(this.#opened, message, signal);
+      // What came after the last step would otherwise be read by nobody (R-106).
+      for (const { inbox } = this.#opened; !inbox.isEmpty; ) {
+        result = await this.#run(this.#opened, renderMessages(inbox.drain()), signal);
+      }
+      this.#isOver = isLast;
+      return { do: 'turn', is: 'over', outcome: 'done', result };
+    } catch (error) {
+      const { code, message: why, retryable } = toReefError(error);
+      if (signal.aborted) return { do: 'turn', is: 'over', outcome: 'interrupted', result: '' };
+      this.#isOver = isLast;
+      return { do: 'turn', is: 'failed', code, message: why, retryable };
+    }
+  }
+
+  /** A fresh context over the state all jobs of this host share, in a session of its own that outlives the process. */
+  async #open(signal: AbortSignal): Promise<Opened> {
+    const { hello, app, jobs, desk, outputsDir, parent } = this.#parts;
+    const place = { jobId: this.id, ancestors: this.path.slice(0, -1), depth: hello.depth, jobs, desk, outputsDir };
+    const ctx = createContext(withTeam(app, { ...place, channel: this.#line.channel }), {
+      workingMode: 'job',
+      overrides: { save_session: true, ...(hello.model !== undefined && { model: hello.model }) },
+    });
+    await ctx.useAgent({ name: hello.agent, session: `_/job-${this.id}`, parent: parent?.runtime, signal });
+    this.#wire.write({ do: 'session', sessionId: hello.sessionId, model: ctx.model.id, cwd: hello.cwd });
+    const { supervisor, inbox } = ctx.agentRuntime ?? {};
+    if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox)) throw new Error('no team');
+    const host = contextHost(ctx, {
+      gate: createPermissionGate({ rules: app.config.reef.permissions }),
+      outputs: createOutputCap(outputsDir, randomUUID),
+      ask: async () => ({ kind: 'needs_human' }),
+      jobId: this.id,
+    });
+    return { ctx, host, supervisor, inbox };
+  }
+
+  async #run({ host, supervisor, inbox }: Opened, message: string, signal: AbortSignal): Promise<string> {
+    const request = {
+      requestId: randomUUID(),
+      input: userText(message),
+      options: { ...PRESETS.api_session, signal },
+    };
+    const outcome = await runWithTeam(host, request, { supervisor, inbox, emitter: this.#line.emitter });
+    return outcome.final_message ?? '';
+  }
+}

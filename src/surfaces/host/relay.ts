@@ -1,0 +1,46 @@
+import { createConnection, type Socket } from 'node:net';
+import { firstLine } from './first-line.ts';
+import type { Hello } from './hello.ts';
+
+/** As `TAKEN` of hello.ts, whose schemas a process that only carries bytes need not load. */
+const TAKEN = 'taken';
+/** The context is closed before its process ends; the daemon waits 5 s. */
+const CLOSING_MS = 4_000;
+
+interface Streams {
+  input: NodeJS.ReadableStream;
+  output: NodeJS.WritableStream;
+}
+
+/**
+ * A child whose parent is one of Reef's own agents is only a pair of pipes: its context lives in the host of its root, with
+ * that host's servers and indexes (R-08). To the daemon it is a job with a process like any other; when either side dies the
+ * other sees its connection end. False when no host took it.
+ */
+export async function relay(path: string, hello: Hello, { input, output }: Streams): Promise<boolean> {
+  const socket = await connected(path);
+  if (!socket) return false;
+  socket.write(`${JSON.stringify(hello)}\n`);
+  if ((await firstLine(socket)) !== TAKEN) {
+    socket.destroy();
+    return false;
+  }
+  const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  socket.on('error', () => {}); // `close` follows
+  socket.pipe(output);
+  input.pipe(socket);
+  process.once('SIGTERM', () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), CLOSING_MS).unref();
+  });
+  await over;
+  return true;
+}
+
+function connected(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ path });
+    socket.once('connect', () => resolve(socket));
+    socket.once('error', () => resolve(undefined));
+  });
+}

@@ -1,0 +1,82 @@
+import { setImmediate as immediately } from 'node:timers/promises';
+import { printable } from '../../base/printable.ts';
+import type { UserPort } from '../../runtime/state/context-data.ts';
+import type { Answer, AskFn, Decision, Question } from '../../runtime/tools/tool.ts';
+
+/** Somebody at a terminal who reads a question and types a line. */
+export interface Person {
+  /** `signal` takes the question back. */
+  question(text: string, signal?: AbortSignal): Promise<string>;
+  /** What is typed is not shown. */
+  secret(text: string): Promise<string>;
+  tell(text: string): void;
+}
+
+const isYes = (typed: string, preset: boolean) => (typed.trim() === '' ? preset : /^y(es)?$/i.test(typed.trim()));
+
+export function userPort(person: Person): UserPort {
+  return {
+    confirm: async (question, preset) =>
+      isYes(await person.question(`${question} [${preset ? 'Y/n' : 'y/N'}] `), preset),
+    input: (question) => person.question(question),
+  };
+}
+
+/** Nobody is there: the run ends with what a person has to do (R-102). */
+export const askNobody: AskFn = async () => ({ kind: 'needs_human' });
+
+export function askPerson(person: Person): AskFn {
+  return async (question, signal) => {
+    // Events take a moment to the screen: what led to a question is to stand above it.
+    await immediately();
+    return answerTo(person, question, signal);
+  };
+}
+
+async function answerTo(person: Person, question: Question, signal: AbortSignal): Promise<Answer> {
+  const ask = (text: string) => person.question(text, signal);
+  switch (question.kind) {
+    case 'choice': {
+      const [choice] = await choose(person, question, signal);
+      return choice === undefined ? { kind: 'input', text: '' } : { kind: 'choice', choice };
+    }
+    case 'choices':
+      return { kind: 'choices', choices: await choose(person, question, signal) };
+    case 'confirm':
+      return { kind: 'confirm', confirmed: isYes(await ask(`${printable(question.question)} [y/N] `), false) };
+    case 'input':
+      return { kind: 'input', text: await ask(`${printable(question.question)} `) };
+    case 'permission':
+      return { kind: 'permission', decision: await permit(person, question, signal) };
+  }
+}
+
+type Choice = Extract<Question, { kind: 'choice' | 'choices' }>;
+
+/** By number; anything else is asked again, three times. */
+async function choose(person: Person, { kind, question, options }: Choice, signal: AbortSignal): Promise<string[]> {
+  person.tell([printable(question), ...options.map((text, n) => `  ${n + 1}. ${printable(text)}`)].join('\n'));
+  const several = kind === 'choices';
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const typed = await person.question(several ? 'Numbers, with commas: ' : 'Number: ', signal);
+    const numbers = typed.split(',').map((word) => Number(word.trim()));
+    const chosen = numbers.flatMap((n) => options[n - 1] ?? []);
+    if (several && typed.trim() === '') return [];
+    if (chosen.length === numbers.length && (several || chosen.length === 1)) return chosen;
+  }
+  return [];
+}
+
+const DECISIONS: Readonly<Record<string, Decision>> = { y: 'allow_once', s: 'allow_session', a: 'allow_always' };
+
+/** Everything is shown before it is asked; only an exact letter allows (X-55, X-57). */
+async function permit(
+  person: Person,
+  { tool, arguments: args, cwd, reasons }: Extract<Question, { kind: 'permission' }>,
+  signal: AbortSignal,
+): Promise<Decision> {
+  const shown = JSON.stringify(args, null, 2) ?? '';
+  person.tell(printable([`${tool} in ${cwd}`, shown, ...reasons].join('\n')));
+  const typed = await person.question('Allow? y once, s for this session, a always, anything else no: ', signal);
+  return DECISIONS[typed.trim().toLowerCase()] ?? 'deny';
+}

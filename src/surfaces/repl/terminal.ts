@@ -1,0 +1,211 @@
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Host } from '../cli/cli.ts';
+import { KeyStream, type LineEnd } from './keys/key-stream.ts';
+import type { Person } from './person.ts';
+
+export interface TerminalOptions {
+  host: Host;
+  isVi: boolean;
+  history: string[];
+  complete(line: string): Promise<[string[], string]>;
+}
+
+export interface Entry {
+  text: string;
+  end: LineEnd;
+}
+
+/** Passes on what is written; while a secret is typed, nothing. Sizes are those of the terminal. */
+class Screen extends Writable {
+  isMuted = false;
+  readonly #out: Host['stdout'];
+
+  constructor(out: Host['stdout']) {
+    super();
+    this.#out = out;
+    out.on('resize', () => this.emit('resize'));
+    // A terminal that is gone is told of by its keyboard; there is nobody left to complain to.
+    out.removeAllListeners('error').on('error', () => {
+      this.isMuted = true;
+    });
+  }
+  get columns(): number {
+    return this.#out.columns ?? 80;
+  }
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (!this.isMuted) this.#out.write(chunk);
+    done();
+  }
+}
+
+/** The terminal of a chat: lines, questions, secrets, and Ctrl-C while something runs (R-112). */
+export class Terminal implements Person {
+  readonly #screen: Screen;
+  readonly #keys: KeyStream;
+  readonly #readline: Interface;
+  #waiting: ((entry: Entry | undefined) => void) | undefined;
+  readonly #ready: Entry[] = [];
+  #isLost = false;
+  #isLent = false;
+  #running: AbortController | undefined;
+
+  constructor({ host, isVi, history, complete }: TerminalOptions) {
+    this.#screen = new Screen(host.stdout);
+    this.#keys = new KeyStream(host.stdin, {
+      isVi,
+      isLineEmpty: () => this.#readline.line === '',
+      onEnd: () => this.#end(),
+      onLost: () => this.hangUp(),
+      onInterrupt: () => this.interrupt(),
+    });
+    this.#readline = createInterface({
+      input: this.#keys,
+      output: this.#screen,
+      terminal: true,
+      history,
+      historySize: 1000,
+      removeHistoryDuplicates: true,
+      completer: (line: string, done: (error: Error | null, found: [string[], string]) => void) => {
+        complete(line).then(
+          (found) => done(null, found),
+          () => done(null, [[], line]),
+        );
+      },
+    });
+    this.#readline.on('line', (text) => this.#settle({ text, end: this.#keys.nextEnd() }));
+    // Ctrl-C at the prompt drops the line.
+    this.#readline.on('SIGINT', () => {
+      this.#screen.write('^C\n');
+      this.#readline.write(null, { ctrl: true, name: 'e' });
+      this.#readline.write(null, { ctrl: true, name: 'u' });
+    });
+  }
+
+  /** Undefined when there will be no more. */
+  next(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
+    return this.#read(prompt, rightPrompt);
+  }
+
+  async question(text: string, signal?: AbortSignal): Promise<string> {
+    signal?.throwIfAborted();
+    const history = this.#history();
+    const remembered = [...history];
+    const answer = this.#read(text);
+    const takeBack = () => this.#settle({ text: '', end: 'sent' });
+    signal?.addEventListener('abort', takeBack, { once: true });
+    const entry = await answer;
+    signal?.removeEventListener('abort', takeBack);
+    history.splice(0, history.length, ...remembered);
+    signal?.throwIfAborted();
+    return entry?.text ?? '';
+  }
+
+  async secret(text: string): Promise<string> {
+    this.#screen.write(text);
+    this.#screen.isMuted = true;
+    try {
+      return await this.question('');
+    } finally {
+      this.#screen.isMuted = false;
+      this.#screen.write('\n');
+    }
+  }
+
+  tell(text: string): void {
+    this.#screen.write(`${text}\n`);
+  }
+
+  write(text: string): void {
+    this.#screen.write(text);
+  }
+
+  /** While it runs Ctrl-C stops it. */
+  async during(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const running = new AbortController();
+    this.#running = running;
+    try {
+      await work(running.signal);
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  /** Stops what runs. */
+  interrupt(): void {
+    if (!this.#isLent) this.#running?.abort(new ReefError('cancelled', 'It was stopped'));
+  }
+
+  /** For an editor: Ctrl-C is its own as long as it has the terminal. */
+  async lent<T>(work: () => Promise<T>): Promise<T> {
+    this.#isLent = true;
+    try {
+      return await this.#keys.lent(work);
+    } finally {
+      this.#isLent = false;
+    }
+  }
+
+  /** Newest first, as readline has it. */
+  history(): readonly string[] {
+    return this.#history();
+  }
+
+  /** Nobody is there any more: nothing is asked, nothing is shown. */
+  hangUp(): void {
+    this.#isLost = true;
+    this.#screen.isMuted = true;
+    this.#running?.abort(new ReefError('cancelled', 'The terminal is gone'));
+    this.#end();
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Whoever waits for a line gets none. */
+  #end(): void {
+    this.#settle(undefined);
+  }
+
+  close(): void {
+    this.#readline.close();
+    this.#keys.detach();
+  }
+
+  #history(): string[] {
+    return (this.#readline as Interface & { history: string[] }).history;
+  }
+
+  #settle(entry: Entry | undefined): void {
+    if (!this.#waiting) {
+      if (entry) this.#ready.push(entry);
+      return;
+    }
+    const take = this.#waiting;
+    this.#waiting = undefined;
+    this.#keys.hold();
+    take(entry);
+  }
+
+  #read(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
+    const ready = this.#ready.shift();
+    if (ready) return Promise.resolve(ready);
+    if (this.#isLost) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      this.#readline.setPrompt(prompt);
+      this.#readline.prompt();
+      this.#showRight(rightPrompt);
+      this.#keys.release();
+    });
+  }
+
+  /** At the end of the line, until something is typed over it. */
+  #showRight(text: string): void {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours have no width
+    const width = text.replace(/\u001b\[\d+m/g, '').length;
+    if (width > 0) this.#screen.write(`\u001b7\u001b[${this.#screen.columns - width}G${text}\u001b8`);
+  }
+}
