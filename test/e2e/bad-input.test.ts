@@ -181,7 +181,7 @@ test('a configuration that is wrong names its place', async () => {
   const wrong = makeWorld();
   try {
     await wrong.client.call('status', {});
-    wrong.configure({ agents: { claude: { colour: 'red' } } });
+    wrong.configure({ agents: { claude: { command: 'red' } } });
     const result = await reef(['spawn', 'claude', 'x'], { cwd: wrong.repository, env: wrong.env });
     expect([refused(result), result.stderr.includes('agents.claude')]).toEqual([said(2, 'config_invalid'), true]);
   } finally {

@@ -52,7 +52,9 @@ async function path(detected: Detection[], pid: number | undefined): Promise<Fou
       .find((entry) => entry.startsWith('PATH='))
       ?.slice('PATH='.length) ?? '';
   const folders = new Set(value.split(delimiter));
-  const hidden = detected.filter(({ path: found }) => found !== undefined && !folders.has(dirname(found)));
+  // Reef's own agents are started with the Node that runs the daemon, wherever that lies.
+  const looked = detected.filter(({ name }) => !name.startsWith('native:'));
+  const hidden = looked.filter(({ path: found }) => found !== undefined && !folders.has(dirname(found)));
   if (hidden.length === 0)
     return [{ check: 'path', ...ok('the daemon finds the agents this shell finds', `pid ${pid}`) }];
   const names = hidden.map(({ name }) => name).join(', ');

@@ -18,7 +18,7 @@ export function homeChecks(home: Home): Check[] {
 type Result = Omit<Found, 'check'>;
 
 /** Made by Reef; a person's own files, such as a workflow kept in git, are theirs to open. */
-const OURS = /^(?:jobs|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock)$/;
+const OURS = /^(?:jobs|index|artifacts|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock)$/;
 
 /** Everything Reef makes is its owner's alone. */
 async function modes(dir: string): Promise<Result> {
