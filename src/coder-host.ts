@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Conversation } from './agents/wire/conversation.ts';
 import { systemClock } from './base/clock.ts';
 import { type Environment, readEnvironment } from './base/env.ts';
+import { findHome } from './base/home.ts';
 import { createRedactor } from './base/redact.ts';
 import { createSafeDir } from './base/safe-dir.ts';
 import { loadTokenCounter } from './base/tokens.ts';
@@ -16,6 +17,7 @@ import { createGit } from './git/git-command.ts';
 import { readHead } from './git/repository.ts';
 import { probeCapabilities } from './process/capabilities.ts';
 import { allowedEnv, SYSTEM_PATH } from './process/environment.ts';
+import { TAG_VARIABLE } from './process/process-table.ts';
 import { run } from './process/run.ts';
 import type { CodeQuery } from './protocol/code-operations.ts';
 import { ReefError, toReefError } from './protocol/errors.ts';
@@ -23,10 +25,9 @@ import type { Progress } from './protocol/events.ts';
 import type { StateNews } from './protocol/repostate.ts';
 import { createArtifactStore } from './repostate/artifacts/artifact-store.ts';
 import { parametersFor } from './repostate/prompt/cache-profile.ts';
-import { createGitSource } from './repostate/state/git-view.ts';
+import { createGitSource, within } from './repostate/state/git-view.ts';
 import { Tracker } from './repostate/state/tracker.ts';
 import { loadConfig } from './runtime/config/load.ts';
-
 import { createModelRegistry, readCatalogue } from './runtime/models/registry.ts';
 import { createPermissionGate } from './runtime/permissions/gate.ts';
 import { createRunCommand } from './runtime/tools/command.ts';
@@ -41,6 +42,8 @@ import { connect } from './surfaces/client/client.ts';
  * like any agent, it outlives the daemon, and it is started again with `--resume` (S-54).
  */
 const BUDGET = { turns: 200, tokens: 2_200_000, ms: 2 * 3_600_000 };
+/** None yet: where they are configured is the workflow's matter, whose gates run after the agent. */
+const CHECKS: CoderParts['checks'] = Object.freeze({});
 /** Instruction files of a project, the first that is there; at most some 4,000 tokens of it (S-29). */
 const INSTRUCTION_FILES = ['AGENTS.md', 'CLAUDE.md'];
 const INSTRUCTION_CHARACTERS = 12_000;
@@ -60,7 +63,7 @@ async function serve(env: Environment): Promise<void> {
     const signal = talk.beginTurn();
     try {
       host ??= await openHost(env, talk, message);
-      if (!isFirst || values.resume !== undefined) host.coder.tell(message);
+      if (!isFirst || values.resume !== undefined) await host.coder.tell(message);
       const { result, endedBy } = await host.coder.work(signal);
       talk.endTurn({ do: 'turn', is: 'over', outcome: 'done', result, stopReason: endedBy });
     } catch (error) {
@@ -74,9 +77,12 @@ async function serve(env: Environment): Promise<void> {
 /** What lasts over all turns of the process. */
 async function openHost(env: Environment, talk: Conversation, message: string): Promise<{ coder: Coder }> {
   const cwd = process.cwd();
-  const jobDir = jobDirOf(env);
+  const jobDir = jobDirOf(env, cwd);
   const jobId = jobDir.split('/').at(-1) ?? 'job';
+  // Before anything that takes time: the message is acknowledged, so nobody will send it again.
+  const task = firstTask(jobDir, message);
   const log = new JobLog(jobDir);
+  const turn = log.lastTurn();
   const { client, model, secrets } = await openModel(env, cwd);
   const redact = createRedactor(secrets);
   const wire = new WireTalk(talk);
@@ -90,28 +96,25 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
     const told = toldOf(news);
     if (told) talk.write({ type: 'progress', payload: told });
   };
-  const tracker = await openTracker({ env, cwd, jobId, jobDir, tell });
+  const { tracker, lines } = await openTracker({ env, cwd, jobId, jobDir, tell, turn });
   const instructions = readInstructions(cwd);
-  const task = firstTask(jobDir, message);
   const coder = new Coder(
     {
       ...{ jobId, cwd, client, model, counter, profile, tracker, redact, tell },
       dir: createSafeDir(cwd),
       clock: systemClock,
       parameters: parametersFor(profile, model.data.max_input_tokens ?? 128_000),
-      artifacts: createArtifactStore({
-        dir: join(dirname(dirname(jobDir)), 'artifacts'),
-        rootId: jobId,
-        jobId,
-        redact,
-      }),
+      artifacts: orOfTheRun(
+        createArtifactStore({ dir: join(dirname(dirname(jobDir)), 'artifacts'), rootId: jobId, jobId, redact }),
+        env,
+      ),
       gate: createPermissionGate({
         rules: [...permissions, { tool: 'write_file', action: 'allow' }, { tool: 'edit_file', action: 'allow' }],
       }),
       ask: wire.ask,
       runCommand: createRunCommand({ capabilities, env: env.all, jobId }),
       askCode: codeAsker(env),
-      checks: {},
+      checks: CHECKS,
       budget: BUDGET,
       ...(instructions !== undefined && { instructions }),
       emit: wire.emit,
@@ -120,15 +123,22 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
     },
     task,
   );
-  if (values.resume !== undefined) coder.restore(log.read(), log.lastTurn());
+  if (values.resume !== undefined) {
+    coder.restore(log.read(), { turn, tokens: log.usedTokens() });
+    for (const line of lines) coder.note(line);
+  }
   return { coder };
 }
 
-/** The door of a job lies in its folder: that is where this job keeps what it needs after a restart. */
-function jobDirOf({ reefSocket }: Environment): string {
-  if (reefSocket === undefined)
-    throw new ReefError('bad_request', 'The coder runs as a job: reef spawn native:coder "…"');
-  return dirname(dirname(reefSocket));
+/**
+ * Where this job keeps what it needs after a restart: its door lies in the same folder. A home whose path is too long for a
+ * socket has no doors; there the folder is found by the name of the job.
+ */
+function jobDirOf(env: Environment, cwd: string): string {
+  if (env.reefSocket !== undefined) return dirname(dirname(env.reefSocket));
+  const dir = join(findHome(env, cwd).dir, 'jobs', env.all[TAG_VARIABLE] ?? '(none)');
+  if (existsSync(dir)) return dir;
+  throw new ReefError('bad_request', 'The coder runs as a job: reef spawn native:coder "…"');
 }
 
 /** The task of a session is its first message, also after a restart. */
@@ -178,15 +188,19 @@ async function openModel(env: Environment, cwd: string) {
 interface TrackerHands extends Pick<CoderParts, 'cwd' | 'jobId' | 'tell'> {
   env: Environment;
   jobDir: string;
+  /** The last one of an earlier process. */
+  turn: number;
 }
 
-async function openTracker({ env, cwd, jobId, jobDir, tell }: TrackerHands): Promise<Tracker> {
+/** `lines` tell what changed while no process of the job was there. */
+async function openTracker({ env, cwd, jobId, jobDir, tell, turn }: TrackerHands) {
   const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
   const place = await git.locate(cwd);
   const base = await baseOf(jobDir, async () => (await readHead(git, place)).commit ?? '');
   const tracker = new Tracker({
     ...{ workDir: cwd, storyId: jobId, jobId, base, clock: systemClock },
-    git: createGitSource(git, place, base),
+    git: within(createGitSource(git, place, base), relative(place.toplevel, cwd)),
+    checks: CHECKS,
     log: {
       debug() {},
       info() {},
@@ -196,8 +210,11 @@ async function openTracker({ env, cwd, jobId, jobDir, tell }: TrackerHands): Pro
     tell: (news: StateNews) => tell(news),
   });
   await tracker.load();
-  await tracker.refresh('load');
-  return tracker;
+  tracker.beginTurn(turn);
+  // The plan in the file is that of whoever worked here before (S-51).
+  if (values.resume === undefined) tracker.setTasks([]);
+  const { lines } = await tracker.refresh('load');
+  return { tracker, lines };
 }
 
 /** What the work is measured against stays the same, however often the agent commits. */
@@ -207,6 +224,24 @@ async function baseOf(jobDir: string, read: () => Promise<string>): Promise<stri
   const base = await read();
   writeFileSync(file, base, { mode: 0o600 });
   return base;
+}
+
+/** What was cut before the task reached this job is the run's, and the daemon's to read (S-37). */
+function orOfTheRun(own: CoderParts['artifacts'], { reefSocket = '' }: Environment): CoderParts['artifacts'] {
+  const client = connect({ socket: reefSocket, surface: 'mcp' });
+  return {
+    put: own.put,
+    async read(id, options = {}) {
+      try {
+        return await own.read(id, options);
+      } catch (refusal) {
+        const { nextOffset, ...page } = await client.call('artifact_read', { id, ...options }).catch(() => {
+          throw refusal;
+        });
+        return { ...page, ...(nextOffset !== undefined && { nextOffset }) };
+      }
+    },
+  };
 }
 
 function codeAsker({ reefSocket = '' }: Environment): CoderParts['askCode'] {

@@ -1,12 +1,11 @@
 import type { ContextManager } from '../repostate/prompt/context-manager.ts';
 import type { Ledger } from '../repostate/prompt/ledger.ts';
-import type { PromptBuilder } from '../runtime/engine/turn-parts.ts';
 import type { AssistantMessage, Message, ToolMessage } from '../runtime/models/message.ts';
 import type { CoderParts } from './coder-parts.ts';
 import { toExchange, toModelMessages } from './convert.ts';
 
 /** What the engine shows the model: never the history of the turn, but the projection that the context manager keeps. */
-export class BoundedPrompt implements PromptBuilder {
+export class BoundedPrompt {
   readonly #parts: Pick<CoderParts, 'clock' | 'counter'>;
   readonly #context: ContextManager;
   #taken = 0;
@@ -26,11 +25,10 @@ export class BoundedPrompt implements PromptBuilder {
     this.#taken = 0;
   }
 
-  async build(messages: readonly Message[]): Promise<Message[]> {
+  build(messages: readonly Message[]): Message[] {
     this.take(messages);
     this.#asked = this.#turn();
     const prompt = this.#context.build(this.#parts.clock.now().getTime());
-    await this.#context.settle();
     this.lastLedger = prompt.ledger;
     return toModelMessages(prompt.messages);
   }

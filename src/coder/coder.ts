@@ -1,16 +1,17 @@
 import { ReefError } from '../protocol/errors.ts';
+import type { ContextNews, RepoState } from '../protocol/repostate.ts';
 import { ProgressWatch } from '../repostate/detect/progress-watch.ts';
-import { RepeatWatch } from '../repostate/detect/repeat-watch.ts';
 import { RewriteWatch } from '../repostate/detect/rewrite-watch.ts';
 import { FileTools } from '../repostate/files/file-tools.ts';
+import { cutToTokens } from '../repostate/prompt/caps.ts';
 import { ContextManager } from '../repostate/prompt/context-manager.ts';
 import { CacheWatch } from '../repostate/prompt/ledger.ts';
+import { OWN_LIMITS } from '../repostate/prompt/limits.ts';
 import { TodoList } from '../repostate/state/todo-list.ts';
 import type { EngineEvent } from '../runtime/engine/emitter.ts';
 import { runTurn } from '../runtime/engine/turn-loop.ts';
 import type { StepProgress, TurnParts } from '../runtime/engine/turn-parts.ts';
-import { userText } from '../runtime/models/message.ts';
-import { createToolCallTracker } from '../runtime/permissions/loop-guard.ts';
+import { type Message, userText } from '../runtime/models/message.ts';
 import { createFunctions, type Functions, type ToolCallTracker } from '../runtime/tools/tool.ts';
 import { BoundedPrompt } from './bounded-prompt.ts';
 import type { CoderParts } from './coder-parts.ts';
@@ -21,7 +22,7 @@ import { doneTool } from './tools/done.ts';
 import { fileTools } from './tools/files.ts';
 import { codeTools, stateTools } from './tools/state.ts';
 import { answerText, askTool, todoTool } from './tools/talk.ts';
-import { watched } from './tools/watched.ts';
+import { type RepeatHands, repeatWatch, Watch } from './tools/watched.ts';
 
 export interface CoderEnd {
   result: string;
@@ -31,6 +32,8 @@ export interface CoderEnd {
 
 /** Results of calls are bounded by the prompt itself (S-39), which keeps the rest as artifacts. */
 const UNCAPPED: TurnParts['outputs'] = { cap: async (output) => output };
+/** Repetition is judged by the detectors of the coder, which know the tree and ask before they end anything (S-42 to S-47). */
+const UNGUARDED: ToolCallTracker = { reset: () => {}, nextStep: () => {}, record: () => 'ok' };
 const NUDGE = 'You called no tool. Every reply calls at least one; when the task is done call done.';
 const WARN_AT = 0.8;
 
@@ -50,13 +53,17 @@ export class Coder {
   readonly #context: ContextManager;
   readonly #prompt: BoundedPrompt;
   readonly #functions: Functions;
-  readonly #loopGuard: ToolCallTracker = createToolCallTracker({ max_repeats: 5, window: 10 });
-  readonly #repeats: RepeatWatch;
+  readonly #repeats: RepeatHands;
   readonly #rewrites: RewriteWatch;
-  readonly #progress: ProgressWatch;
+  readonly #todos = new TodoList();
+  #progress: ProgressWatch;
   readonly #cache: CacheWatch;
   readonly #readings = new Set<string>();
+  /** Segments that were said to break the provider's cache: once is enough. */
+  readonly #missed = new Set<string>();
   readonly #startedAt: number;
+  /** What happened to the prompt and is not in the log yet. */
+  #unsaid: ContextNews[] = [];
   #hasNewReading = false;
   #turn = 0;
   #tokens = 0;
@@ -67,13 +74,12 @@ export class Coder {
   constructor(parts: CoderParts, task: string) {
     this.#parts = parts;
     this.#startedAt = parts.clock.monotonicMs();
-    this.#repeats = new RepeatWatch(parts.tell);
+    this.#repeats = repeatWatch(parts);
     this.#rewrites = new RewriteWatch(parts.tell);
     this.#progress = new ProgressWatch(parts.tell);
     this.#cache = new CacheWatch(parts.profile);
-    const todos = new TodoList();
-    todos.load(parts.tracker.getSnapshot().openTasks);
-    this.#functions = createFunctions(this.#tools(todos));
+    this.#todos.load(parts.tracker.getSnapshot().openTasks);
+    this.#functions = createFunctions(this.#tools());
     const { jobId, counter, profile, parameters, redact, tracker, artifacts, instructions } = parts;
     this.#context = new ContextManager({
       ...{ jobId, counter, profile, parameters, redact, system: SYSTEM_TEXT, task },
@@ -81,20 +87,30 @@ export class Coder {
       tools: this.#functions.declarations(),
       state: () => tracker.getSnapshot(),
       keep: (text, from) => artifacts.put(text, from),
-      tell: (news) => parts.tell(news),
+      tell: (news) => this.#unsaid.push(news),
     });
     this.#prompt = new BoundedPrompt(parts, this.#context, () => this.#turn);
   }
 
-  /** Goes on where an earlier process stopped: the same epoch, the same tail (S-19). */
-  restore(log: Iterable<{ type: string; payload: unknown }>, lastTurn: number): void {
+  /** Goes on where an earlier process stopped: the same epoch, the same tail (S-19), and what it used counts. */
+  restore(log: Iterable<{ type: string; payload: unknown }>, { turn, tokens }: { turn: number; tokens: number }): void {
     this.#context.restore(log);
-    this.#turn = lastTurn;
+    this.#turn = turn;
+    this.#tokens = tokens;
   }
 
-  /** Something a person said after the task. */
-  tell(message: string): void {
-    this.#context.note(`The person says: ${message}`);
+  /** Something that happened while no turn was going on, such as a change from outside. */
+  note(line: string): void {
+    this.#context.note(line);
+  }
+
+  /** Something a person said after the task; as long as a task may be, the rest is an artifact. */
+  async tell(message: string): Promise<void> {
+    const { counter, artifacts, jobId } = this.#parts;
+    const { text, id } = cutToTokens(counter, message, { tokens: OWN_LIMITS.task });
+    if (id !== undefined) await artifacts.put(message, { jobId });
+    this.#context.note(`The person says: ${text}`);
+    this.#beginAnew();
   }
 
   /** Works until the task is done. Rejects with what stopped it; the work is kept. */
@@ -105,7 +121,7 @@ export class Coder {
       this.#prompt.begin();
       const turn = await runTurn(this.#turnParts(signal), [userText('Go on.')]);
       this.#prompt.take(turn.messages);
-      await this.#context.settle();
+      await this.#settle();
       if (turn.error instanceof Ending) return turn.error.end;
       if (turn.error) throw turn.error;
       if (this.#accepted !== undefined) return { result: this.#accepted, endedBy: 'done' };
@@ -115,9 +131,19 @@ export class Coder {
     }
   }
 
-  #tools(todos: TodoList) {
-    const { tracker, dir, checks } = this.#parts;
-    const files = new FileTools({ dir, rewrites: this.#rewrites, guards: this.#parts.guards ?? true });
+  /** There is more to do: a plan that was carried out says nothing about it, and would end the work as done (S-47). */
+  #beginAnew(): void {
+    const { tracker, tell } = this.#parts;
+    this.#progress = new ProgressWatch(tell);
+    if (this.#todos.list().some(({ status }) => status !== 'completed')) return;
+    this.#todos.set([]);
+    tracker.setTasks([]);
+  }
+
+  #tools() {
+    const { tracker, dir, checks, jobId, guards = true } = this.#parts;
+    const seen = seenBy(jobId, tracker.getSnapshot());
+    const files = new FileTools({ dir, rewrites: this.#rewrites, guards, seen });
     const hands = { ...this.#parts, files, repeats: this.#repeats, rewrites: this.#rewrites };
     const tools = [
       ...fileTools({
@@ -131,11 +157,12 @@ export class Coder {
       ...codeTools(this.#parts),
       commandTool(hands),
       askTool(this.#parts),
-      todoTool(todos, this.#parts),
+      todoTool(this.#todos, this.#parts),
       ...stateTools(this.#parts),
       doneTool({ tracker, dir, checks, run: (command, how) => runLine(hands, command, how) }),
     ];
-    return tools.map((tool) => watched(tool, hands));
+    const watch = new Watch(this.#repeats, tracker, (message) => this.#emit({ type: 'warning', message }));
+    return tools.map((tool) => watch.over(tool));
   }
 
   #turnParts(signal: AbortSignal): TurnParts {
@@ -143,9 +170,9 @@ export class Coder {
     return {
       ...{ client, model, gate, ask, cwd, jobId, signal, agent: 'coder' },
       settings: { temperature: null, top_p: null, max_output_tokens: null, stream: true },
-      prompt: this.#prompt,
+      prompt: { build: (messages) => this.#buildPrompt(messages) },
       functions: this.#functions,
-      tracker: this.#loopGuard,
+      tracker: UNGUARDED,
       outputs: UNCAPPED,
       maxSteps: budget.turns * 10,
       emit: (event) => this.#emit(event),
@@ -162,9 +189,24 @@ export class Coder {
     return true;
   }
 
+  async #buildPrompt(messages: readonly Message[]): Promise<Message[]> {
+    const prompt = this.#prompt.build(messages);
+    await this.#settle();
+    return prompt;
+  }
+
+  /** First what was taken out of the prompt is stored, then the log says that it was (S-19, S-37). */
+  async #settle(): Promise<void> {
+    await this.#context.settle();
+    for (const news of this.#unsaid.splice(0)) this.#parts.tell(news);
+  }
+
   /** One turn of the coder is one step of the engine. */
-  async #beforeTurn({ step }: StepProgress, signal: AbortSignal): Promise<void> {
+  async #beforeTurn({ step, messages }: StepProgress, signal: AbortSignal): Promise<void> {
     const { tracker } = this.#parts;
+    // The exchange first: what Reef has to say about it stands behind it.
+    this.#prompt.take(messages);
+    await this.#settle();
     if (step > 0) await this.#judge(signal);
     this.#turn += 1;
     tracker.beginTurn(this.#turn);
@@ -176,7 +218,8 @@ export class Coder {
   }
 
   async #judge(signal: AbortSignal): Promise<void> {
-    const { tracker, checks, ask } = this.#parts;
+    const { tracker, checks, ask, guards = true } = this.#parts;
+    if (!guards) return;
     const facts = {
       turn: this.#turn,
       state: tracker.getSnapshot(),
@@ -197,14 +240,14 @@ export class Coder {
 
   async #checkBudget(signal: AbortSignal): Promise<void> {
     const { budget, clock, ask } = this.#parts;
-    const used = { turns: this.#turn, tokens: this.#tokens, ms: clock.monotonicMs() - this.#startedAt };
+    const used = { turns: this.#turn - 1, tokens: this.#tokens, ms: clock.monotonicMs() - this.#startedAt };
     const share = Math.max(
       ...(['turns', 'tokens', 'ms'] as const).map((what) => used[what] / (budget[what] * this.#grants)),
     );
     if (share >= WARN_AT)
       this.#context.remind('Your budget is nearly used up: finish with what you have, then call done.');
     if (share < 1) return;
-    const question = `The budget is used up (turn ${used.turns}, ${used.tokens} tokens). What now?`;
+    const question = `The budget is used up (${used.turns} turns, ${used.tokens} tokens). What now?`;
     const answer = await ask({ kind: 'choice', question, options: ['continue', 'stop'] }, signal);
     if (answer.kind === 'choice' && answer.choice === 'continue') this.#grants += 1;
     else throw new ReefError('budget_exhausted', 'The budget is used up; the work is kept.');
@@ -223,6 +266,18 @@ export class Coder {
     this.#parts.record(ledger, reported);
     this.#parts.counter.observe(this.#parts.model.id, ledger.estimated, usage.input);
     const segment = this.#cache.observe(ledger, reported);
-    if (segment !== undefined) this.#parts.tell({ kind: 'context.cache_miss', turn: this.#turn, segment });
+    if (segment === undefined || this.#missed.has(segment)) return;
+    this.#missed.add(segment);
+    this.#parts.tell({ kind: 'context.cache_miss', turn: this.#turn, segment });
   }
+}
+
+/** What this job knew of its files when an earlier process of it ended; what others changed since it has to read again (S-22). */
+function seenBy(jobId: string, { files }: Readonly<RepoState>): Map<string, string> {
+  const known = files.filter(({ read, wrote }) => {
+    const looked = read?.jobId === jobId ? read.turn : -1;
+    const isOwn = wrote === undefined || (wrote.jobId === jobId && wrote.via === 'tool');
+    return isOwn ? looked >= 0 || wrote !== undefined : looked > wrote.turn;
+  });
+  return new Map(known.map(({ path, hash }) => [path, hash]));
 }

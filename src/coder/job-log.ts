@@ -16,6 +16,7 @@ export class JobLog {
     this.#file = `${jobDir}/context-log.jsonl`;
     this.#ledgerFile = `${jobDir}/context.jsonl`;
     mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+    for (const file of [this.#file, this.#ledgerFile]) endLine(file);
   }
 
   append(news: ContextNews | StateNews): void {
@@ -27,17 +28,13 @@ export class JobLog {
   }
 
   read(): { type: string; payload: unknown }[] {
-    let text: string;
-    try {
-      text = readFileSync(this.#file, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    }
-    return text.split('\n').flatMap((line) => {
-      const parsed = line === '' ? undefined : parseJson(line);
-      return parsed?.ok ? [parsed.value as { type: string; payload: unknown }] : [];
-    });
+    return linesOf(this.#file) as { type: string; payload: unknown }[];
+  }
+
+  /** Tokens of all prompts so far; what the model wrote is part of the next one. */
+  usedTokens(): number {
+    const calls = linesOf(this.#ledgerFile) as { reported?: { input?: number } }[];
+    return calls.reduce((sum, { reported }) => sum + (reported?.input ?? 0), 0);
   }
 
   /** The last turn whose exchange is in the log. */
@@ -47,5 +44,30 @@ export class JobLog {
       return news.success && news.data.kind === 'context.appended' ? [news.data.turn] : [];
     });
     return Math.max(0, ...turns);
+  }
+}
+
+/** A line that a crash tore would take the next one with it. */
+function endLine(file: string): void {
+  const text = textOf(file);
+  if (text !== '' && !text.endsWith('\n')) appendFileSync(file, '\n');
+}
+
+/** Less those that a crash tore. */
+function linesOf(file: string): unknown[] {
+  return textOf(file)
+    .split('\n')
+    .flatMap((line) => {
+      const parsed = line === '' ? undefined : parseJson(line);
+      return parsed?.ok ? [parsed.value] : [];
+    });
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
   }
 }

@@ -3,12 +3,7 @@ import { codeTools } from './code.ts';
 import { operation } from './operation.ts';
 
 /** What the code of a worktree says about itself. An agent is always asked about its own worktree and no other (U-16). */
-const worktree = z
-  .string()
-  .min(1)
-  .max(4_096)
-  .optional()
-  .describe('Worktree id or path; default: your own, for people the main checkout');
+const worktree = z.string().min(1).max(4_096).optional().describe('Worktree id or path; default: your own');
 
 const about = { worktree };
 

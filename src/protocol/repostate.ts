@@ -10,7 +10,7 @@ const attributionSchema = z.looseObject({
   via: z.enum(['tool', 'command', 'outside']),
 });
 
-const readSchema = attributionSchema.extend({ range: z.tuple([count, count]).optional() });
+const readSchema = attributionSchema.extend({ range: z.tuple([count, count], count).optional() });
 
 export const fileMetaSchema = z.looseObject({
   path: text,

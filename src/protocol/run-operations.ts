@@ -42,7 +42,8 @@ const run = operation({
     step: z.boolean().default(false).describe('Ask before every block'),
     autoResume: z.boolean().default(false).describe('Go on by itself when a rate limit is over'),
     accept: z.boolean().default(false).describe('Merge at success, as soon as the checkout of the target is clean'),
-    budget: runBudgetSchema.default({}),
+    // Written out: some clients of MCP drop a server whose schemas refer to others.
+    budget: z.strictObject(runBudgetSchema.shape).default({}),
     sandbox: z.boolean().default(false).describe('Agents and gates only in an operating-system sandbox'),
     yes: z.boolean().default(false).describe('Let Reef allow every permission; needs sandbox or unsafe'),
     unsafe: z.boolean().default(false),
@@ -100,6 +101,14 @@ const run_replay = operation({
   output: z.strictObject({ runId: text, walked: text.nullable(), recorded: text, isSame: z.boolean() }),
 });
 
+const segmentContent = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.record(text, z.unknown()),
+  z.array(z.unknown()),
+]);
+
 const block_result = operation({
   effect: 'settles',
   for: 'jobs',
@@ -108,7 +117,7 @@ const block_result = operation({
     signal: z.string().min(1).max(100).describe('One of the signals your instructions list'),
     summary: z.string().min(1).max(65_536).describe('What was done'),
     segments: z
-      .array(z.strictObject({ type: text, content: z.json(), filePath: text.optional() }))
+      .array(z.strictObject({ type: text, content: segmentContent, filePath: text.optional() }))
       .max(1_000)
       .optional(),
     newFiles: z.array(text).max(5_000).optional().describe('Files the task turned out to need'),

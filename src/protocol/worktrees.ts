@@ -47,7 +47,7 @@ const clashSchema = z.strictObject({
   /** Of a checkout that is not ours, its path. */
   worktreeId: text,
   tier: clashTierSchema,
-  files: z.array(z.strictObject({ path: text, lines: z.array(z.tuple([count, count])).exactOptional() })),
+  files: z.array(z.strictObject({ path: text, lines: z.array(z.tuple([count, count], count)).exactOptional() })),
 });
 export type Clash = z.infer<typeof clashSchema>;
 

@@ -60,7 +60,8 @@ verifies('A-01', 'A-11', 'A-40', 'A-82', 'A-84')
         );
       }
 
-      expect(readdirSync(rig.world.env.HOME ?? '')).toEqual([]);
+      // Only where Reef itself keeps worktrees.
+      expect(readdirSync(rig.world.env.HOME ?? '')).toEqual(['.local']);
 
       const logs = await Promise.all(jobs.map(({ job }) => job.events()));
       for (const [at, log] of logs.entries()) {

@@ -41,9 +41,22 @@ test('a resume names its session and a model, and the values of the MCP server s
   };
   expect(plan.args.slice(9)).toEqual([
     ...['--resume', 'old', '--model', 'haiku'],
-    ...['--strict-mcp-config', '--mcp-config', JSON.stringify(config), '--setting-sources', 'user'],
+    ...['--strict-mcp-config', '--mcp-config', JSON.stringify(config)],
+    ...['--settings', expect.any(String), '--setting-sources', 'user'],
   ]);
   expect(plan.env.REEF_MCP_REEF_TOKEN).toBe('s3cret');
+  expect(plan.args.join(' ')).not.toContain('s3cret');
+});
+
+verifies('S-49').test('a hook of this job alone tells Claude the state after it has compacted its history', () => {
+  const mcp = { name: 'reef', command: "/o'neil/node", args: ['/my reef/cli.ts', 'mcp'], env: { REEF_SOCKET: '/s' } };
+  const { args } = claudeAdapter.command({ ...request, mcp }, host);
+  const settings: unknown = JSON.parse(args[args.indexOf('--settings') + 1] ?? '');
+  const command = `REEF_SOCKET="$REEF_MCP_REEF_SOCKET" '/o'\\''neil/node' '/my reef/cli.ts' 'state' 'hook'`;
+  expect(settings).toEqual({
+    hooks: { SessionStart: [{ matcher: 'compact', hooks: [{ type: 'command', command, timeout: 3 }] }] },
+  });
+  expect(claudeAdapter.command(request, host).args).not.toContain('--settings');
 });
 
 test('the native program is looked for behind the stub of the npm package, and behind nothing else', () => {

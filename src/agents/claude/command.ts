@@ -66,9 +66,12 @@ function commonOptions({ sessionId, freshSessionId, model, mcp, readonly }: Laun
   return { args, env: server.env };
 }
 
+type Server = NonNullable<LaunchRequest['mcp']>;
+
+const variable = (name: string) => `REEF_MCP_${name}`;
+
 /** Arguments can be read by every user of the machine, so values come from the environment, which Claude fills in. */
-function mcpServer(server: NonNullable<LaunchRequest['mcp']>): { args: string[]; env: Record<string, string> } {
-  const variable = (name: string) => `REEF_MCP_${name}`;
+function mcpServer(server: Server): { args: string[]; env: Record<string, string> } {
   const names = Object.keys(server.env);
   const entry = {
     command: server.command,
@@ -77,7 +80,25 @@ function mcpServer(server: NonNullable<LaunchRequest['mcp']>): { args: string[];
   };
   const config = { mcpServers: { [server.name]: entry } };
   return {
-    args: ['--mcp-config', JSON.stringify(config)],
+    args: ['--mcp-config', JSON.stringify(config), '--settings', JSON.stringify({ hooks: compactHook(server) })],
     env: Object.fromEntries(Object.entries(server.env).map(([name, value]) => [variable(name), value])),
   };
+}
+
+const HOOK_SECONDS = 3;
+
+/**
+ * What Claude forgets when it compacts its history, the worktree still knows: `reef state hook` prints it (S-49). The server is
+ * `reef mcp`, so the hook is the same program with another word, and reaches Reef through the same door.
+ */
+function compactHook({ command: program, args, env }: Server) {
+  const door = Object.keys(env).map((name) => `${name}="$${variable(name)}"`);
+  const words = [program, ...args.slice(0, -1), 'state', 'hook'].map(quoted);
+  const hook = { type: 'command', command: [...door, ...words].join(' '), timeout: HOOK_SECONDS };
+  return { SessionStart: [{ matcher: 'compact', hooks: [hook] }] };
+}
+
+/** One word for a shell, whatever it holds. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -21,6 +21,7 @@ export function initial(spec: LaunchRequest, host: HostFacts): CodexState {
     isSandboxBroken: false,
     agentVersion: null,
     threadId: null,
+    isServerStarting: false,
     turnId: null,
     endedTurnId: null,
     nextId: OPEN + 1,

@@ -31,7 +31,8 @@ function encodeMessage(state: CodexState, message: Extract<Outgoing, { kind: 'me
   const calls = state.calls.filter((call) => call.for !== 'message' || call.messageId !== messageId);
   const underWay = calls.filter((call) => call.for === 'message');
   const isBeginning = turnId === null && underWay.length > 0;
-  if (threadId === null || isBeginning || underWay.length >= MAX_UNDER_WAY) return { later: true };
+  const isEarly = threadId === null || (turnId === null && state.isServerStarting);
+  if (isEarly || isBeginning || underWay.length >= MAX_UNDER_WAY) return { later: true };
   const kept = underWay.reduce((sum, call) => sum + jsonSize(call.text ?? ''), jsonSize(text));
   const isKept = kept <= KEPT_TEXT;
   // A steering message that comes too late is refused. `turn/start` joins a running turn as well and is never too

@@ -38,6 +38,9 @@ export const notifications: ReadonlyMap<string, Handler<CodexState>> = new Map([
   ],
 ]);
 
+/** As the door of the job names it. */
+const OWN_SERVER = 'reef';
+
 function turnStarted(state: CodexState, { threadId, turn }: z.infer<typeof schema.turnEvent>): Step<CodexState> {
   if (subAgent(state, threadId) !== undefined) return step(state);
   return step({ ...state, turnId: turn.id, retries: 0 }, { do: 'turn', is: 'begun' });
@@ -131,6 +134,7 @@ function requestResolved(
 }
 
 function mcpStarted(state: CodexState, { name, status, error }: z.infer<typeof schema.mcpStartup>): Step<CodexState> {
-  if (status !== 'failed') return step(state);
-  return step(state, warning(`the MCP server ${name} did not start${error == null ? '' : `: ${error}`}`));
+  const now = name === OWN_SERVER ? { ...state, isServerStarting: status === 'starting' } : state;
+  if (status !== 'failed') return step(now);
+  return step(now, warning(`the MCP server ${name} did not start${error == null ? '' : `: ${error}`}`));
 }

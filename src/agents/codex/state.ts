@@ -27,6 +27,8 @@ export type CodexState = SandboxState & {
   opening: string | null;
   agentVersion: string | null;
   threadId: string | null;
+  /** Reef's own server is on its way up: a turn that began now would not have its tools. */
+  isServerStarting: boolean;
   /** The turn that is running, and the last one that ended. */
   turnId: string | null;
   endedTurnId: string | null;

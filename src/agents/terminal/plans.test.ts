@@ -28,7 +28,7 @@ verifies('A-121', 'A-85').test(
       args: [
         ...['--leading', '--session-id', request.freshSessionId, '--strict-mcp-config', '--mcp-config'],
         expect.stringContaining(`\${REEF_MCP_REEF_SOCKET}`),
-        ...['--setting-sources', 'user'],
+        ...['--settings', expect.stringContaining('SessionStart'), '--setting-sources', 'user'],
       ],
       env: {
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',

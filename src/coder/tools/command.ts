@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { RepeatWatch } from '../../repostate/detect/repeat-watch.ts';
 import type { RewriteWatch } from '../../repostate/detect/rewrite-watch.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
 import type { CoderParts } from '../coder-parts.ts';
+import type { RepeatHands } from './watched.ts';
 
 const USUAL_S = 120;
 const LONGEST_S = 600;
 
 interface CommandHands extends Pick<CoderParts, 'cwd' | 'runCommand' | 'tracker' | 'artifacts' | 'jobId' | 'checks'> {
-  repeats: RepeatWatch;
+  repeats: RepeatHands;
   rewrites: RewriteWatch;
 }
 

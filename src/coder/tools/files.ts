@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import type { RepeatWatch } from '../../repostate/detect/repeat-watch.ts';
 import type { FileTools, WriteResult } from '../../repostate/files/file-tools.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
 import type { CoderParts } from '../coder-parts.ts';
+import type { RepeatHands } from './watched.ts';
 
 const path = z.string().min(1).max(4_096).describe('Relative to the worktree');
 const MOST_ENTRIES = 500;
 
 interface FileHands extends Pick<CoderParts, 'dir' | 'tracker' | 'edited'> {
   files: FileTools;
-  repeats: RepeatWatch;
+  repeats: RepeatHands;
   isShown(turn: number): boolean;
   onReading(key: string): void;
 }
@@ -19,7 +19,8 @@ export function fileTools(hands: FileHands): Tool[] {
   const { files, tracker, dir, edited } = hands;
   const wrote = async (tool: string, result: WriteResult, kind: 'add' | 'update') => {
     await tracker.updateFromToolResult(tool, result);
-    if (!result.noop) edited({ path: result.path, kind });
+    if (result.noop) return { success: true, noop: true, message: result.message };
+    edited({ path: result.path, kind });
     return result;
   };
   return [

@@ -69,6 +69,8 @@ export class CacheWatch {
 function commonPrefix(before: readonly Segment[], now: readonly Segment[]): { shared: number; segment: string } {
   let shared = 0;
   for (const [index, segment] of now.entries()) {
+    // What was appended since is no difference: then the prefix is ours to the byte, and the provider did not keep it.
+    if (index >= before.length) break;
     if (before[index]?.hash !== segment.hash) return { shared, segment: `${index}:${segment.kind}` };
     shared += segment.tokens;
   }

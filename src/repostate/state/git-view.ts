@@ -58,3 +58,20 @@ async function fileBlobs(git: Git, place: Place, paths: readonly string[]): Prom
   for await (const { path, oid } of hashFiles(git, place, paths)) if (oid !== undefined) found.set(path, oid);
   return found;
 }
+
+/** The same of one folder of the worktree, by paths from there: for an agent that works in no other. */
+export function within(source: GitSource, folder: string): GitSource {
+  if (folder === '') return source;
+  const prefix = `${folder}/`;
+  return {
+    async look() {
+      const view = await source.look();
+      const inside = [...view.base].filter(([path]) => path.startsWith(prefix));
+      return { ...view, base: new Map(inside.map(([path, version]) => [path.slice(prefix.length), version])) };
+    },
+    async blobs(files) {
+      const found = await source.blobs(files.map((file) => ({ ...file, path: `${prefix}${file.path}` })));
+      return new Map([...found].map(([path, oid]) => [path.slice(prefix.length), oid]));
+    },
+  };
+}

@@ -15,7 +15,11 @@ export class TodoList {
 
   set(descriptions: readonly string[]): readonly Task[] {
     checkCount(descriptions.length);
-    this.#items = descriptions.map(checked).map((description, index) => ({
+    const lines = descriptions.map(checked);
+    // The plan there is: after a restart an agent may set it again, and goes on with the ids it knows.
+    if (lines.length > 0 && lines.join('\n') === this.#items.map(({ description }) => description).join('\n'))
+      return this.#items;
+    this.#items = lines.map((description, index) => ({
       id: `k${this.#next++}`,
       description,
       priority: index + 1,

@@ -41,6 +41,8 @@ const entrySchema = z
       .strictObject({
         agent: z.string().exactOptional(),
         last_user: pattern.exactOptional(),
+        /** Of all the request holds: what a prompt says once and not last. */
+        any_user: pattern.exactOptional(),
         last_tool: z.string().exactOptional(),
       })
       .default({}),

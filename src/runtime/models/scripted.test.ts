@@ -91,6 +91,18 @@ describe('the scripted client', () => {
     expect(await run()).toEqual(once);
   });
 
+  verifies('R-83').test('an entry may ask for words that any user message of the request holds', async () => {
+    const chat = open(
+      '- {when: {any_user: "block B"}, reply: {text: of B}}\n- {when: {any_user: "^block A$"}, reply: {text: of A}}\n',
+    );
+    const asked = (first: string) => chat({ messages: [userText(first), ...afterTool('fs_read')] });
+    expect([await asked('block A'), await asked('in block B.'), await asked('block A')]).toMatchObject([
+      { content: [{ text: 'of A' }] },
+      { content: [{ text: 'of B' }] },
+      { code: 'script_exhausted' },
+    ]);
+  });
+
   verifies('R-83').test('speaks in pieces, with pauses', async () => {
     const clock = manualClock();
     const chat = open('- reply: {text: abcdefgh, chunk: 3, delay_ms: 100, chunk_delay_ms: 50}', { clock });

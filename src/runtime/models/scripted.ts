@@ -53,9 +53,10 @@ type Taken = ScriptEntry & ({ error: NonNullable<ScriptEntry['error']> } | { err
 
 function take(reel: Reel, request: ChatRequest): Taken {
   const seen = sight(request);
+  const users = request.messages.filter(({ role }) => role === 'user').map(textOf);
   const at = reel.entries.findIndex(({ when, times }, index) => {
     const isLeft = times === 'always' || (reel.used[index] ?? 0) < times;
-    return isLeft && fits(when, seen);
+    return isLeft && fits(when, seen, users);
   });
   const entry = reel.entries[at];
   if (!entry) {
@@ -81,9 +82,11 @@ function sight({ messages, agent = '' }: ChatRequest): Sight {
   return { agent, last_user: user ? textOf(user) : '', last_tool: result?.name ?? '' };
 }
 
-function fits(when: ScriptEntry['when'], seen: Sight): boolean {
+function fits(when: ScriptEntry['when'], seen: Sight, users: readonly string[]): boolean {
   if (when.agent !== undefined && when.agent !== seen.agent) return false;
   if (when.last_tool !== undefined && when.last_tool !== seen.last_tool) return false;
+  if (when.any_user !== undefined && !users.some((text) => new RegExp(when.any_user ?? '', 's').test(text)))
+    return false;
   return when.last_user === undefined || new RegExp(when.last_user, 's').test(seen.last_user);
 }
 

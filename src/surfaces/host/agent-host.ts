@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { openRuntime, type Runtime } from '../../app/runtime/open-runtime.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { InboxMessage } from '../../runtime/state/scope.ts';
 import { EscalationDesk } from '../../runtime/team/escalation.ts';
 import { connect } from '../client/client.ts';
@@ -17,6 +18,9 @@ export class AgentHost {
   readonly #desk = new EscalationDesk();
   readonly #jobs = new Map<string, HostedJob>();
   readonly #serving = new Set<Promise<void>>();
+  readonly #gone = new Set<string>();
+  /** For children whose process has not come yet. */
+  readonly #early = new Map<string, InboxMessage[]>();
   #socket: HostSocket | undefined;
 
   private constructor(runtime: Runtime, cwd: string) {
@@ -66,19 +70,30 @@ export class AgentHost {
         client: connect({ socket: hello.door, surface: 'mcp' }),
         clock: systemClock,
         desk: this.#desk,
-        deliver: (id, message) => this.#deliver(id, message),
+        letters: { deliver: (message, to) => this.#deliver(message, to) },
       }),
     });
     this.#jobs.set(job.id, job);
-    const served = job.serve().finally(() => {
-      this.#jobs.delete(job.id);
-      this.#serving.delete(served);
-    });
+    this.#gone.delete(job.id);
+    for (const message of this.#early.get(job.id) ?? []) job.deliver(message);
+    this.#early.delete(job.id);
+    const served = job
+      .serve()
+      .catch((error: unknown) => process.stderr.write(`${job.id} did not end well: ${toReefError(error).message}\n`))
+      .then(() => {
+        this.#jobs.delete(job.id);
+        this.#gone.add(job.id);
+        this.#serving.delete(served);
+      });
     this.#serving.add(served);
     return served;
   }
 
-  #deliver(id: string, message: InboxMessage): boolean {
-    return this.#jobs.get(id)?.deliver(message) === true;
+  #deliver(message: InboxMessage, { id, isComing }: { id: string; isComing: boolean }): boolean {
+    const job = this.#jobs.get(id);
+    if (job) job.deliver(message);
+    else if (this.#gone.has(id)) throw new ReefError('job_ended', `${id} is over and reads nothing any more`);
+    else if (isComing) this.#early.set(id, [...(this.#early.get(id) ?? []), message]);
+    return job !== undefined || isComing;
   }
 }

@@ -15,10 +15,21 @@ export interface DoorParts {
   client: Client;
   clock: Clock;
   desk: EscalationDesk;
-  /** Puts a message before an agent of this process; false when it is not here or is over. */
-  deliver(id: string, message: InboxMessage): boolean;
+  /** Agents of this process; absent where none are. */
+  letters?: Letters | undefined;
 }
 
+/** Messages between agents of one process. */
+interface Letters {
+  /**
+   * Puts a message before an agent; false when it is not here. One that is about to come finds it when it is there, one that
+   * was here and is over makes it `job_ended`.
+   */
+  deliver(message: InboxMessage, to: { id: string; isComing: boolean }): boolean;
+}
+
+/** What the program of an agent does by itself: it is a job on the wire and never a part of a host. */
+const APART = 'native:coder';
 const ATTEND_MS = 300;
 const FOLLOW_MS = 20_000;
 /** Between two looks at a child that talks without pause. */
@@ -29,11 +40,13 @@ const RETRY_MS = 200;
 const OVER: readonly JobStatus[] = ['completed', 'error', 'killed', 'stale'];
 
 /** The children of one agent as jobs of the daemon, through that agent's own door (X-08). */
-export function doorJobs({ jobId, client, clock, desk, deliver }: DoorParts): JobPort {
+export function doorJobs({ jobId, client, clock, desk, letters }: DoorParts): JobPort {
+  const coming = new Set<string>();
   const call = patient(client, clock);
   return {
     async spawn({ agent, task, cwd }) {
       const { agentId } = await call('spawn', { agent, task, cwd, key: randomUUID() });
+      if (agent.startsWith('native:') && agent !== APART) coming.add(agentId);
       return agentId;
     },
     ended: (id, signal) => follow(call, id, { signal, clock }),
@@ -46,13 +59,14 @@ export function doorJobs({ jobId, client, clock, desk, deliver }: DoorParts): Jo
       const { questions } = await call('inbox', {}, signal);
       return questions.filter(({ path }) => path.includes(id)).map(toEscalation);
     },
-    async reply(escalationId, reply) {
-      const isBelow = jobId === undefined || desk.below(jobId).some(({ id }) => id === escalationId);
-      if (desk.has(escalationId) && isBelow) desk.reply(escalationId, reply, `job:${jobId ?? 'root'}`);
-      else throw new ReefError('not_yours', `${escalationId} can be answered by the person alone, if it is still open`);
+    async reply(name, reply) {
+      const asked = desk.find(name, jobId);
+      if (!asked) throw new ReefError('not_yours', `${name} is answered by the person alone, if it is still open`);
+      desk.reply(asked.id, reply, `job:${jobId ?? 'root'}`);
     },
     async send(id, message) {
-      if (!deliver(id, message)) await call('send', { id, text: message.text });
+      const isHere = letters?.deliver(message, { id, isComing: coming.has(id) });
+      if (!isHere) await call('send', { id, text: message.text });
     },
     kill: async (id) => void (await call('kill', { id })),
   };
@@ -120,7 +134,8 @@ function exitOf(payload: Record<string, unknown>): string | undefined {
 
 function toEnd(status: JobStatus, left: Left): JobEnd {
   if (status === 'killed') return { ...left, status: 'cancelled', exit_status: 'killed' };
-  return { ...left, status: status === 'completed' ? 'completed' : 'failed' };
+  // Behind a turn that is over the daemon ends the process: how it does is nobody's news.
+  return status === 'completed' ? { ...left, status, exit_status: '0' } : { ...left, status: 'failed' };
 }
 
 type Asked = OperationOutput<'inbox'>['questions'][number];

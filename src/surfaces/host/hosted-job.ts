@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { toReefError } from '../../protocol/errors.ts';
+import { setImmediate } from 'node:timers/promises';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { contextHost } from '../../runtime/engine/context-host.ts';
 import { type EngineHost, PRESETS } from '../../runtime/engine/engine.ts';
 import { userText } from '../../runtime/models/message.ts';
@@ -49,6 +50,7 @@ export class HostedJob {
   readonly #closing = new AbortController();
   readonly #closed: Promise<undefined>;
   #opened: Opened | undefined;
+  readonly #early: InboxMessage[] = [];
   #isOver = false;
 
   constructor(parts: HostedParts) {
@@ -68,19 +70,22 @@ export class HostedJob {
     return this.#opened?.ctx.agentRuntime;
   }
 
-  /** False when nobody will read it. */
-  deliver(message: InboxMessage): boolean {
-    if (this.#isOver || !this.runtime) return false;
-    this.runtime.inbox.deliver(message);
-    return true;
+  /** Before its context is open, too: it finds it there. */
+  deliver(message: InboxMessage): void {
+    if (this.#isOver) throw new ReefError('job_ended', `${this.id} is over and reads nothing any more`);
+    if (this.#opened) this.#opened.inbox.deliver(message);
+    else this.#early.push(message);
   }
 
   /** Until its line is closed or its work is done. */
   async serve(): Promise<void> {
     try {
-      while (!this.#isOver) {
-        const message = await Promise.race([this.#wire.nextMessage(), this.#closed]);
+      for (;;) {
+        // A job that is done still takes what was sent to it before it was.
+        const ends = this.#isOver ? [this.#closed, setImmediate(undefined)] : [this.#closed];
+        const message = await Promise.race([this.#wire.nextMessage(), ...ends]);
         if (message === undefined) return;
+        this.#isOver = false;
         const signal = AbortSignal.any([this.#wire.beginTurn(), this.#closing.signal]);
         this.#wire.endTurn(await this.#turn(message, signal));
       }
@@ -128,6 +133,7 @@ export class HostedJob {
     this.#wire.write({ do: 'session', sessionId: hello.sessionId, model: ctx.model.id, cwd: hello.cwd });
     const { supervisor, inbox } = ctx.agentRuntime ?? {};
     if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox)) throw new Error('no team');
+    for (const message of this.#early.splice(0)) inbox.deliver(message);
     const host = contextHost(ctx, {
       gate: createPermissionGate({ rules: app.config.reef.permissions }),
       outputs: createOutputCap(outputsDir, randomUUID),

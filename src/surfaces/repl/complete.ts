@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { COMMANDS, isCommand } from '../../app/runtime/commands/table.ts';
+import { isCommand } from '../../app/runtime/commands/command.ts';
+import { COMMANDS } from '../../app/runtime/commands/table.ts';
 import type { RequestContext } from '../../runtime/state/request-context.ts';
 import { replComplete } from '../../runtime/state/show/repl-complete.ts';
 

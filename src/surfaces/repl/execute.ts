@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { Conversation } from '../../app/runtime/conversation.ts';
 import { runForeground } from '../../process/foreground.ts';
 import { terminalEmitter } from '../../runtime/engine/emitters.ts';
@@ -25,6 +28,7 @@ export async function offer(conversation: Conversation, { cli, person, signal, c
     switch (typed.trim().toLowerCase()[0]) {
       case 'e': {
         const shell = ctx.app.environment.REEF_SHELL ?? '/bin/sh';
+        if (ctx.app.config.save_shell_history) await remember(line, cli.env);
         return runForeground({ file: shell, args: ['-c', line], cwd: cli.cwd, env: cli.env.all });
       }
       case 'r': {
@@ -43,4 +47,12 @@ export async function offer(conversation: Conversation, { cli, person, signal, c
         return 0;
     }
   }
+}
+
+/** `save_shell_history`: found again by the user's shell, where it keeps a history. */
+async function remember(line: string, { shell, home }: Cli['env']): Promise<void> {
+  const name = basename(shell);
+  const file = join(home, `.${name}_history`);
+  if (!['bash', 'zsh'].includes(name) || !existsSync(file)) return;
+  await appendFile(file, `${line.replaceAll('\n', '\\\n')}\n`);
 }

@@ -56,9 +56,12 @@ export async function runRepl(cli: Cli, options: ScopeOptions): Promise<number> 
   try {
     const whole = async (signal: AbortSignal) => {
       signal.addEventListener('abort', () => open.hangUp(), { once: true });
-      await begin(ctx, options, open);
-      await talk(conversation, { cli, terminal: open });
-      await end(ctx, open);
+      try {
+        await open.during((starting) => begin(ctx, options, { terminal: open, signal: starting }));
+        await talk(conversation, { cli, terminal: open });
+      } finally {
+        await end(ctx, open);
+      }
       return 0;
     };
     return await interruptible(whole, () => open.interrupt());
@@ -68,9 +71,14 @@ export async function runRepl(cli: Cli, options: ScopeOptions): Promise<number> 
   }
 }
 
-async function begin(ctx: RequestContext, options: ScopeOptions, terminal: Terminal): Promise<void> {
-  await enterScope(ctx, options);
-  await ctx.applyPrelude();
+/** Servers may take their time: Ctrl-C ends that too. */
+async function begin(
+  ctx: RequestContext,
+  options: ScopeOptions,
+  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
+): Promise<void> {
+  await enterScope(ctx, options, signal);
+  await ctx.applyPrelude(signal);
   terminal.tell(`Reef ${ctx.app.version}, ${ctx.model.id}. \`.help\` lists the commands.`);
 }
 

@@ -75,11 +75,13 @@ export class Terminal implements Person {
       },
     });
     this.#readline.on('line', (text) => this.#settle({ text, end: this.#keys.nextEnd() }));
-    // Ctrl-C at the prompt drops the line.
+    // At the prompt it drops the line; a question of something that runs is no answer, and the end of what asked.
     this.#readline.on('SIGINT', () => {
       this.#screen.write('^C\n');
-      this.#readline.write(null, { ctrl: true, name: 'e' });
-      this.#readline.write(null, { ctrl: true, name: 'u' });
+      this.#dropLine();
+      if (!this.#running) return;
+      this.interrupt();
+      this.#settle({ text: '', end: 'sent' });
     });
   }
 
@@ -172,6 +174,11 @@ export class Terminal implements Person {
   close(): void {
     this.#readline.close();
     this.#keys.detach();
+  }
+
+  #dropLine(): void {
+    this.#readline.write(null, { ctrl: true, name: 'e' });
+    this.#readline.write(null, { ctrl: true, name: 'u' });
   }
 
   #history(): string[] {

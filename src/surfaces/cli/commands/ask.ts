@@ -1,9 +1,11 @@
 import type { Conversation } from '../../../app/runtime/conversation.ts';
+import { printable } from '../../../base/printable.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Emitter, RunOutcome } from '../../../runtime/engine/emitter.ts';
 import { nullEmitter, terminalEmitter } from '../../../runtime/engine/emitters.ts';
 import { PRESETS, type RunOptions } from '../../../runtime/engine/engine.ts';
 import { toSource } from '../../../runtime/engine/file-line.ts';
+import type { RagHit } from '../../../runtime/rag/rag.ts';
 import { createContext } from '../../../runtime/state/init.ts';
 import { info } from '../../../runtime/state/show/info.ts';
 import type { ServiceFlag } from '../../repl/ask-services.ts';
@@ -93,14 +95,27 @@ async function answer(cli: Cli, { text, options, signal }: Request): Promise<num
     }
     const conversation = converse(ctx, { cli, runtime, ask: askFn, face: {}, confirmAll: options.yes });
     const outcome = await put(cli, conversation, { text, options, signal });
-    if (cli.json) cli.out(JSON.stringify(outcome));
-    else if (options.code) cli.out(outcome.final_message ?? '');
+    show(cli, { outcome, sources: conversation.sources, isCode: options.code === true });
     if (!options.execute || !person || cli.json) return 0;
     const { offer } = await import('../../repl/execute.ts');
     return await offer(conversation, { cli, person, signal, command: outcome.final_message ?? '' });
   } finally {
     await leaveScope(ctx);
   }
+}
+
+/** What is not on the screen yet: the document, the code alone, and where the answer came from. */
+function show(cli: Cli, { outcome, sources, isCode }: Shown): void {
+  const found = sources.map(({ source, chunk, score }) => ({ source, chunk, score }));
+  if (cli.json) cli.out(JSON.stringify({ ...outcome, ...(found.length > 0 && { sources: found }) }));
+  else if (isCode) cli.out(outcome.final_message ?? '');
+  if (!cli.json) for (const { source, chunk } of found) cli.talk(printable(`source: ${source}, chunk ${chunk}`));
+}
+
+interface Shown {
+  outcome: RunOutcome;
+  sources: readonly RagHit[];
+  isCode: boolean;
 }
 
 /** `-c` and `-e` are roles of ours, where none is chosen. */
