@@ -16,6 +16,8 @@ import { noUsage } from './usage.ts';
 
 const MAX_TASK_BYTES = 1024 * 1024;
 export const MAX_QUEUED = 1000;
+/** Of jobs that start jobs: a loop of them ends somewhere (R-101). */
+const MAX_DEPTH = 8;
 
 export interface SpawnHost {
   books: Books;
@@ -36,6 +38,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
   const known = request.key === undefined ? undefined : store.jobs.byKey<JobRuntime>(request.key);
   if (known) return findJob(store, known.job.id, caller).job;
   const parent = parentOf(host, request, caller);
+  if (parent && parent.depth >= MAX_DEPTH) throw new ReefError('agent_depth', `jobs go at most ${MAX_DEPTH} deep`);
   // Of a worktree that does not stand yet the folder is known when the job starts.
   const cwd = workingFolder(request.cwd ?? parent?.cwd ?? host.defaultCwd);
   if (parent && caller.jobId !== undefined) refuseEscape(host, parent, { ...request, cwd });

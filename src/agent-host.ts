@@ -1,0 +1,58 @@
+import { basename, dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readEnvironment } from './base/env.ts';
+import { ReefError } from './protocol/errors.ts';
+import { connect } from './surfaces/client/client.ts';
+import type { Hello } from './surfaces/host/hello.ts';
+import { relay } from './surfaces/host/relay.ts';
+import { version } from './version.ts';
+
+/**
+ * `agent-host.ts --agent NAME --session ID | --resume ID [--model M]`: an agent of the user's own as a program on the reef
+ * wire. The first of a family is the host of all; the others are carried to it, and are hosts themselves where there is none.
+ */
+const { values } = parseArgs({
+  options: {
+    agent: { type: 'string' },
+    session: { type: 'string' },
+    resume: { type: 'string' },
+    model: { type: 'string' },
+  },
+});
+process.stdout.on('error', () => process.exit(1)); // nobody listens any more
+const streams = { input: process.stdin, output: process.stdout };
+const env = readEnvironment();
+const hello = await introduce();
+const parentHost = hello.parentId === undefined ? undefined : besideDoorOf(hello, hello.parentId);
+// A process that carries bytes is light; one that is a host loads the whole runtime.
+const isCarried = parentHost !== undefined && (await relay(parentHost, hello, streams));
+if (!isCarried) await host();
+process.exit(0);
+
+async function introduce(): Promise<Hello> {
+  const door = env.reefSocket;
+  if (door === undefined || values.agent === undefined) {
+    throw new ReefError('bad_request', 'An agent runs as a job: reef spawn native:NAME "…"');
+  }
+  const jobId = basename(dirname(dirname(door)));
+  const [job] = (await connect({ socket: door, surface: 'mcp' }).call('status', { id: jobId })).jobs;
+  if (!job) throw new ReefError('job_not_found', `there is no job ${jobId}`);
+  const { parentId, depth, cwd, keep } = job;
+  return {
+    ...{ agent: values.agent, jobId, depth, cwd, door, keep, sessionId: values.resume ?? values.session ?? jobId },
+    ...(parentId !== undefined && { parentId }),
+    ...(values.model !== undefined && { model: values.model }),
+  };
+}
+
+function besideDoorOf({ door }: Hello, jobId: string): string {
+  return join(dirname(dirname(dirname(door))), jobId, 'door', 'host');
+}
+
+async function host(): Promise<void> {
+  const { AgentHost } = await import('./surfaces/host/agent-host.ts');
+  const agents = await AgentHost.open(env, { cwd: hello.cwd, version });
+  process.once('SIGTERM', () => void agents.close().finally(() => process.exit(143)));
+  await agents.serve(hello, streams);
+  await agents.close();
+}

@@ -1,0 +1,69 @@
+import { ReefError } from '../../protocol/errors.ts';
+import type { JobEnd } from './job-port.ts';
+
+export interface Child {
+  readonly id: string;
+  readonly agent: string;
+  readonly task: string;
+  /** Of the parent's queue, when it works on one. */
+  readonly taskId: string | undefined;
+  /** Resolves when it is over and everything that follows from that is done. */
+  readonly over: Promise<JobEnd>;
+  end?: JobEnd;
+  /** Its parent has what it left, or gave it up. */
+  isCollected: boolean;
+}
+
+/** The agents one agent started, in that order. */
+export class Children {
+  readonly #children = new Map<string, Child>();
+  /** Claimed for a child whose job is being made: without it two at once would share the last place (D4). */
+  #claimed = 0;
+
+  add(child: Child): void {
+    this.#children.set(child.id, child);
+  }
+
+  all(): Child[] {
+    return [...this.#children.values()];
+  }
+
+  running(): Child[] {
+    return this.all().filter(({ end }) => end === undefined);
+  }
+
+  uncollected(): Child[] {
+    return this.all().filter(({ isCollected }) => !isCollected);
+  }
+
+  /** Those that work, and those about to; one that has ended takes no place (D6). */
+  get busy(): number {
+    return this.running().length + this.#claimed;
+  }
+
+  claim(): () => void {
+    this.#claimed += 1;
+    return () => {
+      this.#claimed -= 1;
+    };
+  }
+
+  has(id: string): boolean {
+    return this.#children.has(id);
+  }
+
+  /** By id, a unique beginning of one, `@last`, or the name of an agent that was started once. */
+  find(name: string): Child {
+    const all = this.all();
+    const wanted = name.trim();
+    const exact = this.#children.get(wanted) ?? (wanted === '@last' ? all.at(-1) : undefined);
+    if (exact) return exact;
+    const byPrefix = wanted === '' ? [] : all.filter(({ id }) => id.startsWith(wanted.toUpperCase()));
+    const found = byPrefix.length > 0 ? byPrefix : all.filter(({ agent }) => agent === wanted);
+    const [only] = found;
+    if (only && found.length === 1) return only;
+    const known = all.map(({ id, agent }) => `${id} (${agent})`).join(', ') || 'none';
+    const what = found.length > 1 ? 'Several agents are meant by' : 'You started no agent';
+    throw new ReefError('job_not_found', `${what} ${JSON.stringify(name)}; yours are: ${known}`);
+  }
+}

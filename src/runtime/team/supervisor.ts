@@ -1,0 +1,271 @@
+import { ReefError, toReefError } from '../../protocol/errors.ts';
+import type { AgentSpec } from '../agent-spec/spec.ts';
+import type { Inbox, InboxMessage, Supervisor, TeammatePort } from '../state/scope.ts';
+import { type Child, Children } from './children.ts';
+import type { Escalation, JobEnd, JobPort } from './job-port.ts';
+import { type NewTask, TaskQueue, type TaskView } from './task-queue.ts';
+
+/** What a long output becomes: a summary, and where the whole lies. */
+export type Summarise = (child: { id: string; agent: string }, output: string, signal: AbortSignal) => Promise<Summary>;
+interface Summary {
+  output: string;
+  full_output?: string;
+}
+
+export interface SupervisorParts {
+  spec: AgentSpec;
+  selfId: string;
+  depth: number;
+  /** The root's: it binds the whole tree. */
+  maxDepth: number;
+  cwd: string;
+  jobs: JobPort;
+  inbox: Inbox;
+  /** Whether there is an agent of this name that Reef runs itself; others are other people's programs. */
+  isNative(agent: string): boolean;
+  summarise: Summarise;
+  parent?: Teammates | undefined;
+}
+
+/** A parent as its children see it. */
+export interface Teammates extends TeammatePort {
+  /** Its other children. */
+  list(): { id: string; agent: string; status: string }[];
+}
+
+export type Collected = { id: string; agent: string; exit_status: string; status: JobEnd['status'] } & Summary;
+export interface Pending {
+  status: 'pending_escalations';
+  id: string;
+  agent: string;
+  pending_escalations: readonly Escalation[];
+}
+
+const PREFIX = 'native:';
+
+/** The children of one agent, from their start to the taking of what they left (R-100 to R-106). */
+export class TeamSupervisor implements Supervisor, Teammates {
+  readonly agentId: string;
+  readonly maxDepth: number;
+  readonly #parts: SupervisorParts;
+  readonly #children = new Children();
+  readonly #tasks = new TaskQueue();
+  readonly #told = new Set<string>();
+  readonly #closing = new AbortController();
+  #dispatching: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    this.agentId = parts.selfId;
+    this.maxDepth = parts.maxDepth;
+  }
+
+  // ── children ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async spawn(request: { agent: string; prompt: string; task_id?: string | undefined }): Promise<{ id: string }> {
+    const { task_id: taskId } = request;
+    this.#refuse(request.agent);
+    this.#refuseFull();
+    if (taskId !== undefined && !this.#tasks.claim(taskId)) {
+      const { status, reason } = this.#tasks.view(taskId);
+      throw new ReefError(
+        'task_invalid',
+        `Task ${taskId} cannot be begun: it is ${status}${reason ? `, ${reason}` : ''}`,
+      );
+    }
+    const { id } = await this.#start({ ...request, taskId });
+    return { id };
+  }
+
+  /** Waits for the end of a child, or for the first question of it or below it that was not told yet (D1). */
+  async collect(name: string, signal: AbortSignal): Promise<Collected | Pending> {
+    const child = this.#children.find(name);
+    while (!child.end) {
+      const asked = await Promise.race([this.#parts.jobs.attend(child.id, signal), child.over.then(() => [])]);
+      signal.throwIfAborted();
+      const pending_escalations = asked.filter(({ id }) => !this.#told.has(id));
+      if (child.end || pending_escalations.length === 0) continue;
+      for (const { id } of pending_escalations) this.#told.add(id);
+      return { status: 'pending_escalations', id: child.id, agent: child.agent, pending_escalations };
+    }
+    return this.#take(child, child.end, signal);
+  }
+
+  async check(name: string, signal: AbortSignal): Promise<Collected | Record<string, unknown>> {
+    const child = this.#children.find(name);
+    if (child.end) return this.#take(child, child.end, signal);
+    const { id, agent } = child;
+    return { id, agent, ...(await this.#parts.jobs.look(id)) };
+  }
+
+  /** The child and all below it; comes back when they are gone. What it said so far stays readable (D12). */
+  async cancel(name: string): Promise<Collected> {
+    const child = this.#children.find(name);
+    if (!child.end) await this.#parts.jobs.kill(child.id);
+    const { output, ...end } = await child.over;
+    child.isCollected = true;
+    return { id: child.id, agent: child.agent, ...end, output };
+  }
+
+  list(): { id: string; agent: string; status: string; task: string; collected: boolean }[] {
+    return this.#children.all().map(({ id, agent, task, end, isCollected }) => ({
+      ...{ id, agent, status: end?.status ?? 'running', task: task.slice(0, 200), collected: isCollected },
+    }));
+  }
+
+  get parent(): Teammates | undefined {
+    return this.#parts.parent;
+  }
+
+  running(): { id: string; agent: string; task: string }[] {
+    return this.#children.running().map(({ id, agent, task }) => ({ id, agent, task }));
+  }
+
+  /** Started, and neither taken nor given up (R-107). */
+  uncollected(): { id: string; agent: string; status: string }[] {
+    return this.#children.uncollected().map(({ id, agent, end }) => ({ id, agent, status: end?.status ?? 'running' }));
+  }
+
+  async cancelAll(): Promise<void> {
+    this.#closing.abort();
+    await this.#dispatching;
+    await Promise.all(this.#children.running().map(({ id }) => this.cancel(id)));
+  }
+
+  /** What nobody collected: ended, and no longer asked for. */
+  async giveUp(): Promise<{ id: string; agent: string; status: string }[]> {
+    this.#tasks.drop('the turn ended before it was begun');
+    await this.#dispatching;
+    const left = this.#children.uncollected();
+    await Promise.all(left.map((child) => (child.end ? undefined : this.cancel(child.id))));
+    for (const child of left) child.isCollected = true;
+    return left.map(({ id, agent, end }) => ({ id, agent, status: end?.status ?? 'cancelled' }));
+  }
+
+  // ── tasks ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** With an agent and nothing open before it, it is begun before this returns (D3). */
+  async createTask(task: NewTask): Promise<TaskView> {
+    if (task.agent !== undefined) this.#refuse(task.agent);
+    const { id } = this.#tasks.create(task);
+    await this.#dispatch();
+    return this.#tasks.view(id);
+  }
+
+  async completeTask(id: string): Promise<TaskView> {
+    const view = this.#tasks.complete(id);
+    await this.#dispatch();
+    return view;
+  }
+
+  failTask(id: string, reason: string): TaskView {
+    return this.#tasks.fail(id, reason);
+  }
+
+  listTasks(): TaskView[] {
+    return this.#tasks.list();
+  }
+
+  // ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** To a child, to the parent, or to another child of the parent. */
+  async send(to: string, message: InboxMessage): Promise<void> {
+    const { parent, jobs } = this.#parts;
+    if (to === this.agentId) return this.#parts.inbox.deliver(message);
+    const isOthers = parent && (to === 'parent' || to === parent.agentId || parent.list().some(({ id }) => id === to));
+    if (isOthers) return parent.send(to === 'parent' ? parent.agentId : to, message);
+    const child = this.#children.find(to);
+    if (child.end) throw new ReefError('job_ended', `${child.agent} ${child.id} is over and reads nothing any more`);
+    await jobs.send(child.id, message);
+  }
+
+  reply(escalationId: string, reply: string): Promise<void> {
+    return this.#parts.jobs.reply(escalationId, reply);
+  }
+
+  // ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What no waiting would change. */
+  #refuse(name: string): void {
+    const { spec, depth, maxDepth, isNative } = this.#parts;
+    if (depth + 1 > maxDepth) {
+      throw new ReefError('agent_depth', `You are ${depth} deep and at most ${maxDepth} are allowed`);
+    }
+    const agent = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
+    const { spawnable_agents: listed } = spec;
+    if (listed ? listed.includes(agent) || listed.includes(name) : isNative(agent)) return;
+    const allowed = listed?.join(', ') || 'none but agents of Reef itself';
+    throw new ReefError('agent_not_allowed', `You may not start ${JSON.stringify(name)}; you may start: ${allowed}`);
+  }
+
+  #refuseFull(): void {
+    const { max_concurrent_agents: most } = this.#parts.spec;
+    const { busy } = this.#children;
+    if (busy >= most) throw new ReefError('agent_capacity', `${busy}/${most} agents are at work`);
+  }
+
+  async #start(request: { agent: string; prompt: string; taskId?: string | undefined }): Promise<Child> {
+    const { jobs, cwd, isNative } = this.#parts;
+    const { prompt, taskId } = request;
+    const agent = request.agent.startsWith(PREFIX) ? request.agent.slice(PREFIX.length) : request.agent;
+    const release = this.#children.claim();
+    try {
+      const id = await jobs.spawn({ agent: isNative(agent) ? PREFIX + agent : agent, task: prompt, cwd });
+      const child: Child = { id, agent, task: prompt, taskId, isCollected: false, over: this.#watch(id) };
+      this.#children.add(child);
+      if (taskId !== undefined) this.#tasks.assign(taskId, id);
+      return child;
+    } catch (error) {
+      if (taskId !== undefined) this.#tasks.fail(taskId, toReefError(error).message);
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  /** A child is followed to its end even while everything is being cancelled: that end is what is waited for. */
+  async #watch(id: string): Promise<JobEnd> {
+    const end = await this.#parts.jobs.ended(id, new AbortController().signal).catch(outOfSight);
+    const child = this.#children.find(id);
+    child.end = end;
+    if (child.taskId !== undefined) this.#settleTask(child, child.taskId, end);
+    void this.#dispatch();
+    return end;
+  }
+
+  #settleTask({ agent, id }: Child, taskId: string, end: JobEnd): void {
+    const isOpen = this.#tasks.view(taskId).status === 'in_progress';
+    if (isOpen && end.status === 'completed') this.#tasks.complete(taskId);
+    else if (isOpen) this.#tasks.fail(taskId, `${agent} ${end.status}: ${end.exit_status}`);
+    const { subject, status } = this.#tasks.view(taskId);
+    const text = `Task ${taskId} (${subject}) is ${status}: ${agent} ${id} has ended. agent__collect gives what it left.`;
+    this.#parts.inbox.deliver({ kind: 'task_completed', from: id, text });
+  }
+
+  /** One after the other, so that each sees the places the others left. */
+  #dispatch(): Promise<void> {
+    const next = this.#dispatching.then(async () => {
+      for (const { id, agent, prompt } of this.#tasks.ready()) {
+        if (this.#closing.signal.aborted || this.#children.busy >= this.#parts.spec.max_concurrent_agents) return;
+        if (!this.#tasks.claim(id)) continue;
+        await this.#start({ agent, prompt, taskId: id }).catch(() => {}); // the task has failed and says why
+      }
+    });
+    this.#dispatching = next;
+    return next;
+  }
+
+  async #take(child: Child, { output, ...end }: JobEnd, signal: AbortSignal): Promise<Collected> {
+    child.isCollected = true;
+    const { id, agent } = child;
+    const { summarization_threshold: threshold } = this.#parts.spec;
+    const isLong = threshold > 0 && output.length >= threshold;
+    const shown = isLong ? await this.#parts.summarise({ id, agent }, output, signal) : { output };
+    return { id, agent, ...end, ...shown };
+  }
+}
+
+/** Nobody can tell any more what became of it. */
+function outOfSight(error: unknown): JobEnd {
+  return { status: 'failed', output: '', exit_status: toReefError(error).message };
+}
