@@ -2,13 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { languageOf } from '../../src/context/lang/language-of.ts';
-import { ParserPool } from '../../src/context/lang/parser-pool.ts';
-import { median, timed } from '../measure.ts';
+import { nodeFlags } from '../../src/context/server/node-flags.ts';
 import type { Corpus } from './corpus.ts';
+import { meanCpu } from './cpu.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
-const NO_HINT = { head: new Uint8Array(), siblingExtensions: new Set<string>() };
+const BARE_PARSE = join(import.meta.dirname, 'bare-parse.ts');
 
 function* contents({ checkout, files }: Corpus): Generator<{ path: string; bytes: Buffer }> {
   for (const path of files) {
@@ -30,14 +29,14 @@ export function sourceBytes(corpus: Corpus): number {
 
 /** What no index can beat: every byte read and hashed once. */
 export function readAndHash(corpus: Corpus): Promise<number> {
-  return timed(() => {
+  return meanCpu(process.pid, 1, () => {
     for (const { bytes } of contents(corpus)) createHash('sha1').update(bytes).digest('hex');
   });
 }
 
 /** Every identifier into a set of strings, in memory. */
 export function identifierScan(corpus: Corpus): Promise<number> {
-  return timed(() => {
+  return meanCpu(process.pid, 1, () => {
     const kept: Set<string>[] = [];
     for (const { bytes } of contents(corpus))
       kept.push(new Set(bytes.toString('latin1').match(/[A-Za-z_$\x80-\xff][\w$\x80-\xff]+/g)));
@@ -45,32 +44,25 @@ export function identifierScan(corpus: Corpus): Promise<number> {
   });
 }
 
-/** The parse alone, on one thread: no facts are read from the tree but those of the extraction itself. */
-export async function bareParse(corpus: Corpus): Promise<number> {
-  const pool = new ParserPool({ workers: 1 });
-  const spent = await timed(async () => {
-    for (const { path, bytes } of contents(corpus)) {
-      const language = languageOf(path, NO_HINT);
-      if (language) await pool.classify({ source: bytes, language, hits: [{ line: 1, column: 0 }] });
-    }
-  });
-  await pool.close();
-  return spent;
+/** The parse alone, on one thread, with the flags of a server. */
+export function bareParse({ checkout, files }: Corpus): number {
+  const input = files.map((path) => join(checkout, path)).join('\0');
+  const { stdout } = spawnSync(process.execPath, [...nodeFlags(256), BARE_PARSE], { input, encoding: 'utf8' });
+  return Number(stdout);
 }
 
 export function has(program: string): boolean {
   return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
-export async function ripgrep({ checkout }: Corpus, word: string, times = 5): Promise<number> {
-  const runs: number[] = [];
-  for (let at = 0; at < times; at++)
-    runs.push(await timed(() => spawnSync('rg', ['-w', '-n', '-F', word, '.'], { cwd: checkout, maxBuffer: 1 << 30 })));
-  return median(runs);
+export function ripgrep({ checkout }: Corpus, word: string, times = 20): Promise<number> {
+  const args = ['-w', '-n', '-F', word, '.'];
+  return meanCpu(process.pid, times, () => spawnSync('rg', args, { cwd: checkout, maxBuffer: 1 << 30 }));
 }
 
 export function ctags({ checkout }: Corpus): Promise<number> {
-  return timed(() => spawnSync('ctags', ['-R', '-f', '/dev/null', '.'], { cwd: checkout, stdio: 'ignore' }));
+  const args = ['-R', '-f', '/dev/null', '.'];
+  return meanCpu(process.pid, 1, () => spawnSync('ctags', args, { cwd: checkout, stdio: 'ignore' }));
 }
 
 /** Hits by line and column from 1, as ripgrep sees them. */

@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import type { R_Mcp_ServerManager } from '../context/manager/server-manager.ts';
 import type { ContextPartitionerService } from '../context/partitioner/context-partitioner.ts';
 import type { RenderedContext } from '../context/slices/render-slices.ts';
@@ -13,6 +13,8 @@ import type { ReferenceSource } from '../worktrees/parts.ts';
 
 /** A whole index may take minutes; anything else says sooner that it is incomplete. */
 const ASK_MS = 600_000;
+/** That one question of the radar may name. */
+const MOST_FILES = 1_000;
 
 interface CodeDeskParts {
   store: Store;
@@ -50,7 +52,10 @@ export class CodeDesk {
     related: async (worktreeId, files, hops) => {
       const path = this.#parts.worktrees.folder(worktreeId);
       if (path === undefined || !this.#parts.servers.getClientFor(path)) return { complete: false, files: [] };
-      const found = await this.#parts.service.hops({ worktreePath: path, files, depth: Math.min(3, hops) });
+      // A plan may name files that are not there yet, and a diff files that are gone: nothing refers to those.
+      const there = files.filter((file) => existsSync(join(path, file))).slice(0, MOST_FILES);
+      if (there.length === 0) return { complete: true, files: [] };
+      const found = await this.#parts.service.hops({ worktreePath: path, files: there, depth: Math.min(3, hops) });
       if (found.files === 'unknown') return { complete: false, files: [] };
       return {
         complete: true,

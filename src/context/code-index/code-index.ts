@@ -56,6 +56,7 @@ export class CodeIndex {
   #isClosed = false;
   #running: Promise<void> | undefined;
   #view: View | undefined;
+  #unparsable: { version: number; count: number } | undefined;
 
   static async open(settings: IndexSettings): Promise<CodeIndex> {
     const place = await settings.git.locate(settings.worktree);
@@ -169,6 +170,16 @@ export class CodeIndex {
 
   get pendingStructures(): number {
     return this.structures.pending;
+  }
+
+  /** Files no parser reads wholly: they may define more than is known. Counted once for a map that is all parsed. */
+  unparsable(view: View): number {
+    if (this.pendingStructures > 0) return 0;
+    if (this.#unparsable?.version !== view.version) {
+      const isCut = (file: TreeFile) => this.coverage.isCut(file.oid, this.languages.of(file));
+      this.#unparsable = { version: view.version, count: [...view.files.values()].filter(isCut).length };
+    }
+    return this.#unparsable.count;
   }
 
   get extracted(): { words: number; structures: number } {

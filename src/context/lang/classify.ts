@@ -3,6 +3,7 @@ import type { HitClass, Language, Position } from './contract.ts';
 import { readFacts } from './facts.ts';
 import { LineIndex } from './line-index.ts';
 import { LocalNames } from './local-names.ts';
+import type { IsLate } from './time-bound.ts';
 import { type PathNode, TreePaths } from './tree-path.ts';
 
 interface ParsedSource {
@@ -11,7 +12,7 @@ interface ParsedSource {
   root: Node;
   definitions: Query;
   locals: Query;
-  deadline: number;
+  isLate: IsLate;
 }
 
 interface Hit {

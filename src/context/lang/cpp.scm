@@ -18,9 +18,9 @@
 (preproc_else (declaration declarator: (_) @name) @declaration)
 (preproc_elif (declaration declarator: (_) @name) @declaration)
 (linkage_specification body: (declaration declarator: (_) @name) @declaration)
-(declaration_list (declaration declarator: (_) @name) @declaration)
+(declaration_list (declaration declarator: (_) @name) @declaration) @_in
 (template_declaration (declaration declarator: (_) @name) @declaration)
-(field_declaration_list (declaration declarator: (_) @name) @declaration)
+(field_declaration_list (declaration declarator: (_) @name) @declaration) @_in
 (field_declaration declarator: (_) @name) @declaration
 
 (preproc_include path: (_) @source) @import

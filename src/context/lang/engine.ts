@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
+import type { IsLate } from './time-bound.ts';
 
 export interface LoadedLanguage {
   grammar: Grammar;
   definitions: Query;
   locals: Query;
 }
+
+/** 128 MiB of 64 KiB each: what needs more to be parsed would take the server over its ceiling (C-078), and is a crash of its own. */
+const MAX_PAGES = 2_048;
 
 interface WasmMemory {
   readonly buffer: ArrayBuffer;
@@ -30,7 +34,7 @@ export class Engine {
 
   static async start(): Promise<Engine> {
     // Ours, so that its size can be read: it grows and never shrinks (C-043).
-    const memory = new WebAssembly.Memory({ initial: 512, maximum: 32_768 });
+    const memory = new WebAssembly.Memory({ initial: 512, maximum: MAX_PAGES });
     await Parser.init({ wasmMemory: memory, wasmBinary: readFileSync(engineFile()), locateFile: engineFile });
     return new Engine(new Parser(), memory);
   }
@@ -49,10 +53,10 @@ export class Engine {
     return loaded;
   }
 
-  /** The caller deletes the tree. `undefined`: the deadline (of `performance.now`) passed. */
-  parse(text: string, language: LoadedLanguage, deadline: number): Tree | undefined {
+  /** The caller deletes the tree. `undefined`: it took too long. */
+  parse(text: string, language: LoadedLanguage, isLate: IsLate): Tree | undefined {
     this.#parser.setLanguage(language.grammar);
-    const tree = this.#parser.parse(text, null, { progressCallback: () => performance.now() > deadline });
+    const tree = this.#parser.parse(text, null, { progressCallback: isLate });
     if (tree !== null) return tree;
     this.#parser.reset(); // else the next parse would go on where this one stopped
     return undefined;

@@ -173,3 +173,31 @@ verifies('C-012', 'C-040', 'C-042').test('Scala: objects, traits, case classes, 
     '4 import x {}',
   ]);
 });
+
+verifies('C-012', 'C-042').test('Kotlin: a body on one line, and the properties of an enum', async () => {
+  const source = lines(
+    'class A { val x = 1; fun f() { return } }',
+    'object B { var s = "a } b" }',
+    'enum class E { P, Q; val v = 1; fun h() = listOf(1).map { it + 1 } }',
+    'class C { companion object { val k = 1 } }',
+    'interface I { fun m(); val n: List<Int> }',
+  );
+  const rows = factRows(await parser.extract(source, 'kotlin')).map((row) => row.replace(/ \|.*/, ''));
+  expect(rows).toEqual([
+    '1:6-1:41 exported class A',
+    '1:14-1:19 exported constant A > x',
+    '1:25-1:39 exported method A > f',
+    '2:7-2:28 exported class B',
+    '2:15-2:26 exported variable B > s',
+    '3:11-3:68 exported enum E',
+    '3:15-3:16 exported constant E > P',
+    '3:18-3:19 exported constant E > Q',
+    '3:25-3:30 exported constant E > v',
+    '3:36-3:66 exported method E > h',
+    '4:6-4:42 exported class C',
+    '4:33-4:38 exported constant C > k',
+    '5:10-5:41 exported interface I',
+    '5:18-5:21 exported method I > m',
+    '5:27-5:39 exported constant I > n',
+  ]);
+});

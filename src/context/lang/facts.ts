@@ -1,7 +1,8 @@
-import type { Node, Point, Query, QueryMatch } from 'web-tree-sitter';
+import type { Node, Query, QueryMatch } from 'web-tree-sitter';
 import type { Definition, FileFacts, ImportFact, Language, Position, SymbolKind } from './contract.ts';
 import { resolveName } from './resolve-name.ts';
 import { signatureOf } from './signature.ts';
+import type { IsLate } from './time-bound.ts';
 import { isExported } from './visibility.ts';
 
 /**
@@ -48,17 +49,18 @@ const ENTRY_KINDS: ReadonlySet<string> = new Set<EntryKind>([
 const MAX_PATH = 200;
 const MEMBER_HOLDERS: ReadonlySet<EntryKind> = new Set<EntryKind>(['class', 'interface', 'struct', 'enum', 'scope']);
 
-/** A window of text per query, for all its matches are in memory at once; and an end, for facts must fit there too. */
-const WINDOW = 128 * 1024;
+/** Facts must fit into memory. All matches of a query are there at once, too: too many of them end the worker, which is a fact. */
 const MAX_DEFINITIONS = 30_000;
+/** Every level of nesting keeps matches open, and each is tried at every node: ten thousand deep that would take minutes. */
+const MOST_OPEN = 1_024;
 
 export interface FactSource {
   text: string;
   language: Language;
   root: Node;
   query: Query;
-  /** Of `performance.now`; facts read after it are not whole, and the caller drops them. */
-  deadline: number;
+  /** Facts read when it is late are not whole, and the caller drops them. */
+  isLate: IsLate;
 }
 
 /** Reads a definitions query's matches. */
@@ -76,37 +78,21 @@ interface Found {
   isCut: boolean;
 }
 
-function collect({ text, root, query, deadline }: FactSource): Found {
+function collect({ text, root, query, isLate }: FactSource): Found {
   const byName = new Map<number, Entry>();
   const imports = new Map<number, ImportFact>();
   const listed = new Set<string>();
-  const isLate = () => performance.now() > deadline;
   const isFull = () => byName.size + imports.size >= MAX_DEFINITIONS;
-  for (const rows of windows(text)) {
+  for (const match of query.matches(root, { matchLimit: MOST_OPEN, progressCallback: isLate })) {
     if (isFull()) break;
-    for (const match of query.matches(root, { ...rows, progressCallback: isLate })) {
-      if (isFull()) break;
-      readMatch(match, { byName, imports, listed, text });
-    }
+    readMatch(match, { byName, imports, listed, text });
   }
-  return { entries: [...byName.values()], imports: [...imports.values()], listed, isCut: isFull() };
-}
-
-/** By rows: the binding (0.27.1) takes indexes here for bytes. A short text is one window without bounds. */
-function* windows(text: string): Generator<{ startPosition?: Point; endPosition?: Point }> {
-  if (text.length <= WINDOW) yield {};
-  if (text.length <= WINDOW) return;
-  let startPosition = { row: 0, column: 0 };
-  let row = 0;
-  for (let at = text.indexOf('\n'), start = 0; at !== -1; at = text.indexOf('\n', at + 1)) {
-    row++;
-    if (at - start < WINDOW) continue;
-    const endPosition = { row, column: 0 };
-    yield { startPosition, endPosition };
-    startPosition = endPosition;
-    start = at;
-  }
-  yield { startPosition };
+  return {
+    entries: [...byName.values()],
+    imports: [...imports.values()],
+    listed,
+    isCut: isFull() || query.didExceedMatchLimit(),
+  };
 }
 
 interface Reading {
@@ -165,7 +151,6 @@ function addImport(imports: Map<number, ImportFact>, { nodes, text, taken }: Imp
   if (isWildcard || (name === undefined && alias === undefined)) return;
   const written = name === undefined ? taken : slice(text, name);
   const taking = { name: written, ...(alias !== undefined && { alias: slice(text, alias) }) };
-  // A statement across two windows matches in both.
   if (!fact.names.some((known) => known.name === taking.name && known.alias === taking.alias)) fact.names.push(taking);
 }
 
@@ -215,7 +200,7 @@ function kindOf(entry: Entry, parent: Placed | undefined): EntryKind {
 }
 
 /** Nested ten thousand deep, whole paths would be hundreds of megabytes. */
-function joinPath(outer: string, inner: string): string {
+export function joinPath(outer: string, inner: string): string {
   const path = outer === '' || inner === '' ? outer + inner : `${outer}.${inner}`;
   return path.length <= MAX_PATH ? path : `…${path.slice(1 - MAX_PATH)}`;
 }

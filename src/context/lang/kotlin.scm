@@ -11,8 +11,10 @@
 
 (source_file (property_declaration "val" (variable_declaration (identifier) @name)) @constant)
 (source_file (property_declaration "var" (variable_declaration (identifier) @name)) @variable)
-(class_body (property_declaration "val" (variable_declaration (identifier) @name)) @constant)
-(class_body (property_declaration "var" (variable_declaration (identifier) @name)) @variable)
+(class_body (property_declaration "val" (variable_declaration (identifier) @name)) @constant) @_in
+(class_body (property_declaration "var" (variable_declaration (identifier) @name)) @variable) @_in
+(enum_class_body (property_declaration "val" (variable_declaration (identifier) @name)) @constant) @_in
+(enum_class_body (property_declaration "var" (variable_declaration (identifier) @name)) @variable) @_in
 (class_parameter ["val" "var"] (identifier) @name) @variable
 
 (import (qualified_identifier) @source) @import

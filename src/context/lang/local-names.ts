@@ -1,4 +1,5 @@
 import type { Node, Query } from 'web-tree-sitter';
+import type { IsLate } from './time-bound.ts';
 
 interface Scope {
   start: number;
@@ -14,10 +15,10 @@ export class LocalNames {
   readonly #scopes: Scope[] = [];
   readonly #bindings = new Set<number>();
 
-  constructor(source: { text: string; root: Node; locals: Query; deadline: number }, names: ReadonlySet<string>) {
+  constructor(source: { text: string; root: Node; locals: Query; isLate: IsLate }, names: ReadonlySet<string>) {
     let open: Scope | undefined;
     for (const { name: role, node } of source.locals.captures(source.root, {
-      progressCallback: () => performance.now() > source.deadline,
+      progressCallback: source.isLate,
     })) {
       while (open !== undefined && open.end <= node.startIndex) open = open.parent;
       if (role === 'scope') {

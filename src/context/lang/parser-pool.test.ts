@@ -70,6 +70,9 @@ verifies('C-015').test(
       ['java', 'class A {\n', '}\n'],
       ['rust', 'mod a {\n', '}\n'],
       ['swift', 'class A {\n', '}\n'],
+      ['kotlin', 'class A {\n', '}\n'],
+      ['scala', 'class A {\n', '}\n'],
+      ['cpp', 'class A {\n', '};\n'],
     ];
     const counts: Record<string, number | string> = {};
     for (const [language, before, after] of nested) {
@@ -79,7 +82,11 @@ verifies('C-015').test(
       const hits = [{ line: 10_000, column: 0 }];
       expect(await pool.classify({ source, language, hits })).toHaveLength(1);
     }
-    expect(counts).toEqual({ typescript: 0, python: 0, java: 10_000, rust: 10_000, swift: 10_000 });
+    const all = 10_000;
+    expect(counts).toEqual({
+      ...{ typescript: 0, python: 0, java: all, rust: all, swift: all },
+      ...{ kotlin: all, scala: all, cpp: all },
+    });
     expect(pool.counts).toEqual({ started: 1, crashed: 0 });
   },
   120_000,
@@ -153,3 +160,17 @@ verifies('C-012').test('a closed pool refuses what comes and what waits', async 
   expect(codes).toEqual(['parser_unavailable', 'parser_unavailable']);
   await expect(pool.extract(FUNCTION, 'javascript')).rejects.toMatchObject({ code: 'parser_unavailable' });
 });
+
+verifies('C-015', 'C-043').test(
+  'a file that takes more memory than a worker has ends that worker alone, and is a fact',
+  async () => {
+    const pool = open({ heapMb: 24 });
+    const tooMany = Buffer.from('var a = 1\n'.repeat(100_000)); // every match of its query is held at once
+    const tooLarge = Buffer.from('a;\n'.repeat(349_000)); // a million nodes: more than the parser's own memory holds
+    expect(await pool.extract(tooMany, 'go')).toEqual({ skipped: 'crash' });
+    expect(await pool.extract(tooLarge, 'typescript')).toEqual({ skipped: 'crash' });
+    expect(factRows(await pool.extract(FUNCTION, 'javascript'))).toEqual([FUNCTION_ROW]);
+    expect(pool.counts).toEqual({ started: 3, crashed: 2 });
+  },
+  120_000,
+);

@@ -8,6 +8,8 @@ export interface ParserPoolOptions {
   /** See `workersUnder`. */
   workers: number;
   parseMs?: number;
+  /** Of JavaScript objects in one worker. */
+  heapMb?: number;
   /** A worker that has read this much, or whose WASM memory has grown to that much, is replaced. */
   maxSourceBytes?: number;
   maxMemoryBytes?: number;
@@ -32,7 +34,7 @@ export class ParserPool implements CodeParser {
   #isClosed = false;
 
   constructor(options: ParserPoolOptions) {
-    this.#options = { parseMs: 2_000, maxSourceBytes: 64 * MIB, maxMemoryBytes: 96 * MIB, ...options };
+    this.#options = { parseMs: 2_000, heapMb: 96, maxSourceBytes: 64 * MIB, maxMemoryBytes: 96 * MIB, ...options };
   }
 
   /** Threads started so far, and those lost to a file. */
@@ -89,7 +91,7 @@ export class ParserPool implements CodeParser {
     const worker = this.#idle.pop();
     if (worker !== undefined && !worker.isDead) return worker;
     this.#started++;
-    return new WorkerThread();
+    return new WorkerThread(this.#options.heapMb);
   }
 
   async #run(worker: WorkerThread, job: Job): Promise<void> {

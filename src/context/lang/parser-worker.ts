@@ -1,10 +1,13 @@
 import { parentPort } from 'node:worker_threads';
 import { classifyHits } from './classify.ts';
+import type { Language } from './contract.ts';
 import { decodeSource } from './decode-source.ts';
 import { Engine, type LoadedLanguage } from './engine.ts';
 import { readFacts } from './facts.ts';
+import { endMembers } from './kotlin-bodies.ts';
 import { blankMacros } from './macro-blanking.ts';
 import { classifySwift, scanSwift } from './swift-scanner.ts';
+import { timeBound } from './time-bound.ts';
 import type { Answer, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 /** The thread that parses. What throws while it reads a file ends it: after a trap the WASM memory is not to be trusted. */
@@ -22,20 +25,25 @@ async function loadOrSay<T>(load: () => Promise<T>): Promise<T | undefined> {
 
 function readTree(engine: Engine, loaded: LoadedLanguage, request: WorkerRequest): Answer {
   const text = decodeSource(request.source);
-  const tree = engine.parse(blankMacros(text, request.language), loaded, performance.now() + request.parseMs);
+  const tree = engine.parse(readable(text, request.language), loaded, timeBound(request.parseMs));
   if (tree === undefined) return { skipped: 'timeout' };
   try {
     const { language, hits, parseMs } = request;
     // Patterns half matched at every depth make a query, too, slow on what is nested ten thousand deep.
-    const source = { text, language, root: tree.rootNode, deadline: performance.now() + parseMs };
+    const source = { text, language, root: tree.rootNode, isLate: timeBound(parseMs) };
     const answer =
       hits === undefined
         ? readFacts({ ...source, query: loaded.definitions })
         : classifyHits({ ...source, ...loaded }, hits);
-    return performance.now() > source.deadline ? { skipped: 'timeout' } : answer;
+    return source.isLate() ? { skipped: 'timeout' } : answer;
   } finally {
     tree.delete();
   }
+}
+
+/** What a grammar cannot read is shown to it otherwise, character for character. */
+function readable(text: string, language: Language): string {
+  return language === 'kotlin' ? endMembers(text) : blankMacros(text, language);
 }
 
 function scan({ source, hits }: WorkerRequest): Answer {

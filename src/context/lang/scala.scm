@@ -12,10 +12,10 @@
 (simple_enum_case name: (identifier) @name) @constant
 (full_enum_case name: (identifier) @name) @constant
 (compilation_unit (val_definition pattern: (identifier) @name) @constant)
-(template_body (val_definition pattern: (identifier) @name) @constant)
-(template_body (var_definition pattern: (identifier) @name) @variable)
-(template_body (val_declaration name: (identifier) @name) @constant)
-(template_body (var_declaration name: (identifier) @name) @variable)
+(template_body (val_definition pattern: (identifier) @name) @constant) @_in
+(template_body (var_definition pattern: (identifier) @name) @variable) @_in
+(template_body (val_declaration name: (identifier) @name) @constant) @_in
+(template_body (var_declaration name: (identifier) @name) @variable) @_in
 
 (import_declaration) @source @import
 (import_declaration (identifier) @taken .) @source @import

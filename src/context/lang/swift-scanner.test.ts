@@ -49,6 +49,7 @@ verifies('C-040').test(
       '11:7-11:78 exported method Cart > add | func add(_ i: Int) throws -> String',
       '12:7-13:16 exported enum Cart > Kind | enum Kind: Int',
       '12:24-12:32 exported constant Cart.Kind > one | case one, two',
+      '12:29-12:32 exported constant Cart.Kind > two | case one, two',
       '13:9-13:16 exported constant Cart.Kind > three | case three',
       '14:2-14:32 exported method Cart > subscript | subscript(i: Int) -> Int',
       '16:9-19:1 exported interface Store | protocol Store',
@@ -58,6 +59,7 @@ verifies('C-040').test(
       '20:47-20:60 exported method Cart.Inner > extended | func extended()',
       '21:7-21:30 exported struct Point | struct Point',
       '21:19-21:30 exported constant Point > x | let x, y: Int',
+      '21:22-21:30 exported constant Point > y | let x, y: Int',
       '22:5-22:42 exported function + | func + (a: Point, b: Point) -> Point',
       '23:10-23:27 exported type Pair | typealias Pair = (Int, Int)',
       '24:6-24:16 exported class Worker | actor Worker',
@@ -67,3 +69,24 @@ verifies('C-040').test(
     ]);
   },
 );
+
+verifies('C-040').test('a case or a let that declares several names declares each of them', async () => {
+  const source = lines(
+    'enum Kind { case one(Int, String), two(a: (Int) -> Void), three = 3, four }',
+    'struct P { let x, y: Int }',
+    'func f(q: Kind) { switch q { case let m, n: break } }',
+  );
+  const rows = factRows(await parser.extract(source, 'swift')).map((row) => row.replace(/ \|.*/, ''));
+  expect(rows).toEqual([
+    '1:5-1:75 exported enum Kind',
+    '1:17-1:75 exported constant Kind > one',
+    '1:35-1:75 exported constant Kind > two',
+    '1:58-1:75 exported constant Kind > three',
+    '1:69-1:75 exported constant Kind > four',
+    '2:7-2:26 exported struct P',
+    '2:15-2:26 exported constant P > x',
+    '2:18-2:26 exported constant P > y',
+    '3:5-3:53 exported function f',
+    'partial',
+  ]);
+});

@@ -1,4 +1,5 @@
 import type { Definition, FileFacts, HitClass, ImportFact, Position, SymbolKind } from './contract.ts';
+import { joinPath } from './facts.ts';
 import { CODE, COMMENT, type LexicalRules, lexicalMask } from './lexical-mask.ts';
 import { LineIndex } from './line-index.ts';
 import { isExported } from './visibility.ts';
@@ -53,6 +54,10 @@ const DECLARATION = new RegExp(
   ].join('|'),
   'gdu',
 );
+
+const NEXT_CASE =
+  /\s{0,99}(?:\([^\n{}]{0,400}?\))?[ \t]{0,99}(?:=[^,\n(){}]{0,400})?,\s{0,99}(?<name>[\p{L}_][\p{L}\p{N}_]*)/uy;
+const NEXT_VALUE = /\s{0,99},\s{0,99}(?<name>[\p{L}_][\p{L}\p{N}_]*)/uy;
 
 type OpenKind = SymbolKind | 'scope' | 'code';
 
@@ -127,6 +132,24 @@ class SwiftScan {
     const found = this.#describe({ name, at, kind, parent, inCode });
     if (found.definition !== undefined) this.definitions.push(found.definition);
     if (!isValue) this.#waiting = found;
+    else this.#declareFurther({ after: at + name.length, keyword, kind, parent });
+  }
+
+  /** `case one, two(Int)` and `let x, y: Int` declare several. */
+  #declareFurther(first: { after: number; keyword: string; kind: OpenKind; parent: Open | undefined }): void {
+    const { keyword, kind, parent } = first;
+    const further = keyword === 'case' ? NEXT_CASE : NEXT_VALUE;
+    for (let after = first.after; ; ) {
+      further.lastIndex = after;
+      const { 0: whole = '', groups } = further.exec(this.code) ?? {};
+      if (groups?.name === undefined) return;
+      after += whole.length;
+      const { definition } = this.#describe({
+        ...{ name: groups.name, at: after - groups.name.length },
+        ...{ kind, parent, inCode: false },
+      });
+      if (definition !== undefined) this.definitions.push(definition);
+    }
   }
 
   #describe(fact: { name: string; at: number; kind: OpenKind; parent: Open | undefined; inCode: boolean }): Open {
@@ -144,7 +167,7 @@ class SwiftScan {
       parent,
     };
     const exported = !inCode && isExported(candidate);
-    const path = [parent?.path, name].filter(Boolean).join('.');
+    const path = joinPath(parent?.path ?? '', name);
     const container = parent?.path === undefined || parent.path === '' ? {} : { container: parent.path };
     const range = { line, column, endLine: line, endColumn: end - start };
     if (kind === 'scope' || kind === 'code') return { kind, path, exported, signature, definition: undefined };

@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { ReefError } from '../../protocol/errors.ts';
+import { processMs } from './time-bound.ts';
 import type { Answer, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 const ENTRY = new URL('./parser-worker.ts', import.meta.url);
 /** Beyond the parse itself: queries and a scanner that ignores the parser's own deadline. */
 const GRACE_MS = 8_000;
-/** Of JavaScript objects; trees live in WASM memory. */
-const HEAP_MB = 256;
+const LOOK_MS = 1_000;
 
 interface Waiting {
   request: WorkerRequest;
@@ -23,9 +23,10 @@ export class WorkerThread {
   #memoryBytes = 0;
   #dead = false;
 
-  constructor() {
+  /** The heap is of JavaScript objects; trees live in WASM memory. */
+  constructor(heapMb: number) {
     // No options of this process: a loader or inspector meant for it is not meant for the parser.
-    this.#worker = new Worker(ENTRY, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+    this.#worker = new Worker(ENTRY, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMb } });
     this.#worker.on('message', (reply: WorkerReply) => this.#onReply(reply));
     this.#worker.on('error', (error) => this.#onDeath(error));
     this.#worker.on('exit', () => this.#onDeath('it ended'));
@@ -57,7 +58,7 @@ export class WorkerThread {
 
   #post(waiting: Waiting): void {
     const { request } = waiting;
-    waiting.timer = setTimeout(() => this.#giveUp(), request.parseMs + GRACE_MS);
+    this.#bound(waiting, request.parseMs + GRACE_MS);
     // A copy of its own: cloning a view would clone the whole buffer behind it.
     const source = new Uint8Array(request.source);
     this.#worker.postMessage({ ...request, source }, [source.buffer]);
@@ -93,6 +94,16 @@ export class WorkerThread {
   #onDeath(cause: unknown): void {
     this.#dead = true;
     this.#settle(this.#ready ? Promise.resolve({ skipped: 'crash' }) : Promise.reject(unavailable(String(cause))));
+  }
+
+  /** Given up when the clock and the process have both run so long: a machine that is busy elsewhere is no fault of the file. */
+  #bound(waiting: Waiting, ms: number): void {
+    const used = processMs();
+    const look = () => {
+      if (processMs() - used < ms) waiting.timer = setTimeout(look, LOOK_MS);
+      else this.#giveUp();
+    };
+    waiting.timer = setTimeout(look, ms);
   }
 
   #giveUp(): void {

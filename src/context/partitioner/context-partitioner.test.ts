@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { verifies } from '../../../test/verifies.ts';
+import { codeTools } from '../../protocol/code.ts';
 import { McpQueryError, McpServerError } from '../manager/mcp-server-error.ts';
 import { ContextPartitionerService } from './context-partitioner.ts';
 import { asText, at, BASIS, mocked, structured } from './testing/mocked-client.ts';
@@ -375,3 +376,29 @@ test('the accessor gives the service the app installed', () => {
   onTestFinished(() => ContextPartitionerService.install(undefined));
   expect(ContextPartitionerService.getInstance()).toBe(service);
 });
+
+verifies('C-084').test(
+  'an answer of our own server is handed on whole: agents are promised every field of it',
+  async () => {
+    const symbol = { id: 'a.ts#f:3', name: 'f', symbol_type: 'function', location: at('a.ts', 3), namespace: null };
+    const answers = {
+      get_symbol: { symbols: [{ ...symbol, visibility: 'public', signature: 'f()', source: 'f() {}' }], basis: BASIS },
+      get_symbol_references: {
+        references: [
+          {
+            ...{ location: at('b.ts', 1), reference_type: 'Call', target_symbol: 'a.ts#f:3' },
+            ...{ confidence: 'exact', line_text: 'f()' },
+          },
+        ],
+        total_count: 1,
+        basis: BASIS,
+      },
+      get_file_outline: { file_path: 'a.ts', language: 'typescript', symbols: [], basis: BASIS },
+    } as const;
+    for (const tool of ['get_symbol', 'get_symbol_references', 'get_file_outline'] as const) {
+      const answer = codeTools[tool].output.parse(answers[tool]);
+      const { service } = mocked(structured(answer));
+      expect(await service.callTool(tool, { worktreePath: '/w', args: {} })).toEqual(answer);
+    }
+  },
+);

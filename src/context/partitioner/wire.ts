@@ -19,6 +19,7 @@ const location = z.object({
 });
 
 const symbol = z.object({
+  id: z.string().exactOptional(),
   name: z.string(),
   symbol_type: word,
   location,
@@ -31,6 +32,10 @@ const symbol = z.object({
 const reference = z.object({
   location,
   reference_type: z.string(),
+  target_symbol: z
+    .string()
+    .exactOptional()
+    .catch(undefined as never),
   confidence: z.string().default('lexical'),
   line_text: z.string().optional(),
 });
@@ -84,7 +89,12 @@ export const wireSchemas = {
     basis,
   }),
   code_search: z.object({ results: z.array(hit), total_found: count, basis }),
-  get_file_outline: z.object({ symbols: z.array(outlineSymbol), basis }),
+  get_file_outline: z.object({
+    file_path: z.string().exactOptional(),
+    language: z.string().nullable().exactOptional(),
+    symbols: z.array(outlineSymbol),
+    basis,
+  }),
   get_directory_outline: z.object({
     files: z.array(z.object({ file_path: z.string(), symbols: z.array(outlineSymbol) })),
     summary: z.string(),

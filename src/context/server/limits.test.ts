@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,3 +86,26 @@ verifies('C-035').test('folders that changed lately are watched, one watch each,
   watches.close();
   expect(watches.count).toBe(0);
 });
+
+/** A user namespace has limits of its own, which whoever makes it may lower. */
+const NO_WATCHES = ['unshare', '-Ur', 'sh', '-c', 'echo 0 > /proc/sys/user/max_inotify_watches; exec "$@"', 'sh'];
+const [unshare = '', ...lowered] = NO_WATCHES;
+const canLower = spawnSync(unshare, [...lowered, 'true']).status === 0;
+
+verifies('C-035')
+  .needs(canLower, 'user namespaces are not allowed here')
+  .test('where the kernel has no watch left, the answer says so and nothing else changes', async () => {
+    const repository = makeRepository({ 'src/a.ts': 'export const fine = 1;\n' });
+    const store = join(repository.root, 'index/code.db');
+    const client = new ServerClient({ worktree: repository.checkout, store, within: NO_WATCHES });
+    onTestFinished(async () => {
+      await client.close();
+    });
+    const before = await client.call('get_symbol', { name: 'fine', require: 'complete' });
+    repository.write('src/a.ts', 'export const finer = 1;\n');
+    const after = await client.call('get_symbol', { name: 'finer', require: 'complete' });
+    expect([before, after].map(({ symbols, basis }) => [symbols.length, basis.watch, basis.complete])).toEqual([
+      [1, 'off', true],
+      [1, 'off', true],
+    ]);
+  });

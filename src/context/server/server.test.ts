@@ -223,20 +223,35 @@ verifies('C-063').test('search ranks by rare words and parts of names, a phrase 
   expect(parts.results[0]).toMatchObject({ file_path: 'src/price.ts', line: 2, language: 'typescript' });
   const phrase = await client.call('code_search', { query: '"keeps two digits"' });
   expect(phrase.results.map(({ file_path, line }) => [file_path, line])).toEqual([['src/price.ts', 1]]);
+  expect([parts.basis.stage, parts.basis.complete]).toEqual([2, true]);
   const globbed = await client.call('code_search', { query: 'round price', glob: '*.py' });
   expect(globbed.results.map(({ file_path }) => file_path)).toEqual(['src/other.py']);
 });
 
-verifies('C-067').test('hops follow imports and names both ways', async () => {
-  const { client } = await indexed();
-  const { files } = await client.call('get_hops', { files: ['src/price.ts'], depth: 1 });
-  expect(files).toEqual([
-    { file_path: 'src/price.ts', distance: 0, via: 'start' },
-    { file_path: 'README.md', distance: 1, via: 'referenced_by' },
-    { file_path: 'src/cart.ts', distance: 1, via: 'imported_by' },
-    { file_path: 'src/other.py', distance: 1, via: 'referenced_by' },
-  ]);
-});
+verifies('C-067').test(
+  'hops follow imports and names in code both ways; a name in a comment, a string or prose reaches nothing',
+  async () => {
+    const { client } = await indexed({
+      ...SHOP,
+      'src/comment.ts': '// roundPrice is not used here\nexport const said = "roundPrice";\n',
+      'src/local.ts': 'export function own(roundPrice: number) { return roundPrice + 1; }\n',
+      'pkg/a.go': 'package pkg\n\nfunc Shared() int { return 1 }\n',
+      'pkg/b.go': 'package pkg\n\nfunc Use() int { return Shared() }\n',
+      'other/a.go': 'package other\n\nfunc Shared() int { return 2 }\n',
+    });
+    const reached = async (file: string) =>
+      (await client.call('get_hops', { files: [file], depth: 1, require: 'complete' })).files;
+    expect(await reached('src/price.ts')).toEqual([
+      { file_path: 'src/price.ts', distance: 0, via: 'start' },
+      { file_path: 'src/cart.ts', distance: 1, via: 'imported_by' },
+      { file_path: 'src/other.py', distance: 1, via: 'referenced_by' },
+    ]);
+    expect(await reached('pkg/b.go')).toEqual([
+      { file_path: 'pkg/b.go', distance: 0, via: 'start' },
+      { file_path: 'pkg/a.go', distance: 1, via: 'reference' },
+    ]);
+  },
+);
 
 verifies('C-065').test('explore gives pieces within its budget, and the same bytes for the same question', async () => {
   const { client } = await indexed();

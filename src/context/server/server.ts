@@ -47,7 +47,7 @@ export function createServer(
     return CodeIndex.open({ ...settings, parser: () => parser.get() });
   };
   const tools = () => {
-    toolSet ??= import('./tools.ts').then((module) => new module.ToolSet(open, workers));
+    toolSet ??= import('./tools.ts').then((module) => new module.ToolSet({ open, workers }));
     return toolSet;
   };
   const unwatch = watchCeiling({

@@ -6,6 +6,7 @@ import { NameList } from '../code-index/query/name-list.ts';
 import { directoryOutline, fileOutline } from '../code-index/query/outlines.ts';
 import { Pager } from '../code-index/query/paging.ts';
 import type { RepoGraph } from '../code-index/query/repo-graph.ts';
+import type { SureUses } from '../code-index/query/sure-uses.ts';
 import { textOf } from './tool-text.ts';
 
 const DEADLINE_MS = 20_000;
@@ -25,15 +26,24 @@ type Tools = {
   ) => Promise<CodeToolResult<N>>;
 };
 
+interface ToolSetOptions {
+  open: () => Promise<CodeIndex>;
+  workers: number;
+  /** How long an answer that must be complete is waited for (C-014). */
+  deadlineMs?: number;
+}
+
 /** The nine tools of one worktree. */
 export class ToolSet {
   readonly #open: () => Promise<CodeIndex>;
   readonly #workers: number;
+  readonly #deadlineMs: number;
   #made: Promise<{ index: CodeIndex; tools: Tools; shrink(): void }> | undefined;
 
-  constructor(open: () => Promise<CodeIndex>, workers: number) {
+  constructor({ open, workers, deadlineMs = DEADLINE_MS - MARGIN_MS }: ToolSetOptions) {
     this.#open = open;
     this.#workers = workers;
+    this.#deadlineMs = deadlineMs;
   }
 
   /** Opened at the first call: a server must answer `initialize` at once. */
@@ -51,6 +61,15 @@ export class ToolSet {
     const pager = new Pager();
     const names = new NameList(index.store, () => `${index.store.dataVersion()} ${index.extracted.structures}`);
     let graph: Promise<RepoGraph> | undefined;
+    let sure: SureUses | undefined;
+    const hop = async (args: CodeToolArgs<'get_hops'>, ms?: number) => {
+      const [{ hops }, module] = await Promise.all([
+        import('../code-index/query/hops.ts'),
+        import('../code-index/query/sure-uses.ts'),
+      ]);
+      sure ??= new module.SureUses(index);
+      return hops({ index, graph: await graphOf(), sure }, args, ms);
+    };
     const graphOf = () => {
       graph ??= import('../code-index/query/repo-graph.ts').then((module) => new module.RepoGraph(index));
       return graph;
@@ -69,8 +88,7 @@ export class ToolSet {
       code_search: async (args) => (await import('../code-index/query/search.ts')).codeSearch(index, args),
       get_file_outline: (args) => fileOutline(index, args),
       get_directory_outline: (args, { ms }) => directoryOutline({ index, pager }, args, ms),
-      get_hops: async (args) =>
-        (await import('../code-index/query/hops.ts')).hops({ index, graph: await graphOf() }, args),
+      get_hops: (args, { ms }) => hop(args, ms),
       explore_code: async (args) =>
         (await import('../code-index/query/explore.ts')).explore({ index, graph: await graphOf() }, args),
     };
@@ -78,6 +96,7 @@ export class ToolSet {
       index.shrink();
       classifier.forget();
       names.unload();
+      sure?.forget();
       void graph?.then((made) => made.unload());
     };
     return { index, tools, shrink };
@@ -103,7 +122,7 @@ export class ToolSet {
   ): Promise<CodeToolResult<N>> {
     const { index, tools } = await this.#ready();
     const mustBeComplete = args.require === 'complete';
-    const end = performance.now() + DEADLINE_MS - MARGIN_MS;
+    const end = performance.now() + this.#deadlineMs;
     for (;;) {
       const left = Math.max(0, end - performance.now());
       const result = await tools[name](args, { ms: mustBeComplete ? left : undefined, signal });

@@ -51,6 +51,12 @@ export class Coverage {
     return known?.extractor === extractor ? known.status : undefined;
   }
 
+  /** Parsed, but not wholly. */
+  isCut(oid: Oid, lang: string | undefined): boolean {
+    const status = lang === undefined ? 'ok' : this.#of(2).get(`${lang} ${oid}`)?.status;
+    return status !== undefined && status !== 'ok';
+  }
+
   add({ oid, lang, stage, extractor, status }: { oid: Oid; lang: string; stage: Stage } & Known): void {
     this.#of(stage).set(lang === '' ? oid : `${lang} ${oid}`, { extractor, status });
   }

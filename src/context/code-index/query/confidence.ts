@@ -85,9 +85,8 @@ export class Judge {
     return paths.flatMap((path) => this.#byFile.get(path) ?? [])[0];
   }
 
-  /** In these languages the files of a folder are one package and see each other without import. */
   #viaPackage({ path }: TreeFile, language: Language): Judged | undefined {
-    if (!['go', 'java', 'kotlin', 'scala', 'csharp', 'swift'].includes(language)) return undefined;
+    if (!isPackaged(language)) return undefined;
     const target = this.#definitions.find(({ file }) => dirname(file.path) === dirname(path));
     return target && { confidence: 'likely', target };
   }
@@ -96,6 +95,11 @@ export class Judge {
     const [only, second] = this.#definitions;
     return only && !second ? { confidence: 'likely', target: only } : { confidence: 'name' };
   }
+}
+
+/** In these languages the files of a folder are one package and see each other without import. */
+export function isPackaged(language: Language): boolean {
+  return ['go', 'java', 'kotlin', 'scala', 'csharp', 'swift'].includes(language);
 }
 
 /** An import that names nothing brings everything: C's headers, Python's `from x import *`, Go's packages. */

@@ -5,6 +5,7 @@ import type { FactStatus } from '../store/fact.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { type Candidates, candidatesFor } from './candidates.ts';
+import { within } from './within.ts';
 
 export interface Found {
   file: TreeFile;
@@ -56,7 +57,7 @@ async function parseMissing(index: CodeIndex, { files, pending, skipped }: Candi
     const language = index.languages.of(file);
     if (language === undefined) continue;
     const known = index.coverage.structure(file.oid, language, index.languages.extractor(language));
-    const status = known ?? (performance.now() < end ? await parseNow(index, file, language) : undefined);
+    const status = known ?? (performance.now() < end ? await within(parseNow(index, file, language), end) : undefined);
     if (status === undefined) counts.pending += 1;
     else if (status === 'partial') counts.partial += 1;
     else if (status !== 'ok') counts.skipped += 1;

@@ -23,7 +23,11 @@ const MOST_LEFT_OUT = 50;
 /** A question about code is answered by code first. */
 const PROSE_WEIGHT = 0.4;
 /** What JSON and headings around a slice cost. */
-const SLICE_OVERHEAD = 12;
+const SLICE_OVERHEAD = 40;
+/** In characters. */
+const MEAN_HEADING = 60;
+/** Fewer tokens hold no piece worth showing. */
+const LEAST_ROOM = 60;
 
 interface Exploring {
   index: CodeIndex;
@@ -32,7 +36,6 @@ interface Exploring {
 
 interface Piece extends ExploredSlice {
   value: number;
-  tokens: number;
 }
 
 /** The pieces of code that answer a question, by rank per token, within a budget (C-065). Equal input gives equal bytes. */
@@ -60,7 +63,7 @@ export async function explore(
     tokens: Math.ceil(tokens + estimateTokens(map)),
     left_out: leftOut.slice(0, MOST_LEFT_OUT),
     basis: await index.basis(
-      { stage: pending > 0 ? 1 : 2, complete: pending === 0, pending, skipped: found.skipped },
+      { stage: pending > 0 ? 1 : 2, complete: pending + found.skipped === 0, pending, skipped: found.skipped },
       view,
     ),
   };
@@ -189,13 +192,17 @@ interface Cut {
 
 function toPiece({ path, from, to, lines, why, value }: Cut): Piece {
   const text = lines.slice(from - 1, to).join('\n');
-  const tokens = estimateTokens(text) + estimateTokens(path) + estimateTokens(why) + SLICE_OVERHEAD;
-  return { file_path: path, start_line: from, end_line: Math.max(from, to), why, text, value, tokens };
+  return { file_path: path, start_line: from, end_line: Math.max(from, to), why, text, value };
+}
+
+function costOf({ text, file_path, why }: Piece): number {
+  return estimateTokens(`${text}\n${file_path}\n${why}`) + SLICE_OVERHEAD;
 }
 
 /** Greedy by value for its tokens; what overlaps a chosen piece is in it already. */
 function fill(pieces: readonly Piece[], room: number): { slices: ExploredSlice[]; tokens: number; leftOut: string[] } {
-  const worth = ({ value, tokens }: Piece) => value / Math.sqrt(tokens);
+  // By length, which is near enough for an order: only what is considered is counted.
+  const worth = ({ value, text }: Piece) => value / Math.sqrt(text.length + MEAN_HEADING);
   const order = [...pieces].sort(
     (a, b) => worth(b) - worth(a) || (a.file_path < b.file_path ? -1 : 1) || a.start_line - b.start_line,
   );
@@ -204,25 +211,27 @@ function fill(pieces: readonly Piece[], room: number): { slices: ExploredSlice[]
   let tokens = 0;
   for (const piece of order) {
     if (chosen.some((other) => overlaps(other, piece))) continue;
-    const fitting = tokens + piece.tokens <= room ? piece : shortened(piece, room - tokens);
-    if (fitting === undefined) {
+    const taken = room - tokens > LEAST_ROOM ? fitted(piece, room - tokens) : undefined;
+    if (taken === undefined) {
       leftOut.push(`${piece.file_path}:${piece.start_line}`);
       continue;
     }
-    chosen.push(fitting);
-    tokens += fitting.tokens;
+    chosen.push(taken.piece);
+    tokens += taken.tokens;
   }
-  const slices = chosen.map(({ value: _value, tokens: _tokens, ...slice }) => slice);
+  const slices = chosen.map(({ value: _value, ...slice }) => slice);
   return { slices, tokens, leftOut };
 }
 
-/** As many whole lines from its start as fit, if that is worth showing. */
-function shortened(piece: Piece, room: number): Piece | undefined {
+/** Whole, or as many whole lines from its start as fit, if that is worth showing. */
+function fitted(piece: Piece, room: number): { piece: Piece; tokens: number } | undefined {
+  const tokens = costOf(piece);
+  if (tokens <= room) return { piece, tokens };
   const lines = piece.text.split('\n');
   for (let count = Math.min(lines.length - 1, 20); count >= 3; count--) {
-    const cut = toPiece({ path: piece.file_path, from: 1, to: count, lines, why: piece.why, value: piece.value });
-    if (cut.tokens > room) continue;
-    return { ...cut, start_line: piece.start_line, end_line: piece.start_line + count - 1 };
+    const cut = { ...piece, text: lines.slice(0, count).join('\n'), end_line: piece.start_line + count - 1 };
+    const cost = costOf(cut);
+    if (cost <= room) return { piece: cut, tokens: cost };
   }
   return undefined;
 }

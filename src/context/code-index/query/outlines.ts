@@ -4,12 +4,15 @@ import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import type { Pager, Whole } from './paging.ts';
+import { fitting, type Pager, type Whole } from './paging.ts';
 import { fileNotFound, pathInside } from './paths.ts';
+import { within } from './within.ts';
 
 const DEPTH = 4;
 const PARSE_MS = 1_000;
 const PAGE_FILES = 2_000;
+/** A page ends between items: a large file is several. */
+const MOST_OF_A_FILE = 50;
 
 const GROUPS: Record<OutlineGroup, readonly SymbolType[]> = {
   classes: ['class', 'interface', 'type'],
@@ -34,11 +37,13 @@ export async function fileOutline(
   const language = index.languages.of(file);
   const structure = language && (await index.structures.of(file, language));
   const isRead = structure !== undefined && !('skipped' in structure);
-  const isWhole = isRead && structure.status === 'ok';
+  const all = isRead ? structure.facts.definitions.map(toOutline) : [];
+  const symbols = fitting(all, lineOf);
+  const isWhole = isRead && structure.status === 'ok' && symbols.length === all.length;
   return {
     file_path: path,
     language: language ?? null,
-    symbols: isRead ? structure.facts.definitions.map(toOutline) : [],
+    symbols,
     basis: await index.basis({
       stage: isRead && language !== 'swift' ? 2 : 1,
       // A text of no language has no symbols, and that is all there is to say of it.
@@ -47,6 +52,12 @@ export async function fileOutline(
       skipped: structure && !isRead ? 1 : 0,
     }),
   };
+}
+
+/** As it is shown: one line with its number, kind and signature. */
+function lineOf({ line, symbol_type, signature, name, container = '' }: OutlineSymbol): string {
+  const indent = '  '.repeat(1 + container.split('.').length);
+  return `\n${indent}${line} ${symbol_type} ${signature || name}`;
 }
 
 function toOutline({ name, kind, line, endLine, signature, container }: Definition): OutlineSymbol {
@@ -77,15 +88,24 @@ export async function directoryOutline(
   const { pending, skipped, partial, paths } = kept.whole as WholeOutline;
   const { items, nextCursor } = pager.page(kept, PAGE_FILES);
   const symbols = kept.whole.items.reduce((sum, file) => sum + file.symbols.length, 0);
+  const files = new Set(kept.whole.items.map(({ file_path }) => file_path)).size;
   return {
-    files: items,
-    summary: `${kept.whole.items.length} of ${paths.length} files define ${symbols} symbols`,
+    files: joined(items),
+    summary: `${files} of ${paths.length} files define ${symbols} symbols`,
     ...(nextCursor !== undefined && { next_cursor: nextCursor }),
     basis: await index.basis(
       { stage: pending > 0 ? 1 : 2, complete: pending + skipped + partial === 0, pending, skipped: skipped + partial },
       view,
     ),
   };
+}
+
+function joined(items: readonly FileSymbols[]): FileSymbols[] {
+  const files = new Map<string, FileSymbols>();
+  for (const { file_path, symbols } of items) {
+    files.set(file_path, { file_path, symbols: [...(files.get(file_path)?.symbols ?? []), ...symbols] });
+  }
+  return [...files.values()];
 }
 
 interface Beginning {
@@ -112,7 +132,9 @@ async function beginDirectory(
   for (const path of paths) {
     const definitions = await definitionsIn(index, view.files.get(path) as TreeFile, { counts, end });
     const symbols = definitions.filter(({ kind }) => wanted.has(kind)).map(toOutline);
-    if (symbols.length > 0) items.push({ file_path: path, symbols });
+    for (let at = 0; at < symbols.length; at += MOST_OF_A_FILE) {
+      items.push({ file_path: path, symbols: symbols.slice(at, at + MOST_OF_A_FILE) });
+    }
   }
   const whole: WholeOutline = { items, fingerprint: fingerprint(view, paths), paths, ...counts };
   return { id: pager.keep(whole), at: 0, whole };
@@ -127,7 +149,8 @@ async function definitionsIn(index: CodeIndex, file: TreeFile, { counts, end }: 
   const language = index.languages.of(file);
   if (language === undefined) return [];
   const known = index.structures.known(file, language);
-  const structure = known ?? (performance.now() < end ? await index.structures.of(file, language) : undefined);
+  const structure =
+    known ?? (performance.now() < end ? await within(index.structures.of(file, language), end) : undefined);
   if (!structure) counts.pending += 1;
   else if ('skipped' in structure) counts.skipped += 1;
   else if (structure.status === 'partial') counts.partial += 1;

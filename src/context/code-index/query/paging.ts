@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ReefError } from '../../../protocol/errors.ts';
+import { estimateTokens } from './tokens.ts';
 
 /** An answer as a whole, from which pages are cut. */
 export interface Whole<T> {
@@ -8,8 +9,8 @@ export interface Whole<T> {
   fingerprint: string;
 }
 
-/** Text of code has three bytes and more to a token; 10,000 tokens are the most an answer may cost (C-052). */
-const MAX_PAGE_BYTES = 28_000;
+/** 10,000 are the most an answer may cost (C-052); the rest is for what stands around its items. */
+const MAX_PAGE_TOKENS = 9_200;
 const MOST_KEPT = 8;
 
 interface Page<T> {
@@ -42,14 +43,18 @@ export class Pager {
   }
 
   page<T>({ id, at, whole }: { id: string; at: number; whole: Whole<T> }, limit: number): Page<T> {
-    const items: T[] = [];
-    let bytes = 0;
-    for (const item of whole.items.slice(at, at + limit)) {
-      bytes += Buffer.byteLength(JSON.stringify(item));
-      if (bytes > MAX_PAGE_BYTES && items.length > 0) break;
-      items.push(item);
-    }
+    const items = fitting(whole.items.slice(at, at + limit));
     const next = at + items.length;
     return next < whole.items.length ? { items, nextCursor: `${id}-${next}` } : { items };
   }
+}
+
+/** As many from the front as one answer may cost, and at least one. */
+export function fitting<T>(items: readonly T[], textOf: (item: T) => string = (item) => JSON.stringify(item)): T[] {
+  let tokens = 0;
+  const end = items.findIndex((item, at) => {
+    tokens += estimateTokens(textOf(item));
+    return tokens > MAX_PAGE_TOKENS && at > 0;
+  });
+  return items.slice(0, end === -1 ? items.length : end);
 }

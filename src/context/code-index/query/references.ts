@@ -7,7 +7,7 @@ import { blobId, formatOf } from '../tree/blob-id.ts';
 import { isSameStamp, readRegular } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { type Hit, wordHits } from '../words/hits.ts';
+import { type Hit, hasDollarNames, wordHits } from '../words/hits.ts';
 import { type Candidates, candidatesFor } from './candidates.ts';
 import type { Classifier, Question } from './classifier.ts';
 import { byConfidence, Judge, type Judged, targetId } from './confidence.ts';
@@ -23,7 +23,6 @@ type Answer = CodeToolResult<'get_symbol_references'>;
 const CLASSIFY_MS = 400;
 const MAX_BYTES = 8 * 1024 * 1024;
 const LIMIT = 200;
-const DOLLAR_NAMES: ReadonlySet<string> = new Set(['typescript', 'tsx', 'javascript', 'java', 'kotlin', 'scala']);
 /** Words about code, not code: shown only with `include_text`. */
 const PROSE = new Set([
   '.md',
@@ -143,7 +142,7 @@ async function readHits(
   for (const file of files) {
     const read = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES);
     const language = index.languages.of(file);
-    const hits = read ? wordHits(read.bytes, { name, isDollarInNames: DOLLAR_NAMES.has(language ?? '') }) : [];
+    const hits = read ? wordHits(read.bytes, { name, isDollarInNames: hasDollarNames(language) }) : [];
     // Changed since the sweep: what is kept of the classes belongs to other bytes.
     const oid = read && !isSameStamp(read.stamp, file.stamp) ? blobId(read.bytes, formatOf(file.oid)) : file.oid;
     if (hits.length > 0) found.push({ file: oid === file.oid ? file : { ...file, oid }, language, hits });

@@ -1,9 +1,11 @@
+import { dirname } from 'node:path';
 import { readTree } from '../../../git/repository.ts';
 import type { FileFacts } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { type Sketch, wordHashes } from '../words/sketch.ts';
+import { isPackaged } from './confidence.ts';
 import { ImportPaths } from './import-paths.ts';
 import { EdgeList, type Edges, pageRank } from './page-rank.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
@@ -18,12 +20,15 @@ export interface Graph {
   version: number;
   /** Files by number, in the order of their paths. */
   paths: readonly string[];
+  files: readonly TreeFile[];
   numberOf: ReadonlyMap<string, number>;
   edges: Edges;
   /** File numbers each file imports. */
   imports: readonly (readonly number[])[];
-  /** Files each file uses a name of that no other file defines. */
+  /** Files that define a name each file has among its words and that means no other: candidates, a comment makes one too. */
   uses: readonly (readonly number[])[];
+  /** Names that one file alone defines, as ascending hashes, and which file that is. */
+  only: { hashes: Uint32Array; definers: Uint32Array };
   base: Float64Array;
 }
 
@@ -68,7 +73,9 @@ export class RepoGraph {
     return {
       version: view.version,
       paths,
+      files: paths.map((path) => view.files.get(path) as TreeFile),
       numberOf,
+      only: onlyDefiners(definers),
       edges,
       imports,
       uses,
@@ -94,15 +101,27 @@ export class RepoGraph {
     const uses: number[][] = view.paths.map(() => []);
     const slices = new SlicesOfTime();
     for (const { oid, sketch } of this.#index.words.each(view.oids)) {
-      const { weights, unique } = namesUsed(sketch, definers);
+      const { weights, unique, shared } = namesUsed(sketch, definers);
       for (const { path } of view.withBlob(oid)) {
         const from = numberOf.get(path) as number;
         addEdges(list, { from, weights, imported: new Set(imports[from]) });
-        uses[from] = unique.filter((to) => to !== from);
+        const near = this.#packageOf(view.files.get(path) as TreeFile);
+        const same = near === undefined ? [] : shared.filter((to) => near === this.#packageAt(view, to));
+        uses[from] = [...new Set([...unique, ...same])].filter((to) => to !== from);
       }
       await slices.pause();
     }
     return { edges: list.finish(), uses };
+  }
+
+  /** The folder and language whose files see each other's names without import. */
+  #packageOf(file: TreeFile): string | undefined {
+    const language = this.#index.languages.of(file);
+    return language !== undefined && isPackaged(language) ? `${language} ${dirname(file.path)}` : undefined;
+  }
+
+  #packageAt(view: View, number: number): string | undefined {
+    return this.#packageOf(view.files.get(view.paths[number] as string) as TreeFile);
   }
 
   /** One text for the extractors of all languages here: another of them makes other definitions. */
@@ -126,16 +145,18 @@ export class RepoGraph {
   }
 }
 
-/** The files whose names a sketch holds, and those that alone define one of them. */
+/** The files whose names a sketch holds: those that alone define one of them, and those that share it with others. */
 function namesUsed(sketch: Sketch, definers: ReadonlyMap<number, Definers>) {
   const weights = new Map<number, number>();
   const unique = new Set<number>();
+  const shared = new Set<number>();
   for (const hash of sketch) {
     const named = definers.get(hash);
     for (const number of named?.files ?? []) weights.set(number, (weights.get(number) ?? 0) + (named?.weight ?? 0));
     if (named?.files.length === 1) unique.add(named.files[0] as number);
+    else for (const number of named?.files ?? []) shared.add(number);
   }
-  return { weights, unique: [...unique] };
+  return { weights, unique: [...unique], shared: [...shared] };
 }
 
 interface Outgoing {
@@ -194,6 +215,25 @@ function definersOf(reads: readonly Read[], numberOf: ReadonlyMap<string, number
       definers.set(hash, { files: [...numbers], weight: weightOf(name, numbers.size) });
   }
   return definers;
+}
+
+function onlyDefiners(definers: ReadonlyMap<number, Definers>): Graph['only'] {
+  const alone = [...definers].filter(([, { files }]) => files.length === 1).sort(([a], [b]) => a - b);
+  return {
+    hashes: Uint32Array.from(alone, ([hash]) => hash),
+    definers: Uint32Array.from(alone, ([, { files }]) => files[0] as number),
+  };
+}
+
+/** The one file that defines the name of this hash. */
+export function onlyDefiner({ only: { hashes, definers } }: Pick<Graph, 'only'>, hash: number): number | undefined {
+  let low = 0;
+  for (let high = hashes.length; low < high; ) {
+    const middle = (low + high) >>> 1;
+    if ((hashes[middle] as number) < hash) low = middle + 1;
+    else high = middle;
+  }
+  return hashes[low] === hash ? definers[low] : undefined;
 }
 
 function weightOf(name: string, definers: number): number {

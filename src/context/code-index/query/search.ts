@@ -8,6 +8,7 @@ import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { splitLines } from '../words/hits.ts';
 import { candidateHashes, partHash, partsOf } from '../words/sketch.ts';
+import { fitting } from './paging.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
 import { termCounter } from './term-counts.ts';
 
@@ -20,7 +21,6 @@ const LIMIT = 10;
 const CONTEXT = 2;
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_LINE = 300;
-const MAX_PAGE_BYTES = 28_000;
 
 interface Term {
   text: string;
@@ -43,7 +43,10 @@ export interface ScoredFile {
 export interface Search {
   scored: ScoredFile[];
   total: number;
+  /** Files without a sketch: they may hold the words as well. */
   pending: number;
+  /** Files that were read and whose definitions, which weigh double, are not known yet: the order may change. */
+  unparsed: number;
   skipped: number;
 }
 
@@ -67,15 +70,18 @@ export async function search(
   const { ranked, pending, skipped } = rankFiles({ index, view, terms }, { query, isWanted: globFilter(glob) });
   const mean = meanSize(view);
   const scored: ScoredFile[] = [];
+  let unparsed = 0;
   const slices = new SlicesOfTime();
   for (const { file } of ranked.slice(0, MOST_READ)) {
-    const found = scoreFile(index, { file, terms, phrases: query.phrases, mean });
+    const definitions = definitionsIn(index, file);
+    if (!definitions) unparsed += 1;
+    const found = scoreFile(index, { file, terms, phrases: query.phrases, mean, definitions: definitions ?? [] });
     if (found) scored.push(found);
     await slices.pause();
   }
   scored.sort((a, b) => b.score - a.score || (a.file.path < b.file.path ? -1 : 1));
   const total = query.phrases.length > 0 && ranked.length <= MOST_READ ? scored.length : ranked.length;
-  return { scored, total, pending, skipped };
+  return { scored, total, pending, unparsed, skipped };
 }
 
 interface Ground {
@@ -138,12 +144,12 @@ interface Scoring {
   terms: readonly Term[];
   phrases: readonly string[];
   mean: number;
+  definitions: readonly Definition[];
 }
 
-function scoreFile(index: CodeIndex, { file, terms, phrases, mean }: Scoring): ScoredFile | undefined {
+function scoreFile(index: CodeIndex, { file, terms, phrases, mean, definitions }: Scoring): ScoredFile | undefined {
   const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes;
   if (!bytes || phrases.some((phrase) => !bytes.includes(phrase))) return undefined;
-  const definitions = definitionsIn(index, file);
   const counter = termCounter(bytes);
   const norm = K1 * (1 - B + (B * bytes.length) / mean);
   const weights = new Map<number, number>();
@@ -174,10 +180,13 @@ function definedLines(definitions: readonly Definition[], term: string): number[
   return near.filter(({ name }) => partsOf(name).includes(term)).map(({ line }) => line);
 }
 
-function definitionsIn(index: CodeIndex, file: TreeFile): readonly Definition[] {
+/** Undefined while they may still come. */
+function definitionsIn(index: CodeIndex, file: TreeFile): readonly Definition[] | undefined {
   const language = index.languages.of(file);
-  const structure = language && index.structures.known(file, language);
-  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
+  if (language === undefined) return [];
+  const structure = index.structures.known(file, language);
+  if (!structure) return undefined;
+  return 'skipped' in structure ? [] : structure.facts.definitions;
 }
 
 export async function codeSearch(
@@ -188,19 +197,16 @@ export async function codeSearch(
   const query = parseQuery(args.query);
   const found = await search(index, view, { query, ...(args.glob !== undefined && { glob: args.glob }) });
   const limit = args.limit ?? args.max_results ?? LIMIT;
-  const results: SearchResult[] = [];
-  let bytes = 0;
-  for (const each of found.scored.slice(0, limit)) {
-    const result = toResult(index, each, args.context_lines ?? CONTEXT);
-    bytes += Buffer.byteLength(JSON.stringify(result));
-    if (bytes > MAX_PAGE_BYTES && results.length > 0) break;
-    results.push(result);
-  }
-  const { pending, skipped } = found;
+  const shown = found.scored.slice(0, limit).map((each) => toResult(index, each, args.context_lines ?? CONTEXT));
+  const { skipped, unparsed } = found;
+  const pending = found.pending + unparsed;
   return {
-    results,
+    results: fitting(shown),
     total_found: found.total,
-    basis: await index.basis({ stage: 1, complete: pending === 0 && skipped === 0, pending, skipped }, view),
+    basis: await index.basis(
+      { stage: pending > 0 ? 1 : 2, complete: pending === 0 && skipped === 0, pending, skipped },
+      view,
+    ),
   };
 }
 

@@ -6,6 +6,7 @@ import type { View } from '../tree/view.ts';
 import { splitLines } from '../words/hits.ts';
 import { definitionsOf, type Found, toSymbol } from './definitions.ts';
 import type { NameList } from './name-list.ts';
+import { fitting } from './paging.ts';
 import { pathInside } from './paths.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -27,8 +28,11 @@ export async function getSymbol(
     room -= source?.length ?? 0;
     return source === undefined ? toSymbol(each) : { ...toSymbol(each), source };
   });
-  const basis = { stage, complete: pending === 0 && skipped === 0, pending, skipped } as const;
-  return { symbols, basis: await index.basis(basis, view) };
+  const shown = fitting(symbols);
+  // There is no cursor: what does not fit is asked for by file, and the answer says that it is not all.
+  const complete = pending === 0 && skipped === 0 && shown.length === symbols.length;
+  const basis = { stage, complete, pending, skipped } as const;
+  return { symbols: shown, basis: await index.basis(basis, view) };
 }
 
 /** The text of a definition, from the worktree's own file: facts hold no text (C-020). */
@@ -62,9 +66,10 @@ export async function findSymbols(
     if (symbols.length >= limit) break;
   }
   const pending = index.pendingWords + index.pendingStructures;
+  const skipped = index.unparsable(view);
   return {
-    symbols,
-    basis: await index.basis({ stage: pending > 0 ? 1 : 2, complete: pending === 0, pending, skipped: 0 }, view),
+    symbols: fitting(symbols),
+    basis: await index.basis({ stage: pending > 0 ? 1 : 2, complete: pending + skipped === 0, pending, skipped }, view),
   };
 }
 

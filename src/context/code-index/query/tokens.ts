@@ -1,19 +1,55 @@
 /**
- * An upper estimate of what a text costs a model. A tokenizer would cost a server 40 MB and a tenth of a second; this counts a
- * token for every four letters of a word, every two marks and every indent, and lies above the real count for code.
+ * What a text costs a model, a little above what the exact counter says. Its vocabulary would cost a server 60 MB and half a second.
+ * The text is cut as o200k cuts it, which encodes each piece by itself; each kind of piece is given what it costs on average in
+ * code of many languages, so that the sum is near the truth, and the margin keeps it above.
  */
+const PIECE =
+  /[^\r\n\p{L}\p{N}]?\p{Lu}*\p{Ll}+|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu;
+const LETTER = /\p{L}/u;
+const MARGIN = 1.08;
+/** No word of a language has so many consonants in a row: what abbreviates is spelled out by the encoding. */
+const UNSPEAKABLE = /[bcdfghjklmnpqrstvwxz]{4,}/gi;
+
 export function estimateTokens(text: string): number {
   let tokens = 0;
-  for (const [run] of text.matchAll(/[A-Z]?[a-z]+|[A-Z]+|\d+|[ \t]+|\n+|[^\x20-\x7e\n\t]+|[!-/:-@[-`{-~]+/g))
-    tokens += costOf(run);
-  return tokens;
+  for (const [piece] of text.matchAll(PIECE)) tokens += costOf(piece);
+  return tokens * MARGIN;
 }
 
-function costOf(run: string): number {
-  const first = run.charCodeAt(0);
-  if (first === 0x20 || first === 0x09) return run.length === 1 ? 0.25 : 1; // a single blank belongs to the word after it
-  if (first === 0x0a) return 1;
-  if (first > 0x7e) return run.length * 1.5;
-  if (/[a-zA-Z]/.test(run)) return Math.ceil(run.length / 6);
-  return Math.ceil(run.length / (/\d/.test(run) ? 3 : 2));
+function costOf(piece: string): number {
+  if (isLetter(piece, 0)) return wordCost(piece, false);
+  if (isLetter(piece, 1)) return wordCost(piece.slice(1), piece[0] !== ' ');
+  const marks = piece.trim();
+  if (marks === '') return new Set(piece).size;
+  if (/^\p{N}/u.test(marks)) return 1;
+  if (!isPlain(marks)) return 1.5 * marks.length;
+  if (new Set(marks).size <= 2) return 1 + 0.1 * marks.length; // a ruler
+  return Math.max(1, 1 + 0.4 * (marks.length - 2) + 0.3 * Math.max(0, marks.length - 6));
+}
+
+/** Common words are one token; a mark in front, capitals and length make more of them. */
+function wordCost(word: string, isMarked: boolean): number {
+  const { length } = word;
+  if (!isPlain(word)) return 0.4 + 0.8 * length;
+  const rare = 0.35 * Math.max(0, length - 12) + unspeakable(word);
+  if (length > 1 && word === word.toUpperCase()) return 1 + 0.16 * (length - 2) + (isMarked ? 0.25 : 0) + rare;
+  const long = Math.max(0, Math.min(length, 12) - 6);
+  return isMarked ? 1 + 0.05 * Math.min(length, 6) + 0.19 * long + rare : 1.04 + 0.08 * long + rare;
+}
+
+function isLetter(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at) | 0x20;
+  return unit < 0x80 ? unit >= 0x61 && unit <= 0x7a : LETTER.test(text.charAt(at));
+}
+
+function unspeakable(word: string): number {
+  let sum = 0;
+  if (word.length < 4) return sum;
+  for (const [run] of word.matchAll(UNSPEAKABLE)) sum += 0.4 * (run.length - 3);
+  return sum;
+}
+
+function isPlain(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7e) return false;
+  return true;
 }

@@ -8,6 +8,13 @@ export interface Hit {
   lineText: string;
 }
 
+const DOLLAR_LANGUAGES: ReadonlySet<string> = new Set(['typescript', 'tsx', 'javascript', 'java', 'kotlin', 'scala']);
+
+/** Whether `$` belongs to names, as in JavaScript, or stands before them, as in PHP and shells. */
+export function hasDollarNames(language: string | undefined): boolean {
+  return DOLLAR_LANGUAGES.has(language ?? '');
+}
+
 const NEWLINE = 0x0a;
 const DOLLAR = 0x24;
 const LONGEST_CHARACTER = 4;
@@ -16,7 +23,6 @@ const WORD_CHARACTER = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u;
 
 interface Wanted {
   name: string;
-  /** Whether `$` belongs to names, as in JavaScript, or stands before them, as in PHP and shells. */
   isDollarInNames: boolean;
 }
 

@@ -52,6 +52,12 @@ export class WordIndex {
     return counts;
   }
 
+  /** The sketch of one blob, if there is one. */
+  of(oid: Oid): Sketch | undefined {
+    const body = this.#loaded.has(oid) ? undefined : this.#store.body({ oid, lang: '', stage: 1 });
+    return this.#loaded.get(oid) ?? (body && toSketch(body.data));
+  }
+
   *each(among: ReadonlySet<Oid>): Generator<{ oid: Oid; sketch: Sketch }> {
     yield* this.#each(among);
   }

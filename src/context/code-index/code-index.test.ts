@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
+import { verifies } from '../../../test/verifies.ts';
+import { ParserPool } from '../lang/parser-pool.ts';
+import { CodeIndex } from './code-index.ts';
+import { SKETCH_VERSION } from './words/sketch.ts';
+
+async function openIndex(repository: TestRepository, worktree = repository.checkout): Promise<CodeIndex> {
+  const pool = new ParserPool({ workers: 1 });
+  const shared = { git: repository.git, storeFile: join(repository.root, 'code.db'), workers: 1, engine: 'test' };
+  const index = await CodeIndex.open({ ...shared, worktree, parser: async () => pool });
+  onTestFinished(async () => {
+    await index.close();
+    await pool.close();
+  });
+  return index;
+}
+
+async function isWritten(index: CodeIndex, key: { oid: string; lang: string; stage: 1 | 2 }): Promise<boolean> {
+  return index.until(() => index.store.body(key) !== undefined, { ms: 20_000 });
+}
+
+verifies('C-022').test(
+  'what another worktree wants is read from git when no file here has it, and what is local is left to its own server',
+  async () => {
+    const repository = makeRepository({ 'a.ts': 'export const a = 1;\n' });
+    repository.plain('checkout', '-q', '-b', 'other');
+    repository.write('b.ts', 'export const fromGit = 1;\n');
+    repository.commit('only there');
+    const oid = repository.plain('rev-parse', 'HEAD:b.ts');
+    repository.plain('checkout', '-q', 'main');
+    const [here, other] = [await openIndex(repository), await openIndex(repository)];
+    const local = repository.plain('hash-object', '-w', 'a.ts').replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
+    const words = { lang: '', stage: 1 as const, extractor: SKETCH_VERSION };
+    const structure = { lang: 'typescript', stage: 2 as const, extractor: here.languages.extractor('typescript') };
+    other.store.write(({ claims }) => {
+      claims.want([words, structure].map((each) => ({ ...each, oid, rank: 1 })));
+      claims.claim({ ...words, oid: local }, true);
+    });
+    await here.view();
+    expect([await isWritten(here, { ...words, oid }), await isWritten(here, { ...structure, oid })]).toEqual([
+      true,
+      true,
+    ]);
+    expect(here.store.symbolsNamed('fromGit').map((row) => row.oid)).toEqual([oid]);
+    expect(here.store.write(({ claims }) => claims.claim({ ...words, oid: local }, true))).toBe('busy');
+    // It has no path here, so it is no part of any answer here.
+    expect((await here.view()).withBlob(oid)).toEqual([]);
+  },
+);
+
+verifies('C-022', 'C-030').test('dirty content is extracted by the server of its own worktree', async () => {
+  const repository = makeRepository({ 'a.ts': 'export const a = 1;\n' });
+  const two = join(repository.root, 'two');
+  repository.plain('worktree', 'add', '-q', '-b', 'two', two);
+  writeFileSync(join(two, 'a.ts'), 'export const dirtyInTwo = 1;\n');
+  const [one, other] = [await openIndex(repository), await openIndex(repository, two)];
+  await Promise.all([one.view(), other.view()]);
+  const isDone = (index: CodeIndex) => index.until(() => index.pendingWords + index.pendingStructures === 0);
+  expect([await isDone(one), await isDone(other)]).toEqual([true, true]);
+  expect(other.extracted.structures).toBeGreaterThan(0);
+  expect(other.store.symbolsNamed('dirtyInTwo')).toHaveLength(1);
+  const [{ oid = '' } = {}] = other.store.symbolsNamed('dirtyInTwo');
+  expect((await one.view()).withBlob(oid)).toEqual([]);
+});

@@ -1,0 +1,247 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { loadTokenCounter } from '../../src/base/tokens.ts';
+import { codeQueries } from '../../src/protocol/code-operations.ts';
+import { verifies } from '../verifies.ts';
+import { byBlock, done, QUICK, RunsRig, writes } from './runs-rig.ts';
+
+/** Questions about code, asked of the real daemon: by people from the command line and by agents through their door. */
+
+const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
+const FILES = {
+  'package.json': '{"type":"module","scripts":{"test":"node --check src/cart.js"}}\n',
+  'src/price.js': 'export function roundPrice(value) {\n  return Math.round(value);\n}\n',
+  'src/cart.js': "import { roundPrice } from './price.js';\nexport const total = (n) => roundPrice(n);\n",
+};
+
+let rig: RunsRig;
+beforeAll(async () => {
+  rig = new RunsRig('reef-code-', FILES);
+  rig.write({ '.reef/workflows.yaml': QUICK });
+  await rig.trust();
+});
+afterAll(() => rig.close());
+
+async function worktree(title: string, files: Record<string, string> = {}): Promise<{ id: string; path: string }> {
+  const made = await rig.world.client.call('worktree_create', { title, plan: [`${title}.txt`] });
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(made.path ?? '', name), content);
+  return { id: made.id, path: made.path ?? '' };
+}
+
+async function idsOf(name: string, ...where: string[]): Promise<string[]> {
+  const { symbols } = await rig.json('code', 'symbol', name, ...where);
+  return symbols.map(({ id }: { id: string }) => id);
+}
+
+/** Of this test's repository alone: the machine may run others. */
+function analysisServers(): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    try {
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
+      return /^\d+$/.test(name) && command.includes(rig.world.root) && command.includes('code.db')
+        ? [Number(name)]
+        : [];
+    } catch {
+      return []; // it ended meanwhile
+    }
+  });
+}
+
+async function eventually(isMet: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 30_000; !isMet(); ) {
+    if (Date.now() > deadline) throw new Error('not within 30 s');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+verifies('C-001', 'C-003', 'C-031').test(
+  'each checkout answers for itself: what is defined in one worktree is unknown in the others',
+  async () => {
+    const one = await worktree('one', { 'src/price.js': 'export const onlyInOne = 1;\n' });
+    const two = await worktree('two', { 'src/extra.js': 'export const onlyInTwo = 2;\n' });
+    const everywhere = async (name: string) => ({
+      main: await idsOf(name),
+      one: await idsOf(name, '--worktree', one.id),
+      two: await idsOf(name, '--worktree', two.path),
+    });
+    const price = ['src/price.js#roundPrice:1'];
+    expect(await everywhere('roundPrice')).toEqual({ main: price, one: [], two: price });
+    expect(await everywhere('onlyInOne')).toEqual({ main: [], one: ['src/price.js#onlyInOne:1'], two: [] });
+    expect(await everywhere('onlyInTwo')).toEqual({ main: [], one: [], two: ['src/extra.js#onlyInTwo:1'] });
+    const inside = promisify(execFile)(process.execPath, [REEF, 'code', 'symbol', 'onlyInTwo', '--json'], {
+      cwd: join(two.path, 'src'),
+      env: rig.world.env,
+    });
+    expect(JSON.parse((await inside).stdout).symbols).toHaveLength(1);
+    const report = await rig.json('code', 'status', '--worktree', two.id);
+    expect([report.status, report.basis.dirtyFiles]).toEqual(['success', 1]);
+  },
+  90_000,
+);
+
+verifies('C-031', 'C-033').test(
+  'a renamed function is gone from the very next answer',
+  async () => {
+    const { id, path } = await worktree('renamed');
+    expect(await idsOf('roundPrice', '--worktree', id)).toHaveLength(1);
+    await promisify(execFile)('sed', ['-i', 's/roundPrice/roundMoney/', join(path, 'src/price.js')]);
+    expect(await idsOf('roundPrice', '--worktree', id)).toEqual([]);
+    expect(await idsOf('roundMoney', '--worktree', id)).toEqual(['src/price.js#roundMoney:1']);
+  },
+  60_000,
+);
+
+verifies('C-105', 'C-104').test(
+  'the command line prints what a block would see of the code, the same each time',
+  async () => {
+    const { id } = await worktree('slices');
+    const slice = () =>
+      rig.reef('code', 'slice', 'outline:src/price.js', 'refs:roundPrice', '--worktree', id, '--budget', '400');
+    const [first, second] = [await slice(), await slice()];
+    expect([first.code, first.err]).toEqual([0, '']);
+    expect(first.out).toContain('function roundPrice(value)');
+    expect(first.out).toContain('src/cart.js:2');
+    expect(first.out).toMatch(/stage 2, complete/);
+    expect(first.out).not.toContain(rig.world.root);
+    expect(second.out).toBe(first.out);
+  },
+  60_000,
+);
+
+async function throughDoor(jobId: string): Promise<Client> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [REEF, 'mcp'],
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: rig.world.root,
+      REEF_SOCKET: join(rig.world.home.dir, 'jobs', jobId, 'door', 'sock'),
+    },
+    cwd: rig.world.repository,
+  });
+  const client = new Client({ name: 'test', version: '0' });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+verifies('C-053').test(
+  'an agent gets seven tools for at most 1,200 tokens, which answer about its own worktree and no other',
+  async () => {
+    const other = await worktree('foreign', { 'src/secret.js': 'export const foreignSecret = 1;\n' });
+    const agent = rig.world.script('waits', [
+      writes('src/mine.js', 'export const mineAlone = 1;\n'),
+      { ask: { question: 'Go on?', options: ['yes', 'no'] } },
+    ]);
+    const { agentId } = await rig.json('spawn', agent, 'look', '--worktree', '--plan', 'src/mine.js');
+    await rig.world.until(agentId, ({ status }) => status === 'awaiting_input');
+    const client = await throughDoor(agentId);
+    const symbols = async (args: Record<string, string>) => {
+      const { structuredContent } = await client.callTool({ name: 'get_symbol', arguments: args });
+      return (structuredContent as { symbols: { id: string }[] }).symbols.map(({ id }) => id);
+    };
+    expect(await symbols({ name: 'mineAlone' })).toEqual(['src/mine.js#mineAlone:1']);
+    expect(await symbols({ name: 'foreignSecret' })).toEqual([]);
+    const refused = await client.callTool({
+      name: 'get_symbol',
+      arguments: { name: 'foreignSecret', worktree: other.id },
+    });
+    expect([refused.isError, JSON.stringify(refused.content)]).toEqual([true, expect.stringContaining('not_yours')]);
+    const { tools } = await client.listTools();
+    const ours = tools.filter(({ name }) => (codeQueries as readonly string[]).includes(name));
+    const { count } = await loadTokenCounter();
+    const tokens = ours.map(({ name, description, inputSchema }) =>
+      count(JSON.stringify({ name, description, inputSchema })),
+    );
+    expect([ours.length, tools.some(({ name }) => ['index_code', 'get_hops', 'code_index'].includes(name))]).toEqual([
+      7,
+      false,
+    ]);
+    expect(tokens.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(1_200);
+    await rig.reef('kill', agentId);
+  },
+  90_000,
+);
+
+verifies('C-067', 'T-14').test(
+  'two worktrees whose files refer to each other are near for the radar, though they share no file',
+  async () => {
+    const price = 'export function roundPrice(value) {\n  return Math.floor(value);\n}\n';
+    const one = await rig.world.client.call('worktree_create', { title: 'price', plan: ['src/price.js'] });
+    const two = await rig.world.client.call('worktree_create', { title: 'cart', plan: ['src/cart.js'] });
+    writeFileSync(join(one.path ?? '', 'src/price.js'), price);
+    writeFileSync(join(two.path ?? '', 'src/cart.js'), `${FILES['src/cart.js']}export const more = 1;\n`);
+    const near = async () => {
+      const { worktrees } = await rig.json('conflicts');
+      return (JSON.stringify(worktrees).match(/"tier":"hop"/g) ?? []).length > 0;
+    };
+    const deadline = Date.now() + 40_000;
+    let isNear = await near();
+    while (!isNear && Date.now() < deadline) isNear = await near();
+    expect(isNear).toBe(true);
+    for (const { id } of [one, two]) await rig.world.client.call('worktree_discard', { id });
+  },
+  90_000,
+);
+
+verifies('C-075').test(
+  'a worktree is accepted, another discarded, while their servers run, and the servers go with them',
+  async () => {
+    const accepted = await worktree('accepted', { 'accepted.txt': 'new\n' });
+    const discarded = await worktree('discarded', { 'src/gone.js': 'export const gone = 1;\n' });
+    await idsOf('roundPrice', '--worktree', accepted.id);
+    await idsOf('gone', '--worktree', discarded.id);
+    const serving = (path: string) =>
+      analysisServers().filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(path)).length;
+    expect([serving(accepted.path) > 0, serving(discarded.path) > 0]).toEqual([true, true]);
+    expect((await rig.reef('worktree', 'accept', accepted.id)).code).toBe(0);
+    expect((await rig.reef('worktree', 'discard', discarded.id)).code).toBe(0);
+    expect([serving(accepted.path), serving(discarded.path)]).toEqual([0, 0]);
+    expect(rig.git('show', 'main:accepted.txt')).toBe('new');
+  },
+  90_000,
+);
+
+/** The workflow of the rig, its writing block given slices of code. */
+function withContext(...slices: string[]): string {
+  return QUICK.replace('worker: Agent:coder', `worker: Agent:coder\n        context: ${JSON.stringify(slices)}`);
+}
+
+verifies('C-100', 'C-103').test(
+  'a block sees its slices; one that cannot be had says so in its place and halts the run only when it is required',
+  async () => {
+    rig.write({ '.reef/workflows.yaml': withContext('outline:src/price.js', 'file:no/such.txt') });
+    await rig.trust();
+    const sees = {
+      when: 'function roundPrice(value)',
+      steps: [writes('src/seen.js', 'export const seen = 1;\n'), done('Seen.')],
+    };
+    const agent = rig.world.script('sees', [{ choose: [sees, { steps: [done('Blind.', 'FAIL_DEFAULT')] }] }]);
+    const { runId } = await rig.start({ task: 'look', agent });
+    const { run } = await rig.settled(runId);
+    expect([run.status, run.because]).toEqual(['success', run.because]);
+    rig.write({ '.reef/workflows.yaml': withContext('file:no/such.txt required') });
+    await rig.trust();
+    const needing = await rig.start({ task: 'look', agent: rig.world.script('any', byBlock({})) });
+    const halted = await rig.settled(needing.runId);
+    expect([halted.run.status, halted.run.because]).toEqual(['halted', expect.stringContaining('no/such.txt')]);
+  },
+  120_000,
+);
+
+verifies('C-002').test(
+  'a daemon that is killed leaves no server',
+  async () => {
+    await idsOf('roundPrice');
+    expect(analysisServers().length).toBeGreaterThan(0);
+    await rig.world.killDaemon();
+    await eventually(() => analysisServers().length === 0);
+    expect(await idsOf('roundPrice')).toEqual(['src/price.js#roundPrice:1']);
+  },
+  90_000,
+);
