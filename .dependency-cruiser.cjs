@@ -81,7 +81,11 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     only('processes', ['process'], ['child_process']),
-    only('sockets', ['surfaces', 'runtime/mcp'], ['net', 'tls', 'http', 'https', 'http2', 'dgram', 'hono', '@hono/[^/]+']),
+    only(
+      'sockets',
+      ['surfaces', 'runtime/mcp'],
+      ['net', 'tls', 'http', 'https', 'http2', 'dgram', 'hono', '@hono/[^/]+'],
+    ),
     only('mcp', ['surfaces', 'runtime/mcp', 'context/server'], ['@modelcontextprotocol/[^/]+']),
     only('models', ['runtime/models'], ['ai', '@ai-sdk/[^/]+']),
     only('parsers', ['context/lang'], ['web-tree-sitter', 'tree-sitter-[^/]+', '@tree-sitter-grammars/[^/]+']),

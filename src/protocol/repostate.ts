@@ -12,7 +12,7 @@ const attributionSchema = z.looseObject({
 
 const readSchema = attributionSchema.extend({ range: z.tuple([count, count], count).optional() });
 
-export const fileMetaSchema = z.looseObject({
+const fileMetaSchema = z.looseObject({
   path: text,
   /** SHA-256 of the content; empty while unknown or deleted. */
   hash: text,
@@ -27,7 +27,7 @@ export const fileMetaSchema = z.looseObject({
   read: readSchema.optional(),
 });
 
-export const taskSchema = z.looseObject({
+const taskSchema = z.looseObject({
   id: text,
   description: text,
   priority: z.number().int(),
@@ -71,15 +71,12 @@ export type RepoState = z.infer<typeof repoStateSchema>;
 export type FileMeta = z.infer<typeof fileMetaSchema>;
 export type Attribution = z.infer<typeof attributionSchema>;
 export type Task = z.infer<typeof taskSchema>;
-export type RunFact = z.infer<typeof runFactSchema>;
-export type CheckFact = z.infer<typeof checkFactSchema>;
-export type Note = z.infer<typeof noteSchema>;
 
 const toolCallSchema = z.strictObject({ id: text, tool: text, args: z.record(text, z.unknown()) });
 const reasoningSchema = z.strictObject({ data: z.unknown(), tokens: count });
 
 /** One message to a model, of no provider in particular. */
-export const messageSchema = z.discriminatedUnion('role', [
+const messageSchema = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('system'), text }),
   z.strictObject({ role: z.literal('user'), text }),
   z.strictObject({
@@ -96,7 +93,7 @@ export type Message = z.infer<typeof messageSchema>;
 export type ToolCall = z.infer<typeof toolCallSchema>;
 export type Reasoning = z.infer<typeof reasoningSchema>;
 
-export const rollReasonSchema = z.enum(['budget', 'idle', 'block', 'role', 'model', 'asked']);
+const rollReasonSchema = z.enum(['budget', 'idle', 'block', 'role', 'model', 'asked']);
 export type RollReason = z.infer<typeof rollReasonSchema>;
 
 /** What a context manager tells the log; enough to build the same prompt again, byte for byte (S-19). */

@@ -19,7 +19,7 @@ export interface StringRule {
 
 export const CODE = 0;
 export const COMMENT = 1;
-export const STRING = 2;
+const STRING = 2;
 
 interface Frame {
   rule: StringRule;

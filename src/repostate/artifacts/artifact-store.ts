@@ -9,19 +9,19 @@ import { ReefError } from '../../protocol/errors.ts';
 import { artifactId } from '../prompt/caps.ts';
 
 /** Where a stored text comes from. */
-export interface Origin {
+interface Origin {
   jobId: string;
   /** A name besides its `a:` id: `t12` for a whole turn, `task`. */
   name?: string;
 }
 
-export interface ArtifactRef {
+interface ArtifactRef {
   id: string;
   hash: string;
   size: number;
 }
 
-export interface ArtifactSlice {
+interface ArtifactSlice {
   id: string;
   text: string;
   offset: number;
@@ -30,7 +30,7 @@ export interface ArtifactSlice {
   nextOffset?: number;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   offset?: number;
   limit?: number;
   /** Only lines that contain this text, with their numbers. */

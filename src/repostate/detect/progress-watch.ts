@@ -96,7 +96,7 @@ export class ProgressWatch {
 }
 
 /** There is something to measure by, and all of it holds for the tree as it is. */
-export function isDone(state: Readonly<RepoState>, required: readonly string[]): boolean {
+function isDone(state: Readonly<RepoState>, required: readonly string[]): boolean {
   if (state.openTasks.length === 0 && required.length === 0) return false;
   const isGreen = (name: string) =>
     state.checks.some((check) => check.name === name && check.ok && check.fingerprint === state.fingerprint);

@@ -6,7 +6,7 @@ export function artifactId(text: string): string {
 }
 
 /** What stands in the place of text that was cut, with the call that brings it back (S-37). */
-export function cutMark(removed: string, call: string): string {
+function cutMark(removed: string, call: string): string {
   const lines = removed.split('\n').length;
   const size = String(removed.length).replace(/\B(?=(\d{3})+$)/g, ',');
   return `[… ${size} chars, ${lines} ${lines === 1 ? 'line' : 'lines'}: artifact_read ${call}]`;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CacheProfile } from './cache-profile.ts';
 
-export type SegmentKind = 'tools' | 'system' | 'instructions' | 'task' | 'snapshot' | 'exchange' | 'delta' | 'reminder';
+type SegmentKind = 'tools' | 'system' | 'instructions' | 'task' | 'snapshot' | 'exchange' | 'delta' | 'reminder';
 
 export interface Segment {
   kind: SegmentKind;
