@@ -64,11 +64,7 @@ export function renderPrompt(
   return shrink(input, forms, budget);
 }
 
-async function shrink(
-  input: WorkerInput,
-  forms: Parts<Form[]>,
-  { limit, measure }: PromptBudget,
-): Promise<Rendered> {
+async function shrink(input: WorkerInput, forms: Parts<Form[]>, { limit, measure }: PromptBudget): Promise<Rendered> {
   const fullest = (parts: Form[][]) => parts.map(([first = { text: '' }]) => first);
   const shown: Parts<Form> = {
     files: fullest(forms.files),
