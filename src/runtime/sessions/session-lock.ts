@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { identify } from '../../process/identity.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { holdLock } from '../../store/home-lock.ts';
+import type { holdLock } from '../../store/home-lock.ts';
 
 const LONGEST_WAIT_MS = 10_000;
 const LOCK = 'lock';
@@ -45,10 +45,12 @@ export class SessionLock {
   }
 
   async #take(dir: string): Promise<{ release(): void }> {
+    // The database behind it is read when something is to be stored, not by every request (R-156).
+    const { holdLock: hold } = await import('../../store/home-lock.ts');
     let holder = holderText(dir);
     let deadline = this.#clock.monotonicMs() + LONGEST_WAIT_MS;
     for (let attempt = 0; ; attempt++) {
-      const lock = tryLock(dir);
+      const lock = tryLock(dir, hold);
       if (lock) return lock;
       const now = holderText(dir);
       if (now !== holder) deadline = this.#clock.monotonicMs() + LONGEST_WAIT_MS;
@@ -61,10 +63,10 @@ export class SessionLock {
   }
 }
 
-function tryLock(dir: string): { release(): void } | undefined {
+function tryLock(dir: string, hold: typeof holdLock): { release(): void } | undefined {
   if (!existsSync(dir)) throw new ReefError('session_deleted', `${dir} is gone`);
   try {
-    const lock = holdLock(join(dir, LOCK));
+    const lock = hold(join(dir, LOCK));
     const holder = { ...identify(process.pid), hold: randomUUID() };
     writeFileSync(join(dir, HOLDER), JSON.stringify(holder), { mode: 0o600 });
     return lock;

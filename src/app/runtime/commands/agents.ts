@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { writeAtomic } from '../../../base/atomic-file.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import { SHIPPED_AGENTS } from '../../../runtime/agent-spec/shipped.ts';
+import { userText } from '../../../runtime/models/message.ts';
+import { agentBanner, agentInfo } from '../../../runtime/state/show/info.ts';
+import { anAgent, type DotCommand, type FollowOn, type Hands, noAgent } from './command.ts';
+import { editorOf } from './general.ts';
+import { required } from './words.ts';
+
+export const agentCommands: readonly DotCommand[] = [
+  {
+    name: '.agent',
+    usage: 'NAME [SESSION] [KEY=VALUE]…',
+    does: 'Let an agent work',
+    needs: [noAgent],
+    run: enterAgent,
+  },
+  { name: '.starter', usage: '[N]', does: 'Say one of its conversation starters', needs: [anAgent], run: starter },
+  { name: '.edit agent-config', does: 'Edit its config.yaml', needs: [anAgent], run: editAgent },
+  {
+    name: '.info agent',
+    does: 'Show the agent',
+    needs: [anAgent],
+    run: ({ ctx, say }) => say(agentInfo(ctx).trimEnd()),
+  },
+  {
+    name: '.exit agent',
+    does: 'Leave the agent; what it covered is back',
+    needs: [anAgent],
+    run: ({ ctx, io }) => ctx.exitAgent(io.signal),
+  },
+  { name: '.clear todo', does: 'Drop its list of things to do', needs: [anAgent], run: clearTodo },
+];
+
+async function enterAgent({ ctx, io, say }: Hands, args: string): Promise<void> {
+  const [name = '', ...rest] = required(args, '.agent NAME [SESSION] [KEY=VALUE]…').split(/\s+/);
+  const pairs = rest.flatMap((word) => /^([A-Za-z_][\w-]*)=(.*)$/.exec(word) ?? []);
+  const variables = Object.fromEntries(
+    Array.from({ length: pairs.length / 3 }, (_, n) => [pairs[n * 3 + 1] ?? '', pairs[n * 3 + 2] ?? '']),
+  );
+  const session = rest.find((word) => !word.includes('='));
+  await ctx.useAgent({ name, session, variables, signal: io.signal });
+  say(agentBanner(ctx));
+}
+
+function starter({ ctx, say }: Hands, args: string): FollowOn | undefined {
+  const starters = ctx.agent?.spec.conversation_starters ?? [];
+  if (args === '') {
+    say(starters.length === 0 ? 'The agent has none.' : starters.map((text, n) => `${n + 1}. ${text}`).join('\n'));
+    return undefined;
+  }
+  const text = /^\d+$/.test(args) ? starters[Number(args) - 1] : undefined;
+  if (text === undefined)
+    throw new ReefError('bad_request', `there is no starter ${args}; the agent has ${starters.length}`);
+  return { question: userText(text) };
+}
+
+async function editAgent({ ctx, face, io }: Hands): Promise<void> {
+  const edit = editorOf(face);
+  const { agent, app, session } = ctx;
+  if (!agent) return;
+  const file = app.paths.agentConfigFile(agent.name);
+  if (!existsSync(file)) {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeAtomic(file, shippedText(agent.name));
+  }
+  await edit(file);
+  const again = { name: agent.name, session: session?.isStored ? session.id : undefined, variables: agent.variables };
+  await ctx.exitAgent(io.signal);
+  await ctx.useAgent({ ...again, signal: io.signal });
+}
+
+function shippedText(name: string): string {
+  return Object.hasOwn(SHIPPED_AGENTS, name) ? SHIPPED_AGENTS[name as keyof typeof SHIPPED_AGENTS] : '';
+}
+
+function clearTodo({ ctx, say }: Hands): void {
+  const { todoList } = ctx.agentRuntime ?? {};
+  if (!todoList) throw new ReefError('invalid_state', 'the agent keeps no list: set `auto_continue: true` first');
+  todoList.clear();
+  say('The list is empty.');
+}

@@ -1,0 +1,81 @@
+import type { RunIo } from '../../../runtime/engine/engine.ts';
+import type { TurnParts, TurnResult } from '../../../runtime/engine/turn-parts.ts';
+import type { UserMessage } from '../../../runtime/models/message.ts';
+import type { RagHit } from '../../../runtime/rag/rag.ts';
+import type { Role } from '../../../runtime/roles/role.ts';
+import type { RequestContext } from '../../../runtime/state/request-context.ts';
+
+/** A line that began with a dot, taken apart (R-70). */
+export interface CoreCommand {
+  /** As in the table: `.role`, `.info role`. */
+  name: string;
+  args: string;
+}
+
+export const isCommand = (line: string) => /^\.[a-z]/.test(line.trimStart());
+
+/** What only a face can do. Absent where it cannot: the command then says so. */
+export interface Face {
+  /** Opens the user's editor and comes back when it is closed. */
+  edit?: ((file: string) => Promise<void>) | undefined;
+  /** Asks for a value that is not shown. */
+  secret?: ((question: string) => Promise<string>) | undefined;
+  copy?: ((text: string) => Promise<void>) | undefined;
+  jobs?: { list(): Promise<string>; inbox(answer?: { id: string; text: string }): Promise<string> } | undefined;
+}
+
+/** What a command works with. */
+export interface Hands {
+  ctx: RequestContext;
+  io: RunIo;
+  face: Face;
+  say(text: string): void;
+  /** What was found for the last question. */
+  sources(): readonly RagHit[];
+  /** A question with what its line names beside it: files, addresses, commands. */
+  input(line: string): Promise<UserMessage>;
+  /** One turn in a role, outside session and agent; its answer is told as ours is. */
+  aside(role: Role, question: UserMessage): Promise<void>;
+  /** A line as if typed there. */
+  line(ctx: RequestContext, line: string): Promise<void>;
+  /** The conversation is over after this. */
+  leave(): void;
+}
+
+/** A question to go on with, and how its turn differs from any other. */
+export interface FollowOn {
+  question: UserMessage;
+  /** Nothing is retrieved for it: it is about what was said. */
+  isBare?: boolean;
+  adjust?(parts: TurnParts): TurnParts;
+  keep?(turn: TurnResult): Promise<void>;
+}
+
+/** Undefined when it holds, else what to run first. */
+export type Condition = (ctx: RequestContext) => string | undefined;
+
+export interface DotCommand {
+  name: string;
+  /** What follows the name. */
+  usage?: string;
+  does: string;
+  needs?: readonly Condition[];
+  run(hands: Hands, args: string): Promise<FollowOn | undefined> | Promise<void> | FollowOn | undefined | void;
+}
+
+const isStarted = (ctx: RequestContext) => ctx.session?.isEmpty === false;
+
+export const noAgent: Condition = ({ agent }) => agent && `agent ${agent.name} is active: run \`.exit agent\` first`;
+export const anAgent: Condition = ({ agent }) => (agent ? undefined : 'no agent is active: run `.agent NAME` first');
+export const aRole: Condition = (ctx) =>
+  (ctx.session?.role ?? ctx.role) ? undefined : 'no role is active: run `.role NAME` first';
+export const noStartedSession: Condition = (ctx) =>
+  isStarted(ctx) ? 'the session has begun: run `.empty session` or `.exit session` first' : undefined;
+export const noSession: Condition = ({ session }) =>
+  session && `session ${session.name} is active: run \`.exit session\` first`;
+export const aSession: Condition = ({ session }) =>
+  session ? undefined : 'no session is active: run `.session [NAME]` first';
+export const startedSession: Condition = (ctx) =>
+  aSession(ctx) ?? (isStarted(ctx) ? undefined : 'nothing was said in the session yet: ask something first');
+export const aRag: Condition = (ctx) =>
+  (ctx.agentRuntime?.rag ?? ctx.rag) ? undefined : 'no RAG is active: run `.rag NAME` first';

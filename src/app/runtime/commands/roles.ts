@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { ReefError } from '../../../protocol/errors.ts';
+import { userText } from '../../../runtime/models/message.ts';
+import { hasRole, loadRole, saveRole } from '../../../runtime/roles/role-folder.ts';
+import { roleInfo } from '../../../runtime/state/show/info.ts';
+import { extractRole } from '../../../runtime/state/turns.ts';
+import { aRole, type DotCommand, type Hands, noAgent, noSession, noStartedSession } from './command.ts';
+import { editorOf } from './general.ts';
+import { required, words } from './words.ts';
+
+export const roleCommands: readonly DotCommand[] = [
+  {
+    name: '.prompt',
+    usage: 'TEXT',
+    does: 'Use a prompt for now: a role without a name',
+    needs: [noAgent, noStartedSession],
+    run: ({ ctx, io }, args) => ctx.usePrompt(required(args, '.prompt TEXT'), io.signal),
+  },
+  { name: '.role', usage: 'NAME [TEXT]', does: 'Enter a role, or ask one question in it', run: enterRole },
+  {
+    name: '.info role',
+    does: 'Show the role',
+    needs: [aRole],
+    run: ({ ctx, say }) => say(roleInfo(ctx.app.config, ctx).trimEnd()),
+  },
+  { name: '.edit role', does: 'Edit the file of the role', needs: [aRole, noStartedSession], run: editRole },
+  {
+    name: '.save role',
+    usage: '[NAME]',
+    does: 'Write the role to its file',
+    needs: [aRole, noSession],
+    run: storeRole,
+  },
+  {
+    name: '.exit role',
+    does: 'Leave the role',
+    needs: [aRole, noStartedSession],
+    run: ({ ctx, io }) => ctx.exitRole(io.signal),
+  },
+];
+
+/** With a text it is one turn outside session and agent, whatever is active (R-110). */
+async function enterRole(hands: Hands, args: string): Promise<void> {
+  const { ctx, io, aside } = hands;
+  const [name, text] = words(required(args, '.role NAME [TEXT]'));
+  if (text !== '') return aside(loadRole(ctx.app.paths, name, ctx.app.warn), userText(text));
+  for (const isMet of [noAgent, noStartedSession]) {
+    const first = isMet(ctx);
+    if (first !== undefined) throw new ReefError('invalid_state', first);
+  }
+  if (!hasRole(ctx.app.paths, name)) await createRole(hands, name);
+  await ctx.useRole(name, io.signal);
+}
+
+async function createRole({ ctx, face }: Hands, name: string): Promise<void> {
+  const file = ctx.app.paths.roleFile(name);
+  const isWanted = face.edit && ctx.ui && (await ctx.ui.confirm(`There is no role ${name}. Write one?`, false));
+  if (isWanted) await face.edit?.(file);
+  if (!existsSync(file)) throw new ReefError('role_not_found', `there is no role ${name}`);
+}
+
+async function editRole({ ctx, face, io }: Hands): Promise<void> {
+  const edit = editorOf(face);
+  const { paths, warn } = ctx.app;
+  const name = (ctx.session?.role ?? ctx.role)?.name ?? '';
+  if (!hasRole(paths, name)) {
+    throw new ReefError('invalid_state', 'the role has no file: run `.save role NAME` first');
+  }
+  // One that we ship is edited as the user's own from now on.
+  if (!existsSync(paths.roleFile(name))) await saveRole(paths, loadRole(paths, name, warn));
+  await edit(paths.roleFile(name));
+  await ctx.useRole(name, io.signal);
+}
+
+async function storeRole({ ctx, io, say }: Hands, args: string): Promise<void> {
+  const name = args === '' ? (ctx.role?.name ?? '') : args;
+  const role = { ...extractRole(ctx.app.config, ctx), prompt: ctx.role?.prompt ?? '', name };
+  if (args === '' && !hasRole(ctx.app.paths, name)) {
+    throw new ReefError('bad_request', 'usage: .save role NAME');
+  }
+  say(`Saved ${await saveRole(ctx.app.paths, role)}`);
+  await ctx.useRole(name, io.signal);
+}

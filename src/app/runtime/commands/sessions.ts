@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { ReefError } from '../../../protocol/errors.ts';
+import { stateFile } from '../../../runtime/sessions/state-file.ts';
+import { sessionInfo } from '../../../runtime/state/show/info.ts';
+import { aSession, type DotCommand, type Hands, startedSession } from './command.ts';
+import { editorOf } from './general.ts';
+
+export const sessionCommands: readonly DotCommand[] = [
+  {
+    name: '.session',
+    usage: '[NAME]',
+    does: 'Begin a session, or go on with one',
+    needs: [({ session }) => session && `session ${session.name} is active: run \`.exit session\` first`],
+    run: ({ ctx, io }, args) => ctx.useSession(args === '' ? undefined : args, io.signal),
+  },
+  {
+    name: '.empty session',
+    does: 'Forget what was said in it',
+    needs: [startedSession],
+    run: ({ ctx }) => ctx.emptySession(),
+  },
+  {
+    name: '.compress session',
+    does: 'Put a summary in the place of what was said',
+    needs: [startedSession],
+    run: compress,
+  },
+  {
+    name: '.info session',
+    does: 'Show the session',
+    needs: [aSession],
+    run: ({ ctx, say }) => say(sessionInfo(ctx).trimEnd()),
+  },
+  { name: '.edit session', does: 'Edit the file of the session', needs: [aSession], run: editSession },
+  {
+    name: '.save session',
+    usage: '[NAME]',
+    does: 'Write it to its file',
+    needs: [aSession],
+    async run({ ctx, say }, args) {
+      await ctx.saveSession(args === '' ? undefined : args);
+      say(`Saved as ${ctx.session?.name}`);
+    },
+  },
+  {
+    name: '.exit session',
+    does: 'Leave the session',
+    needs: [aSession],
+    run: ({ ctx, io }) => ctx.exitSession(io.signal),
+  },
+  {
+    name: '.fork session',
+    does: 'Go on in a copy of the session',
+    needs: [aSession],
+    run: ({ ctx, io }) => ctx.forkSession(io.signal),
+  },
+  {
+    name: '.undo',
+    does: 'Take back the last question and its answer',
+    needs: [startedSession],
+    run: ({ ctx }) => ctx.undo(),
+  },
+];
+
+async function compress({ ctx, io, say }: Hands): Promise<void> {
+  const result = await ctx.compressSession({ signal: io.signal });
+  say(result ? 'Compressed.' : 'There is nothing to compress.');
+}
+
+async function editSession({ ctx, face, io }: Hands): Promise<void> {
+  const edit = editorOf(face);
+  await ctx.saveSession();
+  const { session } = ctx;
+  if (!session) throw new ReefError('invalid_state', 'no session is active: run `.session [NAME]` first');
+  await edit(stateFile(join(ctx.sessionsDir(), 'by-id', session.id)));
+  // Read before the old one is left: a file that cannot be read leaves everything as it is.
+  await ctx.app.sessions.at(ctx.sessionsDir()).open(session.id);
+  await ctx.exitSession(io.signal);
+  await ctx.useSession(session.id, io.signal);
+}

@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { RequestContext } from '../../../runtime/state/request-context.ts';
+import type { DotCommand, Hands } from './command.ts';
+import { required, words } from './words.ts';
+
+/** What lies in files: deleting of it, and secrets. */
+export const storeCommands: readonly DotCommand[] = [
+  { name: '.delete', usage: 'role|session|rag|macro|agent-data NAME', does: 'Delete what is stored', run: remove },
+  { name: '.vault', usage: 'add|get|update|delete|list [NAME]', does: 'Keep secrets', run: vault },
+];
+
+const REMOVERS: Record<string, (ctx: RequestContext, name: string) => Promise<void>> = {
+  role: ({ app }, name) => removeFile(app.paths.roleFile(name), 'role_not_found', `there is no file of a role ${name}`),
+  macro: ({ app }, name) => removeFile(app.paths.macroFile(name), 'macro_not_found', `there is no macro ${name}`),
+  session: (ctx, name) => ctx.app.sessions.at(ctx.sessionsDir()).delete(name),
+  async rag({ app }, name) {
+    const file = app.paths.ragFile(name);
+    await removeFile(file, 'rag_not_found', `there is no RAG ${name}`);
+    await rm(file.replace(/\.yaml$/, '.sqlite'), { force: true });
+    app.ragCache.invalidate({ kind: 'named', name });
+  },
+  /** Sessions, index and messages: what it learned. What it is stays. */
+  async 'agent-data'({ app }, name) {
+    const { paths } = app;
+    const rag = paths.agentRagFile(name);
+    const gone = [paths.agentSessionsDir(name), rag, rag.replace(/\.yaml$/, '.sqlite'), paths.messagesFile(name)];
+    if (!gone.some((path) => existsSync(path)))
+      throw new ReefError('agent_missing', `agent ${name} has stored nothing`);
+    for (const path of gone) await rm(path, { recursive: true, force: true });
+    app.ragCache.invalidate({ kind: 'agent', name });
+  },
+};
+
+async function removeFile(file: string, code: 'role_not_found' | 'macro_not_found' | 'rag_not_found', message: string) {
+  if (!existsSync(file)) throw new ReefError(code, message);
+  await rm(file);
+}
+
+async function remove({ ctx, say }: Hands, args: string): Promise<void> {
+  const usage = `.delete ${Object.keys(REMOVERS).join('|')} NAME`;
+  const [kind, name] = words(args);
+  const remover = Object.hasOwn(REMOVERS, kind) ? REMOVERS[kind] : undefined;
+  if (!remover) throw new ReefError('bad_request', `usage: ${usage}`);
+  required(name, usage);
+  if (ctx.ui && !ctx.macroFlag && !(await ctx.ui.confirm(`Delete ${kind} ${name}?`, false))) return;
+  await remover(ctx, name);
+  say(`Deleted ${kind} ${name}`);
+}
+
+async function vault(hands: Hands, args: string): Promise<void> {
+  const { ctx, say } = hands;
+  const store = ctx.app.vault;
+  const [what, name] = words(args);
+  const usage = '.vault add|get|update|delete NAME, or .vault list';
+  if (what === 'list') return say((await store.list()).join('\n') || 'The vault is empty.');
+  required(name, usage);
+  switch (what) {
+    case 'add':
+      await store.add(name, await secretFor(hands, name));
+      return say(`Added ${name}`);
+    case 'update':
+      await store.update(name, await secretFor(hands, name));
+      return say(`Updated ${name}`);
+    case 'get':
+      return say(await store.get(name));
+    case 'delete':
+      await store.delete(name);
+      return say(`Deleted ${name}`);
+    default:
+      throw new ReefError('bad_request', `usage: ${usage}`);
+  }
+}
+
+async function secretFor({ face }: Hands, name: string): Promise<string> {
+  if (!face.secret)
+    throw new ReefError('invalid_state', 'nobody can be asked: run `reef vault add NAME` at a terminal first');
+  const value = await face.secret(`Value of ${name}: `);
+  if (value === '') throw new ReefError('bad_request', `${name}: no value was given`);
+  return value;
+}

@@ -1,0 +1,62 @@
+import { ReefError } from '../../../protocol/errors.ts';
+import { agentCommands } from './agents.ts';
+import type { CoreCommand, DotCommand } from './command.ts';
+import { generalCommands } from './general.ts';
+import { ragCommands } from './rags.ts';
+import { roleCommands } from './roles.ts';
+import { serviceCommands } from './services.ts';
+import { sessionCommands } from './sessions.ts';
+import { storeCommands } from './stores.ts';
+
+const help: DotCommand = { name: '.help', does: 'This list', run: ({ say }) => say(helpText()) };
+
+/** Every dot-command there is: the ancestor's 39, and ours after them (R-110). */
+export const COMMANDS: readonly DotCommand[] = [
+  help,
+  ...generalCommands,
+  ...storeCommands,
+  ...roleCommands,
+  ...sessionCommands,
+  ...agentCommands,
+  ...ragCommands,
+  ...serviceCommands,
+];
+
+/** Two words before one: `.info role` is not `.info`. */
+export function parseCommand(line: string): CoreCommand {
+  const [, first = '', second = '', rest = ''] = /^(\S+)\s*(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? [];
+  const both = `${first} ${second}`;
+  if (COMMANDS.some(({ name }) => name === both)) return { name: both, args: rest.trim() };
+  const parts = COMMANDS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name] : []));
+  const one = COMMANDS.find(({ name }) => name === first);
+  const takesArguments = one?.usage !== undefined;
+  if (one && (second === '' || takesArguments)) return { name: first, args: `${second} ${rest}`.trim() };
+  const known = one || parts.length > 0 ? ` There are ${[...(one ? [first] : []), ...parts].join(', ')}.` : '';
+  throw new ReefError(
+    'bad_request',
+    `there is no command ${second === '' ? first : both}.${known} \`.help\` lists them all`,
+  );
+}
+
+export function findCommand({ name }: CoreCommand): DotCommand {
+  const found = COMMANDS.find((command) => command.name === name);
+  if (!found) throw new ReefError('bad_request', `there is no command ${name}; \`.help\` lists them all`);
+  return found;
+}
+
+const KEYS = `
+:::              Begin a block of several lines, and end it
+Ctrl-J           Another line
+Ctrl-O           Write the question in your editor
+Tab              Complete
+Ctrl-C           Stop the answer, or drop the line
+Ctrl-D           Leave`;
+
+function helpText(): string {
+  const lines = COMMANDS.map(({ name, usage = '', does }) => ({ left: `${name} ${usage}`.trim(), does }));
+  const width = 34;
+  const text = lines.map(({ left, does }) =>
+    left.length < width ? `${left.padEnd(width)}${does}` : `${left}\n${' '.repeat(width)}${does}`,
+  );
+  return `${text.join('\n')}\n${KEYS}`;
+}

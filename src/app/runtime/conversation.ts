@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { ReefError } from '../../protocol/errors.ts';
+import { contextHost } from '../../runtime/engine/context-host.ts';
+import type { Emitter, RunOutcome } from '../../runtime/engine/emitter.ts';
+import { type EngineHost, type RunIo, type RunOptions, run } from '../../runtime/engine/engine.ts';
+import { parseFileLine, type Source } from '../../runtime/engine/file-line.ts';
+import { createInput } from '../../runtime/engine/input.ts';
+import { type UserMessage, userText } from '../../runtime/models/message.ts';
+import type { PermissionGate } from '../../runtime/permissions/gate.ts';
+import type { RagHit } from '../../runtime/rag/rag.ts';
+import type { Role } from '../../runtime/roles/role.ts';
+import type { RequestContext } from '../../runtime/state/request-context.ts';
+import type { OutputCap } from '../../runtime/tools/output.ts';
+import type { AskFn } from '../../runtime/tools/tool.ts';
+import { type CoreCommand, type Face, type FollowOn, type Hands, isCommand } from './commands/command.ts';
+import { inputParts } from './input-parts.ts';
+import type { Runtime } from './open-runtime.ts';
+
+export interface ConversationParts {
+  runtime: Runtime;
+  gate: PermissionGate;
+  outputs: OutputCap;
+  ask: AskFn;
+  face: Face;
+  home: string;
+}
+
+export interface Asking {
+  emitter: Emitter;
+  options: RunOptions;
+}
+
+interface Aside {
+  role: Role;
+  question: UserMessage;
+  asking: Asking;
+}
+
+/** A context and whoever talks in it: every line, typed or of a macro, becomes one run of the engine (R-70). */
+export class Conversation {
+  readonly ctx: RequestContext;
+  readonly #parts: ConversationParts;
+  #sources: readonly RagHit[] = [];
+  #isOver = false;
+
+  constructor(ctx: RequestContext, parts: ConversationParts) {
+    this.ctx = ctx;
+    this.#parts = parts;
+  }
+
+  /** What was found for the last question. */
+  get sources(): readonly RagHit[] {
+    return this.#sources;
+  }
+
+  /** Somebody said `.exit`. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** A line as it was typed. */
+  line(text: string, asking: Asking): Promise<RunOutcome> {
+    return this.#line(this.ctx, text, asking);
+  }
+
+  ask(input: UserMessage, asking: Asking): Promise<RunOutcome> {
+    return this.#run(this.ctx, { input }, asking);
+  }
+
+  /** One question in a role, outside of all that was said (R-110). */
+  aside(role: Role, question: UserMessage, asking: Asking): Promise<RunOutcome> {
+    return this.#aside(this.ctx, { role, question, asking });
+  }
+
+  /** A question with sources beside it. */
+  input(text: string, sources: readonly Source[], signal: AbortSignal): Promise<UserMessage> {
+    return createInput(text, sources, inputParts(this.ctx, { ...this.#parts, signal }));
+  }
+
+  async #aside(ctx: RequestContext, { role, question, asking }: Aside): Promise<RunOutcome> {
+    const inner = await ctx.aside(role, asking.options.signal);
+    try {
+      return await this.#run(inner, { input: question }, asking);
+    } finally {
+      await inner.close();
+    }
+  }
+
+  async #line(ctx: RequestContext, text: string, asking: Asking): Promise<RunOutcome> {
+    if (!isCommand(text)) return this.#run(ctx, { input: userText(text) }, asking);
+    const { parseCommand } = await import('./commands/table.ts');
+    return this.#run(ctx, { command: parseCommand(text) }, asking);
+  }
+
+  async #run(
+    ctx: RequestContext,
+    what: { input?: UserMessage; command?: CoreCommand },
+    { emitter, options }: Asking,
+  ): Promise<RunOutcome> {
+    const before = ctx.lastMessage;
+    try {
+      return await run(this.#host(ctx, options), { requestId: randomUUID(), ...what, options }, emitter);
+    } catch (error) {
+      // A question nobody answered a word to does not make the last answer unreachable.
+      if (ctx.lastMessage?.output === '') ctx.lastMessage = before;
+      throw error;
+    }
+  }
+
+  /** The context as the engine sees it, with our commands; one that goes on with a question may change how. */
+  #host(ctx: RequestContext, options: RunOptions): EngineHost<CoreCommand> {
+    let following: FollowOn | undefined;
+    const { gate, outputs, ask } = this.#parts;
+    const base = contextHost<CoreCommand>(ctx, {
+      gate,
+      outputs,
+      ask,
+      onSources: (hits) => {
+        this.#sources = hits;
+      },
+      adjust: (parts) => following?.adjust?.(parts) ?? parts,
+    });
+    return {
+      ...base,
+      command: async (command, io) => {
+        following = await this.#execute(ctx, command, { io, options });
+        return following?.question;
+      },
+      prepare: (input, how, io) =>
+        base.prepare(input, { with_embeddings: how.with_embeddings && !following?.isBare }, io),
+      keep: (turn, question) => (following?.keep ? following.keep(turn) : base.keep(turn, question)),
+    };
+  }
+
+  async #execute(
+    ctx: RequestContext,
+    command: CoreCommand,
+    { io, options }: { io: RunIo; options: RunOptions },
+  ): Promise<FollowOn | undefined> {
+    const { findCommand } = await import('./commands/table.ts');
+    const found = findCommand(command);
+    for (const condition of found.needs ?? []) {
+      const first = condition(ctx);
+      if (first !== undefined) throw new ReefError('invalid_state', first);
+    }
+    return (await found.run(this.#hands(ctx, io, options), command.args)) ?? undefined;
+  }
+
+  #hands(ctx: RequestContext, io: RunIo, options: RunOptions): Hands {
+    const inner: Asking = { emitter: within(io), options: { ...options, signal: io.signal } };
+    return {
+      ctx,
+      io,
+      face: this.#parts.face,
+      say: (message) => io.emit({ type: 'info', message }),
+      sources: () => this.#sources,
+      input: (line) => {
+        const { text, sources } = parseFileLine(line);
+        return createInput(text, sources, inputParts(ctx, { ...this.#parts, signal: io.signal }));
+      },
+      aside: async (role, question) => void (await this.#aside(ctx, { role, question, asking: inner })),
+      line: async (other, text) => void (await this.#line(other, text, inner)),
+      leave: () => {
+        this.#isOver = true;
+      },
+    };
+  }
+}
+
+/** What is told of a run inside a run: everything but its beginning and end, which are ours. */
+function within(io: RunIo): Emitter {
+  return {
+    emit(event) {
+      if (event.type !== 'started' && event.type !== 'finished' && event.type !== 'error') io.emit(event);
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import type { Environment } from '../../base/env.ts';
+import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
+import type { ConfigLayer } from '../../runtime/config/app-config.ts';
+import { localModelsOverride } from '../../runtime/config/sync-models.ts';
+import type { ConfigWarning } from '../../runtime/config/yaml-file.ts';
+import { readMcpFile } from '../../runtime/mcp/mcp-file.ts';
+import type { Catalogue } from '../../runtime/models/catalogue.ts';
+import { createModelRegistry, readCatalogue } from '../../runtime/models/registry.ts';
+import { createPaths } from '../../runtime/paths.ts';
+import type { AppState, Ports } from '../../runtime/state/app-state.ts';
+import { initAppState, type PortBase } from '../../runtime/state/init.ts';
+import { createRunCommand, type RunCommand } from '../../runtime/tools/command.ts';
+import type { AskFn } from '../../runtime/tools/tool.ts';
+import { createTools } from './create-tools.ts';
+import { lazily } from './ports/lazily.ts';
+import { lazyMcpFactory } from './ports/lazy-mcp.ts';
+import { lazyRag } from './ports/lazy-rag.ts';
+import { soloTeam } from './ports/solo-team.ts';
+import { openRuntimeLog, type RuntimeLog } from './runtime-log.ts';
+
+export interface RuntimeOptions {
+  env: Environment;
+  cwd: string;
+  clock: Clock;
+  version: string;
+  /** Where no server is kept for a next request, none is kept idle (R-34). */
+  isOneShot: boolean;
+  flags?: ConfigLayer | undefined;
+  /** Whoever sits at the surface; an agent without a team of its own asks there too. */
+  ask: AskFn;
+  askPassword?: ((question: string) => Promise<string>) | undefined;
+  onWarning?: ((warning: ConfigWarning) => void) | undefined;
+}
+
+export interface Runtime {
+  app: AppState;
+  /** Starts programs for tools, loaders and `.file`. */
+  run: RunCommand;
+  /** Where outputs too long for a prompt lie. */
+  outputsDir: string;
+}
+
+const IDLE_SECONDS = 300;
+
+/** Everything a request needs, and none of it started (R-03): processes, indexes and SDKs come with their first use. */
+export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { env, clock } = options;
+  const variables = env.all;
+  const paths = createPaths(variables, env.home);
+  const log = openRuntimeLog(paths.logPath(), { clock, level: variables.REEF_LOG_LEVEL });
+  const capabilities = lazily(() => probeCapabilities());
+  const run: RunCommand = async (spec) =>
+    createRunCommand({ capabilities: await capabilities.get(), env: variables })(spec);
+  const outputsDir = join(paths.cachePath(), 'outputs');
+  const catalogue = await readCatalogue(localModelsOverride(paths));
+  const parts: Parts = { options, log, run, outputsDir, catalogue, capabilities: () => capabilities.get() };
+  const app = initAppState({
+    env: variables,
+    home: env.home,
+    cwd: options.cwd,
+    version: options.version,
+    clock,
+    ...(options.flags && { flags: options.flags }),
+    ...(options.askPassword && { askPassword: options.askPassword }),
+    onSecret: (secret) => log.hide(secret),
+    onWarning(warning) {
+      log.warn(warning.message, { file: warning.file, line: warning.line });
+      options.onWarning?.(warning);
+    },
+    ports: (base) => createPorts(base, parts),
+  });
+  return { app, run, outputsDir };
+}
+
+interface Parts {
+  options: RuntimeOptions;
+  log: RuntimeLog;
+  run: RunCommand;
+  outputsDir: string;
+  catalogue: Catalogue;
+  capabilities(): Promise<Capabilities>;
+}
+
+function createPorts(base: PortBase, parts: Parts): Ports {
+  const { config, vault, paths, environment, clock, cwd } = base;
+  const { options, log } = parts;
+  const models = createModelRegistry({
+    clients: config.clients,
+    catalogue: parts.catalogue,
+    fetch: globalThis.fetch,
+    clock,
+    reveal: (configured) => vault.fill(configured, 'clients'),
+    env: environment,
+    configDir: paths.configDir(),
+    userAgent: config.user_agent,
+    onCall: ({ at: _, ...record }) => log.info('model call', record),
+  });
+  const readServers = () =>
+    readMcpFile({ path: paths.mcpConfigFile(), cwd, fill: (tree) => vault.fill(tree, 'mcp.json') });
+  const idle = config.reef.mcp_pool.idle_timeout_seconds ?? (options.isOneShot ? 0 : IDLE_SECONDS);
+  const mcpFactory = lazyMcpFactory(async () => {
+    const { createMcpFactory } = await import('../../runtime/mcp/pool/pool.ts');
+    return createMcpFactory({
+      capabilities: await parts.capabilities(),
+      env: options.env.all,
+      version: options.version,
+      clock,
+      log,
+      pool: { ...config.reef.mcp_pool, idle_timeout_seconds: idle },
+      readSpecs: readServers,
+    });
+  });
+  const rag = lazyRag(async () => {
+    const { createRagLibrary, ragModels } = await import('../../runtime/rag/library.ts');
+    return createRagLibrary({
+      fileOf: ({ kind, name }) => (kind === 'named' ? paths.ragFile(name) : paths.agentRagFile(name)),
+      config,
+      models: ragModels(models),
+      fetch: globalThis.fetch,
+      cwd,
+      env: options.env.all,
+      warn: (message) => options.onWarning?.({ file: paths.ragsDir(), line: undefined, message }),
+    });
+  });
+  const { dynamicInstructions, ...tools } = createTools(base, parts);
+  return {
+    mcpFactory,
+    readServers,
+    ragCache: rag.cache,
+    rebuildRag: rag.rebuild,
+    models,
+    tools,
+    dynamicInstructions,
+    team: soloTeam(options.ask),
+  };
+}

@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { REEF, type User } from './runtime-rig.ts';
+
+export const TMUX = findTmux();
+
+function findTmux(): string | undefined {
+  try {
+    return execFileSync('sh', ['-c', 'command -v tmux'], { encoding: 'utf8' }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A line to type, what must be on the screen then, and what else to type before it can be. */
+export interface Step {
+  line: string;
+  shows: RegExp;
+  /** Lines that answer questions, each with the question it waits for. */
+  answers?: readonly { question: RegExp; line: string }[];
+  /** What the editor does to its file: a program of sed. */
+  edit?: string;
+}
+
+const LIMIT_MS = 10_000;
+const EDITOR = '#!/bin/sh\nexec sed -i -f "$HOME/edit" "$1"\n';
+
+/** `reef chat` in a real terminal. */
+export class Chat implements AsyncDisposable {
+  readonly #user: User;
+  readonly #socket: string;
+
+  private constructor(user: User) {
+    this.#user = user;
+    this.#socket = join(user.root, 'tmux');
+  }
+
+  static async open(user: User): Promise<Chat> {
+    const chat = Chat.start(user, ['chat']);
+    try {
+      await chat.until(/`\.help` lists the commands\.\s[\s\S]*>$/);
+      return chat;
+    } catch (error) {
+      await chat[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Any command at a terminal. */
+  static start(user: User, args: readonly string[]): Chat {
+    const chat = new Chat(user);
+    const editor = user.write('home/editor.sh', EDITOR);
+    chmodSync(editor, 0o755);
+    const command = [process.execPath, REEF, ...args].map((word) => `'${word}'`).join(' ');
+    const line = `EDITOR='${editor}' ${command}; echo "[ended $?]"; exec sleep 60`;
+    chat.tmux('new-session', '-d', '-x', '150', '-y', '50', '-c', user.cwd, 'sh', '-c', line);
+    chat.tmux('set-option', '-s', 'set-clipboard', 'on');
+    chat.tmux('set-option', '-s', 'escape-time', '10');
+    return chat;
+  }
+
+  tmux(...args: string[]): string {
+    const { env } = this.#user;
+    return execFileSync(TMUX ?? 'tmux', ['-S', this.#socket, '-f', '/dev/null', ...args], {
+      env,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+  }
+
+  screen(): string {
+    // Blanks at the end of a line cannot be seen.
+    return this.tmux('capture-pane', '-p', '-J', '-S', '-').replace(/ +$/gm, '').trimEnd();
+  }
+
+  async until(expected: RegExp): Promise<string> {
+    const deadline = Date.now() + LIMIT_MS;
+    for (;;) {
+      const screen = this.screen();
+      if (expected.test(screen)) return screen;
+      if (Date.now() > deadline) throw new Error(`${expected} is not on the screen:\n${screen}`);
+      await sleep(30);
+    }
+  }
+
+  /** An empty screen with a prompt on it. */
+  async clear(): Promise<void> {
+    this.keys('C-l');
+    await this.until(/^\S*>$/m);
+    this.tmux('clear-history');
+  }
+
+  type(text: string): void {
+    this.tmux('send-keys', '-l', '--', text);
+  }
+
+  keys(...keys: string[]): void {
+    this.tmux('send-keys', ...keys);
+  }
+
+  async step({ line, shows, answers = [], edit }: Step): Promise<string> {
+    if (edit !== undefined) writeFileSync(join(this.#user.root, 'home/edit'), `${edit}\n`);
+    await this.clear();
+    this.type(line);
+    this.keys('Enter');
+    for (const answer of answers) {
+      await this.until(answer.question);
+      this.type(answer.line);
+      this.keys('Enter');
+    }
+    return this.until(shows);
+  }
+
+  /** Closes the terminal and waits until what ran in it has noticed. */
+  async hangUp(): Promise<void> {
+    const pane = this.tmux('display-message', '-p', '#{pane_pid}').trim();
+    const all = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).split('\n');
+    const pids = all
+      .map((line) => line.trim().split(/\s+/))
+      .flatMap(([pid, parent]) => (parent === pane ? [Number(pid)] : []));
+    this.tmux('kill-server');
+    const deadline = Date.now() + LIMIT_MS;
+    while (pids.some(isAlive) && Date.now() < deadline) await sleep(20);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.hangUp();
+    } catch {
+      // It is gone with its last window.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
