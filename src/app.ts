@@ -64,14 +64,8 @@ export async function openApp(options: AppOptions): Promise<App> {
   const capabilities = await probeCapabilities();
   const shared = { books, registry, capabilities, timings };
   const runner: JobRunner = new JobRunner({
-    ...shared,
-    clock,
-    log,
-    signal,
-    env: env.all,
-    homeDir: home.dir,
-    version: options.version,
-    doors: options.doors,
+    ...{ ...shared, clock, log, signal, env: env.all, homeDir: home.dir },
+    ...{ version: options.version, doors: options.doors },
     maxJobs: () => config.maxJobs,
     folderOf: (worktreeId) => workspace.folderOf(worktreeId),
     onChange: () => {
@@ -80,13 +74,14 @@ export async function openApp(options: AppOptions): Promise<App> {
     },
   });
   const newId = createIds(clock);
-  const jobs = new JobManager({
+  const jobs: JobManager = new JobManager({
     ...shared,
     runner,
     signal,
     newId,
     defaultCwd: home.repository ?? home.dir,
     searchPath: env.path,
+    briefOf: (job) => workspace.briefOf(job),
   });
   const hands = {
     ...{ home, env, clock, log, store, signal, capabilities, registry, runner, jobs, newId, redact },

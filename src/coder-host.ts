@@ -27,6 +27,7 @@ import { createArtifactStore } from './repostate/artifacts/artifact-store.ts';
 import { parametersFor } from './repostate/prompt/cache-profile.ts';
 import { createGitSource, within } from './repostate/state/git-view.ts';
 import { Tracker } from './repostate/state/tracker.ts';
+import type { AppConfig } from './runtime/config/app-config.ts';
 import { loadConfig } from './runtime/config/load.ts';
 import { createModelRegistry, readCatalogue } from './runtime/models/registry.ts';
 import { createPermissionGate } from './runtime/permissions/gate.ts';
@@ -42,8 +43,6 @@ import { connect } from './surfaces/client/client.ts';
  * like any agent, it outlives the daemon, and it is started again with `--resume` (S-54).
  */
 const BUDGET = { turns: 200, tokens: 2_200_000, ms: 2 * 3_600_000 };
-/** None yet: where they are configured is the workflow's matter, whose gates run after the agent. */
-const CHECKS: CoderParts['checks'] = Object.freeze({});
 /** Instruction files of a project, the first that is there; at most some 4,000 tokens of it (S-29). */
 const INSTRUCTION_FILES = ['AGENTS.md', 'CLAUDE.md'];
 const INSTRUCTION_CHARACTERS = 12_000;
@@ -83,12 +82,12 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
   const task = firstTask(jobDir, message);
   const log = new JobLog(jobDir);
   const turn = log.lastTurn();
-  const { client, model, secrets } = await openModel(env, cwd);
+  const { client, model, secrets } = await openModel(env, cwd, talk);
   const redact = createRedactor(secrets);
   const wire = new WireTalk(talk);
   talk.write({ do: 'session', sessionId: values.resume ?? values.session ?? jobId, model: model.id, cwd });
   const counter = await loadTokenCounter();
-  const { permissions } = loadConfig({ env: env.all, home: env.home, cwd }).config.reef;
+  const { permissions, context, coder: own } = loadConfig({ env: env.all, home: env.home, cwd }).config.reef;
   const capabilities = await probeCapabilities();
   const profile = profileOf(model);
   const tell: CoderParts['tell'] = (news) => {
@@ -96,14 +95,15 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
     const told = toldOf(news);
     if (told) talk.write({ type: 'progress', payload: told });
   };
-  const { tracker, lines } = await openTracker({ env, cwd, jobId, jobDir, tell, turn });
+  const { tracker, lines } = await openTracker({ env, cwd, jobId, jobDir, tell, turn, checks: own.checks });
   const instructions = readInstructions(cwd);
   const coder = new Coder(
     {
       ...{ jobId, cwd, client, model, counter, profile, tracker, redact, tell },
       dir: createSafeDir(cwd),
       clock: systemClock,
-      parameters: parametersFor(profile, model.data.max_input_tokens ?? 128_000),
+      parameters: parametersFor(profile, model.data.max_input_tokens ?? 128_000, promptSettings(context)),
+      ...(context.guards !== undefined && { guards: context.guards }),
       artifacts: orOfTheRun(
         createArtifactStore({ dir: join(dirname(dirname(jobDir)), 'artifacts'), rootId: jobId, jobId, redact }),
         env,
@@ -114,7 +114,7 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
       ask: wire.ask,
       runCommand: createRunCommand({ capabilities, env: env.all, jobId }),
       askCode: codeAsker(env),
-      checks: CHECKS,
+      checks: own.checks,
       budget: BUDGET,
       ...(instructions !== undefined && { instructions }),
       emit: wire.emit,
@@ -154,7 +154,18 @@ function readInstructions(cwd: string): string | undefined {
   return file === undefined ? undefined : readFileSync(file, 'utf8').slice(0, INSTRUCTION_CHARACTERS);
 }
 
-async function openModel(env: Environment, cwd: string) {
+/** `reef.context` of the configuration; what is absent follows the model's cache (S-36). */
+function promptSettings({ use_snapshot, mode, tail_budget, keep }: AppConfig['reef']['context']) {
+  return {
+    ...(use_snapshot !== undefined && { useSnapshot: use_snapshot }),
+    ...(mode !== undefined && { mode }),
+    ...(tail_budget !== undefined && { tailBudget: tail_budget }),
+    ...(keep !== undefined && { keep }),
+  };
+}
+
+async function openModel(env: Environment, cwd: string, talk: Conversation) {
+  let failures = 0;
   const { config, paths, environment } = loadConfig({ env: env.all, home: env.home, cwd });
   const secrets: string[] = [];
   const password = passwordFrom({
@@ -173,6 +184,13 @@ async function openModel(env: Environment, cwd: string) {
     env: environment,
     configDir: paths.configDir(),
     userAgent: config.user_agent,
+    // A key that is refused for now, and the next one tried: in the log of calls as any retry (W-82).
+    onCall({ client, key_id, outcome }) {
+      if (outcome === 'ok') return;
+      failures += 1;
+      const message = `${client}: key ${key_id} gave ${outcome}`;
+      talk.write({ type: 'progress', payload: { kind: 'retry', attempt: failures, message } });
+    },
   });
   const wanted = values.model ?? (config.model_id || models.first('chat')?.id);
   if (wanted === undefined) {
@@ -185,7 +203,7 @@ async function openModel(env: Environment, cwd: string) {
   return { model, client: models.client(model), secrets };
 }
 
-interface TrackerHands extends Pick<CoderParts, 'cwd' | 'jobId' | 'tell'> {
+interface TrackerHands extends Pick<CoderParts, 'cwd' | 'jobId' | 'tell' | 'checks'> {
   env: Environment;
   jobDir: string;
   /** The last one of an earlier process. */
@@ -193,14 +211,14 @@ interface TrackerHands extends Pick<CoderParts, 'cwd' | 'jobId' | 'tell'> {
 }
 
 /** `lines` tell what changed while no process of the job was there. */
-async function openTracker({ env, cwd, jobId, jobDir, tell, turn }: TrackerHands) {
+async function openTracker({ env, cwd, jobId, jobDir, tell, turn, checks }: TrackerHands) {
   const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
   const place = await git.locate(cwd);
   const base = await baseOf(jobDir, async () => (await readHead(git, place)).commit ?? '');
   const tracker = new Tracker({
     ...{ workDir: cwd, storyId: jobId, jobId, base, clock: systemClock },
     git: within(createGitSource(git, place, base), relative(place.toplevel, cwd)),
-    checks: CHECKS,
+    checks,
     log: {
       debug() {},
       info() {},

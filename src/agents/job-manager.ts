@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { JobView } from '../protocol/job-operations.ts';
+import type { Job } from '../protocol/jobs.ts';
 import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import { findJob, isTheirs } from './find-job.ts';
@@ -20,11 +21,14 @@ export interface ManagerParts extends SpawnHost {
   runner: JobRunner;
   signal: ChangeSignal;
   timings: Timings;
+  /** What is true of the worktree of a job now, for an agent that goes on in it (S-25). */
+  briefOf?(job: Job): Promise<string>;
 }
 
 /** Longer than the ladder from SIGTERM to the last wait, so that `kill` answers with the end and not with a hope. */
 const KILL_SLACK_MS = 10_000;
 const POLL_MS = 100;
+const GO_ON = 'Continue where you left off.';
 
 /** The seed's AgentManager: every operation on jobs, for every surface. */
 export class JobManager implements JobCore {
@@ -128,7 +132,7 @@ export class JobManager implements JobCore {
     const repeated =
       request.key === undefined ? undefined : this.#parts.books.store.outbox.get(`${job.id}:${request.key}`);
     if (repeated) return { agentId: job.id, status: job.status, launch: job.launch };
-    const text = request.text ?? 'Continue where you left off.';
+    const text = request.text ?? [GO_ON, await this.#parts.briefOf?.(job)].filter(Boolean).join('\n\n');
     if (job.status === 'paused' && this.#parts.runner.get(job.id)) {
       const message = { messageId: randomUUID(), text, by: caller.by, isTask: false };
       this.#change(job.id, (tx) =>

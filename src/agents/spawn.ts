@@ -30,7 +30,11 @@ export interface SpawnHost {
 }
 
 /** A worktree is named by its id here; it may not stand yet. */
-export type SpawnRequest = OperationRequest<'spawn'> & { readonly?: boolean };
+export type SpawnRequest = OperationRequest<'spawn'> & {
+  readonly?: boolean;
+  /** What is true of the worktree it finds; told after the task. */
+  brief?: string;
+};
 
 /** Everything that can be refused is refused before there is a row (A-60); the row is `queued` and holds the task. */
 export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller): Job {
@@ -73,10 +77,10 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
     budget: request.budget,
     unknownMessages: 0,
   };
-  return store.commit(() => insertQueued(host, job, request.key));
+  return store.commit(() => insertQueued(host, job, request));
 }
 
-function insertQueued(host: SpawnHost, job: Job, key: string | undefined): Job {
+function insertQueued(host: SpawnHost, job: Job, { key, brief = '' }: Pick<SpawnRequest, 'key' | 'brief'>): Job {
   const { store } = host.books;
   const position = store.jobs.queuedCount() + 1;
   if (position > MAX_QUEUED) throw new ReefError('queue_full', `${MAX_QUEUED} jobs are waiting already`);
@@ -84,7 +88,8 @@ function insertQueued(host: SpawnHost, job: Job, key: string | undefined): Job {
   store.jobs.insert(record, key);
   const tx = new JobTransaction(host.books, record);
   tx.emit({ type: 'progress', payload: { kind: 'queued', position } });
-  enqueueMessage(tx, { messageId: `${job.id}:task`, text: job.task, by: 'task', isTask: true });
+  const text = brief === '' ? job.task : `${job.task}\n\n${brief}`;
+  enqueueMessage(tx, { messageId: `${job.id}:task`, text, by: 'task', isTask: true });
   return tx.save().job;
 }
 

@@ -20,6 +20,8 @@ interface JobDeskParts {
   newId(): string;
   /** A job waits for this worktree: it is started when it stands, or told that it never will. */
   awaitHousing(worktreeId: string): void;
+  /** What an agent is told of the worktree it comes into (S-25). */
+  briefOf(job: { agent: string; worktree: string; cwd: string }): Promise<string>;
 }
 
 /** The operations on jobs where jobs meet the rest: a worktree to work in, and one inbox for whatever asks. */
@@ -35,7 +37,11 @@ export function jobDesk(parts: JobDeskParts): JobCore {
 }
 
 /** An empty name means a new worktree named after the task; a name that is an id, that worktree: for a job only its own. */
-async function housing(parts: JobDeskParts, { worktree, plan, task }: OperationRequest<'spawn'>, { jobId }: Caller) {
+async function housing(
+  parts: JobDeskParts,
+  { agent, worktree, plan, task }: OperationRequest<'spawn'>,
+  { jobId }: Caller,
+) {
   if (worktree === undefined) return {};
   const { worktrees, store, newId, awaitHousing } = parts;
   const known = worktree === '' ? undefined : await existing(worktrees, worktree);
@@ -44,10 +50,14 @@ async function housing(parts: JobDeskParts, { worktree, plan, task }: OperationR
   const title = worktree === '' ? (task.split('\n', 1)[0]?.slice(0, 200) ?? task) : worktree;
   const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan }));
   awaitHousing(id);
-  return { worktree: id };
+  const brief = known?.path ? await parts.briefOf({ agent, worktree: id, cwd: known.path }) : '';
+  return { worktree: id, brief };
 }
 
-async function existing(worktrees: GitWorktreeManager, name: string): Promise<{ id: string } | undefined> {
+async function existing(
+  worktrees: GitWorktreeManager,
+  name: string,
+): Promise<{ id: string; path: string | null } | undefined> {
   try {
     return await worktrees.view(name);
   } catch (error) {

@@ -28,6 +28,7 @@ function withoutWorkspace({ jobs }: Pick<WorkspaceParts, 'jobs'>, reason: ReefEr
   return {
     core: { ...refusing, ...served },
     folderOf: () => undefined,
+    briefOf: () => Promise.resolve(''),
     jobsChanged: () => {},
     activeRuns: () => 0,
     start: () => Promise.resolve(),

@@ -15,6 +15,7 @@ import { createGit, type Git } from '../git/git-command.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
 import { run } from '../process/run.ts';
+import type { Job } from '../protocol/jobs.ts';
 import type { Core } from '../protocol/operations.ts';
 import type { UserConfig } from '../runtime/config-file.ts';
 import { TrustFile, trustPath } from '../runtime/trust-file.ts';
@@ -66,6 +67,8 @@ export interface WorkspaceParts {
 export interface Workspace {
   core: Core;
   folderOf(worktreeId: string): string | undefined;
+  /** What is true of its worktree; empty where nothing happened, or for Reef's own agent, which keeps it itself. */
+  briefOf(job: Job): Promise<string>;
   /** A job began, ended or asked something. */
   jobsChanged(): void;
   /** Runs that will go on without a person. */
@@ -89,13 +92,8 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const { commonDir } = await git.locate(parts.repository);
   const context = openCodeContext({ ...parts, commonDir, settings: parts.settings().context });
   const worktrees = await openWorktrees(parts, {
-    git,
-    project,
-    notices,
-    gates,
-    context,
-    runs: () => desk,
-    code: () => code,
+    ...{ git, project, notices, gates, context },
+    ...{ runs: () => desk, code: () => code },
   });
   const code = new CodeDesk({ store, repository: parts.repository, worktrees, ...context });
   const states = new StateDesk({
@@ -117,7 +115,10 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
       .catch(() => {})
       .finally(() => runner.kick());
   const core: Core = {
-    ...jobDesk({ jobs, store, runs: desk, worktrees, notices, newId, awaitHousing }),
+    ...jobDesk({
+      ...{ jobs, store, runs: desk, worktrees, notices, newId, awaitHousing },
+      briefOf: (job) => briefOf(states, job),
+    }),
     ...bound(desk, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'block_result', 'calls', 'call_rerun'),
     ...worktreeCore(
       new WorktreeDesk({
@@ -132,6 +133,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   return {
     core,
     folderOf: (id) => worktrees.folder(id),
+    briefOf: (job) => briefOf(states, job),
     jobsChanged: () => activity.look(),
     activeRuns: () => activeRuns(store),
     async start() {
@@ -266,6 +268,14 @@ function gateSandbox({ store, home, env }: WorkspaceParts, path: string) {
   if (!order?.doc.leave.sandbox) return undefined;
   const surroundings = { stateDirs: [], homeDir: home.dir, env: env.all, agentEnv: {}, program: '/bin/sh' };
   return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
+}
+
+async function briefOf(
+  states: StateDesk,
+  { agent, worktree, cwd }: Pick<Job, 'agent' | 'worktree' | 'cwd'>,
+): Promise<string> {
+  if (worktree === undefined || agent.startsWith('native:')) return '';
+  return states.brief(cwd).catch(() => ''); // an agent can do without
 }
 
 function liveJobsIn(store: Store, worktreeId: string): string[] {

@@ -79,12 +79,22 @@ export const reefSchema = z.strictObject({
       max_active: z.number().int().min(1).max(64).exactOptional(),
     })
     .default({}),
+  /** Reef's own coder: commands that must be green before it is done, by name (S-56). */
+  coder: z
+    .strictObject({ checks: z.record(z.string().min(1).max(40), z.string().min(1).max(1_000)).default({}) })
+    .prefault({}),
   context: z
     .strictObject({
       /** Another analysis server, such as a real roberto-mcp. */
       server: z.string().min(1).exactOptional(),
       max_memory_mb: z.number().int().min(128).exactOptional(),
       max_servers: z.number().int().min(1).max(64).exactOptional(),
+      /** How prompts of Reef's own coder are made (S-26, S-36): false keeps the whole history. */
+      use_snapshot: z.boolean().exactOptional(),
+      mode: z.enum(['auto', 'epoch', 'snapshot']).exactOptional(),
+      tail_budget: z.number().int().exactOptional(),
+      keep: z.number().int().exactOptional(),
+      guards: z.boolean().exactOptional(),
     })
     .default({}),
 });
