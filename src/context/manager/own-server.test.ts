@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { PATH, until } from '../../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../../test/verifies.ts';
@@ -16,6 +16,8 @@ import { ContextPartitionerService } from '../partitioner/context-partitioner.ts
 import { createCodeContext } from '../slices/code-context.ts';
 import { ownServer } from './server-command.ts';
 import { R_Mcp_ServerManager, type ServerManagerOptions } from './server-manager.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
 
 /** The real server, on real repositories. */
 
@@ -227,7 +229,8 @@ verifies('C-002', 'X-27')
     const sandboxOf = (worktreePath: string): SandboxSpec => ({
       kind: 'bubblewrap',
       writable: [store],
-      readOnly: [worktreePath, join(one, '.git')],
+      // Where the project itself lies in the temporary folder, a private one would hide it.
+      readOnly: [worktreePath, join(one, '.git'), ROOT, dirname(process.execPath)],
       hidden: [join(dir, 'two')],
       network: 'none',
       scratch: join(dir, 'scratch'),

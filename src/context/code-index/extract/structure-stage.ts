@@ -165,13 +165,16 @@ export class StructureStage {
     return here ?? (await source.fromGit([oid])).get(oid) ?? { state: 'gone' };
   }
 
+  /** A question keeps what it waited for at once, also what the background began and will hand in later. */
   #keep(facts: readonly Fact[]): void {
-    this.#parts.store.put(facts);
+    const { store, coverage } = this.#parts;
+    const fresh = facts.filter(({ oid, lang, extractor }) => coverage.structure(oid, lang, extractor) === undefined);
+    store.put(fresh);
     for (const fact of facts) {
-      this.#parts.coverage.add(fact);
+      coverage.add(fact);
       this.#todo.delete(`${fact.lang} ${fact.oid}`);
     }
-    this.extracted += facts.length;
+    this.extracted += fresh.length;
   }
 
   /** What is known of a file's structure; nothing is parsed for it. The last ones asked for are kept. */
@@ -210,10 +213,9 @@ export class StructureStage {
   }
 
   async #extractNow(want: Want, path: string): Promise<Structure | undefined> {
-    const isOurs = !this.#begun.has(`${want.lang} ${want.oid}`);
     const fact = await this.#extract(want, path);
     if (!fact) return undefined;
-    if (isOurs) this.#keep([fact]);
+    this.#keep([fact]);
     if (fact.status !== 'ok' && fact.status !== 'partial') return { skipped: fact.status };
     const facts = unpackFacts(fact.data);
     return facts && { facts, status: fact.status };
