@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
 import type { Environment } from '../base/env.ts';
-import { ReefError } from '../protocol/errors.ts';
+import { readOwnFile } from './own-file.ts';
 import { createPaths } from './paths.ts';
 
 const grantSchema = z.strictObject({
@@ -34,18 +33,7 @@ export class GrantsFile {
   }
 
   list(): Grant[] {
-    let text: string;
-    try {
-      text = readFileSync(this.#path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    }
-    try {
-      return fileSchema.parse(JSON.parse(text)).grants;
-    } catch (error) {
-      throw new ReefError('config_invalid', `${this.#path} cannot be read: mend or remove it`, { cause: error });
-    }
+    return readOwnFile(this.#path, fileSchema)?.grants ?? [];
   }
 
   /** A file nobody can read allows nothing. */
