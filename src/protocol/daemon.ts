@@ -18,6 +18,32 @@ export const routes = {
   attach: (id: string) => `/v1/attach/${encodeURIComponent(id)}`,
 } as const;
 
+/** Operations that change nothing, so that one whose answer was lost may be asked again. By name: the table itself is costly to load. */
+export const readingOperations: ReadonlySet<string> = new Set([
+  ...[
+    'status',
+    'output',
+    'wait',
+    'inbox',
+    'runs',
+    'run_status',
+    'run_replay',
+    'calls',
+    'worktrees',
+    'diff',
+    'conflicts',
+  ],
+  ...[
+    'get_file_outline',
+    'get_directory_outline',
+    'get_symbol',
+    'get_symbol_references',
+    'find_symbols',
+    'code_search',
+  ],
+  ...['explore_code', 'code_index', 'code_slice', 'repo_state', 'artifact_read', 'context_calls'],
+]);
+
 /** How to join the terminal of a headful job. */
 export interface AttachInfo {
   file: string;

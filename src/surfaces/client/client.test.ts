@@ -6,6 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { JOB_ID } from '../../../test/surfaces/samples.ts';
 import { smallCore } from '../../../test/surfaces/small-core.ts';
 import { openSocket, type TestSocket } from '../../../test/surfaces/socket.ts';
+import { readingOperations } from '../../protocol/daemon.ts';
+import { operations } from '../../protocol/operations.ts';
 import { connect } from './client.ts';
 import { errorBody } from './error-body.ts';
 import { DaemonError } from './request.ts';
@@ -101,7 +103,7 @@ test('an answer that is no answer is told apart from a refusal', async () => {
         setImmediate(() => response.destroy());
       },
     ],
-    ['did not answer', () => (request) => request.destroy()],
+    ['Nobody listens', () => (request) => request.destroy()],
   ];
   for (const [words, answer] of cases) {
     const path = await strange(answer);
@@ -141,4 +143,9 @@ test('too much to send is refused here, where the refusal can be read', async ()
     typeof errorBody
   >;
   expect(error.code).toBe('body_too_large');
+});
+
+test('what may be asked again is what only reads, by the table of operations', () => {
+  const reads = Object.entries(operations).filter(([, { effect }]) => effect === 'reads');
+  expect([...readingOperations].sort()).toEqual(reads.map(([name]) => name).sort());
 });

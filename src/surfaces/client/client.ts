@@ -1,4 +1,4 @@
-import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.ts';
+import { type AttachInfo, type DaemonInfo, readingOperations, routes } from '../../protocol/daemon.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
 import { type Exchange, exchange, NobodyListens } from './request.ts';
@@ -24,7 +24,7 @@ export interface Connection {
   startDaemon?: () => Promise<void>;
 }
 
-type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal'>;
+type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal' | 'isRepeatable'>;
 
 export function connect({ socket, surface, startDaemon }: Connection): Client {
   const once = (request: Request) => exchange({ socket, surface, ...request });
@@ -48,8 +48,12 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
 
   return {
     call: async (operation, input, { signal } = {}) =>
-      (await orStart({ method: 'POST', path: routes.operation(operation), body: input, signal })) as never,
-    daemon: async () => (await ifRunning({ method: 'GET', path: routes.daemon })) as DaemonInfo | undefined,
+      (await orStart({
+        ...{ method: 'POST', path: routes.operation(operation), body: input, signal },
+        isRepeatable: readingOperations.has(operation) || 'key' in input,
+      })) as never,
+    daemon: async () =>
+      (await ifRunning({ method: 'GET', path: routes.daemon, isRepeatable: true })) as DaemonInfo | undefined,
     stop: async (killJobs) =>
       (await ifRunning({ method: 'POST', path: routes.stop, body: { killJobs } })) !== undefined,
     attach: async (id) => (await orStart({ method: 'GET', path: routes.attach(id) })) as AttachInfo,

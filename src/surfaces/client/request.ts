@@ -8,6 +8,8 @@ export interface Exchange {
   path: string;
   body?: unknown;
   surface: string;
+  /** Asking twice does no harm: a connection that broke before an answer counts as if nobody had listened. */
+  isRepeatable?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -73,9 +75,18 @@ function isUnheard({ code, syscall }: NodeJS.ErrnoException): boolean {
   return isGone || (code === 'ECONNRESET' && syscall === 'connect');
 }
 
-function failure(error: NodeJS.ErrnoException, { signal, socket }: Exchange): unknown {
+/**
+ * A daemon killed while it starts a program leaves its socket open for a moment, in a child that has not become that program
+ * yet: it takes connections and answers none.
+ */
+function isCut({ code }: NodeJS.ErrnoException, { isRepeatable = false }: Exchange): boolean {
+  return isRepeatable && (code === 'ECONNRESET' || code === 'EPIPE');
+}
+
+function failure(error: NodeJS.ErrnoException, exchange: Exchange): unknown {
+  const { signal, socket } = exchange;
   if (signal?.aborted) return signal.reason;
-  if (isUnheard(error)) return new NobodyListens(socket, { cause: error });
+  if (isUnheard(error) || isCut(error, exchange)) return new NobodyListens(socket, { cause: error });
   return new ReefError('daemon_unavailable', `The daemon at ${socket} did not answer: ${error.message}`, {
     cause: error,
   });

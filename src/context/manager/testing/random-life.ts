@@ -84,10 +84,14 @@ async function killOne(manager: R_Mcp_ServerManager, dice: number): Promise<void
 
 /** Seen from outside: the map of a manager could not hold two, but its processes might be. */
 function twins(worktrees: readonly string[]): string[] {
-  const servers = processRows()
+  const ours = processRows()
     .filter(({ isAlive }) => isAlive)
-    .map(({ pid }) => argumentsOf(pid))
-    .filter(([program]) => program === process.execPath)
-    .flatMap((args) => worktrees.find((path) => args.includes(path)) ?? []);
+    .map(({ pid, parent }) => ({ pid, parent, args: argumentsOf(pid) }))
+    .filter(({ args: [program] }) => program === process.execPath);
+  const pids = new Set(ours.map(({ pid }) => pid));
+  // A git that a server is about to start is a copy of the server until it is git.
+  const servers = ours
+    .filter(({ parent }) => !pids.has(parent))
+    .flatMap(({ args }) => worktrees.find((path) => args.includes(path)) ?? []);
   return servers.filter((path, index) => servers.indexOf(path) !== index).map((path) => `two servers of ${path}`);
 }
