@@ -2,11 +2,11 @@ import { page } from './row.ts';
 
 export const fleet = page('fleet', {
   'F-01': { from: '+', says: "a run's trace and result are the same on both engines", status: 'todo', because: 'issue not started' },
-  'F-02': { from: '+', says: 'start of a known id joins it, and another input is run_exists', status: 'todo', because: 'issue not started' },
-  'F-03': { from: '+', says: 'a key replayed elsewhere halts journal_mismatch', status: 'todo', because: 'issue not started' },
+  'F-02': { from: '+', says: 'start of a known id joins it, and another input is run_exists', status: 'done' },
+  'F-03': { from: '+', says: 'a key replayed elsewhere halts journal_mismatch', status: 'done' },
   'F-04': { from: '+', says: 'abort fires on cancel, timeout and lost verdict', status: 'todo', because: 'issue not started' },
-  'F-05': { from: '+', says: 'an answer is stored before it is acknowledged', status: 'todo', because: 'issue not started' },
-  'F-06': { from: '+', says: 'cancel reaches children and no take-over revives a run', status: 'todo', because: 'issue not started' },
+  'F-05': { from: '+', says: 'an answer is stored before it is acknowledged', status: 'done' },
+  'F-06': { from: '+', says: 'cancel reaches children and no take-over revives a run', status: 'done' },
   'F-07': { from: '+', says: 'one process per home, on a local file system', status: 'todo', because: 'issue not started' },
   'F-08': { from: '+', says: 'result, events and run state are one transaction', status: 'todo', because: 'issue not started' },
   'F-09': { from: '+', says: 'the embedded engine never becomes distributed', status: 'todo', because: 'issue not started' },

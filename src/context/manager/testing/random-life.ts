@@ -84,14 +84,16 @@ async function killOne(manager: R_Mcp_ServerManager, dice: number): Promise<void
 
 /** Seen from outside: the map of a manager could not hold two, but its processes might be. */
 function twins(worktrees: readonly string[]): string[] {
-  const ours = processRows()
+  const named = processRows()
     .filter(({ isAlive }) => isAlive)
     .map(({ pid, parent }) => ({ pid, parent, args: argumentsOf(pid) }))
-    .filter(({ args: [program] }) => program === process.execPath);
-  const pids = new Set(ours.map(({ pid }) => pid));
+    .filter(({ args: [program] }) => program === process.execPath)
+    .flatMap(({ pid, parent, args }) => {
+      const path = worktrees.find((each) => args.includes(each));
+      return path === undefined ? [] : [{ pid, parent, path }];
+    });
+  const pids = new Set(named.map(({ pid }) => pid));
   // A git that a server is about to start is a copy of the server until it is git.
-  const servers = ours
-    .filter(({ parent }) => !pids.has(parent))
-    .flatMap(({ args }) => worktrees.find((path) => args.includes(path)) ?? []);
+  const servers = named.filter(({ parent }) => !pids.has(parent)).map(({ path }) => path);
   return servers.filter((path, index) => servers.indexOf(path) !== index).map((path) => `two servers of ${path}`);
 }
