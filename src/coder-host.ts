@@ -36,7 +36,7 @@ import { passwordFrom } from './runtime/vault/password.ts';
 import { Vault } from './runtime/vault/vault.ts';
 import { codeAnswer } from './surfaces/cli/render/code.ts';
 import { createStyle } from './surfaces/cli/render/style.ts';
-import { connect } from './surfaces/client/client.ts';
+import { type Client, connect } from './surfaces/client/client.ts';
 
 /**
  * `coder-host.ts --session ID | --resume ID [--model M]`: Reef's own coder as a program on the reef wire. The daemon starts it
@@ -82,13 +82,15 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
   const task = firstTask(jobDir, message);
   const log = new JobLog(jobDir);
   const turn = log.lastTurn();
-  const { client, model, secrets } = await openModel(env, cwd, talk);
+  const configured = loadConfig({ env: env.all, home: env.home, cwd });
+  const { client, model, secrets } = await openModel(configured, env.home, talk);
   const redact = createRedactor(secrets);
   const wire = new WireTalk(talk);
   talk.write({ do: 'session', sessionId: values.resume ?? values.session ?? jobId, model: model.id, cwd });
   const counter = await loadTokenCounter();
-  const { permissions, context, coder: own } = loadConfig({ env: env.all, home: env.home, cwd }).config.reef;
+  const { permissions, context, coder: own } = configured.config.reef;
   const capabilities = await probeCapabilities();
+  const daemon = connect({ socket: env.reefSocket ?? '', surface: 'mcp' });
   const profile = profileOf(model);
   const tell: CoderParts['tell'] = (news) => {
     log.append(news);
@@ -106,14 +108,14 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
       ...(context.guards !== undefined && { guards: context.guards }),
       artifacts: orOfTheRun(
         createArtifactStore({ dir: join(dirname(dirname(jobDir)), 'artifacts'), rootId: jobId, jobId, redact }),
-        env,
+        daemon,
       ),
       gate: createPermissionGate({
         rules: [...permissions, { tool: 'write_file', action: 'allow' }, { tool: 'edit_file', action: 'allow' }],
       }),
       ask: wire.ask,
       runCommand: createRunCommand({ capabilities, env: env.all, jobId }),
-      askCode: codeAsker(env),
+      askCode: codeAsker(daemon),
       checks: own.checks,
       budget: BUDGET,
       ...(instructions !== undefined && { instructions }),
@@ -164,13 +166,13 @@ function promptSettings({ use_snapshot, mode, tail_budget, keep }: AppConfig['re
   };
 }
 
-async function openModel(env: Environment, cwd: string, talk: Conversation) {
+async function openModel(configured: ReturnType<typeof loadConfig>, home: string, talk: Conversation) {
   let failures = 0;
-  const { config, paths, environment } = loadConfig({ env: env.all, home: env.home, cwd });
+  const { config, paths, environment } = configured;
   const secrets: string[] = [];
   const password = passwordFrom({
     file: config.vault_password_file,
-    home: env.home,
+    home,
     configDir: paths.configDir(),
     ask: undefined,
   });
@@ -245,15 +247,14 @@ async function baseOf(jobDir: string, read: () => Promise<string>): Promise<stri
 }
 
 /** What was cut before the task reached this job is the run's, and the daemon's to read (S-37). */
-function orOfTheRun(own: CoderParts['artifacts'], { reefSocket = '' }: Environment): CoderParts['artifacts'] {
-  const client = connect({ socket: reefSocket, surface: 'mcp' });
+function orOfTheRun(own: CoderParts['artifacts'], daemon: Client): CoderParts['artifacts'] {
   return {
     put: own.put,
     async read(id, options = {}) {
       try {
         return await own.read(id, options);
       } catch (refusal) {
-        const { nextOffset, ...page } = await client.call('artifact_read', { id, ...options }).catch(() => {
+        const { nextOffset, ...page } = await daemon.call('artifact_read', { id, ...options }).catch(() => {
           throw refusal;
         });
         return { ...page, ...(nextOffset !== undefined && { nextOffset }) };
@@ -262,10 +263,9 @@ function orOfTheRun(own: CoderParts['artifacts'], { reefSocket = '' }: Environme
   };
 }
 
-function codeAsker({ reefSocket = '' }: Environment): CoderParts['askCode'] {
-  const client = connect({ socket: reefSocket, surface: 'mcp' });
+function codeAsker(daemon: Client): CoderParts['askCode'] {
   return async (tool, args, signal) => {
-    const answer = await client.call(tool as CodeQuery, args as never, { signal });
+    const answer = await daemon.call(tool as CodeQuery, args as never, { signal });
     return codeAnswer(tool as CodeQuery, answer as never, createStyle({ colour: false, width: 200, now: new Date() }));
   };
 }

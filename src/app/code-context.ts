@@ -5,6 +5,7 @@ import { privatePaths, programsIn } from '../agents/sandbox.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Environment } from '../base/env.ts';
 import type { Home } from '../base/home.ts';
+import { lazily } from '../base/lazily.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import { loadTokenCounter } from '../base/tokens.ts';
@@ -52,7 +53,7 @@ export function openCodeContext(parts: CodeContextParts) {
     servers,
     service,
     async slices(request: Parameters<ReturnType<typeof createCodeContext>>[0]) {
-      const { count } = await counter();
+      const { count } = await counter.get();
       return createCodeContext({ service, servers, openDir: createSafeDir, count, clock })(request);
     },
     async close() {
@@ -81,13 +82,5 @@ function sandbox({ home, env, commonDir }: CodeContextParts, store: string, work
     hidden: privatePaths(env.all),
     network: 'none',
     scratch: join(home.dir, 'index', 'sandbox'),
-  };
-}
-
-function lazily<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined;
-  return () => {
-    loading ??= load();
-    return loading;
   };
 }

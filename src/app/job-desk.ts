@@ -9,6 +9,7 @@ import { isOfBudget } from './agent-jobs.ts';
 import { bound } from './bound.ts';
 import { type BookedRun, findRun } from './run-book.ts';
 import type { RunDesk } from './run-desk.ts';
+import { titleOf } from './task-title.ts';
 import type { NoticeBoard } from './worktree-desk.ts';
 
 interface JobDeskParts {
@@ -47,7 +48,7 @@ async function housing(
   const known = worktree === '' ? undefined : await existing(worktrees, worktree);
   const own = jobId === undefined ? known?.id : store.jobs.get(jobId)?.job.worktree;
   if (known && known.id !== own) throw new ReefError('not_yours', 'a job works in its own worktree, or in a new one');
-  const title = worktree === '' ? (task.split('\n', 1)[0]?.slice(0, 200) ?? task) : worktree;
+  const title = worktree === '' ? titleOf(task) : worktree;
   const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan }));
   awaitHousing(id);
   const brief = known?.path ? await parts.briefOf({ agent, worktree: id, cwd: known.path }) : '';

@@ -7,6 +7,7 @@ import type { WorkflowRuns } from '../workflow/run/runs.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import type { Notice } from '../worktrees/parts.ts';
 import type { BookedRun, RunOrder } from './run-book.ts';
+import { titleOf } from './task-title.ts';
 
 interface StarterParts {
   store: Store;
@@ -95,8 +96,7 @@ export class RunStarter {
   async house({ id, doc }: BookedRun): Promise<string> {
     const { plan, base, priority, anyway, task } = doc;
     const wanted = { ...(base !== undefined && { base }), ...(priority !== undefined && { priority }) };
-    const title = task.split('\n', 1)[0]?.slice(0, 200) ?? task;
-    const record = await this.#parts.worktrees.submit({ taskId: id, title, plan, anyway, ...wanted });
+    const record = await this.#parts.worktrees.submit({ taskId: id, title: titleOf(task), plan, anyway, ...wanted });
     this.#parts.store.commit(() => this.#parts.store.runs.setWorktree(id, record.id));
     return record.id;
   }

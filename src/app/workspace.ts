@@ -7,6 +7,7 @@ import { sandboxFor } from '../agents/sandbox.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Environment } from '../base/env.ts';
 import type { Home } from '../base/home.ts';
+import { lazily } from '../base/lazily.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import { loadTokenCounter } from '../base/tokens.ts';
@@ -312,10 +313,12 @@ async function blockContext(
   return text;
 }
 
+const counter = lazily(loadTokenCounter);
+
 /** Counted, not guessed: a log of hashes has half the characters a token that prose has. */
 async function tokensOf(text: string): Promise<number> {
   if (text.length > PROMPT_TOKENS * CHARACTERS_PER_TOKEN) return text.length;
-  return (await loadTokenCounter()).count(text);
+  return (await counter.get()).count(text);
 }
 
 function firstLines(_path: string, content: string): string {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
+import { lazily } from '../../base/lazily.ts';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
 import type { ConfigLayer } from '../../runtime/config/app-config.ts';
 import { localModelsOverride } from '../../runtime/config/sync-models.ts';
@@ -14,7 +15,6 @@ import { initAppState, type PortBase } from '../../runtime/state/init.ts';
 import { createRunCommand, type RunCommand } from '../../runtime/tools/command.ts';
 import type { AskFn } from '../../runtime/tools/tool.ts';
 import { createTools } from './create-tools.ts';
-import { lazily } from './ports/lazily.ts';
 import { lazyMcpFactory } from './ports/lazy-mcp.ts';
 import { lazyRag } from './ports/lazy-rag.ts';
 import { soloTeam } from './ports/solo-team.ts';

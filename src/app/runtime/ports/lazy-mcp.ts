@@ -1,5 +1,5 @@
+import { lazily } from '../../../base/lazily.ts';
 import type { McpFactory, McpStats } from '../../../runtime/mcp/factory.ts';
-import { lazily } from './lazily.ts';
 
 const NONE: McpStats = Object.freeze({
   spawned: 0,

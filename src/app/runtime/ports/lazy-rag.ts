@@ -1,6 +1,6 @@
+import { lazily } from '../../../base/lazily.ts';
 import type { RagLibrary } from '../../../runtime/rag/library.ts';
 import type { RagCache } from '../../../runtime/rag/rag.ts';
-import { lazily } from './lazily.ts';
 
 export interface RagPorts {
   cache: RagCache;
