@@ -9,6 +9,7 @@ import { locateAgent } from './detect.ts';
 import { findJob } from './find-job.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
 import { type Books, JobTransaction } from './job-transaction.ts';
+import { chooseSandbox, refuseEscape } from './leave.ts';
 import { enqueueMessage } from './outbox.ts';
 import type { AdapterRegistry } from './registry.ts';
 import { refuseHeadful } from './terminal/refuse-headful.ts';
@@ -45,12 +46,15 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
   if (parent && parent.depth >= MAX_DEPTH) throw new ReefError('agent_depth', `jobs go at most ${MAX_DEPTH} deep`);
   // Of a worktree that does not stand yet the folder is known when the job starts.
   const cwd = workingFolder(request.cwd ?? parent?.cwd ?? host.defaultCwd);
-  if (parent && caller.jobId !== undefined) refuseEscape(host, parent, { ...request, cwd });
+  if (parent && caller.jobId !== undefined) {
+    refuseEscape(host.registry, parent, request);
+    refuseOutside(parent, cwd);
+  }
   const agent = host.registry.get(request.agent);
   locateAgent(agent, host.searchPath);
   if (Buffer.byteLength(request.task) > MAX_TASK_BYTES) throw new ReefError('task_too_large', 'the task is over 1 MiB');
   refuseHeadful(request, { ...host, ...agent }, caller);
-  const sandbox = chooseSandbox({ ...request, sandbox: request.sandbox || parent?.sandbox === 'bubblewrap' }, host);
+  const sandbox = chooseSandbox(request, parent, host.capabilities);
   const id = host.newId();
   const now = host.books.clock.now().toISOString();
   const job: Job = {
@@ -99,15 +103,9 @@ function parentOf(host: SpawnHost, request: SpawnRequest, caller: Caller): Job |
   return parentId === undefined ? undefined : findJob(host.books.store, parentId, caller).job;
 }
 
-/** What a job starts may do no more than the job itself; a script of its own would run commands that nobody is asked about (X-08). */
-function refuseEscape(host: SpawnHost, parent: Job, request: SpawnRequest & { cwd: string }): void {
-  const { agent, cwd, yes } = request;
-  if (yes && !parent.yes) throw new ReefError('not_yours', 'a job may not allow what people have to: leave "yes" out');
+function refuseOutside(parent: Job, cwd: string): void {
   if (cwd !== parent.cwd && !cwd.startsWith(`${parent.cwd}/`)) {
     throw new ReefError('path_outside_worktree', `${cwd} is not inside ${parent.cwd}`);
-  }
-  if (agent.startsWith('scripted:') && !host.registry.isConfigured(agent)) {
-    throw new ReefError('not_yours', `a job may not start ${agent}, which the configuration does not name`);
   }
 }
 
@@ -120,14 +118,4 @@ function workingFolder(path: string): string {
   if (findRepository(real) === undefined)
     throw new ReefError('not_a_repository', `${real} is not inside a git repository`);
   return real;
-}
-
-function chooseSandbox(request: SpawnRequest, { capabilities }: SpawnHost): Job['sandbox'] {
-  if (request.sandbox && capabilities.bubblewrap === undefined) {
-    throw new ReefError('sandbox_unavailable', 'bubblewrap is not installed here or not allowed to work');
-  }
-  if (request.yes && !request.sandbox && !request.unsafe) {
-    throw new ReefError('unsafe_needs_consent', 'an agent that asks nothing needs a sandbox around it');
-  }
-  return request.sandbox ? 'bubblewrap' : 'none';
 }

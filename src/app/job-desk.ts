@@ -9,6 +9,7 @@ import { isOfBudget } from './agent-jobs.ts';
 import { bound } from './bound.ts';
 import { type BookedRun, findRun } from './run-book.ts';
 import type { RunDesk } from './run-desk.ts';
+import type { RunViews } from './run-views.ts';
 import { titleOf } from './task-title.ts';
 import type { NoticeBoard } from './worktree-desk.ts';
 
@@ -16,6 +17,7 @@ interface JobDeskParts {
   jobs: JobManager;
   store: Store;
   runs: RunDesk;
+  views: RunViews;
   worktrees: GitWorktreeManager;
   notices: NoticeBoard;
   newId(): string;
@@ -71,7 +73,7 @@ function isRun({ store }: JobDeskParts, id: string): boolean {
   return id !== '@last' && store.runs.idsByPrefix(id.toUpperCase()).length > 0;
 }
 
-async function inbox({ jobs, store, runs, notices }: JobDeskParts, request: object, caller: Caller) {
+async function inbox({ jobs, store, views, notices }: JobDeskParts, request: object, caller: Caller) {
   const asked = await jobs.inbox(request as OperationRequest<'inbox'>, caller);
   const questions = asked.questions.flatMap((question) => {
     const runId = store.blocks.get(question.jobId)?.runId;
@@ -81,7 +83,7 @@ async function inbox({ jobs, store, runs, notices }: JobDeskParts, request: obje
   if (caller.jobId !== undefined) return { questions, notices: [] };
   const waits = store.journal.openWaits();
   const askedAt = (key: string, run: BookedRun) => waits.find((wait) => wait.key === key && wait.runId === run.id)?.at;
-  const halts = (await runs.halted()).flatMap(({ run, path, halts: of }) =>
+  const halts = (await views.halted()).flatMap(({ run, path, halts: of }) =>
     of.map((halt) => haltEntry(run, halt, { cwd: path ?? '', askedAt: askedAt(halt.key, run) ?? run.doc.createdAt })),
   );
   return { questions: [...questions, ...halts], notices: notices.list() };
@@ -118,7 +120,7 @@ async function answerRun(
   caller: Caller,
 ): Promise<OperationOutput<'send'>> {
   const run = findRun(parts.store, request.id);
-  const halted = (await parts.runs.halted()).find((each) => each.run.id === run.id)?.halts ?? [];
+  const halted = (await parts.views.halted()).find((each) => each.run.id === run.id)?.halts ?? [];
   const halt = halted.find(({ key }) => request.questionId === undefined || key === request.questionId);
   if (!halt) throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
   const [option = 'resume'] = request.option ?? [];

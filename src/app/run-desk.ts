@@ -1,43 +1,32 @@
 import { z } from 'zod';
-import type { AdapterRegistry } from '../agents/registry.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
-import type { Capabilities } from '../process/capabilities.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Job } from '../protocol/jobs.ts';
 import type { Caller, OperationOutput, OperationRequest, RunCore } from '../protocol/operations.ts';
 import type { RunSummary } from '../protocol/run-operations.ts';
-import type { Halt, Json, RunView } from '../protocol/workflow.ts';
-import type { UserConfig } from '../runtime/config-file.ts';
+import type { Halt, Json } from '../protocol/workflow.ts';
 import type { Store } from '../store/store.ts';
 import { readResult } from '../workflow/agent/read-result.ts';
-import { runnableManifest } from '../workflow/manifest/check-manifest.ts';
-import { chooseStart } from '../workflow/manifest/choose-start.ts';
 import type { WorkflowRuns } from '../workflow/run/runs.ts';
-import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from '../workflow/shipped/shipped.ts';
-import { findGateCommands, type GateCommands } from '../workflow/workers/gate-commands.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
-import { isOfBudget } from './agent-jobs.ts';
 import type { CallLog } from './call-log.ts';
-import { knownAgents } from './known-agents.ts';
-import type { Project } from './project.ts';
 import { type BookedRun, findRun, isTheirRun, type RunOrder } from './run-book.ts';
+import type { RunOrders } from './run-orders.ts';
 import type { RunStarter } from './run-starter.ts';
+import type { RunViews } from './run-views.ts';
 
 interface RunDeskParts {
   store: Store;
   clock: Clock;
   signal: ChangeSignal;
-  registry: AdapterRegistry;
-  capabilities: Capabilities;
-  project: Project;
   runs: WorkflowRuns;
+  orders: RunOrders;
   starter: RunStarter;
+  views: RunViews;
   worktrees: GitWorktreeManager;
   calls: CallLog;
   newId(): string;
   redact<T>(value: T): T;
-  settings(): Pick<UserConfig, 'gates'>;
 }
 
 /** The part of a block's result schema that says how it may end. */
@@ -58,16 +47,16 @@ export class RunDesk implements RunCore {
   async run(request: OperationRequest<'run'>, caller: Caller): Promise<RunSummary> {
     const { store, starter } = this.#parts;
     const known = request.key === undefined ? undefined : store.runs.byKey<RunOrder>(request.key);
-    if (known) return this.#summary(known);
-    const doc = await this.#order(request, caller);
+    if (known) return this.#parts.views.summary(known);
+    const doc = await this.#parts.orders.take(request, caller);
     const booked: BookedRun = { id: this.#parts.newId(), worktreeId: '', state: 'waiting', doc };
     const before = store.commit(() => this.#book(booked, request.key));
-    if (before) return this.#summary(before);
+    if (before) return this.#parts.views.summary(before);
     try {
       const worktreeId = await starter.house(booked);
       const run = { ...booked, worktreeId };
       starter.begin(run);
-      return this.#summary(run);
+      return this.#parts.views.summary(run);
     } catch (error) {
       store.commit(() => store.runs.remove(booked.id));
       throw error;
@@ -75,18 +64,18 @@ export class RunDesk implements RunCore {
   }
 
   async runs({ all }: OperationRequest<'runs'>, caller: Caller): Promise<OperationOutput<'runs'>> {
-    return { runs: await this.#list(all ? 1_000 : SHOWN, caller) };
+    return { runs: await this.#parts.views.list(all ? 1_000 : SHOWN, caller) };
   }
 
   async run_status(request: OperationRequest<'run_status'>, caller: Caller, signal: AbortSignal) {
-    if (request.id === undefined) return { runs: await this.#list(SHOWN, caller), view: null };
+    if (request.id === undefined) return { runs: await this.#parts.views.list(SHOWN, caller), view: null };
     const found = findRun(this.#parts.store, request.id);
     if (!isTheirRun(found, caller)) throw new ReefError('not_yours', `run ${found.id} is not one of yours`);
     const { id } = found;
     const { clock } = this.#parts;
     const deadline = clock.monotonicMs() + request.waitMs;
     for (;;) {
-      const { summary, view } = await this.#look(findRun(this.#parts.store, id));
+      const { summary, view } = await this.#parts.views.look(findRun(this.#parts.store, id));
       const left = deadline - clock.monotonicMs();
       const isNews = request.after !== undefined && (view?.seq ?? 0) > request.after;
       if (!goesOn(summary) || isNews || left <= 0 || signal.aborted) {
@@ -112,7 +101,7 @@ export class RunDesk implements RunCore {
       default:
         await this.#answer(run, { ...request, verb: request.verb }, caller);
     }
-    return this.#summary(findRun(this.#parts.store, run.id));
+    return this.#parts.views.summary(findRun(this.#parts.store, run.id));
   }
 
   /** Ends its agents and nothing else: the worktree stays as it is (W-31). */
@@ -161,39 +150,6 @@ export class RunDesk implements RunCore {
     return this.#parts.redact(await this.#parts.calls.rerun(request, caller));
   }
 
-  /** Halted runs ask like jobs do. */
-  async halted(): Promise<{ run: BookedRun; path: string | null; halts: readonly Halt[] }[]> {
-    const begun = this.#parts.store.runs.open<RunOrder>().filter(({ state }) => state === 'begun');
-    const looks = await Promise.all(begun.map(async (run) => ({ run, ...(await this.#look(run)) })));
-    return looks.flatMap(({ run, view, summary }) =>
-      view && view.halts.length > 0 ? [{ run, path: summary.path, halts: this.#parts.redact(view.halts) }] : [],
-    );
-  }
-
-  /** What a held worktree keeps of its run (T-35). */
-  async sessionOf(worktreeId: string): Promise<Json | undefined> {
-    const [run] = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId);
-    const view = run && (await this.#view(run));
-    if (!view) return undefined;
-    const { position, returnStack, executionLog, stats, seq } = view;
-    const executionPayload = Object.values(executionLog).flatMap(({ segments }) => segments);
-    const session = { runId: run.id, currentBlockId: position?.block ?? null, returnStack, executionPayload };
-    return JSON.parse(JSON.stringify(this.#parts.redact({ ...session, sessionStats: stats, seq })));
-  }
-
-  async gatesIn(worktreeId: string): Promise<{ view: RunView | undefined; gates: GateCommands } | undefined> {
-    const [run] = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId);
-    if (!run) return undefined;
-    return { view: await this.#view(run), gates: run.doc.gates };
-  }
-
-  isBusy(worktreeId: string): Promise<boolean> {
-    const open = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId).filter(({ state }) => state === 'begun');
-    return Promise.all(open.map(async (run) => (await this.#look(run)).summary.status)).then((all) =>
-      all.some((status) => status === 'running' || status === 'awaiting_input'),
-    );
-  }
-
   async endIn(worktreeId: string): Promise<void> {
     const { store, runs } = this.#parts;
     for (const { id, state } of store.runs.byWorktree<RunOrder>(worktreeId)) {
@@ -210,65 +166,6 @@ export class RunDesk implements RunCore {
     return before;
   }
 
-  async #order(request: OperationRequest<'run'>, caller: Caller): Promise<RunOrder> {
-    const { clock, project, registry, capabilities } = this.#parts;
-    const { manifest, node } = await this.#manifest(request.workflow);
-    if (request.agent !== undefined) registry.get(request.agent);
-    const parent = this.#refuseEscape(request, caller);
-    if (request.yes && !request.sandbox && !request.unsafe) {
-      throw new ReefError('unsafe_needs_consent', 'agents that ask nothing need a sandbox around them');
-    }
-    const sandbox = request.sandbox || parent?.sandbox === 'bubblewrap';
-    if (sandbox && capabilities.bubblewrap === undefined) {
-      throw new ReefError('sandbox_unavailable', 'bubblewrap is not installed here or not allowed to work');
-    }
-    const configured = { ...this.#parts.settings().gates, ...(await project.gates()) };
-    const gates = await findGateCommands({
-      workers: manifest.workers,
-      configured: JSON.parse(JSON.stringify(configured)),
-      readProject: project.readGateFile,
-    });
-    const { task, agent, model, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
-    return {
-      ...{ task, node, manifest, gates, plan, anyway, accept, autoResume, budget, stepping: request.step },
-      ...(agent !== undefined && { agent }),
-      ...(model !== undefined && { model }),
-      ...(base !== undefined && { base }),
-      ...(priority !== undefined && { priority }),
-      leave: { sandbox, yes, unsafe, ...(caller.jobId !== undefined && { parentId: caller.jobId }) },
-      createdAt: clock.now().toISOString(),
-      by: caller.by,
-    };
-  }
-
-  /** What a job starts may do no more than the job itself (X-08). */
-  #refuseEscape({ agent, yes, accept }: OperationRequest<'run'>, { jobId }: Caller): Job | undefined {
-    if (jobId === undefined) return undefined;
-    const parent = this.#parts.store.jobs.get(jobId)?.job;
-    if (accept) throw new ReefError('not_yours', 'people merge: leave "accept" out');
-    if (yes && !parent?.yes)
-      throw new ReefError('not_yours', 'a job may not allow what people have to: leave "yes" out');
-    if (agent?.startsWith('scripted:') && !this.#parts.registry.isConfigured(agent)) {
-      throw new ReefError('not_yours', `a job may not start ${agent}, which the configuration does not name`);
-    }
-    return parent;
-  }
-
-  /** A node of the repository's own file, or a workflow that ships with Reef (W-07, W-66). */
-  async #manifest(named: string | undefined) {
-    const agents = knownAgents(this.#parts.registry);
-    const shipped = SHIPPED.find((name) => name === named);
-    const own = shipped ? undefined : await this.#parts.project.manifest();
-    const check = (file: { path: string; text: string }, ignored: string[] = []) =>
-      runnableManifest(file, { agents, ignored }).manifest;
-    const manifest = own && check(own, own.ignored);
-    const node = shipped ? undefined : chooseStart(manifest, named);
-    if (manifest && node !== undefined) return { manifest, node };
-    const name: ShippedName = shipped ?? DEFAULT_SHIPPED;
-    const chosen = check(shippedWorkflow(name));
-    return { manifest: chosen, node: chosen.start ?? Object.keys(chosen.nodes)[0] ?? '' };
-  }
-
   async #answer(
     run: BookedRun,
     request: OperationRequest<'run_control'> & { verb: 'approve' | 'resume' | 'retry' | 'skip' },
@@ -278,69 +175,11 @@ export class RunDesk implements RunCore {
     if (run.state === 'waiting')
       throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
     const { verb, guidance, signal, key } = request;
-    const { block, visit, branch } = chooseHalt((await this.#view(run))?.halts ?? [], request);
+    const { block, visit, branch } = chooseHalt((await this.#parts.views.view(run))?.halts ?? [], request);
     if ((await worktrees.view(run.worktreeId)).status === 'held') await worktrees.reinflate(run.worktreeId);
     const said = { ...(guidance !== undefined && { guidance }), ...(signal !== undefined && { signal }) };
     const how = { by: caller.by, ...(key !== undefined && { key }) };
     await runs.answer(run.id, { block, visit, branch, verb, ...said }, how);
-  }
-
-  async #list(most: number, caller: Caller): Promise<RunSummary[]> {
-    const { store } = this.#parts;
-    const newest = store.runs.newest<RunOrder>(most);
-    const older = store.runs.open<RunOrder>().filter(({ id }) => !newest.some((run) => run.id === id));
-    const theirs = [...newest, ...older].filter((run) => isTheirRun(run, caller));
-    return this.#parts.redact(await Promise.all(theirs.map((run) => this.#summary(run))));
-  }
-
-  async #summary(run: BookedRun): Promise<RunSummary> {
-    return (await this.#look(run)).summary;
-  }
-
-  async #look(run: BookedRun): Promise<{ summary: RunSummary; view: RunView | undefined }> {
-    const { starter, worktrees } = this.#parts;
-    const view = await this.#view(run);
-    const worktree = run.worktreeId === '' ? undefined : await worktrees.view(run.worktreeId);
-    const obstacle = starter.obstacle(run.id);
-    const waitsFor = worktree?.queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
-    const because =
-      view?.halt?.message ??
-      obstacle?.message ??
-      (waitsFor && `waits for ${waitsFor.join('; ') || 'room: too many worktrees are open'}`);
-    const ends = Object.values(view?.executionLog ?? {}).flatMap(({ endedAt }) => endedAt ?? []);
-    const endedAt = view && view.outcome !== 'running' ? ends.sort().at(-1) : undefined;
-    const summary: RunSummary = {
-      runId: run.id,
-      task: run.doc.task,
-      workflow: run.doc.node,
-      worktree: run.worktreeId,
-      path: worktree?.path ?? null,
-      status: this.#status(run, view, obstacle !== undefined),
-      block: view?.position?.block ?? null,
-      visit: view?.position?.visit ?? null,
-      ...(because !== undefined && { because }),
-      createdAt: run.doc.createdAt,
-      ...(endedAt !== undefined && { endedAt }),
-    };
-    return { summary, view };
-  }
-
-  /** Undefined if it has not begun, or never did. */
-  async #view({ id }: BookedRun): Promise<RunView | undefined> {
-    const { store, runs } = this.#parts;
-    return store.journal.after(id, 0, 1).length === 0 ? undefined : runs.view(id);
-  }
-
-  #status(run: BookedRun, view: RunView | undefined, isStuck: boolean): RunSummary['status'] {
-    if (!view) return run.state === 'over' ? 'aborted' : isStuck ? 'halted' : 'queued';
-    if (view.outcome !== 'running') return view.outcome;
-    if (view.isHalted) return 'halted';
-    const { blocks, questions } = this.#parts.store;
-    const asks = blocks
-      .ofRun(run.id)
-      .flatMap(({ jobId }) => questions.unclosedOf(jobId))
-      .some(({ state, question }) => state === 'open' && !isOfBudget(question));
-    return asks ? 'awaiting_input' : 'running';
   }
 }
 

@@ -39,7 +39,9 @@ import { Project } from './project.ts';
 import { findRun, type RunOrder } from './run-book.ts';
 import { RunDesk } from './run-desk.ts';
 import { RunGates } from './run-gates.ts';
+import { RunOrders } from './run-orders.ts';
 import { RunStarter } from './run-starter.ts';
+import { RunViews } from './run-views.ts';
 import { StateDesk } from './state-desk.ts';
 import { WorktreeActivity } from './worktree-activity.ts';
 import { NoticeBoard, WorktreeDesk } from './worktree-desk.ts';
@@ -94,7 +96,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const context = openCodeContext({ ...parts, commonDir, settings: parts.settings().context });
   const worktrees = await openWorktrees(parts, {
     ...{ git, project, notices, gates, context },
-    ...{ runs: () => desk, code: () => code },
+    ...{ runs: () => ({ desk, views }), code: () => code },
   });
   const code = new CodeDesk({ store, repository: parts.repository, worktrees, ...context });
   const states = new StateDesk({
@@ -106,9 +108,10 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const { engine, runs } = openEngine(parts, { git, gates, worktrees, context, activity, states });
   const starter = new RunStarter({ store, engine, runs, worktrees, signal, log, notice: notices.post });
   const calls = new CallLog({ store, jobs, worktrees, newId, ended: (id) => ended(parts, id) });
+  const views: RunViews = new RunViews({ store, runs, starter, worktrees, redact });
+  const orders = new RunOrders({ ...parts, project });
   const desk: RunDesk = new RunDesk({
-    ...{ store, clock, signal, project, runs, starter, worktrees, calls, newId, redact },
-    ...{ registry: parts.registry, capabilities: parts.capabilities, settings: parts.settings },
+    ...{ store, clock, signal, runs, orders, starter, views, worktrees, calls, newId, redact },
   });
   const awaitHousing = (id: string) =>
     void worktrees
@@ -117,7 +120,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
       .finally(() => runner.kick());
   const core: Core = {
     ...jobDesk({
-      ...{ jobs, store, runs: desk, worktrees, notices, newId, awaitHousing },
+      ...{ jobs, store, runs: desk, views, worktrees, notices, newId, awaitHousing },
       briefOf: (job) => briefOf(states, job),
     }),
     ...bound(desk, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'block_result', 'calls', 'call_rerun'),
@@ -168,7 +171,7 @@ interface WorktreeHands {
   gates: ReturnType<typeof gateHands>;
   context: ReturnType<typeof openCodeContext>;
   /** They know each other: a run works in a worktree, and a worktree asks what its run says. */
-  runs(): RunDesk;
+  runs(): { desk: RunDesk; views: RunViews };
   code(): CodeDesk;
 }
 
@@ -182,17 +185,17 @@ function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, co
     ...(max_active !== undefined && { settings: { maxActive: max_active } }),
     run: (spec) => run({ ...spec, env: allowedEnv(env.all, [], { ...spec.env }) }),
     jobs: {
-      isBusy: async (id) => liveJobsIn(store, id).length > 0 || (await runs().isBusy(id)),
+      isBusy: async (id) => liveJobsIn(store, id).length > 0 || (await runs().views.isBusy(id)),
       async end(id) {
-        await runs().endIn(id);
+        await runs().desk.endIn(id);
         for (const job of liveJobsIn(store, id)) await jobs.kill({ id: job }, { by: 'reef', surface: 'cli' });
       },
       vacate: (folder) => context.servers.spinDownServer(folder),
     },
     references: { related: (...question) => code().references.related(...question) },
-    gates: new RunGates({ runIn: (id) => runs().gatesIn(id), ...gates }),
+    gates: new RunGates({ runIn: (id) => runs().views.gatesIn(id), ...gates }),
     items: { include: () => project.include(), scripts: () => project.scripts() },
-    sessionOf: (id) => runs().sessionOf(id),
+    sessionOf: (id) => runs().views.sessionOf(id),
     announce(notice) {
       notices.post(notice);
       signal.notify();

@@ -21,7 +21,7 @@ const NO_TESTS = /no test specified/;
 interface Sources {
   workers: WorkflowManifest['workers'];
   /** `gates` of the configuration. */
-  configured: Partial<Record<Gate, string[]>>;
+  configured: { [gate in Gate]?: string[] | undefined };
   /** Reads the main checkout, never a worktree: no agent edits its own gates. */
   readProject: ReadProjectFile;
 }

@@ -1,0 +1,118 @@
+import type { Caller } from '../protocol/operations.ts';
+import type { RunSummary } from '../protocol/run-operations.ts';
+import type { Halt, Json, RunView } from '../protocol/workflow.ts';
+import type { Store } from '../store/store.ts';
+import type { WorkflowRuns } from '../workflow/run/runs.ts';
+import type { GateCommands } from '../workflow/workers/gate-commands.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import { isOfBudget } from './agent-jobs.ts';
+import { type BookedRun, isTheirRun, type RunOrder } from './run-book.ts';
+import type { RunStarter } from './run-starter.ts';
+
+interface RunViewsParts {
+  store: Store;
+  runs: WorkflowRuns;
+  starter: RunStarter;
+  worktrees: GitWorktreeManager;
+  redact<T>(value: T): T;
+}
+
+/** Runs as they are seen: by people, by the inbox, and by the worktrees they work in. */
+export class RunViews {
+  readonly #parts: RunViewsParts;
+
+  constructor(parts: RunViewsParts) {
+    this.#parts = parts;
+  }
+
+  async list(most: number, caller: Caller): Promise<RunSummary[]> {
+    const { store } = this.#parts;
+    const newest = store.runs.newest<RunOrder>(most);
+    const older = store.runs.open<RunOrder>().filter(({ id }) => !newest.some((run) => run.id === id));
+    const theirs = [...newest, ...older].filter((run) => isTheirRun(run, caller));
+    return this.#parts.redact(await Promise.all(theirs.map((run) => this.summary(run))));
+  }
+
+  async summary(run: BookedRun): Promise<RunSummary> {
+    return (await this.look(run)).summary;
+  }
+
+  async look(run: BookedRun): Promise<{ summary: RunSummary; view: RunView | undefined }> {
+    const { starter, worktrees } = this.#parts;
+    const view = await this.view(run);
+    const worktree = run.worktreeId === '' ? undefined : await worktrees.view(run.worktreeId);
+    const obstacle = starter.obstacle(run.id);
+    const waitsFor = worktree?.queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
+    const because =
+      view?.halt?.message ??
+      obstacle?.message ??
+      (waitsFor && `waits for ${waitsFor.join('; ') || 'room: too many worktrees are open'}`);
+    const ends = Object.values(view?.executionLog ?? {}).flatMap(({ endedAt }) => endedAt ?? []);
+    const endedAt = view && view.outcome !== 'running' ? ends.sort().at(-1) : undefined;
+    const summary: RunSummary = {
+      runId: run.id,
+      task: run.doc.task,
+      workflow: run.doc.node,
+      worktree: run.worktreeId,
+      path: worktree?.path ?? null,
+      status: this.#status(run, view, obstacle !== undefined),
+      block: view?.position?.block ?? null,
+      visit: view?.position?.visit ?? null,
+      ...(because !== undefined && { because }),
+      createdAt: run.doc.createdAt,
+      ...(endedAt !== undefined && { endedAt }),
+    };
+    return { summary, view };
+  }
+
+  /** Undefined if it has not begun, or never did. */
+  async view({ id }: BookedRun): Promise<RunView | undefined> {
+    const { store, runs } = this.#parts;
+    return store.journal.after(id, 0, 1).length === 0 ? undefined : runs.view(id);
+  }
+
+  /** Halted runs ask like jobs do. */
+  async halted(): Promise<{ run: BookedRun; path: string | null; halts: readonly Halt[] }[]> {
+    const begun = this.#parts.store.runs.open<RunOrder>().filter(({ state }) => state === 'begun');
+    const looks = await Promise.all(begun.map(async (run) => ({ run, ...(await this.look(run)) })));
+    return looks.flatMap(({ run, view, summary }) =>
+      view && view.halts.length > 0 ? [{ run, path: summary.path, halts: this.#parts.redact(view.halts) }] : [],
+    );
+  }
+
+  /** What a held worktree keeps of its run (T-35). */
+  async sessionOf(worktreeId: string): Promise<Json | undefined> {
+    const [run] = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId);
+    const view = run && (await this.view(run));
+    if (!view) return undefined;
+    const { position, returnStack, executionLog, stats, seq } = view;
+    const executionPayload = Object.values(executionLog).flatMap(({ segments }) => segments);
+    const session = { runId: run.id, currentBlockId: position?.block ?? null, returnStack, executionPayload };
+    return JSON.parse(JSON.stringify(this.#parts.redact({ ...session, sessionStats: stats, seq })));
+  }
+
+  async gatesIn(worktreeId: string): Promise<{ view: RunView | undefined; gates: GateCommands } | undefined> {
+    const [run] = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId);
+    if (!run) return undefined;
+    return { view: await this.view(run), gates: run.doc.gates };
+  }
+
+  isBusy(worktreeId: string): Promise<boolean> {
+    const open = this.#parts.store.runs.byWorktree<RunOrder>(worktreeId).filter(({ state }) => state === 'begun');
+    return Promise.all(open.map(async (run) => (await this.look(run)).summary.status)).then((all) =>
+      all.some((status) => status === 'running' || status === 'awaiting_input'),
+    );
+  }
+
+  #status(run: BookedRun, view: RunView | undefined, isStuck: boolean): RunSummary['status'] {
+    if (!view) return run.state === 'over' ? 'aborted' : isStuck ? 'halted' : 'queued';
+    if (view.outcome !== 'running') return view.outcome;
+    if (view.isHalted) return 'halted';
+    const { blocks, questions } = this.#parts.store;
+    const asks = blocks
+      .ofRun(run.id)
+      .flatMap(({ jobId }) => questions.unclosedOf(jobId))
+      .some(({ state, question }) => state === 'open' && !isOfBudget(question));
+    return asks ? 'awaiting_input' : 'running';
+  }
+}
