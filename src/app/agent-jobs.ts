@@ -1,4 +1,5 @@
 import type { JobManager } from '../agents/job-manager.ts';
+import type { JobRuntime } from '../agents/job-runtime.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { jobOperations } from '../protocol/job-operations.ts';
@@ -75,8 +76,9 @@ export class BlockAgents implements AgentJobs {
   /** How the turn ended; undefined while it goes on, a question of the agent included. */
   async #end(jobId: string): Promise<JobEnd | undefined> {
     const { store } = this.#parts;
-    const { job } = store.jobs.get(jobId) ?? {};
-    if (!job) throw new ReefError('job_not_found', `there is no job "${jobId}"`);
+    const record = store.jobs.get<JobRuntime>(jobId);
+    if (!record) throw new ReefError('job_not_found', `there is no job "${jobId}"`);
+    const { job, runtime } = record;
     const spent = spentBy(job);
     switch (job.status) {
       case 'queued':
@@ -93,8 +95,8 @@ export class BlockAgents implements AgentJobs {
         return { how: 'stale', message: this.#lastError(jobId).message, spent };
       case 'error': {
         const { code, message } = this.#lastError(jobId);
-        const what = message.match(/\b(tokens|turns|seconds)\b/)?.[1] ?? 'seconds';
-        return code === 'budget_exhausted' ? { how: 'budget', what, spent } : { how: 'error', code, message, spent };
+        if (code !== 'budget_exhausted') return { how: 'error', code, message, spent };
+        return { how: 'budget', what: runtime.spent?.what ?? 'seconds', spent };
       }
       case 'completed': {
         const result = store.blocks.get(jobId)?.result ?? null;

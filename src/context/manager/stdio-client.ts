@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
+import { LineSplitter } from '../../base/line-splitter.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import type { Activity, JsonRpcClient, RequestOptions } from './json-rpc-client.ts';
-import { LineSplitter } from './line-splitter.ts';
 import { McpQueryError, McpServerError, serverDied } from './mcp-server-error.ts';
 
 interface StdioOptions {

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
+import { LineSplitter } from '../../base/line-splitter.ts';
 import { parseJson } from '../../base/safe-json.ts';
 
-const NEWLINE = 0x0a;
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
@@ -19,41 +19,24 @@ export class RpcLines {
   readonly #output: Writable;
   readonly #handlers: RpcHandlers;
   readonly #calls = new Map<string | number, AbortController>();
-  #begun: Buffer[] = [];
-  #size = 0;
 
   constructor(input: Readable, output: Writable, handlers: RpcHandlers) {
     this.#output = output;
     this.#handlers = handlers;
     output.on('error', () => {}); // the end of the input tells that nobody listens
-    input.on('data', (chunk: Buffer) => this.#take(chunk));
+    const lines = new LineSplitter({
+      longest: MAX_LINE_BYTES,
+      onLine: (line) => this.#read(line),
+      onTooLong: () => this.#refuse(null, INVALID_REQUEST, `A message is over ${MAX_LINE_BYTES} bytes`),
+    });
+    input.on('data', (chunk: Buffer) => lines.push(chunk));
   }
 
-  #take(chunk: Buffer): void {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      this.#keep(chunk.subarray(start, end));
-      this.#endLine();
-      start = end + 1;
-    }
-    this.#keep(chunk.subarray(start));
-  }
-
-  #keep(bytes: Buffer): void {
-    this.#size += bytes.length;
-    if (this.#size > MAX_LINE_BYTES) this.#begun = [];
-    else if (bytes.length > 0) this.#begun.push(bytes);
-  }
-
-  #endLine(): void {
-    const isTooLong = this.#size > MAX_LINE_BYTES;
-    const text = Buffer.concat(this.#begun).toString('utf8').trim();
-    this.#begun = [];
-    this.#size = 0;
-    if (text === '' && !isTooLong) return;
+  #read(line: string): void {
+    const text = line.trim();
+    if (text === '') return;
     const parsed = parseJson(text);
-    if (isTooLong) this.#refuse(null, INVALID_REQUEST, `A message is over ${MAX_LINE_BYTES} bytes`);
-    else if (parsed.ok) this.#receive(parsed.value);
+    if (parsed.ok) this.#receive(parsed.value);
     else this.#refuse(null, PARSE_ERROR, `Not JSON: ${parsed.why}`);
   }
 

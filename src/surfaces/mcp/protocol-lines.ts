@@ -1,7 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server';
+import { LineSplitter } from '../../base/line-splitter.ts';
 
-const NEWLINE = 0x0a;
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 /** An input may hold a text of 1 MiB, which escapes make longer. */
@@ -12,40 +12,26 @@ const MAX_LINE_BYTES = 8 * 1_048_576;
  * silence, and end the connection at a line that is too long (U-15).
  */
 export class ProtocolLines extends Transform {
-  readonly #reply: (message: object) => void;
-  #begun: Buffer[] = [];
-  #size = 0;
+  readonly #lines: LineSplitter;
 
   constructor(reply: (message: object) => void) {
     super();
-    this.#reply = reply;
+    const refuse = (refusal: Refusal) => reply({ jsonrpc: '2.0', ...refusal });
+    this.#lines = new LineSplitter({
+      longest: MAX_LINE_BYTES,
+      onLine: (line) => {
+        const text = line.trim();
+        const refusal = refusalOf(text);
+        if (refusal) refuse(refusal);
+        else if (text !== '') this.push(`${text}\n`);
+      },
+      onTooLong: () => refuse(TOO_LONG),
+    });
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      this.#keep(chunk.subarray(start, end));
-      this.#endLine();
-      start = end + 1;
-    }
-    this.#keep(chunk.subarray(start));
+    this.#lines.push(chunk);
     done();
-  }
-
-  #keep(bytes: Buffer): void {
-    this.#size += bytes.length;
-    if (this.#size > MAX_LINE_BYTES) this.#begun = [];
-    else if (bytes.length > 0) this.#begun.push(bytes);
-  }
-
-  #endLine(): void {
-    const isTooLong = this.#size > MAX_LINE_BYTES;
-    const text = Buffer.concat(this.#begun).toString('utf8').trim();
-    this.#begun = [];
-    this.#size = 0;
-    const refusal = isTooLong ? TOO_LONG : refusalOf(text);
-    if (refusal) this.#reply({ jsonrpc: '2.0', ...refusal });
-    else if (text !== '') this.push(`${text}\n`);
   }
 }
 

@@ -34,6 +34,24 @@ export async function entriesOf(engine: DurableEngine, runId = ID): Promise<Jour
 
 export const keysOf = async (engine: DurableEngine) =>
   (await entriesOf(engine)).map(({ kind, key }) => `${kind} ${key}`.trim());
+/** Started, at its wait, lost, taken up by another engine of the same storage and answered there. */
+export async function answeredAfterLoss(
+  harness: Harness,
+  define: (engine: DurableEngine) => void,
+  wait: string,
+): Promise<DurableEngine> {
+  const first = await harness.open();
+  define(first);
+  await first.start('w', ID, null);
+  await harness.until(async () => (await keysOf(first)).includes(`wait ${wait}`));
+  await harness.lose(first);
+  const second = await harness.open();
+  define(second);
+  await second.recover();
+  await second.answer(ID, wait, 'a', null);
+  return second;
+}
+
 export const completed = (value: Json): RunEnd => ({ status: 'completed', value });
 export const forEver = (abort: AbortSignal) =>
   new Promise<never>((_, reject) => abort.addEventListener('abort', () => reject(abort.reason), { once: true }));

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { DurableEngine } from '../durable-engine.ts';
-import { type ConformanceCase, codeOf, completed, entriesOf, forEver, ID, keysOf, type Scope } from './harness.ts';
+import {
+  answeredAfterLoss,
+  type ConformanceCase,
+  codeOf,
+  completed,
+  entriesOf,
+  forEver,
+  ID,
+  keysOf,
+  type Scope,
+} from './harness.ts';
 
 export const lifeCases: ConformanceCase[] = [
   {
@@ -115,15 +125,7 @@ export const lifeCases: ConformanceCase[] = [
           return both.map((each) => each ?? null);
         });
       };
-      const first = await harness.open();
-      define(first);
-      await first.start('w', ID, null);
-      await harness.until(async () => (await keysOf(first)).includes('wait go'));
-      await harness.lose(first);
-      const second = await harness.open();
-      define(second);
-      await second.recover();
-      await second.answer(ID, 'go', 'x', null);
+      const second = await answeredAfterLoss(harness, define, 'go');
       assert.deepEqual(await second.result(ID), completed(['a done', 'b done']));
       assert.deepEqual(begun.sort(), ['a', 'b']);
     },
@@ -149,15 +151,7 @@ export const lifeCases: ConformanceCase[] = [
           return isOver;
         });
       };
-      const first = await harness.open();
-      define(first);
-      await first.start('w', ID, null);
-      await harness.until(async () => (await keysOf(first)).includes('wait go'));
-      await harness.lose(first);
-      const second = await harness.open();
-      define(second);
-      await second.recover();
-      await second.answer(ID, 'go', 'x', null);
+      const second = await answeredAfterLoss(harness, define, 'go');
       assert.deepEqual([await second.result(ID), begun <= 1], [completed(true), true]);
     },
   },

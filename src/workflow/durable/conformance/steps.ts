@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { DurableEngine } from '../durable-engine.ts';
-import { type ConformanceCase, codeOf, completed, entriesOf, forEver, ID, keysOf, type Scope } from './harness.ts';
+import {
+  answeredAfterLoss,
+  type ConformanceCase,
+  codeOf,
+  completed,
+  entriesOf,
+  forEver,
+  ID,
+  keysOf,
+  type Scope,
+} from './harness.ts';
 
 export const stepCases: ConformanceCase[] = [
   {
@@ -65,15 +75,7 @@ export const stepCases: ConformanceCase[] = [
           await d.waitFor('go', null);
           return code;
         });
-      const first = await harness.open();
-      define(first);
-      await first.start('w', ID, null);
-      await harness.until(async () => (await keysOf(first)).includes('wait go'));
-      await harness.lose(first);
-      const second = await harness.open();
-      define(second);
-      await second.recover();
-      await second.answer(ID, 'go', 'a', null);
+      const second = await answeredAfterLoss(harness, define, 'go');
       assert.deepEqual(await second.result(ID), completed('git_locked'));
       assert.equal(calls, 1);
     },
@@ -101,15 +103,7 @@ export const stepCases: ConformanceCase[] = [
           await d.waitFor('go', null);
           return text;
         });
-      const first = await harness.open();
-      define(first);
-      await first.start('w', ID, null);
-      await harness.until(async () => (await keysOf(first)).includes('wait go'));
-      await harness.lose(first);
-      const second = await harness.open();
-      define(second);
-      await second.recover();
-      await second.answer(ID, 'go', 'a', null);
+      const second = await answeredAfterLoss(harness, define, 'go');
       assert.deepEqual(await second.result(ID), completed({ text: large }));
     },
   },
