@@ -23,8 +23,8 @@ const DOWN: Line[] = [
   { agent: 'hand', tool: 'user__ask', says: 'It is painted.' },
 ];
 
-verifies('R-102', 'R-100', 'R-103', 'R-134', 'R-08').test(
-  'D1: a question of a grandchild is in the inbox with its path, nobody hangs, and the answer goes down and the result up',
+verifies('D1', 'R-102', 'R-100', 'R-103', 'R-134', 'R-08').test(
+  'a question of a grandchild is in the inbox with its path, nobody hangs, and the answer goes down and the result up',
   async () => {
     world = teamWorld(AGENTS);
     world.play([

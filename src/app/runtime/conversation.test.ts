@@ -99,7 +99,7 @@ describe('a condition', () => {
     ),
   ];
 
-  verifies('R-110').test(
+  verifies('D15', 'R-110').test(
     'that does not hold is invalid_state when the command is run, and says what to run first',
     async () => {
       for (const [before, line, first] of refusals) {

@@ -272,7 +272,7 @@ ${Array.from({ length: 9 }, (_, n) => `- reply: {text: answer ${n}}`).join('\n')
     ]);
   });
 
-  verifies('R-108').test('stops when it says the same twice (D8)', async () => {
+  verifies('D8', 'R-108').test('stops when it says the same twice', async () => {
     const world = await open(
       `
 - reply: {tool_calls: [${todo('todo__init', { goal: 'g' })}, ${todo('todo__add', { task: 'a' })}]}

@@ -4,8 +4,8 @@ import { verifies } from '../../../test/verifies.ts';
 import { acquireRuntime, releaseRuntime } from './scope.ts';
 import { launchedSpec, SERVER, serverSpec, testFactory } from './testing/harness.ts';
 
-verifies('R-35').test(
-  'a server that fails is noted with one warning, and the rest of the scope works (D14)',
+verifies('D14', 'R-35').test(
+  'a server that fails is noted with one warning, and the rest of the scope works',
   async () => {
     await using factory = await testFactory();
     const warned: string[] = [];
@@ -23,6 +23,9 @@ verifies('R-35').test(
       warned: ['mcp_start_failed'],
       echoed: 'on',
     });
+    // The known-bad twin: all or nothing.
+    const allOrNothing = Promise.all(specs.map((spec) => factory.acquire(spec)));
+    await expect(allOrNothing).rejects.toMatchObject({ code: 'mcp_start_failed' });
   },
 );
 

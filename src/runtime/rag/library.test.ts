@@ -53,6 +53,26 @@ verifies('R-45').test('a rebuild loads and embeds only what changed, and forgets
   });
 });
 
+verifies('R-155', 'R-45').test('after one of a thousand files changed, only its chunk is embedded', async () => {
+  let embedded = 0;
+  const embed = async (_: string, texts: readonly string[]) => {
+    embedded += texts.length;
+    return texts.map((text) => [text.length, 1]);
+  };
+  const models = { embed, rerank: () => Promise.reject(new Error('unused')), chunkSizeOf: () => undefined };
+  using world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
+  for (let n = 0; n < 1000; n += 1) world.write(`docs/${n}.md`, `the text of file ${n}`);
+  const first = await world.library.rebuild(named('docs'), { documents: ['docs'] });
+  const atFirst = embedded;
+  world.write('docs/500.md', 'other words');
+  const again = await world.library.rebuild(named('docs'));
+  expect({
+    added: [first.added, again.added],
+    unchanged: again.unchanged,
+    embedded: [atFirst, embedded - atFirst],
+  }).toEqual({ added: [1000, 1], unchanged: 999, embedded: [1000, 1] });
+});
+
 verifies('R-45').test('an index changed step by step answers as one made at once', async () => {
   using stepwise = ragWorld();
   using atOnce = ragWorld();

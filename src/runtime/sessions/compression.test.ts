@@ -74,8 +74,8 @@ describe('a compressed session', () => {
     ]).toEqual(['A scripted summary.', true]);
   });
 
-  verifies('R-65').test(
-    'D7: has its system prompt verbatim, one summary, and everything from the last user message on',
+  verifies('D7', 'R-65').test(
+    'has its system prompt verbatim, one summary, and everything from the last user message on',
     async () => {
       const model = speaker((request) => `summary ${model.requests.indexOf(request) + 1}`);
       await using world = await openWorld({ ports: model.ports });

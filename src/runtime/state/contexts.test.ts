@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { type AppConfig, fileSchema } from '../config/app-config.ts';
 import * as setup from '../config/setup.ts';
 import { localModelsOverride, syncModels } from '../config/sync-models.ts';
+import { SERVER } from '../mcp/testing/harness.ts';
 import { createPaths } from '../paths.ts';
 import { ensureDefaultModelId } from './change/transition.ts';
 import { initAppState } from './init.ts';
@@ -85,6 +87,30 @@ describe('AppState', () => {
     ]);
   });
 });
+
+verifies('R-150', 'R-21').test(
+  'four transitions go on side by side: no server answers before all four have begun',
+  async () => {
+    using folder = temporaryFolder();
+    const barrier = 'touch "$0/$1"; shift; until [ $(ls "$0" | wc -l) -eq 4 ]; do sleep 0.02; done; exec "$@"';
+    const names = ['github', 'jira', 'slack', 'files'];
+    const servers = names.map((name) => [
+      name,
+      { command: '/bin/sh', args: ['-c', barrier, folder.path, name, process.execPath, SERVER] },
+    ]);
+    const roles = names.map((name) => [`roles/${name}.md`, `---\nenabled_mcp_servers: ${name}\n---\nHi.`]);
+    await using world = await openWorld({
+      files: {
+        ...Object.fromEntries(roles),
+        'functions/mcp.json': JSON.stringify({ mcpServers: Object.fromEntries(servers) }),
+      },
+    });
+    const contexts = names.map((name) => ({ name, ctx: world.context() }));
+    await Promise.all(contexts.map(({ name, ctx }) => ctx.useRole(name)));
+    const scopes = contexts.map(({ ctx }) => [...ctx.toolScope.mcpRuntime.servers.keys()].join());
+    expect({ scopes, spawned: world.factory.stats().spawned }).toEqual({ scopes: names, spawned: 4 });
+  },
+);
 
 verifies('R-17').test(
   'a secret is a placeholder in the configuration, a value only where it is used, and known to redaction',

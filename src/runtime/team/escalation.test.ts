@@ -13,8 +13,8 @@ function chain({ agent, results }: Seen) {
   return { calls: [ASK] };
 }
 
-verifies('R-102').test(
-  'D1: collect comes back with a question from two levels below, once; the next collect waits; the first answer wins',
+verifies('D1', 'R-102').test(
+  'collect comes back with a question from two levels below, once; the next collect waits; the first answer wins',
   async () => {
     await using team = await openTeam({ boss: BOSS, lead: BOSS, hand: {} }, (seen) => {
       if (seen.agent !== 'lead') return chain(seen);

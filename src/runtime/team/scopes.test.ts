@@ -94,7 +94,7 @@ verifies('R-134', 'R-100', 'R-133', 'R-153').test(
   },
 );
 
-verifies('R-104', 'R-90').test('D5: every example in our prompts is a call that the tools take', async () => {
+verifies('D5', 'R-104', 'R-90').test('every example in our prompts is a call that the tools take', async () => {
   await using team = await openTeam({ boss: BOSS, coder: {} }, ({ user }) => ({ text: user }));
   const root = await team.jobs.root('boss');
   const { spec } = root.ctx.agentRuntime ?? {};
@@ -105,8 +105,10 @@ verifies('R-104', 'R-90').test('D5: every example in our prompts is a call that 
   const context = { cwd: root.ctx.app.cwd, signal: never, ask: async () => ({ kind: 'needs_human' as const }) };
   await root.supervisor.createTask({ subject: 'before' });
   for (const [, name = '', args = ''] of examples) {
-    const result = await root.ctx.toolScope.functions.find(name)?.run(JSON.parse(args), context);
-    expect(result).toMatchObject({ id: '2', status: 'blocked', agent: 'coder' });
+    const take = (given: string) => root.ctx.toolScope.functions.find(name)?.run(JSON.parse(given), context);
+    expect(await take(args)).toMatchObject({ id: '2', status: 'blocked', agent: 'coder' });
+    // The known-bad twin (Q-96): the example of the ancestor, with ids that no queue gives.
+    await expect(take(args.replace('["1"]', '["task_1"]'))).rejects.toMatchObject({ code: 'task_unknown' });
   }
   const named = new Set([...prompt.matchAll(/\b(agent|user|todo)__\w+/g)].map(([name]) => name));
   for (const name of named) expect([name, root.ctx.toolScope.functions.find(name) !== undefined]).toEqual([name, true]);

@@ -20,7 +20,7 @@ function held() {
   };
 }
 
-verifies('R-101').test('D6: only agents at work count; the one too many hears how many there are', async () => {
+verifies('D6', 'R-101').test('only agents at work count; the one too many hears how many there are', async () => {
   const model = held();
   await using team = await openTeam({ boss: { ...BOSS, max_concurrent_agents: 2 }, kid: {} }, ({ user }) =>
     model.answer(user),
@@ -40,7 +40,7 @@ verifies('R-101').test('D6: only agents at work count; the one too many hears ho
   await supervisor.cancelAll();
 });
 
-verifies('R-101', 'R-105').test('D4: claim and start are one step, however many come at once', async () => {
+verifies('D4', 'R-101', 'R-105').test('claim and start are one step, however many come at once', async () => {
   const model = held();
   await using team = await openTeam({ boss: { ...BOSS, max_concurrent_agents: 3 }, kid: {} }, ({ user }) =>
     model.answer(user),
@@ -88,8 +88,8 @@ verifies('R-101').test("the root's depth binds the whole tree, and agents outsid
   await root.supervisor.cancelAll();
 });
 
-verifies('R-105', 'R-104').test(
-  'D3: a task with an agent is begun when it is made, one at capacity when a place is free, one that is blocked after those before it',
+verifies('D3', 'D4', 'R-105', 'R-104').test(
+  'a task with an agent is begun when it is made, one at capacity when a place is free, one that is blocked after those before it',
   async () => {
     const model = held();
     await using team = await openTeam({ boss: { ...BOSS, max_concurrent_agents: 1 }, kid: {} }, ({ user }) =>
@@ -117,7 +117,7 @@ verifies('R-105', 'R-104').test(
   },
 );
 
-verifies('R-105').test(
+verifies('D4', 'R-105').test(
   'an agent that fails fails its task, and what waits for it stays blocked and says why',
   async () => {
     await using team = await openTeam({ boss: BOSS, kid: {} }, () => Promise.reject(new Error('out of words')));
@@ -135,8 +135,8 @@ verifies('R-105').test(
   },
 );
 
-verifies('R-103').test(
-  'D12: cancel ends all below and comes back when they have ended; what was said stays',
+verifies('D12', 'R-103').test(
+  'cancel ends all below and comes back when they have ended; what was said stays',
   async () => {
     const model = held();
     await using team = await openTeam({ boss: BOSS, lead: BOSS, kid: {} }, ({ user }) => model.answer(user));

@@ -167,7 +167,7 @@ verifies('R-108').test(
   },
 );
 
-verifies('R-108').test('D8: an answer that only repeats the last one stops it', async () => {
+verifies('D8', 'R-108').test('an answer that only repeats the last one stops it', async () => {
   await using team = await openTeam({ boss: { auto_continue: true } }, ({ n }) =>
     n === 0 ? { calls: [call('todo__init', { goal: 'G' }), call('todo__add', { task: 'a' })] } : { text: 'I cannot.' },
   );
@@ -176,7 +176,7 @@ verifies('R-108').test('D8: an answer that only repeats the last one stops it', 
   expect(root.events.filter(({ type }) => type === 'auto_continue_triggered')).toHaveLength(1);
 });
 
-verifies('R-100').test('D12: a child is run by the same engine: it goes on by itself and is compressed', async () => {
+verifies('D12', 'R-100').test('a child is run by the same engine: it goes on by itself and is compressed', async () => {
   const words = 'Many words about nothing at all. '.repeat(20);
   await using team = await openTeam(
     { boss: BOSS, kid: { auto_continue: true, max_auto_continues: 3, compression_threshold: 50 } },

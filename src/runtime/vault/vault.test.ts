@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { verifies } from '../../../test/verifies.ts';
 import { passwordFrom } from './password.ts';
 import { fillLeaves } from './placeholders.ts';
@@ -109,28 +110,40 @@ describe('its password', () => {
 });
 
 describe('placeholders', () => {
-  verifies('R-17').test(
-    'D11: two on one line are two, and a value may hold anything without breaking its file',
-    async () => {
-      const told: string[] = [];
-      const mine = vault('correct horse', (value) => told.push(value));
-      await mine.add('USER', 'a: "b"\n- {{PASS}}');
-      await mine.add('PASS', "it's: #1\n\t{}");
-      const parsed = {
-        url: 'https://{{USER}}:{{ PASS }}@host',
-        list: ['{{PASS}}', 3],
-        other: { keep: '{{__os__}} {x}' },
-      };
-      const filled = await mine.fill(parsed, 'mcp.json');
-      expect(filled).toEqual({
-        url: `https://a: "b"\n- {{PASS}}:it's: #1\n\t{}@host`,
-        list: ["it's: #1\n\t{}", 3],
-        other: { keep: '{{__os__}} {x}' },
-      });
-      expect(parsed.url).toBe('https://{{USER}}:{{ PASS }}@host');
-      expect(told.sort()).toEqual(['a: "b"\n- {{PASS}}', "it's: #1\n\t{}"].sort());
-    },
-  );
+  verifies('D11', 'R-17').test('two on one line are two', () => {
+    const secrets = new Map([
+      ['USER', 'me'],
+      ['PASS', 'word'],
+    ]);
+    const line = 'url: https://{{USER}}:{{PASS}}@host';
+    /** The known-bad twin (Q-96): the text of the file, from the first brace of a line to its last. */
+    const greedy = (text: string) =>
+      parse(text.replace(/\{\{(.+)\}\}/g, (_, name: string) => secrets.get(name) ?? `no secret ${name}`));
+    expect([fillLeaves(parse(line), secrets), greedy(line)]).toEqual([
+      { url: 'https://me:word@host' },
+      { url: 'https://no secret USER}}:{{PASS@host' },
+    ]);
+  });
+
+  verifies('D11', 'R-17').test('may stand for anything without breaking their file', async () => {
+    const told: string[] = [];
+    const mine = vault('correct horse', (value) => told.push(value));
+    await mine.add('USER', 'a: "b"\n- {{PASS}}');
+    await mine.add('PASS', "it's: #1\n\t{}");
+    const parsed = {
+      url: 'https://{{USER}}:{{ PASS }}@host',
+      list: ['{{PASS}}', 3],
+      other: { keep: '{{__os__}} {x}' },
+    };
+    const filled = await mine.fill(parsed, 'mcp.json');
+    expect(filled).toEqual({
+      url: `https://a: "b"\n- {{PASS}}:it's: #1\n\t{}@host`,
+      list: ["it's: #1\n\t{}", 3],
+      other: { keep: '{{__os__}} {x}' },
+    });
+    expect(parsed.url).toBe('https://{{USER}}:{{ PASS }}@host');
+    expect(told.sort()).toEqual(['a: "b"\n- {{PASS}}', "it's: #1\n\t{}"].sort());
+  });
 
   verifies('R-17').test('that nobody has are one error with every place', async () => {
     const mine = vault();

@@ -23,8 +23,8 @@ const codeOf = async (work: Promise<unknown>) =>
 const textOf = async (handle: McpHandle, tool: string, args: Record<string, unknown> = {}) =>
   (await handle.call(tool, args)).text;
 
-verifies('R-124', 'R-30').test(
-  'one key is one process, and another token, order of arguments or folder is another (D10)',
+verifies('D10', 'R-124', 'R-30').test(
+  'one key is one process, and another token, order of arguments or folder is another',
   async () => {
     await using factory = await testFactory();
     using folder = temporaryFolder();
@@ -57,10 +57,17 @@ verifies('R-124', 'R-30').test(
         name: { cwd: '/', args: ['-a', '-b'], value: 'one' },
       },
     });
+    // The known-bad twin (Q-96): a key that sorts the arguments hands out a server that was started with others.
+    const sorted = (each: StdioServerSpec) => ({ ...each, args: [SERVER, ...each.args.slice(1).toSorted()] });
+    const { value } = await factory.acquire(sorted(variants.order));
+    expect([value.pid === pids.same, JSON.parse(await textOf(value, 'whoami', { variable: 'TOKEN' })).args]).toEqual([
+      true,
+      ['-a', '-b'],
+    ]);
   },
 );
 
-verifies('R-31').test('twenty acquires at once start one process and share one handle (D9)', async () => {
+verifies('D9', 'R-31').test('twenty acquires at once start one process and share one handle', async () => {
   await using factory = await testFactory();
   const leases = await Promise.all(Array.from({ length: 20 }, () => factory.acquire(serverSpec('fixture'))));
   const handles = new Set(leases.map(({ value }) => value));
@@ -373,14 +380,14 @@ test('a closed factory starts nothing', async () => {
   ]);
 });
 
-test('a hundred requests over five servers find four of five warm', async () => {
+verifies('R-151').test('a hundred requests over five servers find them warm but the first of each', async () => {
   await using factory = await testFactory();
   for (let n = 0; n < 100; n += 1) {
     const lease = await factory.acquire(serverSpec(`server-${(n * 7) % 5}`));
     await lease.release();
   }
-  const { active_hit, idle_hit, miss } = factory.stats();
-  expect({ rate: (active_hit + idle_hit) / 100, miss }).toEqual({ rate: 0.95, miss: 5 });
+  const { active_hit, idle_hit, miss, spawned } = factory.stats();
+  expect({ rate: (active_hit + idle_hit) / 100, miss, spawned }).toEqual({ rate: 0.95, miss: 5, spawned: 5 });
 });
 
 test('what a server writes to stderr is in its log, without its secrets', async () => {

@@ -10,6 +10,8 @@ export interface World extends Disposable {
   root: string;
   library: ReturnType<typeof createRagLibrary>;
   cache: ReturnType<typeof createRagCache>;
+  /** What the cache opens by, and what counts. */
+  open: OpenRag;
   /** Keys that were opened on disk, in order. */
   opened: string[];
   warnings: string[];
@@ -51,6 +53,7 @@ export function ragWorld({ config, ...more }: Options = {}): World {
     root,
     library,
     cache: createRagCache(open),
+    open,
     opened,
     warnings,
     write(path, text) {

@@ -283,8 +283,8 @@ eval "$(argc --argc-eval "$0" "$@")"
     'tools.js': `export const tools = { greet: { description: 'JavaScript', run: () => 'js' } };`,
   };
 
-  verifies('R-91').test(
-    'are the functions of one file: shell before Python before TypeScript before JavaScript (D13)',
+  verifies('D13', 'R-91').test(
+    'are the functions of one file: shell before Python before TypeScript before JavaScript',
     async () => {
       const custom = new CustomTools({ run: await commands(), rootDir: folder(), cacheDir: folder(), variables: {} });
       const order = ['tools.sh', ...(hasPython ? ['tools.py'] : []), 'tools.ts', 'tools.js'];
