@@ -12,7 +12,8 @@ import { loadTokenCounter } from '../base/tokens.ts';
 import { ownServer, robertoServer } from '../context/manager/server-command.ts';
 import { R_Mcp_ServerManager } from '../context/manager/server-manager.ts';
 import { ContextPartitionerService } from '../context/partitioner/context-partitioner.ts';
-import { createCodeContext } from '../context/slices/code-context.ts';
+import { type CodeContextRequest, createCodeContext } from '../context/slices/code-context.ts';
+import { createFileOutline, type OutlinedFile } from '../context/slices/file-outline.ts';
 import { launchBound } from '../process/bound.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
@@ -49,12 +50,18 @@ export function openCodeContext(parts: CodeContextParts) {
   R_Mcp_ServerManager.install(servers);
   ContextPartitionerService.install(service);
   const counter = lazily(loadTokenCounter);
+  const sliceParts = async () => ({
+    ...{ service, servers, openDir: createSafeDir, clock },
+    count: (await counter.get()).count,
+  });
   return {
     servers,
     service,
-    async slices(request: Parameters<ReturnType<typeof createCodeContext>>[0]) {
-      const { count } = await counter.get();
-      return createCodeContext({ service, servers, openDir: createSafeDir, count, clock })(request);
+    async slices(request: CodeContextRequest) {
+      return createCodeContext(await sliceParts())(request);
+    },
+    async outline(file: OutlinedFile) {
+      return createFileOutline(await sliceParts())(file);
     },
     async close() {
       R_Mcp_ServerManager.install(undefined);

@@ -84,7 +84,6 @@ export interface Workspace {
 const PROMPT_TOKENS = 4_999;
 /** More than this is too long whatever it holds, and need not be counted. */
 const CHARACTERS_PER_TOKEN = 16;
-const OUTLINE_LINES = 20;
 
 export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const { clock, log, store, signal, runner, jobs, newId, redact } = parts;
@@ -234,14 +233,14 @@ function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, act
     prompt: {
       limit: PROMPT_TOKENS,
       measure: tokensOf,
-      outline: firstLines,
+      outline: (file) => context.outline(file),
       // One `artifact_read` away from the agents of that run (S-37).
       async keep(runId, text) {
         await states.artifactsOf(runId, runId).put(text, { jobId: runId });
       },
     },
     repoState: (path) => states.brief(path),
-    codeContext: (request) => blockContext({ context, worktrees, log }, request),
+    codeContext: (request) => blockContext({ context, worktrees }, request),
     isAgent: (name) => registry.names().includes(name) || name.startsWith('scripted:'),
     steppingOf: (runId) => runs.steppingOf(runId),
   });
@@ -303,17 +302,15 @@ function activeRuns(store: Store): number {
 
 type ContextRequest = Parameters<NonNullable<WorkflowPorts['codeContext']>>[0];
 
-/** Slices may name the plan and what is changed so far; one that cannot be had says so in its place, and here. */
+/** Slices may name the plan and what is changed so far. */
 async function blockContext(
-  { context, worktrees, log }: Pick<EngineHands, 'context' | 'worktrees'> & { log: Logger },
+  { context, worktrees }: Pick<EngineHands, 'context' | 'worktrees'>,
   { slices, budget, worktreePath, task, args }: ContextRequest,
-): Promise<string> {
+) {
   const worktree = (await worktrees.list()).find(({ path }) => path === worktreePath);
   const changed = worktree ? (await worktrees.diff(worktree.id)).files.map(({ path }) => path) : [];
   const plan = (worktree?.changePlan ?? []).map(({ path }) => path).filter((path) => !/[*?[{]/.test(path));
-  const { text, degraded } = await context.slices({ slices, budget, worktreePath, task, args, plan, changed });
-  for (const { slice, code } of degraded) log.warn('context_degraded', { worktree: worktreePath, slice, code });
-  return text;
+  return context.slices({ slices, budget, worktreePath, task, args, plan, changed });
 }
 
 const counter = lazily(loadTokenCounter);
@@ -322,8 +319,4 @@ const counter = lazily(loadTokenCounter);
 async function tokensOf(text: string): Promise<number> {
   if (text.length > PROMPT_TOKENS * CHARACTERS_PER_TOKEN) return text.length;
   return (await counter.get()).count(text);
-}
-
-function firstLines(_path: string, content: string): string {
-  return content.split('\n', OUTLINE_LINES).join('\n');
 }

@@ -210,6 +210,19 @@ const logEntrySchema = z.strictObject({
 });
 export type LogEntry = z.infer<typeof logEntrySchema>;
 
+/** What happened beside the visits themselves, as the journal holds it. */
+const runEventSchema = z.strictObject({
+  ...positionSchema.shape,
+  at: text,
+  /** A slice of code context could not be had, and the block ran without it (C-103). */
+  type: z.literal('context_degraded'),
+  slice: text,
+  /** Of the error table. */
+  code: text,
+  message: text,
+});
+export type RunEvent = z.infer<typeof runEventSchema>;
+
 export const runViewSchema = z.strictObject({
   runId: text,
   /** The journal's last entry that is in this view. */
@@ -236,6 +249,7 @@ export const runViewSchema = z.strictObject({
   budget: z.strictObject({ limit: runBudgetSchema, spent: amountsSchema, warned: z.array(text) }),
   stats: z.strictObject({ filesWritten: count, linesWritten: count, segments: count }),
   gates: z.array(gateViewSchema),
+  events: z.array(runEventSchema),
   /** Keyed `block#visit`, in a FORK `branch/block#visit`: no iteration overwrites another. */
   executionLog: z.record(text, logEntrySchema),
 });

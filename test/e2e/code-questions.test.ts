@@ -225,11 +225,25 @@ verifies('C-100', 'C-103').test(
     const { runId } = await rig.start({ task: 'look', agent });
     const { run } = await rig.settled(runId);
     expect([run.status, run.because]).toEqual(['success', run.because]);
+    const { view } = await rig.json('run', 'show', runId);
+    expect(view.events).toEqual([
+      expect.objectContaining({
+        type: 'context_degraded',
+        slice: 'file:no/such.txt',
+        code: 'file_not_found',
+        visit: 1,
+      }),
+    ]);
+    expect((await rig.reef('run', 'show', runId)).out).toMatch(
+      /context_degraded .*file:no\/such\.txt.*\(file_not_found\)/,
+    );
     rig.write({ '.reef/workflows.yaml': withContext('file:no/such.txt required') });
     await rig.trust();
     const needing = await rig.start({ task: 'look', agent: rig.world.script('any', byBlock({})) });
     const halted = await rig.settled(needing.runId);
     expect([halted.run.status, halted.run.because]).toEqual(['halted', expect.stringContaining('no/such.txt')]);
+    const { view: stands } = await rig.json('run', 'show', needing.runId);
+    expect([stands.halt.reason, stands.events]).toEqual(['context_unavailable', []]);
   },
   120_000,
 );

@@ -62,6 +62,7 @@ export function sampleView(changes: Partial<RunView> = {}): RunView {
     budget: { limit: {}, spent: { tokens: 10, turns: 2, seconds: 3, usd: null }, warned: [] },
     stats: { filesWritten: 1, linesWritten: 2, segments: 3 },
     gates: [{ ...at('Main__Test', 2), gate: 'test', result: 'failed' }],
+    events: [],
     executionLog: {
       'Main__Write#1': entry('Main__Write', 1, 'complete'),
       'Main__Test#1': entry('Main__Test', 1, 'failed'),

@@ -14,6 +14,7 @@ import { processRows } from '../../process/process-table.ts';
 import type { SandboxSpec } from '../../process/sandbox.ts';
 import { ContextPartitionerService } from '../partitioner/context-partitioner.ts';
 import { createCodeContext } from '../slices/code-context.ts';
+import { createFileOutline } from '../slices/file-outline.ts';
 import { ownServer } from './server-command.ts';
 import { R_Mcp_ServerManager, type ServerManagerOptions } from './server-manager.ts';
 
@@ -74,14 +75,14 @@ function shop(options: Partial<ServerManagerOptions> = {}) {
     rmSync(dir, { recursive: true, force: true });
   });
   const service = new ContextPartitionerService({ servers: manager });
-  const codeContext = createCodeContext({
+  const parts = {
     service,
     servers: manager,
     openDir: createSafeDir,
-    count: (text) => counter.count(text),
+    count: (text: string) => counter.count(text),
     clock: systemClock,
-  });
-  return { dir, one, two, store, manager, service, codeContext };
+  };
+  return { dir, one, two, store, manager, service, parts, codeContext: createCodeContext(parts) };
 }
 
 verifies('C-001', 'C-005', 'C-071', 'C-073', 'C-084').test(
@@ -187,6 +188,34 @@ verifies('C-100', 'C-101', 'C-104').test(
     });
     const { text, degraded } = await codeContext({ slices: ['outline:src/none.ts'], worktreePath: one, task: '' });
     expect([text.includes(one), degraded.map(({ code }) => code)]).toEqual([false, ['file_not_found']]);
+  },
+);
+
+verifies('C-101', 'W-10').test(
+  'a file there is no room for is shown by its outline within bounds, else by its first lines, and says which',
+  async () => {
+    const { one, manager, parts } = shop();
+    const many = Array.from({ length: 400 }, (_, at) => `export function made${at}(value: number) { return value; }`);
+    const files: Record<string, string> = {
+      'src/many.ts': `${many.join('\n')}\n`,
+      'notes.md': 'one\ntwo\n',
+      'src/cart.ts': CART,
+    };
+    for (const [path, content] of Object.entries(files)) writeFileSync(join(one, path), content);
+    const outline = async (path: string) =>
+      createFileOutline(parts)({ worktreePath: one, path, content: files[path] ?? 'a\nb' });
+    expect((await outline('src/cart.ts')).split('\n').slice(0, 2)).toEqual([
+      '#### outline:src/cart.ts (stage 2, complete)',
+      '1: class Cart',
+    ]);
+    const long = await outline('src/many.ts');
+    expect([counter.count(long) <= 600, long.split('\n')[1], long.includes('more')]).toEqual([true, '1: made0', true]);
+    expect([await outline('notes.md'), await outline('repository state')]).toEqual([
+      '(no outline: it defines nothing; its first lines)\none\ntwo\n',
+      '(no outline: file_not_found; its first lines)\na\nb',
+    ]);
+    await manager.close();
+    expect(await outline('src/cart.ts')).toMatch(/^\(no outline: \w+; its first lines\)\nexport class Cart/);
   },
 );
 

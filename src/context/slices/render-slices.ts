@@ -213,7 +213,7 @@ function write({ expanded, answer }: Asked, room: number, count: Count): string 
   return count(whole) <= room ? whole : undefined;
 }
 
-function headingOf(text: string, basis: Leveled['basis'], shrunkTo: LevelName | undefined): string {
+export function headingOf(text: string, basis: Leveled['basis'], shrunkTo: LevelName | undefined): string {
   const states = [
     ...(basis === undefined ? ['perhaps incomplete'] : []),
     ...(basis === undefined || basis === 'disk' ? [] : [`stage ${basis.stage}`, completeness(basis)]),

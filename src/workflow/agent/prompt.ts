@@ -6,10 +6,16 @@ import type { WorkerInput } from '../workers/worker.ts';
 export interface PromptBudget {
   limit: number;
   measure(text: string): number | Promise<number>;
-  /** The bones of a file: what is shown of it when the whole does not fit. */
-  outline(path: string, content: string): string;
+  /** The bones of a file, under a line that says what they are: shown when the whole does not fit. */
+  outline(file: OutlinedFile): string | Promise<string>;
   /** Where `artifact_read` finds it for the agents of the run. */
   keep?(runId: string, text: string): Promise<void>;
+}
+
+export interface OutlinedFile {
+  worktreePath: string;
+  path: string;
+  content: string;
 }
 
 interface Rendered {
@@ -23,6 +29,8 @@ interface Form {
   /** The whole, where this is not all of it. */
   leftOut?: string;
 }
+/** Made only where there is no room for a fuller one: an outline is asked of another process. */
+type Forms = [Form, ...(() => Form | Promise<Form>)[]];
 
 interface Parts<T> {
   files: T[];
@@ -49,23 +57,25 @@ export function renderPrompt(
   input: WorkerInput,
   { stored, budget }: { stored: ReadonlyMap<string, StoredSegment>; budget: PromptBudget },
 ): Promise<Rendered> {
-  const forms: Parts<Form[]> = {
-    files: input.primary_artifacts.map(({ path, content }) => {
+  const { worktree_path: worktreePath } = input.system_metadata;
+  const forms: Parts<Forms> = {
+    files: input.primary_artifacts.map(({ path, content }): Forms => {
       const title = `### ${path}\n\n`;
-      return [{ text: `${title}${content}` }, { text: `${title}(outline)\n${budget.outline(path, content)}` }];
+      const outlined = async () => ({ text: `${title}${await budget.outline({ worktreePath, path, content })}` });
+      return [{ text: `${title}${content}` }, outlined];
     }),
     segments: input.execution_payload.map((segment) => segmentForms(segment, stored.get(segment.id))),
-    inherited: Object.entries(input.inherited_context).map(([key, value]) => {
+    inherited: Object.entries(input.inherited_context).map(([key, value]): Forms => {
       const title = `### INHERITED_CONTEXT ${key}\n\n`;
       const content = typeof value === 'string' ? value : JSON.stringify(value);
-      return [{ text: `${title}${content}` }, { text: `${title}${pointer(content)}`, leftOut: content }];
+      return [{ text: `${title}${content}` }, () => ({ text: `${title}${pointer(content)}`, leftOut: content })];
     }),
   };
   return shrink(input, forms, budget);
 }
 
-async function shrink(input: WorkerInput, forms: Parts<Form[]>, { limit, measure }: PromptBudget): Promise<Rendered> {
-  const fullest = (parts: Form[][]) => parts.map(([first = { text: '' }]) => first);
+async function shrink(input: WorkerInput, forms: Parts<Forms>, { limit, measure }: PromptBudget): Promise<Rendered> {
+  const fullest = (parts: Forms[]) => parts.map(([first]) => first);
   const shown: Parts<Form> = {
     files: fullest(forms.files),
     segments: fullest(forms.segments),
@@ -77,8 +87,9 @@ async function shrink(input: WorkerInput, forms: Parts<Form[]>, { limit, measure
   });
   let rendered = render();
   for (const [layer, level] of SHRINKING) {
-    for (const [index, { [level]: shorter }] of forms[layer].entries()) {
+    for (const [index, [, ...shorterForms]] of forms[layer].entries()) {
       if ((await measure(rendered.text)) <= limit) return rendered;
+      const shorter = await shorterForms[level - 1]?.();
       const isShorter = shorter !== undefined && shorter.text.length < (shown[layer][index]?.text.length ?? 0);
       if (!isShorter) continue;
       shown[layer][index] = shorter;
@@ -89,7 +100,7 @@ async function shrink(input: WorkerInput, forms: Parts<Form[]>, { limit, measure
 }
 
 /** What is kept as a blob is never shown whole (W-17). */
-function segmentForms(segment: WorkerInput['execution_payload'][number], stored: StoredSegment | undefined): Form[] {
+function segmentForms(segment: WorkerInput['execution_payload'][number], stored: StoredSegment | undefined): Forms {
   const { type, block, visit, outcome, filePath } = segment;
   const about = [`### ${type}`, `${block}#${visit}`, outcome, filePath]
     .filter((word) => word !== undefined)
@@ -98,7 +109,8 @@ function segmentForms(segment: WorkerInput['execution_payload'][number], stored:
   const whole = { text: `${about}\n\n${content}` };
   const { text, id } = cutMiddle(content, SHOWN_CHARACTERS);
   const cut = id === undefined ? whole : { text: `${about}\n\n${text}`, leftOut: content };
-  return [stored?.blob ? cut : whole, cut, { text: `${about}\n\n${pointer(content)}`, leftOut: content }];
+  const pointed = () => ({ text: `${about}\n\n${pointer(content)}`, leftOut: content });
+  return [stored?.blob ? cut : whole, () => cut, pointed];
 }
 
 function pointer(content: string): string {

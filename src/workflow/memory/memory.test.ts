@@ -132,7 +132,7 @@ verifies('W-11', 'W-12').test(
 );
 
 const measure = (text: string) => text.length;
-const outline = (path: string) => `bones of ${path}`;
+const outline = ({ path }: { path: string }) => `bones of ${path}`;
 async function prompt(limit: number, more: Partial<ReturnType<typeof inputFor>> = {}, stored = new Map()) {
   const input = {
     ...inputFor('/w', [

@@ -4,6 +4,7 @@ import type { VisitOrder } from '../walk/outcomes.ts';
 import { fileContentOf } from '../workers/file-content.ts';
 import type { Artifact, WorkerInput } from '../workers/worker.ts';
 import { allowedSignals, type BlockAt, type BranchRun } from './branch-run.ts';
+import type { DegradedSlice } from './ports.ts';
 
 const LARGEST_ARTIFACT = 256 * 1024;
 const MOST_ARTIFACTS = 100;
@@ -13,6 +14,7 @@ export interface Assembled {
   input: WorkerInput;
   /** Of the segments shown, how they are kept. */
   stored: Map<string, StoredSegment>;
+  degraded: DegradedSlice[];
 }
 
 /** The five layers for one visit. Only layer 1 is ever given back; the others are projections (W-12). */
@@ -25,8 +27,12 @@ export async function assembleInput(at: BranchRun, order: VisitOrder, block: Blo
   const shaped = shapeView({ segments: open, inherited: seen.inherited }, block.def.payload_merge_strategy ?? [], here);
   const { instructions, validationSchema } = block.def;
   const { persona } = block.roster;
+  const isAgent = block.worker.kind === 'agent';
+  const context = isAgent ? await readContext(at, block) : undefined;
+  const artifacts = isAgent ? await readArtifacts(at, block, shaped.segments) : [];
   return {
     stored: new Map(seen.segments.map((segment) => [segment.id, segment])),
+    degraded: context?.degraded ?? [],
     input: {
       execution_payload: shaped.segments,
       block_contract: {
@@ -39,7 +45,7 @@ export async function assembleInput(at: BranchRun, order: VisitOrder, block: Blo
         returned: seen.returned,
       },
       inherited_context: shaped.inherited,
-      primary_artifacts: block.worker.kind === 'agent' ? await readArtifacts(at, block, shaped.segments) : [],
+      primary_artifacts: context ? [...artifacts, { path: 'code context', content: context.text }] : artifacts,
       system_metadata: {
         worktree_path: input.worktree.path,
         worktree_id: input.worktree.id,
@@ -52,9 +58,9 @@ export async function assembleInput(at: BranchRun, order: VisitOrder, block: Blo
   };
 }
 
-/** Files the block names and those that write segments name, as they are now; then slices of code context. */
+/** Files the block names and those that write segments name, as they are now. */
 async function readArtifacts(
-  { ports, input, walk }: BranchRun,
+  { ports, input }: BranchRun,
   { def }: BlockAt,
   segments: WorkerInput['execution_payload'],
 ): Promise<Artifact[]> {
@@ -73,13 +79,16 @@ async function readArtifacts(
     );
     artifacts.push({ path, content });
   }
-  if (def.context === undefined || ports.codeContext === undefined) return artifacts;
-  const request = {
+  return artifacts;
+}
+
+async function readContext({ ports, input, walk }: BranchRun, { def }: BlockAt) {
+  if (def.context === undefined) return undefined;
+  return ports.codeContext?.({
     slices: def.context,
     budget: def.context_budget,
     worktreePath: input.worktree.path,
     task: input.run.task,
     args: walk.seen().args,
-  };
-  return [...artifacts, { path: 'code context', content: await ports.codeContext(request) }];
+  });
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { verifies } from '../../../test/verifies.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import { block, manifest, node } from '../walk/test-walk.ts';
 import { findGateCommands } from '../workers/gate-commands.ts';
 import { Bench, finished, ScriptedJobs } from './test-bench.ts';
@@ -46,7 +47,7 @@ verifies('W-10').test(
       ports: {
         async codeContext(request) {
           asked.push(request);
-          return 'the map of the code';
+          return { text: 'the map of the code', degraded: [] };
         },
       },
     });
@@ -72,6 +73,44 @@ verifies('W-10').test(
       task: 'the task',
       args: {},
     });
+  },
+);
+
+verifies('C-103').test(
+  'a slice that cannot be had is an event of the run, also after a restart; a required one halts it by its name',
+  async () => {
+    const nodes = manifest({ N: node({ A: block(['SUCCESS>RETURN'], { context: ['file:no/such.txt'] }) }) });
+    const missing = { slice: 'file:no/such.txt', code: 'file_not_found', message: 'There is no file no/such.txt.' };
+    let isRequired = true;
+    const ports = {
+      async codeContext() {
+        if (isRequired) throw new ReefError('context_unavailable', 'The slice file:no/such.txt is required.');
+        return { text: '(not available)', degraded: [missing] };
+      },
+    };
+    bench = new Bench({ dir, ports });
+    await bench.start(nodes);
+    const halted = await bench.settle();
+    expect([halted.events, halted.halt?.reason, halted.halt?.message, halted.halt?.options.includes('retry')]).toEqual([
+      [],
+      'context_unavailable',
+      'The slice file:no/such.txt is required.',
+      true,
+    ]);
+    isRequired = false;
+    const done = await bench.answer(halted, { verb: 'retry' });
+    const event = {
+      type: 'context_degraded',
+      block: 'N__A',
+      visit: 2,
+      branch: 'main',
+      at: expect.any(String),
+      ...missing,
+    };
+    expect([done.outcome, done.events]).toEqual(['success', [event]]);
+    await bench.close();
+    bench = new Bench({ dir, ports });
+    expect(await bench.runs.view('run')).toEqual(done);
   },
 );
 

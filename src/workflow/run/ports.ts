@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
-import type { Json } from '../../protocol/workflow.ts';
+import type { Json, RunEvent } from '../../protocol/workflow.ts';
 import type { AgentJobs } from '../agent/agent-jobs.ts';
 import type { PromptBudget } from '../agent/prompt.ts';
 import type { Blobs } from '../memory/segment.ts';
@@ -41,14 +41,21 @@ export interface WorkflowPorts {
   prompt: PromptBudget;
   /** What is true of the worktree, in a few hundred tokens; empty while nothing has happened there. */
   repoState?(worktreePath: string): Promise<string>;
-  /** Slices of code context as text, shown with the files (C-100). */
-  codeContext?(request: CodeContextRequest): Promise<string>;
+  /** Slices of code context, shown with the files (C-100). */
+  codeContext?(request: CodeContextRequest): Promise<ShownContext>;
   defaultAgent: string;
   /** Whether a name is an agent, so that `Agent:claude` needs no roster. */
   isAgent(name: string): boolean;
   /** The stepping mode a person set while the run went on; undefined: nobody did. */
   steppingOf(runId: string): Promise<boolean | undefined>;
 }
+
+interface ShownContext {
+  text: string;
+  /** Slices that say in their place that they cannot be had (C-103). */
+  degraded: DegradedSlice[];
+}
+export type DegradedSlice = Pick<RunEvent, 'slice' | 'code' | 'message'>;
 
 interface CodeContextRequest {
   slices: unknown[];

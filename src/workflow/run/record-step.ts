@@ -8,9 +8,11 @@ const LONGEST_PAUSE_MS = 300_000;
 const MOST_TRIES = 10;
 
 /** What went wrong, as the journal keeps it. */
-interface Crash {
+export interface Crash {
   message: string;
   stack: string;
+  /** Of the error table, where it is one of ours. */
+  code?: string;
 }
 export type Tried<T> = { ok: T } | { crash: Crash };
 
@@ -35,7 +37,7 @@ export async function tried<T>(
   } catch (error) {
     if (abort.aborted) throw error;
     const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
-    return { crash: { message, stack } };
+    return { crash: { message, stack, ...(error instanceof ReefError && { code: error.code }) } };
   }
 }
 

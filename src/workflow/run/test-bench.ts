@@ -161,7 +161,11 @@ export class Bench {
         create: () => Promise.reject(new Error('no worktrees here')),
         mergeBack: () => Promise.reject(new Error('no worktrees here')),
       },
-      prompt: { limit: 100_000, measure: (text) => text.length, outline: (path) => `outline of ${path}` },
+      prompt: {
+        limit: 100_000,
+        measure: (text) => text.length,
+        outline: ({ path }) => `(outline)\noutline of ${path}`,
+      },
       defaultAgent: 'claude',
       isAgent: (name) => name === 'claude' || name === 'codex',
       steppingOf: (runId) => this.runs.steppingOf(runId),

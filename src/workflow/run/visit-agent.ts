@@ -1,3 +1,4 @@
+import type { RunEvent } from '../../protocol/workflow.ts';
 import type { AgentJobSpec, JobEnd } from '../agent/agent-jobs.ts';
 import { contentRule } from '../agent/content-rule.ts';
 import { renderPrompt } from '../agent/prompt.ts';
@@ -6,12 +7,13 @@ import { Detached, type StepScope } from '../durable/durable-engine.ts';
 import { FAILURE, type Signal } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
 import { NOTHING } from '../walk/amounts.ts';
-import type { VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
+import type { StopReason, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { makeSegments } from '../workers/worker.ts';
-import { assembleInput } from './assemble-input.ts';
+import { type Assembled, assembleInput } from './assemble-input.ts';
 import { allowedSignals, type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
 import { checkpoint, keep, stepInput, visitFacts } from './finish-visit.ts';
-import { recordStep, type Tried, tried } from './record-step.ts';
+import type { DegradedSlice } from './ports.ts';
+import { type Crash, recordStep, type Tried, tried } from './record-step.ts';
 
 const CORRECTIONS = 2;
 const MOST_STARTS = 5;
@@ -75,17 +77,33 @@ function correction(faults: string[]): string {
   return `Your answer cannot be used:\n${list}\n\nAnswer again in the form asked for. Change nothing else.`;
 }
 
-function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<string>> {
+/** A job's beginning as the journal holds it, and what its prompt had to go without. */
+type Begun = Tried<string> & { events?: RunEvent[] };
+
+function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Begun> {
   const step = { key: `${order.key}/job`, input: stepInput(at, order, block) };
-  return recordStep(at.durable, step, (scope) =>
-    tried(at.ports, scope, async () => at.ports.jobs.spawn(scope.effectKey, await jobSpec(at, order, block))),
-  );
+  return recordStep(at.durable, step, async (scope): Promise<Begun> => {
+    let degraded: DegradedSlice[] = [];
+    const begun = await tried(at.ports, scope, async () => {
+      const assembled = await assembleInput(at, order, block);
+      degraded = assembled.degraded;
+      return at.ports.jobs.spawn(scope.effectKey, await jobSpec(at, { order, block, assembled }));
+    });
+    return degraded.length === 0 ? begun : { ...begun, events: degradedEvents(at, order, degraded) };
+  });
 }
 
-async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<AgentJobSpec> {
+function degradedEvents({ ports, walk }: BranchRun, { block, visit }: VisitOrder, degraded: DegradedSlice[]) {
+  const where = { block, visit, branch: walk.branch, at: ports.clock.now().toISOString() };
+  return degraded.map((each): RunEvent => ({ type: 'context_degraded', ...where, ...each }));
+}
+
+async function jobSpec(
+  at: BranchRun,
+  { order, block, assembled }: { order: VisitOrder; block: BlockAt; assembled: Assembled },
+): Promise<AgentJobSpec> {
   const { ports, input, walk } = at;
   const { roster, worker } = block;
-  const assembled = await assembleInput(at, order, block);
   const hands = { stored: assembled.stored, budget: ports.prompt };
   const { text: prompt, leftOut } = await renderPrompt(assembled.input, hands);
   for (const text of leftOut) await ports.prompt.keep?.(input.run.runId, text);
@@ -142,8 +160,14 @@ async function conclude(at: BranchRun, { order, block, scope, worked }: Conclusi
     'ok' in worked ? await tried(at.ports, scope, () => judge(at, { order, block, worked: worked.ok })) : worked;
   const jobId = 'ok' in worked ? { jobId: worked.ok.jobId } : {};
   const facts = { ...(await visitFacts(at, order, spent)), ...jobId };
-  if ('crash' in judged) return { kind: 'crashed', ...judged.crash, segments: [], ...facts };
+  if ('crash' in judged) return { ...crashed(judged.crash), segments: [], ...facts };
   return { ...judged.ok, ...facts };
+}
+
+/** A slice the block cannot do without is nobody's fault in here: the run halts and says which (C-103). */
+function crashed({ message, stack, code }: Crash) {
+  if (code === 'context_unavailable') return { kind: 'stopped' as const, reason: code, message } as const;
+  return { kind: 'crashed' as const, message, stack };
 }
 
 async function judge(
@@ -158,7 +182,7 @@ type Verdict =
   | { kind: 'done'; signal: Signal; segments: ReturnType<typeof keep> }
   | { kind: 'interrupted'; what: string; segments: [] }
   | { kind: 'parked'; message: string; resumeAt?: string; segments: [] }
-  | { kind: 'stopped'; reason: 'job_stale' | 'job_killed'; message: string; segments: [] };
+  | { kind: 'stopped'; reason: StopReason; message: string; segments: [] };
 
 async function verdictOf(
   at: BranchRun,

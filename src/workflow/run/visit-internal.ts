@@ -30,7 +30,10 @@ async function execute(
   const isGate = gateOf(block.worker) !== undefined;
   const seconds = isGate ? (clock.monotonicMs() - began) / 1_000 : 0;
   const facts = await visitFacts(at, order, { ...NOTHING, seconds });
-  if ('crash' in done) return { kind: 'crashed', ...done.crash, segments: [], ...facts };
+  if ('crash' in done) {
+    const { message, stack } = done.crash;
+    return { kind: 'crashed', message, stack, segments: [], ...facts };
+  }
   return { kind: 'done', ...done.ok, ...facts };
 }
 

@@ -116,6 +116,7 @@ verifies('W-80').test(
         { ...at('Main__Test', 1), gate: 'test', result: 'failed', tree: 'tree-0' },
         { ...at('Main__Test', 2), gate: 'test', result: 'passed', tree: 'tree-1' },
       ],
+      events: [],
       executionLog: {
         'Main__Write#1': agent('Main__Write', 1, 'job-1'),
         'Main__Test#1': gate(1, 'FAIL'),

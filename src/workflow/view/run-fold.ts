@@ -1,4 +1,4 @@
-import type { BlockStatus, Halt, LogEntry, RunView } from '../../protocol/workflow.ts';
+import type { BlockStatus, Halt, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
 import type { EntryData, JournalEntry } from '../durable/durable-engine.ts';
 import { parseBlockId } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
@@ -27,6 +27,7 @@ export class RunFold {
   /** Branches of each fork under way, by its key. */
   readonly #forks = new Map<string, string[]>();
   readonly #answered: AnsweredHalt[] = [];
+  readonly #events: RunEvent[] = [];
   #seq = 0;
   #run: RunInput | undefined;
   #rules: Rules | undefined;
@@ -79,6 +80,7 @@ export class RunFold {
     if (kind === 'step' && key === 'begin')
       this.#branch(mainBranch(this.#runOf(), (data.value ?? null) as string | null));
     if (kind === 'answer') this.#noteStepping(data);
+    if (kind === 'step' && key.endsWith('/job')) this.#noteEvents(data);
     if (kind === 'end') this.#end = data;
     this.#advance();
   }
@@ -109,6 +111,7 @@ export class RunFold {
       budget: { limit: runBudget(run), spent: log.spent, warned: [...log.warned] },
       stats: { filesWritten: log.filesWritten, linesWritten: log.linesWritten, segments: main?.segmentCount ?? 0 },
       gates: [...log.gates],
+      events: [...this.#events],
       executionLog: Object.fromEntries(entries),
     };
   }
@@ -133,6 +136,11 @@ export class RunFold {
   #noteStepping({ value }: EntryData): void {
     const step = typeof value === 'object' && value !== null && 'step' in value ? value.step : undefined;
     if (typeof step === 'boolean') this.#stepping = step;
+  }
+
+  #noteEvents({ value }: EntryData): void {
+    const { events = [] } = value as unknown as { events?: RunEvent[] };
+    this.#events.push(...events);
   }
 
   #keep(kind: string, key: string, data: EntryData): void {

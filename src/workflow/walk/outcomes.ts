@@ -89,6 +89,9 @@ interface VisitFacts {
   stepping?: boolean;
 }
 
+/** What kept a visit from its end, though nothing crashed; the reason of the halt that follows. */
+export type StopReason = 'job_stale' | 'job_killed' | 'context_unavailable';
+
 export type VisitOutcome = VisitFacts &
   (
     | { kind: 'done'; signal: Signal }
@@ -96,7 +99,7 @@ export type VisitOutcome = VisitFacts &
     /** A budget ended it in the middle. */
     | { kind: 'interrupted'; what: string }
     | { kind: 'parked'; message: string; resumeAt?: string }
-    | { kind: 'stopped'; reason: 'job_stale' | 'job_killed'; message: string }
+    | { kind: 'stopped'; reason: StopReason; message: string }
   );
 
 /** What comes back from a person, as the journal keeps it. */

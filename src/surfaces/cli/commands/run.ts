@@ -5,7 +5,7 @@ import type { RunSummary } from '../../../protocol/run-operations.ts';
 import type { Client } from '../../client/client.ts';
 import type { Cli, Command } from '../cli.ts';
 import { parseDuration } from '../render/quantities.ts';
-import { runDetails, runTable } from '../render/run.ts';
+import { eventText, runDetails, runTable } from '../render/run.ts';
 import { absoluteScript } from './spawn.ts';
 import { textArgument } from './text-argument.ts';
 
@@ -110,6 +110,7 @@ async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> 
 /** A line for each visit that ends; the whole picture at the end. */
 async function follow(cli: Cli, client: Client, id: string): Promise<number> {
   let seen = 0;
+  let told = 0;
   for (let after = 0; ; ) {
     const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS, after });
     const ended = Object.values(result.view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
@@ -118,6 +119,11 @@ async function follow(cli: Cli, client: Client, id: string): Promise<number> {
       else cli.out(`${block}#${visit}  ${signal ?? status}`);
     }
     seen = ended.length;
+    const events = result.view?.events ?? [];
+    for (const event of events.slice(told)) {
+      cli.out(cli.json ? JSON.stringify(event) : `${event.type}  ${eventText(event)}`);
+    }
+    told = events.length;
     after = result.view?.seq ?? 0;
     if (!goesOn(result.runs[0])) return show(cli, result);
     await systemClock.sleep(FOLLOW_MS);

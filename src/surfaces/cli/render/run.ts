@@ -1,6 +1,6 @@
 import { printable } from '../../../base/printable.ts';
 import type { RunSummary } from '../../../protocol/run-operations.ts';
-import type { BlockStatus, RunView } from '../../../protocol/workflow.ts';
+import type { BlockStatus, RunEvent, RunView } from '../../../protocol/workflow.ts';
 import { type Cell, oneLine, table } from './columns.ts';
 import { duration } from './quantities.ts';
 import { shortIds } from './short-id.ts';
@@ -49,7 +49,10 @@ export function runDetails(run: RunSummary, view: RunView | null, style: Style):
     ...line('worktree', `${run.worktree}${run.path === null ? '' : `  ${run.path}`}`),
     ...line('because', run.because),
     ...(view
-      ? ['', ...graph(view, style), '', ...path(view, style), ...gates(view, style), ...halts(run, view, style)]
+      ? [
+          ...['', ...graph(view, style), '', ...path(view, style), ...gates(view, style)],
+          ...[...events(view, style), ...halts(run, view, style)],
+        ]
       : []),
   ].join('\n');
 }
@@ -128,6 +131,15 @@ function gates({ gates: all }: RunView, { paint }: Style): string[] {
     return paint(colour, `${gate} ${result.replace('_', ' ')}`);
   });
   return words.length === 0 ? [] : [`${paint('dim', 'gates')}     ${words.join(', ')}`];
+}
+
+function events({ events: all }: RunView, { paint }: Style): string[] {
+  const lines = all.map((event) => `${paint('yellow', event.type)}  ${eventText(event)}`);
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+export function eventText({ block, visit, slice, code, message }: RunEvent): string {
+  return printable(`${block}#${visit}: ${slice === '' ? '' : `${slice}: `}${message} (${code})`);
 }
 
 function halts({ runId }: RunSummary, { halts: open }: RunView, { paint }: Style): string[] {
