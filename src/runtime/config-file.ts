@@ -11,7 +11,7 @@ export interface UserConfig extends Pick<ReefBlock, 'gates' | 'worktrees' | 'con
   maxJobs: number;
   agents: ReefBlock['agents'];
   /** Milliseconds. */
-  timings: { linger?: number; idle?: number; ceiling?: number; daemonIdle?: number };
+  timings: Omit<ReefBlock['timings'], 'daemon_idle'> & { daemonIdle?: number };
 }
 
 export function configPath(env: Pick<Environment, 'all' | 'home'>): string {

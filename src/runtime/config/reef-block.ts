@@ -50,8 +50,10 @@ const command = z.array(z.string().min(1)).min(1);
 
 /** Milliseconds. */
 const timingsSchema = z.strictObject({
+  start: z.number().int().min(1).exactOptional(),
   linger: z.number().int().min(0).exactOptional(),
   idle: z.number().int().min(0).exactOptional(),
+  stalled: z.number().int().min(1).exactOptional(),
   ceiling: z.number().int().min(1000).exactOptional(),
   /** How long a daemon with nothing to do stays. */
   daemon_idle: z.number().int().min(0).exactOptional(),
