@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import type { JobView } from '../../src/protocol/job-operations.ts';
@@ -120,6 +120,41 @@ verifies('R-08', 'R-103').test(
       lastOutput: 'So be it.',
     });
     expect(JSON.parse((await world.results(lead.id)).at(-1) ?? '')).toMatchObject({ id: hand.id, status: 'cancelled' });
+  },
+  SLOW_MS,
+);
+
+verifies('D12', 'R-103').test(
+  'a parent that cancels a child hears of it when all below are gone, and what the child said stays readable',
+  async () => {
+    world = open();
+    const at = (name: string) => join(world.root, name);
+    const waitFor = (name: string, first = ':') =>
+      call('execute_command', { command: `${first}; until [ -e ${at(name)} ]; do sleep 0.05; done` });
+    world.play([
+      { agent: 'boss', user: 'Begin', does: [call('agent__spawn', { agent: 'lead', prompt: 'Lead it' })] },
+      { agent: 'boss', tool: 'agent__spawn', does: [waitFor('grown')] },
+      { agent: 'boss', tool: 'execute_command', does: [call('agent__cancel', { id: 'lead' })] },
+      { agent: 'boss', tool: 'agent__cancel', does: [waitFor('seen', `touch ${at('cancelled')}`)] },
+      { agent: 'boss', tool: 'execute_command', says: 'Enough.' },
+      {
+        ...{ agent: 'lead', user: 'Lead it', says: 'I have begun.' },
+        does: [call('agent__spawn', { agent: 'hand', prompt: 'Do it' })],
+      },
+      ...TREE.slice(3),
+    ]);
+    const { boss, lead, hand } = await grown();
+    writeFileSync(at('grown'), '');
+    await eventually(() => existsSync(at('cancelled')), Boolean);
+    expect(processesWith(`sleep 600 # ${MARK}`)).toEqual([]);
+    writeFileSync(at('seen'), '');
+    expect(await world.until(boss.id, ({ status }) => status === 'completed')).toMatchObject({ lastOutput: 'Enough.' });
+    expect(JSON.parse((await world.results(boss.id)).at(-2) ?? '')).toMatchObject({
+      ...{ id: lead.id, agent: 'lead', status: 'cancelled', output: 'I have begun.' },
+    });
+    const statuses = await Promise.all([lead, hand].map(async ({ id }) => (await world.job(id)).status));
+    expect(statuses).toEqual(['killed', 'killed']);
+    await nothingLeft(boss.id, lead.id, hand.id);
   },
   SLOW_MS,
 );

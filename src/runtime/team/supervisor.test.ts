@@ -145,7 +145,12 @@ verifies('D12', 'R-103').test(
     await lead.supervisor.spawn({ agent: 'kid', prompt: 'k' });
     const kid = await team.jobs.job(team.jobs.started[1] ?? '');
     const waits = root.supervisor.collect('lead', never);
-    expect(await root.supervisor.cancel('lead')).toMatchObject({ id: lead.id, status: 'cancelled' });
+    const cancelled = await root.supervisor.cancel('lead');
+    expect([cancelled, root.supervisor.running(), lead.supervisor.running()]).toMatchObject([
+      { id: lead.id, status: 'cancelled', exit_status: 'internal: This operation was aborted' },
+      [],
+      [],
+    ]);
     expect(await waits).toMatchObject({ status: 'cancelled' });
     expect(lead.supervisor.list()).toMatchObject([{ id: kid.id, status: 'cancelled' }]);
     expect(root.supervisor.uncollected()).toEqual([]);
