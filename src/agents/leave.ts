@@ -21,6 +21,19 @@ export function refuseEscape(
   }
 }
 
+/** Of jobs that start jobs: a loop of them ends somewhere, and a root's own limit binds all below it (R-101). */
+const MAX_DEPTH = 8;
+
+export function refuseDepth({ depth, maxDepth = MAX_DEPTH }: Pick<Job, 'depth' | 'maxDepth'>): void {
+  if (depth >= maxDepth) throw new ReefError('agent_depth', `jobs go at most ${maxDepth} deep here`);
+}
+
+/** Nobody below may have more than those above. */
+export function chooseDepth(wanted: number | undefined, parent: Pick<Job, 'maxDepth'> | undefined) {
+  const limits = [wanted, parent?.maxDepth].filter((limit) => limit !== undefined);
+  return limits.length > 0 ? { maxDepth: Math.min(MAX_DEPTH, ...limits) } : {};
+}
+
 /** A child of a job in a sandbox works in one too, asked for or not. */
 export function chooseSandbox(
   wanted: Wanted,

@@ -9,7 +9,7 @@ import { locateAgent } from './detect.ts';
 import { findJob } from './find-job.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
 import { type Books, JobTransaction } from './job-transaction.ts';
-import { chooseSandbox, refuseEscape } from './leave.ts';
+import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape } from './leave.ts';
 import { enqueueMessage } from './outbox.ts';
 import type { AdapterRegistry } from './registry.ts';
 import { refuseHeadful } from './terminal/refuse-headful.ts';
@@ -17,8 +17,6 @@ import { noUsage } from './usage.ts';
 
 const MAX_TASK_BYTES = 1024 * 1024;
 export const MAX_QUEUED = 1000;
-/** Of jobs that start jobs: a loop of them ends somewhere (R-101). */
-const MAX_DEPTH = 8;
 
 export interface SpawnHost {
   books: Books;
@@ -43,7 +41,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
   const known = request.key === undefined ? undefined : store.jobs.byKey<JobRuntime>(request.key);
   if (known) return findJob(store, known.job.id, caller).job;
   const parent = parentOf(host, request, caller);
-  if (parent && parent.depth >= MAX_DEPTH) throw new ReefError('agent_depth', `jobs go at most ${MAX_DEPTH} deep`);
+  if (parent) refuseDepth(parent);
   // Of a worktree that does not stand yet the folder is known when the job starts.
   const cwd = workingFolder(request.cwd ?? parent?.cwd ?? host.defaultCwd);
   if (parent && caller.jobId !== undefined) {
@@ -68,6 +66,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
     ...(parent ? { parentId: parent.id } : {}),
     rootId: parent?.rootId ?? id,
     depth: parent ? parent.depth + 1 : 0,
+    ...chooseDepth(request.maxDepth, parent),
     launch: 0,
     status: 'queued',
     keep: request.keep,

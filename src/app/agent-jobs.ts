@@ -16,6 +16,7 @@ export interface RunLeave {
   unsafe: boolean;
   /** The job that started the run: its agents are children of that job. */
   parentId?: string;
+  maxDepth?: number;
 }
 
 interface AgentJobsParts {
@@ -38,7 +39,7 @@ export class BlockAgents implements AgentJobs {
 
   async spawn(effectKey: string, spec: AgentJobSpec): Promise<string> {
     const { jobs, store } = this.#parts;
-    const { parentId, ...leave } = this.#parts.leaveOf(spec.run.runId);
+    const leave = this.#parts.leaveOf(spec.run.runId);
     const request = jobOperations.spawn.input.parse({
       agent: spec.agent,
       task: spec.prompt,
@@ -46,7 +47,6 @@ export class BlockAgents implements AgentJobs {
       worktree: spec.worktreeId,
       budget: jobBudget(spec.budget),
       ...(spec.model !== undefined && { model: spec.model }),
-      ...(parentId !== undefined && { parentId }),
       ...leave,
     });
     const { agentId } = await jobs.spawn({ ...request, key: effectKey, readonly: spec.readonly }, caller(spec));

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import { isOfBudget } from './agent-jobs.ts';
 import { bound } from './bound.ts';
-import { type BookedRun, findRun } from './run-book.ts';
+import { type BookedRun, blockOf, findRun, findTheirRun, jobsAbove } from './run-book.ts';
 import type { RunDesk } from './run-desk.ts';
 import type { RunViews } from './run-views.ts';
 import { titleOf } from './task-title.ts';
@@ -31,10 +31,11 @@ interface JobDeskParts {
 export function jobDesk(parts: JobDeskParts): JobCore {
   const { jobs } = parts;
   return {
-    ...bound(jobs, 'status', 'output', 'kill', 'wait', 'interrupt', 'resume'),
+    ...bound(jobs, 'status', 'output', 'wait', 'interrupt', 'resume'),
     spawn: async (request, caller) => jobs.spawn({ ...request, ...(await housing(parts, request, caller)) }, caller),
     send: (request, caller) =>
       isRun(parts, request.id) ? answerRun(parts, request, caller) : jobs.send(request, caller),
+    kill: (request, caller) => (isRun(parts, request.id) ? endRun(parts, request, caller) : jobs.kill(request, caller)),
     inbox: (request, caller) => inbox(parts, request, caller),
   };
 }
@@ -70,27 +71,37 @@ async function existing(
 }
 
 function isRun({ store }: JobDeskParts, id: string): boolean {
-  return id !== '@last' && store.runs.idsByPrefix(id.toUpperCase()).length > 0;
+  const wanted = id.toUpperCase();
+  const isOfRuns = id !== '@last' && store.runs.idsByPrefix(wanted).length > 0;
+  if (!isOfRuns || store.runs.get(wanted)) return isOfRuns;
+  if (store.jobs.idsByPrefix(wanted).length === 0) return true;
+  throw new ReefError('ambiguous_id', `jobs and runs begin with "${id}"`);
 }
 
 async function inbox({ jobs, store, views, notices }: JobDeskParts, request: object, caller: Caller) {
   const asked = await jobs.inbox(request as OperationRequest<'inbox'>, caller);
   const questions = asked.questions.flatMap((question) => {
-    const runId = store.blocks.get(question.jobId)?.runId;
-    if (runId === undefined) return [question];
-    return isOfBudget(question) ? [] : [{ ...question, runId }];
+    const at = blockOf(store, question.jobId);
+    if (!at) return [question];
+    const isForReef = at.jobId === question.jobId && isOfBudget(question);
+    return isForReef ? [] : [{ ...question, runId: at.runId, block: at.block }];
   });
-  if (caller.jobId !== undefined) return { questions, notices: [] };
   const waits = store.journal.openWaits();
   const askedAt = (key: string, run: BookedRun) => waits.find((wait) => wait.key === key && wait.runId === run.id)?.at;
-  const halts = (await views.halted()).flatMap(({ run, path, halts: of }) =>
-    of.map((halt) => haltEntry(run, halt, { cwd: path ?? '', askedAt: askedAt(halt.key, run) ?? run.doc.createdAt })),
+  const halts = (await views.halted(caller)).flatMap(({ run, path, halts: of }) =>
+    of.map((halt) =>
+      haltEntry(run, halt, {
+        path: [...jobsAbove(store, run.doc.leave.parentId), run.id],
+        cwd: path ?? '',
+        askedAt: askedAt(halt.key, run) ?? run.doc.createdAt,
+      }),
+    ),
   );
-  return { questions: [...questions, ...halts], notices: notices.list() };
+  return { questions: [...questions, ...halts], notices: caller.jobId === undefined ? notices.list() : [] };
 }
 
 /** A halt is a question like any other: its verbs are the options, and a text goes with them as guidance (W-30). */
-function haltEntry(run: BookedRun, halt: Halt, at: { cwd: string; askedAt: string }): InboxEntry {
+function haltEntry(run: BookedRun, halt: Halt, at: Pick<InboxEntry, 'path' | 'cwd' | 'askedAt'>): InboxEntry {
   const { block, visit, message, excerpt, reason, key, options } = halt;
   return {
     question: excerpt === undefined ? message : `${message}\n${excerpt}`,
@@ -104,9 +115,9 @@ function haltEntry(run: BookedRun, halt: Halt, at: { cwd: string; askedAt: strin
     freeText: true,
     secret: false,
     header: reason,
-    path: [run.id],
     jobId: run.id,
     runId: run.id,
+    block,
     agent: 'workflow',
     task: run.doc.task,
     ...at,
@@ -119,8 +130,9 @@ async function answerRun(
   request: OperationRequest<'send'>,
   caller: Caller,
 ): Promise<OperationOutput<'send'>> {
+  if (caller.jobId !== undefined) throw new ReefError('not_yours', 'people answer what a run asks');
   const run = findRun(parts.store, request.id);
-  const halted = (await parts.views.halted()).find((each) => each.run.id === run.id)?.halts ?? [];
+  const halted = (await parts.views.halted(caller)).find((each) => each.run.id === run.id)?.halts ?? [];
   const halt = halted.find(({ key }) => request.questionId === undefined || key === request.questionId);
   if (!halt) throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
   const [option = 'resume'] = request.option ?? [];
@@ -133,4 +145,17 @@ async function answerRun(
   };
   await parts.runs.run_control({ id: run.id, verb: verb.data, block, visit, branch, ...more }, caller);
   return { agentId: run.id, status: 'running', delivered: true, messageId: halt.key };
+}
+
+/** To whoever looks at jobs, a run ends as a job does. */
+const ENDED = { success: 'completed', failure: 'error', broken: 'error' } as const;
+
+async function endRun(
+  { store, runs }: JobDeskParts,
+  { id }: OperationRequest<'kill'>,
+  caller: Caller,
+): Promise<OperationOutput<'kill'>> {
+  const { runId, status, because } = await runs.end(findTheirRun(store, id, caller), caller.by);
+  const isEnded = status === 'success' || status === 'failure' || status === 'broken';
+  return { agentId: runId, status: isEnded ? ENDED[status] : 'killed', finalOutput: because ?? '' };
 }

@@ -30,6 +30,7 @@ function withoutWorkspace({ jobs }: Pick<WorkspaceParts, 'jobs'>, reason: ReefEr
     folderOf: () => undefined,
     briefOf: () => Promise.resolve(''),
     jobsChanged: () => {},
+    endRuns: () => Promise.resolve(),
     activeRuns: () => 0,
     start: () => Promise.resolve(),
     close: () => Promise.resolve(),

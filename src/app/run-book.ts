@@ -1,6 +1,7 @@
 import { ReefError } from '../protocol/errors.ts';
 import type { Caller } from '../protocol/operations.ts';
 import type { RunBudget, WorkflowManifest } from '../protocol/workflow.ts';
+import type { BlockJob } from '../store/block-table.ts';
 import type { RunRequest } from '../store/run-table.ts';
 import type { Store } from '../store/store.ts';
 import type { GateCommands } from '../workflow/workers/gate-commands.ts';
@@ -29,9 +30,27 @@ export interface RunOrder {
 }
 export type BookedRun = RunRequest<RunOrder>;
 
-/** A job sees the runs it started, people all of them (X-08). */
-export function isTheirRun({ doc }: BookedRun, { jobId }: Pick<Caller, 'jobId'>): boolean {
-  return jobId === undefined || doc.leave.parentId === jobId;
+/** A job sees the runs that it or a job below it started, people all of them (X-08). */
+export function isTheirRun(store: Store, { doc }: BookedRun, caller: Pick<Caller, 'jobId'>): boolean {
+  return caller.jobId === undefined || jobsAbove(store, doc.leave.parentId).includes(caller.jobId);
+}
+
+/** Ids from the root down to this job. */
+export function jobsAbove(store: Store, jobId: string | undefined): string[] {
+  const job = jobId === undefined ? undefined : store.jobs.get(jobId)?.job;
+  return job ? [...jobsAbove(store, job.parentId), job.id] : [];
+}
+
+/** The visit a job works on: its own, or that of the nearest job above it. */
+export function blockOf(store: Store, jobId: string): BlockJob | undefined {
+  const path = jobsAbove(store, jobId).toReversed();
+  return path.map((id) => store.blocks.get(id)).find((block) => block !== undefined);
+}
+
+export function findTheirRun(store: Store, text: string, caller: Pick<Caller, 'jobId'>): BookedRun {
+  const run = findRun(store, text);
+  if (!isTheirRun(store, run, caller)) throw new ReefError('not_yours', `run ${run.id} is not one of yours`);
+  return run;
 }
 
 /** The run a caller means by an id, a unique beginning of one, or `@last`. */

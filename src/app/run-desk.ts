@@ -10,7 +10,7 @@ import { readResult } from '../workflow/agent/read-result.ts';
 import type { WorkflowRuns } from '../workflow/run/runs.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import type { CallLog } from './call-log.ts';
-import { type BookedRun, findRun, isTheirRun, type RunOrder } from './run-book.ts';
+import { type BookedRun, findRun, findTheirRun, type RunOrder } from './run-book.ts';
 import type { RunOrders } from './run-orders.ts';
 import type { RunStarter } from './run-starter.ts';
 import type { RunViews } from './run-views.ts';
@@ -26,6 +26,8 @@ interface RunDeskParts {
   worktrees: GitWorktreeManager;
   calls: CallLog;
   newId(): string;
+  /** The place of a job that waits for its run, lent to the agents of that run (A-80). */
+  lend(jobId: string): () => void;
   redact<T>(value: T): T;
 }
 
@@ -69,16 +71,28 @@ export class RunDesk implements RunCore {
 
   async run_status(request: OperationRequest<'run_status'>, caller: Caller, signal: AbortSignal) {
     if (request.id === undefined) return { runs: await this.#parts.views.list(SHOWN, caller), view: null };
-    const found = findRun(this.#parts.store, request.id);
-    if (!isTheirRun(found, caller)) throw new ReefError('not_yours', `run ${found.id} is not one of yours`);
-    const { id } = found;
+    const { id } = findTheirRun(this.#parts.store, request.id, caller);
+    const { jobId } = caller;
+    const takeBack = jobId === undefined || request.waitMs === 0 ? undefined : this.#parts.lend(jobId);
+    try {
+      return await this.#await(id, request, signal);
+    } finally {
+      takeBack?.();
+    }
+  }
+
+  async #await(
+    id: string,
+    request: Pick<OperationRequest<'run_status'>, 'waitMs' | 'until' | 'after'>,
+    signal: AbortSignal,
+  ): Promise<OperationOutput<'run_status'>> {
     const { clock } = this.#parts;
     const deadline = clock.monotonicMs() + request.waitMs;
     for (;;) {
       const { summary, view } = await this.#parts.views.look(findRun(this.#parts.store, id));
       const left = deadline - clock.monotonicMs();
       const isNews = request.after !== undefined && (view?.seq ?? 0) > request.after;
-      if (!goesOn(summary) || isNews || left <= 0 || signal.aborted) {
+      if (!goesOn(summary, request.until) || isNews || left <= 0 || signal.aborted) {
         return this.#parts.redact({ runs: [summary], view: view ?? null });
       }
       await this.#parts.signal.next(Math.min(left, LOOK_AGAIN_MS), signal);
@@ -150,6 +164,17 @@ export class RunDesk implements RunCore {
     return this.#parts.redact(await this.#parts.calls.rerun(request, caller));
   }
 
+  /** Ended twice is ended once, as with jobs. */
+  async end(run: BookedRun, by: string): Promise<RunSummary> {
+    if (run.state !== 'over') await this.abort(run, {}, { by });
+    return this.#parts.views.summary(findRun(this.#parts.store, run.id));
+  }
+
+  async endOf(jobId: string): Promise<void> {
+    const open = this.#parts.store.runs.open<RunOrder>();
+    for (const run of open) if (run.doc.leave.parentId === jobId) await this.end(run, `the end of ${jobId}`);
+  }
+
   async endIn(worktreeId: string): Promise<void> {
     const { store, runs } = this.#parts;
     for (const { id, state } of store.runs.byWorktree<RunOrder>(worktreeId)) {
@@ -183,8 +208,9 @@ export class RunDesk implements RunCore {
   }
 }
 
-function goesOn({ status }: RunSummary): boolean {
-  return status === 'queued' || status === 'running';
+function goesOn({ status }: RunSummary, until: OperationRequest<'run_status'>['until']): boolean {
+  const asks = status === 'awaiting_input' || status === 'halted';
+  return status === 'queued' || status === 'running' || (asks && until === 'done');
 }
 
 /** One that names its moment is passed on even if nothing waits there: it may have been answered before (W-32). */

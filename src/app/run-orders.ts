@@ -1,4 +1,4 @@
-import { chooseSandbox, refuseEscape } from '../agents/leave.ts';
+import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape } from '../agents/leave.ts';
 import type { AdapterRegistry } from '../agents/registry.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Capabilities } from '../process/capabilities.ts';
@@ -50,7 +50,7 @@ export class RunOrders {
       ...(model !== undefined && { model }),
       ...(base !== undefined && { base }),
       ...(priority !== undefined && { priority }),
-      leave: { sandbox, yes, unsafe, ...(caller.jobId !== undefined && { parentId: caller.jobId }) },
+      leave: { sandbox, yes, unsafe, ...(parent && { parentId: parent.id }), ...chooseDepth(request.maxDepth, parent) },
       createdAt: clock.now().toISOString(),
       by: caller.by,
     };
@@ -59,9 +59,11 @@ export class RunOrders {
   #parentOf({ agent, yes, accept }: OperationRequest<'run'>, { jobId }: Caller): Job | undefined {
     if (jobId === undefined) return undefined;
     const { store, registry } = this.#parts;
-    const parent = store.jobs.get(jobId)?.job;
+    const { job: parent } = store.jobs.get(jobId) ?? {};
+    if (!parent) throw new ReefError('job_not_found', `there is no job "${jobId}"`);
     if (accept) throw new ReefError('not_yours', 'people merge: leave "accept" out');
     refuseEscape(registry, parent, { agent, yes });
+    refuseDepth(parent);
     return parent;
   }
 

@@ -29,7 +29,7 @@ export class RunViews {
     const { store } = this.#parts;
     const newest = store.runs.newest<RunOrder>(most);
     const older = store.runs.open<RunOrder>().filter(({ id }) => !newest.some((run) => run.id === id));
-    const theirs = [...newest, ...older].filter((run) => isTheirRun(run, caller));
+    const theirs = [...newest, ...older].filter((run) => isTheirRun(store, run, caller));
     return this.#parts.redact(await Promise.all(theirs.map((run) => this.summary(run))));
   }
 
@@ -59,6 +59,7 @@ export class RunViews {
       block: view?.position?.block ?? null,
       visit: view?.position?.visit ?? null,
       ...(because !== undefined && { because }),
+      ...(run.doc.leave.parentId !== undefined && { parentId: run.doc.leave.parentId }),
       createdAt: run.doc.createdAt,
       ...(endedAt !== undefined && { endedAt }),
     };
@@ -72,8 +73,12 @@ export class RunViews {
   }
 
   /** Halted runs ask like jobs do. */
-  async halted(): Promise<{ run: BookedRun; path: string | null; halts: readonly Halt[] }[]> {
-    const begun = this.#parts.store.runs.open<RunOrder>().filter(({ state }) => state === 'begun');
+  async halted(
+    caller: Pick<Caller, 'jobId'>,
+  ): Promise<{ run: BookedRun; path: string | null; halts: readonly Halt[] }[]> {
+    const { store } = this.#parts;
+    const open = store.runs.open<RunOrder>().filter((run) => isTheirRun(store, run, caller));
+    const begun = open.filter(({ state }) => state === 'begun');
     const looks = await Promise.all(begun.map(async (run) => ({ run, ...(await this.look(run)) })));
     return looks.flatMap(({ run, view, summary }) =>
       view && view.halts.length > 0 ? [{ run, path: summary.path, halts: this.#parts.redact(view.halts) }] : [],
@@ -108,11 +113,10 @@ export class RunViews {
     if (!view) return run.state === 'over' ? 'aborted' : isStuck ? 'halted' : 'queued';
     if (view.outcome !== 'running') return view.outcome;
     if (view.isHalted) return 'halted';
-    const { blocks, questions } = this.#parts.store;
-    const asks = blocks
-      .ofRun(run.id)
-      .flatMap(({ jobId }) => questions.unclosedOf(jobId))
-      .some(({ state, question }) => state === 'open' && !isOfBudget(question));
+    const { store } = this.#parts;
+    const jobs = new Set(store.blocks.ofRun(run.id).map(({ jobId }) => jobId));
+    const below = store.questions.open().filter(({ question }) => question.path.some((id) => jobs.has(id)));
+    const asks = below.some(({ jobId, question }) => !(jobs.has(jobId) && isOfBudget(question)));
     return asks ? 'awaiting_input' : 'running';
   }
 }

@@ -22,6 +22,7 @@ import type { UserConfig } from '../runtime/config-file.ts';
 import { TrustFile, trustPath } from '../runtime/trust-file.ts';
 import type { Store } from '../store/store.ts';
 import { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
+import { isByName } from '../workflow/language/worker-name.ts';
 import { journalBlobs } from '../workflow/memory/journal-blobs.ts';
 import type { WorkflowPorts } from '../workflow/run/ports.ts';
 import { defineWorkflows } from '../workflow/run/run-body.ts';
@@ -74,6 +75,8 @@ export interface Workspace {
   briefOf(job: Job): Promise<string>;
   /** A job began, ended or asked something. */
   jobsChanged(): void;
+  /** Of a job that ends. */
+  endRuns(jobId: string): Promise<void>;
   /** Runs that will go on without a person. */
   activeRuns(): number;
   start(): Promise<void>;
@@ -111,6 +114,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
   const orders = new RunOrders({ ...parts, project });
   const desk: RunDesk = new RunDesk({
     ...{ store, clock, signal, runs, orders, starter, views, worktrees, calls, newId, redact },
+    lend: (jobId) => runner.lend(jobId),
   });
   const awaitHousing = (id: string) =>
     void worktrees
@@ -138,6 +142,7 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
     folderOf: (id) => worktrees.folder(id),
     briefOf: (job) => briefOf(states, job),
     jobsChanged: () => activity.look(),
+    endRuns: (jobId) => desk.endOf(jobId),
     activeRuns: () => activeRuns(store),
     async start() {
       void settle({ worktrees, log });
@@ -241,7 +246,7 @@ function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, act
     },
     repoState: (path) => states.brief(path),
     codeContext: (request) => blockContext({ context, worktrees }, request),
-    isAgent: (name) => registry.names().includes(name) || name.startsWith('scripted:'),
+    isAgent: (name) => registry.names().includes(name) || isByName(name),
     steppingOf: (runId) => runs.steppingOf(runId),
   });
   return { engine, runs };

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { agentEventSchema } from './events.ts';
-import { budgetSchema, decisionSchema, jobSchema, jobStatusSchema, modeSchema, questionSchema } from './jobs.ts';
+import {
+  budgetSchema,
+  decisionSchema,
+  jobSchema,
+  jobStatusSchema,
+  maxDepthSchema,
+  modeSchema,
+  questionSchema,
+} from './jobs.ts';
 import { operation } from './operation.ts';
 import { planSchema } from './worktrees.ts';
 
@@ -20,8 +28,9 @@ export type JobView = z.infer<typeof jobViewSchema>;
 const inboxEntrySchema = questionSchema.extend({
   /** The job that asks, or the run that halted: `send` takes either. */
   jobId: z.string(),
-  /** Of a halted run, or of a job that works on a block of one. */
+  /** Of a halted run, or of a job at work on a block of one, itself or for one that is. */
   runId: z.string().optional(),
+  block: z.string().optional(),
   agent: z.string(),
   task: z.string(),
   cwd: z.string(),
@@ -52,6 +61,7 @@ const spawn = operation({
       .describe('Work in this worktree: an id, or a name for a new one; empty: a new one named after the task'),
     plan: planSchema.describe('With a new worktree: files or globs the task means to change; a clash makes it wait'),
     parentId: id.optional().describe('The job this one is a child of'),
+    maxDepth: maxDepthSchema,
     key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),
   }),
   output: jobRef.extend({ worktree: z.string().optional() }),
@@ -106,8 +116,10 @@ const output = operation({
 
 const kill = operation({
   effect: 'ends',
-  summary: 'End a job and everything it started.',
-  input: z.strictObject({ id }),
+  summary: 'End a job or a run, and everything it started.',
+  input: z.strictObject({
+    id: id.describe('Id of a job or a run, any unique prefix of it, or @last for the newest job'),
+  }),
   output: jobRef.extend({ finalOutput: z.string() }),
 });
 

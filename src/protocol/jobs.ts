@@ -36,6 +36,9 @@ export const budgetSchema = z.strictObject({
 });
 export type Budget = z.infer<typeof budgetSchema>;
 
+/** What an agent's own limit is to the jobs below it. */
+export const maxDepthSchema = count.max(100).optional().describe('How deep jobs below it may go, from their root on');
+
 const pauseReasonSchema = z.enum(['idle', 'interrupted', 'rate_limit', 'outage', 'turn_failed', 'budget']);
 export type PauseReason = z.infer<typeof pauseReasonSchema>;
 
@@ -51,6 +54,8 @@ export const jobSchema = z.strictObject({
   parentId: z.string().optional(),
   rootId: z.string(),
   depth: count,
+  /** Of the jobs below it; absent: as deep as jobs go at all. */
+  maxDepth: count.optional(),
   /** The agent's own session id: what `resume` continues. */
   sessionId: z.string().optional(),
   /** Launches so far; resume adds one. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxDepthSchema } from './jobs.ts';
 import { operation } from './operation.ts';
 import { haltAnswerSchema, runBudgetSchema, runViewSchema } from './workflow.ts';
 import { planSchema } from './worktrees.ts';
@@ -22,6 +23,8 @@ const runSummarySchema = z.strictObject({
   visit: z.number().int().nullable(),
   /** Why it does not go on: a halt, or worktrees it waits for. */
   because: text.optional(),
+  /** The job that started it: its agents are children of that job. */
+  parentId: text.optional(),
   createdAt: text,
   endedAt: text.optional(),
 });
@@ -47,6 +50,7 @@ const run = operation({
     sandbox: z.boolean().default(false).describe('Agents and gates only in an operating-system sandbox'),
     yes: z.boolean().default(false).describe('Let Reef allow every permission; needs sandbox or unsafe'),
     unsafe: z.boolean().default(false),
+    maxDepth: maxDepthSchema,
     key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),
   }),
   output: runSummarySchema,
@@ -66,6 +70,7 @@ const run_status = operation({
   input: z.strictObject({
     id: id.optional(),
     waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait that long for it to end or to ask'),
+    until: z.enum(['needs_input', 'done']).default('needs_input').describe('With waitMs: done waits on while it asks'),
     after: z.number().int().min(0).optional().describe('With waitMs: come back as soon as seq is greater than this'),
   }),
   output: z.strictObject({

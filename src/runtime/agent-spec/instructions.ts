@@ -1,5 +1,5 @@
 import type { ToolDeclaration } from '../models/client.ts';
-import type { AgentSpec } from './spec.ts';
+import { type AgentSpec, isWorkflow } from './spec.ts';
 
 const TODO = `## Your list of things to do
 For anything of more than two steps begin with todo__init and its goal, then todo__add each step. Call todo__done as soon as
@@ -12,6 +12,9 @@ waits for the result, agent__cancel ends it. Collect or cancel every agent you s
 For work that depends on other work use agent__task_create with blocked_by, for example
 agent__task_create {"subject": "write the tests", "blocked_by": ["1"], "agent": "coder", "prompt": "Write tests for src/a.ts"}.
 If agent__collect returns pending_escalations, answer them with agent__reply_escalation if you can; else leave them to the person.`;
+
+const WORKFLOWS = `agent__spawn also runs a workflow, as the agent workflow:NAME: it works in a worktree of its own, passes the project's gates,
+and is collected or cancelled like an agent. What it made is merged by a person.`;
 
 const TEAMMATE = `## The agents beside you
 You were started by another agent. Your last message is your result: make it complete, for nothing else of you is read.
@@ -34,9 +37,13 @@ export function agentPrompt(spec: AgentSpec, instructions: string, { tools, isCh
   const parts = [
     instructions.replaceAll('{{__tools__}}', () => list),
     spec.auto_continue && spec.inject_todo_instructions ? TODO : '',
-    spec.can_spawn_agents && spec.inject_spawn_instructions ? SPAWN : '',
+    spec.can_spawn_agents && spec.inject_spawn_instructions ? spawning(spec) : '',
     isChild ? TEAMMATE : '',
     PERSON,
   ];
   return parts.filter((part) => part.trim() !== '').join('\n\n');
+}
+
+function spawning({ spawnable_agents: listed }: AgentSpec): string {
+  return listed?.some(isWorkflow) ? `${SPAWN}\n${WORKFLOWS}` : SPAWN;
 }

@@ -25,7 +25,7 @@ export const agentSpecSchema = z.strictObject({
   inject_todo_instructions: z.boolean().default(true),
   continuation_prompt: optionalText,
   can_spawn_agents: z.boolean().default(false),
-  /** (+) A whitelist; external agents need it (R-101). */
+  /** (+) A whitelist; external agents and workflows need it (R-101). */
   spawnable_agents: z.array(name).nullable().default(null),
   max_concurrent_agents: count.min(1).default(4),
   max_agent_depth: count.default(3),
@@ -54,3 +54,8 @@ export type AgentSpec = Readonly<z.output<typeof agentSpecSchema>> & {
   /** `agents/NAME`. */
   readonly dir: string;
 };
+
+/** `workflow:NAME` stands for a run of that workflow, `workflow` for one of what the repository begins with. */
+export function isWorkflow(name: string): boolean {
+  return name === 'workflow' || name.startsWith('workflow:');
+}

@@ -61,7 +61,12 @@ function childTools(supervisor: TeamSupervisor): Tool[] {
       name: 'agent__spawn',
       description: 'Starts another agent on a task, beside you. It knows nothing but the prompt.',
       effect: 'read',
-      arguments: z.object({ agent: text, prompt: text, task_id: taskId.optional() }),
+      arguments: z.object({
+        agent: text.describe('Its name; workflow:NAME for a run of a workflow'),
+        prompt: text,
+        task_id: taskId.optional(),
+        plan: z.array(text).optional().describe('Of a run: files it means to change; a clash makes it wait'),
+      }),
       run: async (args) => ({ status: 'spawned', agent: args.agent, ...(await supervisor.spawn(args)) }),
     }),
     defineTool({

@@ -26,8 +26,16 @@ export interface Escalation {
  * it reaches nothing but them and what is below them. What a child says, hears and asks goes over its own wire.
  */
 export interface JobPort {
-  /** Starts an agent as a child job; its id. */
-  spawn(job: { agent: string; task: string; cwd: string }): Promise<string>;
+  /** Starts an agent as a child job, or `workflow:NAME` as a run; its id. */
+  spawn(child: {
+    agent: string;
+    task: string;
+    cwd: string;
+    /** Binds all that is below it, whoever starts it. */
+    maxDepth: number;
+    /** Of a run: files it means to change; a clash with other work makes it wait. */
+    plan?: readonly string[] | undefined;
+  }): Promise<string>;
   /** Rejects by the signal and by nothing else: a daemon that restarts is waited for. */
   ended(id: string, signal: AbortSignal): Promise<JobEnd>;
   look(id: string): Promise<{ status: string; last_output: string }>;

@@ -62,7 +62,12 @@ export class TeamSupervisor implements Supervisor, Teammates {
 
   // ── children ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async spawn(request: { agent: string; prompt: string; task_id?: string | undefined }): Promise<{ id: string }> {
+  async spawn(request: {
+    agent: string;
+    prompt: string;
+    task_id?: string | undefined;
+    plan?: readonly string[] | undefined;
+  }): Promise<{ id: string }> {
     const { task_id: taskId } = request;
     this.#refuse(request.agent);
     this.#refuseFull();
@@ -204,13 +209,19 @@ export class TeamSupervisor implements Supervisor, Teammates {
     if (busy >= most) throw new ReefError('agent_capacity', `${busy}/${most} agents are at work`);
   }
 
-  async #start(request: { agent: string; prompt: string; taskId?: string | undefined }): Promise<Child> {
-    const { jobs, cwd, isNative } = this.#parts;
-    const { prompt, taskId } = request;
+  async #start(request: {
+    agent: string;
+    prompt: string;
+    taskId?: string | undefined;
+    plan?: readonly string[] | undefined;
+  }): Promise<Child> {
+    const { jobs, cwd, isNative, maxDepth } = this.#parts;
+    const { prompt, taskId, plan } = request;
     const agent = request.agent.startsWith(PREFIX) ? request.agent.slice(PREFIX.length) : request.agent;
     const release = this.#children.claim();
     try {
-      const id = await jobs.spawn({ agent: isNative(agent) ? PREFIX + agent : agent, task: prompt, cwd });
+      const name = isNative(agent) ? PREFIX + agent : agent;
+      const id = await jobs.spawn({ agent: name, task: prompt, cwd, maxDepth, plan });
       const child: Child = { id, agent, task: prompt, taskId, isCollected: false, over: this.#watch(id) };
       this.#children.add(child);
       if (taskId !== undefined) this.#tasks.assign(taskId, id);

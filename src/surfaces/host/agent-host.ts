@@ -9,23 +9,35 @@ import { connect } from '../client/client.ts';
 import { doorJobs } from './door-jobs.ts';
 import type { Hello } from './hello.ts';
 import { type HostSocket, hostPath, listen } from './host-socket.ts';
-import { HostedJob, type HostedParts } from './hosted-job.ts';
+import { type Hosted, HostedJob, type HostedParts } from './hosted-job.ts';
+
+interface HostParts {
+  runtime: Runtime;
+  /** Of the root, and so of all that may be taken in. */
+  cwd: string;
+  confirmAll: boolean;
+}
+
+interface Guest {
+  root: Hosted;
+  /** The process of its job has come: from now on its line is this connection. */
+  onLine(line: Socket): void;
+}
 
 /** One host, one state, one tree of contexts: a root and all of Reef's own agents below it (R-08). */
 export class AgentHost {
-  readonly #runtime: Runtime;
-  readonly #cwd: string;
-  readonly #desk = new EscalationDesk();
-  readonly #jobs = new Map<string, HostedJob>();
+  readonly desk = new EscalationDesk();
+  readonly #parts: HostParts;
+  readonly #jobs = new Map<string, Hosted>();
   readonly #serving = new Set<Promise<void>>();
   readonly #gone = new Set<string>();
   /** For children whose process has not come yet. */
   readonly #early = new Map<string, InboxMessage[]>();
   #socket: HostSocket | undefined;
+  #guest: Guest | undefined;
 
-  private constructor(runtime: Runtime, cwd: string) {
-    this.#runtime = runtime;
-    this.#cwd = cwd;
+  constructor(parts: HostParts) {
+    this.#parts = parts;
   }
 
   static async open(env: Environment, { cwd, version }: { cwd: string; version: string }): Promise<AgentHost> {
@@ -34,7 +46,7 @@ export class AgentHost {
       ask: async () => ({ kind: 'needs_human' }),
       onWarning: ({ file, message }) => process.stderr.write(`${file}: ${message}\n`),
     });
-    return new AgentHost(runtime, cwd);
+    return new AgentHost({ runtime, cwd, confirmAll: false });
   }
 
   /** The root's own line, to its end. Children come in meanwhile. */
@@ -46,31 +58,62 @@ export class AgentHost {
     await this.#host(hello, streams, undefined);
   }
 
-  /** Ends all turns, children and servers, and waits for that. */
+  /** A root whose context is here already: the process of its job comes in as those of its children do. */
+  async welcome(door: string, guest: Guest): Promise<void> {
+    this.#guest = guest;
+    this.#jobs.set(guest.root.id, guest.root);
+    this.#socket = await listen(hostPath(door), (hello, socket) => this.#take(hello, socket));
+  }
+
+  /** What an agent here is called. */
+  nameOf(id: string): string | undefined {
+    return this.#jobs.get(id)?.agent;
+  }
+
+  /** Puts a message before an agent here, or before one that is about to come. */
+  deliver(message: InboxMessage, { id, isComing }: { id: string; isComing: boolean }): boolean {
+    const job = this.#jobs.get(id);
+    if (job) job.deliver(message);
+    else if (this.#gone.has(id)) throw new ReefError('job_ended', `${id} is over and reads nothing any more`);
+    else if (isComing) this.#early.set(id, [...(this.#early.get(id) ?? []), message]);
+    return job !== undefined || isComing;
+  }
+
+  /** Ends all turns and children, and waits for that. */
   async close(): Promise<void> {
     for (const job of this.#jobs.values()) job.close();
     await Promise.allSettled(this.#serving);
     this.#socket?.close();
-    await this.#runtime.app.close();
+  }
+
+  /** The same, and the servers of the whole process. */
+  async end(): Promise<void> {
+    await this.close();
+    await this.#parts.runtime.app.close();
   }
 
   #take(hello: Hello, socket: Socket): boolean {
+    if (hello.jobId === this.#guest?.root.id) {
+      this.#guest.onLine(socket);
+      return true;
+    }
     const parent = hello.parentId === undefined ? undefined : this.#jobs.get(hello.parentId);
-    if (!parent?.runtime || hello.cwd !== this.#cwd || this.#jobs.has(hello.jobId)) return false;
+    if (!parent?.runtime || hello.cwd !== this.#parts.cwd || this.#jobs.has(hello.jobId)) return false;
     void this.#host(hello, { input: socket, output: socket }, parent).finally(() => socket.end());
     return true;
   }
 
-  #host(hello: Hello, streams: HostedParts['streams'], parent: HostedJob | undefined): Promise<void> {
-    const { app, outputsDir } = this.#runtime;
+  #host(hello: Hello, streams: HostedParts['streams'], parent: Hosted | undefined): Promise<void> {
+    const { runtime, confirmAll } = this.#parts;
+    const { app, outputsDir } = runtime;
     const job = new HostedJob({
-      ...{ hello, app, outputsDir, streams, parent, desk: this.#desk },
+      ...{ hello, app, outputsDir, streams, parent, confirmAll, desk: this.desk },
       jobs: doorJobs({
         jobId: hello.jobId,
         client: connect({ socket: hello.door, surface: 'mcp' }),
         clock: systemClock,
-        desk: this.#desk,
-        letters: { deliver: (message, to) => this.#deliver(message, to) },
+        desk: this.desk,
+        letters: this,
       }),
     });
     this.#jobs.set(job.id, job);
@@ -87,13 +130,5 @@ export class AgentHost {
       });
     this.#serving.add(served);
     return served;
-  }
-
-  #deliver(message: InboxMessage, { id, isComing }: { id: string; isComing: boolean }): boolean {
-    const job = this.#jobs.get(id);
-    if (job) job.deliver(message);
-    else if (this.#gone.has(id)) throw new ReefError('job_ended', `${id} is over and reads nothing any more`);
-    else if (isComing) this.#early.set(id, [...(this.#early.get(id) ?? []), message]);
-    return job !== undefined || isComing;
   }
 }

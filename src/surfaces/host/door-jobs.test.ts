@@ -111,10 +111,10 @@ verifies('R-106').test(
     };
     const { id } = sampleJob();
     const { jobs, calls } = await open({}, { letters });
-    const native = await jobs.spawn({ agent: 'native:hand', task: 't', cwd: '/repo' });
+    const native = await jobs.spawn({ agent: 'native:hand', task: 't', cwd: '/repo', maxDepth: 3 });
     await jobs.send(native, letter);
     const { jobs: others, calls: wire } = await open({}, { letters });
-    await others.spawn({ agent: 'native:coder', task: 't', cwd: '/repo' });
+    await others.spawn({ agent: 'native:coder', task: 't', cwd: '/repo', maxDepth: 3 });
     await others.send(id, letter);
     expect(delivered).toEqual([
       ['hello', { id, isComing: true }],
@@ -139,7 +139,7 @@ verifies('R-08').test(
     const { path } = first.socket;
     await first.socket.close();
     opened.pop();
-    const waits = first.jobs.spawn({ agent: 'native:hand', task: 't', cwd: '/repo' });
+    const waits = first.jobs.spawn({ agent: 'native:hand', task: 't', cwd: '/repo', maxDepth: 3 });
     const { core, calls } = smallCore();
     const { mkdir } = await import('node:fs/promises');
     await mkdir(first.socket.dir, { recursive: true });

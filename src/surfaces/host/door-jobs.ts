@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
-import { type ErrorCode, errorTable, ReefError, toReefError } from '../../protocol/errors.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import type { JobStatus } from '../../protocol/jobs.ts';
-import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
+import type { OperationOutput } from '../../protocol/operations.ts';
+import { isWorkflow } from '../../runtime/agent-spec/spec.ts';
 import type { InboxMessage } from '../../runtime/state/scope.ts';
 import type { EscalationDesk } from '../../runtime/team/escalation.ts';
 import type { Escalation, JobEnd, JobPort } from '../../runtime/team/job-port.ts';
 import type { Client } from '../client/client.ts';
-import { DaemonError } from '../client/request.ts';
+import { type Call, patient } from './door-call.ts';
+import { doorRuns } from './door-runs.ts';
 
 export interface DoorParts {
   /** Whose children they are; absent for a person's own agent, which is no job. */
@@ -34,30 +36,32 @@ const ATTEND_MS = 300;
 const FOLLOW_MS = 20_000;
 /** Between two looks at a child that talks without pause. */
 const BREATH_MS = 100;
-/** A daemon that was killed is started by the next command of a person: that may take its time. */
-const OUTAGE_MS = 120_000;
-const RETRY_MS = 200;
 const OVER: readonly JobStatus[] = ['completed', 'error', 'killed', 'stale'];
 
 /** The children of one agent as jobs of the daemon, through that agent's own door (X-08). */
 export function doorJobs({ jobId, client, clock, desk, letters }: DoorParts): JobPort {
   const coming = new Set<string>();
   const call = patient(client, clock);
+  const runs = doorRuns(call, clock);
   return {
-    async spawn({ agent, task, cwd }) {
-      const { agentId } = await call('spawn', { agent, task, cwd, key: randomUUID() });
+    async spawn({ plan, ...child }) {
+      if (isWorkflow(child.agent)) return runs.start({ plan, ...child });
+      const { agent } = child;
+      const { agentId } = await call('spawn', { ...child, key: randomUUID() });
       if (agent.startsWith('native:') && agent !== APART) coming.add(agentId);
       return agentId;
     },
-    ended: (id, signal) => follow(call, id, { signal, clock }),
+    ended: (id, signal) => (runs.has(id) ? runs.ended(id, signal) : follow(call, id, { signal, clock })),
     async look(id) {
+      if (runs.has(id)) return runs.look(id);
       const [job] = (await call('status', { id })).jobs;
       return { status: job?.status ?? 'unknown', last_output: job?.lastOutput ?? '' };
     },
     async attend(id, signal) {
-      await call('wait', { ids: [id], until: ['done'], timeoutMs: ATTEND_MS }, signal);
+      if (runs.has(id)) await runs.attend(id, { waitMs: ATTEND_MS, signal });
+      else await call('wait', { ids: [id], until: ['done'], timeoutMs: ATTEND_MS }, signal);
       const { questions } = await call('inbox', {}, signal);
-      return questions.filter(({ path }) => path.includes(id)).map(toEscalation);
+      return questions.filter(({ path, runId }) => path.includes(id) || runId === id).map(toEscalation);
     },
     async reply(name, reply) {
       const asked = desk.find(name, jobId);
@@ -65,40 +69,12 @@ export function doorJobs({ jobId, client, clock, desk, letters }: DoorParts): Jo
       desk.reply(asked.id, reply, `job:${jobId ?? 'root'}`);
     },
     async send(id, message) {
+      if (runs.has(id)) throw new ReefError('send_unsupported', `${id} is a run: it hears nothing but its person`);
       const isHere = letters?.deliver(message, { id, isComing: coming.has(id) });
       if (!isHere) await call('send', { id, text: message.text });
     },
     kill: async (id) => void (await call('kill', { id })),
   };
-}
-
-type Call = <N extends OperationName>(
-  operation: N,
-  input: OperationInput<N>,
-  signal?: AbortSignal,
-) => Promise<OperationOutput<N>>;
-
-/** A daemon may be killed and come back: its jobs go on, and so do those who wait for them. */
-function patient(client: Client, clock: Clock): Call {
-  return async (operation, input, signal) => {
-    const deadline = clock.monotonicMs() + OUTAGE_MS;
-    for (;;) {
-      try {
-        return await client.call(operation, input, signal ? { signal } : {});
-      } catch (error) {
-        signal?.throwIfAborted();
-        const known = toKnown(error);
-        if (known.code !== 'daemon_unavailable' || clock.monotonicMs() > deadline) throw known;
-        await clock.sleep(RETRY_MS, signal);
-      }
-    }
-  };
-}
-
-function toKnown(error: unknown): ReefError {
-  if (!(error instanceof DaemonError)) return toReefError(error);
-  const { code, message } = error.body.error;
-  return new ReefError(Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'internal', message, { cause: error });
 }
 
 /** Reads a job's events to their end; the last result is what it leaves. */

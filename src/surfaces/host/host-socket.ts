@@ -50,6 +50,7 @@ async function greet(socket: Socket, path: string, take: Parameters<typeof liste
 /** The children of a child find the same host beside its own door. */
 function pointTo(path: string, { door }: Hello, socket: Socket): void {
   const link = hostPath(door);
+  if (link === path) return;
   rmSync(link, { force: true });
   symlinkSync(path, link);
   socket.once('close', () => rmSync(link, { force: true }));

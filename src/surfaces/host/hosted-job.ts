@@ -19,6 +19,18 @@ import { createOutputCap } from '../../runtime/tools/output.ts';
 import type { Hello } from './hello.ts';
 import { JobWire } from './job-wire.ts';
 
+/** An agent whose context runs in this process. */
+export interface Hosted {
+  readonly id: string;
+  /** Ids from the root to this one. */
+  readonly path: readonly string[];
+  readonly agent: string;
+  readonly runtime: AgentRuntime | undefined;
+  deliver(message: InboxMessage): void;
+  /** Ends its turn, its children and its servers. */
+  close(): void;
+}
+
 export interface HostedParts {
   hello: Hello;
   app: AppState;
@@ -26,7 +38,9 @@ export interface HostedParts {
   jobs: JobPort;
   desk: EscalationDesk;
   /** In this host; a parent elsewhere is only a number of steps above. */
-  parent?: HostedJob | undefined;
+  parent?: Hosted | undefined;
+  /** Whoever is the root said yes to whatever a rule would ask about. */
+  confirmAll: boolean;
   streams: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream };
 }
 
@@ -40,10 +54,10 @@ interface Opened {
 }
 
 /** One job of a host: its context, from the first message to the end of its line. */
-export class HostedJob {
+export class HostedJob implements Hosted {
   readonly id: string;
-  /** Ids from the root to this one. */
   readonly path: readonly string[];
+  readonly agent: string;
   readonly #parts: HostedParts;
   readonly #wire: JobWire;
   readonly #line: ReturnType<JobWire['open']>;
@@ -57,6 +71,7 @@ export class HostedJob {
     const { hello, parent, streams, app } = parts;
     this.#parts = parts;
     this.id = hello.jobId;
+    this.agent = hello.agent;
     this.path = [...(parent?.path ?? []), hello.jobId];
     this.#wire = new JobWire(streams.input, streams.output);
     this.#line = this.#wire.open(app.clock);
@@ -95,7 +110,6 @@ export class HostedJob {
     }
   }
 
-  /** Ends its turn, its children and its servers. */
   close(): void {
     this.#closing.abort();
   }
@@ -135,7 +149,7 @@ export class HostedJob {
     if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox)) throw new Error('no team');
     for (const message of this.#early.splice(0)) inbox.deliver(message);
     const host = contextHost(ctx, {
-      gate: createPermissionGate({ rules: app.config.reef.permissions }),
+      gate: createPermissionGate({ rules: app.config.reef.permissions, confirmAll: this.#parts.confirmAll }),
       outputs: createOutputCap(outputsDir, randomUUID),
       ask: async () => ({ kind: 'needs_human' }),
       jobId: this.id,

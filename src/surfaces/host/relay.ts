@@ -1,4 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { firstLine } from './first-line.ts';
 import type { Hello } from './hello.ts';
 
@@ -6,6 +7,7 @@ import type { Hello } from './hello.ts';
 const TAKEN = 'taken';
 /** The context is closed before its process ends; the daemon waits 5 s. */
 const CLOSING_MS = 4_000;
+const LOOK_MS = 25;
 
 interface Streams {
   input: NodeJS.ReadableStream;
@@ -15,10 +17,14 @@ interface Streams {
 /**
  * A child whose parent is one of Reef's own agents is only a pair of pipes: its context lives in the host of its root, with
  * that host's servers and indexes (R-08). To the daemon it is a job with a process like any other; when either side dies the
- * other sees its connection end. False when no host took it.
+ * other sees its connection end. False when no host took it within `patienceMs`.
  */
-export async function relay(path: string, hello: Hello, { input, output }: Streams): Promise<boolean> {
-  const socket = await connected(path);
+export async function relay(
+  path: string,
+  hello: Hello,
+  { input, output, patienceMs = 0 }: Streams & { patienceMs?: number },
+): Promise<boolean> {
+  const socket = await connected(path, patienceMs);
   if (!socket) return false;
   socket.write(`${JSON.stringify(hello)}\n`);
   if ((await firstLine(socket)) !== TAKEN) {
@@ -37,7 +43,16 @@ export async function relay(path: string, hello: Hello, { input, output }: Strea
   return true;
 }
 
-function connected(path: string): Promise<Socket | undefined> {
+async function connected(path: string, patienceMs: number): Promise<Socket | undefined> {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const socket = await connectedOnce(path);
+    if (socket || Date.now() >= deadline) return socket;
+    await sleep(LOOK_MS);
+  }
+}
+
+function connectedOnce(path: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = createConnection({ path });
     socket.once('connect', () => resolve(socket));

@@ -18,6 +18,11 @@ export function parseWorker(text: string): WorkerName | undefined {
   return kind === 'Internal' && internal ? { kind: 'internal', name: internal } : undefined;
 }
 
+/** Scripts and agents of the user's own are there by their name; nobody lists them. */
+export function isByName(agent: string): boolean {
+  return /^(?:scripted|native):./.test(agent);
+}
+
 export function gateOf(worker: WorkerName | undefined): Gate | undefined {
   return worker?.kind === 'internal' ? GATES[worker.name] : undefined;
 }

@@ -7,7 +7,7 @@ import { type Action, parseAction } from '../language/action.ts';
 import { parseGuard, parseValue } from '../language/guard.ts';
 import { FAIL_DEFAULT, FAILURE, isName, isSignal, SUCCESS } from '../language/names.ts';
 import { parseStrategy } from '../language/strategy.ts';
-import { parseWorker, rosterEntry, type WorkerName } from '../language/worker-name.ts';
+import { isByName, parseWorker, rosterEntry, type WorkerName } from '../language/worker-name.ts';
 import type { Draft, DraftBlock, Report } from './draft.ts';
 import { actionTargets, nearestTarget } from './graph.ts';
 
@@ -47,10 +47,14 @@ function checkWorker(block: DraftBlock, { draft, agents, report }: Checked): Wor
   const path = [...block.path, 'worker'];
   const worker = parseWorker(text);
   if (!worker) report('wf_worker', path, `"${text}" is no worker`);
-  else if (worker.kind === 'agent' && !rosterEntry(draft.workers, worker) && !Object.hasOwn(agents, worker.name)) {
+  else if (worker.kind === 'agent' && !rosterEntry(draft.workers, worker) && !isKnown(worker.name, agents)) {
     report('wf_agent_default', path, `"${worker.name}" is in no roster and no agent: the default agent does it`);
   }
   return worker;
+}
+
+function isKnown(agent: string, agents: KnownAgents): boolean {
+  return Object.hasOwn(agents, agent) || isByName(agent);
 }
 
 /** Slices of code context are parsed here, so that a run never meets one it cannot read (C-102). */

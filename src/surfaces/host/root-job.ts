@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { doorDir } from '../../agents/sandbox.ts';
+import type { Clock } from '../../base/clock.ts';
+import { lazily } from '../../base/lazily.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Emitter, EngineEvent } from '../../runtime/engine/emitter.ts';
+import type { AgentRuntime, InboxMessage } from '../../runtime/state/scope.ts';
+import type { JobPort } from '../../runtime/team/job-port.ts';
+import { type Client, connect } from '../client/client.ts';
+import type { AgentHost } from './agent-host.ts';
+import { doorJobs } from './door-jobs.ts';
+import type { Hosted } from './hosted-job.ts';
+import { JobWire } from './job-wire.ts';
+
+export interface RootParts {
+  agent: string;
+  /** What the person asked for. */
+  task: string;
+  cwd: string;
+  model: string;
+  runtime(): AgentRuntime | undefined;
+  client: Client;
+  homeDir: string;
+  clock: Clock;
+  host: AgentHost;
+  /** Of the call this is the root of. */
+  signal: AbortSignal;
+}
+
+type End = { result: string } | { error: ReefError } | 'killed';
+
+const LONGEST_TASK = 4_000;
+const FAILED_MS = 45_000;
+const ENDING_MS = 10_000;
+
+/**
+ * The agent a person talks to, as a job: from its first child to the end of the call. Its process carries bytes as those of its
+ * children do; when either side dies, so does everything below it.
+ */
+export class RootJob implements Hosted {
+  readonly agent: string;
+  readonly #parts: RootParts;
+  readonly #opened = lazily(() => this.#open());
+  readonly #stopped = new AbortController();
+  readonly #line = Promise.withResolvers<Socket>();
+  #id = '';
+  #wire: JobWire | undefined;
+  #told: Emitter | undefined;
+  /** What happened before there was a job to tell it of. */
+  readonly #before: EngineEvent[] = [];
+
+  constructor(parts: RootParts) {
+    this.#parts = parts;
+    this.agent = parts.agent;
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  get path(): readonly string[] {
+    return [this.#id];
+  }
+
+  get runtime(): AgentRuntime | undefined {
+    return this.#parts.runtime();
+  }
+
+  /** Somebody ended the job, or nobody can answer what is asked below it. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
+  readonly emitter: Emitter = {
+    emit: (event) => (this.#told ? this.#told.emit(event) : void this.#before.push(event)),
+  };
+
+  deliver(message: InboxMessage): void {
+    this.runtime?.inbox.deliver(message);
+  }
+
+  /** Its children as jobs; the first call makes it one itself. */
+  jobs(): Promise<JobPort> {
+    return this.#opened.get();
+  }
+
+  stop(why: ReefError): void {
+    this.#stopped.abort(why);
+  }
+
+  /** Its context is the caller's, who ends it. */
+  close(): void {}
+
+  /** When the call is over, and nothing it started is left. */
+  async end(how: End): Promise<void> {
+    if (this.#id === '') return;
+    const { client, host } = this.#parts;
+    try {
+      if (how === 'killed' || !this.#wire) await client.call('kill', { id: this.#id });
+      else {
+        this.#wire.endTurn(toTurn(how));
+        (await this.#line.promise).end();
+        await client.call('wait', { ids: [this.#id], until: ['done'], timeoutMs: ENDING_MS });
+      }
+    } catch {
+      // Without a daemon the closing of our socket ends them all the same.
+    } finally {
+      await host.close();
+    }
+  }
+
+  async #open(): Promise<JobPort> {
+    const { agent, cwd, client, homeDir, clock, host, signal } = this.#parts;
+    const task = this.#parts.task.trim().slice(0, LONGEST_TASK) || agent;
+    const { agentId } = await client.call('spawn', { agent: `chat:${agent}`, task, cwd, key: randomUUID() }, { signal });
+    this.#id = agentId;
+    const door = join(doorDir(homeDir, agentId), 'sock');
+    mkdirSync(dirname(door), { recursive: true, mode: 0o700 });
+    await host.welcome(door, { root: this, onLine: (line) => this.#line.resolve(line) });
+    await this.#begin(await Promise.race([this.#line.promise, this.#failure()]));
+    const own = connect({ socket: door, surface: 'mcp' });
+    return doorJobs({
+      ...{ jobId: agentId, clock, desk: host.desk, letters: host },
+      // What makes children, and lends them its place while it waits, is the job's; the rest goes on when the job is killed.
+      client: {
+        ...client,
+        call: (operation, input, options) =>
+          (operation === 'spawn' || operation === 'wait' ? own : client).call(operation, input, options),
+      },
+    });
+  }
+
+  async #begin(line: Socket): Promise<void> {
+    const wire = new JobWire(line, line);
+    line.once('end', () => {
+      this.stop(new ReefError('cancelled', `${this.#id} was ended from elsewhere`));
+      line.end();
+    });
+    await wire.nextMessage(); // the task, which is being worked on
+    const turn = wire.beginTurn();
+    turn.addEventListener('abort', () => this.stop(new ReefError('cancelled', `${this.#id} was interrupted`)));
+    const { cwd, model, clock } = this.#parts;
+    wire.write({ do: 'session', sessionId: this.#id, model, cwd });
+    this.#wire = wire;
+    this.#told = wire.open(clock).emitter;
+    for (const event of this.#before.splice(0)) void this.#told.emit(event);
+    void this.#listen(wire);
+  }
+
+  /** What is sent to the job from elsewhere, at its next step. */
+  async #listen(wire: JobWire): Promise<void> {
+    for (;;) {
+      const text = await wire.nextMessage();
+      if (text === undefined) return;
+      this.deliver({ kind: 'text', from: 'a person', text });
+    }
+  }
+
+  /** A job whose process never comes. */
+  async #failure(): Promise<never> {
+    const { client, signal } = this.#parts;
+    for (;;) {
+      const { met } = await client.call(
+        'wait',
+        { ids: [this.#id], until: ['done'], timeoutMs: FAILED_MS },
+        { signal: AbortSignal.any([signal, this.#stopped.signal]) },
+      );
+      if (met) throw new ReefError('spawn_failed', `No agent can be started: \`reef output ${this.#id}\` says why`);
+    }
+  }
+}
+
+function toTurn(how: Exclude<End, 'killed'>): Parameters<JobWire['endTurn']>[0] {
+  if ('result' in how) return { do: 'turn', is: 'over', outcome: 'done', result: how.result };
+  const { code, message, retryable } = how.error;
+  return { do: 'turn', is: 'failed', code, message, retryable };
+}
