@@ -44,6 +44,8 @@ const entrySchema = z
         /** Of all the request holds: what a prompt says once and not last. */
         any_user: pattern.exactOptional(),
         last_tool: z.string().exactOptional(),
+        /** What that tool answered. */
+        last_result: pattern.exactOptional(),
       })
       .default({}),
     reply: replySchema.exactOptional(),

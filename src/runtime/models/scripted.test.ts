@@ -103,6 +103,14 @@ describe('the scripted client', () => {
     ]);
   });
 
+  verifies('R-83').test('an entry may ask for what the last tool answered', async () => {
+    const chat = open(
+      '- {when: {last_tool: fs_read, last_result: "^y"}, reply: {text: y}}\n- {when: {last_result: "x$"}, reply: {text: x}}\n',
+    );
+    const seen = [await chat({ messages: afterTool('fs_read') }), await chat({ messages: afterTool('fs_read') })];
+    expect(seen).toMatchObject([{ content: [{ text: 'x' }] }, { code: 'script_exhausted', last_tool: 'fs_read' }]);
+  });
+
   verifies('R-83').test('speaks in pieces, with pauses', async () => {
     const clock = manualClock();
     const chat = open('- reply: {text: abcdefgh, chunk: 3, delay_ms: 100, chunk_delay_ms: 50}', { clock });

@@ -60,8 +60,9 @@ function take(reel: Reel, request: ChatRequest): Taken {
   });
   const entry = reel.entries[at];
   if (!entry) {
+    const { last_result: _, ...told } = seen;
     throw new ReefError('script_exhausted', `The script of ${request.model.id} has no answer left for this request`, {
-      details: { model: request.model.id, ...seen, entries: reel.entries.length },
+      details: { model: request.model.id, ...told, entries: reel.entries.length },
     });
   }
   reel.used[at] = (reel.used[at] ?? 0) + 1;
@@ -71,15 +72,21 @@ function take(reel: Reel, request: ChatRequest): Taken {
 interface Sight {
   agent: string;
   last_user: string;
-  /** The tool whose result is the newest message; '' when a user spoke last. */
+  /** The tool whose result is the newest message, and that result; '' when a user spoke last. */
   last_tool: string;
+  last_result: string;
 }
 
 function sight({ messages, agent = '' }: ChatRequest): Sight {
   const last = messages.at(-1);
   const user = messages.findLast(({ role }) => role === 'user');
   const result = last?.role === 'tool' ? last.content.at(-1) : undefined;
-  return { agent, last_user: user ? textOf(user) : '', last_tool: result?.name ?? '' };
+  return {
+    agent,
+    last_user: user ? textOf(user) : '',
+    last_tool: result?.name ?? '',
+    last_result: result?.output ?? '',
+  };
 }
 
 function fits(when: ScriptEntry['when'], seen: Sight, users: readonly string[]): boolean {
@@ -87,6 +94,7 @@ function fits(when: ScriptEntry['when'], seen: Sight, users: readonly string[]):
   if (when.last_tool !== undefined && when.last_tool !== seen.last_tool) return false;
   if (when.any_user !== undefined && !users.some((text) => new RegExp(when.any_user ?? '', 's').test(text)))
     return false;
+  if (when.last_result !== undefined && !new RegExp(when.last_result, 's').test(seen.last_result)) return false;
   return when.last_user === undefined || new RegExp(when.last_user, 's').test(seen.last_user);
 }
 
