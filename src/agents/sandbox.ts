@@ -32,7 +32,6 @@ export function sandboxFor(
   of: Surroundings,
 ): SandboxSpec | undefined {
   if (job.sandbox === 'none') return undefined;
-  const runtimeDir = of.env.XDG_RUNTIME_DIR === undefined ? [] : [of.env.XDG_RUNTIME_DIR];
   const door = doorDir(of.homeDir, job.id);
   return {
     kind: 'bubblewrap',
@@ -42,7 +41,7 @@ export function sandboxFor(
     ],
     // A folder, for a new daemon makes a new socket.
     readOnly: [...(existsSync(door) ? [door] : []), ...programsIn('/tmp/', of.program)],
-    hidden: [of.homeDir, ...privatePaths(of.env), ...DOORS, ...runtimeDir],
+    hidden: [of.homeDir, ...privatePaths(of.env)],
     network: 'host',
     scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
   };
@@ -53,9 +52,19 @@ export function programsIn(folder: string, program: string): string[] {
   return [dirname(program), dirname(process.execPath), ROOT].filter((path) => path.startsWith(folder));
 }
 
-export function privatePaths({ HOME: home = '/', XDG_CONFIG_HOME: config }: Surroundings['env']): string[] {
+/** The user's keys and histories, and the doors to other programs: a socket can be used where nothing can be written. */
+export function privatePaths({
+  HOME: home = '/',
+  XDG_CONFIG_HOME: config,
+  XDG_RUNTIME_DIR: runtimeDir,
+}: Surroundings['env']) {
   const configDir = config || join(home, '.config');
-  return [...PRIVATE.map((name) => join(home, name)), ...PRIVATE_CONFIG.map((name) => join(configDir, name))];
+  return [
+    ...PRIVATE.map((name) => join(home, name)),
+    ...PRIVATE_CONFIG.map((name) => join(configDir, name)),
+    ...DOORS,
+    ...(runtimeDir === undefined ? [] : [runtimeDir]),
+  ];
 }
 
 /** `~/x` is in the home of the agent, `$X` what that variable says, if anything. */

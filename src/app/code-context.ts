@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { privatePaths, programsIn } from '../agents/sandbox.ts';
 import type { Clock } from '../base/clock.ts';
@@ -30,6 +30,9 @@ interface CodeContextParts {
   /** `context` of the user's configuration. */
   settings: { server?: string | undefined; max_memory_mb?: number | undefined; max_servers?: number | undefined };
 }
+
+/** Files of the home that a repository may hold in git, and what keeps the rest out of it. */
+const KEPT_IN_HOME = ['.gitignore', 'config.yaml', 'workflows.json', 'workflows.yaml'];
 
 /** The analysis servers of a repository, and the one door to them. */
 export function openCodeContext(parts: CodeContextParts) {
@@ -84,10 +87,13 @@ function sandbox({ home, env, commonDir }: CodeContextParts, store: string, work
   return {
     kind: 'bubblewrap',
     writable: [folder],
-    // The temporary folder is its own, and would hide what lies there.
-    readOnly: [worktreePath, commonDir, ...programsIn('/tmp/', process.execPath)],
-    hidden: privatePaths(env.all),
+    // The temporary folder is its own, and would hide what lies there; of Reef's home it sees what belongs to the repository.
+    readOnly: [
+      ...[worktreePath, commonDir, ...programsIn('/tmp/', process.execPath)],
+      ...KEPT_IN_HOME.map((name) => join(home.dir, name)).filter((path) => existsSync(path)),
+    ],
+    hidden: [home.dir, ...privatePaths(env.all)],
     network: 'none',
-    scratch: join(home.dir, 'index', 'sandbox'),
+    scratch: join(folder, 'sandbox'),
   };
 }

@@ -1,0 +1,105 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { makeRepository } from '../../test/fixtures/git/repository.ts';
+import { PATH } from '../../test/fixtures/programs/harness.ts';
+import { verifies } from '../../test/verifies.ts';
+import { systemClock } from '../base/clock.ts';
+import { readEnvironment } from '../base/env.ts';
+import { homeAt } from '../base/home.ts';
+import { prepareHome } from '../home-keeper.ts';
+import { probeCapabilities } from '../process/capabilities.ts';
+import { argumentsOf, processRows } from '../process/process-table.ts';
+import { openCodeContext } from './code-context.ts';
+
+const capabilities = await probeCapabilities();
+const canEnter = spawnSync('nsenter', ['--version']).status === 0;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A repository with a worktree below its home, a person's keys, and a door to another program. */
+async function world() {
+  const repository = makeRepository({
+    'src/cart.ts': 'export function total() {}\n',
+    '.reef/workflows.yaml': 'nodes: {} # namedInManifest\n',
+  });
+  const { root, checkout } = repository;
+  const home = homeAt(join(checkout, '.reef'), readEnvironment());
+  const [person, runtimeDir] = [join(root, 'person'), join(root, 'runtime')];
+  mkdirSync(join(person, '.ssh'), { recursive: true });
+  mkdirSync(join(home.dir, 'jobs'), { recursive: true });
+  mkdirSync(runtimeDir);
+  writeFileSync(join(person, '.ssh/key'), 'secret');
+  prepareHome(home);
+  writeFileSync(join(home.dir, 'reef.db'), 'secret');
+  writeFileSync(join(home.dir, 'jobs/log'), 'secret');
+  const worktree = join(home.dir, 'worktrees/one');
+  repository.plain('worktree', 'add', '-q', '-b', 'one', worktree);
+  const door = createServer((socket) => socket.end('open')).listen(join(runtimeDir, 'door'));
+  onTestFinished(() => void door.close());
+  const env = { ...readEnvironment(), all: { PATH, HOME: person, XDG_RUNTIME_DIR: runtimeDir } };
+  const context = openCodeContext({
+    ...{ home, env, capabilities, clock: systemClock, log: silent, settings: {} },
+    commonDir: join(checkout, '.git'),
+  });
+  onTestFinished(() => context.close());
+  return { root, checkout, home, person, runtimeDir, worktree, context };
+}
+
+/** The server itself: the innermost process of its tree. */
+function serverPid(tree: number): number {
+  const members = processRows().filter((row) => row.isAlive && row.session === tree);
+  const [server] = members.filter(({ pid }) => argumentsOf(pid)[0] === process.execPath);
+  if (!server) throw new Error('there is no server');
+  return server.pid;
+}
+
+/** Runs a line of shell where the server is, in its own namespaces. */
+function inside(pid: number, line: string): string {
+  const where = ['-t', String(pid), '--user', '--mount', '--net', '--preserve-credentials'];
+  return execFileSync('nsenter', [...where, '/bin/sh', '-c', line], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH },
+  }).trim();
+}
+
+verifies('C-002', 'X-27')
+  .needs(capabilities.bubblewrap !== undefined && canEnter, 'bubblewrap or nsenter')
+  .test(
+    'a server reads its worktree, writes the folder of its store and nothing else, has no network and sees no key, home or door',
+    async () => {
+      const { root, checkout, home, person, runtimeDir, worktree, context } = await world();
+      for (const worktreePath of [worktree, checkout]) {
+        await context.servers.ensureServer(worktreePath);
+        const total = { worktreePath, symbolName: 'total', require: 'complete' as const };
+        expect((await context.service.getSymbol(total)).map(({ filePath }) => filePath)).toEqual(['src/cart.ts']);
+      }
+      const manifest = await context.service.codeSearch({ worktreePath: checkout, query: 'namedInManifest' });
+      expect(manifest.map(({ filePath }) => filePath)).toEqual(['.reef/workflows.yaml']);
+      for (const { pid: tree = 0, worktreePath } of context.servers.running()) {
+        const pid = serverPid(tree);
+        const tries = [
+          ...[join(worktreePath, 'x'), join(worktreePath, 'src/x'), join(checkout, '.git/x'), join(root, 'x')],
+          ...[join(person, 'x'), join(home.dir, 'x'), '/etc/x', '/usr/x'],
+        ];
+        // In its own temporary folder it may: then nothing of it is seen outside.
+        for (const path of [...tries, join(worktreePath, 'src/cart.ts')]) inside(pid, `echo >> '${path}'; true`);
+        expect(tries.filter((path) => existsSync(path))).toEqual([]);
+        expect(readFileSync(join(worktreePath, 'src/cart.ts'), 'utf8')).toBe('export function total() {}\n');
+        const [store = ''] = argumentsOf(pid).slice(argumentsOf(pid).indexOf('--store') + 1);
+        expect([inside(pid, `touch '${store}-beside' && echo yes`), existsSync(`${store}-beside`)]).toEqual([
+          'yes',
+          true,
+        ]);
+        const devices = readFileSync(`/proc/${pid}/net/dev`, 'utf8').match(/^\s*[\w.]+(?=:)/gm) ?? [];
+        expect(devices.map((name) => name.trim())).toEqual(['lo']);
+        expect(readlinkSync(`/proc/${pid}/ns/net`)).not.toBe(readlinkSync('/proc/self/ns/net'));
+        const hidden = ['ls -A', `${person}/.ssh ${home.dir}/jobs ${runtimeDir}`, '2>/dev/null | grep -v :', '| wc -w'];
+        expect(inside(pid, hidden.join(' '))).toBe('0');
+        expect(inside(pid, `cat '${home.dir}/reef.db'; true`)).toBe('');
+      }
+    },
+    90_000,
+  );
