@@ -117,7 +117,7 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
       runCommand: createRunCommand({ capabilities, env: env.all, jobId }),
       askCode: codeAsker(daemon),
       checks: own.checks,
-      budget: BUDGET,
+      budget: { ...BUDGET, ...(own.budget_usd !== undefined && { usd: own.budget_usd }) },
       ...(instructions !== undefined && { instructions }),
       emit: wire.emit,
       edited: ({ path, kind }) => talk.write({ type: 'file_edit', payload: { id: path, path: join(cwd, path), kind } }),
@@ -126,7 +126,7 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
     task,
   );
   if (values.resume !== undefined) {
-    coder.restore(log.read(), { turn, tokens: log.usedTokens() });
+    coder.restore(log.read(), { turn, used: log.used() });
     for (const line of lines) coder.note(line);
   }
   return { coder };

@@ -18,6 +18,14 @@ interface CoderBudget {
   turns: number;
   tokens: number;
   ms: number;
+  /** Counts only what a model's price is known of. */
+  usd?: number;
+}
+
+/** What a job has used over all its processes. */
+export interface CoderUsage {
+  tokens: number;
+  usd: number;
 }
 
 /** Everything the coder reaches outside itself; the host passes it in. */

@@ -132,6 +132,39 @@ describe('budgets', () => {
   );
 });
 
+verifies('S-58').test('cost counts where a limit is set, what an earlier process spent included', async () => {
+  const scene = await sceneOfTest({
+    script: Array.from({ length: 12 }, (_, n) => call('run_command', { command: `echo ${n}` })),
+    parts: { budget: { turns: 200, tokens: 1_000_000, ms: 3_600_000, usd: 2 } },
+    around: (client) => ({
+      ...client,
+      chat: async (request, sink) => ({ ...(await client.chat(request, sink)), cost: 0.25 }),
+    }),
+  });
+  scene.coder.restore([], { turn: 0, used: { tokens: 0, usd: 1 } });
+  expect([await scene.work(), scene.prompts.length]).toEqual(['budget_exhausted', 4]);
+});
+
+verifies('S-26').test(
+  'a whole history that outgrows the window is told once, and the job goes on with bounded prompts',
+  async () => {
+    const long = Array.from({ length: 8 }, (_, n) => call('run_command', { command: `seq ${n} 1500` }));
+    const scene = await sceneOfTest({
+      script: [...long, done('All seen.')],
+      parts: { parameters: { mode: 'full', tailBudget: 4_000, keep: 2, fillTo: 0, window: 16_000 } },
+    });
+    expect(await scene.work()).toEqual({ result: 'All seen.', endedBy: 'done' });
+    const told = scene.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+    expect(told).toEqual([expect.stringMatching(/^fallback_too_large: .* Prompts are bounded from here on\.$/)]);
+    const modes = scene.ledgers.map(({ mode }) => mode);
+    const turned = modes.indexOf('epoch');
+    expect([turned > 0, modes.slice(turned).every((mode) => mode === 'epoch')]).toEqual([true, true]);
+    expect(Math.max(...scene.ledgers.map(({ estimated }) => estimated))).toBeLessThanOrEqual(16_000);
+    const first = await scene.artifacts.read('t1', {});
+    expect(first.text).toContain('seq 0 1500');
+  },
+);
+
 describe('outages', () => {
   const out = (times: number) => ({ error: { status: 503, message: 'no service' }, times });
 

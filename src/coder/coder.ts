@@ -14,7 +14,7 @@ import type { StepProgress, TurnParts } from '../runtime/engine/turn-parts.ts';
 import { type Message, userText } from '../runtime/models/message.ts';
 import { createFunctions, type Functions, type ToolCallTracker } from '../runtime/tools/tool.ts';
 import { BoundedPrompt } from './bounded-prompt.ts';
-import type { CoderParts } from './coder-parts.ts';
+import type { CoderParts, CoderUsage } from './coder-parts.ts';
 import { waitOutOutage } from './outage.ts';
 import { SYSTEM_TEXT } from './system-text.ts';
 import { commandTool, runLine } from './tools/command.ts';
@@ -66,7 +66,7 @@ export class Coder {
   #unsaid: ContextNews[] = [];
   #hasNewReading = false;
   #turn = 0;
-  #tokens = 0;
+  #used: CoderUsage = { tokens: 0, usd: 0 };
   #accepted: string | undefined;
   /** How often a person has extended the budget. */
   #grants = 1;
@@ -93,10 +93,10 @@ export class Coder {
   }
 
   /** Goes on where an earlier process stopped: the same epoch, the same tail (S-19), and what it used counts. */
-  restore(log: Iterable<{ type: string; payload: unknown }>, { turn, tokens }: { turn: number; tokens: number }): void {
+  restore(log: Iterable<{ type: string; payload: unknown }>, { turn, used }: { turn: number; used: CoderUsage }): void {
     this.#context.restore(log);
     this.#turn = turn;
-    this.#tokens = tokens;
+    this.#used = used;
   }
 
   /** Something that happened while no turn was going on, such as a change from outside. */
@@ -190,9 +190,20 @@ export class Coder {
   }
 
   async #buildPrompt(messages: readonly Message[]): Promise<Message[]> {
-    const prompt = this.#prompt.build(messages);
+    const prompt = this.#fittingPrompt(messages);
     await this.#settle();
     return prompt;
+  }
+
+  #fittingPrompt(messages: readonly Message[]): Message[] {
+    try {
+      return this.#prompt.build(messages);
+    } catch (error) {
+      if (!(error instanceof ReefError && error.code === 'fallback_too_large')) throw error;
+      this.#emit({ type: 'warning', message: `${error.code}: ${error.message} Prompts are bounded from here on.` });
+      this.#context.keepBounded();
+      return this.#prompt.build(messages);
+    }
   }
 
   /** First what was taken out of the prompt is stored, then the log says that it was (S-19, S-37). */
@@ -240,9 +251,11 @@ export class Coder {
 
   async #checkBudget(signal: AbortSignal): Promise<void> {
     const { budget, clock, ask } = this.#parts;
-    const used = { turns: this.#turn - 1, tokens: this.#tokens, ms: clock.monotonicMs() - this.#startedAt };
+    const used = { ...this.#used, turns: this.#turn - 1, ms: clock.monotonicMs() - this.#startedAt };
     const share = Math.max(
-      ...(['turns', 'tokens', 'ms'] as const).map((what) => used[what] / (budget[what] * this.#grants)),
+      ...(['turns', 'tokens', 'ms', 'usd'] as const).map(
+        (what) => used[what] / ((budget[what] ?? Number.POSITIVE_INFINITY) * this.#grants),
+      ),
     );
     if (share >= WARN_AT)
       this.#context.remind('Your budget is nearly used up: finish with what you have, then call done.');
@@ -260,7 +273,8 @@ export class Coder {
 
   #account({ usage, cost }: Extract<EngineEvent, { type: 'assistant_message_end' }>): void {
     const ledger = this.#prompt.lastLedger;
-    this.#tokens += usage.input + usage.output;
+    this.#used.tokens += usage.input + usage.output;
+    this.#used.usd += cost ?? 0;
     if (!ledger) return;
     const reported = { input: usage.input, cacheRead: usage.cached, cacheWrite: 0, ...(cost !== null && { cost }) };
     this.#parts.record(ledger, reported);

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { parseJson } from '../base/safe-json.ts';
 import { type ContextNews, contextNewsSchema, type StateNews } from '../protocol/repostate.ts';
 import { type Ledger, ledgerLine, type Reported } from '../repostate/prompt/ledger.ts';
+import type { CoderUsage } from './coder-parts.ts';
 
 /**
  * What a restart needs to build the same prompt again, byte for byte (S-19): the news of the context manager, in the folder of
@@ -31,10 +32,11 @@ export class JobLog {
     return linesOf(this.#file) as { type: string; payload: unknown }[];
   }
 
-  /** Tokens of all prompts so far; what the model wrote is part of the next one. */
-  usedTokens(): number {
-    const calls = linesOf(this.#ledgerFile) as { reported?: { input?: number } }[];
-    return calls.reduce((sum, { reported }) => sum + (reported?.input ?? 0), 0);
+  /** Of all prompts so far; what the model wrote is part of the next one. */
+  used(): CoderUsage {
+    const calls = linesOf(this.#ledgerFile) as { reported?: { input?: number; cost?: number } }[];
+    const sum = (what: 'input' | 'cost') => calls.reduce((total, { reported }) => total + (reported?.[what] ?? 0), 0);
+    return { tokens: sum('input'), usd: sum('cost') };
   }
 
   /** The last turn whose exchange is in the log. */

@@ -108,7 +108,7 @@ verifies('S-19', 'S-28').test(
 /** The first prompt of a process that finds this log. */
 async function replayed({ root }: Scene, log: { type: string; payload: unknown }[]): Promise<readonly Message[]> {
   const next = await openScene({ root, script: [], task: 'Go through all files.' });
-  next.coder.restore(log, { turn: 0, tokens: 0 });
+  next.coder.restore(log, { turn: 0, used: { tokens: 0, usd: 0 } });
   await next.work();
   await next.tracker.close();
   return next.prompts[0] ?? [];

@@ -39,7 +39,7 @@ verifies('S-19', 'S-22').test(
     });
     second.coder.restore(
       first.news.map((payload) => ({ type: 'progress', payload })),
-      { turn: 3, tokens: 0 },
+      { turn: 3, used: { tokens: 0, usd: 0 } },
     );
     expect(await second.work()).toMatchObject({ endedBy: 'done' });
     expect(
@@ -59,7 +59,7 @@ verifies('S-19', 'S-22').test(
 
 verifies('S-58').test('what an earlier process used counts towards the budget', async () => {
   const scene = await sceneOfTest({ script: [call('list_files'), done()] });
-  scene.coder.restore([], { turn: 5, tokens: 2_200_000 });
+  scene.coder.restore([], { turn: 5, used: { tokens: 2_200_000, usd: 0 } });
   expect([await scene.work(), scene.asked.map(({ question }) => question)]).toEqual([
     'budget_exhausted',
     ['The budget is used up (5 turns, 2200000 tokens). What now?'],
@@ -93,7 +93,7 @@ test('a line that a crash tore costs nothing but itself', () => {
   const again = new JobLog(dir);
   again.append(note(2));
   const told = again.read().map(({ payload }) => payload);
-  expect([told, again.lastTurn(), again.usedTokens()]).toEqual([[note(1), appended, note(2)], 7, 30]);
+  expect([told, again.lastTurn(), again.used().tokens]).toEqual([[note(1), appended, note(2)], 7, 30]);
   expect(readFileSync(join(dir, 'context-log.jsonl'), 'utf8').split('\n')).toHaveLength(5);
 });
 

@@ -75,11 +75,13 @@ export class ContextManager {
   #messagesBefore = 0;
   #capped = new Map<number, string[]>();
   #failure: unknown;
+  #mode: ContextParameters['mode'];
 
   constructor(settings: ManagerSettings) {
     this.#settings = settings;
     const { counter, parameters } = settings;
-    const taskTokens = parameters.mode === 'snapshot' ? SNAPSHOT_MODE.task : OWN_LIMITS.task;
+    this.#mode = parameters.mode;
+    const taskTokens = this.#mode === 'snapshot' ? SNAPSHOT_MODE.task : OWN_LIMITS.task;
     this.#prefix = makePrefix(settings, counter, taskTokens);
     if (this.#prefix.wholeTask !== undefined) this.#keep(this.#prefix.wholeTask, 'task');
     this.#snapshot = this.#counted(this.#render());
@@ -113,7 +115,7 @@ export class ContextManager {
     const { counter, parameters, redact } = this.#settings;
     const clean = cleanExchange(exchange, redact);
     const { messages, removed } =
-      parameters.mode === 'full'
+      this.#mode === 'full'
         ? { messages: wholeExchange(clean), removed: [] }
         : capExchange(clean, { counter, turnTokens: parameters.tailBudget / 4 });
     for (const text of removed) this.#keep(text);
@@ -144,13 +146,18 @@ export class ContextManager {
     this.#note(text, 'reminder');
   }
 
+  /** For a job whose whole history does not fit: its turns are artifacts already. */
+  keepBounded(): void {
+    this.#mode = 'epoch';
+  }
+
   build(now: number): BuiltPrompt {
     this.#refusePending();
     const reason = this.#dueReason(now);
     if (reason) this.roll(reason);
     this.#start();
     this.#builtAt = now;
-    const isFresh = this.#settings.parameters.mode === 'snapshot';
+    const isFresh = this.#mode === 'snapshot';
     const tail = isFresh ? this.#fitting() : this.#tail;
     const snapshot = isFresh ? this.#counted(this.#render(tail)) : this.#snapshot;
     this.#refuseTooLong();
@@ -210,7 +217,7 @@ export class ContextManager {
     if (news.kind === 'context.started') this.#snapshot = this.#counted(news.snapshot);
     else if (news.kind === 'context.appended') this.#take(news);
     else if (news.kind === 'context.noted') this.#takeNote(news);
-    else if (news.kind === 'context.rolled' && this.#settings.parameters.mode !== 'full') {
+    else if (news.kind === 'context.rolled' && this.#mode !== 'full') {
       this.#dropOld();
       this.#epoch = news.epoch;
       this.#snapshot = this.#counted(news.snapshot);
@@ -242,19 +249,19 @@ export class ContextManager {
   }
 
   #dueReason(now: number): RollReason | undefined {
-    const { mode, tailBudget } = this.#settings.parameters;
-    if (mode === 'full') return undefined;
+    const { tailBudget } = this.#settings.parameters;
+    if (this.#mode === 'full') return undefined;
     if (this.#tailTokens > tailBudget) return 'budget';
-    if (mode === 'snapshot') return undefined;
+    if (this.#mode === 'snapshot') return undefined;
     const isIdle = this.#builtAt !== undefined && now - this.#builtAt > this.#settings.profile.ttlS * 1_000;
     return isIdle && this.#tailTokens > tailBudget / 2 ? 'idle' : undefined;
   }
 
-  /** Nothing is ever cut silently: who asked for the whole history hears that it does not fit, and goes on bounded (S-26). */
+  /** Nothing is ever cut silently: who asked for the whole history hears that it does not fit (S-26). */
   #refuseTooLong(): void {
-    const { mode, window } = this.#settings.parameters;
+    const { window } = this.#settings.parameters;
     const tokens = this.#prefix.tokens + this.#prefix.toolTokens + this.#snapshot.tokens + this.#tailTokens;
-    if (mode !== 'full' || tokens <= window) return;
+    if (this.#mode !== 'full' || tokens <= window) return;
     const message = `The history has ${tokens} tokens; the window of the model is ${window}.`;
     throw new ReefError('fallback_too_large', message, { details: { tokens, window } });
   }
@@ -280,14 +287,14 @@ export class ContextManager {
   }
 
   #render(tail: readonly TailEntry[] = this.#tail): string {
-    const { counter, redact, parameters } = this.#settings;
+    const { counter, redact } = this.#settings;
     const [first] = tail;
     const earlier = first && first.turn > 0 ? { earlier: [0, first.turn - 1] as const } : {};
     const options = {
       count: counter.count,
       redact,
       epoch: { n: this.#epoch, turn: this.#turn, ...earlier },
-      ...(parameters.mode === 'snapshot' && { target: SNAPSHOT_MODE.snapshot }),
+      ...(this.#mode === 'snapshot' && { target: SNAPSHOT_MODE.snapshot }),
     };
     const state = this.#settings.state();
     const shown = new Set(this.#prefix.identifiers);
@@ -326,7 +333,7 @@ export class ContextManager {
     return {
       turn: this.#turn,
       epoch: this.#epoch,
-      mode: this.#settings.parameters.mode,
+      mode: this.#mode,
       segments,
       exclusions: [
         ...rolled.map((id) => ({ id, why: 'rolled' as const })),

@@ -81,9 +81,14 @@ export const reefSchema = z.strictObject({
       max_active: z.number().int().min(1).max(64).exactOptional(),
     })
     .default({}),
-  /** Reef's own coder: commands that must be green before it is done, by name (S-56). */
+  /** Reef's own coder. */
   coder: z
-    .strictObject({ checks: z.record(z.string().min(1).max(40), z.string().min(1).max(1_000)).default({}) })
+    .strictObject({
+      /** Commands that must be green before it is done, by name (S-56). */
+      checks: z.record(z.string().min(1).max(40), z.string().min(1).max(1_000)).default({}),
+      /** What a job of it may cost before a person is asked (S-58). */
+      budget_usd: z.number().positive().exactOptional(),
+    })
     .prefault({}),
   context: z
     .strictObject({
