@@ -37,6 +37,10 @@ export interface AgentDescription {
   /** Shown when it is missing, or not logged in. */
   install: string;
   login: string;
+  /** What shows that it is logged in: a file (`~/…`, `$NAME/…`) or a variable that reaches it (`$NAME`). Looked for, never read. */
+  loginSigns?: readonly string[];
+  /** The day of the newest recording it is tested with (A-57). */
+  recorded?: string;
   asks: QuestionKind[];
   /** A message to a busy agent: joins the turn, waits for the next one, or is refused. */
   busyMessage: 'steers' | 'queues' | 'refused';
@@ -45,6 +49,8 @@ export interface AgentDescription {
   ignoresRepeats: boolean;
   /** What the agent must be able to write: `~/…` in its home, `$NAME` where that variable points. */
   stateDirs: string[];
+  /** What it started is ended when it fails: there is nobody else to take it. */
+  ownsChildren?: true;
   /** Names of variables that reach it from the user's environment, beside the common ones. */
   passEnv: string[];
 }

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:
 import { delimiter, isAbsolute, join } from 'node:path';
 import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
+import { type Login, loginOf } from './login.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 
 export interface Detection {
@@ -11,6 +12,11 @@ export interface Detection {
   path?: string;
   version?: string;
   tested?: string;
+  recorded?: string;
+  /** Absent: it was not found. */
+  login?: Login;
+  /** How to log in. */
+  loginBy?: string;
   /** What is wrong, or worth knowing; absent when all is well. */
   finding?: string;
   severity: 'ok' | 'warn' | 'error';
@@ -53,11 +59,17 @@ export async function detectAgents(registry: AdapterRegistry, env: NodeJS.Proces
 }
 
 async function detect(name: string, registry: AdapterRegistry, env: NodeJS.ProcessEnv): Promise<Detection> {
-  let about: Pick<Detection, 'name' | 'title' | 'install' | 'tested'> = { name, title: name, install: '' };
+  let about: Pick<Detection, 'name' | 'title' | 'install' | 'tested' | 'recorded'> = { name, title: name, install: '' };
   try {
     const agent = registry.get(name);
-    const { title, install, tested } = agent.adapter.describe();
-    about = { name, title, install, ...(tested === undefined ? {} : { tested }) };
+    const { title, install, tested, recorded, login } = agent.adapter.describe();
+    about = {
+      name,
+      title,
+      install,
+      ...(tested !== undefined && { tested }),
+      ...(recorded !== undefined && { recorded }),
+    };
     const { command, version } = await findAgent(agent, env);
     const isNewer = version !== undefined && tested !== undefined && isOlder(tested, version);
     return {
@@ -65,6 +77,8 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
       path: command[0],
       ...(version === undefined ? {} : { version }),
       ...(isNewer ? { finding: `newer than ${tested}, the version Reef was tested with` } : {}),
+      login: loginOf(agent, env),
+      loginBy: login,
       severity: 'ok',
     };
   } catch (error) {

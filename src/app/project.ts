@@ -11,7 +11,7 @@ import { type TrustFile, trustHash } from '../runtime/trust-file.ts';
 import { type FoundManifest, findManifest, type ReadProjectFile } from '../workflow/manifest/find-manifest.ts';
 
 const LARGEST_FILE = 1024 * 1024;
-const CONFIG = '.reef/config.yaml';
+export const PROJECT_CONFIG = '.reef/config.yaml';
 const INCLUDE = '.worktreeinclude';
 const SCRIPTS = 'package.json scripts';
 
@@ -30,6 +30,18 @@ interface ProjectParts {
   clock: Clock;
 }
 
+/** A file of a checkout; undefined when absent. What the repository links to elsewhere is not read. */
+export async function readProjectFile(root: string, path: string): Promise<string | undefined> {
+  const inHome = path.startsWith('.reef/');
+  const dir = createSafeDir(inHome ? join(root, '.reef') : root);
+  try {
+    return (await dir.read(inHome ? path.slice('.reef/'.length) : path, LARGEST_FILE)).toString('utf8');
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
 /** What the repository contributes beside its content. Nothing of it is in effect before a person has trusted it (X-15). */
 export class Project implements TrustCore {
   readonly #parts: ProjectParts;
@@ -38,17 +50,7 @@ export class Project implements TrustCore {
     this.#parts = parts;
   }
 
-  readonly readFile: ReadProjectFile = async (path) => {
-    const { root } = this.#parts;
-    const inHome = path.startsWith('.reef/');
-    const dir = createSafeDir(inHome ? join(root, '.reef') : root);
-    try {
-      return (await dir.read(inHome ? path.slice('.reef/'.length) : path, LARGEST_FILE)).toString('utf8');
-    } catch (error) {
-      if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-      throw error;
-    }
-  };
+  readonly readFile: ReadProjectFile = (path) => readProjectFile(this.#parts.root, path);
 
   async manifest(): Promise<FoundManifest | undefined> {
     const found = await findManifest(this.readFile);
@@ -64,16 +66,16 @@ export class Project implements TrustCore {
   };
 
   async gates(): Promise<Overlay['gates']> {
-    const text = await this.readFile(CONFIG);
+    const text = await this.readFile(PROJECT_CONFIG);
     if (text === undefined) return {};
-    await this.#requireItem(CONFIG, text);
+    await this.#requireItem(PROJECT_CONFIG, text);
     return readOverlay(text).gates;
   }
 
   /** Untrusted, a worktree is made without them. */
   async scripts(): Promise<{ setup?: readonly string[]; teardown?: readonly string[] }> {
-    const text = await this.readFile(CONFIG);
-    if (text === undefined || !this.#isTrusted(CONFIG, text)) return {};
+    const text = await this.readFile(PROJECT_CONFIG);
+    if (text === undefined || !this.#isTrusted(PROJECT_CONFIG, text)) return {};
     const { setup, teardown } = readOverlay(text).worktree;
     return { ...(setup && { setup }), ...(teardown && { teardown }) };
   }
@@ -103,7 +105,7 @@ export class Project implements TrustCore {
     const packageText = await this.readFile('package.json');
     const contents: [name: string, content: string | undefined][] = [
       ...(found ? [[found.path, found.text] as [string, string]] : []),
-      [CONFIG, await this.readFile(CONFIG)],
+      [PROJECT_CONFIG, await this.readFile(PROJECT_CONFIG)],
       [INCLUDE, await this.readFile(INCLUDE)],
       [SCRIPTS, packageText === undefined ? undefined : scriptsOf(packageText)],
     ];
@@ -137,13 +139,16 @@ function scriptsOf(text: string): string {
   return JSON.stringify(value?.scripts ?? {}, null, 2);
 }
 
-function readOverlay(text: string): Overlay {
+/** What is wrong with it is said with its name: `config_invalid`. */
+export function readOverlay(text: string): Overlay {
   try {
     const value = z
       .looseObject({ reef: z.looseObject({}).optional() })
       .parse(parse(text, { schema: 'core', maxAliasCount: 20 }) ?? {});
     return overlaySchema.parse({ ...value, ...value.reef });
   } catch (error) {
-    throw new ReefError('config_invalid', `${CONFIG} cannot be used: ${(error as Error).message}`, { cause: error });
+    throw new ReefError('config_invalid', `${PROJECT_CONFIG} cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

@@ -51,9 +51,9 @@ export async function removeLeftovers(dir: string): Promise<string[]> {
   return leftovers;
 }
 
-/** Moves an unreadable file out of the way and returns where it is; never over an earlier one (Q-12). */
-export async function setAside(path: string, clock: Clock): Promise<string> {
-  const base = `${path}.bad-${clock.now().toISOString().replaceAll(':', '-')}`;
+/** Moves a file, by default an unreadable one, out of the way and returns where it is; never over an earlier one (Q-12). */
+export async function setAside(path: string, clock: Clock, mark = 'bad'): Promise<string> {
+  const base = `${path}.${mark}-${clock.now().toISOString().replaceAll(':', '-')}`;
   let aside = base;
   for (let n = 2; await exists(aside); n++) aside = `${base}-${n}`;
   await rename(path, aside);

@@ -22,6 +22,12 @@ export const description: AgentDescription = {
   minimum: '2.1.197',
   install: 'npm install -g @anthropic-ai/claude-code',
   login: LOGIN,
+  loginSigns: [
+    ...['$CLAUDE_CODE_OAUTH_TOKEN', '$ANTHROPIC_API_KEY', '$ANTHROPIC_AUTH_TOKEN'],
+    ...['$CLAUDE_CODE_USE_BEDROCK', '$CLAUDE_CODE_USE_VERTEX'],
+    ...['$CLAUDE_CONFIG_DIR/.credentials.json', '~/.claude/.credentials.json'],
+  ],
+  recorded: '2026-11-15',
   asks: ['permission', 'choice'],
   busyMessage: 'queues',
   resumes: true,

@@ -33,6 +33,8 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
   tested: TESTED,
   install: 'npm install -g @openai/codex',
   login: LOGIN,
+  loginSigns: ['$CODEX_API_KEY', '$OPENAI_API_KEY', '$CODEX_HOME/auth.json', '~/.codex/auth.json'],
+  recorded: '2026-11-15',
   resumes: true,
   /** It returns our id with a message, and yet runs a repeated one again. */
   ignoresRepeats: false,

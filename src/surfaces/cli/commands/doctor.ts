@@ -1,6 +1,7 @@
 import { ReefError } from '../../../protocol/errors.ts';
 import { version } from '../../../version.ts';
 import { agentChecks } from '../../doctor/agents.ts';
+import { detectAll } from '../../doctor/detect.ts';
 import { examine } from '../../doctor/examine.ts';
 import type { Check } from '../../doctor/finding.ts';
 import { homeChecks } from '../../doctor/home.ts';
@@ -20,21 +21,11 @@ function checksFor(cli: Cli): Check[] {
   const machine = machineChecks({ path: cli.env.path, folder: cli.cwd });
   try {
     const home = cli.home();
-    const agents = agentChecks({ detect: () => detect(cli), client: cli.client(), version });
+    const agents = agentChecks({ detect: () => detectAll(cli.env), client: cli.client(), version });
     return [...machine, ...homeChecks(home), ...storeChecks(home), ...agents];
   } catch (error) {
     // Outside a repository the machine can still be looked at.
     if (!(error instanceof ReefError)) throw error;
     return [...machine, { name: 'home', look: () => Promise.reject(error) }];
   }
-}
-
-/** Imported late: what is broken there is a finding, and no reason for doctor not to start. */
-async function detect({ env }: Cli) {
-  const [{ detectAgents }, { AdapterRegistry }, { configPath, readConfig }] = await Promise.all([
-    import('../../../agents/detect.ts'),
-    import('../../../agents/registry.ts'),
-    import('../../../runtime/config-file.ts'),
-  ]);
-  return detectAgents(new AdapterRegistry(() => readConfig(configPath(env)).agents), env.all);
 }

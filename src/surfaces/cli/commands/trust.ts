@@ -1,33 +1,41 @@
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
 import { printable } from '../../../base/printable.ts';
+import type { OperationOutput } from '../../../protocol/operations.ts';
+import type { TrustItem } from '../../../protocol/trust.ts';
 import type { Cli, Command } from '../cli.ts';
 
-/** Shows every item whole before it asks: what is trusted must have been seen (X-16). */
-export const trust: Command<{ yes?: true }> = async (cli, _args, { yes }) => {
-  const client = cli.client();
-  const found = await client.call('trust', {});
-  const open = found.items.filter(({ trusted }) => !trusted);
+export const trust: Command<{ yes?: true }> = async (cli, _args, { yes = false }) => {
+  const found = await cli.client().call('trust', {});
   if (!cli.json) for (const item of found.items) cli.out(shown(cli, item));
+  const open = found.items.filter(({ trusted }) => !trusted);
   if (open.length === 0) {
     cli.talk(found.items.length === 0 ? 'This repository asks nothing of Reef.' : 'All of it is trusted.');
     if (cli.json) cli.print(found, () => '');
     return 0;
   }
-  const isMeant = yes === true || (cli.isInteractive && (await confirmed(cli, open.length)));
-  const result = isMeant ? await client.call('trust', { hashes: open.map(({ hash }) => hash) }) : found;
+  const result = (await trustShown(cli, open, yes)) ?? found;
   if (cli.json) cli.print(result, () => '');
-  cli.talk(
-    isMeant
-      ? `Trusted: ${open.map(({ name }) => name).join(', ')}`
-      : 'Nothing was trusted. `reef trust --yes` trusts what is shown.',
-  );
-  return isMeant ? 0 : 3;
+  if (result === found) cli.talk('Nothing was trusted. `reef trust --yes` trusts what is shown.');
+  return result === found ? 3 : 0;
 };
 
-function shown(
+/** For items that have been shown whole: what is trusted must have been seen (X-16). Undefined if it is not meant. */
+export async function trustShown(
+  cli: Cli,
+  open: readonly TrustItem[],
+  yes: boolean,
+): Promise<OperationOutput<'trust'> | undefined> {
+  const isMeant = yes || (cli.isInteractive && (await confirmed(cli, open.length)));
+  if (!isMeant) return undefined;
+  const result = await cli.client().call('trust', { hashes: open.map(({ hash }) => hash) });
+  cli.talk(`Trusted: ${open.map(({ name }) => name).join(', ')}`);
+  return result;
+}
+
+export function shown(
   { style }: Cli,
-  { name, content, trusted }: { name: string; content: string; trusted: boolean },
+  { name, content, trusted }: Pick<TrustItem, 'name' | 'content' | 'trusted'>,
 ): string {
   const state = style.paint(trusted ? 'green' : 'yellow', trusted ? 'trusted' : 'not trusted');
   const lines = printable(content)

@@ -7,6 +7,7 @@ export function homeCommands(program: Command, define: Define): void {
     example: 'reef doctor --fix',
     load: async () => (await import('../commands/doctor.ts')).doctor,
   });
+  initCommand(program, define);
   define(program.command('trust').option('--yes', 'trust everything that is shown'), {
     does: 'Show what this repository would have Reef run, and trust it',
     example: 'reef trust',
@@ -37,5 +38,22 @@ export function homeCommands(program: Command, define: Define): void {
     does: 'Show what Reef does on a throw-away repository',
     example: 'reef demo',
     load: async () => (await import('../demo.ts')).demo,
+  });
+}
+
+function initCommand(program: Command, define: Define): void {
+  const init = program
+    .command('init')
+    .option('--test <command>', 'what tests the project, in place of what is found')
+    .option('--lint <command>', 'what lints it')
+    .option('--build <command>', 'what builds it')
+    .option('--setup <command>', 'what makes a new worktree ready')
+    .option('--dry-run', 'show, and write nothing')
+    .option('--force', 'replace a file that says something else; the old one is put aside')
+    .option('--yes', 'trust what it shows without asking');
+  define(init, {
+    does: 'Look at this repository, write down what Reef runs in it, and say what a first run needs',
+    example: 'reef init --dry-run',
+    load: async () => (await import('../commands/init.ts')).init,
   });
 }

@@ -1,0 +1,188 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { setAside, writeAtomic } from '../base/atomic-file.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Git } from '../git/git-command.ts';
+import type { Place } from '../git/place.ts';
+import { findCommit, readIdentity } from '../git/repository.ts';
+import { readStatus } from '../git/status.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Gate } from '../workflow/language/worker-name.ts';
+import { type Proposal, proposalBelow, proposeProject } from '../workflow/project/propose.ts';
+import { GATES, type ProjectFolder, type Suggestion } from '../workflow/project/toolchain.ts';
+import { PROJECT_CONFIG, readOverlay, readProjectFile } from './project.ts';
+
+export interface ProjectLook {
+  root: string;
+  /** Where the proposal was found, relative to the root; empty for the root itself. */
+  folder: string;
+  proposal: Proposal;
+  /** Programs that gates or set-up name and PATH does not have. */
+  missing: string[];
+  /** Folders that would be recognised, where neither the root nor the folder one stands in was. */
+  elsewhere: string[];
+}
+
+export type CommandWish = Gate | 'setup';
+
+interface LookRequest {
+  root: string;
+  /** The folder one stands in, relative to the root. */
+  below: string;
+  path: string;
+  /** What a person said: it goes before what was found. */
+  said: Partial<Record<CommandWish, string>>;
+}
+
+/** The root's own commands, else those of the folder one stands in: gates run at the root of a worktree. */
+export async function lookAtProject({ root, below, path, said }: LookRequest): Promise<ProjectLook> {
+  const atRoot = await proposeProject(await folderAt(root));
+  const isBelow = below !== '' && Object.keys(atRoot.gates).length === 0;
+  const here = isBelow ? await proposeProject(await folderAt(join(root, below))) : atRoot;
+  const folder = isBelow && here.toolchains.length > 0 ? below : '';
+  const own = folder === '' ? atRoot : here;
+  const missing = suggestionsOf(own).filter((each) => !isOnPath(each, { path, folder: join(root, folder) }));
+  const proposal = withSaid(folder === '' ? own : proposalBelow(own, folder), said);
+  const isNothing = proposal.toolchains.length === 0 && Object.keys(proposal.gates).length === 0;
+  return {
+    root,
+    folder,
+    proposal,
+    missing: [...new Set(missing.map(({ command }) => command[0] ?? ''))],
+    elsewhere: isNothing ? await recognisedBelow(root) : [],
+  };
+}
+
+function withSaid(proposal: Proposal, said: LookRequest['said']): Proposal {
+  const wish = (text: string): Suggestion => ({ command: commandOf(text), because: 'you said so' });
+  const gates = GATES.flatMap((gate) => {
+    const text = said[gate];
+    const suggestion = text === undefined ? proposal.gates[gate] : wish(text);
+    return suggestion ? [[gate, suggestion] as const] : [];
+  });
+  const setup = said.setup === undefined ? proposal.setup : wish(said.setup);
+  return { ...proposal, gates: Object.fromEntries(gates), ...(setup && { setup }) };
+}
+
+/** Plain words are a program and its arguments; anything a shell would have to understand is given to one. */
+function commandOf(text: string): string[] {
+  const isPlain = /^[\w@%+=:,./ -]+$/.test(text);
+  const words = text.split(' ').filter((word) => word !== '');
+  if (words.length === 0) throw new ReefError('bad_request', 'a command is empty');
+  return isPlain ? words : ['sh', '-c', text];
+}
+
+async function folderAt(root: string): Promise<ProjectFolder> {
+  const names = new Set(await readdir(root));
+  return {
+    names,
+    // A link out of the repository is not followed, and what is not read is not there.
+    read: async (name) => (names.has(name) ? readProjectFile(root, name).catch(() => undefined) : undefined),
+  };
+}
+
+const MOST_FOLDERS = 200;
+const HIDDEN = /^\.|^node_modules$|^vendor$/;
+
+/** One level down, and two below folders such as `packages`. */
+async function recognisedBelow(root: string): Promise<string[]> {
+  const first = await foldersIn(root, '');
+  const second = (await Promise.all(first.map((folder) => foldersIn(root, folder)))).flat();
+  const found = [...first, ...second].slice(0, MOST_FOLDERS).map(async (folder) => {
+    const { gates } = await proposeProject(await folderAt(join(root, folder)));
+    return Object.keys(gates).length > 0 ? [folder] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function foldersIn(root: string, folder: string): Promise<string[]> {
+  const entries = await readdir(join(root, folder), { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory() && !HIDDEN.test(entry.name))
+    .map(({ name }) => join(folder, name));
+}
+
+export function hasCommands({ gates, setup }: Proposal): boolean {
+  return Object.keys(gates).length > 0 || setup !== undefined;
+}
+
+function suggestionsOf({ gates, setup }: Proposal): Suggestion[] {
+  return [...Object.values(gates), ...(setup ? [setup] : [])];
+}
+
+function isOnPath({ command: [program = ''], isInstalled }: Suggestion, at: { path: string; folder: string }): boolean {
+  if (isInstalled) return true;
+  if (program.includes('/')) return existsSync(join(at.folder, program));
+  const folders = at.path.split(delimiter).filter((folder) => isAbsolute(folder));
+  return folders.some((folder) => isExecutable(join(folder, program)));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const HEAD = `# What Reef runs in the worktrees of this repository. Written by \`reef init\`; yours to change, and in effect after
+# \`reef trust\`. git does not see this file; \`git add -f ${PROJECT_CONFIG}\` shares it with a team.
+`;
+
+/** Flow style, as people write commands; JSON strings are YAML. */
+export function configText({ gates, setup }: Proposal): string {
+  const line = (name: string, { command, because }: Suggestion) =>
+    `    ${name}: [${command.map((word) => JSON.stringify(word)).join(', ')}] # ${because.replaceAll(/\s+/g, ' ')}\n`;
+  const commands = GATES.flatMap((gate) => (gates[gate] ? [line(gate, gates[gate])] : [])).join('');
+  return `${HEAD}reef:\n${setup ? `  worktree:\n${line('setup', setup)}` : ''}${commands && `  gates:\n${commands}`}`;
+}
+
+export type ConfigState = 'none' | 'new' | 'same' | 'different';
+
+/** A file that Reef could not use is named at once, and not by the first run. */
+export async function configState(root: string, text: string, isEmpty: boolean): Promise<ConfigState> {
+  const before = await readProjectFile(root, PROJECT_CONFIG);
+  if (before === undefined) return isEmpty ? 'none' : 'new';
+  readOverlay(before);
+  return before === text ? 'same' : 'different';
+}
+
+/** What was there before is put aside, never lost. Returns where. */
+export async function writeConfig(root: string, text: string, clock: Clock): Promise<string | undefined> {
+  const path = join(root, PROJECT_CONFIG);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const aside = existsSync(path) ? await setAside(path, clock, 'before') : undefined;
+  await writeAtomic(path, text, 0o644);
+  return aside;
+}
+
+export interface CheckoutLook {
+  hasCommit: boolean;
+  hasIdentity: boolean;
+  /** Files with changes that no commit has. */
+  changed: number;
+  /** Of what the tools leave behind: what git would take for work. */
+  notIgnored: string[];
+}
+
+export async function lookAtCheckout(git: Git, root: string, leaves: readonly string[]): Promise<CheckoutLook> {
+  const place = await git.locate(root);
+  const ignored = await Promise.all(leaves.map((name) => isIgnored(git, place, name)));
+  const status = await readStatus(git, place);
+  return {
+    hasCommit: (await findCommit(git, place, 'HEAD')) !== undefined,
+    hasIdentity: (await readIdentity(git, place)) !== undefined,
+    changed: status.filter(({ path }) => !path.startsWith('.reef/')).length,
+    notIgnored: leaves.filter((_, index) => !ignored[index]),
+  };
+}
+
+/** With its slash: most patterns are for folders, and this one may not be there yet. The command knows no literal names. */
+async function isIgnored(git: Git, place: Place, folder: string): Promise<boolean> {
+  const { code } = await git.call(place, ['--no-literal-pathspecs', 'check-ignore', '--quiet', '--', `${folder}/`], {
+    okCodes: [0, 1],
+  });
+  return code === 0;
+}

@@ -1,0 +1,134 @@
+import { type FindToolchain, firstOf, type Suggestion, suggest, type Toolchain } from './toolchain.ts';
+
+type Gates = Toolchain['gates'];
+
+/** A gate or nothing, so that a table of them stays a table. */
+function when(holds: boolean, gates: Gates): Gates {
+  return holds ? gates : {};
+}
+
+export const findRust: FindToolchain = async ({ names, read }) => {
+  const text = await read('Cargo.toml');
+  if (text === undefined) return undefined;
+  const clippy =
+    firstOf(names, 'clippy.toml', '.clippy.toml') ?? (/^\[(workspace\.)?lints/m.test(text) && 'Cargo.toml');
+  return {
+    name: 'Rust',
+    gates: {
+      ...when(Boolean(clippy), { lint: suggest(`${clippy} has lints`, 'cargo', 'clippy', '--all-targets') }),
+      build: suggest('Cargo.toml', 'cargo', 'build'),
+      test: suggest('Cargo.toml', 'cargo', 'test'),
+    },
+    leaves: ['target'],
+  };
+};
+
+export const findGo: FindToolchain = async ({ names }) => {
+  if (!names.has('go.mod')) return undefined;
+  const golangci = firstOf(names, '.golangci.yml', '.golangci.yaml', '.golangci.toml');
+  return {
+    name: 'Go',
+    gates: {
+      lint: golangci ? suggest(golangci, 'golangci-lint', 'run') : suggest('go.mod', 'go', 'vet', './...'),
+      build: suggest('go.mod', 'go', 'build', './...'),
+      test: suggest('go.mod', 'go', 'test', './...'),
+    },
+    leaves: [],
+  };
+};
+
+const PYTHON_FILES = ['pyproject.toml', 'setup.py', 'setup.cfg', 'tox.ini', 'pytest.ini', 'requirements.txt'] as const;
+
+export const findPython: FindToolchain = async ({ names, read }) => {
+  const files = PYTHON_FILES.filter((name) => names.has(name));
+  const sources = [...names].filter((name) => name.endsWith('.py'));
+  const [first = sources[0]] = files;
+  if (first === undefined) return undefined;
+  const text = (await Promise.all([...files, 'requirements-dev.txt'].map(read))).join('\n');
+  const { runner, setup } = pythonRunner(names);
+  const has = (tool: string) => new RegExp(`\\b${tool}\\b`).test(text);
+  const usesPytest = has('pytest') || names.has('conftest.py');
+  // Without caches: what a gate leaves behind would be part of the work it judges.
+  const python = runner.length > 0 ? [...runner, 'python', '-B'] : ['python3', '-B'];
+  const test = usesPytest
+    ? suggest('the project names pytest', ...python, '-m', 'pytest', '-p', 'no:cacheprovider')
+    : suggest(`${first}, and no pytest`, ...python, '-m', 'unittest', 'discover');
+  return {
+    name: 'Python',
+    gates: {
+      ...when(has('ruff'), { lint: suggest('the project names ruff', ...runner, 'ruff', 'check', '--no-cache', '.') }),
+      ...when(!has('ruff') && has('flake8'), { lint: suggest('the project names flake8', ...runner, 'flake8') }),
+      ...when(has('mypy'), {
+        build: suggest('the project names mypy', ...runner, 'mypy', '--cache-dir=/dev/null', '.'),
+      }),
+      ...when(usesPytest || names.has('tests') || hasTests(names), { test }),
+    },
+    leaves: ['__pycache__', ...(setup ? ['.venv'] : [])],
+    ...(setup && { setup }),
+  };
+};
+
+function hasTests(names: ReadonlySet<string>): boolean {
+  return [...names].some((name) => /^test.*\.py$/.test(name));
+}
+
+/** Only where a lock file says who installs: other projects run with the Python the shell has. */
+function pythonRunner(names: ReadonlySet<string>): { runner: string[]; setup?: Suggestion } {
+  if (names.has('uv.lock')) return { runner: ['uv', 'run'], setup: suggest('uv.lock', 'uv', 'sync', '--frozen') };
+  if (names.has('poetry.lock'))
+    return { runner: ['poetry', 'run'], setup: suggest('poetry.lock', 'poetry', 'install') };
+  return { runner: [] };
+}
+
+export const findJvm: FindToolchain = async ({ names }) => {
+  const gradle = firstOf(names, 'build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts');
+  if (gradle !== undefined) {
+    const program = names.has('gradlew') ? './gradlew' : 'gradle';
+    const build = suggest(gradle, program, 'assemble');
+    return { name: 'Gradle', gates: { build, test: suggest(gradle, program, 'test') }, leaves: ['build', '.gradle'] };
+  }
+  if (!names.has('pom.xml')) return undefined;
+  const program = names.has('mvnw') ? './mvnw' : 'mvn';
+  const build = suggest('pom.xml', program, '-q', '-B', 'test-compile');
+  return { name: 'Maven', gates: { build, test: suggest('pom.xml', program, '-B', 'test') }, leaves: ['target'] };
+};
+
+export const findDotnet: FindToolchain = async ({ names }) => {
+  const file = [...names].find((name) => /\.(sln|slnx|csproj|fsproj)$/.test(name));
+  if (file === undefined) return undefined;
+  const gates = { build: suggest(file, 'dotnet', 'build'), test: suggest(file, 'dotnet', 'test') };
+  return { name: '.NET', gates, leaves: ['bin', 'obj'] };
+};
+
+export const findRuby: FindToolchain = async ({ names, read }) => {
+  const gemfile = await read('Gemfile');
+  if (gemfile === undefined) return undefined;
+  const exec = ['bundle', 'exec'] as const;
+  const isRspec = /\brspec/.test(gemfile) || names.has('spec');
+  return {
+    name: 'Ruby',
+    gates: {
+      ...when(/\brubocop/.test(gemfile), { lint: suggest('Gemfile names rubocop', ...exec, 'rubocop') }),
+      ...when(names.has('Rakefile'), { test: suggest('Rakefile', ...exec, 'rake', 'test') }),
+      ...when(isRspec, { test: suggest('rspec', ...exec, 'rspec') }),
+    },
+    setup: suggest('Gemfile', 'bundle', 'install'),
+    leaves: [],
+  };
+};
+
+export const findElixir: FindToolchain = async ({ names }) => {
+  if (!names.has('mix.exs')) return undefined;
+  const gates = { build: suggest('mix.exs', 'mix', 'compile'), test: suggest('mix.exs', 'mix', 'test') };
+  return { name: 'Elixir', gates, setup: suggest('mix.exs', 'mix', 'deps.get'), leaves: ['_build', 'deps'] };
+};
+
+export const findDeno: FindToolchain = async ({ names }) => {
+  const file = firstOf(names, 'deno.json', 'deno.jsonc');
+  if (file === undefined) return undefined;
+  return {
+    name: 'Deno',
+    gates: { lint: suggest(file, 'deno', 'lint'), test: suggest(file, 'deno', 'test') },
+    leaves: [],
+  };
+};

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { parseJson } from '../../base/safe-json.ts';
+import type { Gate } from '../language/worker-name.ts';
+import { findGateCommands } from '../workers/gate-commands.ts';
+import { type FindToolchain, firstOf, GATES, type ProjectFolder, type Suggestion, suggest } from './toolchain.ts';
+
+const packageSchema = z.looseObject({
+  scripts: z.record(z.string(), z.unknown()).catch({}),
+  dependencies: z.record(z.string(), z.unknown()).catch({}),
+  devDependencies: z.record(z.string(), z.unknown()).catch({}),
+});
+type Package = z.infer<typeof packageSchema>;
+
+/** By its lock file, best known first: who installs, and how without changing that file. */
+const MANAGERS: readonly (readonly [lock: string, manager: string, ...install: string[]])[] = [
+  ['pnpm-lock.yaml', 'pnpm', 'install', '--frozen-lockfile'],
+  ['bun.lock', 'bun', 'install', '--frozen-lockfile'],
+  ['bun.lockb', 'bun', 'install', '--frozen-lockfile'],
+  ['yarn.lock', 'yarn', 'install', '--frozen-lockfile'],
+  ['package-lock.json', 'npm', 'ci'],
+  ['npm-shrinkwrap.json', 'npm', 'ci'],
+];
+
+/** Scripts that judge as a gate does, where the one named like the gate is missing. */
+const ALSO: Record<Gate, readonly string[]> = {
+  lint: ['check', 'format:check'],
+  build: ['typecheck', 'type-check', 'check-types', 'compile'],
+  test: ['test:unit', 'tests'],
+};
+
+export const findNode: FindToolchain = async (folder) => {
+  const text = await folder.read('package.json');
+  if (text === undefined) return undefined;
+  const parsed = parseJson(text);
+  const about = packageSchema.safeParse(parsed.ok ? parsed.value : {}).data ?? { ...NOTHING };
+  const { manager, setup } = installer(folder, about);
+  // What a run finds by itself (W-41), so that the file says no more than what happens without it.
+  const found = await findGateCommands({ workers: undefined, configured: {}, readProject: folder.read });
+  const gates = GATES.flatMap((gate) => {
+    const { command, from } = found[gate] ?? {};
+    if (command && from === 'project') return [[gate, ofDependency(command)] as const];
+    const script = command ? gate : ALSO[gate].find((name) => typeof about.scripts[name] === 'string');
+    return script === undefined ? [] : [[gate, runScript(manager, script)] as const];
+  });
+  return { name: 'Node', gates: Object.fromEntries(gates), leaves: leavesOf(about), ...(setup && { setup }) };
+};
+
+const NOTHING: Package = { scripts: {}, dependencies: {}, devDependencies: {} };
+
+function ofDependency(command: string[]): Suggestion {
+  return { ...suggest(`${command[0]} is a dependency`, ...command), isInstalled: true };
+}
+
+function runScript(manager: string, script: string): Suggestion {
+  const because = `script "${script}" of package.json`;
+  return script === 'test' ? suggest(because, manager, 'test') : suggest(because, manager, 'run', script);
+}
+
+function installer({ names }: ProjectFolder, about: Package): { manager: string; setup?: Suggestion } {
+  const [lock, manager = 'npm', ...install] = MANAGERS.find(([file]) => names.has(file)) ?? [];
+  if (lock !== undefined) {
+    // Yarn 2 and later has its own name for it, and its own file.
+    const args = manager === 'yarn' && firstOf(names, '.yarnrc.yml') ? ['install', '--immutable'] : install;
+    return { manager, setup: suggest(lock, manager, ...args) };
+  }
+  if (!hasDependencies(about)) return { manager };
+  return { manager, setup: suggest('dependencies without a lock file', 'npm', 'install', '--no-package-lock') };
+}
+
+function hasDependencies({ dependencies, devDependencies }: Package): boolean {
+  return Object.keys(dependencies).length + Object.keys(devDependencies).length > 0;
+}
+
+function leavesOf(about: Package): string[] {
+  return hasDependencies(about) ? ['node_modules'] : [];
+}

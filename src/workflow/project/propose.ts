@@ -1,0 +1,50 @@
+import type { Gate } from '../language/worker-name.ts';
+import { findDeno, findDotnet, findElixir, findGo, findJvm, findPython, findRuby, findRust } from './languages.ts';
+import { findNode } from './node.ts';
+import { findJust, findMake } from './targets.ts';
+import { type FindToolchain, GATES, type ProjectFolder, type Suggestion } from './toolchain.ts';
+
+export interface Proposal {
+  /** Kinds of project that were recognised, in the order they were asked. */
+  toolchains: string[];
+  gates: Partial<Record<Gate, Suggestion>>;
+  setup?: Suggestion;
+  leaves: string[];
+}
+
+/** What a project says in its own words goes before what its language suggests; scripts first, for a run takes those by itself (W-41). */
+const FINDERS: readonly FindToolchain[] = [
+  ...[findNode, findMake, findJust, findRust, findGo, findPython],
+  ...[findJvm, findDotnet, findRuby, findElixir, findDeno],
+];
+
+/** Commands for the gates and the set-up, each with what in the project speaks for it. Reads and starts nothing. */
+export async function proposeProject(folder: ProjectFolder): Promise<Proposal> {
+  const found = (await Promise.all(FINDERS.map((find) => find(folder)))).filter((each) => each !== undefined);
+  const gates = GATES.flatMap((gate) => {
+    const first = found.find((each) => each.gates[gate] !== undefined)?.gates[gate];
+    return first ? [[gate, first] as const] : [];
+  });
+  const setup = found.find((each) => each.setup !== undefined)?.setup;
+  return {
+    toolchains: found.map(({ name }) => name),
+    gates: Object.fromEntries(gates),
+    leaves: [...new Set(found.flatMap(({ leaves }) => leaves))],
+    ...(setup && { setup }),
+  };
+}
+
+/** The same below the root, where worktrees begin: gates and set-up run at the root of one. */
+export function proposalBelow(proposal: Proposal, folder: string): Proposal {
+  const below = ({ command, because }: Suggestion): Suggestion => ({
+    command: ['sh', '-c', 'cd "$0" && PATH="$PWD/node_modules/.bin:$PATH" exec "$@"', folder, ...command],
+    because: `${because}, in ${folder}`,
+  });
+  const gates = Object.entries(proposal.gates).map(([gate, suggestion]) => [gate, below(suggestion)]);
+  return {
+    ...proposal,
+    gates: Object.fromEntries(gates),
+    leaves: proposal.leaves.map((name) => `${folder}/${name}`),
+    ...(proposal.setup && { setup: below(proposal.setup) }),
+  };
+}
