@@ -15,6 +15,8 @@ export interface Line {
   agent: string;
   user?: string;
   tool?: string;
+  /** What that tool has to have answered. */
+  result?: string;
   says?: string;
   does?: ToolCall[];
   delay_ms?: number;
@@ -79,9 +81,14 @@ export function teamWorld(
   };
 }
 
-function toEntry({ agent, user, tool, says = '', does = [], delay_ms = 0, times = 1 }: Line) {
+function toEntry({ agent, user, tool, result, says = '', does = [], delay_ms = 0, times = 1 }: Line) {
   return {
-    when: { agent, ...(user !== undefined && { last_user: user }), ...(tool !== undefined && { last_tool: tool }) },
+    when: {
+      agent,
+      ...(user !== undefined && { last_user: user }),
+      ...(tool !== undefined && { last_tool: tool }),
+      ...(result !== undefined && { last_result: result }),
+    },
     reply: { text: says, tool_calls: does, delay_ms },
     times,
   };
