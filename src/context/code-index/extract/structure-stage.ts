@@ -99,6 +99,7 @@ export class StructureStage {
       if (queue.length === 0) queue = this.#take();
       const next = queue.shift();
       if (next === undefined) break;
+      if (this.#isKnown(next)) continue; // a question was ahead of the queue
       const work = this.#extract(next).then(
         (fact) => {
           if (fact) writer.add(fact);
@@ -114,6 +115,10 @@ export class StructureStage {
     // Claimed but not begun: others may have them.
     const left = [...queue, ...failed];
     if (left.length > 0) this.#parts.store.write(({ claims }) => claims.giveBack(left));
+  }
+
+  #isKnown({ oid, lang, extractor }: Pick<Want, 'oid' | 'lang' | 'extractor'>): boolean {
+    return this.#parts.coverage.structure(oid, lang, extractor) !== undefined;
   }
 
   #take(): Want[] {
@@ -168,7 +173,7 @@ export class StructureStage {
   /** A question keeps what it waited for at once, also what the background began and will hand in later. */
   #keep(facts: readonly Fact[]): void {
     const { store, coverage } = this.#parts;
-    const fresh = facts.filter(({ oid, lang, extractor }) => coverage.structure(oid, lang, extractor) === undefined);
+    const fresh = facts.filter((fact) => !this.#isKnown(fact));
     store.put(fresh);
     for (const fact of facts) {
       coverage.add(fact);

@@ -1,0 +1,229 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
+import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
+import { verifies } from '../../../test/verifies.ts';
+import type { Git } from '../../git/git-command.ts';
+import type { CodeToolArgs, CodeToolName, CodeToolResult } from '../../protocol/code.ts';
+import { CodeIndex } from '../code-index/code-index.ts';
+import type { CodeParser } from '../lang/contract.ts';
+import { ParserPool } from '../lang/parser-pool.ts';
+import { ToolSet } from './tools.ts';
+
+function serve(repository: TestRepository, worktree: string): ServerClient {
+  const client = new ServerClient({ worktree, store: join(repository.root, 'index/code.db') });
+  onTestFinished(async () => void (await client.close()));
+  return client;
+}
+
+const MASKED = {
+  'src/gone.ts': 'export function alphaGone() {}\n',
+  'src/old.ts': 'export function betaMoved() {}\n',
+  'src/text.ts': 'export function gammaOld() {}\n',
+  'src/user.ts': "import { betaMoved } from './old.ts';\nexport const used = betaMoved;\n",
+};
+/** Of every tool, about everything that was ever there. */
+const QUESTIONS: [CodeToolName, object][] = [
+  ...['alphaGone', 'gammaOld'].flatMap((name): [CodeToolName, object][] => [
+    ['get_symbol', { name, include_source: true }],
+    ['get_symbol_references', { name, include_text: true }],
+    ['find_symbols', { query: name }],
+    ['code_search', { query: name }],
+    ['explore_code', { question: `where is ${name}?` }],
+  ]),
+  ['get_symbol', { name: 'betaMoved' }],
+  ['get_symbol_references', { name: 'betaMoved' }],
+  ['get_directory_outline', { directory_path: '.' }],
+  ['get_hops', { files: ['src/user.ts'], depth: 3 }],
+  ['explore_code', { question: 'alphaGone betaMoved gammaOld', files: ['src/user.ts'] }],
+];
+
+verifies('C-031').test(
+  'what is deleted, renamed or rewritten in one worktree is gone from every tool there, though others still hold it',
+  async () => {
+    const repository = makeRepository(MASKED);
+    const two = join(repository.root, 'two');
+    repository.plain('worktree', 'add', '-q', '-b', 'two', two);
+    const [one, other] = [serve(repository, repository.checkout), serve(repository, two)];
+    const told = async (client: ServerClient) => {
+      const answers = await Promise.all(
+        QUESTIONS.map(([name, args]) => client.call(name, { ...args, require: 'complete' } as never)),
+      );
+      return JSON.stringify(answers.map(({ basis: _basis, ...answer }: { basis: object }) => answer));
+    };
+    const before = await told(one);
+    expect(await told(other)).toBe(before);
+    rmSync(join(two, 'src/gone.ts'));
+    renameSync(join(two, 'src/old.ts'), join(two, 'src/new.ts'));
+    writeFileSync(join(two, 'src/text.ts'), 'export function gammaNew() {}\n');
+    const traces = ['src/gone.ts', 'alphaGone', 'src/old.ts', 'gammaOld'];
+    const after = await told(other);
+    // What imports it still names it: that is in its own text.
+    const inText = (trace: string) => (trace === 'src/old.ts' ? after.replaceAll("'./old.ts'", '') : after);
+    expect(traces.filter((trace) => inText(trace).includes(trace))).toEqual([]);
+    const places = (await other.call('get_symbol', { name: 'betaMoved' })).symbols.map(({ location }) => location.file);
+    expect([places, after.includes('gammaNew')]).toEqual([['src/new.ts'], true]);
+    for (const path of ['src/gone.ts', 'src/old.ts'])
+      expect(await other.refusal('get_file_outline', { file_path: path })).toMatchObject({ code: 'file_not_found' });
+    // The same by commits: another branch is checked out below the server.
+    repository.plain('-C', two, 'add', '-A');
+    repository.plain('-C', two, 'commit', '-qm', 'changed');
+    expect(await told(other)).toBe(after);
+    repository.plain('-C', two, 'checkout', '-q', '--detach', 'main');
+    expect(await told(other)).toBe(before);
+    expect(await told(one)).toBe(before);
+  },
+  120_000,
+);
+
+/** Real tools on a real repository, every git command and every parse of which is noted. */
+async function openNoted(files: Record<string, string>) {
+  const repository = makeRepository(files);
+  const commands: string[] = [];
+  const parsed: string[] = [];
+  const gates: (() => void)[] = [];
+  let isHeld = false;
+  const pool = new ParserPool({ workers: 1, parseMs: 60_000 });
+  const parser: CodeParser = {
+    async extract(source, language, signal) {
+      parsed.push(/\/\/ (\S+)/.exec(Buffer.from(source).toString())?.[1] ?? '');
+      if (isHeld) await new Promise<void>((resolve) => gates.push(resolve));
+      return pool.extract(source, language, signal);
+    },
+    classify: (...args) => pool.classify(...args),
+    close: () => pool.close(),
+  };
+  const git = noted(repository.git, commands);
+  const storeFile = join(repository.root, 'code.db');
+  const open = () =>
+    CodeIndex.open({
+      ...{ git, worktree: repository.checkout, storeFile, workers: 1, engine: 'test' },
+      parser: async () => parser,
+    });
+  const tools = new ToolSet({ open, workers: 1 });
+  const hold = (held: boolean) => {
+    isHeld = held;
+    if (!held) for (const pass of gates.splice(0)) pass();
+  };
+  onTestFinished(async () => {
+    hold(false);
+    await tools.close();
+    await pool.close();
+  });
+  const ask = async <N extends CodeToolName>(name: N, args: CodeToolArgs<N>) => {
+    const { structuredContent } = await tools.call(name, args, new AbortController().signal);
+    return structuredContent as CodeToolResult<N>;
+  };
+  return { repository, commands, parsed, ask, hold };
+}
+
+function noted(git: Git, commands: string[]): Git {
+  return new Proxy(git, {
+    get(target, key, receiver) {
+      const value = Reflect.get(target, key, receiver);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        commands.push([String(key), ...args.flat().filter((each) => typeof each === 'string')].join(' '));
+        return value.apply(target, args);
+      };
+    },
+  });
+}
+
+const sweepsIn = (commands: readonly string[]) => commands.filter((line) => /ls-files/.test(line)).length;
+
+verifies('C-033').test(
+  'a question about one file looks at that file alone; any other rests on a sweep that began after it, which many share',
+  async () => {
+    const { repository, commands, ask } = await openNoted({
+      'src/a.ts': 'export function first() {}\n',
+      'src/b.ts': 'export function second() {}\n',
+    });
+    await ask('index_code', { path: '.', wait: 'complete' });
+    commands.length = 0;
+    repository.write('src/a.ts', 'export function fresh() {}\n');
+    const outline = await ask('get_file_outline', { file_path: 'src/a.ts' });
+    expect([outline.symbols.map(({ name }) => name), sweepsIn(commands)]).toEqual([['fresh'], 0]);
+    const asked = Date.now();
+    repository.write('src/b.ts', 'export function newer() {}\n');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => ask('get_symbol', { name: 'newer', require: 'complete' })),
+    );
+    const late = answers.filter(({ basis, symbols }) => Date.parse(basis.freshAsOf) < asked || symbols.length !== 1);
+    expect([late, sweepsIn(commands) > 0, sweepsIn(commands) <= 4]).toEqual([[], true, true]);
+  },
+);
+
+verifies('C-012').test(
+  'structure comes in the background, the files most others name first, and at once for what a question touches',
+  async () => {
+    const files: Record<string, string> = {};
+    const write = (name: string, text: string) => {
+      files[`src/${name}.ts`] = `// ${name}\n${text}\nexport function ${name}Own() {}\n`;
+    };
+    write('hub', '');
+    write('middle', '');
+    for (let at = 0; at < 30; at++) write(`leaf${at}`, at < 20 ? 'const x = hub;' : 'const y = middle;');
+    const { repository, parsed, ask, hold } = await openNoted(files);
+    hold(true);
+    const indexed = await ask('index_code', { path: repository.checkout });
+    expect([indexed.status, indexed.basis.stage]).toEqual(['success', 1]); // usable before anything is parsed
+    await expect.poll(() => parsed.length).toBeGreaterThan(0);
+    const before = parsed.length;
+    const outline = ask('get_file_outline', { file_path: 'src/leaf29.ts' });
+    await expect.poll(() => parsed.includes('leaf29')).toBe(true);
+    expect(parsed.indexOf('leaf29')).toBe(before); // next of all, though it is named by nobody
+    hold(false);
+    expect((await outline).symbols.map(({ name }) => name)).toContain('leaf29Own');
+    await ask('index_code', { path: '.', wait: 'complete' });
+    const background = parsed.filter((name) => name !== 'leaf29');
+    expect([background.slice(0, 2), parsed.length, new Set(parsed).size]).toEqual([['hub', 'middle'], 32, 32]);
+  },
+);
+
+verifies('C-012').test(
+  'of a file its definitions, imports and scopes are known, and the answers rest on them',
+  async () => {
+    const { ask } = await openNoted({
+      'src/price.ts': 'export function round(value: number) {\n  return value;\n}\n',
+      'src/cart.ts': [
+        "import { round as tidy } from './price.ts';",
+        'export class Cart {',
+        '  total(round: number) {',
+        '    return round + tidy(1);',
+        '  }',
+        '}',
+        'const hidden = 1;',
+        '',
+      ].join('\n'),
+    });
+    const [total] = (await ask('get_symbol', { name: 'total', require: 'complete' })).symbols;
+    expect(total).toMatchObject({
+      symbol_type: 'method',
+      namespace: 'Cart',
+      visibility: 'public',
+      signature: 'total(round: number)',
+      location: { start_line: 3, start_column: 2, end_line: 5 },
+    });
+    const [hidden] = (await ask('get_symbol', { name: 'hidden' })).symbols;
+    expect(hidden?.visibility).toBe('private');
+    const uses = await ask('get_symbol_references', {
+      name: 'round',
+      file_path: 'src/price.ts',
+      line: 1,
+      require: 'complete',
+    });
+    // The parameter of the same name lies in a scope of its own: what is meant comes first.
+    expect(uses.references.map(({ location, confidence }) => [location.file, location.start_line, confidence])).toEqual(
+      [
+        ['src/cart.ts', 1, 'exact'],
+        ['src/price.ts', 1, 'exact'],
+        ['src/cart.ts', 3, expect.stringMatching(/exact|name/)],
+        ['src/cart.ts', 4, expect.stringMatching(/exact|name/)],
+      ],
+    );
+    const { files } = await ask('get_hops', { files: ['src/price.ts'], depth: 1, require: 'complete' });
+    expect(files).toContainEqual({ file_path: 'src/cart.ts', distance: 1, via: 'imported_by' });
+  },
+);
