@@ -88,6 +88,7 @@ module.exports = {
     ),
     only('mcp', ['surfaces', 'runtime/mcp', 'context/server'], ['@modelcontextprotocol/[^/]+']),
     only('models', ['runtime/models'], ['ai', '@ai-sdk/[^/]+']),
+    only('pdf', ['runtime/rag/load'], ['unpdf']),
     only('parsers', ['context/lang'], ['web-tree-sitter', 'tree-sitter-[^/]+', '@tree-sitter-grammars/[^/]+']),
     only('tokenizer', ['base'], ['gpt-tokenizer']),
     only('database', ['store'], ['better-sqlite3', 'sqlite']),

@@ -18,7 +18,7 @@ const TRAITS = { chunk_size: CHUNK, chunk_overlap: 50, wanted_embedder: HASH_MOD
 export async function benchQuality(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'reef-bench-rag-'));
   try {
-    const noise = documentsOf([`${ROOT}/src/**/!(*.test).ts`], { cwd: ROOT, env: {}, loaders: {}, fetch });
+    const noise = documentsOf([`${ROOT}/src/**/!(*.test).ts`], { cwd: ROOT, run: unused, loaders: {}, fetch });
     const alone = report('Retrieval, the handbook alone', await evaluate(join(folder, 'alone.sqlite')));
     return (
       report('Retrieval, the handbook among our sources', await evaluate(join(folder, 'noise.sqlite'), noise)) && alone

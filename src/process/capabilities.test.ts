@@ -7,6 +7,7 @@ import { probeCapabilities } from './capabilities.ts';
 const nothing = {
   namespaces: 'none',
   unshare: undefined,
+  isolatesNetwork: false,
   bubblewrap: undefined,
   setpriv: undefined,
   timeout: undefined,
@@ -39,7 +40,7 @@ test('where only root may make namespaces the user namespace is left out', async
 });
 
 test('tools are absolute paths', async () => {
-  const { namespaces: _, ...tools } = await probeCapabilities();
+  const { namespaces: _, isolatesNetwork: __, ...tools } = await probeCapabilities();
   const found = Object.values(tools).filter((path) => path !== undefined);
   expect(found.filter((path) => !path.startsWith('/'))).toEqual([]);
 });

@@ -8,6 +8,8 @@ export interface Capabilities {
   /** How a tree is held together: its own user and PID namespace, a PID namespace made by root, or only its tag. */
   namespaces: 'user+pid' | 'pid' | 'none';
   unshare: string | undefined;
+  /** Whether such a tree can be given an empty network of its own. */
+  isolatesNetwork: boolean;
   bubblewrap: string | undefined;
   setpriv: string | undefined;
   /** GNU's: others open no process group. */
@@ -39,7 +41,9 @@ export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promi
     works(tools.perl, ['-MTime::HiRes', '-e', '1']),
   ]);
   const unshare = namespaces === 'none' ? undefined : tools.unshare;
-  return { namespaces, unshare, bubblewrap, setpriv, timeout, perl, tmux: find('tmux', searchPath) };
+  const isolatesNetwork =
+    namespaces !== 'none' && (await works(unshare, [...UNSHARE_OPTIONS[namespaces], '--net', 'true'])) !== undefined;
+  return { namespaces, unshare, isolatesNetwork, bubblewrap, setpriv, timeout, perl, tmux: find('tmux', searchPath) };
 }
 
 async function probeNamespaces(unshare: string | undefined): Promise<Capabilities['namespaces']> {

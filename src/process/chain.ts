@@ -7,6 +7,8 @@ export interface Program {
   args: readonly string[];
   cwd: string;
   sandbox?: SandboxSpec | undefined;
+  /** A network of its own with nothing in it, where the machine can give one. A sandbox has its own say. */
+  isOffline?: boolean;
 }
 
 /** From the ceiling's SIGTERM to its SIGKILL. */
@@ -44,7 +46,8 @@ export function contained(program: Program, capabilities: Capabilities): string[
   if (program.sandbox) return sandboxed(command, program.sandbox, { cwd: program.cwd, capabilities });
   const { namespaces, unshare } = capabilities;
   if (namespaces === 'none' || unshare === undefined) return ['/bin/sh', '-c', BEGIN, 'sh', ...command];
-  return [unshare, ...UNSHARE_OPTIONS[namespaces], '/bin/sh', '-c', FIRST_PROCESS, 'sh', ...command];
+  const network = program.isOffline && capabilities.isolatesNetwork ? ['--net'] : [];
+  return [unshare, ...UNSHARE_OPTIONS[namespaces], ...network, '/bin/sh', '-c', FIRST_PROCESS, 'sh', ...command];
 }
 
 /** The same under a ceiling that holds without the daemon. What it starts leads a process group of its own. */

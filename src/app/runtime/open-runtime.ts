@@ -120,7 +120,7 @@ function createPorts(base: PortBase, parts: Parts): Ports {
       models: ragModels(models),
       fetch: globalThis.fetch,
       cwd,
-      env: options.env.all,
+      run: parts.run,
       warn: (message) => options.onWarning?.({ file: paths.ragsDir(), line: undefined, message }),
     });
   });

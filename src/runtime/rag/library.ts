@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { allowedEnv } from '../../process/environment.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ModelRegistry } from '../models/client.ts';
+import type { RunCommand } from '../tools/command.ts';
 import type { OpenedRag } from './cache.ts';
 import { type RagDefinition, readDefinition, writeDefinition } from './definition.ts';
 import { documentsOf } from './load/sources.ts';
@@ -31,7 +31,8 @@ export interface RagDeps {
   models: RagModels & { chunkSizeOf(model: string): number | undefined };
   fetch: Fetch;
   cwd: string;
-  env: Readonly<NodeJS.ProcessEnv>;
+  /** Starts the programs that load documents. */
+  run: RunCommand;
   warn(message: string): void;
 }
 
@@ -52,9 +53,10 @@ export function createRagLibrary(deps: RagDeps): RagLibrary {
     const embedder = traits.wanted_embedder === '' ? undefined : createEmbedder(traits.wanted_embedder, deps.models);
     const settings = {
       cwd: baseOf(key, deps),
-      env: allowedEnv(deps.env, [], {}),
+      run: deps.run,
       loaders: deps.config.document_loaders,
       fetch: deps.fetch,
+      signal,
     };
     await mkdir(dirname(file), { recursive: true });
     const documents = documentsOf(definition.document_paths, settings);

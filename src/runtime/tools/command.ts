@@ -12,8 +12,12 @@ export interface CommandSpec {
   cwd: string;
   /** Beside what every child gets (X-20). */
   env?: Readonly<Record<string, string>>;
-  input?: string;
+  input?: string | Uint8Array;
   timeoutMs?: number;
+  /** Of each stream. */
+  maxBytes?: number;
+  /** Without a network, where the machine can do that. */
+  isOffline?: boolean;
   signal: AbortSignal;
 }
 
@@ -23,6 +27,8 @@ export interface CommandResult {
   stdout: string;
   stderr: string;
   timedOut: boolean;
+  /** Something was written beyond the room there was. */
+  isCut: boolean;
 }
 
 /** Runs programs for tools: bound to our life, and gone with their whole tree when they end, time out or are cancelled. */
@@ -46,12 +52,12 @@ const DRAIN_MS = 200;
 export function createRunCommand({ capabilities, env, jobId }: CommandParts): RunCommand {
   return async (spec) => {
     spec.signal.throwIfAborted();
-    const { file, args, cwd } = spec;
+    const { file, args, cwd, isOffline = false, maxBytes = MAX_BYTES } = spec;
     const tag = `${jobId ?? 'tool'}/${randomUUID()}`;
     const given = allowedEnv(env, [], { ...OWN_ENV, ...spec.env });
-    const child = await launchBound({ file, args, cwd, env: given, tag }, capabilities);
-    const stdout = collect(child.stdout);
-    const stderr = collect(child.stderr);
+    const child = await launchBound({ file, args, cwd, isOffline, env: given, tag }, capabilities);
+    const stdout = collect(child.stdout, maxBytes);
+    const stderr = collect(child.stderr, maxBytes);
     child.stdin.end(spec.input ?? '');
     const ended = await ending(child.exited, spec);
     if (ended.why === 'exited') await Promise.race([Promise.all([stdout.done, stderr.done]), sleep(DRAIN_MS)]);
@@ -59,7 +65,13 @@ export function createRunCommand({ capabilities, env, jobId }: CommandParts): Ru
     if (ended.why === 'aborted')
       throw new ReefError('cancelled', `${file} was cancelled`, { cause: spec.signal.reason });
     const exit = await child.exited;
-    return { ...exit, stdout: stdout.text(), stderr: stderr.text(), timedOut: ended.why === 'timeout' };
+    return {
+      ...exit,
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+      timedOut: ended.why === 'timeout',
+      isCut: stdout.isCut() || stderr.isCut(),
+    };
   };
 }
 
@@ -80,17 +92,18 @@ async function ending(exited: Promise<unknown>, { signal, timeoutMs = TIMEOUT_MS
   }
 }
 
-function collect(stream: Readable) {
+function collect(stream: Readable, maxBytes: number) {
   const chunks: Buffer[] = [];
   let size = 0;
   let dropped = 0;
   stream.on('data', (chunk: Buffer) => {
-    const part = chunk.subarray(0, MAX_BYTES - size);
+    const part = chunk.subarray(0, maxBytes - size);
     size += part.length;
     dropped += chunk.length - part.length;
     if (part.length > 0) chunks.push(part);
   });
   return {
+    isCut: () => dropped > 0,
     done: new Promise<void>((resolve) => stream.once('close', resolve)),
     text: () =>
       Buffer.concat(chunks).toString('utf8') + (dropped === 0 ? '' : `\n[${dropped} bytes more were dropped]`),

@@ -1,34 +1,63 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
+import type { CommandResult, CommandSpec, RunCommand } from '../../tools/command.ts';
+import { LOADER_MS, roomFor } from './limits.ts';
 
-const TIMEOUT_MS = 120_000;
 const STDERR_SHOWN = 500;
+/** What a shell answers for a program it does not find. */
+const NOT_FOUND = 127;
 
 export interface LoaderPlace {
   cwd: string;
-  env: Readonly<Record<string, string>>;
+  run: RunCommand;
+  signal?: AbortSignal | undefined;
+}
+
+interface LoaderRun {
+  command: string;
+  input: string;
+  /** Bytes it may answer. */
+  room?: number;
+  /** A loader of an extension reads a file; one that is called by its name may fetch what it is given. */
+  isOffline: boolean;
 }
 
 /** Runs a configured loader: `$1` is the input, `$2`, if there is one, the file it writes; no shell (R-46). */
-export async function runLoader(command: string, input: string, place: LoaderPlace): Promise<string> {
+export async function runLoader(loader: LoaderRun, place: LoaderPlace): Promise<string> {
+  const { command, input, room = roomFor(Number.POSITIVE_INFINITY), isOffline } = loader;
   const output = join(tmpdir(), `reef-loader-${randomUUID()}`);
   const [file, ...args] = wordsOfCommand(command).map((word) => word.replaceAll('$1', input).replaceAll('$2', output));
   if (file === undefined) throw new ReefError('loader_failed', 'The loader is an empty command');
   try {
-    const ended = await run({ file, args, ...place, timeoutMs: TIMEOUT_MS });
-    if (ended.timedOut) throw new ReefError('loader_failed', `${file} took longer than ${TIMEOUT_MS / 1000} s`);
+    const ended = await runBounded({ file, args, cwd: place.cwd, isOffline, maxBytes: room }, place);
+    const said = ended.stderr.trim().slice(0, STDERR_SHOWN);
+    if (ended.code === NOT_FOUND) throw new ReefError('spawn_failed', `${file} is not there${said && `: ${said}`}`);
     if (ended.code !== 0) {
-      const said = ended.stderr.toString().trim().slice(0, STDERR_SHOWN);
       throw new ReefError('loader_failed', `${file} ended with ${ended.signal ?? ended.code}${said && `: ${said}`}`);
     }
-    return command.includes('$2') ? await readFile(output, 'utf8') : ended.stdout.toString();
+    if (!command.includes('$2')) return ended.stdout;
+    if ((await stat(output)).size > room) throw tooLong(room);
+    return await readFile(output, 'utf8');
   } finally {
     await rm(output, { force: true });
   }
+}
+
+type Bounded = Omit<CommandSpec, 'signal' | 'timeoutMs'> & { maxBytes: number };
+
+/** A program that loads something, to its end within its limits (X-68). */
+export async function runBounded(spec: Bounded, { run, signal }: LoaderPlace): Promise<CommandResult> {
+  const ended = await run({ ...spec, timeoutMs: LOADER_MS, signal: signal ?? new AbortController().signal });
+  if (ended.timedOut) throw new ReefError('loader_failed', `Loading it took longer than ${LOADER_MS / 1000} s`);
+  if (ended.isCut) throw tooLong(spec.maxBytes);
+  return ended;
+}
+
+function tooLong(room: number): ReefError {
+  return new ReefError('loader_failed', `It becomes more than ${Math.floor(room / 2 ** 20)} MiB of text`);
 }
 
 /** Words as a shell would see them, quotes included, but nothing is expanded. */

@@ -1,12 +1,11 @@
 import { inflateRawSync } from 'node:zlib';
 import { ReefError } from '../../../protocol/errors.ts';
+import { roomFor } from './limits.ts';
 
 const END_OF_DIRECTORY = 0x06054b50;
 const DIRECTORY_ENTRY = 0x02014b50;
 const STORED = 0;
 const DEFLATED = 8;
-/** A document of this much text is an attack or no document. */
-const MAX_TEXT = 64 * 1024 * 1024;
 
 /** The text of a Word document: paragraphs, headings, tabs and breaks of its main part. */
 export function docxToText(file: Uint8Array): string {
@@ -59,7 +58,7 @@ function inflate(zip: Buffer, entry: number): Buffer {
   if (method === STORED) return data;
   if (method !== DEFLATED) throw broken(`it is packed by method ${method}`);
   try {
-    return inflateRawSync(data, { maxOutputLength: MAX_TEXT });
+    return inflateRawSync(data, { maxOutputLength: roomFor(zip.length) });
   } catch (error) {
     throw broken(`it cannot be unpacked: ${error instanceof Error ? error.message : error}`);
   }

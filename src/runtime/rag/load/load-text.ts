@@ -3,6 +3,8 @@ import { extensionOf } from '../text/separators.ts';
 import { type LoaderPlace, runLoader } from './command-loader.ts';
 import { docxToText } from './docx.ts';
 import { htmlToText } from './html.ts';
+import { roomFor } from './limits.ts';
+import { pdfToText } from './pdf.ts';
 
 /** What `setupDocumentLoaders` fills in where nothing is configured (R-03). */
 export const DEFAULT_LOADERS: Readonly<Record<string, string>> = Object.freeze({
@@ -15,7 +17,10 @@ export interface LoadSettings extends LoaderPlace {
   loaders: Readonly<Record<string, string>>;
 }
 
-const BUILT_IN: Readonly<Record<string, (content: Uint8Array) => string>> = Object.freeze({
+type OwnLoader = (content: Uint8Array, place: LoaderPlace) => string | Promise<string>;
+
+const BUILT_IN: Readonly<Record<string, OwnLoader>> = Object.freeze({
+  pdf: pdfToText,
   docx: docxToText,
   html: (content) => htmlToText(plainText(content)),
   htm: (content) => htmlToText(plainText(content)),
@@ -32,13 +37,13 @@ export async function loadText(path: string, content: Uint8Array, settings: Load
   const extension = extensionOf(path);
   const command = settings.loaders[extension];
   const ours = BUILT_IN[extension];
-  if (command === undefined) return ours ? ours(content) : plainText(content);
+  if (command === undefined) return ours ? ours(content, settings) : plainText(content);
   try {
-    return await runLoader(command, path, settings);
+    return await runLoader({ command, input: path, room: roomFor(content.length), isOffline: true }, settings);
   } catch (error) {
     const isMissing = error instanceof ReefError && error.code === 'spawn_failed';
     if (!isMissing) throw error;
-    if (command === DEFAULT_LOADERS[extension] && ours) return ours(content);
+    if (command === DEFAULT_LOADERS[extension] && ours) return ours(content, settings);
     throw new ReefError('loader_failed', `${path} needs \`${command}\`, which is not installed`, { cause: error });
   }
 }

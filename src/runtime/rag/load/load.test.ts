@@ -2,11 +2,11 @@ import { chmodSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { deflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { PATH } from '../../../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../../../test/verifies.ts';
-import { ragWorld, type World } from '../testing/harness.ts';
+import { ragWorld, runCommand, type World } from '../testing/harness.ts';
+import { zip } from '../testing/zip.ts';
 import { wordsOfCommand } from './command-loader.ts';
 import { docxToText } from './docx.ts';
 import { htmlToText, linksOf } from './html.ts';
@@ -16,7 +16,7 @@ import { documentsOf } from './sources.ts';
 /** Name → text of all documents, or why there is none. */
 async function texts(world: World, sources: string[], loaders: Record<string, string> = {}) {
   const found: Record<string, string> = {};
-  for await (const document of documentsOf(sources, { cwd: world.root, env: { PATH }, loaders, fetch })) {
+  for await (const document of documentsOf(sources, { cwd: world.root, run: runCommand({ PATH }), loaders, fetch })) {
     const name = document.source.replace(world.root, '').replace(/http:\/\/[^/]+/, 'host');
     found[name] = await document.text().catch((error) => error.code);
   }
@@ -60,26 +60,6 @@ verifies('R-46').test('a configured command wins, its output may be a file, and 
   });
 });
 
-/** A zip archive with one deflated file, as Word writes them. */
-function zip(name: string, text: string): Buffer {
-  const data = deflateRawSync(text);
-  const local = Buffer.alloc(30 + name.length);
-  local.writeUInt32LE(0x04034b50, 0);
-  local.writeUInt16LE(name.length, 26);
-  local.write(name, 30);
-  const entry = Buffer.alloc(46 + name.length);
-  entry.writeUInt32LE(0x02014b50, 0);
-  entry.writeUInt16LE(8, 10);
-  entry.writeUInt32LE(data.length, 20);
-  entry.writeUInt16LE(name.length, 28);
-  entry.write(name, 46);
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(1, 10);
-  end.writeUInt32LE(local.length + data.length, 16);
-  return Buffer.concat([local, data, entry, end]);
-}
-
 const WORD = zip(
   'word/document.xml',
   '<w:document><w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Keys</w:t></w:r></w:p>' +
@@ -92,9 +72,9 @@ verifies('R-46').test(
     using world = ragWorld();
     world.write('a.docx', WORD);
     const absent = { docx: 'pandoc-that-is-not-there $1' };
-    const env = { PATH: '/nowhere' };
+    const run = runCommand({ PATH: '/nowhere' });
     const load = async (loaders: Record<string, string>) => {
-      for await (const document of documentsOf(['a.docx'], { cwd: world.root, env, loaders, fetch })) {
+      for await (const document of documentsOf(['a.docx'], { cwd: world.root, run, loaders, fetch })) {
         return await document.text().catch((error) => error.code);
       }
     };

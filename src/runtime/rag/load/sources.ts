@@ -43,7 +43,7 @@ function namedLoader(source: string, settings: LoadSettings): SourceDocument | u
   if (command === undefined) return undefined;
   let loaded: Promise<string> | undefined;
   const text = () => {
-    loaded ??= runLoader(command, path, settings);
+    loaded ??= runLoader({ command, input: path, isOffline: false }, settings);
     return loaded;
   };
   return { source, loadedBy: command, text, content: async () => Buffer.from(await text()) };

@@ -2,6 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readEnvironment } from '../../../base/env.ts';
+import { lazily } from '../../../base/lazily.ts';
+import { probeCapabilities } from '../../../process/capabilities.ts';
+import { createRunCommand, type RunCommand } from '../../tools/command.ts';
 import { createRagCache, type OpenRag } from '../cache.ts';
 import { createRagLibrary, type RagDeps } from '../library.ts';
 import type { RagKey } from '../rag.ts';
@@ -23,6 +26,12 @@ type Options = Partial<Omit<RagDeps, 'config'>> & { config?: Partial<RagDeps['co
 
 const noModel = () => Promise.reject(new Error('there is no model here'));
 
+/** As tools run theirs; what the machine can do is looked at when the first one is run. */
+export function runCommand(env: Readonly<NodeJS.ProcessEnv> = readEnvironment().all): RunCommand {
+  const capabilities = lazily(() => probeCapabilities());
+  return async (spec) => createRunCommand({ capabilities: await capabilities.get(), env })(spec);
+}
+
 /** A configuration folder with documents, a library over it and a cache that counts what it reads. */
 export function ragWorld({ config, ...more }: Options = {}): World {
   const root = mkdtempSync(join(tmpdir(), 'reef-rag-'));
@@ -34,7 +43,7 @@ export function ragWorld({ config, ...more }: Options = {}): World {
     models: { embed: noModel, rerank: noModel, chunkSizeOf: () => undefined },
     fetch,
     cwd: root,
-    env: readEnvironment().all,
+    run: runCommand(),
     warn: (message) => warnings.push(message),
     ...more,
     config: {

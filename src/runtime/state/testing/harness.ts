@@ -144,7 +144,7 @@ function realPorts(base: PortBase, { factory, cancelled }: { factory: TestFactor
     models: ragModels(registry),
     fetch,
     cwd: base.cwd,
-    env: {},
+    run: () => Promise.reject(new Error('no loader is configured here')),
     warn: () => {},
   });
   return {
