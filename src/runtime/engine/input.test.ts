@@ -1,6 +1,8 @@
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commands, folder } from '../../../test/fixtures/engine/workbench.ts';
+import { verifies } from '../../../test/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { parseFileLine, type Source } from './file-line.ts';
 import { createInput, type InputParts } from './input.ts';
@@ -83,7 +85,6 @@ describe('an input', () => {
 
   test('has pictures as they are', async () => {
     const { ask, cwd } = await open({ 'a.txt': 'alpha' });
-    const { writeFileSync } = await import('node:fs');
     writeFileSync(join(cwd, 'p.png'), PNG);
     expect(await ask('p.png -- What is this?')).toEqual([
       'What is this?',
@@ -99,6 +100,19 @@ describe('an input', () => {
       ),
     ]);
     expect(loaded).toEqual(['https://x.y', 'git:main', join(cwd, 'doc.pdf')]);
+  });
+
+  verifies('X-68').test('takes no more than fits, from files, devices and whole folders', async () => {
+    const { ask, cwd } = await open({ 'd/a.txt': 'alpha', 'd/large.bin': 'b\0n', 'large.txt': '', 'p.png': '' });
+    truncateSync(join(cwd, 'd/large.bin'), 2 ** 30);
+    truncateSync(join(cwd, 'p.png'), 2 ** 30);
+    writeFileSync(join(cwd, 'large.txt'), 'a'.repeat(2 ** 23 + 1));
+    expect([await ask('large.txt'), await ask('p.png'), await ask('/dev/zero'), await ask('d')]).toEqual([
+      '! large.txt has more than the 8388608 bytes that are sent at most',
+      '! p.png has more than the 16777216 bytes that are sent at most',
+      '! /dev/zero has more than the 8388608 bytes that are sent at most',
+      [`${head('d/a.txt')}\nalpha`],
+    ]);
   });
 
   test('says what it cannot read', async () => {

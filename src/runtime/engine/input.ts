@@ -1,5 +1,6 @@
-import { opendir, readFile, stat } from 'node:fs/promises';
+import { opendir, stat } from 'node:fs/promises';
 import { extname, join, relative, resolve } from 'node:path';
+import { readUpTo } from '../../base/read-up-to.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { FilePart, UserMessage } from '../models/message.ts';
 import { createPathPattern } from '../tools/builtin/path-pattern.ts';
@@ -115,15 +116,14 @@ async function readFileAt(
   const ending = extname(path).toLowerCase();
   const shown = relative(parts.cwd, path).startsWith('..') ? path : relative(parts.cwd, path);
   const mediaType = IMAGES[ending];
-  if (mediaType !== undefined) {
-    const { size } = await stat(path);
-    if (size > MAX_IMAGE)
-      throw new ReefError('bad_request', `${shown} has ${size} bytes; at most ${MAX_IMAGE} are sent`);
-    return [{ type: 'file', mediaType, data: (await readFile(path)).toString('base64'), name: shown }];
-  }
-  if (parts.loaders.includes(ending.slice(1))) return [...(await parts.load(path, parts.signal))];
-  const bytes = await readFile(path);
-  if (!bytes.subarray(0, 8_192).includes(0)) return [{ source: shown, text: bytes.toString('utf8') }];
-  if (binary === 'passing over') return [];
+  if (mediaType === undefined && parts.loaders.includes(ending.slice(1)))
+    return [...(await parts.load(path, parts.signal))];
+  const most = mediaType === undefined ? MAX_TEXT : MAX_IMAGE;
+  const { bytes, isWhole } = await readUpTo(path, most);
+  const isBinary = mediaType === undefined && bytes.subarray(0, 8_192).includes(0);
+  if (isBinary && binary === 'passing over') return [];
+  if (!isWhole) throw new ReefError('bad_request', `${shown} has more than the ${most} bytes that are sent at most`);
+  if (mediaType !== undefined) return [{ type: 'file', mediaType, data: bytes.toString('base64'), name: shown }];
+  if (!isBinary) return [{ source: shown, text: bytes.toString('utf8') }];
   throw new ReefError('bad_request', `${shown} is no text, and there is no loader for ${ending || 'it'}`);
 }

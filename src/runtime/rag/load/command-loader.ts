@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readUpTo } from '../../../base/read-up-to.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { CommandResult, CommandSpec, RunCommand } from '../../tools/command.ts';
 import { LOADER_MS, roomFor } from './limits.ts';
@@ -9,6 +10,9 @@ import { LOADER_MS, roomFor } from './limits.ts';
 const STDERR_SHOWN = 500;
 /** What a shell answers for a program it does not find. */
 const NOT_FOUND = 127;
+/** The kernel holds the file a loader writes to its room; looking at it afterwards would leave the disk full meanwhile. */
+const LIMITED = 'ulimit -f "$1" && shift && exec "$@"';
+const BLOCK = 512;
 
 export interface LoaderPlace {
   cwd: string;
@@ -31,19 +35,28 @@ export async function runLoader(loader: LoaderRun, place: LoaderPlace): Promise<
   const output = join(tmpdir(), `reef-loader-${randomUUID()}`);
   const [file, ...args] = wordsOfCommand(command).map((word) => word.replaceAll('$1', input).replaceAll('$2', output));
   if (file === undefined) throw new ReefError('loader_failed', 'The loader is an empty command');
+  const writesFile = command.includes('$2');
   try {
-    const ended = await runBounded({ file, args, cwd: place.cwd, isOffline, maxBytes: room }, place);
+    const program = writesFile ? limited(room, [file, ...args]) : { file, args };
+    const ended = await runBounded({ ...program, cwd: place.cwd, isOffline, maxBytes: room }, place);
+    const written = writesFile ? await readUpTo(output, room).catch(() => undefined) : undefined;
+    if (written?.isWhole === false) throw tooLong(room);
     const said = ended.stderr.trim().slice(0, STDERR_SHOWN);
     if (ended.code === NOT_FOUND) throw new ReefError('spawn_failed', `${file} is not there${said && `: ${said}`}`);
     if (ended.code !== 0) {
       throw new ReefError('loader_failed', `${file} ended with ${ended.signal ?? ended.code}${said && `: ${said}`}`);
     }
-    if (!command.includes('$2')) return ended.stdout;
-    if ((await stat(output)).size > room) throw tooLong(room);
-    return await readFile(output, 'utf8');
+    if (!writesFile) return ended.stdout;
+    if (!written) throw new ReefError('loader_failed', `${file} wrote no file: its command has $2 for the name of one`);
+    return written.bytes.toString();
   } finally {
     await rm(output, { force: true });
   }
+}
+
+function limited(room: number, command: readonly string[]) {
+  const blocks = String(Math.ceil(room / BLOCK) + 1);
+  return { file: '/bin/sh', args: ['-c', LIMITED, 'sh', blocks, ...command] };
 }
 
 type Bounded = Omit<CommandSpec, 'signal' | 'timeoutMs'> & { maxBytes: number };

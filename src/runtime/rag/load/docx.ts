@@ -7,6 +7,9 @@ const DIRECTORY_ENTRY = 0x02014b50;
 const STORED = 0;
 const DEFLATED = 8;
 
+/** No tag reaches beyond the next: else each of a million open ones would be searched to the end of the document. */
+const RUNS = /<w:t(?: [^<>]*)?>([^<]*)<\/w:t>|<w:(tab|br|cr)\b[^<>]*\/>/g;
+
 /** The text of a Word document: paragraphs, headings, tabs and breaks of its main part. */
 export function docxToText(file: Uint8Array): string {
   const xml = readEntry(Buffer.from(file), 'word/document.xml').toString('utf8');
@@ -17,7 +20,7 @@ export function docxToText(file: Uint8Array): string {
 function paragraphText(paragraph: string): string {
   const [, level] = /<w:pStyle w:val="Heading([1-6])"/i.exec(paragraph) ?? [];
   let text = level ? `${'#'.repeat(Number(level))} ` : '';
-  for (const [, run, tag] of paragraph.matchAll(/<w:t(?: [^>]*)?>([^<]*)<\/w:t>|<w:(tab|br|cr)\b[^>]*\/>/g)) {
+  for (const [, run, tag] of paragraph.matchAll(RUNS)) {
     if (run !== undefined) text += unescapeXml(run);
     else text += tag === 'tab' ? '\t' : '\n';
   }

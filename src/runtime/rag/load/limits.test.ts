@@ -1,5 +1,7 @@
+import { readFileSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { newNonce, survivorsOf, until } from '../../../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../../../test/verifies.ts';
@@ -9,22 +11,23 @@ import { ragWorld, runCommand } from '../testing/harness.ts';
 import { zip } from '../testing/zip.ts';
 import { runLoader } from './command-loader.ts';
 import { docxToText } from './docx.ts';
+import { linksOf } from './html.ts';
 import { loadText } from './load-text.ts';
 import { documentsOf } from './sources.ts';
 
 const run = runCommand();
 const capabilities = await probeCapabilities();
 const said = (work: Promise<string>) => work.catch((error) => `${error.code}: ${error.message}`);
+const TOO_LONG = 'loader_failed: It becomes more than 1 MiB of text';
 const load = (command: string, content = 'x') =>
   said(loadText('/a.txt', Buffer.from(content), { cwd: '/', run, loaders: { txt: command } }));
 
 verifies('X-68').test('a loader that writes too much, to its output or its file, gives nothing', async () => {
   const big = '/bin/sh -c \'head -c 2000000 /dev/zero | tr "\\0" a\'';
-  const more = 'loader_failed: It becomes more than 1 MiB of text';
   const enough = await load(big, 'x'.repeat(30_000));
   expect([await load(big), await load(`${big.slice(0, -1)} > "$0"' $2`), enough.length]).toEqual([
-    more,
-    more,
+    TOO_LONG,
+    TOO_LONG,
     2_000_000,
   ]);
 });
@@ -69,6 +72,53 @@ verifies('X-68')
     await new Promise((resolve) => server.close(resolve));
     expect(texts).toEqual(['no way\n', 'from the network\n']);
   });
+
+verifies('X-68').test('a loader that writes on and on is stopped before its file is larger than its room', async () => {
+  using world = ragWorld();
+  const seen = join(world.root, 'largest');
+  const command = `/bin/sh -c 'head -c 50000000 /dev/zero > "$0"; wc -c < "$0" > ${seen}' $2`;
+  expect([await load(command), Number(readFileSync(seen, 'utf8')) < 1_050_000]).toEqual([TOO_LONG, true]);
+});
+
+verifies('X-68').test('a loader that was to write a file and did not says so', async () => {
+  expect(await load('/bin/sh -c true $2')).toBe(
+    'loader_failed: /bin/sh wrote no file: its command has $2 for the name of one',
+  );
+});
+
+verifies('X-68').test('a pipe, a device and a file that is too large are listed, and hold nothing up', async () => {
+  using world = ragWorld();
+  world.write('docs/a.md', 'A');
+  world.write('docs/large.md', '');
+  truncateSync(join(world.root, 'docs/large.md'), 2 ** 26 + 1);
+  const made = await run({
+    file: 'mkfifo',
+    args: [join(world.root, 'docs/pipe.md')],
+    cwd: '/',
+    signal: new AbortController().signal,
+  });
+  const settings = { cwd: world.root, run, loaders: {}, fetch };
+  const found: string[] = [];
+  for await (const document of documentsOf(['docs/*.md', 'docs/pipe.md', '/dev/zero'], settings))
+    found.push((await said(document.text())).replaceAll(`${world.root}/`, ''));
+  expect([made.code, found]).toEqual([
+    0,
+    [
+      'A',
+      'loader_failed: docs/large.md is larger than 64 MiB',
+      'loader_failed: It is neither a file nor a folder: docs/pipe.md',
+      'loader_failed: It is neither a file nor a folder: docs/pipe.md',
+      'loader_failed: It is neither a file nor a folder: /dev/zero',
+    ],
+  ]);
+});
+
+verifies('X-68').test('a document of nothing but beginnings is read in one pass', () => {
+  // Searched to its end from each of them, a megabyte would take minutes.
+  const texts = ['<w:t ', '<w:br '].map((tag) => docxToText(zip('word/document.xml', `${tag.repeat(170_000)}</w:p>`)));
+  const links = linksOf(`${'<a '.repeat(300)}href${' '.repeat(12_000_000)}`, 'http://host/');
+  expect([texts, links]).toEqual([['', ''], []]);
+});
 
 verifies('X-68').test('a Word document that unpacks to a hundred times its size is refused before it is', () => {
   const bomb = zip('word/document.xml', '<w:p><w:t>a</w:t></w:p>'.repeat(200_000));

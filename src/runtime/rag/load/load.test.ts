@@ -98,7 +98,7 @@ test('a folder that cannot be read and a link that leads nowhere fail alone', as
   const isRoot = process.getuid?.() === 0;
   expect(found).toEqual({
     '/docs/a.md': 'A',
-    '/docs/broken.md': 'ENOENT',
+    '/docs/broken.md': 'loader_failed',
     '/locked/open.md': 'C',
     ...(isRoot ? { '/locked/secret/b.md': 'B' } : { '/locked/secret': 'loader_failed' }),
   });

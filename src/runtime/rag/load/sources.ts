@@ -1,5 +1,7 @@
-import { glob, readdir, readFile, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { glob, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { readUpTo } from '../../../base/read-up-to.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { runLoader } from './command-loader.ts';
 import { type LoadSettings, loaderFor, loadText } from './load-text.ts';
@@ -55,9 +57,10 @@ async function* globbed(pattern: string, settings: LoadSettings): AsyncGenerator
     paths.push(resolve(settings.cwd, path));
   let found = 0;
   for (const path of paths.sort()) {
-    if ((await stat(path).catch(() => undefined))?.isDirectory()) continue;
+    const entry = await stat(path).catch(() => undefined);
+    if (entry?.isDirectory()) continue;
     found += 1;
-    yield fileDocument(path, settings);
+    yield entryDocument(path, entry, settings);
   }
   if (found === 0) yield nothing(pattern, 'No file matches');
 }
@@ -68,9 +71,14 @@ function isSkipped(name: string): boolean {
 
 async function* located(path: string, settings: LoadSettings): AsyncGenerator<SourceDocument> {
   const found = await stat(path).catch(() => undefined);
-  if (!found) yield nothing(path, 'There is no such file or folder');
-  else if (found.isDirectory()) yield* below(path, settings);
-  else yield fileDocument(path, settings);
+  if (found?.isDirectory()) yield* below(path, settings);
+  else yield entryDocument(path, found, settings);
+}
+
+/** A pipe would hold us up until somebody writes into it. */
+function entryDocument(path: string, found: Stats | undefined, settings: LoadSettings): SourceDocument {
+  if (found?.isFile()) return fileDocument(path, settings);
+  return nothing(path, found ? 'It is neither a file nor a folder' : 'There is no such file or folder');
 }
 
 /** Hidden files and installed packages are not what somebody means by a folder. */
@@ -96,9 +104,9 @@ function fileDocument(path: string, settings: LoadSettings): SourceDocument {
 }
 
 async function readBounded(path: string): Promise<Uint8Array> {
-  const { size } = await stat(path);
-  if (size > MAX_FILE) throw new ReefError('loader_failed', `${path} is larger than ${MAX_FILE / 2 ** 20} MiB`);
-  return await readFile(path);
+  const { bytes, isWhole } = await readUpTo(path, MAX_FILE);
+  if (!isWhole) throw new ReefError('loader_failed', `${path} is larger than ${MAX_FILE / 2 ** 20} MiB`);
+  return bytes;
 }
 
 function nothing(source: string, why: string): SourceDocument {

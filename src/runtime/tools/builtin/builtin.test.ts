@@ -176,6 +176,13 @@ describe('fetching an address', () => {
     expect(await use('fetch_url_via_curl', { url: 'http://127.0.0.1:1/' })).toContain('belongs to this machine');
   });
 
+  verifies('X-68').test('is read to its limit, and says so', async () => {
+    const host = await site((_, out) => out.end('a'.repeat(2 ** 22 + 10)));
+    const { use } = bench([tool([host])], '/');
+    const text = String(await use('fetch_url_via_curl', { url: `http://${host}/` }));
+    expect(text.slice(2 ** 22)).toBe('\n[What follows the first 4 MiB was not read]');
+  });
+
   test('that cannot be reached says why', async () => {
     const { use } = bench([tool(['127.0.0.1:1'])], '/');
     expect(await use('fetch_url_via_curl', { url: 'http://127.0.0.1:1/' })).toContain('could not be fetched: ');

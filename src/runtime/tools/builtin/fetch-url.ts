@@ -71,7 +71,8 @@ async function limitedText(response: Response): Promise<string> {
     size += chunk.length;
     if (size > MAX_BYTES) break;
   }
-  return Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8');
+  const text = Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8');
+  return size > MAX_BYTES ? `${text}\n[What follows the first ${MAX_BYTES / 2 ** 20} MiB was not read]` : text;
 }
 
 function reasonOf(error: unknown): string {

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { capText } from '../../../base/cap.ts';
+import { readUpTo } from '../../../base/read-up-to.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { outcome } from '../builtin/execute.ts';
 import type { CommandSpec, RunCommand } from '../command.ts';
@@ -23,6 +24,8 @@ export interface CustomParts {
 
 /** X-60. */
 const MAX_DESCRIPTION = 4 * 1024;
+/** Of `LLM_OUTPUT`, which a model is shown the beginning of. */
+const MAX_OUTPUT = 16 * 1024 * 1024;
 
 /** A tool that is a file of the user's. It runs in a process of its own, in the working directory. */
 export function customTool(file: ToolFile, declared: Declared, parts: CustomParts & { name: string }): Tool {
@@ -38,9 +41,11 @@ export function customTool(file: ToolFile, declared: Declared, parts: CustomPart
         const env = { ...(await environment(declared, parts)), LLM_OUTPUT: join(folder, 'output') };
         const spec = program({ file, declared, given, context });
         const result = await parts.run({ ...spec, env: { ...env, ...spec.env } });
-        const written = await readFile(env.LLM_OUTPUT, 'utf8').catch(() => '');
+        const written = await readUpTo(env.LLM_OUTPUT, MAX_OUTPUT).catch(() => undefined);
         const printed = outcome(result);
-        return written === '' ? printed : written;
+        if (!written || written.bytes.length === 0) return printed;
+        const cut = written.isWhole ? '' : `\n[What follows the first ${MAX_OUTPUT / 2 ** 20} MiB was not read]`;
+        return `${written.bytes}${cut}`;
       } finally {
         await rm(folder, { recursive: true, force: true });
       }

@@ -89,6 +89,13 @@ describe('a tool in shell', () => {
     ]).toEqual(['! weather needs city', '! weather has no argument no', '! weather needs the variable WEATHER_KEY']);
   });
 
+  verifies('X-68').test('may write more than anybody reads: the rest is left out, and that is said', async () => {
+    const { loaded, dir } = await load({ 'big.sh': '# @describe Big\nhead -c 20000000 /dev/zero > "$LLM_OUTPUT"\n' });
+    const { use } = bench(loaded.tools, dir);
+    const text = String(await use('big'));
+    expect(text.slice(2 ** 24)).toBe('\n[What follows the first 16 MiB was not read]');
+  });
+
   verifies('R-91').test('may do without functions, and fails as a command does', async () => {
     const { loaded, dir } = await load({
       'plain.sh': '# @describe Plain\n# @option --word!\necho "said $argc_word"\n',
