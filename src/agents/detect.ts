@@ -8,6 +8,8 @@ import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 export interface Detection {
   name: string;
   title: string;
+  /** What is looked for on PATH. */
+  program?: string;
   /** Absent: it was not found. */
   path?: string;
   version?: string;
@@ -17,6 +19,8 @@ export interface Detection {
   login?: Login;
   /** How to log in. */
   loginBy?: string;
+  /** Names of variables of the daemon's that reach it. */
+  reads?: readonly string[];
   /** What is wrong, or worth knowing; absent when all is well. */
   finding?: string;
   severity: 'ok' | 'warn' | 'error';
@@ -32,7 +36,7 @@ export interface Found {
 export function locateAgent(agent: RegisteredAgent, searchPath: string): Found['command'] {
   const about = agent.adapter.describe();
   const [program, ...args] = agent.settings.command ?? [about.executable];
-  const path = onPath(program, searchPath);
+  const path = findOnPath(program, searchPath);
   if (path === undefined) {
     const message = `${program} (${about.title}) is not on PATH. Install it with: ${about.install}`;
     throw new ReefError('agent_not_installed', message);
@@ -59,14 +63,17 @@ export async function detectAgents(registry: AdapterRegistry, env: NodeJS.Proces
 }
 
 async function detect(name: string, registry: AdapterRegistry, env: NodeJS.ProcessEnv): Promise<Detection> {
-  let about: Pick<Detection, 'name' | 'title' | 'install' | 'tested' | 'recorded'> = { name, title: name, install: '' };
+  let about: Pick<Detection, 'name' | 'title' | 'program' | 'install' | 'tested' | 'recorded'> = {
+    name,
+    title: name,
+    install: '',
+  };
   try {
     const agent = registry.get(name);
-    const { title, install, tested, recorded, login } = agent.adapter.describe();
+    const { title, executable, install, tested, recorded, login, passEnv } = agent.adapter.describe();
     about = {
-      name,
-      title,
-      install,
+      ...{ name, title, install },
+      program: agent.settings.command?.[0] ?? executable,
       ...(tested !== undefined && { tested }),
       ...(recorded !== undefined && { recorded }),
     };
@@ -77,9 +84,7 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
       path: command[0],
       ...(version === undefined ? {} : { version }),
       ...(isNewer ? { finding: `newer than ${tested}, the version Reef was tested with` } : {}),
-      login: loginOf(agent, env),
-      loginBy: login,
-      severity: 'ok',
+      ...{ login: loginOf(agent, env), loginBy: login, reads: passEnv, severity: 'ok' },
     };
   } catch (error) {
     if (!(error instanceof ReefError)) throw error;
@@ -88,7 +93,7 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
 }
 
 /** An empty or relative entry means the folder we stand in: a repository must not name the program we start. */
-function onPath(program: string, path: string): string | undefined {
+export function findOnPath(program: string, path: string): string | undefined {
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
   const candidates = isAbsolute(program) ? [program] : folders.map((folder) => join(folder, program));
   return candidates.find(isExecutable);

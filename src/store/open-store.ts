@@ -28,7 +28,8 @@ export async function openStore(files: Files, helpers: Helpers): Promise<Store> 
     store = new Store(files.database);
   } catch (error) {
     if (!isDamaged(error)) throw error;
-    await setDatabaseAside(files.database, helpers);
+    const aside = await setDatabaseAside(files.database, helpers.clock);
+    helpers.log.error('the database is damaged and was set aside', { aside });
     store = new Store(files.database);
   }
   const isLost = snapshot !== null && snapshot.lastSeq > 0 && store.events.lastSeq() === 0;
@@ -50,11 +51,11 @@ async function loadSnapshot(path: string, { hook, clock, log }: Helpers): Promis
 }
 
 /** The write-ahead log belongs to the database: without it, it would be replayed into the new one. */
-async function setDatabaseAside(path: string, { clock, log }: Helpers): Promise<void> {
+export async function setDatabaseAside(path: string, clock: Clock): Promise<string> {
   const aside = await setAside(path, clock);
   await rename(`${path}-wal`, `${aside}-wal`).catch(() => {});
   rmSync(`${path}-shm`, { force: true });
-  log.error('the database is damaged and was set aside', { aside });
+  return aside;
 }
 
 function rebuild(store: Store, snapshot: Snapshot): void {

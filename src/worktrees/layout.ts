@@ -16,13 +16,23 @@ export interface Layout {
   trashOf(id: string): string;
 }
 
+interface Where {
+  dataHome: string;
+  root?: string;
+}
+
+/** Where they lie, whether or not any was made yet. */
+export function worktreesFolder(place: Place, { dataHome, root = join(dataHome, 'reef') }: Where): string {
+  const hash = createHash('sha256').update(place.commonDir).digest('hex').slice(0, 8);
+  return join(root, `${slugOf(basename(place.toplevel))}-${hash}`);
+}
+
 /**
  * `<data home>/reef/<repository>-<hash>`: below the checkout the user's own test runner would run the copies, and they
  * would borrow its `node_modules` (T-01). `root` is the user's `worktrees.root`.
  */
-export async function layoutOf(place: Place, where: { dataHome: string; root?: string }): Promise<Layout> {
-  const hash = createHash('sha256').update(place.commonDir).digest('hex').slice(0, 8);
-  const wanted = join(where.root ?? join(where.dataHome, 'reef'), `${slugOf(basename(place.toplevel))}-${hash}`);
+export async function layoutOf(place: Place, where: Where): Promise<Layout> {
+  const wanted = worktreesFolder(place, where);
   refuseInside(place, wanted);
   await mkdir(wanted, { recursive: true, mode: 0o700 });
   const folder = await realpath(wanted);

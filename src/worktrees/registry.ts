@@ -20,7 +20,7 @@ export function withRegistry<T>({ locks }: Pick<Parts, 'locks'>, work: () => Pro
   return locks.hold('registry', work);
 }
 
-export function listRegistered(parts: Parts): Promise<WorktreeEntry[]> {
+export function listRegistered(parts: Pick<Parts, 'git' | 'place' | 'clock' | 'locks'>): Promise<WorktreeEntry[]> {
   return patiently(parts, () => withRegistry(parts, () => listWorktrees(parts.git, parts.place)));
 }
 

@@ -11,7 +11,7 @@ export interface Client {
     options?: { signal?: AbortSignal },
   ): Promise<OperationOutput<N>>;
   /** Never starts a daemon; undefined when none listens. */
-  daemon(): Promise<DaemonInfo | undefined>;
+  daemon(options?: { signal?: AbortSignal }): Promise<DaemonInfo | undefined>;
   /** Asks the daemon to end; false when none listened. */
   stop(killJobs: boolean): Promise<boolean>;
   attach(id: string): Promise<AttachInfo>;
@@ -52,8 +52,8 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
         ...{ method: 'POST', path: routes.operation(operation), body: input, signal },
         isRepeatable: readingOperations.has(operation) || 'key' in input,
       })) as never,
-    daemon: async () =>
-      (await ifRunning({ method: 'GET', path: routes.daemon, isRepeatable: true })) as DaemonInfo | undefined,
+    daemon: async ({ signal } = {}) =>
+      (await ifRunning({ method: 'GET', path: routes.daemon, isRepeatable: true, signal })) as DaemonInfo | undefined,
     stop: async (killJobs) =>
       (await ifRunning({ method: 'POST', path: routes.stop, body: { killJobs } })) !== undefined,
     attach: async (id) => (await orStart({ method: 'GET', path: routes.attach(id) })) as AttachInfo,

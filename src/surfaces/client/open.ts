@@ -19,7 +19,7 @@ export function openClient({ env, cwd, surface }: Where): Client {
     startDaemon: async () => {
       // Seldom needed, so not paid for by every command (U-05).
       const { launchDaemon } = await import('./launch-daemon.ts');
-      await launchDaemon(home, env);
+      await launchDaemon(home, env, surface);
     },
   });
 }

@@ -1,68 +1,70 @@
-import { readFile } from 'node:fs/promises';
-import { delimiter, dirname } from 'node:path';
 import type { Detection } from '../../agents/detect.ts';
-import type { Client } from '../client/client.ts';
-import { type Check, type Found, ok, warn } from './finding.ts';
+import { systemClock } from '../../base/clock.ts';
+import { byHand, type Check, type Found, ok, warn } from './finding.ts';
+import { type ReadyAgent, readyAgents, type User } from './ready-agents.ts';
 
 interface Parts {
-  detect(): Promise<Detection[]>;
-  client: Pick<Client, 'daemon'>;
-  version: string;
+  detected: Promise<Detection[]>;
+  /** Which agent is wanted, and whether a model is there for Reef's own. */
+  user(): User;
+  now?: Date;
 }
 
-export function agentChecks({ detect, client, version }: Parts): Check[] {
-  const detected = detect();
-  // Looked at by each check in turn; until then its failure is nobody's.
-  detected.catch(() => {});
-  return [
-    { name: 'agents', look: async () => (await detected).map(agent) },
-    { name: 'daemon', look: async () => daemon(await client.daemon(), version) },
-    { name: 'path', look: async () => path(await detected, (await client.daemon())?.pid) },
-  ];
-}
-
-function agent({ name, title, path, version, finding, severity, install }: Detection): Found {
-  const what = path ? [version, finding].filter(Boolean).join(', ') || 'found' : (finding ?? 'not found');
-  const base = {
-    check: name,
-    severity,
-    what: what.replace(` Install it with: ${install}`, ''),
-    evidence: path ?? title,
-  };
-  return path && severity === 'ok' ? base : { ...base, fix: { does: install, safe: false } };
-}
-
-function daemon(info: Awaited<ReturnType<Client['daemon']>>, version: string): Found[] {
-  if (!info) return [{ check: 'daemon', ...ok('not running; the next command starts it', 'reef daemon status') }];
-  const evidence = `pid ${info.pid}, since ${info.startedAt}`;
-  if (info.version === version)
-    return [{ check: 'daemon', ...ok(`runs ${version}, ${info.jobs.live} jobs`, evidence) }];
-  const fix = { does: 'reef daemon stop, then any command', safe: false } as const;
-  return [{ check: 'daemon', ...warn(`runs ${info.version}, this is ${version}`, evidence), fix }];
-}
-
-/** Agents that this shell finds and the daemon, started from another, does not (A-83). */
-async function path(detected: Detection[], pid: number | undefined): Promise<Found[]> {
-  const environment =
-    pid === undefined ? undefined : await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => undefined);
-  if (environment === undefined) return [];
-  const value =
-    environment
-      .split('\0')
-      .find((entry) => entry.startsWith('PATH='))
-      ?.slice('PATH='.length) ?? '';
-  const folders = new Set(value.split(delimiter));
-  // Reef's own agents are started with the Node that runs the daemon, wherever that lies.
-  const looked = detected.filter(({ name }) => !name.startsWith('native:'));
-  const hidden = looked.filter(({ path: found }) => found !== undefined && !folders.has(dirname(found)));
-  if (hidden.length === 0)
-    return [{ check: 'path', ...ok('the daemon finds the agents this shell finds', `pid ${pid}`) }];
-  const names = hidden.map(({ name }) => name).join(', ');
+/** Each agent with its program, version and log-in (A-57), and whether any of them can begin. */
+export function agentChecks({ detected, user, now = systemClock.now() }: Parts): Check[] {
   return [
     {
-      check: 'path',
-      ...warn(`the daemon finds no ${names}; this shell does`, `PATH of pid ${pid}: ${value}`),
-      fix: { does: 'reef daemon stop, then any command from this shell', safe: false },
+      name: 'agents',
+      look: async () => {
+        const all = await detected;
+        const ready = readyAgents(all, user());
+        return [whichIsReady(ready), ...all.map((each) => agent(each, { ready, now }))];
+      },
     },
   ];
+}
+
+const isAble = ({ isInstalled, login }: ReadyAgent) => isInstalled && login !== 'no';
+
+function whichIsReady(ready: readonly ReadyAgent[]): Found {
+  const able = ready.filter(isAble);
+  const [first] = able;
+  if (first) return { check: 'agents', ...ok(`ready: ${able.map(({ name }) => name).join(', ')}`, first.title) };
+  // Two ways are enough to choose from; the others are listed below it.
+  const steps = ready.slice(0, 2).map(({ name, toDo }) => `${toDo} (${name})`);
+  const looked = `looked for ${ready.map(({ name }) => name).join(', ')}`;
+  return { check: 'agents', ...warn('none can work yet', looked, byHand(steps.join(', or '))) };
+}
+
+const OLD_MS = 90 * 24 * 3_600_000;
+
+/** One that is not there is no trouble as such: nobody has them all. */
+function agent(found: Detection, { ready, now }: { ready: readonly ReadyAgent[]; now: Date }): Found {
+  const { name, title, path, version, tested, recorded, finding, install } = found;
+  if (path === undefined) {
+    if (found.severity !== 'error') {
+      return { check: name, ...ok('not installed', title), fix: byHand(install) };
+    }
+    return { check: name, severity: 'error', what: finding ?? 'cannot be used', evidence: title, fix: byHand(install) };
+  }
+  const isOld = recorded !== undefined && now.getTime() - Date.parse(recorded) > OLD_MS;
+  const state = ready.find((each) => each.name === name); // without `codex-exec`, which is `codex`
+  const words = [
+    version === undefined ? 'found' : version === tested ? `${version}, the version Reef is tested with` : version,
+    finding,
+    loginWord(name, state?.login ?? found.login),
+    isOld && `recordings of ${recorded} are older than 90 days`,
+  ];
+  const what = words.filter(Boolean).join(', ');
+  const evidence = tested === undefined ? path : `${path}, tested with ${tested}`;
+  if ((state?.login ?? found.login) !== 'no') return { check: name, ...ok(what, evidence) };
+  const fix = byHand(state?.toDo ?? found.loginBy ?? 'log in');
+  return name.startsWith('native:')
+    ? { check: name, ...ok(what, evidence), fix }
+    : { check: name, ...warn(what, evidence, fix) };
+}
+
+function loginWord(name: string, login: Detection['login']): string | undefined {
+  if (name.startsWith('native:')) return login === 'yes' ? 'a model is configured' : 'no model is configured';
+  return login === 'yes' ? 'logged in' : login === 'no' ? 'no log-in found' : undefined;
 }

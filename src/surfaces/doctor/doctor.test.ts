@@ -1,20 +1,16 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { openSocket } from '../../../test/surfaces/socket.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { homeAt } from '../../base/home.ts';
-import { holdLock } from '../../store/home-lock.ts';
-import { Store } from '../../store/store.ts';
 import { connect } from '../client/client.ts';
-import { agentChecks } from './agents.ts';
 import { examine } from './examine.ts';
-import type { Check, Found } from './finding.ts';
+import { byHand, type Check, type Fix, type Found, ok, warn } from './finding.ts';
 import { homeChecks } from './home.ts';
-import { machineChecks } from './machine.ts';
-import { storeChecks } from './store.ts';
+import { logOut, machineChecks } from './machine.ts';
 
 let dir: string;
 beforeEach(async () => {
@@ -24,29 +20,28 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const home = () => homeAt(dir, readEnvironment({}));
 const mode = async (path: string) => (await stat(path)).mode & 0o777;
-const finding = (changes: Partial<Found>): Found => ({
-  check: 'c',
-  severity: 'warn',
-  what: 'w',
-  evidence: 'e',
-  ...changes,
-});
-const check = (...found: Found[]): Check => ({ name: 'c', look: async () => found });
+const finding = (fix: Fix): Found => ({ check: 'c', ...warn('w', 'e', fix) });
+const checkOf = (...found: Found[]): Check => ({ name: 'c', look: async () => found });
+/** Of a home that nobody serves. */
+const nobody = () => connect({ socket: join(dir, 'none.sock'), surface: 'cli' });
 
 verifies('Q-101').test('a check that breaks is a finding and hides no other', async () => {
   const broken: Check = { name: 'broken', look: () => Promise.reject(new Error('EIO')) };
-  expect(await examine([broken, check(finding({ severity: 'ok' }))], { fix: false })).toEqual([
-    { check: 'broken', severity: 'error', what: 'could not be checked', evidence: 'EIO' },
+  expect(await examine([broken, checkOf({ check: 'c', ...ok('w', 'e') })], { fix: false })).toEqual([
+    {
+      ...{ check: 'broken', severity: 'error', what: 'could not be checked', evidence: 'EIO' },
+      fix: { does: 'mend what it names, then look again', safe: false },
+    },
     { check: 'c', severity: 'ok', what: 'w', evidence: 'e' },
   ]);
 });
 
 verifies('Q-102').test('--fix applies what is safe and only that', async () => {
   const done: string[] = [];
-  const safe = finding({ fix: { does: 'mend', safe: true, apply: async () => void done.push('safe') } });
-  const failing = finding({ fix: { does: 'mend', safe: true, apply: () => Promise.reject(new Error('EROFS')) } });
-  const unsafe = finding({ fix: { does: 'ask somebody', safe: false } });
-  const checks = [check(safe, failing, unsafe)];
+  const safe = finding({ does: 'mend', safe: true, apply: async () => void done.push('safe') });
+  const failing = finding({ does: 'mend', safe: true, apply: () => Promise.reject(new Error('EROFS')) });
+  const unsafe = finding(byHand('ask somebody'));
+  const checks = [checkOf(safe, failing, unsafe)];
   const looked = await examine(checks, { fix: false });
   expect([looked.map(({ severity }) => severity), done]).toEqual([['warn', 'warn', 'warn'], []]);
   expect(await examine(checks, { fix: true })).toEqual([
@@ -64,7 +59,7 @@ verifies('Q-100', 'X-44').test('what of the home is open to others is found, clo
   await writeFile(join(dir, 'workflows.yaml'), '', { mode: 0o644 });
   await symlink('/etc/passwd', join(dir, 'jobs', 'link'));
   await chmod(dir, 0o755);
-  const [modes] = homeChecks(home());
+  const [modes] = homeChecks(home(), nobody());
   const checks = modes ? [modes] : [];
   const before = await examine(checks, { fix: false });
   expect(before).toMatchObject([
@@ -80,8 +75,8 @@ verifies('Q-100', 'X-44').test('what of the home is open to others is found, clo
 
 verifies('Q-101').test('a home that does not exist is no trouble, and is not made', async () => {
   const absent = homeAt(join(dir, 'none'), readEnvironment({}));
-  const findings = await examine(homeChecks(absent), { fix: true });
-  expect(findings.map(({ severity }) => severity)).toEqual(['ok', 'ok']);
+  const findings = await examine(homeChecks(absent, nobody()), { fix: true });
+  expect(findings.map(({ severity }) => severity)).toEqual(['ok', 'ok', 'ok']);
   expect(await readdir(dir)).toEqual([]);
 });
 
@@ -89,45 +84,16 @@ verifies('Q-100').test('a socket is told apart: answered, left behind, absent', 
   const socket = await openSocket();
   const served = homeAt(socket.dir, readEnvironment({}));
   const look = async (at: ReturnType<typeof home>) =>
-    (await examine(homeChecks(at), { fix: false })).find((each) => each.check === 'socket');
-  expect(await look(served)).toMatchObject({ severity: 'ok', what: 'a daemon answers' });
+    (await examine(homeChecks(at, nobody()), { fix: false })).find((each) => each.check === 'socket');
+  expect(await look(served)).toMatchObject({ severity: 'ok', what: 'a daemon listens' });
   await socket.close();
   expect(await look(home())).toMatchObject({ severity: 'ok', what: 'no daemon runs' });
   await writeFile(home().socket, '');
   expect(await look(home())).toMatchObject({ severity: 'warn', what: expect.stringContaining('left behind') });
 });
 
-verifies('Q-100').test('lock and database are told well, damaged, or in the hands of one that hangs', async () => {
-  const look = async () => {
-    const findings = await examine(storeChecks(home()), { fix: false });
-    return findings.map(({ severity, what }) => [severity, what]);
-  };
-  expect(await look()).toEqual([
-    ['ok', 'free'],
-    ['ok', 'none yet'],
-  ]);
-  expect(await readdir(dir)).toEqual([]);
-  const store = new Store(home().database);
-  const lock = holdLock(home().lock);
-  expect(await look()).toEqual([
-    ['error', 'held by a daemon that does not answer'],
-    ['ok', 'quick_check ok'],
-  ]);
-  lock.release();
-  store.close();
-  expect(await look()).toEqual([
-    ['ok', 'free'],
-    ['ok', 'quick_check ok'],
-  ]);
-  const bytes = await readFile(home().database);
-  await writeFile(home().database, bytes.fill(0xff, 100, 4_096));
-  expect((await look())[1]?.[0]).toBe('error');
-  await writeFile(home().database, 'not a database');
-  expect((await look())[1]?.[0]).toBe('error');
-});
-
 verifies('Q-100', 'U-06').test(
-  'the machine is looked at: node, git, sandbox, processes, tmux, disk, descriptors, inotify',
+  'the machine is looked at: node, git, sandbox, processes, tmux, disk, descriptors, inotify, log-out',
   async () => {
     const findings = await examine(machineChecks({ path: process.env.PATH ?? '', folder: dir }), { fix: false });
     expect(findings.map((each) => each.check)).toEqual([
@@ -139,6 +105,7 @@ verifies('Q-100', 'U-06').test(
       'disk',
       'files',
       'inotify',
+      'log-out',
     ]);
     expect(findings.slice(0, 2)).toMatchObject([
       { severity: 'ok', what: process.version, evidence: process.execPath },
@@ -165,75 +132,28 @@ verifies('Q-100').test('a missing or old git is an error with a fix', async () =
   expect(await git('#!/bin/sh\necho git version 3.0.1')).toMatchObject({ severity: 'ok', what: '3.0.1' });
 });
 
-verifies('A-57', 'Q-100').test(
-  'agents are shown with version and finding; a missing one with how to get it',
-  async () => {
-    const detected = [
-      {
-        name: 'claude',
-        title: 'Claude Code',
-        path: '/bin/claude',
-        version: '2.1.325',
-        severity: 'ok',
-        install: 'npm i claude',
-      },
-      {
-        name: 'codex',
-        title: 'Codex',
-        severity: 'warn',
-        finding: 'codex is not on PATH. Install it with: npm i codex',
-        install: 'npm i codex',
-      },
-    ] as const;
-    const client = connect({ socket: join(dir, 'none.sock'), surface: 'cli' });
-    const findings = await examine(agentChecks({ detect: async () => [...detected], client, version: '1.0.0' }), {
-      fix: false,
-    });
-    expect(findings).toEqual([
-      { check: 'claude', severity: 'ok', what: '2.1.325', evidence: '/bin/claude' },
-      {
-        check: 'codex',
-        severity: 'warn',
-        what: 'codex is not on PATH.',
-        evidence: 'Codex',
-        fix: { does: 'npm i codex', safe: false },
-      },
-      {
-        check: 'daemon',
-        severity: 'ok',
-        what: 'not running; the next command starts it',
-        evidence: 'reef daemon status',
-      },
-    ]);
-  },
-);
-
-verifies('A-83', 'Q-100').test('an agent that this shell finds and the daemon does not is named', async () => {
-  const socket = await openSocket();
-  const client = connect({ socket: socket.path, surface: 'cli' });
-  const at = (path: string) => ({ name: 'claude', title: 'Claude', path, severity: 'ok', install: 'x' }) as const;
-  const look = async (path: string) =>
-    examine(agentChecks({ detect: async () => [at(path)], client, version: '0.2.0' }), { fix: false });
-  const [, daemon, hidden] = await look(join(dir, 'claude'));
-  expect(daemon).toMatchObject({ severity: 'warn', what: 'runs 0.1.0, this is 0.2.0' });
-  // The daemon of the test is this process: its PATH at start is in /proc.
-  expect(hidden).toMatchObject({
-    check: 'path',
-    severity: 'warn',
-    what: 'the daemon finds no claude; this shell does',
-  });
-  const [, , seen] = await look(join(dirname('/usr/bin/env'), 'claude'));
-  expect(seen).toMatchObject({ check: 'path', severity: 'ok' });
-  await socket.close();
+verifies('Q-100').test('a log-out that would end jobs is told, unless the user lingers', async () => {
+  const look = () => logOut({ root: dir, user: 'ada' });
+  expect(await look()).toMatchObject({ severity: 'ok', what: 'ends no job: no logind here' });
+  await mkdir(join(dir, 'run/systemd/seats'), { recursive: true });
+  expect(await look()).toMatchObject({ severity: 'ok', what: 'ends no job' });
+  await mkdir(join(dir, 'etc/systemd/logind.conf.d'), { recursive: true });
+  await writeFile(join(dir, 'etc/systemd/logind.conf'), '[Login]\n#KillUserProcesses=yes\nKillUserProcesses=no\n');
+  expect(await look()).toMatchObject({ severity: 'ok', what: 'ends no job' });
+  await writeFile(join(dir, 'etc/systemd/logind.conf.d/50-site.conf'), '[Login]\nKillUserProcesses=yes\n');
+  const fix = { does: 'loginctl enable-linger', safe: false };
+  expect(await look()).toMatchObject({ severity: 'warn', what: 'a log-out ends your jobs', fix });
+  await mkdir(join(dir, 'var/lib/systemd/linger'), { recursive: true });
+  await writeFile(join(dir, 'var/lib/systemd/linger/ada'), '');
+  expect(await look()).toMatchObject({ severity: 'ok', what: 'ends no job: your user lingers' });
 });
 
-test('a failure to detect agents is one finding, not a crash', async () => {
-  const client = connect({ socket: join(dir, 'none.sock'), surface: 'cli' });
-  const detect = () => Promise.reject(new Error('config.yaml:3:1: bad'));
-  const findings = await examine(agentChecks({ detect, client, version: '1' }), { fix: false });
-  expect(findings.map(({ check: name, severity }) => [name, severity])).toEqual([
-    ['agents', 'error'],
-    ['daemon', 'ok'],
-    ['path', 'error'],
-  ]);
+verifies('Q-100').test('a home from the future says that the clock went back', async () => {
+  const look = async () =>
+    (await examine(homeChecks(home(), nobody()), { fix: false })).find((each) => each.check === 'clock');
+  await writeFile(home().database, '');
+  expect(await look()).toMatchObject({ severity: 'ok' });
+  const tomorrow = new Date(Date.now() + 24 * 3_600_000);
+  await utimes(home().database, tomorrow, tomorrow);
+  expect(await look()).toMatchObject({ severity: 'warn', what: 'the home was written 1440 minutes after now' });
 });

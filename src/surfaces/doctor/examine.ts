@@ -1,4 +1,5 @@
-import type { Check, Finding, Found } from './finding.ts';
+import { errorTable, ReefError } from '../../protocol/errors.ts';
+import { byHand, type Check, type Finding, type Found } from './finding.ts';
 
 /** All checks, side by side; one that breaks is a finding and does not hide the others. */
 export async function examine(checks: readonly Check[], options: { fix: boolean }): Promise<Finding[]> {
@@ -12,7 +13,9 @@ async function look({ name, look }: Check): Promise<Found[]> {
   try {
     return await look();
   } catch (error) {
-    return [{ check: name, severity: 'error', what: 'could not be checked', evidence: messageOf(error) }];
+    const does = error instanceof ReefError ? errorTable[error.code].hint : 'mend what it names, then look again';
+    const what = 'could not be checked';
+    return [{ check: name, severity: 'error', what, evidence: messageOf(error), fix: byHand(does) }];
   }
 }
 

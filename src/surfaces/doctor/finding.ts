@@ -7,10 +7,15 @@ export interface Finding {
   fix?: { does: string; safe: boolean };
 }
 
-/** A finding as a check makes it: a safe fix comes with the act. It must be harmless when repeated (Q-102). */
-export interface Found extends Omit<Finding, 'fix'> {
-  fix?: { does: string; safe: false } | { does: string; safe: true; apply(): Promise<void> };
-}
+/** A safe fix comes with the act. It must be harmless when repeated, also after it was killed half way (Q-102). */
+export type Fix = { does: string; safe: false } | { does: string; safe: true; apply(): Promise<void> };
+
+/** A finding as a check makes it. What is not well always says what to do (U-06). */
+export type Found = Pick<Finding, 'check' | 'what' | 'evidence'> &
+  ({ severity: 'ok'; fix?: Fix } | { severity: 'warn' | 'error'; fix: Fix });
+
+/** `Omit` that keeps the two kinds apart. */
+export type Result = Found extends infer F ? (F extends unknown ? Omit<F, 'check'> : never) : never;
 
 /** Looks at one thing and only reads. What it throws becomes a finding of its own. */
 export interface Check {
@@ -18,6 +23,14 @@ export interface Check {
   look(): Promise<Found[]>;
 }
 
+/** Of a single thing to say. */
+export function check(name: string, look: () => Promise<Result>): Check {
+  return { name, look: async () => [{ check: name, ...(await look()) }] };
+}
+
 export const ok = (what: string, evidence: string) => ({ severity: 'ok' as const, what, evidence });
-export const warn = (what: string, evidence: string) => ({ severity: 'warn' as const, what, evidence });
-export const bad = (what: string, evidence: string) => ({ severity: 'error' as const, what, evidence });
+export const warn = (what: string, evidence: string, fix: Fix) => ({ severity: 'warn' as const, what, evidence, fix });
+export const bad = (what: string, evidence: string, fix: Fix) => ({ severity: 'error' as const, what, evidence, fix });
+
+/** For a person, who must decide it or has rights we have not. */
+export const byHand = (does: string): Fix => ({ does, safe: false });

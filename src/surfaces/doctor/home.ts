@@ -1,24 +1,25 @@
-import { chmod, lstat, opendir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, lstat, stat } from 'node:fs/promises';
 import type { Home } from '../../base/home.ts';
+import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
-import { type Check, type Found, ok, warn } from './finding.ts';
+import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
+import { settledByDaemon } from './settle.ts';
+import { walk } from './walk.ts';
 
 /** A home that outgrew its caps is another check's matter; this one must end. */
 const MOST_ENTRIES = 50_000;
 
 /** What can be said of a home by looking at its files. */
-export function homeChecks(home: Home): Check[] {
+export function homeChecks(home: Home, client: Pick<Client, 'call'>): Check[] {
   return [
-    { name: 'home', look: async () => [{ check: 'home', ...(await modes(home.dir)) }] },
-    { name: 'socket', look: async () => [{ check: 'socket', ...(await socket(home.socket)) }] },
+    check('home', () => modes(home.dir)),
+    check('socket', () => socket(home.socket, client)),
+    check('clock', () => clock(home)),
   ];
 }
 
-type Result = Omit<Found, 'check'>;
-
 /** Made by Reef; a person's own files, such as a workflow kept in git, are theirs to open. */
-const OURS = /^(?:jobs|index|artifacts|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock)$/;
+const OURS = /^(?:jobs|index|artifacts|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock|token)$/;
 
 /** Everything Reef makes is its owner's alone (X-44). */
 async function modes(dir: string): Promise<Result> {
@@ -32,25 +33,15 @@ async function modes(dir: string): Promise<Result> {
     if (entry && !entry.isSymbolicLink() && isOpen(entry.mode)) open.push(path);
   }
   if (open.length === 0) return ok('closed to others', dir);
-  return {
-    ...warn(`${open.length} entries are open to other users`, open.slice(0, 5).join(', ')),
-    fix: { does: 'take the rights of group and others away', safe: true, apply: () => closeAll(open) },
-  };
+  return warn(`${open.length} entries are open to other users`, open.slice(0, 5).join(', '), {
+    does: 'take the rights of group and others away',
+    safe: true,
+    apply: () => closeAll(open),
+  });
 }
 
 function isOpen(mode: number): boolean {
   return (mode & 0o077) !== 0;
-}
-
-async function* walk(dir: string, names?: RegExp): AsyncGenerator<string> {
-  const entries = await opendir(dir).catch(() => undefined);
-  if (!entries) return;
-  for await (const entry of entries) {
-    if (names && !names.test(entry.name)) continue;
-    const path = join(dir, entry.name);
-    yield path;
-    if (entry.isDirectory()) yield* walk(path);
-  }
 }
 
 async function closeAll(paths: readonly string[]): Promise<void> {
@@ -60,9 +51,23 @@ async function closeAll(paths: readonly string[]): Promise<void> {
   }
 }
 
-async function socket(path: string): Promise<Result> {
+async function socket(path: string, client: Pick<Client, 'call'>): Promise<Result> {
   const found = await lstat(path).catch(() => undefined);
   if (!found) return ok('no daemon runs', path);
-  if (await listens(path)) return ok('a daemon answers', path);
-  return warn('left behind by a daemon that is gone; the next command replaces it', path);
+  if (await listens(path)) return ok('a daemon listens', path);
+  const isLeft = async () => !(await listens(path));
+  return warn('left behind by a daemon that is gone', path, settledByDaemon(client, isLeft));
+}
+
+const FUTURE_MS = 5 * 60_000;
+
+/** What was written tomorrow says that the clock went back: times of events and the age of what is kept are wrong then. */
+async function clock({ database, snapshot, log }: Home): Promise<Result> {
+  const written = await Promise.all([database, snapshot, log].map((path) => stat(path).catch(() => undefined)));
+  const newest = Math.max(0, ...written.map((each) => each?.mtimeMs ?? 0));
+  const ahead = newest - Date.now();
+  const now = new Date().toISOString();
+  if (ahead < FUTURE_MS) return ok(now, 'nothing in the home is from the future');
+  const what = `the home was written ${Math.round(ahead / 60_000)} minutes after now`;
+  return warn(what, now, byHand('set the clock, such as with timedatectl set-ntp true'));
 }

@@ -1,7 +1,10 @@
-import { readFile, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, statfs } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
 import { run } from '../../process/run.ts';
-import { bad, type Check, type Found, ok, warn } from './finding.ts';
+import { bad, byHand, type Check, check, type Found, ok, type Result, warn } from './finding.ts';
 
 const MIB = 1_048_576;
 const OLDEST_GIT = [2, 38] as const;
@@ -17,17 +20,12 @@ export function machineChecks({ path, folder }: { path: string; folder: string }
     check('disk', () => disk(folder)),
     check('files', descriptors),
     check('inotify', inotify),
+    check('log-out', () => logOut()),
   ];
 }
 
-type Result = Omit<Found, 'check'>;
-
-function check(name: string, look: () => Promise<Result>): Check {
-  return { name, look: async () => [{ check: name, ...(await look()) }] };
-}
-
 async function git(path: string): Promise<Result> {
-  const install = { does: 'install git 2.38 or newer', safe: false } as const;
+  const install = byHand('install git 2.38 or newer');
   let said: string;
   try {
     const { stdout } = await run({
@@ -39,26 +37,31 @@ async function git(path: string): Promise<Result> {
     });
     said = stdout.toString().trim();
   } catch {
-    return { ...bad('not found on PATH', `PATH=${path}`), fix: install };
+    return bad('not found on PATH', `PATH=${path}`, install);
   }
   const version = /(\d+)\.(\d+)(?:\.\d+)*/.exec(said);
   const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
   const isOld = major < OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor < OLDEST_GIT[1]);
   return isOld
-    ? { ...bad(`${version?.[0] ?? 'unknown version'}, needs 2.38`, said), fix: install }
+    ? bad(`${version?.[0] ?? 'unknown version'}, needs 2.38`, said, install)
     : ok(version?.[0] ?? said, said);
 }
 
 function capabilities({ bubblewrap, namespaces, tmux }: Capabilities): Found[] {
   const sandbox = bubblewrap
     ? ok(`bubblewrap, namespaces ${namespaces}`, bubblewrap)
-    : {
-        ...warn('no sandbox: agents can reach whatever you can', 'bwrap is missing, or may not make namespaces'),
-        fix: { does: 'install bubblewrap and allow user namespaces', safe: false } as const,
-      };
+    : warn(
+        'no sandbox: agents can reach whatever you can',
+        'bwrap is missing, or may not make namespaces',
+        byHand('install bubblewrap and allow user namespaces'),
+      );
   const held =
     namespaces === 'none'
-      ? warn('no namespaces: what a job leaves behind is found by its tag only', 'unshare is missing or not allowed')
+      ? warn(
+          'no namespaces: what a job leaves behind is found by its tag only',
+          'unshare is missing or not allowed',
+          byHand('install util-linux and allow user namespaces'),
+        )
       : ok(`a job's processes die with it (${namespaces})`, 'unshare');
   const terminal = tmux ? ok('found', tmux) : ok('not installed; only --mode headful needs it', 'tmux');
   return [
@@ -73,8 +76,8 @@ async function disk(folder: string): Promise<Result> {
   const free = Math.floor((bavail * bsize) / MIB);
   const what = `${free} MiB free`;
   if (free >= 1_024) return ok(what, folder);
-  const fix = { does: 'free some disk space', safe: false } as const;
-  return free < 100 ? { ...bad(what, folder), fix } : { ...warn(what, folder), fix };
+  const fix = byHand('free some disk space');
+  return free < 100 ? bad(what, folder, fix) : warn(what, folder, fix);
 }
 
 async function descriptors(): Promise<Result> {
@@ -83,10 +86,7 @@ async function descriptors(): Promise<Result> {
   if (soft === undefined) return ok('limit not known on this system', 'ulimit -n');
   const evidence = `ulimit -n is ${soft}`;
   if (soft === 'unlimited' || Number(soft) >= FEW_DESCRIPTORS) return ok(`${soft} descriptors`, evidence);
-  return {
-    ...warn(`only ${soft} descriptors`, evidence),
-    fix: { does: `ulimit -n ${FEW_DESCRIPTORS * 4}`, safe: false },
-  };
+  return warn(`only ${soft} descriptors`, evidence, byHand(`ulimit -n ${FEW_DESCRIPTORS * 4}`));
 }
 
 async function inotify(): Promise<Result> {
@@ -94,8 +94,20 @@ async function inotify(): Promise<Result> {
   const watches = Number(await readFile(file, 'utf8').catch(() => 'NaN'));
   if (Number.isNaN(watches)) return ok('not used on this system', file);
   if (watches >= FEW_WATCHES) return ok(`${watches} watches`, file);
-  return {
-    ...warn(`only ${watches} watches`, file),
-    fix: { does: 'sudo sysctl fs.inotify.max_user_watches=524288', safe: false },
-  };
+  return warn(`only ${watches} watches`, file, byHand('sudo sysctl fs.inotify.max_user_watches=524288'));
+}
+
+/** Where a log-out ends all processes of a user, jobs are among them (Q-29). `root` is where the system's files lie. */
+export async function logOut({ root = '/', user = userInfo().username } = {}): Promise<Result> {
+  const at = (path: string) => join(root, path);
+  if (!existsSync(at('run/systemd/seats'))) return ok('ends no job: no logind here', at('run/systemd/seats'));
+  const folder = at('etc/systemd/logind.conf.d');
+  const more = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.conf')).sort();
+  const files = [at('etc/systemd/logind.conf'), ...more.map((name) => join(folder, name))];
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
+  const last = texts.flatMap((text) => [...text.matchAll(/^\s*KillUserProcesses\s*=\s*(\S+)/gm)]).at(-1)?.[1] ?? 'no';
+  if (!/^(?:yes|true|on|1)$/i.test(last)) return ok('ends no job', 'KillUserProcesses of logind.conf is off');
+  if (existsSync(at(`var/lib/systemd/linger/${user}`))) return ok('ends no job: your user lingers', 'loginctl');
+  const fix = byHand('loginctl enable-linger');
+  return warn('a log-out ends your jobs', `KillUserProcesses=${last} in ${at('etc/systemd')}`, fix);
 }

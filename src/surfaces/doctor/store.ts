@@ -1,42 +1,119 @@
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
+import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
-import { bad, type Check, type Found, ok } from './finding.ts';
+import { readDatabase } from './database.ts';
+import { bad, byHand, type Check, check, type Fix, type Found, ok, type Result, warn } from './finding.ts';
+import { restartDaemon, settledByDaemon } from './settle.ts';
 
-/** Imported late: a database driver that does not load is a finding too. */
-export function storeChecks(home: Home): Check[] {
-  return [
-    { name: 'lock', look: async () => [{ check: 'lock', ...(await lock(home)) }] },
-    { name: 'database', look: async () => [{ check: 'database', ...(await database(home.database)) }] },
-  ];
+interface Parts {
+  home: Home;
+  client: Pick<Client, 'call'>;
+  /** Reads every page and index of the database. */
+  deep: boolean;
 }
 
-type Result = Omit<Found, 'check'>;
+/** Imported late: a database driver that does not load is a finding too. */
+export function storeChecks(parts: Parts): Check[] {
+  return [
+    check('lock', () => lock(parts.home)),
+    check('database', () => database(parts)),
+    check('snapshot', () => snapshot(parts)),
+    { name: 'set aside', look: () => setAside(parts.home) },
+  ];
+}
 
 /** The kernel frees the lock of a dead process, so one that is held has a living owner: it answers, or it hangs. */
 async function lock({ lock: path, socket }: Home): Promise<Result> {
   if (!existsSync(path)) return ok('free', path);
   const { isLocked } = await import('../../store/home-lock.ts');
   if (!isLocked(path)) return ok('free', path);
-  if (await listens(socket)) return ok('held by the daemon that answers', path);
-  return {
-    ...bad('held by a daemon that does not answer', `${path} is locked, nobody listens at ${socket}`),
-    fix: { does: 'look at daemon.log; end the daemon whose pid daemon.json names', safe: false },
-  };
+  if (await listens(socket)) return ok('held by the daemon', path);
+  return bad(
+    'held by a daemon that does not answer',
+    `${path} is locked, nobody listens at ${socket}`,
+    byHand('look at daemon.log; end the daemon whose pid daemon.json names'),
+  );
 }
 
-async function database(path: string): Promise<Result> {
-  if (!existsSync(path)) return ok('none yet', path);
-  const { openSqlite } = await import('../../store/driver.ts');
-  const sqlite = openSqlite(path, 'read');
+async function database({ home, client, deep }: Parts): Promise<Result> {
+  const path = home.database;
+  const verdict = await verdictOf(path, deep);
+  if (verdict === undefined) return ok('none yet', path);
+  if (verdict === 'ok') return ok(`${deep ? 'integrity_check' : 'quick_check'} ok`, path);
+  return bad('damaged', verdict.split('\n')[0] ?? '', await rebuild({ home, client, deep }));
+}
+
+/** Undefined: there is none. */
+async function verdictOf(path: string, deep: boolean): Promise<string | undefined> {
   try {
-    const verdict = String(sqlite.pragma('quick_check'));
-    if (verdict === 'ok') return ok('quick_check ok', path);
-    return {
-      ...bad('damaged', verdict.split('\n')[0] ?? ''),
-      fix: { does: 'reef daemon stop, then any command: it is set aside and rebuilt', safe: false },
-    };
-  } finally {
-    sqlite.close();
+    return await readDatabase(path, (sqlite) => String(sqlite.pragma(deep ? 'integrity_check' : 'quick_check')));
+  } catch (error) {
+    const { isDamaged } = await import('../../store/store.ts');
+    if (isDamaged(error)) return String(error);
+    throw error;
   }
+}
+
+/** The damaged file is kept beside; what the snapshot and the raw files have is in the new one (Q-12). */
+async function rebuild({ home, client, deep }: Parts): Promise<Fix> {
+  if (await listens(home.socket)) return byHand('reef daemon stop, then reef doctor --fix');
+  const apply = async () => {
+    const { holdLock } = await import('../../store/home-lock.ts');
+    const { setDatabaseAside } = await import('../../store/open-store.ts');
+    const held = holdLock(home.lock);
+    try {
+      const verdict = await verdictOf(home.database, deep);
+      if (verdict !== undefined && verdict !== 'ok') await setDatabaseAside(home.database, systemClock);
+    } finally {
+      held.release();
+    }
+    await client.call('status', {});
+  };
+  return { does: 'set it aside, and let a daemon rebuild it from state.json and the raw files', safe: true, apply };
+}
+
+/** A view for people, and what a lost database is rebuilt from. It may lie behind; it never knows more. */
+async function snapshot({ home, client }: Parts): Promise<Result> {
+  const path = home.snapshot;
+  const { SnapshotFile } = await import('../../store/snapshot-file.ts');
+  const load = () => new SnapshotFile(path).load();
+  const isUnreadable = () =>
+    load().then(
+      () => false,
+      () => true,
+    );
+  if (await isUnreadable()) {
+    const fix = (await listens(home.socket)) ? restartDaemon : settledByDaemon(client, isUnreadable);
+    return warn('cannot be read', path, fix);
+  }
+  const found = await load();
+  if (found === null) return ok('none yet', path);
+  const { EventTable } = await import('../../store/event-table.ts');
+  const known = () => readDatabase(home.database, (sqlite) => new EventTable(sqlite).lastSeq());
+  const last = (await known().catch(() => undefined)) ?? 0;
+  if (found.lastSeq <= last) return ok(`at event ${found.lastSeq} of ${last}`, path);
+  const evidence = `state.json has ${found.lastSeq} events, reef.db has ${last}`;
+  const isLost = async () => ((await known()) ?? 0) < found.lastSeq;
+  // One that is gone or empty is rebuilt; one that only went back in time was replaced by somebody.
+  return last === 0
+    ? bad('the database is gone, and the snapshot is not', evidence, settledByDaemon(client, isLost))
+    : bad('the database is older than the snapshot', evidence, byHand('put the newer reef.db back, if there is one'));
+}
+
+async function setAside({ dir }: Home): Promise<Found[]> {
+  const names = (await readdir(dir).catch(() => [])).filter((name) => /^(?:reef\.db|state\.json)\.bad-[^-]/.test(name));
+  const main = names.filter((name) => !name.endsWith('-wal')).sort();
+  if (main.length === 0) return [{ check: 'set aside', ...ok('nothing', dir) }];
+  return main.map((name) => ({
+    check: 'set aside',
+    ...warn(
+      `${name} was damaged, and another was made in its place`,
+      join(dir, name),
+      byHand('look whether jobs are missing; then delete it'),
+    ),
+  }));
 }

@@ -38,7 +38,13 @@ export async function reconcile(parts: Parts): Promise<ReconcileReport> {
   return { ...classes, recovered };
 }
 
-export async function look(parts: Parts): Promise<Seen> {
+/** All that looking takes: `reef doctor` has no more than that. */
+export interface Sight extends Pick<Parts, 'git' | 'place' | 'clock' | 'locks'> {
+  records: Pick<Parts['records'], 'all'>;
+  layout: Pick<Parts['layout'], 'folder'>;
+}
+
+export async function look(parts: Sight): Promise<Seen> {
   const { git, place, records, layout } = parts;
   const registered = await listRegistered(parts);
   const names = await readdir(layout.folder, { withFileTypes: true });

@@ -46,7 +46,8 @@ export async function mendEntries(parts: Parts): Promise<void> {
   }
 }
 
-function isAbandoned({ self }: Parts, { intent, status, pending }: StoredWorktree): boolean {
+/** What it began is not being worked on by anybody. */
+export function isAbandoned({ self }: Pick<Parts, 'self'>, { intent, status, pending }: StoredWorktree): boolean {
   if (intent === undefined) return status === 'accepting' && pending === undefined;
   return intent.by.pid === self.pid || adopt(intent.by) !== 'alive';
 }

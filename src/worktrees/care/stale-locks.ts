@@ -24,7 +24,8 @@ export async function freeRefs(parts: Parts, row: StoredWorktree): Promise<void>
   }
 }
 
-function refsOf({ id, branch, intent }: StoredWorktree): string[] {
+/** Refs on which a lock may be ours. */
+export function refsOf({ id, branch, intent }: StoredWorktree): string[] {
   const own = [refs.held(id), refs.discarded(id), refs.accepted(id), refs.archive(id), ...passing(id)];
   const target = intent?.kind === 'accept' ? [refs.branch(intent.target)] : [];
   return [refs.branch(branch), ...own, ...target];

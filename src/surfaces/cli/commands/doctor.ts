@@ -1,31 +1,65 @@
+import type { Home } from '../../../base/home.ts';
+import { createGit } from '../../../git/git-command.ts';
+import { allowedEnv, SYSTEM_PATH } from '../../../process/environment.ts';
+import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
+import { configPath, readConfig } from '../../../runtime/config-file.ts';
 import { version } from '../../../version.ts';
 import { agentChecks } from '../../doctor/agents.ts';
+import { daemonChecks } from '../../doctor/daemon.ts';
 import { detectAll } from '../../doctor/detect.ts';
 import { examine } from '../../doctor/examine.ts';
 import type { Check } from '../../doctor/finding.ts';
 import { homeChecks } from '../../doctor/home.ts';
+import { jobChecks } from '../../doctor/jobs.ts';
 import { machineChecks } from '../../doctor/machine.ts';
+import { projectChecks } from '../../doctor/project.ts';
 import { storeChecks } from '../../doctor/store.ts';
+import { userOf } from '../../doctor/user.ts';
+import { worktreeChecks } from '../../doctor/worktrees.ts';
 import type { Cli, Command } from '../cli.ts';
 import { renderFindings } from '../render/findings.ts';
 
-export const doctor: Command<{ fix?: true }> = async (cli, _args, { fix = false }) => {
-  const findings = await examine(checksFor(cli), { fix });
+interface Options {
+  fix?: true;
+  deep?: true;
+}
+
+export const doctor: Command<Options> = async (cli, _args, { fix = false, deep = false }) => {
+  const findings = await examine(checksFor(cli, deep), { fix });
   cli.print({ findings }, () => renderFindings(findings, cli.style));
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
 };
 
 /** The list of what doctor looks at. A new check is one more entry here. */
-function checksFor(cli: Cli): Check[] {
-  const machine = machineChecks({ path: cli.env.path, folder: cli.cwd });
+function checksFor(cli: Cli, deep: boolean): Check[] {
+  const { env, cwd } = cli;
+  const machine = machineChecks({ path: env.path, folder: cwd });
+  const detected = detectAll(env);
+  detected.catch(() => {}); // looked at by several checks; until then its failure is nobody's
+  const agents = agentChecks({ detected, user: () => userOf(env, cwd) });
   try {
     const home = cli.home();
-    const agents = agentChecks({ detect: () => detectAll(cli.env), client: cli.client(), version });
-    return [...machine, ...homeChecks(home), ...storeChecks(home), ...agents];
+    const client = cli.client();
+    const of = { home, client, deep };
+    const daemon = daemonChecks({ client, detected, env, version, file: home.daemon });
+    const homes = [...homeChecks(home, client), ...storeChecks(of), ...jobChecks(of)];
+    return [...machine, ...agents, ...repositoryChecks(cli, home, deep), ...daemon, ...homes];
   } catch (error) {
     // Outside a repository the machine can still be looked at.
     if (!(error instanceof ReefError)) throw error;
-    return [...machine, { name: 'home', look: () => Promise.reject(error) }];
+    return [...machine, ...agents, { name: 'home', look: () => Promise.reject(error) }];
   }
+}
+
+function repositoryChecks({ env, ...cli }: Cli, home: Home, deep: boolean): Check[] {
+  const { repository } = home;
+  if (repository === undefined) return [];
+  const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
+  const settings = () => readConfig(configPath(env));
+  const worktrees = { home: { ...home, repository }, client: cli.client(), git, dataHome: env.dataHome, deep };
+  return [
+    ...projectChecks({ root: repository, git, env, settings }),
+    ...worktreeChecks({ ...worktrees, root: () => settings().worktrees.root }),
+  ];
 }

@@ -1,8 +1,8 @@
 import { type CheckoutLook, hasCommands, type ProjectLook } from '../../../app/init-project.ts';
 import { PROJECT_CONFIG } from '../../../app/project.ts';
 import type { TrustItem } from '../../../protocol/trust.ts';
+import type { ReadyAgent } from '../../doctor/ready-agents.ts';
 import { shellQuote } from '../render/shell-quote.ts';
-import type { ReadyAgent } from './init-agents.ts';
 
 interface Seen {
   look: ProjectLook;

@@ -18,12 +18,12 @@ import { allowedEnv, SYSTEM_PATH } from '../../../process/environment.ts';
 import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { TrustItem } from '../../../protocol/trust.ts';
-import { loadConfig } from '../../../runtime/config/load.ts';
 import { detectAll } from '../../doctor/detect.ts';
+import { readyAgents } from '../../doctor/ready-agents.ts';
+import { userOf } from '../../doctor/user.ts';
 import type { Cli, Command } from '../cli.ts';
 import { type ConfigOutcome, renderAhead, renderFound } from '../render/init.ts';
 import { nextCommands, notesOf } from './init-advice.ts';
-import { readyAgents } from './init-agents.ts';
 import { shown, trustShown } from './trust.ts';
 
 type Options = Partial<Record<CommandWish, string>> & { dryRun?: true; force?: true; yes?: true };
@@ -43,8 +43,8 @@ export const init: Command<Options> = async (cli, _args, { dryRun = false, force
   const isMeant = state === 'new' || (state === 'different' && force);
   const isWritten = isMeant && !dryRun;
   const aside = isWritten ? await writeConfig(root, text, systemClock) : undefined;
-  const { default_agent, ...models } = userSettings(cli);
-  const agents = readyAgents(await detected, { wanted: default_agent, ...models });
+  const user = userOf(cli.env, cli.cwd);
+  const agents = readyAgents(await detected, user);
   const report = {
     repository: root,
     folder: look.folder,
@@ -58,16 +58,11 @@ export const init: Command<Options> = async (cli, _args, { dryRun = false, force
   const items = dryRun ? [] : await offerTrust(cli, yes);
   const seen = { look, checkout, agents, items, isKept: state === 'different' && !isMeant };
   const notes = notesOf(seen);
-  const next = nextCommands(seen, { wanted: default_agent, isInteractive: cli.isInteractive, isDry: dryRun });
+  const next = nextCommands(seen, { wanted: user.wanted, isInteractive: cli.isInteractive, isDry: dryRun });
   const rest = { trust: items.map(({ name, trusted }) => ({ name, trusted })), notes, next };
   cli.print({ ...report, ...rest }, () => renderAhead(rest, cli.style));
   return 0;
 };
-
-function userSettings({ env, cwd }: Cli) {
-  const { config } = loadConfig({ env: env.all, home: env.home, cwd });
-  return { default_agent: config.reef.default_agent, hasModel: config.clients.length > 0 };
-}
 
 function repositoryAround(cwd: string): string {
   const found = findRepository(cwd);

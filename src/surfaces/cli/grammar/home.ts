@@ -2,8 +2,12 @@ import type { Command } from 'commander';
 import type { Define } from './define.ts';
 
 export function homeCommands(program: Command, define: Define): void {
-  define(program.command('doctor').option('--fix', 'apply the fixes that are safe'), {
-    does: 'Check this machine and this home; reads only',
+  const doctor = program
+    .command('doctor')
+    .option('--fix', 'apply the fixes that are safe')
+    .option('--deep', 'read all of the database and of git too');
+  define(doctor, {
+    does: 'Check this machine, this repository and its home; reads only, but for --fix',
     example: 'reef doctor --fix',
     load: async () => (await import('../commands/doctor.ts')).doctor,
   });

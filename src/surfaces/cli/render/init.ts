@@ -1,7 +1,7 @@
 import { printable } from '../../../base/printable.ts';
 import type { Suggestion } from '../../../workflow/project/toolchain.ts';
+import type { ReadyAgent } from '../../doctor/ready-agents.ts';
 import type { NextCommand } from '../commands/init-advice.ts';
-import type { ReadyAgent } from '../commands/init-agents.ts';
 import { shellQuote } from './shell-quote.ts';
 import type { Style } from './style.ts';
 

@@ -1,5 +1,5 @@
-import type { Detection } from '../../../agents/detect.ts';
-import type { Login } from '../../../agents/login.ts';
+import type { Detection } from '../../agents/detect.ts';
+import type { Login } from '../../agents/login.ts';
 
 export interface ReadyAgent {
   name: string;
@@ -12,7 +12,7 @@ export interface ReadyAgent {
   toDo?: string;
 }
 
-interface User {
+export interface User {
   wanted: string;
   /** Reef's own agent needs a model, and no program. */
   hasModel: boolean;
@@ -22,8 +22,12 @@ const ADD_MODEL = 'add a model to `clients` in ~/.config/reef/config.yaml';
 
 /** Those that can begin at once first, and the user's own choice before others. */
 export function readyAgents(detected: readonly Detection[], { wanted, hasModel }: User): ReadyAgent[] {
-  const rank = ({ name, isInstalled, login }: ReadyAgent) =>
-    (!isInstalled ? 4 : login === 'no' ? 2 : 0) + (name === wanted ? 0 : 1);
+  const rank = ({ name, isInstalled, login }: ReadyAgent) => {
+    const own = name === wanted ? 0 : 1;
+    // Reef's own is always there; without a model that is no merit.
+    if (name.startsWith('native:') && login === 'no') return 4.5;
+    return (!isInstalled ? 4 : login === 'no' ? 2 : 0) + own;
+  };
   // `codex-exec` is another door to `codex`: one line is enough for a newcomer.
   const agents = detected.filter(({ name }) => name !== 'codex-exec').map((each) => ready(each, hasModel));
   return agents.sort((a, b) => rank(a) - rank(b));

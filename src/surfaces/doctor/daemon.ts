@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Detection, findOnPath } from '../../agents/detect.ts';
+import type { Environment } from '../../base/env.ts';
+import { loginPath } from '../../process/login-shell.ts';
+import type { DaemonInfo } from '../../protocol/daemon.ts';
+import type { Client } from '../client/client.ts';
+import { bad, byHand, type Check, check, type Found, ok, type Result, warn } from './finding.ts';
+import { restartDaemon } from './settle.ts';
+
+interface Parts {
+  client: Pick<Client, 'daemon'>;
+  detected: Promise<Detection[]>;
+  env: Environment;
+  version: string;
+  /** Where the daemon says who it is. */
+  file: string;
+}
+
+const ANSWER_MS = 5_000;
+
+/** The daemon, and what it was given when it was started, against this shell and a new terminal (A-83). */
+export function daemonChecks({ client, detected, env, version, file }: Parts): Check[] {
+  const info = answerOf(client);
+  info.catch(() => {}); // looked at by each check in turn; until then its failure is nobody's
+  return [
+    check('daemon', async () => daemon(await info, { version, file })),
+    { name: 'path', look: async () => path({ detected: await detected, given: await givenTo(await info), env }) },
+    { name: 'environment', look: async () => environment(await detected, { given: await givenTo(await info), env }) },
+  ];
+}
+
+type Answer = DaemonInfo | 'none' | 'silent';
+
+/** A daemon that is stopped, or hangs, takes calls and answers none. */
+async function answerOf(client: Pick<Client, 'daemon'>): Promise<Answer> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  try {
+    return (await client.daemon({ signal })) ?? 'none';
+  } catch (error) {
+    if (signal.aborted) return 'silent';
+    throw error;
+  }
+}
+
+async function daemon(info: Answer, { version, file }: Pick<Parts, 'version' | 'file'>): Promise<Result> {
+  if (info === 'none') return ok('not running; the next command starts it', 'reef daemon status');
+  if (info === 'silent') {
+    const pid = /"pid":(\d+)/.exec(await readFile(file, 'utf8').catch(() => ''))?.[1];
+    const fix = byHand(`kill -9 ${pid ?? 'its pid'}: jobs go on, and the next command starts another`);
+    return bad('takes calls and answers none', `nothing for ${ANSWER_MS / 1_000} s`, fix);
+  }
+  const evidence = `pid ${info.pid}, since ${info.startedAt}`;
+  if (info.version === version) return ok(`runs ${version}, ${info.jobs.live} jobs`, evidence);
+  return warn(`runs ${info.version}, this is ${version}`, evidence, restartDaemon);
+}
+
+type Given = Readonly<Record<string, string>>;
+
+/** What the daemon was started with; undefined without one, or where the system does not show it. */
+async function givenTo(info: Answer): Promise<Given | undefined> {
+  if (typeof info === 'string') return undefined;
+  const text = await readFile(`/proc/${info.pid}/environ`, 'utf8').catch(() => undefined);
+  const entries = text?.split('\0').map((entry) => /^([^=]+)=([\s\S]*)$/.exec(entry)?.slice(1));
+  return entries && Object.fromEntries(entries.filter((entry) => entry !== undefined));
+}
+
+interface Seen {
+  detected: readonly Detection[];
+  given: Given | undefined;
+  env: Environment;
+}
+
+/** Agents that this shell or a new terminal finds, and the daemon, started from elsewhere, does not. */
+async function path({ detected, given, env }: Seen): Promise<Found[]> {
+  const login = await loginPath(env);
+  // Reef's own agents are started with the Node that runs the daemon, wherever that lies.
+  const looked = detected.filter(({ name }) => !name.startsWith('native:'));
+  const missing = (path: string) => looked.filter(({ program }) => program && !findOnPath(program, path));
+  const daemonHas = given?.PATH ?? env.path;
+  const unseen = missing(daemonHas);
+  const here = unseen.filter(({ program }) => program && findOnPath(program, env.path));
+  const elsewhere = unseen.filter(({ program }) => program && login !== undefined && findOnPath(program, login));
+  const who = given === undefined ? 'this shell' : 'the daemon';
+  if (here.length > 0) {
+    const what = `the daemon finds no ${names(here)}; this shell does`;
+    return [{ check: 'path', ...warn(what, `PATH of the daemon: ${daemonHas}`, byHand(RESTART_HERE)) }];
+  }
+  if (elsewhere.length > 0) {
+    const folders = elsewhere.flatMap(({ program }) => dirname(findOnPath(program ?? '', login ?? '') ?? ''));
+    const what = `${who} finds no ${names(elsewhere)}; your login shell does`;
+    const fix = byHand(given === undefined ? 'use reef from a new terminal' : RESTART_THERE);
+    return [{ check: 'path', ...warn(what, `in ${[...new Set(folders)].join(', ')}`, fix) }];
+  }
+  const compared = login === undefined ? 'this shell' : 'this shell and your login shell';
+  const what =
+    given === undefined ? `agents are found as ${compared} would` : `the daemon finds the agents ${compared} find`;
+  return [{ check: 'path', ...ok(what, `PATH ${daemonHas}`) }];
+}
+
+const RESTART_HERE = 'reef daemon stop, then any command from this shell';
+const RESTART_THERE = 'reef daemon stop, then any command from that shell';
+
+const names = (agents: readonly Detection[]) => [...new Set(agents.map(({ name }) => name))].join(', ');
+
+/** Variables that reach agents. Only their names are shown: a value may be a key. */
+async function environment(detected: readonly Detection[], { given, env }: Omit<Seen, 'detected'>): Promise<Found[]> {
+  if (given === undefined) return [];
+  const reach = new Set(['HOME', 'LANG', 'TMPDIR', ...detected.flatMap(({ reads = [] }) => reads)]);
+  const different = [...reach].filter((name) => (given[name] ?? '') !== (env.all[name] ?? '')).sort();
+  if (different.length === 0) {
+    return [{ check: 'environment', ...ok('the daemon has what this shell has', [...reach].join(', ')) }];
+  }
+  const what = `the daemon was started with other values than this shell has: ${different.join(', ')}`;
+  return [{ check: 'environment', ...warn(what, 'what agents are given', byHand(RESTART_HERE)) }];
+}

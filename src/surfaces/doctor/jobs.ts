@@ -1,0 +1,137 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { JobRuntime } from '../../agents/job-runtime.ts';
+import { jobDir } from '../../agents/launcher.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { Home } from '../../base/home.ts';
+import { adopt } from '../../process/identity.ts';
+import { readLaunch } from '../../process/launch-folder.ts';
+import { sweep, tagged } from '../../process/sweep.ts';
+import type { Job } from '../../protocol/jobs.ts';
+import { type JobRecord, JobTable } from '../../store/job-table.ts';
+import type { Client } from '../client/client.ts';
+import { listens } from '../client/start-daemon.ts';
+import { readDatabase } from './database.ts';
+import { bad, byHand, type Check, type Found, ok, warn } from './finding.ts';
+import { restartDaemon, settledByDaemon } from './settle.ts';
+
+interface Parts {
+  home: Home;
+  client: Pick<Client, 'call'>;
+}
+
+/** Every record against its process, and every process of ours against its record. */
+export function jobChecks(parts: Parts): Check[] {
+  return [
+    { name: 'jobs', look: () => records(parts) },
+    { name: 'leftover processes', look: () => survivors(parts) },
+    { name: 'fifos', look: () => fifos(parts) },
+  ];
+}
+
+type Live = JobRecord<Pick<JobRuntime, 'hasProcess' | 'isLaunching'>>;
+
+async function liveJobs({ database }: Home): Promise<Live[]> {
+  return (await readDatabase(database, (sqlite) => new JobTable(sqlite).live<Live['runtime']>())) ?? [];
+}
+
+const launchDir = ({ dir }: Home, { id, launch }: Job) => join(jobDir(dir, id), String(launch));
+
+/** Undefined: record and process agree. */
+function whyLost(home: Home, { job, runtime }: Live, isServed: boolean): string | undefined {
+  if (!runtime.hasProcess) {
+    return runtime.isLaunching && !isServed ? 'was about to be started when its daemon ended' : undefined;
+  }
+  const { identity, exit } = readLaunch(launchDir(home, job));
+  if (exit !== undefined) return `is recorded ${job.status}; its process ended at ${exit.at}`;
+  const state = identity ? adopt(identity) : 'dead';
+  if (state === 'alive') return undefined;
+  const what = state === 'not_ours' ? 'is another process' : 'is gone';
+  return `is recorded ${job.status}; pid ${identity?.pid ?? 'unknown'} ${what}`;
+}
+
+const DAEMON_NOTICES_MS = 3_000;
+
+async function records({ home, client }: Parts): Promise<Found[]> {
+  const isServed = await listens(home.socket);
+  const lost = async () => {
+    const all = await liveJobs(home);
+    return all.flatMap((each) => {
+      const why = whyLost(home, each, isServed);
+      return why === undefined ? [] : [{ job: each.job, why }];
+    });
+  };
+  let found = await lost();
+  if (found.length > 0 && isServed) {
+    await systemClock.sleep(DAEMON_NOTICES_MS); // one that ended this moment is about to be noticed
+    found = await lost();
+  }
+  if (found.length === 0) {
+    const count = (await liveJobs(home)).filter(({ runtime }) => runtime.hasProcess).length;
+    return [{ check: 'jobs', ...ok(`${count} with a process, each as recorded`, join(home.dir, 'jobs')) }];
+  }
+  const isLeft = (id: string) => async () => (await lost()).some(({ job }) => job.id === id);
+  return found.map(({ job, why }) => {
+    const evidence = launchDir(home, job);
+    return isServed
+      ? { check: 'jobs', ...bad(`${job.id} ${why}, and the daemon has not noticed`, evidence, restartDaemon) }
+      : { check: 'jobs', ...warn(`${job.id} ${why}`, evidence, settledByDaemon(client, isLeft(job.id))) };
+  });
+}
+
+function isOver(record: Live | undefined): boolean {
+  return record?.job.endedAt !== undefined && !record.runtime.hasProcess && !record.runtime.isLaunching;
+}
+
+/** Known by the tag they carry and by our own record of that job, never by their name. */
+async function survivors({ home }: Parts): Promise<Found[]> {
+  const tags = new Map<string, number[]>();
+  for (const { tag, identity } of await tagged()) tags.set(tag, [...(tags.get(tag) ?? []), identity.pid]);
+  const over = (among: readonly string[]) =>
+    readDatabase(home.database, (sqlite) => {
+      const table = new JobTable(sqlite);
+      return among.filter((tag) => isOver(table.get<Live['runtime']>(tag)));
+    });
+  const ended = await over([...tags.keys()]);
+  if (!ended || ended.length === 0) {
+    return [{ check: 'leftover processes', ...ok('none', 'processes with the tag of a job that has ended') }];
+  }
+  return ended.map((tag) => ({
+    check: 'leftover processes',
+    ...warn(`${tag} has ended, and processes of it live`, `pids ${tags.get(tag)?.join(', ')}`, {
+      does: 'end them',
+      safe: true,
+      async apply() {
+        if ((await over([tag]))?.length === 0) return; // resumed meanwhile
+        const { left } = await sweep(tag);
+        if (left.length > 0) throw new Error(`still there: ${left.map(({ pid }) => pid).join(', ')}`);
+      },
+    }),
+  }));
+}
+
+/** The way in of a conversation. Without it an agent that lives can be neither answered nor told anything. */
+async function fifos({ home }: Parts): Promise<Found[]> {
+  const talking = (await liveJobs(home)).filter(({ job, runtime }) => runtime.hasProcess && job.mode !== 'headful');
+  const deaf: Found[] = [];
+  for (const { job } of talking) {
+    const dir = launchDir(home, job);
+    const { identity, exit } = readLaunch(dir);
+    if (exit !== undefined || !identity || adopt(identity) !== 'alive') continue;
+    if (await isThere(join(dir, 'prompt'))) continue; // its input is a file and over
+    const path = join(dir, 'in');
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isFIFO()) continue;
+    const what = found ? 'is no FIFO' : 'is gone';
+    const fix = byHand(`reef kill ${job.id}, then reef resume ${job.id}`);
+    deaf.push({ check: 'fifos', ...bad(`the input of ${job.id} ${what}: it can be told nothing`, path, fix) });
+  }
+  return deaf.length > 0 ? deaf : [{ check: 'fifos', ...ok('every job can be spoken to', join(home.dir, 'jobs')) }];
+}
+
+function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,56 @@
+import { lookAtCheckout } from '../../app/init-project.ts';
+import { PROJECT_CONFIG, Project, readOverlay } from '../../app/project.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { Environment } from '../../base/env.ts';
+import type { Git } from '../../git/git-command.ts';
+import type { UserConfig } from '../../runtime/config-file.ts';
+import { TrustFile, trustPath } from '../../runtime/trust-file.ts';
+import { findGateCommands } from '../../workflow/workers/gate-commands.ts';
+import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
+
+interface Parts {
+  root: string;
+  git: Git;
+  env: Environment;
+  settings(): Pick<UserConfig, 'gates'>;
+}
+
+/** What a run needs of the repository: something that judges the work, leave to run it, and a commit to begin at. */
+export function projectChecks({ root, git, env, settings }: Parts): Check[] {
+  const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
+  return [
+    check('gates', () => gates(project, settings)),
+    check('trust', () => trust(project)),
+    check('checkout', () => checkout(git, root)),
+  ];
+}
+
+/** Looked for as a run would, and only looked at: nothing here is run, so nothing has to be trusted. */
+async function gates(project: Project, settings: Parts['settings']): Promise<Result> {
+  const text = await project.readFile(PROJECT_CONFIG);
+  const configured = { ...settings().gates, ...(text !== undefined && readOverlay(text).gates) };
+  const found = await findGateCommands({ workers: {}, configured, readProject: project.readFile });
+  const names = Object.keys(found);
+  if (found.test) return ok(names.map((gate) => gate).join(', '), PROJECT_CONFIG);
+  return warn('nothing says how this project is tested, and a run needs that', PROJECT_CONFIG, byHand('reef init'));
+}
+
+async function trust(project: Project): Promise<Result> {
+  const { items } = await project.trust({ hashes: [] }, { by: 'doctor', surface: 'cli' });
+  const open = items.filter(({ trusted }) => !trusted).map(({ name }) => name);
+  if (items.length === 0) return ok('the repository asks nothing of Reef', 'reef trust');
+  if (open.length === 0) return ok(items.map(({ name }) => name).join(', '), 'reef trust');
+  return warn(`not trusted yet: ${open.join(', ')}`, 'a run would be refused', byHand('reef trust'));
+}
+
+async function checkout(git: Git, root: string): Promise<Result> {
+  const { hasCommit, hasIdentity, changed } = await lookAtCheckout(git, root, []);
+  if (!hasCommit) {
+    return warn('no commit yet, and every run begins at one', root, byHand('git add -A && git commit -m "start"'));
+  }
+  if (!hasIdentity) {
+    const fix = byHand('git config --global user.name "…" && git config --global user.email "…"');
+    return warn('git knows no name for you, and a merge carries it', 'git config user.name', fix);
+  }
+  return ok(changed === 0 ? 'clean' : `${changed} files with changes that a run does not see`, root);
+}
