@@ -9,7 +9,6 @@ import { overrideCatalogue, parseCatalogue } from './catalogue.ts';
 import type { ModelData } from './client.ts';
 import { costOf } from './cost.ts';
 import { userText } from './message.ts';
-import { loadDialect } from './providers/load.ts';
 import { readCatalogue } from './registry.ts';
 
 interface Seen {
@@ -110,22 +109,6 @@ describe('the registry', () => {
       details: { type: 'homemade' },
     });
     expect((await say('p:m')).content).toEqual([{ type: 'text', text: 'ok' }]);
-  });
-
-  verifies('R-80').test('drives a package the user installed, with the settings it wants', async () => {
-    const settings: unknown[] = [];
-    const createAmazonBedrock = (given: unknown) => {
-      settings.push(given);
-      return { languageModel: (name: string) => ({ name }), embeddingModel: (name: string) => ({ name }) };
-    };
-    const dialect = await loadDialect('bedrock', async () => ({ createAmazonBedrock }));
-    const config = { type: 'bedrock', region: 'eu', access_key_id: 'id' };
-    const client = dialect.open({ name: 'b', baseURL: undefined, key: undefined, headers: {}, fetch, config });
-    expect([client.chat('m'), settings]).toEqual([
-      { name: 'm' },
-      [{ headers: {}, fetch, region: 'eu', accessKeyId: 'id' }],
-    ]);
-    await expect(loadDialect('bedrock', async () => ({}))).rejects.toMatchObject({ code: 'client_unsupported' });
   });
 
   verifies('R-80').test('takes the key of a client from its variable, and says who it is', async () => {

@@ -12,6 +12,7 @@ import { KeyPool } from './key-pool.ts';
 import { patchedFetch, patchesFor } from './patched-fetch.ts';
 import { createPooledClient } from './pooled-client.ts';
 import type { Provider } from './provider.ts';
+import { packagesIn } from './providers/installed-packages.ts';
 import { loadDialect } from './providers/load.ts';
 import { createSdkProvider, type SettingsOf } from './providers/sdk-provider.ts';
 import { createScriptedProvider } from './scripted.ts';
@@ -147,7 +148,16 @@ async function openProvider(client: ClientParts): Promise<Provider> {
   if (config.type === 'scripted') {
     return createScriptedProvider({ clock: parts.clock, read: (model) => readScript(client, model) });
   }
-  return createSdkProvider(await loadDialect(config.type), settingsOf(client));
+  const dialect = await loadDialect(config.type, packagesIn(parts.configDir));
+  return createSdkProvider(dialect, settingsOf({ ...client, config: await revealed(client) }));
+}
+
+/** Secrets may stand in any entry of a client; its keys are filled in by the pool, one at a time. */
+async function revealed({ config, parts }: ClientParts): Promise<ReadonlyClient> {
+  const entries = Object.entries(config).map(async ([key, value]) => {
+    return [key, typeof value === 'string' && key !== 'api_key' ? await parts.reveal(value) : value];
+  });
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 function settingsOf({ name, config, parts }: ClientParts): SettingsOf {

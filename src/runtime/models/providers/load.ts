@@ -1,11 +1,9 @@
-import { type ImportPackage, loadOptional } from './optional.ts';
+import type { ImportPackage } from './installed-packages.ts';
+import { loadOptional } from './optional.ts';
 import type { SdkDialect } from './sdk-types.ts';
 
 /** The SDK costs a tenth of a second: it is loaded when the first model is called, and only the part that is needed. */
-export async function loadDialect(
-  type: string,
-  importPackage: ImportPackage = (name) => import(name),
-): Promise<SdkDialect> {
+export async function loadDialect(type: string, packages: ImportPackage): Promise<SdkDialect> {
   switch (type) {
     case 'openai':
       return (await import('./openai.ts')).openai;
@@ -16,6 +14,6 @@ export async function loadDialect(
     case 'openai-compatible':
       return (await import('./openai-compatible.ts')).openaiCompatible;
     default:
-      return loadOptional(type, importPackage);
+      return loadOptional(type, packages);
   }
 }

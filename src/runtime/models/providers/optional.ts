@@ -1,37 +1,57 @@
 import { ReefError } from '../../../protocol/errors.ts';
-import type { SdkChatModel, SdkDialect, SdkEmbeddingModel, SdkSettings } from './sdk-types.ts';
+import { azureChat, azureSettings } from './azure.ts';
+import type { ImportPackage } from './installed-packages.ts';
+import type { OptionalSdk, SdkChatModel, SdkDialect, SdkSettings } from './sdk-types.ts';
+
+type Settings = Readonly<Record<string, unknown>>;
 
 interface OptionalPackage {
   name: string;
+  /** Versions that speak the interface of the SDK we ship. */
+  major: number;
   create: string;
-  /** The client's entries of the configuration, under the names the package wants. */
-  settings: Readonly<Record<string, string>>;
+  /** The client's entries of the configuration, as the package wants them. */
+  settings(config: Settings): Settings;
+  chat?(sdk: OptionalSdk, model: string, config: Settings): SdkChatModel;
+  rerankBase?: string;
 }
 
 /** Client types whose package the user installs. */
 const PACKAGES: Readonly<Record<string, OptionalPackage>> = {
-  'azure-openai': { name: '@ai-sdk/azure', create: 'createAzure', settings: { api_version: 'apiVersion' } },
+  'azure-openai': { name: '@ai-sdk/azure', major: 4, create: 'createAzure', settings: azureSettings, chat: azureChat },
   vertexai: {
     name: '@ai-sdk/google-vertex',
+    major: 5,
     create: 'createVertex',
-    settings: { project_id: 'project', location: 'location' },
+    settings: ({ project_id, location, adc_file }) => ({
+      project: project_id,
+      location,
+      googleAuthOptions: adc_file && { keyFilename: adc_file },
+    }),
   },
   bedrock: {
     name: '@ai-sdk/amazon-bedrock',
+    major: 5,
     create: 'createAmazonBedrock',
-    settings: { region: 'region', access_key_id: 'accessKeyId', secret_access_key: 'secretAccessKey' },
+    settings: ({ region, access_key_id, secret_access_key, session_token }) => ({
+      region,
+      accessKeyId: access_key_id,
+      secretAccessKey: secret_access_key,
+      sessionToken: session_token,
+    }),
   },
-  cohere: { name: '@ai-sdk/cohere', create: 'createCohere', settings: {} },
+  cohere: {
+    name: '@ai-sdk/cohere',
+    major: 4,
+    create: 'createCohere',
+    settings: () => ({}),
+    rerankBase: 'https://api.cohere.com/v2',
+  },
 };
 
-interface SdkInstance {
-  languageModel(model: string): SdkChatModel;
-  embeddingModel(model: string): SdkEmbeddingModel;
-}
-type Create = (settings: Record<string, unknown>) => SdkInstance;
-export type ImportPackage = (name: string) => Promise<Readonly<Record<string, unknown>>>;
+type Create = (settings: Settings) => OptionalSdk;
 
-export async function loadOptional(type: string, importPackage: ImportPackage): Promise<SdkDialect> {
+export async function loadOptional(type: string, packages: ImportPackage): Promise<SdkDialect> {
   const wanted = Object.hasOwn(PACKAGES, type) ? PACKAGES[type] : undefined;
   if (!wanted) {
     const known = ['openai', 'claude', 'gemini', 'openai-compatible', 'scripted', ...Object.keys(PACKAGES)].join(', ');
@@ -39,33 +59,32 @@ export async function loadOptional(type: string, importPackage: ImportPackage): 
       details: { type },
     });
   }
-  const missing = (cause?: unknown) =>
-    new ReefError('client_unsupported', `Clients of type ${type} need the package ${wanted.name}`, {
+  const { name, major } = wanted;
+  const unusable = (why: string, cause?: unknown) =>
+    new ReefError('client_unsupported', `Clients of type ${type} need the package ${name}, ${why}`, {
       cause,
-      details: { type, package: wanted.name },
+      details: { type, package: name },
     });
-  const module = await importPackage(wanted.name).catch((error: unknown) => {
-    throw missing(error);
+  const module = await packages.load(name).catch((error: unknown) => {
+    throw unusable(`which does not load: ${error instanceof Error ? error.message : error}`, error);
   });
+  if (!module) throw unusable(`which is not installed: ${packages.howToInstall(`${name}@${major}`)}`);
   const create = module[wanted.create];
-  if (typeof create !== 'function') throw missing();
+  if (typeof create !== 'function')
+    throw unusable(`which has no ${wanted.create}: ${packages.howToInstall(`${name}@${major}`)}`);
   return dialectOf(create as Create, wanted);
 }
 
-function dialectOf(create: Create, { settings }: OptionalPackage): SdkDialect {
+function dialectOf(create: Create, { settings, chat, rerankBase }: OptionalPackage): SdkDialect {
   return {
+    ...(rerankBase !== undefined && { rerankBase }),
     open({ baseURL, key, headers, fetch, config }: SdkSettings) {
-      const own = Object.entries(settings).flatMap(([ours, theirs]) =>
-        config[ours] === undefined ? [] : [[theirs, config[ours]]],
-      );
-      const sdk = create({
-        headers,
-        fetch,
-        ...(baseURL !== undefined && { baseURL }),
-        ...(key !== undefined && { apiKey: key }),
-        ...Object.fromEntries(own),
-      });
-      return { chat: (model) => sdk.languageModel(model), embedding: (model) => sdk.embeddingModel(model) };
+      const given = { headers, fetch, baseURL, apiKey: key, ...settings({ ...config, api_base: baseURL }) };
+      const sdk = create(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
+      return {
+        chat: (model) => (chat ? chat(sdk, model, config) : sdk.languageModel(model)),
+        embedding: (model) => sdk.embeddingModel(model),
+      };
     },
   };
 }

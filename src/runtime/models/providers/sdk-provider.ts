@@ -40,7 +40,11 @@ export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): 
         throw toFailure(error, { hasBegun: false, signal: request.signal });
       }
     },
-    rerank: (request, attempt) => rerankOver({ ...settingsOf(request.model, 'rerank'), key: attempt.key }, request),
+    rerank(request, attempt) {
+      const settings = settingsOf(request.model, 'rerank');
+      const baseURL = settings.baseURL ?? dialect.rerankBase;
+      return rerankOver({ ...settings, baseURL, key: attempt.key }, request);
+    },
   };
 }
 

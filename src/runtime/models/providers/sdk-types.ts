@@ -15,6 +15,14 @@ export type SdkUsage = SdkGenerated['usage'];
 export type SdkFinish = SdkGenerated['finishReason'];
 export type SdkOptions = NonNullable<SdkMessage['providerOptions']>;
 
+/** What the packages that users install have in common. */
+export interface OptionalSdk {
+  languageModel(model: string): SdkChatModel;
+  embeddingModel(model: string): SdkEmbeddingModel;
+  /** Where a provider has an older interface beside its newest. */
+  chat?(model: string): SdkChatModel;
+}
+
 /** A client of the SDK, opened with one key. */
 interface SdkClient {
   chat(model: string): SdkChatModel;
@@ -39,4 +47,6 @@ export interface SdkDialect {
   cacheMark?: SdkOptions;
   /** For models whose limit is unknown and whose provider wants one. */
   maxOutputTokens?: number;
+  /** Where a provider reranks unless `api_base` says otherwise. */
+  rerankBase?: string;
 }
