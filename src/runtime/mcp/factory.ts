@@ -66,10 +66,19 @@ export interface AcquireOptions {
   timeoutMs?: number | undefined;
 }
 
-export type McpStats = Record<
-  'spawned' | 'active_hit' | 'idle_hit' | 'miss' | 'idle_evicted' | 'lru_evicted' | 'health_ok' | 'health_failed',
-  number
->;
+/** Of a factory that was not asked for anything yet. */
+export const NO_STATS = Object.freeze({
+  spawned: 0,
+  active_hit: 0,
+  idle_hit: 0,
+  miss: 0,
+  idle_evicted: 0,
+  lru_evicted: 0,
+  health_ok: 0,
+  health_failed: 0,
+});
+
+export type McpStats = Record<keyof typeof NO_STATS, number>;
 
 export interface McpFactory {
   acquire(spec: McpServerSpec, options?: AcquireOptions): Promise<Lease<McpHandle>>;

@@ -1,16 +1,5 @@
 import { lazily } from '../../../base/lazily.ts';
-import type { McpFactory, McpStats } from '../../../runtime/mcp/factory.ts';
-
-const NONE: McpStats = Object.freeze({
-  spawned: 0,
-  active_hit: 0,
-  idle_hit: 0,
-  miss: 0,
-  idle_evicted: 0,
-  lru_evicted: 0,
-  health_ok: 0,
-  health_failed: 0,
-});
+import { type McpFactory, NO_STATS } from '../../../runtime/mcp/factory.ts';
 
 /** The pool of servers, made with the first server: most requests use none and need not pay for its code. */
 export function lazyMcpFactory(open: () => Promise<McpFactory>): McpFactory {
@@ -21,7 +10,7 @@ export function lazyMcpFactory(open: () => Promise<McpFactory>): McpFactory {
   });
   return {
     acquire: async (spec, options) => (await factory.get()).acquire(spec, options),
-    stats: () => opened?.stats() ?? NONE,
+    stats: () => opened?.stats() ?? NO_STATS,
     reload: async (name) => (await factory.made())?.reload(name),
     close: async () => (await factory.made())?.close(),
   };

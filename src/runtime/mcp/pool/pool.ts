@@ -3,7 +3,14 @@ import type { Logger } from '../../../base/log.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { createLease, type Lease } from '../../lease.ts';
 import { unlessAborted } from '../../unless-aborted.ts';
-import type { AcquireOptions, McpFactory, McpHandle, McpServerSpec, McpStats } from '../factory.ts';
+import {
+  type AcquireOptions,
+  type McpFactory,
+  type McpHandle,
+  type McpServerSpec,
+  type McpStats,
+  NO_STATS,
+} from '../factory.ts';
 import { type ConnectDeps, connect } from '../wire/connect.ts';
 import { Deaths } from './deaths.ts';
 import { Server } from './server.ts';
@@ -46,16 +53,7 @@ class McpPool implements McpFactory {
   readonly #deaths: Deaths;
   readonly #endings = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  readonly #stats: McpStats = {
-    spawned: 0,
-    active_hit: 0,
-    idle_hit: 0,
-    miss: 0,
-    idle_evicted: 0,
-    lru_evicted: 0,
-    health_ok: 0,
-    health_failed: 0,
-  };
+  readonly #stats: McpStats = { ...NO_STATS };
   #isKept = false;
   #serial = 0;
 

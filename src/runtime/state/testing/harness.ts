@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../../../base/clock.ts';
+import { NO_STATS } from '../../mcp/factory.ts';
 import { readMcpFile } from '../../mcp/mcp-file.ts';
 import { metaTools } from '../../mcp/meta/meta-tools.ts';
 import { SERVER, type TestFactory, testFactory } from '../../mcp/testing/harness.ts';
@@ -102,16 +103,6 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
 function lazyFactory(keepsIdle: boolean): TestFactory {
   let made: Promise<TestFactory> | undefined;
   let real: TestFactory | undefined;
-  const none = {
-    spawned: 0,
-    active_hit: 0,
-    idle_hit: 0,
-    miss: 0,
-    idle_evicted: 0,
-    lru_evicted: 0,
-    health_ok: 0,
-    health_failed: 0,
-  };
   const close = async () => (await made)?.close();
   return {
     async acquire(spec, options) {
@@ -119,7 +110,7 @@ function lazyFactory(keepsIdle: boolean): TestFactory {
       real = await made;
       return real.acquire(spec, options);
     },
-    stats: () => real?.stats() ?? none,
+    stats: () => real?.stats() ?? NO_STATS,
     reload: async (name) => (await made)?.reload(name),
     close,
     warnings: [],

@@ -10,36 +10,18 @@ const options = z.array(z.string().min(1)).min(1).max(20);
 /** R-90: always there. Without a person the model is told to decide, or the run ends and says what a person has to do. */
 export function userTools(): Tool[] {
   return [
-    defineTool({
-      name: 'user__ask',
-      description: 'Asks the person to choose one of several options.',
-      effect: 'ask',
-      arguments: z.object({ question, options }),
-      async run(args, context) {
-        const answer = await ask(
-          { kind: 'choice', question: args.question, options: [...args.options, OTHER] },
-          context,
-        );
-        if (answer.kind !== 'choice') return unanswered(answer);
-        return answer.choice === OTHER ? custom(args.question, context) : { answer: answer.choice };
-      },
+    choosing('user__ask', 'one of several options', async (args, context) => {
+      const answer = await ask({ kind: 'choice', ...args }, context);
+      if (answer.kind !== 'choice') return unanswered(answer);
+      return answer.choice === OTHER ? custom(args.question, context) : { answer: answer.choice };
     }),
-    defineTool({
-      name: 'user__checkbox',
-      description: 'Asks the person to choose any number of several options.',
-      effect: 'ask',
-      arguments: z.object({ question, options }),
-      async run(args, context) {
-        const answer = await ask(
-          { kind: 'choices', question: args.question, options: [...args.options, OTHER] },
-          context,
-        );
-        if (answer.kind !== 'choices') return unanswered(answer);
-        const answers = answer.choices.filter((choice) => choice !== OTHER);
-        if (answers.length === answer.choices.length) return { answers };
-        const more = await custom(args.question, context);
-        return { answers: 'answer' in more ? [...answers, more.answer] : answers };
-      },
+    choosing('user__checkbox', 'any number of several options', async (args, context) => {
+      const answer = await ask({ kind: 'choices', ...args }, context);
+      if (answer.kind !== 'choices') return unanswered(answer);
+      const answers = answer.choices.filter((choice) => choice !== OTHER);
+      if (answers.length === answer.choices.length) return { answers };
+      const more = await custom(args.question, context);
+      return { answers: 'answer' in more ? [...answers, more.answer] : answers };
     }),
     defineTool({
       name: 'user__confirm',
@@ -59,6 +41,22 @@ export function userTools(): Tool[] {
       run: (args, context) => custom(args.question, context),
     }),
   ];
+}
+
+interface Choice {
+  question: string;
+  options: string[];
+}
+
+/** A person may always say something that nobody thought of. */
+function choosing(name: string, what: string, run: (choice: Choice, context: ToolContext) => Promise<unknown>): Tool {
+  return defineTool({
+    name,
+    description: `Asks the person to choose ${what}.`,
+    effect: 'ask',
+    arguments: z.object({ question, options }),
+    run: (args, context) => run({ question: args.question, options: [...args.options, OTHER] }, context),
+  });
 }
 
 async function custom(text: string, context: ToolContext) {
