@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { CodeParser, Definition, Language } from '../../src/context/lang/contract.ts';
+import type { CodeParser, Definition, FileFacts, Language } from '../../src/context/lang/contract.ts';
 import { decodeSource } from '../../src/context/lang/decode-source.ts';
+import { unpackFacts } from '../../src/context/lang/pack-facts.ts';
 import type { CorpusFile } from './corpus.ts';
 import { CTAGS, type Tag, tagsOf } from './ctags.ts';
 import { explainExtra, explainMissing } from './explain.ts';
@@ -65,11 +66,12 @@ interface FileTask {
 
 async function compareFile(parser: CodeParser, { file, tags, comparison }: FileTask): Promise<void> {
   const source = await readFile(file.path);
-  const facts = await parser.extract(source, file.language);
-  if ('skipped' in facts) {
-    comparison.skipped.push(`${file.shown}: ${facts.skipped}`);
+  const answer = await parser.extract(source, file.language);
+  if ('skipped' in answer) {
+    comparison.skipped.push(`${file.shown}: ${answer.skipped}`);
     return;
   }
+  const facts = unpackFacts(answer.data) as FileFacts;
   if (facts.partial) comparison.partial++;
   const lines = decodeSource(source).split('\n');
   const wanted = tags.filter((tag) => CTAGS[file.language]?.kinds.includes(tag.kind));

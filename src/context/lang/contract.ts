@@ -74,6 +74,12 @@ export interface FileFacts {
   partial: boolean;
 }
 
+/** Facts as the store keeps them (pack-facts.ts): most are written at once and not read for long. */
+export interface PackedFacts {
+  data: Uint8Array;
+  partial: boolean;
+}
+
 /** A skip is a fact of its own (C-015): stored, it keeps a poison file from costing a worker twice. */
 export interface Skipped {
   skipped: 'too_large' | 'long_line' | 'timeout' | 'crash';
@@ -92,7 +98,7 @@ export interface HitClass {
 
 /** Implemented by `ParserPool` (`new ParserPool({ workers })`). An aborted signal rejects with the signal's reason. */
 export interface CodeParser {
-  extract(source: Uint8Array, language: Language, signal?: AbortSignal): Promise<FileFacts | Skipped>;
+  extract(source: Uint8Array, language: Language, signal?: AbortSignal): Promise<PackedFacts | Skipped>;
   /** One class per hit, in the order of the hits. A hit is the position of a word's first unit. */
   classify(request: ClassifyRequest, signal?: AbortSignal): Promise<HitClass[] | Skipped>;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
+import { compileEngine, type EngineCode } from './engine-code.ts';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
 import type { IsLate } from './time-bound.ts';
 
@@ -18,7 +19,10 @@ interface WasmMemory {
 
 /** Node has it, its types do not. */
 const { WebAssembly } = globalThis as unknown as {
-  WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => WasmMemory };
+  WebAssembly: {
+    Memory: new (pages: { initial: number; maximum: number }) => WasmMemory;
+    Instance: new (code: EngineCode, imports: object) => object;
+  };
 };
 
 /** tree-sitter in this thread: one parser, grammars loaded when first needed, and the memory they share. */
@@ -32,10 +36,12 @@ export class Engine {
     this.#memory = memory;
   }
 
-  static async start(): Promise<Engine> {
+  static async start(code = compileEngine()): Promise<Engine> {
     // Ours, so that its size can be read: it grows and never shrinks (C-043).
     const memory = new WebAssembly.Memory({ initial: 512, maximum: MAX_PAGES });
-    await Parser.init({ wasmMemory: memory, wasmBinary: readFileSync(engineFile()), locateFile: engineFile });
+    const instantiateWasm = (imports: object, receive: (instance: object, code: EngineCode) => void) =>
+      receive(new WebAssembly.Instance(code, imports), code);
+    await Parser.init({ wasmMemory: memory, instantiateWasm, locateFile: engineFile });
     return new Engine(new Parser(), memory);
   }
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/verifies.ts';
 import type { Language } from './contract.ts';
 import { ParserPool, type ParserPoolOptions } from './parser-pool.ts';
-import { factRows } from './test-rows.ts';
+import { factRows, readFacts } from './test-rows.ts';
 
 function open(options: Partial<ParserPoolOptions> = {}): ParserPool {
   const pool = new ParserPool({ workers: 1, parseMs: 60_000, ...options });
@@ -23,7 +23,7 @@ verifies('C-042', 'C-015').test(
       const facts = await pool.extract(source, 'javascript');
       return 'skipped' in facts
         ? [facts.skipped]
-        : facts.definitions.map(({ name, line, column }) => `${name} ${line}:${column}`);
+        : readFacts(facts).definitions.map(({ name, line, column }) => `${name} ${line}:${column}`);
     };
     expect({
       nul: await names(around('"a\0b"')),
@@ -78,7 +78,7 @@ verifies('C-015').test(
     for (const [language, before, after] of nested) {
       const source = Buffer.from(before.repeat(10_000) + after.repeat(10_000));
       const facts = await pool.extract(source, language);
-      counts[language] = 'skipped' in facts ? facts.skipped : facts.definitions.length;
+      counts[language] = 'skipped' in facts ? facts.skipped : readFacts(facts).definitions.length;
       const hits = [{ line: 10_000, column: 0 }];
       expect(await pool.classify({ source, language, hits })).toHaveLength(1);
     }

@@ -1,5 +1,6 @@
 import { ReefError } from '../../protocol/errors.ts';
-import type { ClassifyRequest, CodeParser, FileFacts, HitClass, Language, Skipped } from './contract.ts';
+import type { ClassifyRequest, CodeParser, HitClass, Language, PackedFacts, Skipped } from './contract.ts';
+import { compileEngine, type EngineCode } from './engine-code.ts';
 import { tooLarge } from './limits.ts';
 import type { Answer, WorkerRequest } from './worker-messages.ts';
 import { WorkerThread } from './worker-thread.ts';
@@ -29,6 +30,7 @@ export class ParserPool implements CodeParser {
   readonly #extractions: Job[] = [];
   readonly #idle: WorkerThread[] = [];
   readonly #busy = new Set<WorkerThread>();
+  #code: EngineCode | undefined;
   #started = 0;
   #crashed = 0;
   #isClosed = false;
@@ -42,9 +44,9 @@ export class ParserPool implements CodeParser {
     return { started: this.#started, crashed: this.#crashed };
   }
 
-  async extract(source: Uint8Array, language: Language, signal?: AbortSignal): Promise<FileFacts | Skipped> {
+  async extract(source: Uint8Array, language: Language, signal?: AbortSignal): Promise<PackedFacts | Skipped> {
     const answer = await this.#ask(this.#extractions, { source, language, parseMs: this.#options.parseMs }, signal);
-    return answer as FileFacts | Skipped;
+    return answer as PackedFacts | Skipped;
   }
 
   async classify(question: ClassifyRequest, signal?: AbortSignal): Promise<HitClass[] | Skipped> {
@@ -91,7 +93,8 @@ export class ParserPool implements CodeParser {
     const worker = this.#idle.pop();
     if (worker !== undefined && !worker.isDead) return worker;
     this.#started++;
-    return new WorkerThread(this.#options.heapMb);
+    this.#code ??= compileEngine();
+    return new WorkerThread(this.#options.heapMb, this.#code);
   }
 
   async #run(worker: WorkerThread, job: Job): Promise<void> {

@@ -1,18 +1,30 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { classifyHits } from './classify.ts';
-import type { Language } from './contract.ts';
+import type { FileFacts, Language, PackedFacts } from './contract.ts';
 import { decodeSource } from './decode-source.ts';
 import { Engine, type LoadedLanguage } from './engine.ts';
+import type { EngineCode } from './engine-code.ts';
 import { readFacts } from './facts.ts';
 import { endMembers } from './kotlin-bodies.ts';
 import { blankMacros } from './macro-blanking.ts';
+import { packFacts } from './pack-facts.ts';
 import { classifySwift, scanSwift } from './swift-scanner.ts';
 import { timeBound } from './time-bound.ts';
 import type { Answer, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 /** The thread that parses. What throws while it reads a file ends it: after a trap the WASM memory is not to be trusted. */
 
-const reply = (message: WorkerReply) => parentPort?.postMessage(message);
+const reply = (message: WorkerReply) => parentPort?.postMessage(message, givenAway(message));
+
+/** Bytes change their owner instead of being copied. */
+function givenAway(message: WorkerReply): ArrayBuffer[] {
+  if (message.type !== 'answer' || !('data' in message.answer)) return [];
+  return [message.answer.data.buffer as ArrayBuffer];
+}
+
+function pack(facts: FileFacts): PackedFacts {
+  return { data: packFacts(facts), partial: facts.partial };
+}
 
 async function loadOrSay<T>(load: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -33,7 +45,7 @@ function readTree(engine: Engine, loaded: LoadedLanguage, request: WorkerRequest
     const source = { text, language, root: tree.rootNode, isLate: timeBound(parseMs) };
     const answer =
       hits === undefined
-        ? readFacts({ ...source, query: loaded.definitions })
+        ? pack(readFacts({ ...source, query: loaded.definitions }))
         : classifyHits({ ...source, ...loaded }, hits);
     return source.isLate() ? { skipped: 'timeout' } : answer;
   } finally {
@@ -48,7 +60,7 @@ function readable(text: string, language: Language): string {
 
 function scan({ source, hits }: WorkerRequest): Answer {
   const text = decodeSource(source);
-  return hits === undefined ? scanSwift(text) : classifySwift(text, hits);
+  return hits === undefined ? pack(scanSwift(text)) : classifySwift(text, hits);
 }
 
 async function serve(engine: Engine, request: WorkerRequest): Promise<void> {
@@ -61,7 +73,7 @@ async function serve(engine: Engine, request: WorkerRequest): Promise<void> {
   reply({ type: 'answer', answer, memoryBytes: memoryBytes() });
 }
 
-const engine = await loadOrSay(() => Engine.start());
+const engine = await loadOrSay(() => Engine.start(workerData as EngineCode));
 if (engine !== undefined) {
   parentPort?.on('message', (request: WorkerRequest) => serve(engine, request));
   reply({ type: 'ready' });

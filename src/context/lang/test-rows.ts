@@ -1,4 +1,5 @@
-import type { Definition, FileFacts, Skipped } from './contract.ts';
+import type { Definition, FileFacts, PackedFacts, Skipped } from './contract.ts';
+import { unpackFacts } from './pack-facts.ts';
 
 /** A definition with all its fields on one line: kind, container, name, range, visibility, signature. */
 function definitionRow(one: Definition): string {
@@ -7,9 +8,16 @@ function definitionRow(one: Definition): string {
   return `${where} ${one.exported ? 'exported ' : ''}${one.kind} ${name} | ${one.signature}`;
 }
 
+export function readFacts({ data }: PackedFacts): FileFacts {
+  const facts = unpackFacts(data);
+  if (facts === undefined) throw new Error('not facts');
+  return facts;
+}
+
 /** Whole facts, nothing left out, in a form a reader can check against the source. */
-export function factRows(facts: FileFacts | Skipped): string[] {
-  if ('skipped' in facts) return [`skipped: ${facts.skipped}`];
+export function factRows(answer: PackedFacts | Skipped): string[] {
+  if ('skipped' in answer) return [`skipped: ${answer.skipped}`];
+  const facts = readFacts(answer);
   const names = ({ name, alias }: { name: string; alias?: string }) =>
     alias === undefined ? name : `${name} as ${alias}`;
   return [

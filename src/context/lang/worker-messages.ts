@@ -1,6 +1,6 @@
-import type { FileFacts, HitClass, Language, Position, Skipped } from './contract.ts';
+import type { HitClass, Language, PackedFacts, Position, Skipped } from './contract.ts';
 
-export type Answer = FileFacts | HitClass[] | Skipped;
+export type Answer = PackedFacts | HitClass[] | Skipped;
 
 /** What the pool asks of a worker, one at a time. */
 export interface WorkerRequest {

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { ReefError } from '../../protocol/errors.ts';
+import type { EngineCode } from './engine-code.ts';
 import { processMs } from './time-bound.ts';
 import type { Answer, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
@@ -24,9 +25,12 @@ export class WorkerThread {
   #dead = false;
 
   /** The heap is of JavaScript objects; trees live in WASM memory. */
-  constructor(heapMb: number) {
-    // No options of this process: a loader or inspector meant for it is not meant for the parser.
-    this.#worker = new Worker(ENTRY, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMb } });
+  constructor(heapMb: number, code: EngineCode) {
+    this.#worker = new Worker(ENTRY, {
+      execArgv: [], // a loader or inspector meant for this process is not meant for the parser
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
+      workerData: code,
+    });
     this.#worker.on('message', (reply: WorkerReply) => this.#onReply(reply));
     this.#worker.on('error', (error) => this.#onDeath(error));
     this.#worker.on('exit', () => this.#onDeath('it ended'));

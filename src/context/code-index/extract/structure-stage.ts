@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Oid } from '../../../git/ref-name.ts';
-import type { CodeParser, FileFacts, Language, Skipped } from '../../lang/contract.ts';
+import type { CodeParser, FileFacts, Language, PackedFacts, Skipped } from '../../lang/contract.ts';
+import { unpackFacts } from '../../lang/pack-facts.ts';
 import type { Want } from '../store/claims.ts';
-import { type Fact, type FactStatus, packFacts, unpackFacts } from '../store/fact.ts';
+import type { Fact, FactStatus } from '../store/fact.ts';
 import type { FactStore } from '../store/fact-store.ts';
 import type { Languages } from '../tree/languages.ts';
 import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
@@ -156,7 +157,7 @@ export class StructureStage {
       return undefined;
     }
     const language = want.lang as Language;
-    const found: FileFacts | Skipped =
+    const found: PackedFacts | Skipped =
       blob.state === 'too_large'
         ? { skipped: 'too_large' }
         : await (await this.#parts.parser()).extract(blob.bytes, language);
@@ -234,11 +235,10 @@ interface Extracted {
   bytes: number;
 }
 
-function toFact({ oid, language, extractor, bytes }: Extracted, found: FileFacts | Skipped): Fact {
+function toFact({ oid, language, extractor, bytes }: Extracted, found: PackedFacts | Skipped): Fact {
   const key = { oid, lang: language, stage: 2, extractor, bytes, lines: 0 } as const;
-  if ('skipped' in found) return { ...key, status: found.skipped, data: new Uint8Array(), symbols: [] };
-  const symbols = found.definitions.map(({ name, kind, line, column }) => ({ name, kind, line, column }));
-  return { ...key, status: found.partial ? 'partial' : 'ok', data: packFacts(found), symbols };
+  if ('skipped' in found) return { ...key, status: found.skipped, data: new Uint8Array() };
+  return { ...key, status: found.partial ? 'partial' : 'ok', data: found.data };
 }
 
 /** Gathers facts into transactions of a bounded size. */

@@ -17,7 +17,7 @@ function isBinary(bytes: Uint8Array): boolean {
 
 /** Stage 1 of one blob. What is skipped has an empty sketch and says why (C-015). */
 export function wordsOf(oid: Oid, blob: Exclude<BlobBytes, { state: 'gone' }>, builder: SketchBuilder): Words {
-  const key = { oid, lang: '', stage: 1, extractor: SKETCH_VERSION, symbols: [] } as const;
+  const key = { oid, lang: '', stage: 1, extractor: SKETCH_VERSION } as const;
   const none = new Uint32Array();
   if (blob.state === 'too_large') {
     return { sketch: none, fact: { ...key, status: 'too_large', data: new Uint8Array(), bytes: blob.size, lines: 0 } };

@@ -21,7 +21,6 @@ function wordsOf(text: string): Fact {
     data: new Uint8Array(40_000),
     bytes: text.length,
     lines: 1,
-    symbols: [],
   };
 }
 

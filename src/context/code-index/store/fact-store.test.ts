@@ -5,7 +5,8 @@ import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../../../../test/verifies.ts';
 import { openSqlite } from '../../../store/driver.ts';
 import type { FileFacts } from '../../lang/contract.ts';
-import { type Fact, packFacts, unpackFacts } from './fact.ts';
+import { packFacts, unpackFacts } from '../../lang/pack-facts.ts';
+import type { Fact } from './fact.ts';
 import { FactStore } from './fact-store.ts';
 
 function folder(): string {
@@ -43,7 +44,6 @@ const FACTS: FileFacts = {
 };
 
 function fact(oid: string, changes: Partial<Fact> = {}): Fact {
-  const symbols = FACTS.definitions.map(({ name, kind, line, column }) => ({ name, kind, line, column }));
   const data = packFacts(FACTS);
   return {
     oid,
@@ -54,7 +54,6 @@ function fact(oid: string, changes: Partial<Fact> = {}): Fact {
     data,
     bytes: 10,
     lines: 3,
-    symbols,
     ...changes,
   };
 }
@@ -76,7 +75,7 @@ verifies('C-020').test('a fact is found by content, language and stage, and anot
     [TWO, 'typescript'],
     [ONE, 'javascript'],
   ]);
-  store.put([fact(ONE, { extractor: 'v2', data: packFacts({ ...FACTS, definitions: [] }), symbols: [] })]);
+  store.put([fact(ONE, { extractor: 'v2', data: packFacts({ ...FACTS, definitions: [] }) })]);
   expect(store.symbolsNamed('a').map(({ oid, lang }) => [oid, lang])).toEqual([
     [TWO, 'typescript'],
     [ONE, 'javascript'],
@@ -126,7 +125,7 @@ verifies('C-025').test('what cannot be written is answered from memory, and says
   const dir = folder();
   writeFileSync(join(dir, 'index'), 'a file where the folder should be');
   const store = new FactStore(join(dir, 'index/code.db'));
-  store.put([fact(ONE), fact(TWO, { stage: 1, lang: '', symbols: [], data: new Uint8Array([1, 0, 0, 0]) })]);
+  store.put([fact(ONE), fact(TWO, { stage: 1, lang: '', data: new Uint8Array([1, 0, 0, 0]) })]);
   expect(store.failure?.code).toBe('store_unavailable');
   expect(store.symbolsNamed('b').map(({ oid }) => oid)).toEqual([ONE]);
   expect([...store.sketches()]).toEqual([{ oid: TWO, sketch: new Uint32Array([1]) }]);
@@ -157,7 +156,7 @@ verifies('C-021').test('what is wanted is claimed by one, a fact is wanted no mo
   const leads = [one, two].map((store) => store.write(({ claims }) => claims.lead()));
   const taken = [one, two].map((store) => store.write(({ claims }) => claims.take(1, 10))?.length);
   const claims = [one, two].map((store) => store.write(({ claims: each }) => each.claim(want, false)));
-  one.put([fact(ONE, { lang: '', stage: 1, symbols: [] })]);
+  one.put([fact(ONE, { lang: '', stage: 1 })]);
   two.write(({ claims: each }) => each.want([want]));
   const after = two.write(({ claims: each }) => each.claim(want, false));
   one.close();

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Sqlite } from '../../../store/driver.ts';
 import { Claims } from './claims.ts';
-import type { Fact, FactKey, FactStatus, Stage, SymbolFact } from './fact.ts';
+import { type Fact, type FactKey, type FactStatus, type Stage, symbolsOf } from './fact.ts';
 import { type Covered, FactTable, type SymbolRow, toSketch } from './fact-table.ts';
 import { isDamaged, isUnwritable, openDatabase, setAside } from './open-database.ts';
 import { Registry } from './registry.ts';
@@ -139,10 +139,9 @@ export class FactStore {
   put(facts: readonly Fact[]): void {
     if (facts.length === 0) return;
     const isWritten = this.write(({ facts: table, claims }) => {
-      for (const fact of [...this.#memory.values(), ...facts]) {
-        table.put(fact);
-        claims.done(fact);
-      }
+      const all = [...this.#memory.values(), ...facts];
+      table.put(all);
+      for (const fact of all) claims.done(fact);
       return true;
     });
     if (isWritten) this.#memory.clear();
@@ -179,8 +178,10 @@ export class FactStore {
   }
 
   #kept(): SymbolRow[] {
-    const toRow = ({ oid, lang }: Fact, symbol: SymbolFact): SymbolRow => ({ ...symbol, oid, lang });
-    return [...this.#memory.values()].flatMap((fact) => fact.symbols.map((symbol) => toRow(fact, symbol)));
+    return [...this.#memory.values()].flatMap((fact) => {
+      const { oid, lang } = fact;
+      return symbolsOf(fact).map((symbol) => ({ ...symbol, oid, lang }));
+    });
   }
 
   look<T>(work: (opened: Pick<Opened, 'facts' | 'claims' | 'registry'>) => T, nothing: T): T {

@@ -1,8 +1,9 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Sqlite } from '../../../store/driver.ts';
 import type { SymbolKind } from '../../lang/contract.ts';
+import { unpackFacts } from '../../lang/pack-facts.ts';
 import type { Sketch } from '../words/sketch.ts';
-import { type Fact, type FactKey, type FactStatus, type Stage, unpackFacts } from './fact.ts';
+import { type Fact, type FactKey, type FactStatus, type Stage, symbolsOf } from './fact.ts';
 import { remembering } from './statements.ts';
 
 export interface Covered {
@@ -73,25 +74,47 @@ export class FactTable {
     ).get(Buffer.from(oid, 'hex'), lang, stage) as ReturnType<FactTable['body']>;
   }
 
-  put(fact: Fact): void {
-    const oid = Buffer.from(fact.oid, 'hex');
-    this.#sql(
-      `INSERT INTO blob (oid, bytes, lines, seen_day) VALUES (?, ?, ?, ?)
-       ON CONFLICT (oid) DO UPDATE SET lines = max(lines, excluded.lines), seen_day = excluded.seen_day`,
-    ).run(oid, fact.bytes, fact.lines, today());
-    const { id: blob } = this.#sql('SELECT id FROM blob WHERE oid = ?').get(oid) as { id: number };
-    this.#dropFact(blob, fact);
-    const { id } = this.#sql(
-      'INSERT INTO fact (blob, lang, stage, extractor, status) VALUES (?, ?, ?, ?, ?) RETURNING id',
-    ).get(blob, fact.lang, fact.stage, fact.extractor, fact.status) as { id: number };
-    this.#sql('INSERT INTO body (fact, data) VALUES (?, ?)').run(id, fact.data);
+  put(facts: readonly Fact[]): void {
+    const defined = facts.map((fact) => symbolsOf(fact));
+    const nameIds = this.#nameIds(defined.flatMap((symbols) => symbols.map(({ name }) => name)));
     const insert = this.#sql('INSERT OR IGNORE INTO symbol (name, fact, line, col, kind) VALUES (?, ?, ?, ?, ?)');
-    for (const { name, line, column, kind } of fact.symbols) insert.run(this.#nameId(name), id, line, column, kind);
+    for (const [at, fact] of facts.entries()) {
+      const id = this.#putFact(fact);
+      for (const { name, line, column, kind } of defined[at] ?? [])
+        insert.run(nameIds.get(name) as number, id, line, column, kind);
+    }
   }
 
-  #nameId(text: string): number {
-    const known = this.#sql('SELECT id FROM name WHERE text = ?').get(text) as { id: number } | undefined;
-    return known?.id ?? (this.#sql('INSERT INTO name (text) VALUES (?) RETURNING id').get(text) as { id: number }).id;
+  #putFact(fact: Fact): number {
+    const { id: blob } = this.#sql(
+      `INSERT INTO blob (oid, bytes, lines, seen_day) VALUES (?, ?, ?, ?)
+       ON CONFLICT (oid) DO UPDATE SET lines = max(lines, excluded.lines), seen_day = excluded.seen_day RETURNING id`,
+    ).get(Buffer.from(fact.oid, 'hex'), fact.bytes, fact.lines, today()) as { id: number };
+    const { lang, stage, extractor, status } = fact;
+    const insert = () =>
+      this.#sql(
+        `INSERT INTO fact (blob, lang, stage, extractor, status) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
+      ).get(blob, lang, stage, extractor, status) as { id: number } | undefined;
+    let added = insert();
+    if (added === undefined) {
+      this.#dropFact(blob, fact);
+      added = insert();
+    }
+    const { id } = added as { id: number };
+    this.#sql('INSERT INTO body (fact, data) VALUES (?, ?)').run(id, fact.data);
+    return id;
+  }
+
+  /** Each name once and in order: neighbours lie on the same page of the index. */
+  #nameIds(names: readonly string[]): Map<string, number> {
+    const add = this.#sql('INSERT INTO name (text) VALUES (?) ON CONFLICT DO NOTHING RETURNING id');
+    const find = this.#sql('SELECT id FROM name WHERE text = ?');
+    const ids = new Map<string, number>();
+    for (const text of [...new Set(names)].sort()) {
+      const { id } = (add.get(text) ?? find.get(text)) as { id: number };
+      ids.set(text, id);
+    }
+    return ids;
   }
 
   #dropFact(blob: number, { lang, stage }: Pick<Fact, 'lang' | 'stage'>): void {
