@@ -10,8 +10,7 @@ verifies('R-90').test('the built-in tools are those of the seed, and say what th
     shell: '/bin/sh',
     clock: systemClock,
     outputsDir: '/tmp/none',
-    fetch,
-    checkUrl: () => undefined,
+    addressesOf: async () => [],
   });
   const shape = Object.fromEntries(
     tools.map(({ name, parameters }) => [name, Object.keys(parameters.properties as object).join()]),

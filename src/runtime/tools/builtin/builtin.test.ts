@@ -147,8 +147,7 @@ describe('fetching an address', () => {
   }
   const tool = (allowed: string[]) =>
     fetchUrlTool({
-      fetch,
-      checkUrl: createUrlGuard({
+      addressesOf: createUrlGuard({
         lookup: async (host) => (host === 'sneaky.test' ? ['10.0.0.1'] : ['93.184.216.34']),
         allowed,
       }),
@@ -198,7 +197,44 @@ describe('fetching an address', () => {
     await expect(fetching).rejects.toMatchObject({ code: 'cancelled' });
   });
 
-  test('refuses addresses of this machine and its network in every spelling', async () => {
+  verifies('X-67', 'X-108', 'X-123').test('an address that two readers could read differently is refused', async () => {
+    const asked: string[] = [];
+    const lookup = async (host: string) => {
+      asked.push(host);
+      return ['10.0.0.1'];
+    };
+    const { use } = bench([fetchUrlTool({ addressesOf: createUrlGuard({ lookup }) })], '/');
+    const unreadable = [
+      'javascript:alert(1)',
+      'file:///etc/passwd',
+      '$(touch canary)',
+      'http://good.test\0.evil.test/',
+      'http://good.test\n.evil.test/',
+      'http://good.test/\r\nHost: evil.test',
+      'http://$(touch canary)/',
+      'http://good.test:99999/',
+    ];
+    for (const url of unreadable)
+      expect(await use('fetch_url_via_curl', { url })).toContain('Only http and https addresses');
+    expect(asked).toEqual([]);
+    // The user before the @ is no host, and neither is what follows a backslash.
+    for (const url of ['http://good.test@evil.test/', 'http://evil.test\\@good.test/'])
+      expect(await use('fetch_url_via_curl', { url })).toContain('evil.test belongs to this machine');
+    expect(asked).toEqual(['evil.test', 'evil.test']);
+  });
+
+  verifies('X-67').test('a name is looked up once, and reached at the address that was judged', async () => {
+    const [, port] = (await site((_, out) => out.setHeader('set-cookie', ['a=1', 'b=2']).end('pinned'))).split(':');
+    // Whoever owns the name answers with something else the second time; no resolver of this machine knows it.
+    const answers = [['127.0.0.1'], ['10.0.0.1']];
+    const lookup = async () => answers.shift() ?? [];
+    const rebound = fetchUrlTool({ addressesOf: createUrlGuard({ lookup, allowed: ['rebound.test'] }) });
+    const { use } = bench([rebound], '/');
+    expect(await use('fetch_url_via_curl', { url: `http://rebound.test:${port}/` })).toBe('pinned');
+    expect(answers).toEqual([['10.0.0.1']]);
+  });
+
+  verifies('X-67').test('refuses addresses of this machine and its network in every spelling', async () => {
     const guard = createUrlGuard({
       lookup: async (host) => (host === 'sneaky.test' ? ['8.8.8.8', '10.0.0.1'] : ['93.184.216.34']),
     });

@@ -2,19 +2,20 @@ import { z } from 'zod';
 import { ReefError } from '../../../protocol/errors.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
+import { pinnedGet } from './pinned-get.ts';
+import type { UrlGuard } from './url-guard.ts';
 
 const MOST_HOPS = 5;
 const MAX_BYTES = 4 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
 export interface FetchUrlParts {
-  fetch: typeof globalThis.fetch;
-  /** X-67: throws `url_refused` for what must not be reached. Asked again at each redirect. */
-  checkUrl: (url: URL) => void | Promise<void>;
+  /** Asked again at each redirect (X-67). */
+  addressesOf: UrlGuard;
 }
 
 /** The name is the ancestor's; no program is started. */
-export function fetchUrlTool({ fetch, checkUrl }: FetchUrlParts): Tool {
+export function fetchUrlTool({ addressesOf }: FetchUrlParts): Tool {
   return defineTool({
     name: 'fetch_url_via_curl',
     description: 'Fetches the text at an http or https address.',
@@ -24,7 +25,7 @@ export function fetchUrlTool({ fetch, checkUrl }: FetchUrlParts): Tool {
     async run({ url }, { signal }) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
       try {
-        const response = await follow({ fetch, checkUrl }, url, limit);
+        const response = await follow(addressesOf, url, limit);
         const text = await limitedText(response);
         if (!response.ok)
           throw new ReefError('tool_failed', `${url} answered ${response.status}: ${text.slice(0, 500)}`);
@@ -39,11 +40,10 @@ export function fetchUrlTool({ fetch, checkUrl }: FetchUrlParts): Tool {
   });
 }
 
-async function follow({ fetch, checkUrl }: FetchUrlParts, start: string, signal: AbortSignal): Promise<Response> {
+async function follow(addressesOf: UrlGuard, start: string, signal: AbortSignal): Promise<Response> {
   let url = parse(start);
   for (let hop = 0; hop <= MOST_HOPS; hop++) {
-    await checkUrl(url);
-    const response = await fetch(url, { redirect: 'manual', signal });
+    const response = await pinnedGet(url, await addressesOf(url), signal);
     const location = response.headers.get('location');
     if (response.status < 300 || response.status >= 400 || location === null) return response;
     await response.body?.cancel();
@@ -53,7 +53,9 @@ async function follow({ fetch, checkUrl }: FetchUrlParts, start: string, signal:
 }
 
 function parse(text: string, base?: URL): URL {
-  const url = URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
+  // The parser drops some control bytes: another reader of the same text would see another name (X-67).
+  const isReadable = !/\p{Cc}/u.test(text) && URL.canParse(text, base?.href);
+  const url = isReadable ? new URL(text, base) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new ReefError(
       'url_refused',

@@ -24,14 +24,18 @@ export interface UrlGuardParts {
   allowed?: readonly string[] | undefined;
 }
 
+/** The addresses a URL may be reached at; throws `url_refused` for what must not be reached at all. */
+export type UrlGuard = (url: URL) => Promise<readonly string[]>;
+
 /** X-67: loopback, private and link-local addresses are reached only where configured, by name or by number. */
-export function createUrlGuard({ lookup, allowed = [] }: UrlGuardParts): (url: URL) => Promise<void> {
+export function createUrlGuard({ lookup, allowed = [] }: UrlGuardParts): UrlGuard {
   return async (url) => {
-    if (allowed.includes(url.host) || allowed.includes(url.hostname)) return;
+    const isAllowed = allowed.includes(url.host) || allowed.includes(url.hostname);
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    if (LOCAL_NAMES.test(host) || isPrivateAddress(host)) throw refused(url);
-    if (isAddress(host)) return;
-    if ((await lookup(host)).some(isPrivateAddress)) throw refused(url);
+    if (!isAllowed && LOCAL_NAMES.test(host)) throw refused(url);
+    const addresses = isAddress(host) ? [host] : await lookup(host);
+    if (!isAllowed && addresses.some(isPrivateAddress)) throw refused(url);
+    return addresses;
   };
 }
 
