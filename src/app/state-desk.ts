@@ -18,6 +18,7 @@ import { checked, TodoList } from '../repostate/state/todo-list.ts';
 import { Tracker } from '../repostate/state/tracker.ts';
 import type { Store } from '../store/store.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import { blockOf } from './run-book.ts';
 
 interface StateDeskParts {
   home: Home;
@@ -54,7 +55,7 @@ export class StateDesk implements StateCore {
 
   async artifact_read({ id, job, ...options }: OperationRequest<'artifact_read'>, caller: Caller) {
     const owner = findJob(this.#parts.store, caller.jobId ?? job ?? '@last', caller).job;
-    const runId = this.#parts.store.blocks.get(owner.id)?.runId;
+    const runId = blockOf(this.#parts.store, owner.id)?.runId;
     // The native coder keeps a tree of its own, also where it is another job's child.
     const trees = new Set([owner.id, owner.rootId, ...(runId === undefined ? [] : [runId])]);
     let refusal: unknown;

@@ -1,15 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { doorDir } from '../../src/agents/sandbox.ts';
 import type { InboxEntry } from '../../src/protocol/job-operations.ts';
+import type { RunSummary } from '../../src/protocol/run-operations.ts';
 import { type Client, connect } from '../../src/surfaces/client/client.ts';
 import { call, calls, done } from '../fixtures/coder/scene.ts';
 import type { Action, Turn } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
-import { Rig } from './real.ts';
+import { eventually, Rig } from './real.ts';
 import { RunsRig } from './runs-rig.ts';
+import { call as does, type Line, scriptOf } from './team-rig.ts';
 
 /** A project with four failing tests, a workflow that has three agents mend three of them side by side, and their scripts. */
 
@@ -17,6 +19,9 @@ const TESTS = ['alpha', 'beta', 'gamma', 'total'];
 const COMMAND = [process.execPath, '--test', '--test-isolation=none', '--test-reporter=./report.mjs', ...testFiles()];
 const NEEDLE = 'the needle: total.mjs subtracts';
 const TRACED = 6_000;
+/** What each agent asks its code tools, in this order: the file it has just changed need not be read by then. */
+const LOOKUPS = ['alpha', 'beta', 'gamma'].map((name) => ({ name, include_source: true, require: 'complete' }));
+type Lookup = (typeof LOOKUPS)[number];
 /** What an agent is told while the daemon is gone, and how often it tries again until there is another. */
 const NOBODY = 'daemon_unavailable|Nobody listens';
 const PATIENCE = { times: 500, delayMs: 200 };
@@ -84,35 +89,39 @@ const node = (name: string, blocks: Record<string, object>) => ({
   context_inheritance: true,
   blocks,
 });
-const branch = (name: string, agent: string) =>
+const branch = (name: string, agent: string, file = name.toLowerCase()) =>
   node(name, {
     Mend: {
       worker: `Agent:${agent}`,
-      instructions: `Make ${name.toLowerCase()}.test.mjs pass. Touch nothing else.`,
+      instructions: `Make ${file}.test.mjs pass. Touch nothing else.`,
       expects: 'changes',
       transitions: [on('SUCCESS', 'RETURN'), halt],
     },
   });
 const test = { worker: 'Internal:TestRunner', max_visits: 3 };
-const FORK = on('FAILURE', 'FORK:Alpha,Beta,Gamma:Mend__Test', { join: 'all', isolation: 'worktree' });
+/** Three agents at once, in worktrees of their own, and a fourth for what they leave. */
+const mending = (name: string, third: string) => {
+  const fork = on('FAILURE', `FORK:Alpha,Beta,${third}:${name}__Test`, { join: 'all', isolation: 'worktree' });
+  return node(name, {
+    Look: { ...test, transitions: [on('FAILURE', `JUMP:${name}__Again`), halt] },
+    // Whoever mends last is handed three logs, which together are too long.
+    Again: { ...test, transitions: [fork, halt] },
+    Test: { ...test, transitions: [on('SUCCESS', 'RETURN'), on('FAILURE', `JUMP:${name}__Fix`), halt] },
+    Fix: { worker: 'Agent:native:coder', transitions: [on('SUCCESS', `JUMP:${name}__Test`), halt] },
+  });
+};
 
 const WORKFLOW = {
   start: 'Mend',
   workers: { TestRunner: { command: COMMAND } },
   nodes: {
-    Mend: node('Mend', {
-      Look: { ...test, transitions: [on('FAILURE', 'JUMP:Mend__Again'), halt] },
-      // Whoever mends last is handed three logs, which together are too long.
-      Again: { ...test, transitions: [FORK, halt] },
-      Test: { ...test, transitions: [on('SUCCESS', 'RETURN'), on('FAILURE', 'JUMP:Mend__Fix'), halt] },
-      Fix: {
-        worker: 'Agent:native:coder',
-        transitions: [on('SUCCESS', 'JUMP:Mend__Test'), halt],
-      },
-    }),
+    Mend: mending('Mend', 'Gamma'),
+    // The same with an agent in it that has another do the work.
+    Team: mending('Team', 'Delta'),
     Alpha: branch('Alpha', 'claude'),
     Beta: branch('Beta', 'codex'),
     Gamma: branch('Gamma', 'native:coder'),
+    Delta: branch('Delta', 'native:lead', 'gamma'),
     Solo: node('Solo', {
       Mend: { worker: 'Agent:native:coder', transitions: [on('SUCCESS', 'JUMP:Solo__Test'), halt] },
       Test: { ...test, transitions: [on('SUCCESS', 'RETURN'), halt] },
@@ -120,24 +129,68 @@ const WORKFLOW = {
   },
 };
 
-/** Of Claude Code and of Codex: what it does between its prompt and its result; without what was cut it hands nothing in. */
-function externalTurns(name: string, value: number, log: string): Turn[] {
+/** Of Claude Code and of Codex: what it does between its prompt and its result; it hands nothing in without what was cut, if anything was. */
+function externalTurns(name: string, value: number, log?: string): Turn[] {
   const result = { signal: 'SIGNAL:SUCCESS', summary: `${name} is ${value}.` };
   const read: Action = { tool: 'mcp__reef__artifact_read', input: { id: log, grep: 'needle' } };
   const handIn: Action = { tool: 'mcp__reef__block_result', input: result };
+  const look = (input: Lookup): Action => ({ tool: 'mcp__reef__get_symbol', input });
+  const cutText = [{ tools: [read] }, { if: NOBODY, ...PATIENCE, tools: [read] }, { if: NEEDLE, tools: [handIn] }];
   return [
     { tools: [{ read: `${name}.mjs` }] },
     { tools: [{ edit: `${name}.mjs`, old: source(name, 0).trim(), new: source(name, value).trim() }] },
+    { tools: LOOKUPS.map(look) },
     { tools: [{ shell: `node --test ${name}.test.mjs`, escalate: 'May I run the test?' }] },
-    { tools: [read] },
-    { if: NOBODY, ...PATIENCE, tools: [read] },
-    { if: NEEDLE, tools: [handIn] },
+    ...(log === undefined ? [{ tools: [handIn] }] : cutText),
     { if: NOBODY, ...PATIENCE, tools: [handIn] },
     { text: 'It is handed in.' },
   ];
 }
 
 export const QUESTION = 'Shall gamma be three?';
+/** Asked before that: there the tests hold the one who asks. */
+const READY = 'May I begin?';
+export const SOURCES = ['alpha.mjs', 'beta.mjs', 'gamma.mjs', 'total.mjs'];
+
+/** An agent that runs the workflow, one that works on a block of it, and one that does that one's work. */
+const AGENTS = {
+  boss: { can_spawn_agents: true, spawnable_agents: ['workflow:Team'] },
+  lead: { can_spawn_agents: true },
+  hand: { global_tools: ['fs_write'] },
+};
+const again = (agent: string, id: string): Line => ({
+  ...{ agent, tool: 'agent__collect', does: [does('agent__collect', { id })], times: 'always' },
+});
+/** What was cut from the prompt of one is read by that one, and by the one it hands the work to. */
+const teamLines = (log: string): Line[] => [
+  {
+    ...{ agent: 'boss', user: 'Mend the project' },
+    does: [does('agent__spawn', { agent: 'workflow:Team', prompt: 'Mend it all', plan: SOURCES })],
+  },
+  { agent: 'boss', tool: 'agent__spawn', does: [does('agent__collect', { id: 'workflow:Team' })] },
+  { agent: 'boss', tool: 'agent__collect', result: 'three it is', says: 'All is mended, and three it is.' },
+  again('boss', 'workflow:Team'),
+  { agent: 'lead', user: 'Delta__Mend, visit', does: [does('artifact_read', { id: log, grep: 'needle' })] },
+  {
+    ...{ agent: 'lead', tool: 'artifact_read', result: NEEDLE },
+    does: [does('agent__spawn', { agent: 'hand', prompt: `Make gamma three; see artifact_read "${log}"` })],
+  },
+  { agent: 'lead', tool: 'agent__spawn', does: [does('agent__collect', { id: 'hand' })] },
+  { agent: 'lead', tool: 'agent__collect', result: 'three it is', says: 'The hand says: three it is.\nSIGNAL:SUCCESS' },
+  again('lead', 'hand'),
+  { agent: 'hand', user: 'Make gamma', does: [does('artifact_read', { id: log, grep: 'needle' })] },
+  {
+    ...{ agent: 'hand', tool: 'artifact_read', result: NEEDLE },
+    does: [does('fs_write', { path: 'gamma.mjs', contents: source('gamma', 3) })],
+  },
+  {
+    ...{ agent: 'hand', tool: 'fs_write', result: 'wrote' },
+    does: LOOKUPS.map((lookup) => does('get_symbol', lookup)),
+  },
+  { agent: 'hand', tool: 'get_symbol', does: [does('user__confirm', { question: READY })] },
+  { agent: 'hand', tool: 'user__confirm', does: [does('user__ask', { question: QUESTION, options: ['yes', 'no'] })] },
+  { agent: 'hand', tool: 'user__ask', result: '"yes"', says: 'Done: three it is.' },
+];
 
 function coderEntries(log: string): object[] {
   const during = (block: string, entries: object[], seen = '') =>
@@ -146,19 +199,22 @@ function coderEntries(log: string): object[] {
     ['edit_file', { path: `${name}.mjs`, old: '=> 0', new: `=> ${value}` }] satisfies [string, unknown];
   const add = ['edit_file', { path: 'total.mjs', old: '- gamma', new: '+ gamma' }] satisfies [string, unknown];
   const read = (name: string) => ['read_file', { path: `${name}.mjs` }] satisfies [string, unknown];
+  const lookup = calls(...LOOKUPS.map(({ require: _, ...about }): [string, unknown] => ['get_symbol', about]));
   return [
     ...during('Gamma__Mend', [
       call('artifact_read', { id: log, grep: 'needle' }),
       calls(read('gamma')),
       calls(edit('gamma', 3)),
-      call('get_symbol', { name: 'gamma', include_source: true }),
+      lookup,
+      // The last one is of the file it has just changed.
+      { ...lookup, when: { any_user: 'Gamma__Mend, visit', last_result: 'not complete' }, times: 'always' },
       call('run_command', { command: 'node --test gamma.test.mjs' }),
       call('ask_user', { question: QUESTION, options: ['yes', 'no'] }),
       done('gamma is three.\nSIGNAL:SUCCESS'),
     ]),
     // Without the end of the log in its prompt it has nothing to say.
     ...during(
-      'Mend__Fix',
+      '(?:Mend|Team)__Fix',
       [calls(read('total')), calls(add), done('total adds.\nSIGNAL:SUCCESS')],
       'total is 0, not 6',
     ),
@@ -170,8 +226,9 @@ function coderEntries(log: string): object[] {
   ];
 }
 
-/** Whether a question is the one an agent asks before it runs its own test: there the tests of this file hold it. */
+/** Whether a question is the one an agent asks before it goes on from its change: there the tests hold it. */
 export function isHolding({ kind, question, input }: InboxEntry): boolean {
+  if (question === READY) return true;
   return kind === 'permission' && `${question} ${JSON.stringify(input)}`.includes('node --test');
 }
 
@@ -194,9 +251,18 @@ export class OneProduct extends RunsRig {
     const id = nameOf(rig.log);
     scripts.claude = externalTurns('alpha', 1, id);
     scripts.codex = externalTurns('beta', 2, id);
+    scripts['claude-alone'] = externalTurns('alpha', 1);
+    scripts['codex-alone'] = externalTurns('beta', 2);
     rig.write({ '.reef/workflows.yaml': stringify(WORKFLOW) });
     const entries = stringify(coderEntries(id), { aliasDuplicateObjects: false });
-    writeFileSync(join(rig.world.root, 'config', 'reef', 'coder.yaml'), entries);
+    const config = join(rig.world.root, 'config', 'reef');
+    writeFileSync(join(config, 'coder.yaml'), entries);
+    writeFileSync(join(config, 'team.yaml'), scriptOf(teamLines(id)));
+    for (const [name, spec] of Object.entries(AGENTS)) {
+      mkdirSync(join(config, 'agents', name), { recursive: true });
+      const agent = { instructions: `You are ${name}.`, model: 'demo:team', ...spec };
+      writeFileSync(join(config, 'agents', name, 'config.yaml'), stringify(agent));
+    }
     rig.#configure({});
     await rig.trust();
     return rig;
@@ -204,10 +270,20 @@ export class OneProduct extends RunsRig {
 
   /** The three side by side; each run talks to a model that begins at the beginning. */
   async mend(name: string): Promise<string> {
-    const { model } = this.#agents;
-    const settings = (agent: 'claude' | 'codex') => this.#agents.settings(agent, model.runUrl(agent, name));
-    this.#configure({ claude: settings('claude'), codex: settings('codex') });
+    this.#pointAt(name);
     return (await this.start({ task: `Mend the project: ${name}` })).runId;
+  }
+
+  /** The same by an agent of Reef's own: its job, and its run. */
+  async mendByTeam(name: string): Promise<{ boss: string; runId: string }> {
+    this.#pointAt(name);
+    const { agentId: boss } = await this.json('spawn', 'native:boss', `Mend the project: ${name}`);
+    const isIts = (run: RunSummary) => run.parentId === boss;
+    const { runs } = await eventually(
+      () => this.world.client.call('runs', {}),
+      (seen) => seen.runs.some(isIts),
+    );
+    return { boss, runId: runs.find(isIts)?.runId ?? '' };
   }
 
   /** Answers what the agents of a run ask, as a person does, until `enough` questions are left that are `kept`, or it has ended. */
@@ -245,11 +321,31 @@ export class OneProduct extends RunsRig {
     await this.#agents.close();
   }
 
+  /** One agent alone on a branch, which nothing went before. */
+  async alone(node: 'Alpha' | 'Beta' | 'Gamma', plan: readonly string[]): Promise<RunSummary> {
+    this.#pointAt(node, '-alone');
+    return this.start({ task: `${node} alone`, workflow: node, plan: [...plan] });
+  }
+
+  #pointAt(name: string, script = ''): void {
+    const { model } = this.#agents;
+    const settings = (agent: 'claude' | 'codex') => this.#agents.settings(agent, model.runUrl(agent + script, name));
+    this.#configure({ claude: settings('claude'), codex: settings('codex') });
+  }
+
   #configure(agents: Record<string, unknown>): void {
     this.world.configure({
       model: 'demo:coder',
-      clients: [{ type: 'scripted', name: 'demo', models: [{ name: 'coder', script: 'coder.yaml' }] }],
-      reef: { agents, timings: { linger: 0 } },
+      clients: [
+        {
+          ...{ type: 'scripted', name: 'demo' },
+          models: [
+            { name: 'coder', script: 'coder.yaml' },
+            { name: 'team', script: 'team.yaml', supports_function_calling: true },
+          ],
+        },
+      ],
+      reef: { agents, timings: { linger: 0 }, permissions: [{ tool: 'fs_write', action: 'allow' }] },
     });
   }
 }

@@ -2,7 +2,7 @@ import { listAgents } from '../agent-spec/load.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
 import type { AppState, FunctionsRequest, TeamRequest } from '../state/app-state.ts';
 import type { AgentTeam } from '../state/scope.ts';
-import { createFunctions } from '../tools/tool.ts';
+import { createFunctions, type Tool } from '../tools/tool.ts';
 import { agentTools } from './agent-tools.ts';
 import { type AskChannel, createEscalation, type EscalationDesk } from './escalation.ts';
 import { TeamInbox } from './inbox.ts';
@@ -18,6 +18,8 @@ export interface Place {
   /** When its parent is in another host, how deep it is all the same. */
   depth?: number | undefined;
   jobs: JobPort;
+  /** Beside those of the team, whatever it enables. */
+  tools?: readonly Tool[] | undefined;
   channel: AskChannel;
   desk: EscalationDesk;
   /** Where outputs too long for a prompt lie. */
@@ -65,7 +67,8 @@ export function withTeam(app: AppState, place: Place): AppState {
         const functions = await tools.build(request);
         const { supervisor, inbox, spec } = request.context.agentRuntime ?? {};
         if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox && spec)) return functions;
-        return createFunctions([...functions.tools, ...agentTools(supervisor, inbox, spec.can_spawn_agents)]);
+        const team = agentTools(supervisor, inbox, spec.can_spawn_agents);
+        return createFunctions([...functions.tools, ...team, ...(place.tools ?? [])]);
       },
     },
   };

@@ -17,8 +17,6 @@ export interface ToolBoxParts {
   custom: CustomTools;
   /** `functions/tools`. */
   toolsDir: string;
-  /** What else a context gets whatever it enables: `agent__*`, the code tools. */
-  extra?: ((context: ContextData) => readonly Tool[]) | undefined;
   loopGuard: Parameters<typeof createToolCallTracker>[0];
 }
 
@@ -72,7 +70,6 @@ export function createToolBox(parts: ToolBoxParts): ToolBox {
         ...userTools(),
         ...(todoList ? todoTools(todoList) : []),
         ...metaTools(mcpRuntime),
-        ...(parts.extra?.(context) ?? []),
       ]);
     },
     dynamicInstructions: (spec, variables) => instructionsOf(parts.custom, spec, variables),

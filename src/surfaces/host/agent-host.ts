@@ -6,7 +6,9 @@ import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { InboxMessage } from '../../runtime/state/scope.ts';
 import { EscalationDesk } from '../../runtime/team/escalation.ts';
 import { connect } from '../client/client.ts';
+import { patient } from './door-call.ts';
 import { doorJobs } from './door-jobs.ts';
+import { doorTools } from './door-tools.ts';
 import type { Hello } from './hello.ts';
 import { type HostSocket, hostPath, listen } from './host-socket.ts';
 import { type Hosted, HostedJob, type HostedParts } from './hosted-job.ts';
@@ -106,11 +108,13 @@ export class AgentHost {
   #host(hello: Hello, streams: HostedParts['streams'], parent: Hosted | undefined): Promise<void> {
     const { runtime, confirmAll } = this.#parts;
     const { app, outputsDir } = runtime;
+    const client = connect({ socket: hello.door, surface: 'mcp' });
     const job = new HostedJob({
       ...{ hello, app, outputsDir, streams, parent, confirmAll, desk: this.desk },
+      tools: doorTools(patient(client, systemClock)),
       jobs: doorJobs({
         jobId: hello.jobId,
-        client: connect({ socket: hello.door, surface: 'mcp' }),
+        client,
         clock: systemClock,
         desk: this.desk,
         letters: this,

@@ -16,6 +16,7 @@ import type { JobPort } from '../../runtime/team/job-port.ts';
 import { TeamSupervisor } from '../../runtime/team/supervisor.ts';
 import { runWithTeam } from '../../runtime/team/team-host.ts';
 import { createOutputCap } from '../../runtime/tools/output.ts';
+import type { Tool } from '../../runtime/tools/tool.ts';
 import type { Hello } from './hello.ts';
 import { JobWire } from './job-wire.ts';
 
@@ -36,6 +37,8 @@ export interface HostedParts {
   app: AppState;
   outputsDir: string;
   jobs: JobPort;
+  /** What it may ask about its own worktree. */
+  tools: readonly Tool[];
   desk: EscalationDesk;
   /** In this host; a parent elsewhere is only a number of steps above. */
   parent?: Hosted | undefined;
@@ -137,8 +140,9 @@ export class HostedJob implements Hosted {
 
   /** A fresh context over the state all jobs of this host share, in a session of its own that outlives the process. */
   async #open(signal: AbortSignal): Promise<Opened> {
-    const { hello, app, jobs, desk, outputsDir, parent } = this.#parts;
-    const place = { jobId: this.id, ancestors: this.path.slice(0, -1), depth: hello.depth, jobs, desk, outputsDir };
+    const { hello, app, jobs, tools, desk, outputsDir, parent } = this.#parts;
+    const ancestors = this.path.slice(0, -1);
+    const place = { jobId: this.id, ancestors, depth: hello.depth, jobs, tools, desk, outputsDir };
     const ctx = createContext(withTeam(app, { ...place, channel: this.#line.channel }), {
       workingMode: 'job',
       overrides: { save_session: true, ...(hello.model !== undefined && { model: hello.model }) },

@@ -52,6 +52,9 @@ const WORDS: { [N in OperationName]?: (output: OperationOutput<N>, style: Style)
   diff: (diff, style) => worktreeDiff(diff, style),
   accept: (accepted, style) => acceptance(accepted, style),
   conflicts: (found, style) => conflictReport(found, style),
+  repo_state: ({ text }) => text,
+  artifact_read: ({ text, total, nextOffset }) =>
+    nextOffset === undefined ? text : `${text}\n[go on with offset ${nextOffset} of ${total}]`,
   ...Object.fromEntries(
     codeQueries.map((name) => [name, (answer: never, style: Style) => codeAnswer(name, answer, style)]),
   ),

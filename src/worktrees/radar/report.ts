@@ -69,29 +69,39 @@ async function hopClashes(
 ): Promise<{ clashes: Clash[]; problems: string[] }> {
   const [clashes, problems]: [Clash[], string[]] = [[], []];
   const answers = new Map<string, ReturnType<ReferenceSource['related']>>();
+  const ask = async ({ id, from, against }: Side) => {
+    if (!references) return { isSure: false, shared: [] };
+    const answer = answers.get(id) ?? references.related(id, plainFiles(from), slicerHops);
+    answers.set(id, answer);
+    const { complete, files } = await answer;
+    const near = files.filter(({ hops }) => hops <= slicerHops).map(({ path }) => path);
+    return { isSure: complete, shared: meetings(changedFiles(near, fold), against) };
+  };
   for (const { row, touched } of rest) {
     const unknown = (why: string) => {
       clashes.push({ worktreeId: row.id, tier: 'unknown', files: [] });
       if (!problems.includes(why)) problems.push(why);
     };
-    if (!references) {
-      unknown('there is no index of references');
-      continue;
-    }
+    // A reference is one from either end, and a plan or a task that waits has no folder to look into.
+    const other = { id: row.id, from: touched, against: about.touched };
+    const own = about.id === undefined ? other : { id: about.id, from: about.touched, against: touched };
     try {
-      const [id, from, against] = about.id ? [about.id, about.touched, touched] : [row.id, touched, about.touched];
-      const answer = answers.get(id) ?? references.related(id, plainFiles(from), slicerHops);
-      answers.set(id, answer);
-      const { complete, files } = await answer;
-      const near = files.filter(({ hops }) => hops <= slicerHops).map(({ path }) => path);
-      const shared = meetings(changedFiles(near, fold), against);
+      const seen = await ask(own);
+      const { isSure, shared } = seen.isSure || seen.shared.length > 0 ? seen : await ask(other);
       if (shared.length > 0) clashes.push({ worktreeId: row.id, tier: 'hop', files: shared.map((path) => ({ path })) });
-      else if (!complete) unknown('the index of references is not complete');
+      else if (!isSure)
+        unknown(references ? 'the index of references is not complete' : 'there is no index of references');
     } catch (error) {
       unknown(`the index of references failed: ${toReefError(error).message}`);
     }
   }
   return { clashes, problems };
+}
+
+interface Side {
+  id: string;
+  from: Touched;
+  against: Touched;
 }
 
 function plainFiles({ patterns }: Touched): string[] {
