@@ -8,26 +8,42 @@ import { relay } from './surfaces/host/relay.ts';
 import { version } from './version.ts';
 
 /**
- * `agent-host.ts --agent NAME --session ID | --resume ID [--model M]`: an agent of the user's own as a program on the reef
- * wire. The first of a family is the host of all; the others are carried to it, and are hosts themselves where there is none.
+ * `agent-host.ts --agent NAME --session ID | --resume ID [--model M] [--chat]`: an agent of the user's own as a program on the
+ * reef wire. The first of a family is the host of all; the others are carried to it, and are hosts themselves where there is
+ * none. With `--chat` the host is the `reef ask` or `reef chat` that somebody talks to it in.
  */
+const CHAT_MS = 10_000;
+
 const { values } = parseArgs({
   options: {
     agent: { type: 'string' },
     session: { type: 'string' },
     resume: { type: 'string' },
     model: { type: 'string' },
+    chat: { type: 'boolean', default: false },
   },
 });
 process.stdout.on('error', () => process.exit(1)); // nobody listens any more
 const streams = { input: process.stdin, output: process.stdout };
 const env = readEnvironment();
 const hello = await introduce();
-const parentHost = hello.parentId === undefined ? undefined : besideDoorOf(hello, hello.parentId);
 // A process that carries bytes is light; one that is a host loads the whole runtime.
-const isCarried = parentHost !== undefined && (await relay(parentHost, hello, streams));
-if (!isCarried) await host();
+if (values.chat) await toChat();
+else if (!(await toParent())) await host();
 process.exit(0);
+
+function toParent(): Promise<boolean> | false {
+  return hello.parentId !== undefined && relay(besideDoorOf(hello, hello.parentId), hello, streams);
+}
+
+async function toChat(): Promise<void> {
+  const isThere = await relay(besideDoorOf(hello, hello.jobId), hello, { ...streams, patienceMs: CHAT_MS });
+  if (isThere) return;
+  process.stderr.write(
+    `Nobody talks to ${hello.agent} in reef ask or reef chat: start native:${hello.agent} instead\n`,
+  );
+  process.exit(1);
+}
 
 async function introduce(): Promise<Hello> {
   const door = env.reefSocket;
@@ -52,7 +68,7 @@ function besideDoorOf({ door }: Hello, jobId: string): string {
 async function host(): Promise<void> {
   const { AgentHost } = await import('./surfaces/host/agent-host.ts');
   const agents = await AgentHost.open(env, { cwd: hello.cwd, version });
-  process.once('SIGTERM', () => void agents.close().finally(() => process.exit(143)));
+  process.once('SIGTERM', () => void agents.end().finally(() => process.exit(143)));
   await agents.serve(hello, streams);
-  await agents.close();
+  await agents.end();
 }

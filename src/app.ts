@@ -68,6 +68,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     ...{ version: options.version, doors: options.doors },
     maxJobs: () => config.maxJobs,
     folderOf: (worktreeId) => workspace.folderOf(worktreeId),
+    onOver: (jobId) => void jobs.endOrphans([jobId]),
     onChange: () => {
       snapshotter.changed();
       workspace.jobsChanged();
@@ -82,6 +83,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     defaultCwd: home.repository ?? home.dir,
     searchPath: env.path,
     briefOf: (job) => workspace.briefOf(job),
+    endRuns: (jobId) => workspace.endRuns(jobId),
   });
   const hands = {
     ...{ home, env, clock, log, store, signal, capabilities, registry, runner, jobs, newId, redact },
@@ -93,6 +95,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     async start() {
       await runner.start();
       await workspace.start();
+      void jobs.endOrphans();
     },
     counts: () => ({ live: runner.liveCount + workspace.activeRuns(), queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),

@@ -49,8 +49,8 @@ export interface AgentDescription {
   ignoresRepeats: boolean;
   /** What the agent must be able to write: `~/…` in its home, `$NAME` where that variable points. */
   stateDirs: string[];
-  /** What it started is ended when it fails: there is nobody else to take it. */
-  ownsChildren?: true;
+  /** False: it needs what a sandbox hides. */
+  sandbox?: false;
   /** Names of variables that reach it from the user's environment, beside the common ones. */
   passEnv: string[];
 }

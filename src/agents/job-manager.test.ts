@@ -40,6 +40,7 @@ beforeEach(() => {
     capabilities: {
       namespaces: 'none' as const,
       unshare: undefined,
+      isolatesNetwork: false,
       bubblewrap: undefined,
       setpriv: undefined,
       timeout: undefined,
@@ -357,6 +358,11 @@ describe('spawn', () => {
     ['a folder that is not there', { cwd: '/no/such/folder' }, 'cwd_missing'],
     ['a folder in no repository', { cwd: '/' }, 'not_a_repository'],
     ['a task over 1 MiB', { task: 'ü'.repeat(600_000) }, 'task_too_large'],
+    [
+      'a sandbox around an agent that needs what it hides',
+      { agent: 'native:coder', sandbox: true },
+      'sandbox_unsupported',
+    ],
     ['a sandbox that is not there', { sandbox: true }, 'sandbox_unavailable'],
     ['yes without a sandbox', { yes: true }, 'unsafe_needs_consent'],
     ['a parent that is not there', { parentId: 'NOPE' }, 'job_not_found'],

@@ -23,11 +23,14 @@ export interface ManagerParts extends SpawnHost {
   timings: Timings;
   /** What is true of the worktree of a job now, for an agent that goes on in it (S-25). */
   briefOf?(job: Job): Promise<string>;
+  /** The runs it started end with it, before their agents do: to them that would be a fault. */
+  endRuns?(jobId: string): Promise<void>;
 }
 
 /** Longer than the ladder from SIGTERM to the last wait, so that `kill` answers with the end and not with a hope. */
 const KILL_SLACK_MS = 10_000;
 const POLL_MS = 100;
+const REEF: Caller = { by: 'reef', surface: 'cli' };
 const GO_ON = 'Continue where you left off.';
 
 /** The seed's AgentManager: every operation on jobs, for every surface. */
@@ -157,10 +160,27 @@ export class JobManager implements JobCore {
     return { questions, notices: [] };
   }
 
+  /** What is below jobs that failed, if their agents are ones whose children nobody else takes (R-08). */
+  async endOrphans(parents: Iterable<string> = this.#parents()): Promise<void> {
+    for (const id of parents) {
+      // One that cannot be ended now is met again at the next start, and is no reason to leave the others.
+      if (this.#leavesOrphans(id)) await this.#killBelow(id, REEF).catch(() => {});
+    }
+  }
+
+  #leavesOrphans(id: string): boolean {
+    const job = this.#parts.books.store.jobs.get<JobRuntime>(id)?.job;
+    return (job?.status === 'error' || job?.status === 'stale') && this.#parts.registry.ownsChildren(job.agent);
+  }
+
+  #parents(): Set<string> {
+    const live = this.#parts.books.store.jobs.live<JobRuntime>();
+    return new Set(live.flatMap(({ job }) => job.parentId ?? []));
+  }
+
   /** A parent's children end first; ending twice is ending once (Q-24, A-81). */
   async #killTree(id: string, caller: Caller): Promise<void> {
-    const { store } = this.#parts.books;
-    for (const child of store.jobs.childrenOf<JobRuntime>(id)) await this.#killTree(child.job.id, caller);
+    await this.#killBelow(id, caller);
     await this.#parts.runner.launched(id);
     const { job } = this.#find(id, caller);
     if (!isLive(job.status)) return;
@@ -172,6 +192,12 @@ export class JobManager implements JobCore {
     const timeoutMs = this.#parts.timings.grace + KILL_SLACK_MS;
     const status = await this.#until(look, { isMet: (now) => !isLive(now), timeoutMs });
     if (isLive(status)) throw new ReefError('internal', `job ${id} could not be ended`);
+  }
+
+  async #killBelow(id: string, caller: Caller): Promise<void> {
+    await this.#parts.endRuns?.(id);
+    for (const child of this.#parts.books.store.jobs.childrenOf<JobRuntime>(id))
+      await this.#killTree(child.job.id, caller);
   }
 
   /** Ended, or paused without a process: the agent's own session is continued by a new launch. */

@@ -23,6 +23,8 @@ export interface RunnerParts extends LaunchHost {
   maxJobs: () => number;
   /** The folder of a worktree; undefined while it does not stand, and thrown when it never will. */
   folderOf(worktreeId: string): string | undefined;
+  /** A process is gone and its end is stored. */
+  onOver?(jobId: string): void;
   /** Called after every round that changed something. */
   onChange: () => void;
 }
@@ -162,6 +164,7 @@ export class JobRunner {
   async #release(live: LiveJob): Promise<void> {
     this.#live.delete(live.id);
     await this.#parts.doors.close(live.id);
+    this.#parts.onOver?.(live.id);
     this.#mayStart = true;
     this.#fillSlots();
     this.#announce();

@@ -1,6 +1,7 @@
 import type { Capabilities } from '../process/capabilities.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
+import type { AgentDescription } from './adapter.ts';
 import type { AdapterRegistry } from './registry.ts';
 
 interface Wanted {
@@ -35,12 +36,29 @@ export function chooseDepth(wanted: number | undefined, parent: Pick<Job, 'maxDe
 }
 
 /** A child of a job in a sandbox works in one too, asked for or not. */
+function wantsSandbox({ sandbox }: Pick<Wanted, 'sandbox'>, parent: Job | undefined): boolean {
+  return sandbox || parent?.sandbox === 'bubblewrap';
+}
+
+/** Some agents need what a sandbox hides. */
+export function refuseSandbox(
+  wanted: Pick<Wanted, 'sandbox'> & { agent: string },
+  parent: Job | undefined,
+  { sandbox }: Pick<AgentDescription, 'sandbox'>,
+): void {
+  if (sandbox !== false || !wantsSandbox(wanted, parent)) return;
+  throw new ReefError(
+    'sandbox_unsupported',
+    `${wanted.agent} needs Reef's configuration, with its models and keys, and a sandbox hides that`,
+  );
+}
+
 export function chooseSandbox(
   wanted: Wanted,
   parent: Job | undefined,
   { bubblewrap }: Pick<Capabilities, 'bubblewrap'>,
 ): Job['sandbox'] {
-  const isWanted = wanted.sandbox || parent?.sandbox === 'bubblewrap';
+  const isWanted = wantsSandbox(wanted, parent);
   if (isWanted && bubblewrap === undefined) {
     throw new ReefError('sandbox_unavailable', 'bubblewrap is not installed here or not allowed to work');
   }

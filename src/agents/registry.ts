@@ -31,6 +31,8 @@ const CODER = 'native:coder';
 const CODER_HOST = fileURLToPath(new URL('../coder-host.ts', import.meta.url));
 /** Any other agent of the user's own, by its folder's name. */
 const NATIVE = /^native:([A-Za-z0-9][\w.-]{0,127})$/;
+/** The agent somebody talks to in `reef ask` or `reef chat`, as a job while it has others at work. */
+const CHAT = /^chat:([A-Za-z0-9][\w.-]{0,127})$/;
 const AGENT_HOST = fileURLToPath(new URL('../agent-host.ts', import.meta.url));
 /** Where models and keys are configured, and keys themselves. */
 const MODEL_VARIABLES = [
@@ -50,6 +52,7 @@ export class AdapterRegistry {
   get(name: string): RegisteredAgent {
     if (name.startsWith('scripted:')) return scripted(name);
     if (NATIVE.test(name)) return native(name, this.#settings()[name] ?? {});
+    if (CHAT.test(name)) return chat(name);
     const settings = this.#settings()[name] ?? {};
     const adapter = builtIn(name) ?? configurable(name, settings, this.isConfigured(name));
     if (adapter) return { adapter, settings };
@@ -57,6 +60,11 @@ export class AdapterRegistry {
       'agent_unknown',
       `there is no agent "${name}"; known: ${this.names().join(', ')}, scripted:<file>`,
     );
+  }
+
+  /** Whether what such an agent starts is of no use without it, also when its name means nothing any more. */
+  ownsChildren(name: string): boolean {
+    return NATIVE.test(name) || CHAT.test(name);
   }
 
   /** Whether the user's own configuration names it. */
@@ -94,11 +102,26 @@ function configurable(name: string, settings: AgentSettings, isConfigured: boole
 /** Reef's own agent is a program on the reef wire like any other. */
 function native(name: string, settings: AgentSettings): RegisteredAgent {
   const wire = wireAdapter(name);
-  const adapter: Adapter<null> = { ...wire, describe: () => ({ ...wire.describe(), passEnv: MODEL_VARIABLES }) };
+  const adapter: Adapter<null> = {
+    ...wire,
+    // It reads models and keys from Reef's own configuration, and keeps what it needs after a restart in Reef's home.
+    describe: () => ({ ...wire.describe(), passEnv: MODEL_VARIABLES, sandbox: false }),
+  };
   const agent = NATIVE.exec(name)?.[1] ?? '';
   const program: [string, ...string[]] = name === CODER ? [CODER_HOST] : [AGENT_HOST, '--agent', agent];
   const env = { ...compileCache(), ...settings.env };
   return { adapter: generic(adapter), settings: { command: [process.execPath, ...program], ...settings, env } };
+}
+
+/** Its process carries bytes to the one that asked for it, and has no conversation of its own to go on with. */
+function chat(name: string): RegisteredAgent {
+  const wire = wireAdapter(name);
+  const adapter: Adapter<null> = {
+    ...wire,
+    describe: () => ({ ...wire.describe(), resumes: false }),
+  };
+  const program = [AGENT_HOST, '--chat', '--agent', CHAT.exec(name)?.[1] ?? ''];
+  return { adapter: generic(adapter), settings: { command: [process.execPath, ...program], env: compileCache() } };
 }
 
 /** A script is checked before anything is started. */

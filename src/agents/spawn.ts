@@ -9,7 +9,7 @@ import { locateAgent } from './detect.ts';
 import { findJob } from './find-job.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
 import { type Books, JobTransaction } from './job-transaction.ts';
-import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape } from './leave.ts';
+import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape, refuseSandbox } from './leave.ts';
 import { enqueueMessage } from './outbox.ts';
 import type { AdapterRegistry } from './registry.ts';
 import { refuseHeadful } from './terminal/refuse-headful.ts';
@@ -52,6 +52,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
   locateAgent(agent, host.searchPath);
   if (Buffer.byteLength(request.task) > MAX_TASK_BYTES) throw new ReefError('task_too_large', 'the task is over 1 MiB');
   refuseHeadful(request, { ...host, ...agent }, caller);
+  refuseSandbox(request, parent, agent.adapter.describe());
   const sandbox = chooseSandbox(request, parent, host.capabilities);
   const id = host.newId();
   const now = host.books.clock.now().toISOString();

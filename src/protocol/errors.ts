@@ -72,6 +72,7 @@ export const errorTable = {
   worktree_gone: final(409, 1, 'Restore the folder of the job, or start another job.'),
   headful_unsupported: final(422, 69, 'Install tmux, or use --mode headless.'),
   sandbox_unavailable: final(422, 69, 'Install bubblewrap, or leave --sandbox out.'),
+  sandbox_unsupported: final(422, 2, 'Leave --sandbox out, or choose an agent that works in one: claude, codex.'),
   not_headful: final(409, 1, 'Only jobs started with --mode headful have a terminal; use `reef output ID --follow`.'),
   // git
   git_failed: final(500, 1, 'See what git said; `reef doctor` checks the repository.'),

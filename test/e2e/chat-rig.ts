@@ -27,17 +27,20 @@ export interface Step {
 const LIMIT_MS = 10_000;
 const EDITOR = '#!/bin/sh\nexec sed -i -f "$HOME/edit" "$1"\n';
 
+/** Whose terminal it is. */
+export type Seat = Pick<User, 'root' | 'cwd' | 'env' | 'write'>;
+
 /** `reef chat` in a real terminal. */
 export class Chat implements AsyncDisposable {
-  readonly #user: User;
+  readonly #user: Seat;
   readonly #socket: string;
 
-  private constructor(user: User) {
+  private constructor(user: Seat) {
     this.#user = user;
     this.#socket = join(user.root, 'tmux');
   }
 
-  static async open(user: User): Promise<Chat> {
+  static async open(user: Seat): Promise<Chat> {
     const chat = Chat.start(user, ['chat']);
     try {
       await chat.until(/`\.help` lists the commands\.\s[\s\S]*>$/);
@@ -49,7 +52,7 @@ export class Chat implements AsyncDisposable {
   }
 
   /** Any command at a terminal. */
-  static start(user: User, args: readonly string[]): Chat {
+  static start(user: Seat, args: readonly string[]): Chat {
     const chat = new Chat(user);
     const editor = user.write('home/editor.sh', EDITOR);
     chmodSync(editor, 0o755);

@@ -1,92 +1,237 @@
-import { randomUUID } from 'node:crypto';
+import { mkdtempSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
-import { openRuntime } from '../../src/app/runtime/open-runtime.ts';
-import { systemClock } from '../../src/base/clock.ts';
 import { readEnvironment } from '../../src/base/env.ts';
-import { contextHost } from '../../src/runtime/engine/context-host.ts';
-import { PRESETS } from '../../src/runtime/engine/engine.ts';
-import { userText } from '../../src/runtime/models/message.ts';
-import { createPermissionGate } from '../../src/runtime/permissions/gate.ts';
-import { createContext } from '../../src/runtime/state/init.ts';
-import { TeamInbox } from '../../src/runtime/team/inbox.ts';
-import { TeamSupervisor } from '../../src/runtime/team/supervisor.ts';
-import { runWithTeam } from '../../src/runtime/team/team-host.ts';
-import { createOutputCap } from '../../src/runtime/tools/output.ts';
-import type { AskFn } from '../../src/runtime/tools/tool.ts';
-import { withPersonTeam } from '../../src/surfaces/host/person-team.ts';
+import { openClient } from '../../src/surfaces/client/open.ts';
+import { tier } from '../scale.ts';
 import { verifies } from '../verifies.ts';
-import { eventually, processesWith, SLOW_MS } from './real.ts';
-import { call, type TeamWorld, teamWorld } from './team-rig.ts';
+import { eventually, gone, SLOW_MS } from './real.ts';
+import { call, DEEP, FAMILY, type Line, type TeamWorld, teamWorld } from './team-rig.ts';
 
 let world: TeamWorld;
 afterEach(() => world.close());
 
-const ask: AskFn = async () => ({ kind: 'input', text: 'the person says yes' });
+const NAMES = ['one', 'two', 'three'];
+const THREE: Line[] = [
+  {
+    agent: 'boss',
+    user: 'Split',
+    does: NAMES.map((agent) => call('agent__spawn', { agent, prompt: `Do your part, ${agent}` })),
+  },
+  { agent: 'boss', tool: 'agent__spawn', does: NAMES.map((id) => call('agent__collect', { id })) },
+  { agent: 'boss', tool: 'agent__collect', says: 'All three are done.' },
+  ...NAMES.map((agent) => ({ agent, user: 'Do your part', says: `Part ${agent} is done.` })),
+];
 
-/** What `ask` and `chat` do around a question to an agent. */
-async function open(agent: string) {
-  const runtime = await openRuntime({
-    ...{
-      env: readEnvironment(world.env),
-      cwd: world.repository,
-      clock: systemClock,
-      version: '0.0.0',
-      isOneShot: true,
-      ask,
-    },
-  });
-  const { client } = world;
-  const app = withPersonTeam(runtime.app, { client, ask, outputsDir: runtime.outputsDir });
-  const ctx = createContext(app, { workingMode: 'cmd' });
-  await ctx.useAgent({ name: agent });
-  const { supervisor, inbox } = ctx.agentRuntime ?? {};
-  if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox)) throw new Error('no team');
-  const host = contextHost(ctx, {
-    ...{
-      ask,
-      gate: createPermissionGate({ rules: [] }),
-      outputs: createOutputCap(join(world.root, 'out'), randomUUID),
-    },
-  });
-  const tell = async (text: string) => {
-    const request = { requestId: randomUUID(), input: userText(text), options: PRESETS.cli };
-    return runWithTeam(host, request, { supervisor, inbox, emitter: [] });
-  };
-  return { ctx, tell };
-}
+verifies('R-08', 'R-100', 'R-101').test(
+  'ask with three children: jobs of the daemon below a root of depth 0, which count against it, and nothing is left',
+  async () => {
+    world = teamWorld({ boss: { can_spawn_agents: true }, one: {}, two: {}, three: {} });
+    world.play(THREE);
+    const { stdout, stderr, code } = await world.begin(['ask', '-a', 'boss', 'Split this work in three']).done;
+    expect([stdout, code], stderr).toEqual(['All three are done.\n', 0]);
+    const { jobs } = await world.client.call('status', {});
+    const root = jobs.find(({ agent }) => agent === 'chat:boss');
+    expect(root).toMatchObject({ status: 'completed', depth: 0, task: 'Split this work in three', turns: 3 });
+    const children = jobs.filter(({ parentId }) => parentId === root?.id);
+    expect(children.map(({ agent, status, depth, lastOutput }) => [agent, status, depth, lastOutput]).sort()).toEqual(
+      NAMES.map((name) => [`native:${name}`, 'completed', 1, `Part ${name} is done.`]).sort(),
+    );
+    await gone(...jobs.map(({ id }) => id));
+  },
+  SLOW_MS,
+);
 
-verifies('R-08', 'R-102').test(
-  'an agent a person talks to needs no daemon until it starts another, and that one is a job with the one inbox',
+verifies('R-08').test(
+  'an agent that starts nobody needs no daemon; outside a repository its children live in a home of the user',
   async () => {
     world = teamWorld({ boss: { can_spawn_agents: true }, hand: {} });
     world.play([
-      { agent: 'boss', user: 'Alone', does: [call('user__input', { question: 'May I?' })] },
-      { agent: 'boss', tool: 'user__input', says: 'I may.' },
-      { agent: 'boss', user: 'Together', does: [call('agent__spawn', { agent: 'hand', prompt: 'Do it' })] },
+      { agent: 'boss', user: 'Alone', says: 'I am alone.' },
+      { agent: 'boss', user: 'Begin', does: [call('agent__spawn', { agent: 'hand', prompt: 'Do it' })] },
       { agent: 'boss', tool: 'agent__spawn', does: [call('agent__collect', { id: 'hand' })] },
-      { agent: 'boss', tool: 'agent__collect', does: [call('agent__collect', { id: 'hand' })] },
-      { agent: 'boss', tool: 'agent__collect', says: 'Both of us.' },
-      { agent: 'hand', user: 'Do it', does: [call('user__input', { question: 'How?' })] },
-      { agent: 'hand', tool: 'user__input', says: 'Like this.' },
+      { agent: 'boss', tool: 'agent__collect', says: 'It is done.' },
+      { agent: 'hand', user: 'Do it', says: 'Done.' },
     ]);
-    const { ctx, tell } = await open('boss');
-    expect(await tell('Alone')).toMatchObject({ final_message: 'I may.' });
+    expect(await world.begin(['ask', '-a', 'boss', 'Alone']).done).toMatchObject({ stdout: 'I am alone.\n', code: 0 });
     expect(await world.client.daemon()).toBe(undefined);
 
-    const together = tell('Together');
-    const { questions } = await eventually(
-      async () => ((await world.client.daemon()) ? world.client.call('inbox', {}) : { questions: [], notices: [] }),
-      (inbox) => inbox.questions.length > 0,
+    const elsewhere = mkdtempSync(join(world.root, 'elsewhere-'));
+    const said = await world.begin(['ask', '-a', 'boss', 'Begin'], elsewhere).done;
+    const home = join(world.root, 'user', '.local', 'state', 'reef');
+    expect([said.stdout, said.code], said.stderr).toEqual(['It is done.\n', 0]);
+    expect(said.stderr).toContain(`REEF_HOME=${home} reef ps`);
+    const env = readEnvironment({ ...world.env, REEF_HOME: home });
+    const client = openClient({ env, cwd: elsewhere, surface: 'cli' });
+    try {
+      const { jobs } = await client.call('status', {});
+      expect(jobs.map(({ agent, cwd }) => [agent, cwd]).sort()).toEqual([
+        ['chat:boss', elsewhere],
+        ['native:hand', elsewhere],
+      ]);
+      await gone(...jobs.map(({ id }) => id));
+    } finally {
+      await client.stop(true);
+    }
+  },
+  SLOW_MS,
+);
+
+verifies('R-102', 'D1').test(
+  'ask tells on stderr what a grandchild asks, with its chain and how it is answered, and goes on with the answer',
+  async () => {
+    world = teamWorld(FAMILY);
+    world.play(DEEP);
+    const asking = world.begin(['ask', '-a', 'boss', 'Begin']);
+    const told = await eventually(
+      () => asking.said.stderr,
+      (text) => text.includes('Red or blue?'),
     );
-    expect(questions).toMatchObject([{ question: 'How?', agent: 'native:hand' }]);
-    await world.client.call('send', { id: questions[0]?.jobId ?? '', text: 'well' });
-    expect(await together).toMatchObject({ final_message: 'Both of us.' });
-    await ctx.close();
+    const shownAt = Date.now();
+    const root = await world.chatJob('boss');
+    const lead = await world.child(root.id, 'lead');
+    const hand = await world.child(lead.id, 'hand');
+    // The agent waits, so the last thing it wrote is its question. Seconds are for the longer tiers.
+    const askedAt = statSync(join(world.home.dir, 'jobs', hand.id, '1', 'out')).mtimeMs;
+    expect(shownAt - askedAt).toBeLessThan(tier() === 'test' ? 10_000 : 1_000);
+    expect(told).toContain('boss › lead › hand asks:');
+    expect(told).toContain(`reef send ${hand.id} --question `);
+    const { questions } = await world.client.call('inbox', {});
+    expect(questions.map(({ jobId, path }) => [jobId, path])).toEqual([[hand.id, [root.id, lead.id, hand.id]]]);
+    await world.client.call('send', { id: hand.id, option: ['blue'] });
+    const { stdout, stderr, code } = await asking.done;
+    expect([stdout, code], stderr).toEqual(['All is painted.\n', 0]);
+    expect((await world.results(hand.id)).map((text) => JSON.parse(text))).toEqual([{ answer: 'blue' }]);
+    await gone(root.id, lead.id, hand.id);
+  },
+  SLOW_MS,
+);
+
+verifies('R-102', 'U-02').test(
+  'headless, a question of anybody in the family ends ask with exit 3 and the question itself, and ends them all',
+  async () => {
+    world = teamWorld(FAMILY);
+    world.play(DEEP);
+    const said = await world.begin(['ask', '-a', 'boss', '--headless', '--json', 'Begin']).done;
+    expect(said.code, said.stderr).toBe(3);
+    expect(JSON.parse(said.stdout || said.stderr)).toMatchObject({
+      error: {
+        code: 'needs_human',
+        message: expect.stringContaining('boss › lead › hand'),
+        details: {
+          needs_human: true,
+          action: 'choice',
+          question: 'Red or blue?',
+          options: ['red', 'blue', expect.any(String)],
+        },
+      },
+    });
+    const { jobs } = await world.client.call('status', {});
+    expect(jobs.map(({ agent, status }) => [agent, status]).sort()).toEqual([
+      ['chat:boss', 'killed'],
+      ['native:hand', 'killed'],
+      ['native:lead', 'killed'],
+    ]);
+    await gone(...jobs.map(({ id }) => id));
+  },
+  SLOW_MS,
+);
+
+/** With somebody else's program at the bottom, which no host of ours carries. */
+async function withStranger() {
+  const script = world.script('stranger', [{ say: 'Here.' }, { sleep: 600_000 }]);
+  world.configure({ ...world.config, agents: { [script]: {} } });
+  world.write(
+    'agents/boss/config.yaml',
+    `instructions: You are boss.\ncan_spawn_agents: true\nspawnable_agents: [lead, "${script}"]\n`,
+  );
+  world.play([
+    {
+      ...{ agent: 'boss', user: 'Begin' },
+      does: [
+        call('agent__spawn', { agent: 'lead', prompt: 'Lead it' }),
+        call('agent__spawn', { agent: script, prompt: 'Be there' }),
+      ],
+    },
+    ...DEEP.slice(1),
+  ]);
+  const asking = world.begin(['ask', '-a', 'boss', 'Begin']);
+  const root = await world.chatJob('boss');
+  const lead = await world.child(root.id, 'lead');
+  const hand = await world.child(lead.id, 'hand');
+  const stranger = await world.child(root.id, script);
+  await world.until(hand.id, ({ questions }) => questions.length > 0);
+  await world.until(stranger.id, ({ lastOutput }) => lastOutput === 'Here.');
+  return { asking, root, ids: [root, lead, hand, stranger].map(({ id }) => id) };
+}
+
+const overAll = (ids: readonly string[]) =>
+  Promise.all(ids.map(async (id) => (await world.until(id, ({ endedAt }) => endedAt !== undefined)).status));
+
+verifies('R-08', 'A-81').test(
+  'an ask that is killed leaves no job of its family behind, of Reef or of others',
+  async () => {
+    world = teamWorld(FAMILY);
+    const { asking, ids } = await withStranger();
+    asking.process.kill('SIGKILL');
+    await asking.done;
+    expect(await overAll(ids)).not.toContain('completed');
+    await gone(...ids);
+    expect((await world.client.call('inbox', {})).questions).toEqual([]);
+  },
+  SLOW_MS,
+);
+
+verifies('R-08', 'R-73').test(
+  'an ask that is interrupted ends its family before itself, and one whose job is killed elsewhere ends with it',
+  async () => {
+    world = teamWorld(FAMILY);
+    const first = await withStranger();
+    first.asking.process.kill('SIGINT');
+    expect((await first.asking.done).code).toBe(130);
+    expect(await overAll(first.ids)).toEqual(['killed', 'killed', 'killed', 'killed']);
+
+    await world.client.call('kill', { id: first.root.id });
+    world.play(DEEP);
+    const second = world.begin(['ask', '-a', 'boss', 'Begin']);
+    const root = await eventually(
+      async () =>
+        (await world.client.call('status', {})).jobs.find(
+          ({ agent, status }) => agent === 'chat:boss' && status !== 'killed',
+        ),
+      (found) => found !== undefined,
+    );
+    const lead = await world.child(root?.id ?? '', 'lead');
+    const hand = await world.child(lead.id, 'hand');
+    await world.until(hand.id, ({ questions }) => questions.length > 0);
+    await world.client.call('kill', { id: root?.id ?? '' });
+    const said = await second.done;
+    expect([said.stdout, said.code], said.stderr).toEqual(['', 130]);
+    expect(said.stderr).toContain('was ended from elsewhere');
+    await gone(...first.ids, root?.id ?? '', lead.id, hand.id);
+  },
+  SLOW_MS,
+);
+
+verifies('R-08').test(
+  'a daemon that is killed while somebody waits for a family costs nobody anything',
+  async () => {
+    world = teamWorld(FAMILY);
+    world.play(DEEP);
+    const asking = world.begin(['ask', '-a', 'boss', 'Begin']);
     await eventually(
-      () => processesWith(questions[0]?.jobId ?? 'none'),
-      (left) => left.length === 0,
+      () => asking.said.stderr,
+      (text) => text.includes('Red or blue?'),
     );
+    await world.killDaemon();
+    const [asked] = await eventually(
+      async () => (await world.client.call('inbox', {})).questions,
+      (questions) => questions.length > 0,
+    );
+    await world.client.call('send', { id: asked?.jobId ?? '', option: ['red'] });
+    const { stdout, stderr, code } = await asking.done;
+    expect([stdout, code], stderr).toEqual(['All is painted.\n', 0]);
+    expect(stderr.split('Red or blue?').length).toBe(2);
   },
   SLOW_MS,
 );

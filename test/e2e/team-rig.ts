@@ -1,9 +1,13 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import type { JobView } from '../../src/protocol/job-operations.ts';
+import type { Seat } from './chat-rig.ts';
 import { makeWorld, type World } from './harness.ts';
 import { eventually } from './real.ts';
+import { REEF, type Said } from './runtime-rig.ts';
 
 export interface ToolCall {
   name: string;
@@ -31,9 +35,39 @@ export interface TeamWorld extends World {
   /** The child of a job by its agent, once there is one. */
   child(parentId: string, agent: string): Promise<JobView>;
   results(id: string): Promise<string[]>;
+  /** What was configured. */
+  config: Record<string, unknown>;
+  /** A command of a person, in the repository unless told, as a process. */
+  begin(args: readonly string[], cwd?: string): Command;
+  /** Where a person sits at a terminal. */
+  seat: Seat;
+  /** The job that a person's own agent is, once it has children. */
+  chatJob(agent: string): Promise<JobView>;
+}
+
+export interface Command {
+  process: ChildProcess;
+  /** What it said so far. */
+  said: { stdout: string; stderr: string };
+  done: Promise<Said>;
 }
 
 export const call = (name: string, args: Record<string, unknown> = {}): ToolCall => ({ name, arguments: args });
+
+export const FAMILY = { boss: { can_spawn_agents: true }, lead: { can_spawn_agents: true }, hand: {} };
+/** Two deep, where something is asked. */
+export const DEEP: Line[] = [
+  { agent: 'boss', user: 'Begin', does: [call('agent__spawn', { agent: 'lead', prompt: 'Lead it' })] },
+  { agent: 'boss', tool: 'agent__spawn', does: [call('agent__collect', { id: 'lead' })] },
+  { agent: 'boss', tool: 'agent__collect', does: [call('agent__collect', { id: 'lead' })] },
+  { agent: 'boss', tool: 'agent__collect', says: 'All is painted.' },
+  { agent: 'lead', user: 'Lead it', does: [call('agent__spawn', { agent: 'hand', prompt: 'Do it' })] },
+  { agent: 'lead', tool: 'agent__spawn', does: [call('agent__collect', { id: 'hand' })] },
+  { agent: 'lead', tool: 'agent__collect', does: [call('agent__collect', { id: 'hand' })] },
+  { agent: 'lead', tool: 'agent__collect', says: 'The hand has painted.' },
+  { agent: 'hand', user: 'Do it', does: [call('user__ask', { question: 'Red or blue?', options: ['red', 'blue'] })] },
+  { agent: 'hand', tool: 'user__ask', says: 'It is painted.' },
+];
 
 /** A real daemon, real processes, a model that plays a script. */
 export function teamWorld(
@@ -49,18 +83,20 @@ export function teamWorld(
     return file;
   };
   const script = join(world.root, 'model.yaml');
-  world.configure({
+  const all = {
     model: 'scripted:play',
     clients: [{ type: 'scripted', models: [{ name: 'play', script, supports_function_calling: true }] }],
     ...config,
-  });
+  };
+  world.configure(all);
   for (const [name, spec] of Object.entries(agents)) {
     write(`agents/${name}/config.yaml`, stringify({ instructions: `You are ${name}.`, ...spec }));
   }
   return {
     ...world,
+    config: all,
     write,
-    play: (lines) => writeFileSync(script, stringify(lines.map(toEntry), { aliasDuplicateObjects: false })),
+    play: (lines) => writeFileSync(script, scriptOf(lines)),
     async start(agent, task, more = {}) {
       return (await world.client.call('spawn', { agent: `native:${agent}`, task, ...more })).agentId;
     },
@@ -72,6 +108,23 @@ export function teamWorld(
       if (!child) throw new Error(`no child ${agent}`);
       return child;
     },
+    begin: (args, cwd = world.repository) => begin(world, args, cwd),
+    seat: {
+      ...{ root: world.root, cwd: world.repository, env: { ...world.env, TERM: 'xterm-256color', LANG: 'C.UTF-8' } },
+      write(path, text) {
+        const file = join(world.root, path);
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, text);
+        return file;
+      },
+    },
+    async chatJob(agent) {
+      const all = async () => ((await world.client.daemon()) ? (await world.client.call('status', {})).jobs : []);
+      const isIt = (job: JobView) => job.agent === `chat:${agent}`;
+      const found = (await eventually(all, (jobs) => jobs.some(isIt))).find(isIt);
+      if (!found) throw new Error(`no job of ${agent}`);
+      return found;
+    },
     async results(id) {
       const events = await world.events(id);
       return events.flatMap(({ type, payload }) =>
@@ -79,6 +132,23 @@ export function teamWorld(
       );
     },
   };
+}
+
+function begin({ env }: World, args: readonly string[], cwd: string): Command {
+  const child = spawn(process.execPath, [REEF, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = { stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    said.stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said.stderr += text;
+  });
+  return { process: child, said, done: once(child, 'close').then(([code]) => ({ ...said, code })) };
+}
+
+/** The file of a scripted model that plays these lines. */
+export function scriptOf(lines: readonly Line[]): string {
+  return stringify(lines.map(toEntry), { aliasDuplicateObjects: false });
 }
 
 function toEntry({ agent, user, tool, result, says = '', does = [], delay_ms = 0, times = 1 }: Line) {

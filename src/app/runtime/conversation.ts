@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ReefError } from '../../protocol/errors.ts';
 import { contextHost } from '../../runtime/engine/context-host.ts';
 import type { Emitter, RunOutcome } from '../../runtime/engine/emitter.ts';
-import { type EngineHost, type RunIo, type RunOptions, run } from '../../runtime/engine/engine.ts';
+import { type EngineHost, type RunIo, type RunOptions, type RunRequest, run } from '../../runtime/engine/engine.ts';
 import { parseFileLine, type Source } from '../../runtime/engine/file-line.ts';
 import { createInput } from '../../runtime/engine/input.ts';
 import { type UserMessage, userText } from '../../runtime/models/message.ts';
@@ -16,6 +16,13 @@ import { type CoreCommand, type Face, type FollowOn, type Hands, isCommand } fro
 import { inputParts } from './input-parts.ts';
 import type { Runtime } from './open-runtime.ts';
 
+/** How a run is driven where an agent has others around it. */
+export type Drive = <Command>(
+  ctx: RequestContext,
+  host: EngineHost<Command>,
+  what: { request: RunRequest<Command>; emitter: Emitter },
+) => Promise<RunOutcome>;
+
 export interface ConversationParts {
   runtime: Runtime;
   gate: PermissionGate;
@@ -23,6 +30,7 @@ export interface ConversationParts {
   ask: AskFn;
   face: Face;
   home: string;
+  drive?: Drive | undefined;
 }
 
 export interface Asking {
@@ -99,7 +107,9 @@ export class Conversation {
   ): Promise<RunOutcome> {
     const before = ctx.lastMessage;
     try {
-      return await run(this.#host(ctx, options), { requestId: randomUUID(), ...what, options }, emitter);
+      const { drive = alone } = this.#parts;
+      const request = { requestId: randomUUID(), ...what, options };
+      return await drive(ctx, this.#host(ctx, options), { request, emitter });
     } catch (error) {
       // A question nobody answered a word to does not make the last answer unreachable.
       if (ctx.lastMessage?.output === '') ctx.lastMessage = before;
@@ -166,6 +176,8 @@ export class Conversation {
     };
   }
 }
+
+const alone: Drive = (_ctx, host, { request, emitter }) => run(host, request, emitter);
 
 /** What is told of a run inside a run: everything but its beginning and end, which are ours. */
 function within(io: RunIo): Emitter {

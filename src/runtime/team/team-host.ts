@@ -1,4 +1,5 @@
 import type { Emitter, RunOutcome } from '../engine/emitter.ts';
+import { safeSink } from '../engine/emitters.ts';
 import { type EngineHost, type FollowUp, type RunRequest, run } from '../engine/engine.ts';
 import type { TurnResult } from '../engine/turn-parts.ts';
 import { type Message, userText } from '../models/message.ts';
@@ -77,6 +78,10 @@ export async function runWithTeam<Command>(
   const left = await team.supervisor.giveUp();
   if (left.length === 0) return outcome;
   const names = left.map(({ id, agent, status }) => `${agent} ${id} (${status})`).join(', ');
-  const final_message = `${outcome.final_message ?? ''}\n\nNot collected: ${names}.`.trimStart();
-  return { ...outcome, final_message };
+  const message = `Not collected: ${names}.`;
+  // Those who have shown the answer as it came have not shown this.
+  const late = safeSink(Array.isArray(emitter) ? emitter : [emitter as Emitter]);
+  late.emit({ type: 'warning', message });
+  await late.flush();
+  return { ...outcome, final_message: `${outcome.final_message ?? ''}\n\n${message}`.trimStart() };
 }

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
+import type { Drive } from '../../app/runtime/conversation.ts';
 import type { Runtime } from '../../app/runtime/open-runtime.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
-import type { InboxEntry } from '../../protocol/job-operations.ts';
-import type { OperationInput } from '../../protocol/operations.ts';
-import type { Emitter, RunOutcome } from '../../runtime/engine/emitter.ts';
-import { type EngineHost, type RunRequest, run } from '../../runtime/engine/engine.ts';
+import { run } from '../../runtime/engine/engine.ts';
 import { textOf } from '../../runtime/models/message.ts';
 import type { AppState } from '../../runtime/state/app-state.ts';
 import type { RequestContext } from '../../runtime/state/request-context.ts';
@@ -16,31 +14,13 @@ import type { JobPort } from '../../runtime/team/job-port.ts';
 import { TeamSupervisor } from '../../runtime/team/supervisor.ts';
 import { runWithTeam } from '../../runtime/team/team-host.ts';
 import type { AskFn } from '../../runtime/tools/tool.ts';
-import type { Client } from '../client/client.ts';
 import { AgentHost } from './agent-host.ts';
-import { RootJob } from './root-job.ts';
-import { watchQuestions } from './watch-questions.ts';
+import { RootJob, type RootParts } from './root-job.ts';
 
-/** A question of an agent below the one a person talks to. */
-export interface ChildQuestion {
-  asked: InboxEntry;
-  /** Names from the root to the one that asks. */
-  chain: readonly string[];
-  /** Somebody answered it elsewhere, or nobody need any more. */
-  settled: AbortSignal;
-  /** The first answer counts; a later one is refused. */
-  send(answer: Omit<OperationInput<'send'>, 'id' | 'questionId' | 'fingerprint'>): Promise<void>;
-}
-
-export interface PersonParts {
+export interface PersonParts extends Pick<RootParts, 'daemon' | 'onAsked'> {
   runtime: Runtime;
-  /** Of the daemon, which is started by the first child and by nothing before it; outside a repository there is none. */
-  client(): Client;
-  homeDir(): string;
   /** Whoever sits at the surface. */
   ask: AskFn;
-  /** Puts a child's question to them; a refusal to do so ends the call. */
-  onAsked(question: ChildQuestion): Promise<void>;
   confirmAll: boolean;
 }
 
@@ -52,6 +32,7 @@ export class PersonTeam {
   /** The state as the person's own agent sees it. */
   readonly app: AppState;
   readonly #parts: PersonParts;
+  /** Of every child there was: the root it belongs to may be over. */
   readonly #ports = new Map<string, JobPort>();
   #root: RootJob | undefined;
 
@@ -67,54 +48,65 @@ export class PersonTeam {
     });
   }
 
-  /** One run of a context; with an agent, its children live as long as it. */
-  async run<Command>(
-    ctx: RequestContext,
-    host: EngineHost<Command>,
-    { request, emitter }: { request: RunRequest<Command>; emitter: Emitter },
-  ): Promise<RunOutcome> {
-    const { supervisor, inbox, spec } = ctx.agentRuntime ?? {};
-    const hasTeam = supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox && spec?.can_spawn_agents;
-    if (!hasTeam) return run(host, request, emitter);
+  /** One call of a context; if it has an agent with children, these end with the call (R-107). */
+  readonly run: Drive = async (ctx, host, { request, emitter }) => {
+    const { supervisor, inbox } = ctx.agentRuntime ?? {};
+    if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox)) return run(host, request, emitter);
     const signal = request.options.signal ?? new AbortController().signal;
-    const call = this.#begin(ctx, { task: request.input ? textOf(request.input) : '', signal });
-    const before = this.#root;
-    this.#root = call.root;
-    const whole = AbortSignal.any([signal, call.root.stopped]);
+    const root = this.#rootOf(ctx, { task: request.input ? textOf(request.input) : '', signal });
+    const outer = this.#root;
+    this.#root = root;
+    const whole = AbortSignal.any([signal, root.stopped]);
     try {
-      const team = { supervisor, inbox, emitter: [emitter, call.root.emitter] };
+      const team = { supervisor, inbox, emitter: [emitter, root.emitter] };
       const outcome = await runWithTeam(host, { ...request, options: { ...request.options, signal: whole } }, team);
-      await call.end({ result: outcome.final_message ?? '' });
+      await root.end({ result: outcome.final_message ?? '' });
       return outcome;
     } catch (error) {
       await supervisor.giveUp();
-      await call.end(whole.aborted ? 'killed' : { error: toReefError(error) });
-      throw call.root.stopped.aborted ? call.root.stopped.reason : error;
+      await root.end(whole.aborted ? 'killed' : { error: toReefError(error) });
+      throw root.stopped.aborted ? root.stopped.reason : error;
     } finally {
-      this.#root = before;
+      this.#root = outer;
     }
-  }
+  };
 
-  #begin(ctx: RequestContext, { task, signal }: { task: string; signal: AbortSignal }) {
-    const { runtime, confirmAll } = this.#parts;
-    const { clock } = runtime.app;
-    const cwd = realpathSync(runtime.app.cwd);
-    const host = new AgentHost({ runtime, cwd, confirmAll });
-    const over = new AbortController();
-    let isWatched = false;
-    const parts = this.#parts;
-    const root: RootJob = new RootJob({
-      ...{ task, cwd, clock, host, signal },
+  #rootOf(ctx: RequestContext, { task, signal }: { task: string; signal: AbortSignal }): RootJob {
+    const { runtime, confirmAll, daemon, onAsked } = this.#parts;
+    const { cwd: folder, clock } = runtime.app;
+    const cwd = realpathSync(folder);
+    return new RootJob({
+      ...{ task, cwd, clock, signal, daemon, onAsked },
       agent: ctx.agent?.name ?? '',
       model: ctx.model.id,
       runtime: () => ctx.agentRuntime,
-      get client() {
-        return parts.client();
-      },
-      get homeDir() {
-        return parts.homeDir();
-      },
+      host: new AgentHost({ runtime, cwd, confirmAll }),
     });
-    return { root, end: root.end };
+  }
+
+  #jobs(): JobPort {
+    const portOf = (id: string) => {
+      const port = this.#ports.get(id);
+      if (!port) throw new ReefError('job_not_found', `You started no agent ${id}`);
+      return port;
+    };
+    const current = () => {
+      if (!this.#root) throw new ReefError('invalid_state', 'Agents are started by a call that is under way');
+      return this.#root.jobs();
+    };
+    return {
+      spawn: async (job) => {
+        const port = await current();
+        const id = await port.spawn(job);
+        this.#ports.set(id, port);
+        return id;
+      },
+      ended: (id, signal) => portOf(id).ended(id, signal),
+      look: (id) => portOf(id).look(id),
+      attend: (id, signal) => portOf(id).attend(id, signal),
+      reply: async (escalation, reply) => (await current()).reply(escalation, reply),
+      send: async (id, message) => portOf(id).send(id, message),
+      kill: (id) => portOf(id).kill(id),
+    };
   }
 }

@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { doorDir } from '../../agents/sandbox.ts';
 import type { Clock } from '../../base/clock.ts';
-import { lazily } from '../../base/lazily.ts';
-import { ReefError } from '../../protocol/errors.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
+import type { InboxEntry } from '../../protocol/job-operations.ts';
+import type { OperationInput } from '../../protocol/operations.ts';
 import type { Emitter, EngineEvent } from '../../runtime/engine/emitter.ts';
 import type { AgentRuntime, InboxMessage } from '../../runtime/state/scope.ts';
 import type { JobPort } from '../../runtime/team/job-port.ts';
@@ -14,6 +15,7 @@ import type { AgentHost } from './agent-host.ts';
 import { doorJobs } from './door-jobs.ts';
 import type { Hosted } from './hosted-job.ts';
 import { JobWire } from './job-wire.ts';
+import { watchQuestions } from './watch-questions.ts';
 
 export interface RootParts {
   agent: string;
@@ -22,12 +24,25 @@ export interface RootParts {
   cwd: string;
   model: string;
   runtime(): AgentRuntime | undefined;
-  client: Client;
-  homeDir: string;
+  /** Looked for by the first child: outside a repository there is none. */
+  daemon(): { client: Client; homeDir: string };
   clock: Clock;
   host: AgentHost;
   /** Of the call this is the root of. */
   signal: AbortSignal;
+  /** Puts a question from below to the person; a refusal to do so ends the call. */
+  onAsked(question: ChildQuestion): Promise<void>;
+}
+
+/** A question of an agent below the one a person talks to. */
+export interface ChildQuestion {
+  asked: InboxEntry;
+  /** Names from the root to the one that asks. */
+  chain: readonly string[];
+  /** It was answered elsewhere, or need not be any more. */
+  settled: AbortSignal;
+  /** The first answer counts; a later one is refused. */
+  send(answer: Pick<OperationInput<'send'>, 'text' | 'option' | 'decision'>): Promise<void>;
 }
 
 type End = { result: string } | { error: ReefError } | 'killed';
@@ -43,9 +58,10 @@ const ENDING_MS = 10_000;
 export class RootJob implements Hosted {
   readonly agent: string;
   readonly #parts: RootParts;
-  readonly #opened = lazily(() => this.#open());
   readonly #stopped = new AbortController();
+  readonly #over = new AbortController();
   readonly #line = Promise.withResolvers<Socket>();
+  #opened: Promise<JobPort> | undefined;
   #id = '';
   #wire: JobWire | undefined;
   #told: Emitter | undefined;
@@ -84,7 +100,8 @@ export class RootJob implements Hosted {
 
   /** Its children as jobs; the first call makes it one itself. */
   jobs(): Promise<JobPort> {
-    return this.#opened.get();
+    this.#opened ??= this.#open();
+    return this.#opened;
   }
 
   stop(why: ReefError): void {
@@ -96,8 +113,9 @@ export class RootJob implements Hosted {
 
   /** When the call is over, and nothing it started is left. */
   async end(how: End): Promise<void> {
+    this.#over.abort();
     if (this.#id === '') return;
-    const { client, host } = this.#parts;
+    const { client } = this.#parts.daemon();
     try {
       if (how === 'killed' || !this.#wire) await client.call('kill', { id: this.#id });
       else {
@@ -108,19 +126,25 @@ export class RootJob implements Hosted {
     } catch {
       // Without a daemon the closing of our socket ends them all the same.
     } finally {
-      await host.close();
+      await this.#parts.host.close();
     }
   }
 
   async #open(): Promise<JobPort> {
-    const { agent, cwd, client, homeDir, clock, host, signal } = this.#parts;
+    const { agent, cwd, clock, host, signal } = this.#parts;
+    const { client, homeDir } = this.#parts.daemon();
     const task = this.#parts.task.trim().slice(0, LONGEST_TASK) || agent;
-    const { agentId } = await client.call('spawn', { agent: `chat:${agent}`, task, cwd, key: randomUUID() }, { signal });
+    const { agentId } = await client.call(
+      'spawn',
+      { agent: `chat:${agent}`, task, cwd, key: randomUUID() },
+      { signal },
+    );
     this.#id = agentId;
     const door = join(doorDir(homeDir, agentId), 'sock');
     mkdirSync(dirname(door), { recursive: true, mode: 0o700 });
     await host.welcome(door, { root: this, onLine: (line) => this.#line.resolve(line) });
-    await this.#begin(await Promise.race([this.#line.promise, this.#failure()]));
+    await this.#begin(await this.#arrival(client));
+    this.#watch(client);
     const own = connect({ socket: door, surface: 'mcp' });
     return doorJobs({
       ...{ jobId: agentId, clock, desk: host.desk, letters: host },
@@ -150,6 +174,19 @@ export class RootJob implements Hosted {
     void this.#listen(wire);
   }
 
+  #watch(client: Client): void {
+    const { clock, host, onAsked } = this.#parts;
+    const onNews = (asked: InboxEntry, settled: AbortSignal) => {
+      const { jobId: id, questionId, fingerprint, path } = asked;
+      const below = path.slice(path.indexOf(this.#id));
+      const chain = below.map((each) => host.nameOf(each) ?? (each === id ? asked.agent : each));
+      const send: ChildQuestion['send'] = async (answer) =>
+        void (await client.call('send', { id, questionId, fingerprint, ...answer }));
+      onAsked({ asked, chain, settled, send }).catch((error: unknown) => this.stop(toReefError(error)));
+    };
+    void watchQuestions({ ...{ client, clock, rootId: this.#id, signal: this.#over.signal }, onAsked: onNews });
+  }
+
   /** What is sent to the job from elsewhere, at its next step. */
   async #listen(wire: JobWire): Promise<void> {
     for (;;) {
@@ -159,16 +196,21 @@ export class RootJob implements Hosted {
     }
   }
 
-  /** A job whose process never comes. */
-  async #failure(): Promise<never> {
-    const { client, signal } = this.#parts;
-    for (;;) {
-      const { met } = await client.call(
-        'wait',
-        { ids: [this.#id], until: ['done'], timeoutMs: FAILED_MS },
-        { signal: AbortSignal.any([signal, this.#stopped.signal]) },
-      );
-      if (met) throw new ReefError('spawn_failed', `No agent can be started: \`reef output ${this.#id}\` says why`);
+  /** The line of its process, which waits for a free place like any job's, and may never come. */
+  async #arrival(client: Client): Promise<Socket> {
+    const here = new AbortController();
+    const signal = AbortSignal.any([here.signal, this.#over.signal, this.#parts.signal]);
+    const failure = async (): Promise<never> => {
+      for (;;) {
+        const asked = { ids: [this.#id], until: ['done' as const], timeoutMs: FAILED_MS };
+        const { met } = await client.call('wait', asked, { signal });
+        if (met) throw new ReefError('spawn_failed', `No agent can be started: \`reef output ${this.#id}\` says why`);
+      }
+    };
+    try {
+      return await Promise.race([this.#line.promise, failure()]);
+    } finally {
+      here.abort();
     }
   }
 }

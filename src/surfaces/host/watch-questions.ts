@@ -40,7 +40,7 @@ export async function watchQuestions({ client, clock, rootId, onAsked, signal }:
 async function askedBelow(client: Client, rootId: string, signal: AbortSignal): Promise<InboxEntry[] | undefined> {
   try {
     const { questions } = await client.call('inbox', {}, { signal });
-    return questions.filter(({ path, jobId }) => path[0] === rootId && jobId !== rootId);
+    return questions.filter(({ path, jobId }) => path.includes(rootId) && jobId !== rootId);
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Face } from '../../app/runtime/commands/command.ts';
-import { Conversation } from '../../app/runtime/conversation.ts';
+import { Conversation, type Drive } from '../../app/runtime/conversation.ts';
 import { openRuntime, type Runtime } from '../../app/runtime/open-runtime.ts';
 import { systemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
@@ -38,22 +38,27 @@ export interface Talk {
   runtime: Runtime;
   ask: AskFn;
   face: Face;
-  /** `--yes`. */
-  confirmAll?: boolean | undefined;
+  confirmAll: boolean;
+  drive?: Drive | undefined;
+}
+
+/** `--yes`, or its variable (R-93). */
+export function confirmsAll({ app }: Runtime, { yes }: { yes?: true }): boolean {
+  return yes === true || /^(1|true|yes)$/i.test(app.environment.AUTO_CONFIRM ?? '');
 }
 
 /** A conversation in a context, with the permissions and grants of the user. */
-export function converse(ctx: RequestContext, { cli, runtime, ask, face, confirmAll }: Talk): Conversation {
+export function converse(ctx: RequestContext, { cli, runtime, ask, face, confirmAll, drive }: Talk): Conversation {
   const grants = new GrantsFile(grantsPath(cli.env));
-  const { config, environment, clock } = ctx.app;
+  const { config, clock } = ctx.app;
   const gate = createPermissionGate({
     rules: config.reef.permissions,
-    confirmAll: confirmAll === true || /^(1|true|yes)$/i.test(environment.AUTO_CONFIRM ?? ''),
+    confirmAll,
     grants: {
       has: (fingerprint) => grants.has(fingerprint),
       add: (grant) => grants.add({ ...grant, at: clock.now().toISOString(), by: cli.env.all.USER ?? '' }),
     },
   });
   const outputs = createOutputCap(runtime.outputsDir, randomUUID);
-  return new Conversation(ctx, { runtime, gate, outputs, ask, face, home: cli.env.home });
+  return new Conversation(ctx, { runtime, gate, outputs, ask, face, drive, home: cli.env.home });
 }

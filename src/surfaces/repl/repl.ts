@@ -10,7 +10,9 @@ import { createContext } from '../../runtime/state/init.ts';
 import { renderPromptLeft, renderPromptRight } from '../../runtime/state/prompt-template.ts';
 import type { RequestContext } from '../../runtime/state/request-context.ts';
 import { settingsOf } from '../../runtime/state/turns.ts';
+import type { AskFn } from '../../runtime/tools/tool.ts';
 import type { Cli } from '../cli/cli.ts';
+import { askQuestions } from './child-questions.ts';
 import { copyText } from './clipboard.ts';
 import { completeLine } from './complete.ts';
 import { editFile, editText } from './editor.ts';
@@ -18,8 +20,10 @@ import { enterScope, leaveScope, overridesOf, type ScopeOptions } from './enter.
 import { readHistory, writeHistory } from './history.ts';
 import { interruptible } from './interrupt.ts';
 import { jobsFace } from './jobs-face.ts';
-import { converse, openPlace } from './open.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+import { confirmsAll, converse, openPlace } from './open.ts';
 import { askPerson, type Person, userPort } from './person.ts';
+import { openTeam } from './team.ts';
 import { Terminal } from './terminal.ts';
 
 /** A chat from its first line to its last, in one context (R-04). */
@@ -31,9 +35,14 @@ export async function runRepl(cli: Cli, options: ScopeOptions): Promise<number> 
     secret: async (text) => (await terminal?.secret(text)) ?? '',
     tell: (text) => terminal?.tell(text),
   };
-  const ask = askPerson(person);
+  const inTurn = oneAtATime();
+  const askAtOnce = askPerson(person);
+  const ask: AskFn = (question, signal) => inTurn(() => askAtOnce(question, signal), signal);
   const runtime = await openPlace({ cli, ask, askPassword: (text) => person.secret(text), isOneShot: false });
-  const ctx = createContext(runtime.app, {
+  const confirmAll = confirmsAll(runtime, options);
+  const onAsked = askQuestions({ cli, person, inTurn });
+  const team = openTeam({ cli, runtime, ask, onAsked, confirmAll });
+  const ctx = createContext(team.app, {
     workingMode: 'repl',
     overrides: overridesOf(options),
     ui: userPort(person),
@@ -52,7 +61,7 @@ export async function runRepl(cli: Cli, options: ScopeOptions): Promise<number> 
     copy: (text) => copyText(text, cli),
     jobs: jobsFace(cli),
   };
-  const conversation = converse(ctx, { cli, runtime, ask, face, confirmAll: options.yes });
+  const conversation = converse(ctx, { cli, runtime, ask, face, confirmAll, drive: team.run });
   try {
     const whole = async (signal: AbortSignal) => {
       signal.addEventListener('abort', () => open.hangUp(), { once: true });

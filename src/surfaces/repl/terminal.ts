@@ -49,6 +49,8 @@ export class Terminal implements Person {
   readonly #ready: Entry[] = [];
   #isLost = false;
   #isLent = false;
+  /** The beginning of a line that came while a question waits. */
+  #held = '';
   #running: AbortController | undefined;
 
   constructor({ host, isVi, history, complete }: TerminalOptions) {
@@ -116,11 +118,21 @@ export class Terminal implements Person {
   }
 
   tell(text: string): void {
-    this.#screen.write(`${text}\n`);
+    this.write(`${text}\n`);
   }
 
+  /** While a question waits, whole lines above it. */
   write(text: string): void {
-    this.#screen.write(text);
+    if (!this.#waiting) {
+      this.#screen.write(text);
+      return;
+    }
+    const end = text.lastIndexOf('\n') + 1;
+    if (end > 0) {
+      this.#screen.write(`\r\u001b[J${this.#held}${text.slice(0, end)}`);
+      this.#readline.prompt(true);
+    }
+    this.#held = (end > 0 ? '' : this.#held) + text.slice(end);
   }
 
   /** While it runs Ctrl-C stops it. */
@@ -192,6 +204,8 @@ export class Terminal implements Person {
     }
     const take = this.#waiting;
     this.#waiting = undefined;
+    this.#screen.write(this.#held);
+    this.#held = '';
     this.#keys.hold();
     take(entry);
   }

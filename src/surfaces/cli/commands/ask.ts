@@ -1,4 +1,5 @@
 import type { Conversation } from '../../../app/runtime/conversation.ts';
+import type { Runtime } from '../../../app/runtime/open-runtime.ts';
 import { printable } from '../../../base/printable.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Emitter, RunOutcome } from '../../../runtime/engine/emitter.ts';
@@ -8,12 +9,15 @@ import { toSource } from '../../../runtime/engine/file-line.ts';
 import type { RagHit } from '../../../runtime/rag/rag.ts';
 import { createContext } from '../../../runtime/state/init.ts';
 import { info } from '../../../runtime/state/show/info.ts';
+import type { AskFn } from '../../../runtime/tools/tool.ts';
+import type { PersonTeam } from '../../host/person-team.ts';
 import type { ServiceFlag } from '../../repl/ask-services.ts';
 import { enterScope, leaveScope, overridesOf, type ScopeOptions } from '../../repl/enter.ts';
 import { interruptible } from '../../repl/interrupt.ts';
 import { linePerson } from '../../repl/line-person.ts';
-import { converse, openPlace } from '../../repl/open.ts';
-import { askNobody, askPerson, userPort } from '../../repl/person.ts';
+import { oneAtATime } from '../../repl/one-at-a-time.ts';
+import { confirmsAll, converse, openPlace } from '../../repl/open.ts';
+import { askNobody, askPerson, type Person, userPort } from '../../repl/person.ts';
 import type { Cli, Command } from '../cli.ts';
 
 export interface AskOptions extends ScopeOptions {
@@ -78,9 +82,15 @@ interface Request {
 
 async function answer(cli: Cli, { text, options, signal }: Request): Promise<number> {
   const person = cli.isInteractive && !options.headless ? linePerson(cli) : undefined;
-  const askFn = person ? askPerson(person) : askNobody;
+  const inTurn = oneAtATime();
+  const askAtOnce = person ? askPerson(person) : askNobody;
+  const askFn: AskFn = (question, signal) => inTurn(() => askAtOnce(question, signal), signal);
   const runtime = await openPlace({ cli, ask: askFn, askPassword: person?.secret, isOneShot: true });
-  const ctx = createContext(runtime.app, {
+  const confirmAll = confirmsAll(runtime, options);
+  const team = mayUseAgent(options)
+    ? await teamOf({ cli, runtime, ask: askFn, confirmAll, person, inTurn, options })
+    : undefined;
+  const ctx = createContext(team?.app ?? runtime.app, {
     workingMode: 'cmd',
     overrides: overridesOf(options),
     ...(person && { ui: userPort(person) }),
@@ -93,7 +103,7 @@ async function answer(cli: Cli, { text, options, signal }: Request): Promise<num
       cli.print({ info: words }, () => words.trimEnd());
       return 0;
     }
-    const conversation = converse(ctx, { cli, runtime, ask: askFn, face: {}, confirmAll: options.yes });
+    const conversation = converse(ctx, { cli, runtime, ask: askFn, face: {}, confirmAll, drive: team?.run });
     const outcome = await put(cli, conversation, { text, options, signal });
     show(cli, { outcome, sources: conversation.sources, isCode: options.code === true });
     if (!options.execute || !person || cli.json) return 0;
@@ -102,6 +112,29 @@ async function answer(cli: Cli, { text, options, signal }: Request): Promise<num
   } finally {
     await leaveScope(ctx);
   }
+}
+
+/** Others pay nothing for what only agents need (R-156). */
+const mayUseAgent = ({ agent, macro }: AskOptions) => agent !== undefined || macro !== undefined;
+
+interface TeamSetting {
+  cli: Cli;
+  runtime: Runtime;
+  ask: AskFn;
+  confirmAll: boolean;
+  person: Person | undefined;
+  inTurn: ReturnType<typeof oneAtATime>;
+  options: AskOptions;
+}
+
+/** Questions of children wait for whoever answers first, here or elsewhere; `--headless` waits for nobody (R-102). */
+async function teamOf({ cli, person, inTurn, options, ...parts }: TeamSetting): Promise<PersonTeam> {
+  const [{ openTeam }, { askQuestions, refuseQuestions, tellQuestions }] = await Promise.all([
+    import('../../repl/team.ts'),
+    import('../../repl/child-questions.ts'),
+  ]);
+  const atTerminal = person ? askQuestions({ cli, person, inTurn }) : tellQuestions(cli);
+  return openTeam({ cli, ...parts, onAsked: options.headless ? refuseQuestions : atTerminal });
 }
 
 /** What is not on the screen yet: the document, the code alone, and where the answer came from. */
