@@ -98,6 +98,8 @@ module.exports = {
     // TypeScript 7 has no compiler API; with cruiser's own parser it would cruise 0 modules and be green.
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
+    // What is built of src is no source.
+    exclude: { path: '^dist/' },
     enhancedResolveOptions: { conditionNames: ['import', 'types', 'node', 'default'], exportsFields: ['exports'] },
   },
 };

@@ -179,7 +179,7 @@ async function openModel(configured: ReturnType<typeof loadConfig>, home: string
   const vault = new Vault({ path: paths.vaultFile(), password, onReveal: (secret) => secrets.push(secret) });
   const models = createModelRegistry({
     clients: config.clients,
-    catalogue: await readCatalogue(),
+    catalogue: readCatalogue(),
     fetch: globalThis.fetch,
     clock: systemClock,
     reveal: (text) => vault.fill(text, 'clients'),

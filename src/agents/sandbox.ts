@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxSpec } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
@@ -10,6 +10,8 @@ const PRIVATE_CONFIG = ['gh', 'reef'];
 const DOORS = ['/var/run/docker.sock', '/run/docker.sock', '/tmp/.X11-unix'];
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Reef and the packages it needs: those of a checkout lie in it, those of an installed Reef beside it. */
+const REEF = basename(dirname(ROOT)) === 'node_modules' ? dirname(ROOT) : ROOT;
 
 interface Surroundings {
   stateDirs: readonly string[];
@@ -49,7 +51,7 @@ export function sandboxFor(
 
 /** The agent's program, Node, and Reef itself for its MCP server: those of them below that folder. */
 export function programsIn(folder: string, program: string): string[] {
-  return [dirname(program), dirname(process.execPath), ROOT].filter((path) => path.startsWith(folder));
+  return [dirname(program), dirname(process.execPath), REEF].filter((path) => path.startsWith(folder));
 }
 
 /** The user's keys and histories, and the doors to other programs: a socket can be used where nothing can be written. */

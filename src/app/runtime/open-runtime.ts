@@ -54,7 +54,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const run: RunCommand = async (spec) =>
     createRunCommand({ capabilities: await capabilities.get(), env: variables })(spec);
   const outputsDir = join(paths.cachePath(), 'outputs');
-  const catalogue = await readCatalogue(localModelsOverride(paths));
+  const catalogue = readCatalogue(localModelsOverride(paths));
   const parts: Parts = { options, log, run, outputsDir, catalogue, capabilities: () => capabilities.get() };
   const app = initAppState({
     env: variables,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Language } from './contract.ts';
 import { engineFile, grammarFile, queryFile } from './grammars.ts';
 
@@ -37,7 +37,7 @@ export class ExtractorVersions {
 }
 
 function filesBehind(language: Language): string[] {
-  const own = (names: string[]) => names.map((name) => join(import.meta.dirname, name));
+  const own = (names: string[]) => names.map((name) => fileURLToPath(new URL(name, import.meta.url)));
   if (language === 'swift') return own(SCANNER);
   return [engineFile(), grammarFile(language), queryFile(language), ...own(READERS)];
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Language } from './contract.ts';
 
 /** A language read by tree-sitter; Swift has no grammar that loads (C-040). */
@@ -36,7 +36,7 @@ export function grammarFile(language: ParsedLanguage): string {
 
 /** The two TypeScript grammars name their nodes alike and share one query. */
 export function queryFile(language: ParsedLanguage): string {
-  return join(import.meta.dirname, `${language === 'tsx' ? 'typescript' : language}.scm`);
+  return fileURLToPath(new URL(`${language === 'tsx' ? 'typescript' : language}.scm`, import.meta.url));
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type ConfigLayer, FILE_KEYS, fileSchema } from './app-config.ts';
+import { type ConfigLayer, FILE_KEYS, schemaOf } from './app-config.ts';
 import { nearestKey } from './nearest-key.ts';
 import { modernise } from './old-spellings.ts';
 import type { ConfigProblem, ConfigWarning } from './yaml-file.ts';
@@ -64,7 +64,7 @@ export function checkLayer(source: LayerSource): Checked {
 const byLine = (a: { line: number | undefined }, b: { line: number | undefined }) => (a.line ?? 0) - (b.line ?? 0);
 
 function issuesOf(raw: Raw): z.core.$ZodIssue[] {
-  const result = fileSchema.safeParse(raw);
+  const result = schemaOf(raw).safeParse(raw);
   return result.success ? [] : result.error.issues;
 }
 

@@ -1,13 +1,12 @@
 import { parse } from 'yaml';
 import type { Variables } from '../paths.ts';
-import { FILE_KEYS, type FileKey, fileSchema } from './app-config.ts';
+import { FILE_KEYS, type FileKey, settings } from './app-config.ts';
 import { type Checked, checkLayer } from './check-layer.ts';
 
 /** Values that are text stay text: a model named `1e3` or a theme named `on` is no number and no boolean. */
-const TEXT_KEYS: ReadonlySet<FileKey> = new Set(FILE_KEYS.filter((key) => acceptsText(key)));
-
 function acceptsText(key: FileKey): boolean {
-  return fileSchema.shape[key].safeParse('auto').success || fileSchema.shape[key].safeParse('emacs').success;
+  const schema = settings[key].schema();
+  return schema.safeParse('auto').success || schema.safeParse('emacs').success;
 }
 
 /** `REEF_<KEY>` for each of the 40 keys (R-10). The block `reef` is for files: it is not one value. */
@@ -16,7 +15,7 @@ export function envLayer(env: Variables): Checked {
   for (const key of FILE_KEYS) {
     const text = env[`REEF_${key.toUpperCase()}`];
     if (key === 'reef' || text === undefined) continue;
-    value[key] = TEXT_KEYS.has(key) && text !== 'null' ? text : parsed(key, text);
+    value[key] = text !== 'null' && acceptsText(key) ? text : parsed(key, text);
   }
   const { layer, problems, warnings } = checkLayer({ file: 'environment', value, lineOf: () => undefined });
   return {
@@ -27,7 +26,7 @@ export function envLayer(env: Variables): Checked {
 }
 
 function parsed(key: FileKey, text: string): unknown {
-  const isSwitch = fileSchema.shape[key].safeParse(true).success;
+  const isSwitch = settings[key].schema().safeParse(true).success;
   if (isSwitch && (text === '1' || text === '0')) return text === '1';
   try {
     return parse(text, { schema: 'core', maxAliasCount: 0 });

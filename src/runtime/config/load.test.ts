@@ -8,8 +8,9 @@ import { parse } from 'yaml';
 import { verifies } from '../../../test/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { TrustFile, trustHash } from '../trust-file.ts';
-import { type AppConfig, FILE_KEYS, toAppConfig, withConfig } from './app-config.ts';
+import { type AppConfig, FILE_KEYS, settings, toAppConfig, withConfig } from './app-config.ts';
 import { type ConfigRequest, describeWarning, loadConfig } from './load.ts';
+import { reefSchema } from './reef-block.ts';
 
 let dir: string;
 let repo: string;
@@ -102,6 +103,12 @@ describe('the configuration', () => {
         Object.assign(part, { anything: 1 });
       }).toThrow(TypeError);
     }
+  });
+
+  test('starts from what its schema would fill in, and takes', () => {
+    expect(load().config.reef).toEqual(reefSchema.parse({}));
+    const refused = FILE_KEYS.filter((key) => !settings[key].schema().safeParse(settings[key].initial).success);
+    expect(refused).toEqual([]);
   });
 
   verifies('R-01', 'R-13').test('loads the file of a Loki unchanged, its old spellings included', () => {

@@ -1,7 +1,7 @@
 import type { Level } from '../../base/log.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Paths, Variables } from '../paths.ts';
-import { type AppConfig, fileSchema, withConfig } from './app-config.ts';
+import { type AppConfig, settings, withConfig } from './app-config.ts';
 
 const LOADERS = { pdf: 'pdftotext $1 -', docx: 'pandoc --to plain $1' };
 
@@ -16,7 +16,7 @@ export function setupUserAgent(config: AppConfig, version: string): AppConfig {
 
 /** `no`, `auto` or a width. */
 export function setWrap(config: AppConfig, value: string): AppConfig {
-  const wrap = fileSchema.shape.wrap.safeParse(value);
+  const wrap = settings.wrap.schema().safeParse(value);
   if (wrap.success) return withConfig(config, { wrap: wrap.data });
   throw new ReefError('setting_invalid', `wrap needs no, auto or a width, not ${JSON.stringify(value)}`);
 }

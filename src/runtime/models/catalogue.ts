@@ -40,7 +40,7 @@ const KEYS = [
 /** What is known of models, by provider, in the order of the file. */
 export type Catalogue = ReadonlyMap<string, readonly ModelData[]>;
 
-/** `models.yaml`, or `models-override.yaml`, which may stand under `list` as `--sync-models` writes it. */
+/** `models-override.yaml`, which may stand under `list` as `--sync-models` writes it. */
 export function parseCatalogue(text: string, path: string): Catalogue {
   try {
     const file = fileSchema.parse(parseYaml(text, { maxAliasCount: 0 }) ?? []);

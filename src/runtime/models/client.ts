@@ -2,7 +2,7 @@ import type { AssistantPart, Message } from './message.ts';
 
 export type ModelKind = 'chat' | 'embedding' | 'reranker';
 
-/** What the catalogue knows of a model; keys as in `models.yaml`. Prices are dollars per million tokens. */
+/** What the catalogue knows of a model; keys as in `models.json`. Prices are dollars per million tokens. */
 export interface ModelData {
   name: string;
   type: ModelKind;

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
 import { serve } from '../../../test/model-server/testing.ts';
@@ -60,7 +62,7 @@ describe('the registry', () => {
   verifies('R-80').test(
     'lists the models of the catalogue and of the configuration, and finds them by name',
     async () => {
-      const { registry } = openRegistry(clients, { catalogue: await readCatalogue() });
+      const { registry } = openRegistry(clients, { catalogue: readCatalogue() });
       expect(registry.first()?.id).toBe('openai:gpt-5');
       expect(registry.find('ollama:llama3:8b').data).toEqual({ name: 'llama3:8b', type: 'chat' });
       expect(registry.find('ollama').id).toBe('ollama:llama3:8b');
@@ -74,7 +76,7 @@ describe('the registry', () => {
   );
 
   test('passes a name on that is newer than the catalogue, but not past a list of the user', async () => {
-    const { registry } = openRegistry(clients, { catalogue: await readCatalogue() });
+    const { registry } = openRegistry(clients, { catalogue: readCatalogue() });
     expect(registry.find('openai:gpt-99')).toEqual({
       id: 'openai:gpt-99',
       client: 'openai',
@@ -239,7 +241,7 @@ describe('the catalogue', () => {
   verifies('R-81').test('is corrected by the override, entry by entry and field by field', () => {
     const base = parseCatalogue(
       '- {provider: p, models: [{name: a, input_price: 1, output_price: 2}, {name: b}]}\n- {provider: q, models: [{name: c}]}',
-      'models.yaml',
+      'base.yaml',
     );
     const over = parseCatalogue(
       '{version: 1, list: [{provider: p, models: [{name: a, input_price: 9}, {name: n}]}]}',
@@ -249,6 +251,11 @@ describe('the catalogue', () => {
       ['p', [data({ name: 'a', input_price: 9, output_price: 2 }), data({ name: 'b' }), data({ name: 'n' })]],
       ['q', [data({ name: 'c' })]],
     ]);
+  });
+
+  test('as shipped says nothing the schema refuses', () => {
+    const path = join(import.meta.dirname, 'models.json');
+    expect(readCatalogue()).toEqual(parseCatalogue(readFileSync(path, 'utf8'), path));
   });
 
   test('names the file that cannot be read', () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../../test/verifies.ts';
-import { type AppConfig, fileSchema } from '../config/app-config.ts';
+import { toAppConfig } from '../config/app-config.ts';
 import * as setup from '../config/setup.ts';
 import { localModelsOverride, syncModels } from '../config/sync-models.ts';
 import { SERVER } from '../mcp/testing/harness.ts';
@@ -258,7 +258,7 @@ test('the list of models is replaced by one that was checked, and stays when the
 
 test('what is set up: wrap by hand, and where the log goes', () => {
   const paths = createPaths({ REEF_LOG_FILE: '/log' }, '/h');
-  const config = fileSchema.parse({}) as unknown as AppConfig;
+  const config = toAppConfig([]);
   expect([
     setup.setWrap(config, '80').wrap,
     setup.setWrap(config, 'auto').wrap,

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { type InstalledPackage, installPackage } from '../installed-package.ts';
+
+const run = promisify(execFile);
+const user = mkdtempSync(join(tmpdir(), 'reef-package-user-'));
+const repository = join(user, 'repo');
+const env = { PATH: process.env.PATH ?? '', HOME: user, NO_COLOR: '1' };
+let installed: InstalledPackage;
+
+const reef = async (args: string[]) => {
+  const running = run(process.execPath, [installed.reef, ...args], { cwd: repository, env, timeout: 290_000 });
+  running.child.stdin?.end();
+  return (await running).stdout;
+};
+
+beforeAll(async () => {
+  installed = installPackage();
+  mkdirSync(repository);
+  await run('git', ['init', '-q'], { cwd: repository });
+  const config = join(user, '.config/reef');
+  mkdirSync(config, { recursive: true });
+  writeFileSync(
+    join(config, 'config.yaml'),
+    'model: scripted:one\nclients: [{ type: scripted, models: [{ name: one, script: one.yaml }] }]\n',
+  );
+  writeFileSync(join(config, 'one.yaml'), '- reply: { text: packed }\n');
+});
+
+afterAll(() => {
+  installed?.[Symbol.dispose]();
+  rmSync(user, { recursive: true, force: true, maxRetries: 5 });
+});
+
+test('a package holds no program as source: Node would refuse it below node_modules', () => {
+  const has = (path: string) => existsSync(join(installed.dir, path));
+  expect([has('src/main.ts'), has('src/daemon.ts'), has('dist/cli/main.cjs')]).toEqual([false, false, true]);
+});
+
+test('what needs no daemon works from a package', async () => {
+  expect(await reef(['--version'])).toBe(`${packageJson.version}\n`);
+  expect(await reef(['ask', '--dry-run', 'hello'])).toBe('hello\n');
+  expect(await reef(['ask', 'hello'])).toBe('packed\n');
+  const { findings } = JSON.parse(await reef(['doctor', '--json']).catch(({ stdout }) => stdout));
+  expect(findings).toContainEqual(expect.objectContaining({ check: 'node', severity: 'ok' }));
+});
+
+test('parsers run from a package: a worker, its grammars and its queries', async () => {
+  writeFileSync(join(repository, 'cart.ts'), 'export function total(): number {\n  return 1;\n}\n');
+  await run('git', ['add', '.'], { cwd: repository });
+  expect(await reef(['code', 'outline', 'cart.ts'])).toContain('total');
+  await reef(['daemon', 'stop']);
+});
+
+test('the demo runs from a package: a daemon, workflows, the coder, code context, kill -9 and merges', async () => {
+  expect(await reef(['demo'])).toMatch(/events from two daemons, none lost, none twice\./);
+}, 300_000);

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+
+export interface InstalledPackage extends Disposable {
+  /** `node_modules/reef`, as npm unpacks it. */
+  dir: string;
+  /** What `node_modules/.bin/reef` leads to. */
+  reef: string;
+}
+
+/** The package as a user has it: packed by npm, and unpacked among its dependencies, without those of development. */
+export function installPackage(): InstalledPackage {
+  const root = mkdtempSync(join(tmpdir(), 'reef-package-'));
+  const dir = join(root, 'node_modules', 'reef');
+  mkdirSync(dir, { recursive: true });
+  execFileSync('npm', ['pack', '--pack-destination', root], { cwd: ROOT, stdio: 'pipe' });
+  const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  execFileSync('tar', ['-xzf', join(root, `${name}-${version}.tgz`), '-C', dir, '--strip-components=1']);
+  for (const path of dependencies()) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    symlinkSync(join(ROOT, path), join(root, path));
+  }
+  return {
+    dir,
+    reef: join(dir, 'bin/reef.cjs'),
+    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
+  };
+}
+
+/** Where npm puts what is no development dependency. */
+function dependencies(): string[] {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: true; devOptional?: true; optional?: true }>;
+  };
+  return Object.entries(packages).flatMap(([path, { dev, devOptional, optional }]) =>
+    /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !dev && !devOptional && !optional ? [path] : [],
+  );
+}
