@@ -45,7 +45,7 @@ async function fetchPackage(spec: string, folder: string): Promise<Corpus> {
 
 /** Runs a program the comparison needs and gives what it printed. */
 export async function tool(file: string, args: string[], where: { cwd: string; input?: string }): Promise<string> {
-  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+  const env = Object.fromEntries(Object.entries(process.env).map(([name, value = '']) => [name, value])); // npm's proxy and certificates
   const result = await run({
     file,
     args,

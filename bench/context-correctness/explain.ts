@@ -75,11 +75,30 @@ const CTAGS_ERRORS: readonly Rule[] = [
   ],
   [
     'ctags takes an attribute for a name',
-    within(['objc'], ({ tag }) => /^__attribute__$|^_N(on)?ull|^__deprecated|^__[A-Z_]+$/.test(tag.name)),
+    within(['objc'], ({ tag }) => /^__attribute__$|^_(Nonnull|Nullable)|^__deprecated|^__[A-Z_]+$/.test(tag.name)),
   ],
   [
     "ctags reads a macro's body",
     within(['objc', 'c', 'cpp'], ({ tag, line }) => /\\\s*$/.test(line) && tag.kind !== 'macro'),
+  ],
+  [
+    "ctags reads a macro's body",
+    within(['objc'], ({ tag, lines }) => {
+      // of the last method in it, which ctags ends where the next name stands
+      const above = lines.slice(Math.max(0, tag.line - 12), tag.line).join('\n');
+      return has(above, `\\\\\n\\s*[-+]\\s*\\([^)]*\\)\\s*\\w*##`);
+    }),
+  ],
+  [
+    'ctags takes a heading for a method',
+    within(['objc'], ({ tag, lines, name }) => {
+      const above = lines.slice(Math.max(0, tag.line - 12), tag.line).join('\n');
+      return has(above, `#pragma mark -\\s*(\\w+\\s+)*${name}\\b`);
+    }),
+  ],
+  [
+    'ctags takes the type of a pointer to a function for its name',
+    within(['objc'], ({ line, name }) => has(line, `\\b${name}\\s*\\*\\s*\\(\\s*\\*`)),
   ],
   [
     'a forward declaration',
@@ -125,7 +144,7 @@ const WITNESS: Partial<Record<Language, (name: string) => RegExp>> = {
   cpp: (name) => cFamily(name),
   objc: (name) =>
     new RegExp(
-      `^\\s*[-+]\\s*(\\([^)]*\\))?\\s*${name}\\b|@(interface|implementation|protocol)\\s+${name}\\b|${cFamily(name).source}`,
+      `^\\s*[-+]\\s*(\\([^)]*\\))?\\s*${name}\\b|^\\s*[A-Z]+_[A-Z_]+\\(([\\w *]+,\\s*)?${name}\\b|\\^\\s*${name}\\)\\(|@(interface|implementation|protocol)\\s+${name}\\b|${cFamily(name).source}`,
       'm',
     ),
   csharp: (name) =>

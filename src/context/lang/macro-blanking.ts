@@ -8,7 +8,8 @@ import type { Language } from './contract.ts';
 export function blankMacros(text: string, language: Language): string {
   if (language !== 'c' && language !== 'cpp' && language !== 'objc') return text;
   const rules = language === 'objc' ? [...C_FAMILY, ...OBJC] : C_FAMILY;
-  const blanked = rules.reduce((source, rule) => source.replace(rule, blank), text);
+  const plain = language === 'objc' ? rewriteCalls(text) : text;
+  const blanked = rules.reduce((source, rule) => source.replace(rule, blank), plain);
   const guarded = blanked.replace(GUARDED, (...found) => blankGuard(found, blanked));
   return language === 'objc' ? guarded.replace(NS_ENUM, asEnum) : guarded;
 }
@@ -34,7 +35,7 @@ const C_FAMILY: readonly RegExp[] = [
   ),
   // `API const char *name(`: macros before a type and a name; a type alone is followed by the name at once
   new RegExp(
-    String.raw`^([ \t]{0,40}(?:extern[ \t]{1,9}|static[ \t]{1,9})?)${MACROS}(?=[ \t]{1,9}(?:[A-Za-z_][\w:<>,]{0,80}[ \t*&]{1,9}){1,6}[A-Za-z_~]\w{0,80}[ \t]{0,9}[(;=[])`,
+    String.raw`^([ \t]{0,40}(?:extern[ \t]{1,9}|static[ \t]{1,9})?)${MACROS}(?=[ \t]{1,9}(?:[A-Za-z_][\w:<>,]{0,80}[ \t*&]{1,30}){1,6}[A-Za-z_~]\w{0,80}[ \t]{0,9}[(;=[])`,
     'gm',
   ),
   // `typedef int (CALLTYPE *name)(`
@@ -58,7 +59,73 @@ const OBJC: readonly RegExp[] = [
     String.raw`^([ \t]{0,40}(?:[-+]|@property)[^;{\n]{0,300}?[ \t])(?:${MACRO}|__attribute__)(?:[ \t]{0,9}\([^;\n]{0,200}\))?(?=[ \t]{0,9};)`,
     'gm',
   ),
+  new RegExp(String.raw`^([ \t]{0,40}[-+][^;{\n]{0,300}?[ \t])${GUARD}(?=\s{0,9}\{)`, 'gm'),
 ];
+
+/** A macro that is called where Objective-C declares: at the start of a line, with an underscore in its name. */
+const CALL = /^[ \t]{0,9}([A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60})[ \t]{0,9}\(/gm;
+const MOST_ARGUMENTS = 16_000;
+
+/**
+ * `RCT_EXPORT_METHOD(add:(Item *)item) {` defines the method it names, and is read as one. Calls that define nothing, like
+ * `RCT_EXPORT_MODULE()`, become spaces. What is indented may be a statement of a function, and stays.
+ */
+function rewriteCalls(text: string): string {
+  let read = '';
+  let done = 0;
+  for (const { index, 0: head, 1: name = '' } of text.matchAll(CALL)) {
+    if (index < done || /^(?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS)$/.test(name)) continue;
+    const close = closing(text, index + head.length);
+    const [tail, follower] = /^(?:[ \t]{0,9};)?(?=\s{0,40}(\{)?)/.exec(text.slice(close + 1, close + 80)) ?? ['', ''];
+    const end = close + 1 + tail.length;
+    const call = { head, name, given: text.slice(index + head.length, close), tail, hasBody: follower === '{' };
+    const isWhole = text[close] === ')' && (call.hasBody || /^[ \t]{0,9}(?:\n|$)/.test(text.slice(end, end + 10)));
+    read += text.slice(done, index) + (isWhole ? rewriteCall(call) : text.slice(index, end));
+    done = end;
+  }
+  return read + text.slice(done);
+}
+
+interface Call {
+  head: string;
+  name: string;
+  given: string;
+  /** The semicolon after it, if any. */
+  tail: string;
+  hasBody: boolean;
+}
+
+function rewriteCall({ head, name, given, tail, hasBody }: Call): string {
+  const whole = `${head}${given})${tail}`;
+  const isMethod = /_METHOD(?:_|$)/.test(name);
+  if (/^\s/.test(head) && !isMethod) return whole;
+  const selector = isMethod || hasBody ? selectorIn(given, isMethod) : undefined;
+  if (selector === undefined) return spaces(whole);
+  return `-${spaces(head.slice(1))}${selector}${hasBody || tail !== '' ? ' ' : ';'}${tail}`;
+}
+
+/** Where the bracket closes that was opened before `start`. What is read here is not read again: one pass over any file. */
+function closing(text: string, start: number): number {
+  const last = Math.min(text.length, start + MOST_ARGUMENTS) - 1;
+  let depth = 1;
+  for (let at = start; at < last; at++) {
+    const character = text[at];
+    if (character === '"') at = Math.max(at, text.indexOf('"', at + 1));
+    else if (character === '(') depth++;
+    else if (character === ')' && --depth === 0) return at;
+  }
+  return last;
+}
+
+/** In `(name, selector)` of a method's macro the last argument, in `(name, type)` of a property's the first. */
+function selectorIn(given: string, isMethod: boolean): string | undefined {
+  const plain = given.replace(/\/\/[^\n]*/g, spaces);
+  const comma = isMethod ? plain.lastIndexOf(',') : plain.indexOf(',');
+  const selector = isMethod
+    ? spaces(plain.slice(0, comma + 1)) + plain.slice(comma + 1)
+    : plain.replace(/,[\s\S]*/, spaces);
+  return /^\s*[A-Za-z_]\w*\s*(?::|$)/.test(selector) ? selector : undefined;
+}
 
 const NS_ENUM =
   /\b(typedef[ \t]{1,9})?((?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS)[ \t]{0,9}\([^,()\n]{0,80},[ \t]{0,9})(\w{1,80})([ \t]{0,9}\))/g;

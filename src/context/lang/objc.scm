@@ -1,8 +1,10 @@
 (class_interface . (identifier) @name) @class
 (class_implementation . (identifier) @name) @class
 (protocol_declaration . (identifier) @name) @interface
-(method_declaration . (method_type)? . (identifier) @name) @method
-(method_definition . (method_type)? . (identifier) @name) @method
+(method_declaration . (method_type) . (identifier) @name) @method
+(method_declaration . (identifier) @name) @method
+(method_definition . (method_type) . (identifier) @name) @method
+(method_definition . (identifier) @name) @method
 (property_declaration (struct_declaration (struct_declarator (_) @name))) @variable
 (function_definition declarator: (_) @name) @function
 (struct_specifier name: (type_identifier) @name body: (_)) @struct
