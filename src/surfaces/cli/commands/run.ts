@@ -1,11 +1,14 @@
 import { systemClock } from '../../../base/clock.ts';
 import { ReefError } from '../../../protocol/errors.ts';
+import type { InboxEntry } from '../../../protocol/job-operations.ts';
 import type { OperationInput, OperationOutput } from '../../../protocol/operations.ts';
 import type { RunSummary } from '../../../protocol/run-operations.ts';
 import type { Client } from '../../client/client.ts';
 import type { Cli, Command } from '../cli.ts';
 import { parseDuration } from '../render/quantities.ts';
-import { eventText, runDetails, runTable } from '../render/run.ts';
+import { renderQuestion } from '../render/question.ts';
+import { eventText, runDetails, runOutcome, runTable, visitLine } from '../render/run.ts';
+import { answerHere } from './answer-here.ts';
 import { absoluteScript } from './spawn.ts';
 import { textArgument } from './text-argument.ts';
 
@@ -38,7 +41,7 @@ export const run: Command<RunOptions> = async (cli, args, options) => {
   if (options.follow) return follow(cli, client, started.runId);
   if (options.wait) return waitToEnd(cli, client, started.runId);
   cli.print(started, () => `${started.runId}  ${started.status}`);
-  if (!cli.json) cli.talk(`  reef run show ${started.runId} --follow    watch it\n  reef inbox    what is asked`);
+  if (!cli.json) cli.talk(`  reef run show ${started.runId} --follow  watch it\n  reef inbox  what is asked`);
   return 0;
 };
 
@@ -100,41 +103,78 @@ export const replayRun: Command<object> = async (cli, [id = '']) => {
 const LONGEST_CALL_MS = 45_000;
 const FOLLOW_MS = 200;
 
+type Status = OperationOutput<'run_status'>;
+
 async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> {
   for (;;) {
     const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS });
-    if (!goesOn(result.runs[0])) return show(cli, result);
+    if (!goesOn(result.runs[0])) return outcome(cli, client, result);
   }
 }
 
-/** A line for each visit that ends; the whole picture at the end. */
+/** A line for each visit that ends. At a terminal what is asked on the way is asked there, and it goes on. */
 async function follow(cli: Cli, client: Client, id: string): Promise<number> {
-  let seen = 0;
-  let told = 0;
+  let told = { visits: 0, events: 0 };
   for (let after = 0; ; ) {
     const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS, after });
-    const ended = Object.values(result.view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
-    for (const { block, visit, signal, status } of ended.slice(seen)) {
-      if (cli.json) cli.out(JSON.stringify({ block, visit, signal, status }));
-      else cli.out(`${block}#${visit}  ${signal ?? status}`);
-    }
-    seen = ended.length;
-    const events = result.view?.events ?? [];
-    for (const event of events.slice(told)) {
-      cli.out(cli.json ? JSON.stringify(event) : `${event.type}  ${eventText(event)}`);
-    }
-    told = events.length;
+    told = tell(cli, result, told);
     after = result.view?.seq ?? 0;
-    if (!goesOn(result.runs[0])) return show(cli, result);
+    if (!goesOn(result.runs[0]) && !(await answered(cli, client, result))) return outcome(cli, client, result);
     await systemClock.sleep(FOLLOW_MS);
   }
 }
 
-function show(cli: Cli, result: OperationOutput<'run_status'>): number {
-  const [summary] = result.runs;
-  if (!summary) throw new ReefError('run_not_found', 'There is no such run.');
+/** Says what came after what was told, and returns how much that is now. */
+function tell(cli: Cli, { view }: Status, told: { visits: number; events: number }): typeof told {
+  const visits = Object.values(view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
+  const events = view?.events ?? [];
+  for (const { block, visit, signal, status } of visits.slice(told.visits)) {
+    const ended = { block, visit, status, ...(signal !== undefined && { signal }) };
+    cli.out(cli.json ? JSON.stringify(ended) : visitLine(ended, view, cli.style));
+  }
+  for (const event of events.slice(told.events)) {
+    cli.out(cli.json ? JSON.stringify(event) : `${event.type}  ${eventText(event)}`);
+  }
+  return { visits: visits.length, events: events.length };
+}
+
+/** False: nobody is there to ask, or they leave it open. */
+async function answered(cli: Cli, client: Client, { runs: [summary] }: Status): Promise<boolean> {
+  if (cli.json || !cli.isInteractive || summary?.status !== 'awaiting_input') return false;
+  const asked = await questionsOf(client, summary.runId);
+  for (const question of asked) if (!(await answerHere(cli, client, question))) return false;
+  return true; // none: somebody else has answered meanwhile
+}
+
+async function questionsOf(client: Client, runId: string): Promise<InboxEntry[]> {
+  const { questions } = await client.call('inbox', {});
+  return questions.filter((question) => question.runId === runId && question.jobId !== runId);
+}
+
+/** How it stands, what is asked with the commands that answer it, and what to type next. */
+async function outcome(cli: Cli, client: Client, result: Status): Promise<number> {
+  const summary = theRun(result);
+  const isAsked = !cli.json && summary.status === 'awaiting_input';
+  const questions = isAsked ? await questionsOf(client, summary.runId) : [];
+  cli.print(result, () =>
+    [
+      runOutcome(summary, result.view, cli.style),
+      ...questions.map((question) => `\n${renderQuestion(question, cli.style)}`),
+    ].join('\n'),
+  );
+  if (isAsked) cli.talk(`\nWhen it is answered: reef run show ${summary.runId} --follow`);
+  return exitCode(summary);
+}
+
+function show(cli: Cli, result: Status): number {
+  const summary = theRun(result);
   cli.print(result, () => runDetails(summary, result.view, cli.style));
   return exitCode(summary);
+}
+
+function theRun({ runs: [summary] }: Status): RunSummary {
+  if (!summary) throw new ReefError('run_not_found', 'There is no such run.');
+  return summary;
 }
 
 function goesOn(run: RunSummary | undefined): boolean {

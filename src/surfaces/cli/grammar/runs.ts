@@ -11,8 +11,11 @@ export function runCommands(program: Command, define: Define): void {
 
 function runCommand(program: Command, define: Define): void {
   // `reef run show ID` and `reef run "fix it"`: a word that is no verb is a task.
+  // An option after a verb is the verb's: `reef run show ID --follow` has one of the same name.
   const run = program
+    .enablePositionalOptions()
     .command('run')
+    .enablePositionalOptions()
     .argument('<workflow-or-task>', 'node of the workflow file, test-fix or full-gates; alone: the task')
     .argument('[task]', 'what is to be done; - reads it from standard input')
     .option('--agent <agent>', 'agent of blocks that name none (default: claude)')

@@ -62,12 +62,15 @@ test('findings that are well take a line; others say where to look and what mend
   ).toBe(
     [
       'ok    git   2.39.5',
+      '',
       'warn  home  3 entries are open',
       '            /h/a',
       '            fix (safe): close them',
       'error disk  5 MiB free',
       '            /',
       '            fix: free some',
+      '',
+      '2 to look at. `reef doctor --fix` mends 1 of them.',
     ].join('\n'),
   );
 });

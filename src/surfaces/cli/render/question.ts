@@ -4,6 +4,7 @@ import { duration } from './quantities.ts';
 import { shellQuote } from './shell-quote.ts';
 import { shortIds } from './short-id.ts';
 import type { Style } from './style.ts';
+import { taskBeginning } from './task.ts';
 
 export type Asked = Omit<InboxEntry, 'askedAt'> & { askedAt?: string };
 
@@ -21,7 +22,7 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
   const part = asked.group && asked.group.of > 1 ? ` (${asked.group.index + 1} of ${asked.group.of})` : '';
   return [
     head,
-    line('task', asked.task),
+    line('task', taskBeginning(asked.task)),
     line('folder', asked.cwd),
     ...(asked.path.length > 1 ? [line('chain', asked.path.map(short).join(' › '))] : []),
     ...(asked.tool ? [line('tool', asked.tool)] : []),

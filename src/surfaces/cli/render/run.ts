@@ -1,6 +1,6 @@
 import { printable } from '../../../base/printable.ts';
 import type { RunSummary } from '../../../protocol/run-operations.ts';
-import type { BlockStatus, RunEvent, RunView } from '../../../protocol/workflow.ts';
+import type { BlockStatus, LogEntry, RunEvent, RunView } from '../../../protocol/workflow.ts';
 import { type Cell, oneLine, table } from './columns.ts';
 import { duration } from './quantities.ts';
 import { shortIds } from './short-id.ts';
@@ -35,6 +35,49 @@ export function runTable(runs: readonly RunSummary[], style: Style): string {
 function ageOf({ createdAt, endedAt }: RunSummary, now: Date): string {
   return duration((endedAt === undefined ? now.getTime() : Date.parse(endedAt)) - Date.parse(createdAt));
 }
+
+/** One that ended, or asks: where it came to, and what to type next. `run show` draws the whole of it. */
+export function runOutcome(run: RunSummary, view: RunView | null, style: Style): string {
+  const colour = COLOURS[run.status] === 'dim' ? 'green' : COLOURS[run.status];
+  const why = run.because === undefined ? '' : `: ${printable(run.because)}`;
+  const words = STATUS_WORDS[run.status] ?? run.status;
+  return [
+    `${style.paint(colour, words)}, after ${ageOf(run, style.now)}${why}`,
+    ...(view ? [...gates({ gates: lastOf(view) }, style), ...halts(run, view, style)] : []),
+    ...nextOf(run),
+  ].join('\n');
+}
+
+const STATUS_WORDS: Partial<Record<RunSummary['status'], string>> = { awaiting_input: 'an agent asks' };
+
+function nextOf({ status, path: folder, worktree, runId }: RunSummary): string[] {
+  if (status === 'awaiting_input') return [];
+  if (status === 'success' && folder !== null) {
+    return ['', `  reef worktree diff ${worktree}    what it did`, `  reef worktree accept ${worktree}  merge it`];
+  }
+  return status === 'failure' || status === 'broken' ? ['', `  reef run show ${runId}  the whole of it`] : [];
+}
+
+/** What each gate said in the end. */
+function lastOf({ gates: all }: RunView): RunView['gates'] {
+  return [...new Map(all.map((each) => [each.gate, each])).values()];
+}
+
+/** A visit that ended, as it is told to who follows a run. */
+export function visitLine(
+  ended: Pick<LogEntry, 'block' | 'visit' | 'signal' | 'status'>,
+  view: RunView | null,
+  { paint }: Style,
+): string {
+  const { block, visit, signal, status } = ended;
+  const gate = view?.gates.find((each) => each.block === block && each.visit === visit);
+  if (gate) return `${shortBlock(block, visit)}  ${gateWord(gate, paint)}`;
+  const said = signal?.replace(/^SIGNAL:/, '').toLowerCase() ?? status;
+  return `${shortBlock(block, visit)}  ${paint(said === 'success' ? 'green' : 'yellow', said)}`;
+}
+
+const shortBlock = (block: string, visit: number) =>
+  `${block.slice(block.indexOf('__') + 2)}${visit > 1 ? `#${visit}` : ''}`;
 
 /** Everything about one run: where it is, the graph with the path taken, what the gates said, and what it asks. */
 export function runDetails(run: RunSummary, view: RunView | null, style: Style): string {
@@ -117,20 +160,21 @@ function merged(transitions: RunView['graph']['transitions']): { to: string; sig
 function path({ path: taken, executionLog, gates: judged }: RunView, { paint }: Style): string[] {
   const words = taken.map(({ block, visit, branch }) => {
     const entry = executionLog[branch === 'main' ? `${block}#${visit}` : `${branch}/${block}#${visit}`];
-    const name = `${block.slice(block.indexOf('__') + 2)}${visit > 1 ? `#${visit}` : ''}`;
     const isUnset = judged.some((gate) => gate.block === block && gate.visit === visit && gate.result === 'not_run');
     const status = isUnset ? 'skipped' : (entry?.status ?? 'active');
-    return paint(STATUS_COLOURS[status], name);
+    return paint(STATUS_COLOURS[status], shortBlock(block, visit));
   });
   return words.length === 0 ? [] : [`${paint('dim', 'path')}      ${words.join(' → ')}`];
 }
 
-function gates({ gates: all }: RunView, { paint }: Style): string[] {
-  const words = all.map(({ gate, result }) => {
-    const colour = result === 'passed' ? 'green' : result === 'failed' ? 'red' : 'yellow';
-    return paint(colour, `${gate} ${result.replace('_', ' ')}`);
-  });
+function gates({ gates: all }: Pick<RunView, 'gates'>, { paint }: Style): string[] {
+  const words = all.map((each) => `${each.gate} ${gateWord(each, paint)}`);
   return words.length === 0 ? [] : [`${paint('dim', 'gates')}     ${words.join(', ')}`];
+}
+
+function gateWord({ result }: RunView['gates'][number], paint: Style['paint']): string {
+  if (result === 'not_run') return paint('dim', 'not configured');
+  return paint(result === 'passed' ? 'green' : result === 'failed' ? 'red' : 'yellow', result);
 }
 
 function events({ events: all }: RunView, { paint }: Style): string[] {
