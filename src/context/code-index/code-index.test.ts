@@ -5,6 +5,8 @@ import { makeRepository, type TestRepository } from '../../../test/fixtures/git/
 import { verifies } from '../../../test/verifies.ts';
 import { ParserPool } from '../lang/parser-pool.ts';
 import { CodeIndex } from './code-index.ts';
+import { getSymbol } from './query/symbols.ts';
+import { collect } from './store/collect.ts';
 import { SKETCH_VERSION } from './words/sketch.ts';
 
 async function openIndex(repository: TestRepository, worktree = repository.checkout): Promise<CodeIndex> {
@@ -65,3 +67,26 @@ verifies('C-022', 'C-030').test('dirty content is extracted by the server of its
   const [{ oid = '' } = {}] = other.store.symbolsNamed('dirtyInTwo');
   expect((await one.view()).withBlob(oid)).toEqual([]);
 });
+
+verifies('C-013', 'C-024').test(
+  'what another server drops is extracted again by the one that has it, and no answer is complete without it',
+  async () => {
+    const repository = makeRepository({ 'a.ts': 'export const a = 1;\n' });
+    const two = join(repository.root, 'two');
+    repository.plain('worktree', 'add', '-q', '-b', 'two', two);
+    const [one, other] = [await openIndex(repository), await openIndex(repository, two)];
+    const isDone = (index: CodeIndex) => index.until(() => index.pendingWords + index.pendingStructures === 0);
+    await Promise.all([one.view(), other.view()]);
+    await Promise.all([isDone(one), isDone(other)]);
+    await other.until(() => one.store.look(({ registry }) => registry.worktree(two), undefined) !== undefined);
+    // Within a minute of what it told of itself, nobody else knows of this.
+    writeFileSync(join(two, 'a.ts'), 'export const dirtyInTwo = 1;\n');
+    await other.view();
+    await isDone(other);
+    expect(await collect({ git: repository.git, tree: one.tree, store: one.store })).toBe(1);
+    const { basis, symbols } = await getSymbol(other, { name: 'dirtyInTwo' });
+    expect(basis.complete).toBe(symbols.length === 1);
+    expect(await isDone(other)).toBe(true);
+    expect((await getSymbol(other, { name: 'dirtyInTwo' })).symbols).toHaveLength(1);
+  },
+);

@@ -10,7 +10,7 @@ import { BlobSource } from './extract/blob-source.ts';
 import { Coverage } from './extract/coverage.ts';
 import { StructureStage } from './extract/structure-stage.ts';
 import { WordStage } from './extract/word-stage.ts';
-import { collect, isDue } from './store/collect.ts';
+import { collect, dropsOf, isDue } from './store/collect.ts';
 import { FactStore } from './store/fact-store.ts';
 import { formatOf } from './tree/blob-id.ts';
 import { Languages } from './tree/languages.ts';
@@ -57,6 +57,7 @@ export class CodeIndex {
   #running: Promise<void> | undefined;
   #view: View | undefined;
   #unparsable: { version: number; count: number } | undefined;
+  #drops: string;
 
   static async open(settings: IndexSettings): Promise<CodeIndex> {
     const place = await settings.git.locate(settings.worktree);
@@ -77,6 +78,7 @@ export class CodeIndex {
     this.tree = tree;
     this.store = store;
     this.parser = settings.parser;
+    this.#drops = dropsOf(store);
     this.words = new WordIndex(store);
     this.coverage = new Coverage(store);
     this.languages = new Languages(tree, new ExtractorVersions());
@@ -97,6 +99,7 @@ export class CodeIndex {
   /** The worktree as it is after this call (C-033). */
   async view(): Promise<View> {
     const { head, beganAt } = await this.tree.sweep();
+    this.#noticeDrops();
     this.start();
     if (this.#view?.version !== this.tree.version) {
       this.#view = new View(this.tree);
@@ -105,6 +108,15 @@ export class CodeIndex {
     this.#view.head = head;
     this.#view.beganAt = beganAt;
     return this.#view;
+  }
+
+  /** Without this an answer would call itself complete over facts that are gone. */
+  #noticeDrops(): void {
+    const drops = dropsOf(this.store);
+    if (drops === this.#drops) return;
+    this.#drops = drops;
+    this.coverage.forget();
+    this.#replan();
   }
 
   /** Keeps extracting in the background until closed. */

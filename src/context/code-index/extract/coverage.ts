@@ -26,8 +26,13 @@ export class Coverage {
     const version = this.#store.dataVersion();
     if (version === this.#version) return false;
     this.#version = version;
-    this.#known.clear();
+    this.forget();
     return true;
+  }
+
+  /** It is read again when it is asked for. */
+  forget(): void {
+    this.#known.clear();
   }
 
   #of(stage: Stage): Map<string, Known> {

@@ -17,6 +17,7 @@ const TIGHT = 1.5;
 const SLICE_MS = 50;
 const VACUUM_PAGES = 256;
 const LAST = 'collected_at';
+const DROPS = 'drops';
 
 interface Parts {
   git: Git;
@@ -53,7 +54,8 @@ export async function collect(parts: Parts): Promise<number> {
     .sort((a, b) => a.seenDay - b.seenDay);
   const total = doomed.length;
   while (doomed.length > 0) {
-    store.write(({ facts }) => {
+    store.write(({ facts, registry }) => {
+      registry.setMeta(DROPS, String(Number(registry.meta(DROPS) ?? 0) + 1));
       const end = performance.now() + SLICE_MS;
       for (let blob = doomed.pop(); blob; blob = performance.now() < end ? doomed.pop() : undefined)
         facts.forgetBlob(blob.id);
@@ -63,6 +65,14 @@ export async function collect(parts: Parts): Promise<number> {
   if (total > 0) store.vacuumStep(VACUUM_PAGES);
   store.write(({ registry }) => registry.setMeta(LAST, String(Date.now())));
   return total;
+}
+
+/**
+ * Moves whenever something was dropped. A server tells the others what it maps once a minute, so what it has just read may
+ * be among that: then it is read again.
+ */
+export function dropsOf(store: Pick<FactStore, 'look'>): string {
+  return store.look(({ registry }) => registry.meta(DROPS), undefined) ?? '';
 }
 
 async function mappedBlobs({ git, tree, store }: Parts): Promise<Set<Oid>> {
