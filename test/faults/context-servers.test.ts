@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,12 +13,33 @@ import { verifies } from '../verifies.ts';
 const HOST = fileURLToPath(new URL('../../src/context/manager/testing/random-host.ts', import.meta.url));
 const WORKTREES = 12;
 const STEPS = 10;
+/** Of the host, each with one folder to watch. */
+const MOST_SERVERS = 5;
 
 /** Processes that name the folder in their arguments, which the servers and everything that holds them do. */
 function pidsIn(dir: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && textOf(`/proc/${name}/cmdline`).includes(dir))
     .map(Number);
+}
+
+/** What the kernel watches of these folders, for whichever process: one line of `fdinfo` is one watch, by its inode. */
+function watchesOn(folders: readonly string[]): number {
+  const inodes = new Set(folders.map((folder) => statSync(folder).ino.toString(16)));
+  const fdinfo = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => entriesOf(`/proc/${pid}/fdinfo`));
+  const watched = fdinfo.flatMap((file) => [...textOf(file).matchAll(/^inotify .*\bino:([0-9a-f]+)/gm)]);
+  return watched.filter(([, inode = '']) => inodes.has(inode)).length;
+}
+
+/** Nothing of a process that has ended meanwhile. */
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
 }
 
 /** Runs the host to the end of its sequences, kills it, and waits for what it left to go. */
@@ -33,9 +54,11 @@ async function liveAndDie(order: Omit<HostOrder, 'path'>, withinMs: number) {
   });
   await until('its sequences are over', () => /^done \d+$/m.test(said) || host.exitCode !== null, withinMs);
   const before = pidsIn(order.dir).filter((pid) => pid !== host.pid).length;
+  const watched = watchesOn(order.worktrees);
   host.kill('SIGKILL');
   await until('nothing is left', () => pidsIn(order.dir).length === 0);
-  return { wrong: said.split('\n').filter((line) => line.startsWith('wrong')), hadServers: before > 0 };
+  const wrong = said.split('\n').filter((line) => line.startsWith('wrong'));
+  return { wrong, hadServers: before > 0, watched, stillWatched: watchesOn(order.worktrees) };
 }
 
 const sequences = scale('C-079', { test: 10, faults: 200, soak: 2_000 });
@@ -49,14 +72,14 @@ verifies('C-079', 'C-002', 'C-001').test(
     const seed = Number(process.env.REEF_SEED ?? Date.now() % 1_000_000);
     process.stdout.write(`REEF_SEED=${seed}\n`);
     const order = { dir, worktrees, server: 'fake' as const, seed, sequences, steps: STEPS };
-    expect(await liveAndDie(order, 60_000 + sequences * 6_000)).toEqual({ wrong: [], hadServers: true });
+    expect(await liveAndDie(order, 60_000 + sequences * 6_000)).toMatchObject({ wrong: [], hadServers: true });
   },
   90_000 + sequences * 6_000,
 );
 
 const ownSequences = scale('C-079', { test: 2, faults: 20, soak: 200 });
 verifies('C-079').test(
-  `the same with the real server: no process, no lease is left (${ownSequences} sequences)`,
+  `the same with the real server: no process, no watch, no lease is left (${ownSequences} sequences)`,
   async () => {
     const dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-servers-')));
     onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
@@ -64,7 +87,10 @@ verifies('C-079').test(
     const seed = Number(process.env.REEF_SEED ?? Date.now() % 1_000_000);
     process.stdout.write(`REEF_SEED=${seed}\n`);
     const order = { dir, worktrees, server: 'own' as const, seed, sequences: ownSequences, steps: STEPS };
-    expect(await liveAndDie(order, 120_000 + ownSequences * 20_000)).toEqual({ wrong: [], hadServers: true });
+    const { wrong, hadServers, watched, stillWatched } = await liveAndDie(order, 120_000 + ownSequences * 20_000);
+    expect({ wrong, hadServers, stillWatched }).toEqual({ wrong: [], hadServers: true, stillWatched: 0 });
+    expect(watched).toBeGreaterThan(0); // by those at work, and by nobody who went before them
+    expect(watched).toBeLessThanOrEqual(MOST_SERVERS);
     const database = openSqlite(join(dir, 'index/code.db'));
     onTestFinished(() => void database.close());
     const held = database.prepare('SELECT role FROM lease WHERE until > ?');
