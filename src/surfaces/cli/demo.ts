@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { findOnPath } from '../../agents/detect.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
@@ -87,18 +88,7 @@ async function until<T>({ stage, client }: Scene, lanes: Lane[], look: () => Pro
 
 async function firstQuestion(client: Client): Promise<InboxEntry | undefined> {
   const [question] = (await client.call('inbox', {})).questions;
-  return (
-    question && {
-      ...question,
-      agent: question.agent.replace(/^scripted:.*\//, 'scripted:'),
-      task: firstLine(question.task),
-    }
-  );
-}
-
-/** The task of a block is its whole prompt; the audience wants what was asked for. */
-function firstLine(task: string): string {
-  return task.split('\n').find((line) => line !== '' && !line.startsWith('#')) ?? task;
+  return question && { ...question, agent: question.agent.replace(/^scripted:.*\//, 'scripted:') };
 }
 
 /** As a crash would: nothing is saved, nothing is told. */
@@ -174,7 +164,6 @@ async function summary({ cli, client, place, stage }: Scene, lanes: Lane[]): Pro
   const named = jobs.map((job) => ({
     ...job,
     agent: lanes.find(({ worktree }) => worktree === job.worktree)?.name ?? job.agent,
-    task: firstLine(job.task),
   }));
   stage.tell('what happened');
   cli.out(jobTable(named, style));
@@ -187,11 +176,20 @@ async function summary({ cli, client, place, stage }: Scene, lanes: Lane[]): Pro
   cli.out(
     `${seqs.length} events from two daemons, ${isGapFree ? 'none lost, none twice' : 'NOT complete: please report this'}.`,
   );
-  cli.out(`
-Next, on a repository of your own:
-  reef doctor                                   what is installed, what is missing
-  reef trust                                    see what the repository would have Reef run
-  reef run "make the failing test pass"         with claude, or --agent codex, native:coder, acp:gemini
-  reef run show @last  ·  reef inbox  ·  reef worktree diff @last  ·  reef worktree accept @last
-  claude mcp add reef -- reef mcp               let your own agent start others`);
+  cli.out(`\nNext, in a repository of your own:\n${nextLines(cli.env.path)}`);
+}
+
+/** As they can be typed, in this order. */
+function nextLines(path: string): string {
+  const lines = [
+    ...(findOnPath('reef', path) ? [] : [['npm link', 'in this folder: puts `reef` on your PATH']]),
+    ['reef init', 'find out what tests it, and what a first run needs'],
+    ['reef doctor', 'what is missing, and what mends it'],
+    ['reef trust', 'see what Reef would run there, and let it'],
+    ['reef run "make the failing test pass" --follow', 'with claude, or --agent codex, native:coder, acp:gemini'],
+    ['reef worktree diff @last', 'what it did'],
+    ['reef worktree accept @last', 'merge it'],
+    ['claude mcp add reef -- reef mcp', 'let your own agent start others'],
+  ];
+  return lines.map(([type = '', to = '']) => `  ${type.padEnd(48)}${to}`).join('\n');
 }
