@@ -2,7 +2,7 @@ import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible';
 
 /** The SDK's provider interface, by way of a package we declare: all providers implement the same version of it. */
 export type SdkChatModel = ReturnType<OpenAICompatibleProvider['chatModel']>;
-export type SdkEmbeddingModel = ReturnType<OpenAICompatibleProvider['embeddingModel']>;
+type SdkEmbeddingModel = ReturnType<OpenAICompatibleProvider['embeddingModel']>;
 
 export type SdkCallOptions = Parameters<SdkChatModel['doStream']>[0];
 export type SdkPrompt = SdkCallOptions['prompt'];
