@@ -142,6 +142,11 @@ verifies('X-21').test('no program is started through a shell', () => {
   expect(wrong).toEqual([]);
 });
 
+verifies('X-120').test('no file in the folder that all users share has a name others can know beforehand', () => {
+  const isGuessable = (line: string) => line.includes('tmpdir()') && !/mkdtemp|randomUUID/.test(line);
+  expect(offenders(product, (path) => read(path).split('\n').some(isGuessable))).toEqual([]);
+});
+
 verifies('A-50').test('what is particular to an agent stands in its adapter folder only', () => {
   const words: Record<string, RegExp> = {
     claude: /permission-prompt-tool|can_use_tool|control_request|session_state_changed/,

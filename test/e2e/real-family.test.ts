@@ -30,7 +30,7 @@ async function stranger(): Promise<string> {
 }
 
 for (const agent of ['claude', 'codex'] as const) {
-  verifies('X-08', 'X-09', 'X-26')
+  verifies('X-08', 'X-09', 'X-26', 'X-115')
     .needs(...installed(agent))
     .test(
       `${agent} cannot give a child more than it has itself`,

@@ -133,7 +133,7 @@ verifies('W-31', 'T-31').test(
   90_000,
 );
 
-verifies('T-16', 'T-31').test(
+verifies('T-16', 'T-31', 'X-17').test(
   'an agent that edits what judges it, or files nobody planned, is not merged without a yes',
   async () => {
     const weaker = '{"type":"module","scripts":{"test":"true"}}\n';

@@ -143,7 +143,7 @@ verifies('W-12', 'W-11').test(
   },
 );
 
-verifies('W-03').test(
+verifies('W-03', 'X-17').test(
   'manifest and gates are frozen in the journal: what an agent writes into its worktree changes neither',
   async () => {
     const cheat = JSON.stringify({ scripts: { test: 'true' } });
