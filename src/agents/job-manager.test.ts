@@ -357,6 +357,7 @@ describe('spawn', () => {
     ['an agent that is not there', { agent: 'codex' }, 'agent_not_installed'],
     ['a folder that is not there', { cwd: '/no/such/folder' }, 'cwd_missing'],
     ['a folder in no repository', { cwd: '/' }, 'not_a_repository'],
+    ['a coder in no repository', { agent: 'native:coder', cwd: '/' }, 'not_a_repository'],
     ['a task over 1 MiB', { task: 'ü'.repeat(600_000) }, 'task_too_large'],
     [
       'a sandbox around an agent that needs what it hides',

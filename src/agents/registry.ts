@@ -67,6 +67,11 @@ export class AdapterRegistry {
     return NATIVE.test(name) || CHAT.test(name);
   }
 
+  /** Agents of the user's own are talked to outside repositories too. */
+  worksAnywhere(name: string): boolean {
+    return this.ownsChildren(name) && name !== CODER;
+  }
+
   /** Whether the user's own configuration names it. */
   isConfigured(name: string): boolean {
     return Object.hasOwn(this.#settings(), name);

@@ -49,6 +49,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
     refuseOutside(parent, cwd);
   }
   const agent = host.registry.get(request.agent);
+  if (!host.registry.worksAnywhere(request.agent)) refuseNoRepository(cwd, parent);
   locateAgent(agent, host.searchPath);
   if (Buffer.byteLength(request.task) > MAX_TASK_BYTES) throw new ReefError('task_too_large', 'the task is over 1 MiB');
   refuseHeadful(request, { ...host, ...agent }, caller);
@@ -104,7 +105,7 @@ function parentOf(host: SpawnHost, request: SpawnRequest, caller: Caller): Job |
 }
 
 function refuseOutside(parent: Job, cwd: string): void {
-  if (cwd !== parent.cwd && !cwd.startsWith(`${parent.cwd}/`)) {
+  if (!isWithin(parent.cwd, cwd)) {
     throw new ReefError('path_outside_worktree', `${cwd} is not inside ${parent.cwd}`);
   }
 }
@@ -114,8 +115,15 @@ function workingFolder(path: string): string {
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new ReefError('cwd_missing', `there is no folder ${cwd}`);
   }
-  const real = realpathSync(cwd);
-  if (findRepository(real) === undefined)
-    throw new ReefError('not_a_repository', `${real} is not inside a git repository`);
-  return real;
+  return realpathSync(cwd);
+}
+
+/** What other people's programs change can be undone in a repository only; where their parent is they may be too. */
+function refuseNoRepository(cwd: string, parent: Job | undefined): void {
+  if (findRepository(cwd) !== undefined || (parent && isWithin(parent.cwd, cwd))) return;
+  throw new ReefError('not_a_repository', `${cwd} is not inside a git repository`);
+}
+
+function isWithin(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
 }

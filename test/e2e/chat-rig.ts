@@ -116,13 +116,18 @@ export class Chat implements AsyncDisposable {
     return this.until(shows);
   }
 
-  /** Closes the terminal and waits until what ran in it has noticed. */
-  async hangUp(): Promise<void> {
+  /** What runs in the terminal. */
+  programs(): number[] {
     const pane = this.tmux('display-message', '-p', '#{pane_pid}').trim();
     const all = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).split('\n');
-    const pids = all
+    return all
       .map((line) => line.trim().split(/\s+/))
       .flatMap(([pid, parent]) => (parent === pane ? [Number(pid)] : []));
+  }
+
+  /** Closes the terminal and waits until what ran in it has noticed. */
+  async hangUp(): Promise<void> {
+    const pids = this.programs();
     this.tmux('kill-server');
     const deadline = Date.now() + LIMIT_MS;
     while (pids.some(isAlive) && Date.now() < deadline) await sleep(20);

@@ -101,6 +101,28 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   );
 }
 
+for (const isDaemonToo of [false, true]) {
+  verifies('R-08', 'A-81').test(
+    `a host that is killed takes along what it started of others${isDaemonToo ? ', also when nobody was there to see it' : ''}`,
+    async () => {
+      world = open();
+      const stranger = world.stranger('boss');
+      world.play([
+        { agent: 'boss', user: 'Begin', does: [call('agent__spawn', { agent: stranger, prompt: 'Be there' })] },
+        { agent: 'boss', tool: 'agent__spawn', does: [call('agent__collect', { id: '@last' })] },
+      ]);
+      const boss = await world.start('boss', 'Begin');
+      const child = await world.child(boss, stranger);
+      await world.until(child.id, ({ lastOutput }) => lastOutput === 'Here.');
+      if (isDaemonToo) await world.killDaemon();
+      process.kill(hostPid(boss), 'SIGKILL');
+      expect(await world.until(child.id, ({ endedAt }) => endedAt !== undefined)).toMatchObject({ status: 'killed' });
+      await nothingLeft(boss, child.id);
+    },
+    SLOW_MS,
+  );
+}
+
 verifies('R-08', 'R-103').test(
   'killing a child ends its context and its commands, and its parent hears of it and goes on',
   async () => {

@@ -139,12 +139,7 @@ verifies('R-102', 'U-02').test(
 
 /** With somebody else's program at the bottom, which no host of ours carries. */
 async function withStranger() {
-  const script = world.script('stranger', [{ say: 'Here.' }, { sleep: 600_000 }]);
-  world.configure({ ...world.config, agents: { [script]: {} } });
-  world.write(
-    'agents/boss/config.yaml',
-    `instructions: You are boss.\ncan_spawn_agents: true\nspawnable_agents: [lead, "${script}"]\n`,
-  );
+  const script = world.stranger('boss');
   world.play([
     {
       ...{ agent: 'boss', user: 'Begin' },
@@ -191,8 +186,8 @@ verifies('R-08', 'R-73').test(
     expect((await first.asking.done).code).toBe(130);
     expect(await overAll(first.ids)).toEqual(['killed', 'killed', 'killed', 'killed']);
 
-    await world.client.call('kill', { id: first.root.id });
-    world.play(DEEP);
+    // The kill finds it at its last word, which those below it, ended before it, brought it to.
+    world.play(DEEP.map((line) => (line.says === 'All is painted.' ? { ...line, delay_ms: 60_000 } : line)));
     const second = world.begin(['ask', '-a', 'boss', 'Begin']);
     const root = await eventually(
       async () =>
@@ -206,7 +201,7 @@ verifies('R-08', 'R-73').test(
     await world.until(hand.id, ({ questions }) => questions.length > 0);
     await world.client.call('kill', { id: root?.id ?? '' });
     const said = await second.done;
-    expect([said.stdout, said.code], said.stderr).toEqual(['', 130]);
+    expect([said.stdout, said.code], said.stderr).toEqual(['', 1]);
     expect(said.stderr).toContain('was ended from elsewhere');
     await gone(...first.ids, root?.id ?? '', lead.id, hand.id);
   },

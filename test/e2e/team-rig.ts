@@ -35,8 +35,8 @@ export interface TeamWorld extends World {
   /** The child of a job by its agent, once there is one. */
   child(parentId: string, agent: string): Promise<JobView>;
   results(id: string): Promise<string[]>;
-  /** What was configured. */
-  config: Record<string, unknown>;
+  /** Somebody else's program, which says `Here.` and does not end; this agent may start it. */
+  stranger(parent: string): string;
   /** A command of a person, in the repository unless told, as a process. */
   begin(args: readonly string[], cwd?: string): Command;
   /** Where a person sits at a terminal. */
@@ -89,13 +89,18 @@ export function teamWorld(
     ...config,
   };
   world.configure(all);
-  for (const [name, spec] of Object.entries(agents)) {
-    write(`agents/${name}/config.yaml`, stringify({ instructions: `You are ${name}.`, ...spec }));
-  }
+  const describe = (name: string, more = {}) =>
+    write(`agents/${name}/config.yaml`, stringify({ instructions: `You are ${name}.`, ...agents[name], ...more }));
+  for (const name of Object.keys(agents)) describe(name);
   return {
     ...world,
-    config: all,
     write,
+    stranger(parent) {
+      const agent = world.script('stranger', [{ say: 'Here.' }, { sleep: 600_000 }]);
+      world.configure({ ...all, reef: { ...Object(config.reef), agents: { [agent]: {} } } });
+      describe(parent, { spawnable_agents: [...Object.keys(agents), agent] });
+      return agent;
+    },
     play: (lines) => writeFileSync(script, scriptOf(lines)),
     async start(agent, task, more = {}) {
       return (await world.client.call('spawn', { agent: `native:${agent}`, task, ...more })).agentId;

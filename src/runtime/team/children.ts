@@ -52,14 +52,16 @@ export class Children {
     return this.#children.has(id);
   }
 
-  /** By id, a unique beginning of one, `@last`, or the name of an agent that was started once. */
+  /** By id, a unique beginning of one, `@last`, or the name of an agent of which one is there to be taken, or was ever started. */
   find(name: string): Child {
     const all = this.all();
     const wanted = name.trim();
     const exact = this.#children.get(wanted) ?? (wanted === '@last' ? all.at(-1) : undefined);
     if (exact) return exact;
     const byPrefix = wanted === '' ? [] : all.filter(({ id }) => id.startsWith(wanted.toUpperCase()));
-    const found = byPrefix.length > 0 ? byPrefix : all.filter(({ agent }) => agent === wanted);
+    const byName = all.filter(({ agent }) => agent === wanted);
+    const open = byName.filter(({ isCollected }) => !isCollected);
+    const found = [byPrefix, open, byName].find(({ length }) => length > 0) ?? [];
     const [only] = found;
     if (only && found.length === 1) return only;
     const known = all.map(({ id, agent }) => `${id} (${agent})`).join(', ') || 'none';

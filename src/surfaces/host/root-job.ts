@@ -179,7 +179,9 @@ export class RootJob implements Hosted {
     const onNews = (asked: InboxEntry, settled: AbortSignal) => {
       const { jobId: id, questionId, fingerprint, path } = asked;
       const below = path.slice(path.indexOf(this.#id));
-      const chain = below.map((each) => host.nameOf(each) ?? (each === id ? asked.agent : each));
+      const chain = below.map(
+        (each) => host.nameOf(each) ?? (each === id ? asked.agent.replace(/^native:/, '') : each),
+      );
       const send: ChildQuestion['send'] = async (answer) =>
         void (await client.call('send', { id, questionId, fingerprint, ...answer }));
       onAsked({ asked, chain, settled, send }).catch((error: unknown) => this.stop(toReefError(error)));
