@@ -17,6 +17,12 @@ const BUDGET = 4_000;
 const SEEDS = 30;
 const MOST_FILES = 60;
 const SMALL_LINES = 40;
+/** Of a larger definition: how long its head may be, and how many places in it are shown, with the lines beside them. */
+const MOST_HEAD = 12;
+const MOST_PLACES = 3;
+const BESIDE = 1;
+/** From what was found, by use or import. */
+const DEPTH = 2;
 const MAX_BYTES = 1024 * 1024;
 const MAP_SHARE = 0.12;
 const MOST_LEFT_OUT = 50;
@@ -107,13 +113,26 @@ async function scoreFiles(
   const restart = new Map([...direct].map(([path, weight]) => [links.numberOf.get(path) as number, weight]));
   const rank = restart.size > 0 ? pageRank(links.edges, restart) : links.base;
   const top = Math.max(...rank, 1e-12);
+  const isNear = restart.size > 0 ? reach(links.edges, restart.keys()) : () => true;
   const scores = new Map<string, number>();
   for (const [number, path] of links.paths.entries()) {
     const near = (direct.get(path) ?? 0) + 0.3 * ((rank[number] as number) / top);
     const score = index.languages.of(view.files.get(path) as TreeFile) === undefined ? near * PROSE_WEIGHT : near;
-    if (score > 0.01 && isInside(path)) scores.set(path, score);
+    if (score > 0.01 && isNear(number) && isInside(path)) scores.set(path, score);
   }
   return scores;
+}
+
+/** Rank flows on and on; what is further away says nothing about the question. */
+function reach({ starts, targets }: Graph['edges'], from: Iterable<number>): (node: number) => boolean {
+  const reached = new Set(from);
+  let last = [...reached];
+  for (let depth = 0; depth < DEPTH; depth++) {
+    const next = last.flatMap((node) => [...targets.subarray(starts[node], starts[node + 1])]);
+    last = next.filter((node) => !reached.has(node));
+    for (const node of last) reached.add(node);
+  }
+  return (node) => reached.has(node);
 }
 
 function definitionsIn(index: CodeIndex, view: View, path: string): readonly Definition[] {
@@ -152,7 +171,7 @@ function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile):
   if (!bytes) return [];
   const lines = splitLines(bytes);
   const definitions = definitionsIn(index, view, path).filter(({ kind }) => kind !== 'import' && kind !== 'module');
-  const pieces = definitions.map((definition) => pieceOf({ path, lines, terms, score }, definition));
+  const pieces = definitions.flatMap((definition) => piecesIn({ path, lines, terms, score }, definition));
   if (pieces.length > 0) return pieces;
   const at = Math.max(
     0,
@@ -170,15 +189,63 @@ function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile):
   ];
 }
 
-function pieceOf({ path, lines, terms, score }: InFile & { lines: readonly string[] }, definition: Definition): Piece {
+function piecesIn(
+  { path, lines, terms, score }: InFile & { lines: readonly string[] },
+  definition: Definition,
+): Piece[] {
   const { line, endLine, name } = definition;
   const inName = partsOf(name).filter((part) => terms.has(part)).length;
-  const body = lines.slice(line - 1, endLine);
-  const inBody = [...terms].filter((term) => body.some((text) => text.toLowerCase().includes(term))).length;
-  const share = terms.size === 0 ? 0 : (2 * inName + inBody) / (3 * terms.size);
+  const matches = matchesIn(lines, definition, terms);
+  const inBody = new Set(matches.flatMap(({ found }) => found)).size;
+  const worth = (hits: number) => score * (0.05 + (terms.size === 0 ? 0 : hits / (3 * terms.size)));
   const why = inName > 0 ? `defines ${name}` : inBody > 0 ? `${name} mentions it` : `${name} is near it`;
-  const to = endLine - line < SMALL_LINES ? endLine : line + Math.min(11, endLine - line);
-  return toPiece({ path, from: line, to, lines, why, value: score * (0.05 + share) });
+  const isSmall = endLine - line < SMALL_LINES;
+  const to = isSmall ? endLine : headEnd(lines, definition, matches.length > 0);
+  const head = toPiece({ path, from: line, to, lines, why, value: worth(2 * inName + inBody) });
+  if (isSmall) return [head];
+  const places = placesOf(matches.filter((match) => match.line > to)).map(({ from, to: end, found }) => {
+    const cut = { from: Math.max(to + 1, from - BESIDE), to: Math.min(endLine, end + BESIDE) };
+    return toPiece({ path, ...cut, lines, why: `${name} mentions it`, value: worth(found.size) });
+  });
+  return [head, ...places];
+}
+
+interface Match {
+  line: number;
+  found: string[];
+}
+
+function matchesIn(lines: readonly string[], { line, endLine }: Definition, terms: ReadonlySet<string>): Match[] {
+  const body = lines.slice(line - 1, endLine).map((text) => text.toLowerCase());
+  const matches = body.map((text, at) => ({
+    line: line + at,
+    found: [...terms].filter((term) => text.includes(term)),
+  }));
+  return matches.filter(({ found }) => found.length > 0);
+}
+
+/** Where the signature has been written out; some lines more where nothing else of the body is shown. */
+function headEnd(lines: readonly string[], { line, signature }: Definition, isEnough: boolean): number {
+  const wanted = signature.replace(/\s+/g, '');
+  let read = '';
+  for (let at = line; at < line + MOST_HEAD; at++) {
+    read += (lines[at - 1] ?? '').replace(/\s+/g, '');
+    if (isEnough && read.includes(wanted)) return at;
+  }
+  return line + MOST_HEAD - 1;
+}
+
+/** Lines that match, close ones together: those where most of the question is, first. */
+function placesOf(matches: readonly Match[]): { from: number; to: number; found: Set<string> }[] {
+  const places: { from: number; to: number; found: Set<string> }[] = [];
+  for (const { line, found } of matches) {
+    const last = places.at(-1);
+    if (last !== undefined && line - last.to <= 2 * BESIDE + 1) {
+      last.to = line;
+      for (const term of found) last.found.add(term);
+    } else places.push({ from: line, to: line, found: new Set(found) });
+  }
+  return places.sort((a, b) => b.found.size - a.found.size || a.from - b.from).slice(0, MOST_PLACES);
 }
 
 interface Cut {
