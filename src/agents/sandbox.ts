@@ -58,6 +58,7 @@ export function programsIn(folder: string, program: string): string[] {
 export function privatePaths({
   HOME: home = '/',
   XDG_CONFIG_HOME: config,
+  XDG_CACHE_HOME: cache,
   XDG_RUNTIME_DIR: runtimeDir,
 }: Surroundings['env']) {
   const configDir = config || join(home, '.config');
@@ -65,6 +66,8 @@ export function privatePaths({
     ...PRIVATE.map((name) => join(home, name)),
     ...PRIVATE_CONFIG.map((name) => join(configDir, name)),
     ...DOORS,
+    // Reef's own, of homes that lie too deep for a socket.
+    join(cache || join(home, '.cache'), 'reef', 'run'),
     ...(runtimeDir === undefined ? [] : [runtimeDir]),
   ];
 }

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 import type { Environment } from './env.ts';
@@ -62,6 +61,6 @@ function socketFor(dir: string, env: Environment): string {
   // Not imported: every command pays for what this file imports, and hardly any home lies that deep (U-05).
   const { createHash } = process.getBuiltinModule('node:crypto');
   const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
-  const folder = env.runtimeDir === undefined ? join(tmpdir(), `reef-${userInfo().uid}`) : join(env.runtimeDir, 'reef');
-  return join(folder, `${name}.sock`);
+  // Not in the temporary folder: there another user could have made it first, and listen (X-120).
+  return join(env.runtimeDir ?? env.cacheHome, 'reef', 'run', `${name}.sock`);
 }
