@@ -111,16 +111,21 @@ const mending = (name: string, third: string) => {
   });
 };
 
-const WORKFLOW = {
+const BRANCHES = {
+  Alpha: branch('Alpha', 'claude'),
+  Beta: branch('Beta', 'codex'),
+  Gamma: branch('Gamma', 'native:coder'),
+};
+/** One agent a run and no gates: what one of them leaves cannot pass the tests of all. */
+export const ALONE = { start: 'Alpha', nodes: BRANCHES };
+const TOGETHER = {
   start: 'Mend',
   workers: { TestRunner: { command: COMMAND } },
   nodes: {
+    ...BRANCHES,
     Mend: mending('Mend', 'Gamma'),
     // The same with an agent in it that has another do the work.
     Team: mending('Team', 'Delta'),
-    Alpha: branch('Alpha', 'claude'),
-    Beta: branch('Beta', 'codex'),
-    Gamma: branch('Gamma', 'native:coder'),
     Delta: branch('Delta', 'native:lead', 'gamma'),
     Solo: node('Solo', {
       Mend: { worker: 'Agent:native:coder', transitions: [on('SUCCESS', 'JUMP:Solo__Test'), halt] },
@@ -244,7 +249,7 @@ export class OneProduct extends RunsRig {
     this.log = spawnSync(file, args, { cwd: this.world.repository, encoding: 'utf8', env: this.world.env }).stdout;
   }
 
-  static async open(nameOf: (text: string) => string): Promise<OneProduct> {
+  static async open(nameOf: (text: string) => string, workflow: object = TOGETHER): Promise<OneProduct> {
     const scripts: Record<string, Turn[]> = {};
     const model = await startModelServer({ scripts });
     const rig = new OneProduct(({ world }) => new Rig({ world, model, scripts, timings: { linger: 0 } }));
@@ -253,7 +258,7 @@ export class OneProduct extends RunsRig {
     scripts.codex = externalTurns('beta', 2, id);
     scripts['claude-alone'] = externalTurns('alpha', 1);
     scripts['codex-alone'] = externalTurns('beta', 2);
-    rig.write({ '.reef/workflows.yaml': stringify(WORKFLOW) });
+    rig.write({ '.reef/workflows.yaml': stringify(workflow) });
     const entries = stringify(coderEntries(id), { aliasDuplicateObjects: false });
     const config = join(rig.world.root, 'config', 'reef');
     writeFileSync(join(config, 'coder.yaml'), entries);
