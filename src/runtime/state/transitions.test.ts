@@ -72,7 +72,8 @@ describe('the servers of a scope', () => {
       await ctx.useRole('both');
       const [before, started] = [pids(ctx), world.factory.stats().spawned];
       await ctx.exitRole();
-      expect({ now: pids(ctx), spawned: world.factory.stats().spawned - started }).toEqual({
+      expect({ servers: servers(ctx), now: pids(ctx), spawned: world.factory.stats().spawned - started }).toEqual({
+        servers: ['github'],
         now: { github: before.github },
         spawned: 0,
       });
