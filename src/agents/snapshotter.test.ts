@@ -25,6 +25,10 @@ afterEach(() => {
 });
 
 const killed = ends('killed');
+const stale: EventBody = {
+  type: 'error',
+  payload: { scope: 'process', fatal: true, code: 'exit_unknown', retryable: false, message: 'Unknown' },
+};
 function add(id: string, ...bodies: EventBody[]): void {
   books.addJob(id, { status: 'queued' });
   books.tell(id, ...bodies);
@@ -87,23 +91,26 @@ describe('what a snapshot holds', async () => {
     });
   });
 
-  verifies('Q-10', 'A-25').test('the 21st job that ends evicts the oldest with everything held for it', async () => {
-    for (let n = 1; n <= 20; n++) add(name(n), says('x'), killed);
-    const before = await takeSnapshot(store, clock);
-    add(name(0), says('x'), killed);
-    const after = await takeSnapshot(store, clock);
-    const last = (of: Snapshot) => [
-      jobIds(of.completed),
-      Object.keys(of.tails).sort(),
-      Object.keys(of.runtimes).sort(),
-    ];
-    const twenty = Array.from({ length: 20 }, (_, n) => name(n + 1));
-    const newest = [...twenty.slice(1), name(0)];
-    expect([last(before), last(after)]).toEqual([
-      [twenty.toReversed(), twenty, twenty],
-      [newest.toReversed(), newest.toSorted(), newest.toSorted()],
-    ]);
-  });
+  verifies('Q-10', 'A-25', 'A-147').test(
+    'the 21st job that ends evicts the oldest with everything held for it',
+    async () => {
+      for (let n = 1; n <= 20; n++) add(name(n), says('x'), n % 2 === 0 ? killed : stale);
+      const before = await takeSnapshot(store, clock);
+      add(name(0), says('x'), killed);
+      const after = await takeSnapshot(store, clock);
+      const last = (of: Snapshot) => [
+        jobIds(of.completed),
+        Object.keys(of.tails).sort(),
+        Object.keys(of.runtimes).sort(),
+      ];
+      const twenty = Array.from({ length: 20 }, (_, n) => name(n + 1));
+      const newest = [...twenty.slice(1), name(0)];
+      expect([last(before), last(after)]).toEqual([
+        [twenty.toReversed(), twenty, twenty],
+        [newest.toReversed(), newest.toSorted(), newest.toSorted()],
+      ]);
+    },
+  );
 
   verifies('Q-10').test('a tail has 200 events at most', async () => {
     add('A', ...Array.from({ length: 250 }, (_, n) => says(String(n))));
