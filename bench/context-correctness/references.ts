@@ -4,7 +4,7 @@ import type { CodeParser, HitClass, Language, Position } from '../../src/context
 import { decodeSource } from '../../src/context/lang/decode-source.ts';
 import { CODE, lexicalMask } from '../../src/context/lang/lexical-mask.ts';
 import { LineIndex } from '../../src/context/lang/line-index.ts';
-import { symbolsIn } from '../../src/context/lang/pack-facts.ts';
+import { summaryOf } from '../../src/context/lang/pack-facts.ts';
 import { type Corpus, type CorpusFile, tool } from './corpus.ts';
 import { SwcReferee } from './swc-referee.ts';
 import { TEXT_RULES } from './text-rules.ts';
@@ -60,7 +60,7 @@ async function wordsOf(parser: CodeParser, files: readonly CorpusFile[]): Promis
   const words = new Set<string>();
   for (const file of files) {
     const answer = await parser.extract(await readFile(file.path), file.language);
-    if (!('skipped' in answer)) for (const { name } of symbolsIn(answer.data)) words.add(name);
+    if (!('skipped' in answer)) for (const name of summaryOf(answer.data).names) words.add(name);
   }
   return [...words].filter((word) => /^\w{2,}$/.test(word)).sort();
 }

@@ -46,7 +46,7 @@ verifies('C-022').test(
       true,
       true,
     ]);
-    expect(here.store.symbolsNamed('fromGit').map((row) => row.oid)).toEqual([oid]);
+    expect(here.names.definers('fromGit').map((row) => row.oid)).toEqual([oid]);
     expect(here.store.write(({ claims }) => claims.claim({ ...words, oid: local }, true))).toBe('busy');
     // It has no path here, so it is no part of any answer here.
     expect((await here.view()).withBlob(oid)).toEqual([]);
@@ -63,8 +63,8 @@ verifies('C-022', 'C-030').test('dirty content is extracted by the server of its
   const isDone = (index: CodeIndex) => index.until(() => index.pendingWords + index.pendingStructures === 0);
   expect([await isDone(one), await isDone(other)]).toEqual([true, true]);
   expect(other.extracted.structures).toBeGreaterThan(0);
-  expect(other.store.symbolsNamed('dirtyInTwo')).toHaveLength(1);
-  const [{ oid = '' } = {}] = other.store.symbolsNamed('dirtyInTwo');
+  expect(other.names.definers('dirtyInTwo')).toHaveLength(1);
+  const [{ oid = '' } = {}] = other.names.definers('dirtyInTwo');
   expect((await one.view()).withBlob(oid)).toEqual([]);
 });
 

@@ -17,6 +17,7 @@ import { Languages } from './tree/languages.ts';
 import { Remembrance, readOverlay } from './tree/remembrance.ts';
 import { View } from './tree/view.ts';
 import { type TreeFile, WorktreeTree } from './tree/worktree-tree.ts';
+import { NameIndex } from './words/name-index.ts';
 import { WordIndex } from './words/word-index.ts';
 
 export interface IndexSettings {
@@ -40,6 +41,7 @@ export class CodeIndex {
   readonly tree: WorktreeTree;
   readonly store: FactStore;
   readonly words: WordIndex;
+  readonly names: NameIndex;
   readonly coverage: Coverage;
   readonly languages: Languages;
   readonly structures: StructureStage;
@@ -80,6 +82,7 @@ export class CodeIndex {
     this.parser = settings.parser;
     this.#drops = dropsOf(store);
     this.words = new WordIndex(store);
+    this.names = new NameIndex(store);
     this.coverage = new Coverage(store);
     this.languages = new Languages(tree, new ExtractorVersions());
     const source = new BlobSource(settings.git, tree);
@@ -228,6 +231,7 @@ export class CodeIndex {
   /** Memory is short: what can be read again goes. */
   shrink(): void {
     this.words.unload();
+    this.names.unload();
     this.structures.forget();
     this.#view = undefined;
   }

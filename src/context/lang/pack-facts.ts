@@ -4,7 +4,12 @@ type PackedDefinition = [string, string, number, number, number, number, string,
 type PackedImport = [string, number, ...string[][]];
 type Packed = [PackedDefinition[], PackedImport[], number];
 
-export type SymbolFact = Pick<Definition, 'name' | 'kind' | 'line' | 'column'>;
+export interface Summary {
+  /** Definitions, those of one name each counted. */
+  symbols: number;
+  names: string[];
+  imports: string[];
+}
 
 /** Arrays in place of objects: half the bytes, and quicker to read back. The memory is the caller's own, to be given away. */
 export function packFacts({ definitions, imports, partial }: FileFacts): Uint8Array<ArrayBuffer> {
@@ -41,10 +46,14 @@ export function unpackFacts(data: Uint8Array): FileFacts | undefined {
   return { definitions: definitions.map(toDefinition), imports: imports.map(toImport), partial: partial === 1 };
 }
 
-/** The names alone, without the rest of what is known of them. */
-export function symbolsIn(data: Uint8Array): SymbolFact[] {
-  const [definitions = []] = parse(data) ?? [];
-  return definitions.map(([name, kind, line, column]) => ({ name, kind: kind as SymbolKind, line, column }));
+/** What a file defines and where it takes from, by name alone. */
+export function summaryOf(data: Uint8Array): Summary {
+  const [definitions = [], imports = []] = parse(data) ?? [];
+  return {
+    symbols: definitions.length,
+    names: [...new Set(definitions.map(([name]) => name))],
+    imports: [...new Set(imports.map(([source]) => source))],
+  };
 }
 
 function parse(data: Uint8Array): Packed | undefined {

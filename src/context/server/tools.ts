@@ -59,7 +59,7 @@ export class ToolSet {
     const index = await this.#open();
     const classifier = new Classifier(index.parser, this.#workers + 1);
     const pager = new Pager();
-    const names = new NameList(index.store, () => `${index.store.dataVersion()} ${index.extracted.structures}`);
+    const names = new NameList(index.store);
     let graph: Promise<RepoGraph> | undefined;
     let sure: SureUses | undefined;
     const hop = async (args: CodeToolArgs<'get_hops'>, ms?: number) => {

@@ -34,7 +34,7 @@ export async function definitionsOf(
 ): Promise<Definitions> {
   const candidates = candidatesFor(index, view, name);
   const { pending, skipped, partial } = await parseMissing(index, candidates, ms);
-  const rows = index.store.symbolsNamed(name);
+  const rows = index.names.definers(name);
   const files = rows.flatMap(({ oid, lang }) => view.withBlob(oid).filter((file) => index.languages.of(file) === lang));
   const found = [...new Map(files.map((file) => [file.path, file])).values()].flatMap((file) =>
     named(index, file, name),

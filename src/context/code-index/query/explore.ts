@@ -107,7 +107,7 @@ async function scoreFiles(
   for (const { file, score } of seeds) add(file.path, score / best);
   for (const path of named) add(path, 1);
   for (const [name] of question.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
-    const rows = index.store.symbolsNamed(name).flatMap(({ oid }) => view.withBlob(oid));
+    const rows = index.names.definers(name).flatMap(({ oid }) => view.withBlob(oid));
     for (const { path } of rows.slice(0, SEEDS)) add(path, 1 / Math.max(1, rows.length));
   }
   const restart = new Map([...direct].map(([path, weight]) => [links.numberOf.get(path) as number, weight]));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { verifies } from '../../../../test/verifies.ts';
-import { isOneTypo, prepareNames, rankNames } from './name-list.ts';
+import { isOneTypo, Names, rankNames } from './name-list.ts';
 
 const NAMES = [
   'getQuerySet',
@@ -17,11 +17,11 @@ const NAMES = [
 ];
 
 verifies('C-066').test('names rank by exact, prefix, humps, subsequence and one typo, the shorter first', () => {
-  expect(rankNames(prepareNames(NAMES), 'gQS')).toEqual([
+  expect(rankNames(new Names(NAMES), 'gQS')).toEqual([
     ...['gQS', 'gqs', 'gQSmart', 'getQuerySet', 'get_query_set', 'grabQuickSand', 'getQueryString', 'GetQuerySetModel'],
     ...['gathers quinces slowly', 'sgq'].filter((name) => name !== 'sgq'),
   ]);
-  expect(rankNames(prepareNames(['roundPrice', 'roundPrices', 'other']), 'roundPirce')).toEqual(['roundPrice']);
+  expect(rankNames(new Names(['roundPrice', 'roundPrices', 'other']), 'roundPirce')).toEqual(['roundPrice']);
 });
 
 verifies('C-066').test('one typo is a letter more, less, other or swapped', () => {

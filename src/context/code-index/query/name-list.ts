@@ -1,44 +1,62 @@
 import type { FactStore } from '../store/fact-store.ts';
+import { NewDefinitions } from '../words/name-index.ts';
 
 const MOST_MATCHES = 2_000;
 
 /** The ways a name can match, best first (C-066). */
 const EXACT = 0;
-const PREFIX = 1;
-const HUMPS = 2;
-const SUBSEQUENCE = 3;
-const TYPO = 4;
+const EXACT_BUT_CASE = 1;
+const PREFIX = 2;
+const HUMPS = 3;
+const SUBSEQUENCE = 4;
+const TYPO = 5;
+const WAYS = 6;
 
-interface Names {
-  texts: readonly string[];
-  /** Which letters each has: most names fall away by that alone. */
-  letters: Uint32Array;
-}
+type Store = Pick<FactStore, 'defined' | 'definedInMemory' | 'generation'>;
 
-/** All names that are defined anywhere, for look-up by a part of them. Read again after the store has grown. */
+/** All names that are defined anywhere, for look-up by a part of them: read at the first question, and added to before each other. */
 export class NameList {
-  readonly #store: Pick<FactStore, 'names'>;
-  readonly #version: () => string;
-  #read: { version: string; names: Names } | undefined;
+  readonly #store: Store;
+  readonly #new: NewDefinitions;
+  #names = new Names();
 
-  constructor(store: Pick<FactStore, 'names'>, version: () => string) {
+  constructor(store: Store) {
     this.#store = store;
-    this.#version = version;
+    this.#new = new NewDefinitions(store, () => {
+      this.#names = new Names();
+    });
   }
 
   unload(): void {
-    this.#read = undefined;
+    this.#new.reset();
   }
 
   matching(query: string): string[] {
-    const version = this.#version();
-    if (this.#read?.version !== version) this.#read = { version, names: prepareNames(this.#store.names()) };
-    return rankNames(this.#read.names, query);
+    for (const { names } of this.#new.read()) for (const name of names) this.#names.add(name);
+    for (const { names } of this.#store.definedInMemory()) for (const name of names) this.#names.add(name);
+    return rankNames(this.#names, query);
   }
 }
 
-export function prepareNames(texts: readonly string[]): Names {
-  return { texts, letters: Uint32Array.from(texts, lettersOf) };
+/** Each name once, and which letters it has: most fall away by that alone. */
+export class Names {
+  readonly texts = new Set<string>();
+  letters = new Uint32Array(1_024);
+
+  constructor(texts: Iterable<string> = []) {
+    for (const text of texts) this.add(text);
+  }
+
+  add(text: string): void {
+    const at = this.texts.size;
+    if (this.texts.add(text).size === at) return;
+    if (at === this.letters.length) {
+      const grown = new Uint32Array(2 * at);
+      grown.set(this.letters);
+      this.letters = grown;
+    }
+    this.letters[at] = lettersOf(text);
+  }
 }
 
 /** A bit for each letter; digits and marks share the rest. */
@@ -48,41 +66,71 @@ function lettersOf(text: string): number {
   return bits >>> 0;
 }
 
-/** Best first: by the way it matches, then the shorter, then by name. */
-export function rankNames({ texts, letters }: Names, query: string): string[] {
-  const rank = rankerFor(query);
-  const wanted = lettersOf(query);
-  const ranked: { name: string; rank: number }[] = [];
-  for (const [at, name] of texts.entries()) {
-    const missing = wanted & ~(letters[at] as number);
-    // One typo is one letter: more of them missing, and nothing can match.
-    if ((missing & (missing - 1)) !== 0 || (missing !== 0 && Math.abs(name.length - query.length) > 1)) continue;
-    const found = rank(name);
-    if (found !== undefined) ranked.push({ name, rank: found });
+/** Best first: by the way it matches, then the shorter, then by name. Only as many are sorted as are wanted. */
+export function rankNames(names: Names, query: string): string[] {
+  const wayOf = matcherFor(query);
+  const found = new Map<number, string[]>();
+  for (const name of near(names, query)) {
+    const way = wayOf(name);
+    if (way === undefined) continue;
+    const place = name.length * WAYS + way;
+    const same = found.get(place);
+    if (same) same.push(name);
+    else found.set(place, [name]);
   }
-  ranked.sort((a, b) => a.rank - b.rank || a.name.length - b.name.length || (a.name < b.name ? -1 : 1));
-  return ranked.slice(0, MOST_MATCHES).map(({ name }) => name);
+  const ranked: string[] = [];
+  for (const place of [...found.keys()].sort((a, b) => (a % WAYS) - (b % WAYS) || a - b)) {
+    if (ranked.length >= MOST_MATCHES) break;
+    ranked.push(...(found.get(place) ?? []).sort());
+  }
+  return ranked.slice(0, MOST_MATCHES);
 }
 
-function rankerFor(query: string): (name: string) => number | undefined {
+/** Those with all the letters. One typo is one letter: more of them missing, and nothing can match. */
+function near({ texts, letters }: Names, query: string): string[] {
+  const wanted = lettersOf(query);
+  const found: string[] = [];
+  let at = 0;
+  for (const name of texts) {
+    const missing = wanted & ~(letters[at++] as number);
+    const isOneLetter = (missing & (missing - 1)) === 0 && Math.abs(name.length - query.length) <= 1;
+    if (missing === 0 || isOneLetter) found.push(name);
+  }
+  return found;
+}
+
+function matcherFor(query: string): (name: string) => number | undefined {
   const lower = query.toLowerCase();
-  const subsequence = new RegExp([...lower].map(escaped).join('.*'), 'is');
   const humps = humpPattern(query);
-  const first = lower.charCodeAt(0);
-  const second = lower.charCodeAt(1);
+  const hasMarks = /[^A-Za-z0-9]/.test(query); // which stand in no hump
+  const otherwise = (name: string, folded: string) => {
+    if (hasMarks && humps.test(name)) return HUMPS;
+    return isNear(folded, lower) && isOneTypo(folded, lower) ? TYPO : undefined;
+  };
   return (name) => {
     if (name === query) return EXACT;
     const folded = name.toLowerCase();
-    if (folded === lower) return EXACT + 0.5;
+    if (!isSubsequence(lower, folded)) return otherwise(name, folded);
+    if (folded.length === lower.length) return EXACT_BUT_CASE;
     if (folded.startsWith(lower)) return PREFIX;
-    if (humps.test(name)) return HUMPS;
-    if (subsequence.test(folded)) return SUBSEQUENCE;
-    // One typo leaves one of the first two letters in place, or swaps them.
-    const start = folded.charCodeAt(0);
-    const isNear =
-      start === first || start === second || folded.charCodeAt(1) === second || folded.charCodeAt(1) === first;
-    return isNear && Math.abs(folded.length - lower.length) <= 1 && isOneTypo(folded, lower) ? TYPO : undefined;
+    return humps.test(name) ? HUMPS : SUBSEQUENCE;
   };
+}
+
+/** Whether the letters stand in the text in this order, whatever is between them. */
+function isSubsequence(letters: string, text: string): boolean {
+  let met = 0;
+  for (let at = 0; at < text.length && met < letters.length; at++)
+    if (text.charCodeAt(at) === letters.charCodeAt(met)) met += 1;
+  return met === letters.length;
+}
+
+/** One typo leaves one of the first two letters in place, or swaps them. */
+function isNear(folded: string, lower: string): boolean {
+  if (Math.abs(folded.length - lower.length) > 1) return false;
+  const [first, second] = [lower.charCodeAt(0), lower.charCodeAt(1)];
+  const [begins, goesOn] = [folded.charCodeAt(0), folded.charCodeAt(1)];
+  return begins === first || begins === second || goesOn === second || goesOn === first;
 }
 
 /** `gQS` is the start of each hump: `getQuerySet`, `get_query_set`. */

@@ -75,7 +75,7 @@ export async function findSymbols(
 
 /** Definitions already extracted: other worktrees' content has no path here and so is none (C-031). */
 function foundHere(index: CodeIndex, view: View, name: string): Found[] {
-  const rows = index.store.symbolsNamed(name);
+  const rows = index.names.definers(name);
   const files = rows.flatMap(({ oid, lang }) => view.withBlob(oid).filter((file) => index.languages.of(file) === lang));
   const once = [...new Map(files.map((file) => [file.path, file])).values()];
   once.sort((one, other) => (one.path < other.path ? -1 : 1));

@@ -3,8 +3,8 @@ import { statSync } from 'node:fs';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Sqlite } from '../../../store/driver.ts';
 import { Claims } from './claims.ts';
-import { type Fact, type FactKey, type FactStatus, type Stage, symbolsOf } from './fact.ts';
-import { type Covered, FactTable, type SymbolRow, toSketch } from './fact-table.ts';
+import { definedBy, type Fact, type FactKey, type FactStatus, type Stage } from './fact.ts';
+import { type Covered, type Defined, FactTable, toSketch } from './fact-table.ts';
 import { isDamaged, isUnwritable, openDatabase, setAside } from './open-database.ts';
 import { Registry } from './registry.ts';
 
@@ -35,6 +35,7 @@ export class FactStore {
   readonly #retryMs: number;
   readonly #memory = new Map<string, Fact>();
   #opened: Opened | undefined;
+  #generation = 0;
   #failure: unknown;
   #retryAt = 0;
 
@@ -62,6 +63,7 @@ export class FactStore {
         registry: new Registry(database),
         inode: statSync(this.file).ino,
       };
+      this.#generation += 1;
       this.#failure = undefined;
     } catch (error) {
       if (error instanceof ReefError && error.code === 'store_too_new') throw error;
@@ -167,21 +169,24 @@ export class FactStore {
     return this.#memory.get(keyOf(key)) ?? this.#read(({ facts }) => facts.body(key), undefined);
   }
 
-  symbolsNamed(name: string): SymbolRow[] {
-    const rows = this.#read(({ facts }) => facts.symbolsNamed(name), []);
-    const kept = this.#kept().filter((row) => row.name === name);
-    return [...rows, ...kept];
+  /** What was added after the fact of this number; numbers are those of one store, and begin anew with another. */
+  *defined(after: number): ReturnType<FactTable['defined']> {
+    const opened = this.#use();
+    if (opened) yield* opened.facts.defined(after);
   }
 
-  names(): string[] {
-    return [...new Set([...this.#read(({ facts }) => facts.names(), []), ...this.#kept().map(({ name }) => name)])];
+  /** Of the facts that could not be written. */
+  *definedInMemory(): Generator<Defined> {
+    for (const fact of this.#memory.values()) {
+      const defined = definedBy(fact);
+      if (defined) yield { oid: fact.oid, lang: fact.lang, ...defined };
+    }
   }
 
-  #kept(): SymbolRow[] {
-    return [...this.#memory.values()].flatMap((fact) => {
-      const { oid, lang } = fact;
-      return symbolsOf(fact).map((symbol) => ({ ...symbol, oid, lang }));
-    });
+  /** Moves when another file takes the place of the store. */
+  get generation(): number {
+    this.#use();
+    return this.#generation;
   }
 
   look<T>(work: (opened: Pick<Opened, 'facts' | 'claims' | 'registry'>) => T, nothing: T): T {

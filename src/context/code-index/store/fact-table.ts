@@ -1,9 +1,7 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Sqlite } from '../../../store/driver.ts';
-import type { SymbolKind } from '../../lang/contract.ts';
-import { unpackFacts } from '../../lang/pack-facts.ts';
 import type { Sketch } from '../words/sketch.ts';
-import { type Fact, type FactKey, type FactStatus, type Stage, symbolsOf } from './fact.ts';
+import { definedBy, type Fact, type FactKey, type FactStatus, type Stage } from './fact.ts';
 import { remembering } from './statements.ts';
 
 export interface Covered {
@@ -13,13 +11,12 @@ export interface Covered {
   status: FactStatus;
 }
 
-export interface SymbolRow {
-  name: string;
+/** What the file of one content defines and imports, by name alone. */
+export interface Defined {
   oid: Oid;
   lang: string;
-  kind: SymbolKind;
-  line: number;
-  column: number;
+  names: readonly string[];
+  imports: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
@@ -29,7 +26,7 @@ export function today(): number {
   return Math.floor(Date.now() / DAY_MS);
 }
 
-/** The statements on facts and symbols of one open database. Transactions are the caller's. */
+/** The statements on facts of one open database. Transactions are the caller's. */
 export class FactTable {
   readonly #sql: Sqlite['prepare'];
 
@@ -75,13 +72,11 @@ export class FactTable {
   }
 
   put(facts: readonly Fact[]): void {
-    const defined = facts.map((fact) => symbolsOf(fact));
-    const nameIds = this.#nameIds(defined.flatMap((symbols) => symbols.map(({ name }) => name)));
-    const insert = this.#sql('INSERT OR IGNORE INTO symbol (name, fact, line, col, kind) VALUES (?, ?, ?, ?, ?)');
-    for (const [at, fact] of facts.entries()) {
+    const insert = this.#sql('INSERT INTO defined (fact, symbols, names, imports) VALUES (?, ?, ?, ?)');
+    for (const fact of facts) {
       const id = this.#putFact(fact);
-      for (const { name, line, column, kind } of defined[at] ?? [])
-        insert.run(nameIds.get(name) as number, id, line, column, kind);
+      const defined = definedBy(fact);
+      if (defined) insert.run(id, defined.symbols, JSON.stringify(defined.names), JSON.stringify(defined.imports));
     }
   }
 
@@ -105,30 +100,13 @@ export class FactTable {
     return id;
   }
 
-  /** Each name once and in order: neighbours lie on the same page of the index. */
-  #nameIds(names: readonly string[]): Map<string, number> {
-    const add = this.#sql('INSERT INTO name (text) VALUES (?) ON CONFLICT DO NOTHING RETURNING id');
-    const find = this.#sql('SELECT id FROM name WHERE text = ?');
-    const ids = new Map<string, number>();
-    for (const text of [...new Set(names)].sort()) {
-      const { id } = (add.get(text) ?? find.get(text)) as { id: number };
-      ids.set(text, id);
-    }
-    return ids;
-  }
-
   #dropFact(blob: number, { lang, stage }: Pick<Fact, 'lang' | 'stage'>): void {
     const old = this.#sql('SELECT id FROM fact WHERE blob = ? AND lang = ? AND stage = ?').get(blob, lang, stage);
     if (old !== undefined) this.#forget((old as { id: number }).id);
   }
 
-  /** The symbols of a fact are found by the names in its body: an index for the few that ever go would double the table. */
   #forget(fact: number): void {
-    const row = this.#sql('SELECT data FROM body WHERE fact = ?').get(fact) as { data: Buffer } | undefined;
-    const names = new Set((row && unpackFacts(row.data))?.definitions.map(({ name }) => name));
-    const remove = this.#sql('DELETE FROM symbol WHERE name = (SELECT id FROM name WHERE text = ?) AND fact = ?');
-    for (const name of names) remove.run(name, fact);
-    this.#sql('DELETE FROM body WHERE fact = ?').run(fact);
+    for (const table of ['defined', 'body']) this.#sql(`DELETE FROM ${table} WHERE fact = ?`).run(fact);
     this.#sql('DELETE FROM fact WHERE id = ?').run(fact);
   }
 
@@ -144,21 +122,24 @@ export class FactTable {
     return (rows as ReturnType<FactTable['blobs']>).map((row) => ({ ...row, oid: row.oid.toLowerCase() }));
   }
 
-  symbolsNamed(name: string): SymbolRow[] {
-    const rows = this.#sql(
-      `SELECT n.text AS name, hex(b.oid) AS oid, f.lang, s.kind, s.line, s.col AS column FROM name n JOIN symbol s ON s.name = n.id
-       JOIN fact f ON f.id = s.fact JOIN blob b ON b.id = f.blob WHERE n.text = ?`,
-    ).all(name) as SymbolRow[];
-    for (const row of rows) row.oid = row.oid.toLowerCase();
-    return rows;
-  }
-
-  names(): string[] {
-    return (this.#sql('SELECT text FROM name').all() as { text: string }[]).map(({ text }) => text);
+  /** What was added after the fact of this number, in pages: their rows are never in memory at once. */
+  *defined(after: number): Generator<Defined & { id: number }> {
+    const select = this.#sql(
+      `SELECT f.id, hex(b.oid) AS oid, f.lang, d.names, d.imports FROM defined d JOIN fact f ON f.id = d.fact JOIN blob b ON b.id = f.blob
+       WHERE d.fact > ? ORDER BY d.fact LIMIT ${PAGE}`,
+    );
+    for (let last = after; ; ) {
+      const rows = select.all(last) as { id: number; oid: string; lang: string; names: string; imports: string }[];
+      for (const { id, oid, lang, names, imports } of rows) {
+        yield { id, oid: oid.toLowerCase(), lang, names: JSON.parse(names), imports: JSON.parse(imports) };
+        last = id;
+      }
+      if (rows.length < PAGE) return;
+    }
   }
 
   countSymbols(): number {
-    return (this.#sql('SELECT count(*) AS n FROM symbol').get() as { n: number }).n;
+    return (this.#sql('SELECT coalesce(sum(symbols), 0) AS n FROM defined').get() as { n: number }).n;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Oid } from '../../../git/ref-name.ts';
-import { type SymbolFact, symbolsIn } from '../../lang/pack-facts.ts';
+import { type Summary, summaryOf } from '../../lang/pack-facts.ts';
 
 export type Stage = 1 | 2;
 
@@ -22,6 +22,6 @@ export interface Fact extends FactKey {
 }
 
 /** What a fact defines: words define nothing, and neither does what was skipped. */
-export function symbolsOf({ stage, status, data }: Pick<Fact, 'stage' | 'status' | 'data'>): SymbolFact[] {
-  return stage === 2 && (status === 'ok' || status === 'partial') ? symbolsIn(data) : [];
+export function definedBy({ stage, status, data }: Pick<Fact, 'stage' | 'status' | 'data'>): Summary | undefined {
+  return stage === 2 && (status === 'ok' || status === 'partial') ? summaryOf(data) : undefined;
 }

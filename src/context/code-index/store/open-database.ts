@@ -42,11 +42,12 @@ function prepared(file: string): Sqlite {
   }
 }
 
-/** Several servers may find an empty file at once: one makes the tables. */
+/** Several servers may find an empty file at once: one makes the tables. Those of an older Reef are made anew, which costs time only. */
 function create(database: Sqlite): void {
   database.exec('BEGIN IMMEDIATE');
   try {
-    if (Number(database.pragma('user_version')) === 0) {
+    if (Number(database.pragma('user_version')) < SCHEMA_VERSION) {
+      for (const name of tablesOf(database)) database.exec(`DROP TABLE "${name}"`);
       database.exec(SCHEMA);
       database.pragma(`user_version = ${SCHEMA_VERSION}`);
     }
@@ -55,6 +56,13 @@ function create(database: Sqlite): void {
     database.exec('ROLLBACK');
     throw error;
   }
+}
+
+function tablesOf(database: Sqlite): string[] {
+  const rows = database
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all();
+  return (rows as { name: string }[]).map(({ name }) => name);
 }
 
 export function isDamaged(error: unknown): boolean {
