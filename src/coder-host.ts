@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Conversation } from './agents/wire/conversation.ts';
+import { openModel } from './app/coder/open-model.ts';
+import { openTracker } from './app/coder/open-tracker.ts';
 import { systemClock } from './base/clock.ts';
 import { type Environment, readEnvironment } from './base/env.ts';
 import { findHome } from './base/home.ts';
-import { createRedactor } from './base/redact.ts';
 import { createSafeDir } from './base/safe-dir.ts';
 import { loadTokenCounter } from './base/tokens.ts';
 import { profileOf } from './coder/cache-profiles.ts';
@@ -13,27 +14,17 @@ import { Coder } from './coder/coder.ts';
 import type { CoderParts } from './coder/coder-parts.ts';
 import { JobLog } from './coder/job-log.ts';
 import { WireTalk } from './coder/wire-talk.ts';
-import { createGit } from './git/git-command.ts';
-import { readHead } from './git/repository.ts';
 import { probeCapabilities } from './process/capabilities.ts';
-import { allowedEnv, SYSTEM_PATH } from './process/environment.ts';
 import { TAG_VARIABLE } from './process/process-table.ts';
-import { run } from './process/run.ts';
 import type { CodeQuery } from './protocol/code-operations.ts';
 import { ReefError, toReefError } from './protocol/errors.ts';
 import type { Progress } from './protocol/events.ts';
-import type { StateNews } from './protocol/repostate.ts';
 import { createArtifactStore } from './repostate/artifacts/artifact-store.ts';
 import { parametersFor } from './repostate/prompt/cache-profile.ts';
-import { createGitSource, within } from './repostate/state/git-view.ts';
-import { Tracker } from './repostate/state/tracker.ts';
 import type { AppConfig } from './runtime/config/app-config.ts';
 import { loadConfig } from './runtime/config/load.ts';
-import { createModelRegistry, readCatalogue } from './runtime/models/registry.ts';
 import { createPermissionGate } from './runtime/permissions/gate.ts';
 import { createRunCommand } from './runtime/tools/command.ts';
-import { passwordFrom } from './runtime/vault/password.ts';
-import { Vault } from './runtime/vault/vault.ts';
 import { codeAnswer } from './surfaces/cli/render/code.ts';
 import { createStyle } from './surfaces/cli/render/style.ts';
 import { type Client, connect } from './surfaces/client/client.ts';
@@ -83,8 +74,10 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
   const log = new JobLog(jobDir);
   const turn = log.lastTurn();
   const configured = loadConfig({ env: env.all, home: env.home, cwd });
-  const { client, model, secrets } = await openModel(configured, env.home, talk);
-  const redact = createRedactor(secrets);
+  const { client, model, redact } = openModel(configured, {
+    ...{ home: env.home, clock: systemClock, model: values.model },
+    onRetry: (retry) => talk.write({ type: 'progress', payload: { kind: 'retry', ...retry } }),
+  });
   const wire = new WireTalk(talk);
   talk.write({ do: 'session', sessionId: values.resume ?? values.session ?? jobId, model: model.id, cwd });
   const counter = await loadTokenCounter();
@@ -97,7 +90,10 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
     const told = toldOf(news);
     if (told) talk.write({ type: 'progress', payload: told });
   };
-  const { tracker, lines } = await openTracker({ env, cwd, jobId, jobDir, tell, turn, checks: own.checks });
+  const { tracker, lines } = await openTracker({
+    ...{ env, cwd, jobId, jobDir, tell, checks: own.checks, clock: systemClock },
+    lastTurn: values.resume === undefined ? undefined : turn,
+  });
   const instructions = readInstructions(cwd);
   const coder = new Coder(
     {
@@ -164,86 +160,6 @@ function promptSettings({ use_snapshot, mode, tail_budget, keep }: AppConfig['re
     ...(tail_budget !== undefined && { tailBudget: tail_budget }),
     ...(keep !== undefined && { keep }),
   };
-}
-
-async function openModel(configured: ReturnType<typeof loadConfig>, home: string, talk: Conversation) {
-  let failures = 0;
-  const { config, paths, environment } = configured;
-  const secrets: string[] = [];
-  const password = passwordFrom({
-    file: config.vault_password_file,
-    home,
-    configDir: paths.configDir(),
-    ask: undefined,
-  });
-  const vault = new Vault({ path: paths.vaultFile(), password, onReveal: (secret) => secrets.push(secret) });
-  const models = createModelRegistry({
-    clients: config.clients,
-    catalogue: readCatalogue(),
-    fetch: globalThis.fetch,
-    clock: systemClock,
-    reveal: (text) => vault.fill(text, 'clients'),
-    env: environment,
-    configDir: paths.configDir(),
-    userAgent: config.user_agent,
-    // A key that is refused for now, and the next one tried: in the log of calls as any retry (W-82).
-    onCall({ client, key_id, outcome }) {
-      if (outcome === 'ok') return;
-      failures += 1;
-      const message = `${client}: key ${key_id} gave ${outcome}`;
-      talk.write({ type: 'progress', payload: { kind: 'retry', attempt: failures, message } });
-    },
-  });
-  const wanted = values.model ?? (config.model_id || models.first('chat')?.id);
-  if (wanted === undefined) {
-    throw new ReefError(
-      'model_missing',
-      'No model is configured: add one to `clients` in config.yaml, or choose one with --model',
-    );
-  }
-  const model = models.find(wanted, 'chat');
-  return { model, client: models.client(model), secrets };
-}
-
-interface TrackerHands extends Pick<CoderParts, 'cwd' | 'jobId' | 'tell' | 'checks'> {
-  env: Environment;
-  jobDir: string;
-  /** The last one of an earlier process. */
-  turn: number;
-}
-
-/** `lines` tell what changed while no process of the job was there. */
-async function openTracker({ env, cwd, jobId, jobDir, tell, turn, checks }: TrackerHands) {
-  const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
-  const place = await git.locate(cwd);
-  const base = await baseOf(jobDir, async () => (await readHead(git, place)).commit ?? '');
-  const tracker = new Tracker({
-    ...{ workDir: cwd, storyId: jobId, jobId, base, clock: systemClock },
-    git: within(createGitSource(git, place, base), relative(place.toplevel, cwd)),
-    checks,
-    log: {
-      debug() {},
-      info() {},
-      warn: (text) => process.stderr.write(`${text}\n`),
-      error: (text) => process.stderr.write(`${text}\n`),
-    },
-    tell: (news: StateNews) => tell(news),
-  });
-  await tracker.load();
-  tracker.beginTurn(turn);
-  // The plan in the file is that of whoever worked here before (S-51).
-  if (values.resume === undefined) tracker.setTasks([]);
-  const { lines } = await tracker.refresh('load');
-  return { tracker, lines };
-}
-
-/** What the work is measured against stays the same, however often the agent commits. */
-async function baseOf(jobDir: string, read: () => Promise<string>): Promise<string> {
-  const file = join(jobDir, 'base');
-  if (existsSync(file)) return readFileSync(file, 'utf8');
-  const base = await read();
-  writeFileSync(file, base, { mode: 0o600 });
-  return base;
 }
 
 /** What was cut before the task reached this job is the run's, and the daemon's to read (S-37). */

@@ -4,17 +4,15 @@ import type { Environment } from '../../base/env.ts';
 import { lazily } from '../../base/lazily.ts';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
 import type { ConfigLayer } from '../../runtime/config/app-config.ts';
-import { localModelsOverride } from '../../runtime/config/sync-models.ts';
 import type { ConfigWarning } from '../../runtime/config/yaml-file.ts';
 import { readMcpFile } from '../../runtime/mcp/mcp-file.ts';
-import type { Catalogue } from '../../runtime/models/catalogue.ts';
-import { createModelRegistry, readCatalogue } from '../../runtime/models/registry.ts';
 import { createPaths } from '../../runtime/paths.ts';
 import type { AppState, Ports } from '../../runtime/state/app-state.ts';
 import { initAppState, type PortBase } from '../../runtime/state/init.ts';
 import { createRunCommand, type RunCommand } from '../../runtime/tools/command.ts';
 import type { AskFn } from '../../runtime/tools/tool.ts';
 import { createTools } from './create-tools.ts';
+import { openModels } from './open-models.ts';
 import { lazyMcpFactory } from './ports/lazy-mcp.ts';
 import { lazyRag } from './ports/lazy-rag.ts';
 import { soloTeam } from './ports/solo-team.ts';
@@ -54,8 +52,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const run: RunCommand = async (spec) =>
     createRunCommand({ capabilities: await capabilities.get(), env: variables })(spec);
   const outputsDir = join(paths.cachePath(), 'outputs');
-  const catalogue = readCatalogue(localModelsOverride(paths));
-  const parts: Parts = { options, log, run, outputsDir, catalogue, capabilities: () => capabilities.get() };
+  const parts: Parts = { options, log, run, outputsDir, capabilities: () => capabilities.get() };
   const app = initAppState({
     env: variables,
     home: env.home,
@@ -79,24 +76,13 @@ interface Parts {
   log: RuntimeLog;
   run: RunCommand;
   outputsDir: string;
-  catalogue: Catalogue;
   capabilities(): Promise<Capabilities>;
 }
 
 function createPorts(base: PortBase, parts: Parts): Ports {
-  const { config, vault, paths, environment, clock, cwd } = base;
+  const { config, vault, paths, clock, cwd } = base;
   const { options, log } = parts;
-  const models = createModelRegistry({
-    clients: config.clients,
-    catalogue: parts.catalogue,
-    fetch: globalThis.fetch,
-    clock,
-    reveal: (configured) => vault.fill(configured, 'clients'),
-    env: environment,
-    configDir: paths.configDir(),
-    userAgent: config.user_agent,
-    onCall: ({ at: _, ...record }) => log.info('model call', record),
-  });
+  const models = openModels({ ...base, onCall: ({ at: _, ...record }) => log.info('model call', record) });
   const readServers = () =>
     readMcpFile({ path: paths.mcpConfigFile(), cwd, fill: (tree) => vault.fill(tree, 'mcp.json') });
   const idle = config.reef.mcp_pool.idle_timeout_seconds ?? (options.isOneShot ? 0 : IDLE_SECONDS);

@@ -1,0 +1,61 @@
+import type { Clock } from '../../base/clock.ts';
+import { createRedactor, type Redact } from '../../base/redact.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { LoadedConfig } from '../../runtime/config/load.ts';
+import type { Model, ModelClient } from '../../runtime/models/client.ts';
+import { passwordFrom } from '../../runtime/vault/password.ts';
+import { secretsIn } from '../../runtime/vault/placeholders.ts';
+import { Vault } from '../../runtime/vault/vault.ts';
+import { openModels } from '../runtime/open-models.ts';
+
+interface Wanted {
+  /** The folder of the user. */
+  home: string;
+  clock: Clock;
+  /** Chosen for this job. */
+  model: string | undefined;
+  /** A key was refused for now and the next one is tried: in the log of calls as any retry (W-82). */
+  onRetry(retry: { attempt: number; message: string }): void;
+}
+
+interface OpenedModel {
+  model: Model;
+  client: ModelClient;
+  /** Hides the keys in the configuration, and those of the vault as soon as they are read. */
+  redact: Redact;
+}
+
+/** The model a coder works with: nobody is there to be asked for the password of the vault. */
+export function openModel(configured: LoadedConfig, { home, clock, model: chosen, onRetry }: Wanted): OpenedModel {
+  const { config, paths, environment } = configured;
+  const secrets = secretsIn(config.clients);
+  let redact = createRedactor(secrets);
+  const vault = new Vault({
+    path: paths.vaultFile(),
+    password: passwordFrom({
+      ...{ file: config.vault_password_file, home, configDir: paths.configDir(), ask: undefined },
+    }),
+    onReveal(secret) {
+      secrets.push(secret);
+      redact = createRedactor(secrets);
+    },
+  });
+  let failures = 0;
+  const models = openModels({
+    ...{ config, vault, paths, environment, clock },
+    onCall({ client, key_id, outcome }) {
+      if (outcome === 'ok') return;
+      failures += 1;
+      onRetry({ attempt: failures, message: `${client}: key ${key_id} gave ${outcome}` });
+    },
+  });
+  const wanted = chosen ?? (config.model_id || models.first('chat')?.id);
+  if (wanted === undefined) {
+    throw new ReefError(
+      'model_missing',
+      'No model is configured: add one to `clients` in config.yaml, or choose one with --model',
+    );
+  }
+  const model = models.find(wanted, 'chat');
+  return { model, client: models.client(model), redact: (text) => redact(text) };
+}
