@@ -1,6 +1,6 @@
 /** Builds what a package holds in place of the sources: Node strips no types below `node_modules` (docs/decisions/0013). */
 import { readFileSync, rmSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'rolldown';
 import { isTest, ROOT, sourceFiles } from '../test/source-files.ts';
 
@@ -28,13 +28,15 @@ const places: Plugin = {
 
 const REQUIRED = /^(?:const|let) (\w+) = require\("([^"]+)"\);\n(\1 = .*__toESM\(\1, 1\);\n)?/gm;
 
-/** Moves each `require` to where something is taken out of it: a file is read when it is used, not when it may be. */
+/** Makes each `require` wait until something is taken out of it: a file is read when it is used, not when it may be. */
 const lateRequires: Plugin = {
   name: 'late-requires',
   renderChunk: (code) =>
     [...code.matchAll(REQUIRED)].reduce((late, [lines, name, path, hasDefault]) => {
+      if (path?.includes('rolldown-runtime')) return late;
       const use = new RegExp(`\\b${name}\\.${hasDefault === undefined ? '' : 'default\\.'}`, 'g');
-      return path?.includes('rolldown-runtime') ? late : late.replace(lines, '').replace(use, `(require("${path}")).`);
+      const waiting = `let ${name}$;\nconst ${name} = () => (${name}$ ??= require("${path}"));\n`;
+      return late.replace(use, `(${name}()).`).replace(lines, () => waiting);
     }, code),
 };
 
@@ -43,11 +45,15 @@ function programOf(source: string): string {
   return relative(join(ROOT, 'src'), source).replaceAll('/', '-').replace(/\.ts$/, '');
 }
 
-/** A file for each file of ours, and one for each package. */
+const packageOf = (id: string) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1];
+
+/** A file for each file of ours, so that each is read by itself; one for each package. */
 function chunkOf(id: string): string {
-  const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id) ?? [];
+  const name = packageOf(id);
   if (name !== undefined) return `package-${name.replace('/', '-')}`;
-  return id.startsWith(join(ROOT, 'src')) ? programOf(id) : basename(id, '.json');
+  return relative(ROOT, id)
+    .replace(/\.\w+$/, '')
+    .replaceAll('/', '-');
 }
 
 /** Whatever a source starts by the name of its file. */
@@ -75,6 +81,8 @@ await build({
   plugins: [places, lateRequires],
   input: { main: 'src/main.ts' },
   preserveEntrySignatures: 'allow-extension',
+  // No file of ours does anything by being read.
+  treeshake: { moduleSideEffects: (id) => packageOf(id) !== undefined || id.endsWith('/main.ts') },
   output: {
     dir: join(DIST, 'cli'),
     format: 'cjs',

@@ -52,9 +52,10 @@ const GRAMMAR: { words: string; load(): Promise<(program: Command, define: Defin
   },
   { words: 'state', load: async () => (await import('./surfaces/cli/grammar/state.ts')).stateCommands },
   { words: 'code', load: async () => (await import('./surfaces/cli/grammar/code.ts')).codeCommands },
+  { words: 'ask chat', load: async () => (await import('./surfaces/cli/grammar/ask.ts')).askCommands },
   {
-    words: 'ask chat config role rag macro vault agent',
-    load: async () => (await import('./surfaces/cli/grammar/ask.ts')).runtimeCommands,
+    words: 'config role rag macro vault agent',
+    load: async () => (await import('./surfaces/cli/grammar/runtime.ts')).runtimeCommands,
   },
   {
     words: 'trust doctor grants daemon mcp demo',

@@ -3,21 +3,24 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
 import type { Environment } from '../base/env.ts';
+import { onFirstUse } from '../base/on-first-use.ts';
 import { readOwnFile } from './own-file.ts';
 import { createPaths } from './paths.ts';
 
-const grantSchema = z.strictObject({
-  /** Of tool, arguments and folder: exactly that again is allowed, nothing like it. */
-  fingerprint: z.string(),
-  tool: z.string(),
-  input: z.unknown(),
-  cwd: z.string(),
-  at: z.string(),
-  by: z.string(),
-});
-export type Grant = z.infer<typeof grantSchema>;
+const grantSchema = onFirstUse(() =>
+  z.strictObject({
+    /** Of tool, arguments and folder: exactly that again is allowed, nothing like it. */
+    fingerprint: z.string(),
+    tool: z.string(),
+    input: z.unknown(),
+    cwd: z.string(),
+    at: z.string(),
+    by: z.string(),
+  }),
+);
+export type Grant = z.infer<ReturnType<typeof grantSchema>>;
 
-const fileSchema = z.strictObject({ version: z.literal(1), grants: z.array(grantSchema) });
+const fileSchema = onFirstUse(() => z.strictObject({ version: z.literal(1), grants: z.array(grantSchema()) }));
 
 export function grantsPath(env: Pick<Environment, 'all' | 'home'>): string {
   return createPaths(env.all, env.home).localPath('grants.json');
@@ -33,7 +36,7 @@ export class GrantsFile {
   }
 
   list(): Grant[] {
-    return readOwnFile(this.#path, fileSchema)?.grants ?? [];
+    return readOwnFile(this.#path, fileSchema())?.grants ?? [];
   }
 
   /** A file nobody can read allows nothing. */

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,6 +41,16 @@ afterAll(() => {
 test('a package holds no program as source: Node would refuse it below node_modules', () => {
   const has = (path: string) => existsSync(join(installed.dir, path));
   expect([has('src/main.ts'), has('src/daemon.ts'), has('dist/cli/main.cjs')]).toEqual([false, false, true]);
+});
+
+test('any file of the command line may be the first to be read', () => {
+  const require = createRequire(join(installed.dir, 'dist/cli/'));
+  const files = readdirSync(join(installed.dir, 'dist/cli')).filter((name) => name.startsWith('src-'));
+  expect(files.length).toBeGreaterThan(100);
+  for (const name of files) {
+    for (const path of Object.keys(require.cache)) delete require.cache[path];
+    expect(() => require(`./${name}`), name).not.toThrow();
+  }
 });
 
 test('what needs no daemon works from a package', async () => {

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { onFirstUse } from '../../base/on-first-use.ts';
 import type { Ports } from '../../runtime/state/app-state.ts';
 import type { PortBase } from '../../runtime/state/init.ts';
 import { createBuiltinTools } from '../../runtime/tools/builtin/all.ts';
@@ -18,14 +19,16 @@ export function createTools(
   const variables = { ...functionVariables(paths.functionsEnvFile()), ...environment };
   const addresses = async (host: string) => (await lookup(host, { all: true })).map(({ address }) => address);
   return createToolBox({
-    builtins: createBuiltinTools({
-      run,
-      shell: environment.REEF_SHELL ?? '/bin/sh',
-      dsn: variables.USQL_DSN,
-      addressesOf: createUrlGuard({ lookup: addresses }),
-      clock,
-      outputsDir,
-    }),
+    builtins: onFirstUse(() =>
+      createBuiltinTools({
+        run,
+        shell: environment.REEF_SHELL ?? '/bin/sh',
+        dsn: variables.USQL_DSN,
+        addressesOf: createUrlGuard({ lookup: addresses }),
+        clock,
+        outputsDir,
+      }),
+    ),
     custom: new CustomTools({
       run,
       rootDir: paths.functionsDir(),

@@ -29,6 +29,7 @@ export function checkLayer(source: LayerSource): Checked {
     const problem = { file, line: undefined, path: '', expected: 'keys with values', found: describe(value) };
     return { layer: {}, problems: [problem], warnings: [] };
   }
+  if (Object.keys(value).length === 0) return { layer: {}, problems: [], warnings: [] };
   const { raw, renamed, ignored } = modernise(value);
   const written = (path: Path) => asWritten(path, renamed);
   const warnings: ConfigWarning[] = [

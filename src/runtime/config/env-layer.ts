@@ -1,7 +1,7 @@
-import { parse } from 'yaml';
 import type { Variables } from '../paths.ts';
 import { FILE_KEYS, type FileKey, settings } from './app-config.ts';
 import { type Checked, checkLayer } from './check-layer.ts';
+import { parseValue } from './yaml-file.ts';
 
 /** Values that are text stay text: a model named `1e3` or a theme named `on` is no number and no boolean. */
 function acceptsText(key: FileKey): boolean {
@@ -28,11 +28,7 @@ export function envLayer(env: Variables): Checked {
 function parsed(key: FileKey, text: string): unknown {
   const isSwitch = settings[key].schema().safeParse(true).success;
   if (isSwitch && (text === '1' || text === '0')) return text === '1';
-  try {
-    return parse(text, { schema: 'core', maxAliasCount: 0 });
-  } catch {
-    return text; // the schema says what was expected
-  }
+  return parseValue(text);
 }
 
 const CLIENT_TYPES = [

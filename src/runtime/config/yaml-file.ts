@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, type Node, parse, parseDocument } from 'yaml';
 
 export interface ConfigProblem {
   file: string;
@@ -39,6 +39,15 @@ export function parseYaml(file: string, text: string): YamlFile | ConfigProblem 
     return { value, lineOf: (path) => lineOf(document.contents, { path, lines }) };
   } catch {
     return { file, line: undefined, path: '', expected: `at most ${MAX_ALIASES} aliases`, found: 'more' };
+  }
+}
+
+/** One value; what is no YAML stays text, and the schema says what was expected. */
+export function parseValue(text: string): unknown {
+  try {
+    return parse(text, { schema: 'core', maxAliasCount: 0 });
+  } catch {
+    return text;
   }
 }
 

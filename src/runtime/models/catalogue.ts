@@ -1,28 +1,32 @@
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
+import { onFirstUse } from '../../base/on-first-use.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ModelData } from './client.ts';
 
-const count = z.number().int().min(1).nullish();
-const price = z.number().min(0).nullish();
-
 /** Keys of other programs that read the same file are left alone. */
-const modelSchema = z.looseObject({
-  name: z.string().min(1),
-  type: z.enum(['chat', 'embedding', 'reranker']).optional(),
-  real_name: z.string().nullish(),
-  max_input_tokens: count,
-  max_output_tokens: count,
-  input_price: price,
-  output_price: price,
-  cached_price: price,
-  supports_vision: z.boolean().nullish(),
-  supports_function_calling: z.boolean().nullish(),
-  default_chunk_size: count,
-  max_batch_size: count,
+const modelSchema = onFirstUse(() => {
+  const count = z.number().int().min(1).nullish();
+  const price = z.number().min(0).nullish();
+  return z.looseObject({
+    name: z.string().min(1),
+    type: z.enum(['chat', 'embedding', 'reranker']).optional(),
+    real_name: z.string().nullish(),
+    max_input_tokens: count,
+    max_output_tokens: count,
+    input_price: price,
+    output_price: price,
+    cached_price: price,
+    supports_vision: z.boolean().nullish(),
+    supports_function_calling: z.boolean().nullish(),
+    default_chunk_size: count,
+    max_batch_size: count,
+  });
 });
-const providersSchema = z.array(z.looseObject({ provider: z.string(), models: z.array(modelSchema) }));
-const fileSchema = z.union([providersSchema, z.looseObject({ list: providersSchema })]);
+const fileSchema = onFirstUse(() => {
+  const providers = z.array(z.looseObject({ provider: z.string(), models: z.array(modelSchema()) }));
+  return z.union([providers, z.looseObject({ list: providers })]);
+});
 
 const KEYS = [
   'real_name',
@@ -43,7 +47,7 @@ export type Catalogue = ReadonlyMap<string, readonly ModelData[]>;
 /** `models-override.yaml`, which may stand under `list` as `--sync-models` writes it. */
 export function parseCatalogue(text: string, path: string): Catalogue {
   try {
-    const file = fileSchema.parse(parseYaml(text, { maxAliasCount: 0 }) ?? []);
+    const file = fileSchema().parse(parseYaml(text, { maxAliasCount: 0 }) ?? []);
     const providers = Array.isArray(file) ? file : file.list;
     return new Map(providers.map(({ provider, models }) => [provider, models.map((model) => toModelData(model))]));
   } catch (cause) {
@@ -65,7 +69,7 @@ export function overrideCatalogue(base: Catalogue, override: Catalogue): Catalog
 
 /** A `models` entry of a client, completed by what the catalogue knows under its name. */
 export function toModelData(entry: unknown, known?: ModelData): ModelData {
-  const model = modelSchema.parse(entry);
+  const model = modelSchema().parse(entry);
   const given = KEYS.flatMap((key) => (model[key] === null || model[key] === undefined ? [] : [[key, model[key]]]));
   return { ...known, name: model.name, type: model.type ?? known?.type ?? 'chat', ...Object.fromEntries(given) };
 }

@@ -42,8 +42,6 @@ interface Entry {
   client: ModelClient;
 }
 
-const DEMO: ReadonlyClient = { type: 'scripted', models: [{ name: 'demo' }] };
-
 /**
  * `models.json` as shipped, corrected by the text of the user's `models-override.yaml`. Ours is neither YAML nor checked at
  * a start, which took longer than all else in one (R-156): a test checks it.
@@ -59,7 +57,7 @@ export function readCatalogue(override?: { text: string; path: string }): Catalo
 export function createModelRegistry(parts: RegistryParts): ModelRegistry {
   const configured = parts.clients.map((config) => toEntry(config, parts));
   // Always there, never chosen by itself: `--model scripted:demo` works on a fresh machine.
-  const demo = configured.some(({ name }) => name === 'scripted') ? [] : [toEntry(DEMO, parts)];
+  const demo = configured.some(({ name }) => name === 'scripted') ? [] : [demoEntry(parts)];
   const entries = [...configured, ...demo];
   const list = (kind?: ModelKind, from = entries) =>
     from.flatMap(({ models }) => models.filter((model) => kind === undefined || model.kind === kind));
@@ -121,6 +119,13 @@ function toEntry(config: ReadonlyClient, parts: RegistryParts): Entry {
     onCall: parts.onCall,
   });
   return { name, config, models: (data ?? known).map((model) => toModel(name, model)), client };
+}
+
+function demoEntry(parts: RegistryParts): Entry {
+  return {
+    ...toEntry({ type: 'scripted' }, parts),
+    models: [toModel('scripted', { name: 'demo', type: 'chat' })],
+  };
 }
 
 function keysOf({ name, config, env }: { name: string; config: ReadonlyClient; env: RegistryParts['env'] }): string[] {

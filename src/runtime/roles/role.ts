@@ -1,15 +1,20 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { onFirstUse } from '../../base/on-first-use.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { type ConfigWarning, isProblem, parseYaml } from '../config/yaml-file.ts';
 import type { Message, UserPart } from '../models/message.ts';
 
-const headSchema = z.looseObject({
-  model: z.string().nullable().default(null),
-  temperature: z.number().min(0).max(2).nullable().default(null),
-  top_p: z.number().min(0).max(2).nullable().default(null),
-  enabled_tools: z.string().nullable().default(null),
-  enabled_mcp_servers: z.string().nullable().default(null),
+const headSchema = onFirstUse(() => {
+  const text = z.string().nullable().default(null);
+  const share = z.number().min(0).max(2).nullable().default(null);
+  return z.looseObject({
+    model: text,
+    temperature: share,
+    top_p: share,
+    enabled_tools: text,
+    enabled_mcp_servers: text,
+  });
 });
 
 /** A prompt and what goes with it. Never changed: `.set` puts another in its place. */
@@ -25,7 +30,7 @@ export interface Role {
   readonly max_output_tokens: number | null;
 }
 
-const KEYS = Object.keys(headSchema.shape);
+const KEYS: readonly string[] = ['model', 'temperature', 'top_p', 'enabled_tools', 'enabled_mcp_servers'];
 /** `use_tools` is aichat's spelling. */
 const OLD_KEYS: Readonly<Record<string, string>> = { use_tools: 'enabled_tools' };
 const HEAD = /(?<![\s\S])---\r?\n([\s\S]*?)^---[^\S\n]*(?:\n|(?![\s\S]))/m;
@@ -53,7 +58,7 @@ export function parseRole(source: RoleFile, warn: (warning: ConfigWarning) => vo
   const head = HEAD.exec(text);
   const prompt = (head ? text.slice(head[0].length) : text).trim();
   if (!head) return emptyRole(name, prompt);
-  const parsed = headSchema.safeParse(readHead(file, head[1] ?? '', warn));
+  const parsed = headSchema().safeParse(readHead(file, head[1] ?? '', warn));
   if (!parsed.success) {
     throw invalid(file, parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { onFirstUse } from '../../base/on-first-use.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { JsonSchema } from '../models/client.ts';
 import type { Claims, Tool, ToolContext, ToolEffect } from './tool.ts';
@@ -7,7 +8,8 @@ interface Definition<Schema extends z.ZodObject> {
   name: string;
   description: string;
   effect: ToolEffect;
-  arguments: Schema;
+  /** A function, where the tool is there at every start. */
+  arguments: Schema | (() => Schema);
   claims?: (args: z.output<Schema>, cwd: string) => Claims;
   run: (args: z.output<Schema>, context: ToolContext) => Promise<unknown>;
 }
@@ -15,12 +17,17 @@ interface Definition<Schema extends z.ZodObject> {
 /** A tool whose arguments are a schema: the model is shown it, and what the model sends is checked by it. */
 export function defineTool<Schema extends z.ZodObject>(definition: Definition<Schema>): Tool {
   const { name, description, effect, claims, run } = definition;
-  const parse = (args: unknown) => parseArguments(name, definition.arguments, args);
+  const given = definition.arguments;
+  const schema = onFirstUse(() => (typeof given === 'function' ? given() : given));
+  const parse = (args: unknown) => parseArguments(name, schema(), args);
+  const parameters = onFirstUse(() => toJsonSchema(schema()));
   return {
     name,
     description,
     effect,
-    parameters: toJsonSchema(definition.arguments),
+    get parameters() {
+      return parameters();
+    },
     ...(claims && { claims: (args: unknown, cwd: string) => claims(parse(args), cwd) }),
     run: async (args, context) => run(parse(args), context),
   };

@@ -12,8 +12,8 @@ import { toOutput } from './output.ts';
 import { createFunctions, noFunctions, type Tool } from './tool.ts';
 
 export interface ToolBoxParts {
-  /** Ours, in the order in which a model sees them. */
-  builtins: readonly Tool[];
+  /** Ours, in the order in which a model sees them; made when a scope first has tools. */
+  builtins: () => readonly Tool[];
   custom: CustomTools;
   /** `functions/tools`. */
   toolsDir: string;
@@ -25,22 +25,33 @@ type ToolBox = Ports['tools'] & Pick<Required<Ports>, 'dynamicInstructions'>;
 /** Makes the functions of a scope out of the names a context resolved (R-90, R-91). */
 export function createToolBox(parts: ToolBoxParts): ToolBox {
   const warned = new Set<string>();
-  let known: readonly string[] = parts.builtins.map(({ name }) => name);
+  let custom: readonly Tool[] = [];
   const warnOnce = (context: ContextData, file: string, message: string) => {
     if (warned.has(`${file} ${message}`)) return;
     warned.add(`${file} ${message}`);
     context.app.warn({ file, line: undefined, message });
   };
 
-  const visible = async (context: ContextData): Promise<Tool[]> => {
-    const { tools, broken } = await parts.custom.load(parts.toolsDir);
-    for (const { file, reason } of broken) warnOnce(context, file, `this tool is left out: ${reason}`);
-    // The user's own comes first: it replaces ours of the same name.
-    const all = [...tools, ...parts.builtins];
-    known = [...new Set(all.map(({ name }) => name))];
+  // The user's own come first: they replace ours of the same name.
+  const all = () => [...custom, ...parts.builtins()];
+
+  const visible = (context: ContextData): Tool[] => {
     const { visible_tools } = context.app.config;
     const isVisible = visible_tools && new Set(visible_tools.map((entry) => entry.replace(/\.(sh|py|ts|js)$/, '')));
-    return isVisible ? all.filter(({ name }) => isVisible.has(name)) : all;
+    return isVisible ? all().filter(({ name }) => isVisible.has(name)) : all();
+  };
+
+  const chosenTools = async (context: ContextData, tools: FunctionsRequest['tools']): Promise<Tool[]> => {
+    const { tools: found, broken } = await parts.custom.load(parts.toolsDir);
+    for (const { file, reason } of broken) warnOnce(context, file, `this tool is left out: ${reason}`);
+    custom = found;
+    if (tools === 'all') return visible(context);
+    if (tools.length === 0) return [];
+    const known = visible(context);
+    for (const name of tools.filter((each) => !known.some((tool) => tool.name === each))) {
+      warnOnce(context, parts.toolsDir, `there is no tool ${name}`);
+    }
+    return known.filter(({ name }) => tools.includes(name));
   };
 
   const ownTools = async (context: ContextData): Promise<Tool[]> => {
@@ -53,23 +64,17 @@ export function createToolBox(parts: ToolBoxParts): ToolBox {
 
   return {
     tracker: () => createToolCallTracker(parts.loopGuard),
-    names: () => known,
+    names: () => [...new Set(all().map(({ name }) => name))],
     async build({ tools, context, mcpRuntime }: FunctionsRequest) {
       if (!settingsOf(context.app.config, context).function_calling_support) return noFunctions;
-      const [all, own] = await Promise.all([visible(context), ownTools(context)]);
-      const chosen = tools === 'all' ? all : all.filter(({ name }) => tools.includes(name));
-      if (tools !== 'all') {
-        for (const name of tools.filter((each) => !all.some((tool) => tool.name === each))) {
-          warnOnce(context, parts.toolsDir, `there is no tool ${name}`);
-        }
-      }
+      const [chosen, own] = await Promise.all([chosenTools(context, tools), ownTools(context)]);
       const { todoList } = context.agentRuntime ?? {};
       return createFunctions([
         ...own,
         ...chosen,
         ...userTools(),
         ...(todoList ? todoTools(todoList) : []),
-        ...metaTools(mcpRuntime),
+        ...(mcpRuntime.servers.size > 0 ? metaTools(mcpRuntime) : []),
       ]);
     },
     dynamicInstructions: (spec, variables) => instructionsOf(parts.custom, spec, variables),

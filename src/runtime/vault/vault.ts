@@ -2,6 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../../base/atomic-file.ts';
+import { onFirstUse } from '../../base/on-first-use.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { deriveKey, kdfSchema, newKdf, seal, sealedSchema, unseal } from './cipher.ts';
 import { fillLeaves, placeholdersIn } from './placeholders.ts';
@@ -10,13 +11,15 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/;
 /** Sealed under a name no secret can have, so that a password is checked without a secret. */
 const CHECK = '';
 
-const fileSchema = z.strictObject({
-  version: z.literal(1),
-  kdf: kdfSchema,
-  check: sealedSchema,
-  secrets: z.record(z.string(), sealedSchema),
-});
-type VaultFile = z.infer<typeof fileSchema>;
+const fileSchema = onFirstUse(() =>
+  z.strictObject({
+    version: z.literal(1),
+    kdf: kdfSchema,
+    check: sealedSchema,
+    secrets: z.record(z.string(), sealedSchema),
+  }),
+);
+type VaultFile = z.infer<ReturnType<typeof fileSchema>>;
 
 interface VaultOptions {
   path: string;
@@ -150,7 +153,7 @@ export class Vault {
     });
     if (text === undefined) return undefined;
     try {
-      return fileSchema.parse(JSON.parse(text));
+      return fileSchema().parse(JSON.parse(text));
     } catch (error) {
       throw new ReefError('vault_invalid', `${path} is no vault`, { cause: error });
     }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { onFirstUse } from '../../../base/on-first-use.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Answer, Question, Tool, ToolContext } from '../tool.ts';
 
 const OTHER = 'Other (custom)';
-const question = z.string().min(1).max(16_384);
-const options = z.array(z.string().min(1)).min(1).max(20);
+const question = onFirstUse(() => z.string().min(1).max(16_384));
+const options = onFirstUse(() => z.array(z.string().min(1)).min(1).max(20));
 
 /** R-90: always there. Without a person the model is told to decide, or the run ends and says what a person has to do. */
 export function userTools(): Tool[] {
@@ -27,7 +28,7 @@ export function userTools(): Tool[] {
       name: 'user__confirm',
       description: 'Asks the person a question of yes or no.',
       effect: 'ask',
-      arguments: z.object({ question }),
+      arguments: () => z.object({ question: question() }),
       async run(args, context) {
         const answer = await ask({ kind: 'confirm', question: args.question }, context);
         return answer.kind === 'confirm' ? { confirmed: answer.confirmed } : unanswered(answer);
@@ -37,7 +38,7 @@ export function userTools(): Tool[] {
       name: 'user__input',
       description: 'Asks the person for a text.',
       effect: 'ask',
-      arguments: z.object({ question }),
+      arguments: () => z.object({ question: question() }),
       run: (args, context) => custom(args.question, context),
     }),
   ];
@@ -54,7 +55,7 @@ function choosing(name: string, what: string, run: (choice: Choice, context: Too
     name,
     description: `Asks the person to choose ${what}.`,
     effect: 'ask',
-    arguments: z.object({ question, options }),
+    arguments: () => z.object({ question: question(), options: options() }),
     run: (args, context) => run({ question: args.question, options: [...args.options, OTHER] }, context),
   });
 }

@@ -33,7 +33,7 @@ export function homeCommands(program: Command, define: Define): void {
     example: 'reef daemon stop',
     load: async () => (await import('../commands/daemon.ts')).daemonStop,
   });
-  define(program.command('mcp'), {
+  define(program.command('mcp').option('--cwd <dir>', 'the repository to serve (default: this folder)'), {
     does: 'Serve these operations as MCP tools on standard input and output',
     example: 'claude mcp add reef -- reef mcp',
     load: async () => (await import('../commands/mcp.ts')).mcp,
