@@ -1,6 +1,7 @@
 (package_clause name: (package_identifier) @name) @module
 (class_definition name: (identifier) @name) @class
 (object_definition name: (identifier) @name) @class
+(package_object name: (identifier) @name) @class
 (trait_definition name: (identifier) @name) @interface
 (enum_definition name: (identifier) @name) @enum
 (type_definition name: (type_identifier) @name) @type

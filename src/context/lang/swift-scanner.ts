@@ -47,8 +47,9 @@ const DECLARATION = new RegExp(
   [
     String.raw`(?<![.\w])(?<keyword>class|actor|struct|enum|protocol|extension|typealias|associatedtype|func|let|var|case|macro)\s+` +
       String.raw`(?!(?:${KEYWORDS})\b)` +
+      '`?' +
       String.raw`(?<name>[\p{L}_][\p{L}\p{N}_.]*|[-+*/%=<>!&|^~?]+)`,
-    String.raw`(?<![.\w])(?<self>init|subscript)\b(?=\s*[?!]?\s*[<(])`,
+    String.raw`(?<![.\w])(?<self>(?:init|subscript)\b(?=\s*[?!]?\s*[<(])|deinit\b(?=\s*\{))`,
     String.raw`(?<![.\w])import\s+(?:(?:class|struct|enum|func|protocol|var|let|typealias)\s+)?(?<source>[\w.]+)`,
     '[{}]',
   ].join('|'),
