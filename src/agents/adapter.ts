@@ -49,6 +49,8 @@ export interface AgentDescription {
   ignoresRepeats: boolean;
   /** What the agent must be able to write: `~/…` in its home, `$NAME` where that variable points. */
   stateDirs: string[];
+  /** Of these, files that say what it runs, with what they hold when they say nothing: it may not change them in a sandbox. */
+  settings?: Readonly<Record<string, string>>;
   /** False: it needs what a sandbox hides. */
   sandbox?: false;
   /** Names of variables that reach it from the user's environment, beside the common ones. */

@@ -16,6 +16,7 @@ import { type Books, JobTransaction } from './job-transaction.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 import { sandboxFor } from './sandbox.ts';
+import { gitMounts } from './sandbox-git.ts';
 import { forMode } from './terminal/at-terminal.ts';
 import type { Timings } from './timings.ts';
 
@@ -58,7 +59,8 @@ export async function launchJob(host: LaunchHost, job: Job): Promise<Launched> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
   const env = childEnv(host, job, { agent, planned: plan.env });
-  const { stateDirs } = agent.adapter.describe();
+  const { stateDirs, settings } = agent.adapter.describe();
+  const around = { stateDirs, settings, homeDir: host.homeDir, env: host.env, agentEnv: env, program: plan.file };
   const spec = {
     dir,
     file: plan.file,
@@ -67,7 +69,7 @@ export async function launchJob(host: LaunchHost, job: Job): Promise<Launched> {
     env,
     ceilingMs: host.timings.ceiling,
     tag: job.id,
-    sandbox: sandboxFor(job, { stateDirs, homeDir: host.homeDir, env: host.env, agentEnv: env, program: plan.file }),
+    sandbox: sandboxFor(job, { ...around, git: await gitMounts(job) }),
   };
   const identity =
     typeof plan.stdin === 'object'

@@ -1,13 +1,18 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxSpec } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
+import type { AgentDescription } from './adapter.ts';
+import type { GitMounts } from './sandbox-git.ts';
 
 /** What no agent in a sandbox may see: keys, histories, and doors to other programs (X-23). */
 const PRIVATE = ['.ssh', '.gnupg', '.aws', '.netrc', '.bash_history', '.zsh_history'];
 const PRIVATE_CONFIG = ['gh', 'reef'];
 const DOORS = ['/var/run/docker.sock', '/run/docker.sock', '/tmp/.X11-unix'];
+
+/** What programs of the user's act on when they next come by: whoever writes it has code run outside the sandbox (X-25). */
+const GUARDED = ['.reef', '.mcp.json', '.claude', '.codex', '.vscode', '.envrc', '.gitmodules'];
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Reef and the packages it needs: those of a checkout lie in it, those of an installed Reef beside it. */
@@ -15,10 +20,13 @@ const REEF = basename(dirname(ROOT)) === 'node_modules' ? dirname(ROOT) : ROOT;
 
 interface Surroundings {
   stateDirs: readonly string[];
+  settings?: AgentDescription['settings'];
   homeDir: string;
   /** The daemon's environment, and the agent's: its home may be another. */
   env: Readonly<NodeJS.ProcessEnv>;
   agentEnv: Readonly<Record<string, string>>;
+  /** What git may write beside the folder of the job. */
+  git?: GitMounts | undefined;
   /** What the job runs: the temporary folder is private to it, and hides programs that lie there. */
   program: string;
 }
@@ -35,18 +43,27 @@ export function sandboxFor(
 ): SandboxSpec | undefined {
   if (job.sandbox === 'none') return undefined;
   const door = doorDir(of.homeDir, job.id);
+  const { writable = [], readOnly = [], hidden = [], guarded = [] } = (job.readonly ? undefined : of.git) ?? {};
   return {
     kind: 'bubblewrap',
     writable: [
       ...(job.readonly ? [] : [job.cwd]),
+      ...writable,
       ...of.stateDirs.flatMap((name) => statePath(name, of.agentEnv)).filter(isThere),
     ],
     // A folder, for a new daemon makes a new socket.
-    readOnly: [...(existsSync(door) ? [door] : []), ...programsIn('/tmp/', of.program)],
-    hidden: [of.homeDir, ...privatePaths(of.env)],
+    readOnly: [...(existsSync(door) ? [door] : []), ...programsIn('/tmp/', of.program), ...readOnly],
+    hidden: [of.homeDir, ...privatePaths(of.env), ...hidden],
+    guarded: [...guardedIn(job.cwd), ...guarded, ...settingsOf(of)],
     network: 'host',
     scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
   };
+}
+
+/** Of a repository of its own also `.git`: hooks and configuration are code, and only `gitMounts` opens what is not. */
+export function guardedIn(cwd: string): string[] {
+  const names = existsSync(join(cwd, '.git')) ? ['.git', ...GUARDED] : GUARDED;
+  return names.map((name) => join(cwd, name));
 }
 
 /** The agent's program, Node, and Reef itself for its MCP server: those of them below that folder. */
@@ -72,11 +89,23 @@ export function privatePaths({
   ];
 }
 
-/** `~/x` is in the home of the agent, `$X` what that variable says, if anything. */
+/** What the agent's settings make it run, it would run outside as well. A file that is absent is made first, and says nothing. */
+function settingsOf({ settings = {}, agentEnv }: Surroundings): string[] {
+  return Object.entries(settings).flatMap(([name, nothing]) =>
+    statePath(name, agentEnv).filter((path) => {
+      if (existsSync(dirname(path)) && !existsSync(path)) writeFileSync(path, nothing, { mode: 0o600 });
+      return existsSync(path);
+    }),
+  );
+}
+
+/** `~/x` is in the home of the agent, `$X` and `$X/y` where that variable points, if anywhere. */
 function statePath(name: string, env: Surroundings['agentEnv']): string[] {
   if (name.startsWith('~/')) return [join(env.HOME ?? '/', name.slice(2))];
-  const path = name.startsWith('$') ? env[name.slice(1)] : name;
-  return path === undefined ? [] : [path];
+  const [, variable, rest = ''] = /^\$(\w+)(\/.*)?$/.exec(name) ?? [];
+  if (variable === undefined) return [name];
+  const path = env[variable];
+  return path === undefined ? [] : [path + rest];
 }
 
 /** An agent that never ran here has no folder yet, and could not make it in the sandbox. Of a file only it knows the content. */

@@ -21,7 +21,7 @@ import { verifies } from '../../test/verifies.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { launch } from './launch.ts';
 import { readLaunch } from './launch-folder.ts';
-import { SANDBOX_BASE, type SandboxSpec, sandboxOptions } from './sandbox.ts';
+import { SANDBOX_BASE, type SandboxSpec, sandboxOptions, unguard } from './sandbox.ts';
 import { endTree } from './tree.ts';
 
 const capabilities = await probeCapabilities();
@@ -67,6 +67,27 @@ test('mounts come from the outside in, so that the longer path decides', () => {
     ...['--setenv', 'TMPDIR', '/tmp', '--chdir', at('home/worktree')],
   ]);
 });
+
+verifies('X-25').test(
+  'what is guarded is read-only where it is, an empty folder where it is not, and left alone elsewhere',
+  () => {
+    using folder = temporaryFolder();
+    const { at, spec } = makeRoom(folder.path);
+    const names = ['home/worktree/.git', 'home/worktree/.claude', 'home/worktree/.vscode', 'other/.codex'];
+    mkdirSync(at('home/worktree/.vscode'));
+    const options = sandboxOptions({ ...spec, guarded: names.map(at) }, at('home/worktree'));
+    const about = (name: string) => options.flatMap((each, n) => (each === at(name) ? [options[n - 1]] : []));
+    expect(names.map(about)).toEqual([
+      ['--ro-bind', at('home/worktree/.git'), '--ro-bind', at('home/worktree/.git')],
+      ['--tmpfs', '--remount-ro'],
+      ['--tmpfs', '--remount-ro'],
+      [],
+    ]);
+    writeFileSync(at('home/worktree/.claude'), 'the user made it meanwhile');
+    unguard(names.map(at));
+    expect(readdirSync(at('home/worktree')).sort()).toEqual(['.claude', '.git']);
+  },
+);
 
 test('a writable folder that does not exist is refused before anything starts', () => {
   using folder = temporaryFolder();

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 
@@ -12,6 +12,11 @@ export interface SandboxSpec {
   readOnly?: readonly string[];
   /** Files, folders and sockets. One that is absent in a writable folder leaves an empty file behind, for the caller to remove. */
   hidden: readonly string[];
+  /**
+   * Stays as it is, also where it is absent: there an empty folder is put in its place, which git does not see and `unguard`
+   * takes away again.
+   */
+  guarded?: readonly string[];
   /** `host` keeps abstract sockets reachable as well; only `none` closes those. */
   network: 'host' | 'none';
   /** A folder of ours for what the sandbox itself needs: its private /tmp lies here. */
@@ -40,10 +45,14 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
   const { temporary, empty } = makeScratch(spec.scratch);
   const writable = spec.writable.map(existing);
   const hidden = spec.hidden.map(resolveLinks).filter((path) => existsSync(path) || isInside(path, writable));
+  const guarded = (spec.guarded ?? []).map(resolveLinks).filter((path) => isInside(path, writable));
+  const absent = guarded.filter(isNothing);
   const mounts: Mount[] = [
     { path: '/tmp', options: ['--bind', temporary, '/tmp'] },
     ...writable.map((path) => ({ path, options: ['--bind', path, path] })),
     ...(spec.readOnly ?? []).map(existing).map((path) => ({ path, options: ['--ro-bind', path, path] })),
+    ...guarded.filter((path) => !isNothing(path)).map((path) => ({ path, options: ['--ro-bind', path, path] })),
+    ...absent.map((path) => ({ path, options: ['--tmpfs', path] })),
     ...hidden.map((path) => ({ path, options: isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', empty, path] })),
   ];
   return [
@@ -51,9 +60,20 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
     ...(spec.network === 'none' ? ['--unshare-net'] : []),
     ...mounts.sort((a, b) => a.path.length - b.path.length).flatMap((mount) => mount.options),
     // Last, because the mounts within need their folders made first.
-    ...hidden.filter(isFolder).flatMap((path) => ['--remount-ro', path]),
+    ...[...hidden.filter(isFolder), ...absent].flatMap((path) => ['--remount-ro', path]),
     ...['--setenv', 'TMPDIR', '/tmp', '--chdir', cwd],
   ];
+}
+
+/** After the last program that was kept from them: what stood for something absent goes, and nothing else can. */
+export function unguard(guarded: readonly string[]): void {
+  for (const path of guarded) {
+    try {
+      rmdirSync(path);
+    } catch {
+      // it is a file, or not empty, or not there: it was never ours
+    }
+  }
 }
 
 /** An empty regular file hides better than /dev/null, which programs find unreadable and then fail. */
@@ -83,4 +103,9 @@ function isInside(path: string, folders: readonly string[]): boolean {
 
 function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** An empty folder of such a name tells nobody anything: another sandbox may have put it there. */
+function isNothing(path: string): boolean {
+  return !existsSync(path) || (isFolder(path) && readdirSync(path).length === 0);
 }

@@ -17,12 +17,15 @@ afterAll(() => rig.close());
 
 const { bubblewrap } = await probeCapabilities();
 
+/** What says which programs it runs; absent before Claude Code first starts. */
+const SETTINGS = { claude: '~/.claude/settings.json', codex: '~/codex/config.toml' };
+
 for (const agent of ['claude', 'codex'] as const) {
-  verifies('A-104', 'X-08', 'X-22', 'X-23', 'U-16')
+  verifies('A-104', 'X-08', 'X-22', 'X-23', 'X-25', 'U-16')
     .needs(...installed(agent))
     .needs(bubblewrap !== undefined, 'bubblewrap is not installed or not allowed to work')
     .test(
-      `${agent} in the sandbox writes its folder, not its neighbour's, reads no key, and has its door`,
+      `${agent} in the sandbox writes its folder, not its neighbour's, reads no key, changes none of its settings, and has its door`,
       async () => {
         const { home, repository, root } = rig.world;
         const outside = join(repository, `outside-${agent}.txt`);
@@ -32,6 +35,7 @@ for (const agent of ['claude', 'codex'] as const) {
           'echo home > ~/outside.txt',
           `cat ${join(root, 'config', 'reef', 'config.yaml')}`,
           `ls ${join(home.dir, 'jobs')}`,
+          `echo x > ${SETTINGS[agent]}`,
         ];
         rig.scripts[`boxed-${agent}`] = [
           ...commands.map((shell) => ({ tools: [{ shell }] })),
@@ -40,14 +44,14 @@ for (const agent of ['claude', 'codex'] as const) {
         ];
         const job = await rig.spawn({ agent, script: `boxed-${agent}`, yes: true, sandbox: true });
         const [program = ''] = (await job.payloads('started'))[0]?.command ?? [];
-        expect(await job.ended()).toMatchObject({ status: 'completed', sandbox: 'bubblewrap', turns: 7 });
+        expect(await job.ended()).toMatchObject({ status: 'completed', sandbox: 'bubblewrap', turns: 8 });
         expect(job.file('inside.txt')).toBe('inside\n');
         expect(existsSync(outside)).toBe(false);
         expect(existsSync(join(job.home, 'outside.txt'))).toBe(false);
-        const [, neighbour, agentHome, keys, jobs, status] = (await job.progress('tool_result')).map(
+        const [, neighbour, agentHome, keys, jobs, settings, status] = (await job.progress('tool_result')).map(
           ({ text }) => text,
         );
-        for (const text of [neighbour, agentHome]) expect(text).toContain('Read-only file system');
+        for (const text of [neighbour, agentHome, settings]) expect(text).toContain('Read-only file system');
         expect(keys).not.toContain(program);
         expect(keys).toContain('No such file');
         expect(jobs?.trim()).toBe(job.id);

@@ -32,6 +32,7 @@ export const description: AgentDescription = {
   busyMessage: 'queues',
   resumes: true,
   ignoresRepeats: true,
+  settings: { '$CLAUDE_CONFIG_DIR/settings.json': '{}\n', '~/.claude/settings.json': '{}\n' },
   stateDirs: ['$CLAUDE_CONFIG_DIR', '~/.claude', '~/.claude.json', '~/.cache/claude-cli-nodejs'],
   // A key or another endpoint moves billing and sends the prompts elsewhere: both are configured or absent.
   passEnv: [

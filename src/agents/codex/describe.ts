@@ -39,6 +39,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
   /** It returns our id with a message, and yet runs a repeated one again. */
   ignoresRepeats: false,
   stateDirs: ['$CODEX_HOME', '~/.codex'],
+  settings: { '$CODEX_HOME/config.toml': '', '~/.codex/config.toml': '' },
   passEnv: ['CODEX_HOME'],
 };
 

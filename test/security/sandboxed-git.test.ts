@@ -1,0 +1,148 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { probeCapabilities } from '../../src/process/capabilities.ts';
+import { eventually, SLOW_MS } from '../e2e/real.ts';
+import { RunsRig, usersOwn } from '../e2e/runs-rig.ts';
+import { verifies } from '../verifies.ts';
+
+/** What an agent in Reef's sandbox can do to the repository it works in, and what it can leave there for others. */
+
+const { bubblewrap } = await probeCapabilities();
+const boxed = (...ids: Parameters<typeof verifies>) =>
+  verifies(...ids).needs(bubblewrap !== undefined, 'bubblewrap is not installed or not allowed to work');
+
+let rig: RunsRig;
+beforeEach(() => {
+  // In the sandbox /tmp is another folder: what lies there would be hidden by that alone.
+  rig = new RunsRig(join(relative(tmpdir(), '/var/tmp'), 'reef-boxed-git-'), { 'a.txt': 'a\n', '.vscode/own': '1\n' });
+});
+afterEach(() => rig.close());
+
+const GUARDED = ['.reef', '.mcp.json', '.claude', '.codex', '.vscode', '.envrc', '.gitmodules'];
+/** Every way to make or change something of that name; says which of them worked. */
+const plant = (name: string) =>
+  `(echo x > ${name}; mkdir -p ${name}/x; echo x > ${name}/own; ln -s /tmp ${name}/y; rm -rf ${name}; mv ${name} moved) 2>/dev/null`;
+
+/** A job in the sandbox that runs these lines one after the other. */
+async function start(name: string, lines: readonly string[], ...flags: string[]): Promise<string> {
+  const shells = lines.map((line) => ({ shell: ['sh', '-c', `${line}; echo "exit $?"`] }));
+  const agent = rig.world.script(name, [...shells, { say: 'Done.' }]);
+  return (await rig.json('spawn', agent, name, '--sandbox', ...flags)).agentId;
+}
+
+async function ended(id: string) {
+  const job = await rig.world.until(id, ({ activity }) => activity === 'ended', 60_000);
+  expect([job.status, job.sandbox]).toEqual(['completed', 'bubblewrap']);
+  const said = (await rig.world.events(id)).flatMap(({ type, payload }) =>
+    type === 'progress' && payload.kind === 'tool_result' ? [payload.text] : [],
+  );
+  return { job, said };
+}
+
+/** Branches, configuration, hooks and what git keeps of other worktrees. */
+function repositoryOf(): Record<string, string> {
+  const { repository } = rig.world;
+  const hash = (path: string) =>
+    execFileSync('sh', ['-c', `cd ${repository}/.git && find ${path} | sort | xargs ls -ld`]);
+  return {
+    refs: rig.git(
+      'for-each-ref',
+      '--format=%(refname) %(objectname)',
+      'refs/heads/main',
+      'refs/heads/other',
+      'refs/tags',
+    ),
+    config: rig.git('config', '--local', '--list'),
+    files: `${hash('hooks info config HEAD')}`,
+  };
+}
+
+boxed('X-24').test(
+  'an agent in the sandbox commits to its own branch, and other branches, configuration, hooks and worktrees are closed to it',
+  async () => {
+    const other = await rig.world.client.call('worktree_create', { title: 'other', plan: ['other.txt'] });
+    const before = repositoryOf();
+    const open = [
+      'echo one > one.txt',
+      'git add -A',
+      'git commit -qm one',
+      'git commit -q --amend -m two',
+      'git status',
+    ];
+    const closed = [
+      'git branch other',
+      'git update-ref refs/heads/main HEAD',
+      'git checkout -q -b reef/elsewhere',
+      'git tag mine',
+      'git config core.fsmonitor /tmp/x',
+      'git worktree add -q ../mine',
+      'echo x > "$(git rev-parse --git-common-dir)/hooks/pre-commit"',
+      'echo x > "$(git rev-parse --git-dir)/commondir"',
+      'echo x > "$(git rev-parse --git-dir)/gitdir"',
+      'echo "[core] fsmonitor = /tmp/x" > "$(git rev-parse --git-dir)/config.worktree"',
+      'mkdir -p "$(git rev-parse --git-dir)/modules/x"',
+      'echo x > .git',
+      'rm -f .git',
+      'mv .git moved',
+      `echo x > ${other.path}/x.txt`,
+      `echo x > "$(git rev-parse --git-common-dir)/worktrees/$(basename ${other.path})/HEAD"`,
+    ];
+    const { job, said } = await ended(await start('commits', [...open, ...closed], '--worktree'));
+    const exits = said.map((text) => / *exit (\d+)\s*$/.exec(text)?.[1] === '0');
+    expect(
+      said.map((text, n) => [[...open, ...closed][n], text.trim()]).filter((_, n) => exits[n] !== n < open.length),
+    ).toEqual([]);
+    expect([repositoryOf(), rig.git('fsck', '--no-dangling')]).toEqual([before, '']);
+    expect((await rig.json('worktree', 'accept', job.worktree ?? '')).status).toBe('merged');
+    expect(rig.git('show', 'main:one.txt')).toBe('one');
+  },
+  SLOW_MS,
+);
+
+boxed('X-25', 'X-114').test(
+  'what programs act on when they next come by cannot be made or changed in the sandbox, and nothing of its guard is left',
+  async () => {
+    const lines = [
+      ...GUARDED.map(plant),
+      `ls -A ${GUARDED.join(' ')} 2>/dev/null`,
+      'git status --porcelain',
+      'echo b > b.txt',
+    ];
+    const { job, said } = await ended(await start('plants', lines, '--worktree'));
+    expect(said.at(-2)).toBe('exit 0\n');
+    expect(readdirSync(job.cwd).sort()).toEqual(['.git', '.vscode', 'a.txt', 'b.txt']);
+    const { files } = await rig.world.client.call('diff', { id: job.worktree ?? '' });
+    expect(files.map(({ path }) => path)).toEqual(['b.txt']);
+  },
+  SLOW_MS,
+);
+
+boxed('X-24', 'X-25').test(
+  "in the user's own checkout git is read-only, and what guards it stays as long as one job there is in a sandbox",
+  async () => {
+    const [own, before] = [usersOwn(rig), repositoryOf()];
+    const wait = (file: string) => `until [ -e ${file} ]; do sleep 0.05; done`;
+    const first = await start('first', ['touch first', wait('go-first')]);
+    const last = await start('last', [
+      ...['touch last', wait('go-last'), plant('.claude'), 'test -e .claude/x'],
+      ...['git commit -q --allow-empty -m x', 'echo x > .git/hooks/x', 'git status --porcelain'],
+    ]);
+    const there = (name: string) => existsSync(join(rig.world.repository, name));
+    await eventually(
+      () => there('first') && there('last') && there('.claude'),
+      (isThere) => isThere,
+    );
+    rig.write({ 'go-first': '' });
+    await ended(first);
+    expect(lstatSync(join(rig.world.repository, '.claude')).isDirectory()).toBe(true);
+    rig.write({ 'go-last': '' });
+    const { said } = await ended(last);
+    expect(said.slice(3).map((text) => /exit (\d+)/.exec(text)?.[1] === '0')).toEqual([false, false, false, true]);
+    for (const name of ['first', 'last', 'go-first', 'go-last']) execFileSync('rm', [join(rig.world.repository, name)]);
+    expect([usersOwn(rig), repositoryOf(), GUARDED.filter(there)]).toEqual([own, before, ['.reef', '.vscode']]);
+  },
+  SLOW_MS,
+);
