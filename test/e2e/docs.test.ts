@@ -47,7 +47,7 @@ async function reef(line: string): Promise<{ line: string; code: number; said?: 
 }
 
 verifies('U-41').test(
-  'every command of the pages about workflows, worktrees, code and the coder does what it says, in its order',
+  'every command of the pages about workflows, worktrees, code, the coder and its state does what it says, in its order',
   async () => {
     for (const [name, text] of Object.entries(FILES)) writeFileSync(join(world.repository, name), text);
     await run('git', ['add', '.'], { cwd: world.repository });
@@ -66,7 +66,7 @@ verifies('U-41').test(
         agents: { 'wire:docs': { command: [process.execPath, player, script] } },
       },
     });
-    const lines = ['workflow.md', 'worktrees.md', 'code-context.md', 'coder.md'].flatMap(commandsOf);
+    const lines = ['workflow.md', 'worktrees.md', 'code-context.md', 'coder.md', 'repostate.md'].flatMap(commandsOf);
     expect(lines.length).toBeGreaterThan(25);
     for (const line of lines) expect(await reef(line)).toEqual({ line, code: 0 });
   },

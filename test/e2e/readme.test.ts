@@ -1,12 +1,15 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, expect, test } from 'vitest';
 import { makeAgentHome, realAgent } from '../agents/real-agents.ts';
+import type { Turn } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
 import { verifies } from '../verifies.ts';
 import { makeWorld } from './harness.ts';
+import { firstLie, transcriptOf } from './transcript.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -20,42 +23,108 @@ const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)]
   .map((line) => line.replace(/\s+#.*$/, '').trim())
   .filter((line) => line.startsWith('reef '));
 
-async function run(line: string): Promise<{ line: string; code: number }> {
+async function run(line: string, env = world.env): Promise<{ code: number; said: string; err: string }> {
   const words = (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', '')).slice(1);
-  const child = spawn(process.execPath, [join(root, 'bin/reef.cjs'), ...words], {
-    cwd: world.repository,
-    env: world.env,
-  });
-  child.stdout.resume();
-  child.stderr.resume();
-  const [code] = await once(child, 'close');
-  return { line, code };
+  const child = spawn(process.execPath, [join(root, 'bin/reef.cjs'), ...words], { cwd: world.repository, env });
+  child.stdin.end();
+  const [said, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code, said, err };
 }
+
+const SHOP = {
+  'package.json':
+    '{ "name": "shop", "type": "module", "scripts": { "lint": "node --check tax.mjs", "test": "node --test" } }\n',
+  'tax.mjs': 'export function tax(lines, rate) {\n  return lines.reduce((sum, cents) => sum + cents * rate, 0);\n}\n',
+  'tax.test.mjs': `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { tax } from './tax.mjs';
+
+test('every line is rounded to whole cents', () => assert.equal(tax([105, 215], 0.1), 33));
+`,
+};
+
+const git = (...args: string[]) => execFileSync('git', ['-C', world.repository, ...args], { encoding: 'utf8' });
+
+function makeShop(): void {
+  for (const [name, content] of Object.entries(SHOP)) writeFileSync(join(world.repository, name), content);
+  git('config', 'user.name', 'Ada');
+  git('config', 'user.email', 'ada@example.invalid');
+  git('add', '-A');
+  git('commit', '-qm', 'A shop');
+}
+
+const mends: Turn[] = [
+  { text: 'I look at the code first.', tools: [{ read: 'tax.mjs' }] },
+  { tools: [{ edit: 'tax.mjs', old: 'sum + cents * rate, 0)', new: 'sum + Math.round(cents * rate), 0)' }] },
+  { text: 'Every line is rounded now.\n\nSIGNAL:SUCCESS' },
+  { text: 'There is nothing to document.\n\nSIGNAL:SUCCESS' },
+];
+const adds: Turn[] = [{ tools: [{ shell: 'touch a.test' }] }, { text: 'Added.' }, { text: 'Shorter.' }];
+
+/** As a person has it: the program on PATH, its log-in in the configuration. */
+function install(modelUrl: string): NodeJS.ProcessEnv {
+  const bin = join(world.root, 'bin');
+  mkdirSync(bin, { recursive: true });
+  if (!existsSync(join(bin, 'claude'))) symlinkSync(claude.file, join(bin, 'claude'));
+  const env = claude.env(modelUrl, makeAgentHome());
+  world.configure({ reef: { timings: { linger: 200 }, agents: { claude: { env } } } });
+  return { ...world.env, PATH: `${bin}:${world.env.PATH}` };
+}
+
+verifies('U-06', 'U-41')
+  .needs(claude.available, claude.why ?? '')
+  .test(
+    'the first ten minutes: init, doctor, trust, a run of the real Claude Code and a merge say what the README says',
+    async () => {
+      makeShop();
+      const bare = await run('reef doctor');
+      expect(bare.said).toMatch(
+        /warn +agents +none can work yet\n.*\n +fix: npm install -g @anthropic-ai\/claude-code/,
+      );
+      const model = await startModelServer({ scripts: { mends } });
+      const env = install(model.runUrl('mends', 'first'));
+      const typed = transcriptOf(readme);
+      expect(typed.length).toBeGreaterThan(7);
+      for (const { line, says } of typed) {
+        const { code, said } = await run(line, env);
+        const wanted = line.endsWith('"Make the failing test pass" --follow') ? 3 : 0;
+        expect({ line, code, lie: firstLie(says, said), said }).toEqual({ line, code: wanted, lie: undefined, said });
+      }
+      await model.close();
+      expect(git('log', '--format=%s')).toBe('Make the failing test pass\nA shop\nstart\n');
+      execFileSync(process.execPath, ['--test'], { cwd: world.repository, stdio: 'pipe' });
+      expect((await run('reef doctor', env)).said).toMatch(/\n\nAll is well\.\n$/);
+    },
+    180_000,
+  );
 
 verifies('U-41')
   .needs(claude.available, claude.why ?? '')
   .test(
     'every command of the README does what it says, in its order, with the real Claude Code',
     async () => {
-      const turns = [{ tools: [{ shell: 'touch a.test' }] }, { text: 'Added.' }, { text: 'Shorter.' }];
-      const model = await startModelServer({ scripts: { readme: turns } });
-      const home = makeAgentHome();
-      world.configure({
-        timings: { linger: 200 },
-        agents: { claude: { command: [claude.file], env: claude.env(model.runUrl('readme'), home) } },
-      });
+      const model = await startModelServer({ scripts: { adds } });
+      const env = install(model.runUrl('adds'));
+      await world.stopDaemon();
       const results: { line: string; code: number }[] = [];
-      for (const line of commands) results.push(await run(line));
+      for (const line of commands) results.push({ line, code: (await run(line, env)).code });
       await model.close();
-      // The first wait comes back with the question (3); doctor may miss other agents but finds no error.
+      // The first wait comes back with the question.
       const expected = commands.map((line) => ({ line, code: line === 'reef wait @last' ? 3 : 0 }));
       expect(results).toEqual(expected);
     },
     120_000,
   );
 
-test('the README is short, and its links lead somewhere', async () => {
-  const { existsSync } = await import('node:fs');
+/** Commands in running text and in the table: each is one that there is. */
+verifies('U-41').test('no page names a command that does not exist', async () => {
+  const { code, said } = await run('reef --help');
+  const known = new Set([...said.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name));
+  const named = [...readme.matchAll(/`reef ([a-z]+)/g)].map(([, name]) => name);
+  expect([code, named.length > 15, named.filter((name) => !known.has(name))]).toEqual([0, true, []]);
+});
+
+test('the README is short, and its links lead somewhere', () => {
   const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)]
     .map(([, path = '']) => path)
     .filter((path) => !path.includes(':'));

@@ -58,6 +58,9 @@ verifies('Q-100', 'X-44').test('what of the home is open to others is found, clo
   await writeFile(join(dir, 'reef.db'), '', { mode: 0o600 });
   await writeFile(join(dir, 'workflows.yaml'), '', { mode: 0o644 });
   await symlink('/etc/passwd', join(dir, 'jobs', 'link'));
+  await mkdir(join(dir, 'index', 'r', 'sandbox', 'home'), { recursive: true, mode: 0o755 });
+  await chmod(join(dir, 'index', 'r'), 0o700);
+  await chmod(join(dir, 'index'), 0o700);
   await chmod(dir, 0o755);
   const [modes] = homeChecks(home(), nobody());
   const checks = modes ? [modes] : [];

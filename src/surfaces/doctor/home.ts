@@ -1,4 +1,5 @@
 import { chmod, lstat, stat } from 'node:fs/promises';
+import { relative } from 'node:path';
 import type { Home } from '../../base/home.ts';
 import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
@@ -21,6 +22,9 @@ export function homeChecks(home: Home, client: Pick<Client, 'call'>): Check[] {
 /** Made by Reef; a person's own files, such as a workflow kept in git, are theirs to open. */
 const OURS = /^(?:jobs|index|artifacts|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock|token)$/;
 
+/** Made in a closed folder by others for us: mount points of a sandbox, and what Node compiled. */
+const THEIRS = /^index\/[^/]+\/(?:sandbox|compile-cache)(?:\/|$)/;
+
 /** Everything Reef makes is its owner's alone. */
 async function modes(dir: string): Promise<Result> {
   const found = await lstat(dir).catch(() => undefined);
@@ -29,6 +33,7 @@ async function modes(dir: string): Promise<Result> {
   let seen = 0;
   for await (const path of walk(dir, OURS)) {
     if (++seen > MOST_ENTRIES) break;
+    if (THEIRS.test(relative(dir, path))) continue;
     const entry = await lstat(path).catch(() => undefined);
     if (entry && !entry.isSymbolicLink() && isOpen(entry.mode)) open.push(path);
   }

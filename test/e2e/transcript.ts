@@ -1,0 +1,49 @@
+/** A page's `console` blocks: what is typed, and what is said to it. `…` on a line of its own stands for any lines. */
+export interface Typed {
+  line: string;
+  says: string[];
+}
+
+export function transcriptOf(page: string): Typed[] {
+  const typed: Typed[] = [];
+  for (const [, block = ''] of page.matchAll(/```console\n([\s\S]*?)```/g)) {
+    for (const line of block.trimEnd().split('\n')) {
+      if (line.startsWith('$ ')) typed.push({ line: line.slice(2), says: [] });
+      else typed.at(-1)?.says.push(line);
+    }
+  }
+  return typed;
+}
+
+/** What differs from run to run, as a name. */
+const VARYING: [RegExp, string][] = [
+  [/\b01[0-9A-HJKMNP-TV-Z]{24}\b/g, 'ID'],
+  [/\b\d+(?:\.\d+)?(?:ms|s)\b|\b\d+m\d+s\b/g, 'TIME'],
+  [/(merged as) [0-9a-f]{12}/g, '$1 COMMIT'],
+  [/kill -9 \d+/g, 'kill -9 PID'],
+  [/^\d+ (events from)/g, 'N $1'],
+  [/\/[^\s'"`]*\/(?:repo|shop)(?=\s)/g, 'FOLDER'],
+  [/\b2\.\d+\.\d+\b/g, 'VERSION'],
+];
+
+const named = (line: string) => VARYING.reduce((text, [what, name]) => text.replaceAll(what, name), line).trimEnd();
+
+/** The first line of the page that was not said where the page says it; undefined: all of them were. */
+export function firstLie(says: readonly string[], said: string): string | undefined {
+  const lines = said.split('\n').map(named);
+  let at = 0;
+  let mayPassOver = false;
+  for (const line of says) {
+    if (line === '…') {
+      mayPassOver = true;
+      continue;
+    }
+    const wanted = named(line);
+    const found = mayPassOver ? lines.indexOf(wanted, at) : lines[at] === wanted ? at : -1;
+    if (found === -1) return line;
+    at = found + 1;
+    mayPassOver = false;
+  }
+  const rest = lines.slice(at).filter((line) => line !== '');
+  return mayPassOver || rest.length === 0 ? undefined : `(nothing more), but it says: ${rest[0]}`;
+}
