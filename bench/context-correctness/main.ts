@@ -23,6 +23,9 @@ const PACKAGES = [
   '@capacitor/ios@8.5.2',
   '@wordpress/block-library@11.1.0',
   'react-native@0.76.5',
+  'react-native-maps@1.20.1',
+  'cordova-ios@7.1.1',
+  '@temporalio/core-bridge@1.11.7',
 ];
 
 const { values } = parseArgs({

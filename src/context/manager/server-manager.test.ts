@@ -83,7 +83,7 @@ function mockedProcess(onEnd: () => void): ServerProcess {
 }
 
 verifies('C-071').test(
-  'spinning up spawns a child under its ceiling and sends index_code through its client',
+  'spinUpServer spawns a child process under its ceiling and sends index_code through its client',
   async () => {
     const { manager, spawned, sent, worktree } = mocked();
     const path = worktree('a');
@@ -103,7 +103,7 @@ verifies('C-071').test(
   },
 );
 
-verifies('C-072').test('spinning up what runs warns once and spawns nothing', async () => {
+verifies('C-072').test('spinUpServer of what already runs warns once and creates no second process', async () => {
   const { manager, spawned, warnings, worktree } = mocked();
   const path = worktree('a');
   await manager.spinUpServer(path);
@@ -111,7 +111,7 @@ verifies('C-072').test('spinning up what runs warns once and spawns nothing', as
   expect([spawned.length, warnings]).toEqual([1, ['An analysis server already runs for this worktree']]);
 });
 
-verifies('C-073').test('spinning down ends the child of that worktree and no other', async () => {
+verifies('C-073').test('spinDownServer terminates the child process of that worktree and no other', async () => {
   const { manager, ended, worktree } = mocked();
   const [a, b] = [worktree('a'), worktree('b')];
   await Promise.all([manager.spinUpServer(a), manager.spinUpServer(b)]);
@@ -120,16 +120,19 @@ verifies('C-073').test('spinning down ends the child of that worktree and no oth
   expect([ended, manager.running().map(({ worktreePath }) => worktreePath)]).toEqual([[b], [a]]);
 });
 
-verifies('C-074').test('a running server has its own client, an unknown or stopped one none', async () => {
-  const { manager, clients, worktree } = mocked();
-  const [a, b, c] = [worktree('a'), worktree('b'), worktree('c')];
-  await Promise.all([manager.spinUpServer(a), manager.spinUpServer(b)]);
-  const running = [a, b, c].map((path) => manager.getClientFor(path));
-  await manager.spinDownServer(a);
-  const after = [a, b, c].map((path) => manager.getClientFor(path));
-  expect(running.map((client, index) => client === clients.get([a, b, c][index] ?? ''))).toEqual([true, true, true]);
-  expect([running[2], after]).toEqual([undefined, [undefined, clients.get(b), undefined]]);
-});
+verifies('C-074').test(
+  'getClientFor returns the client of a running server, undefined for an unknown or stopped one',
+  async () => {
+    const { manager, clients, worktree } = mocked();
+    const [a, b, c] = [worktree('a'), worktree('b'), worktree('c')];
+    await Promise.all([manager.spinUpServer(a), manager.spinUpServer(b)]);
+    const running = [a, b, c].map((path) => manager.getClientFor(path));
+    await manager.spinDownServer(a);
+    const after = [a, b, c].map((path) => manager.getClientFor(path));
+    expect(running.map((client, index) => client === clients.get([a, b, c][index] ?? ''))).toEqual([true, true, true]);
+    expect([running[2], after]).toEqual([undefined, [undefined, clients.get(b), undefined]]);
+  },
+);
 
 test('the accessor gives the manager the app installed, and nothing without an app', () => {
   const { manager } = mocked();

@@ -78,7 +78,7 @@ const METHODS = {
 
 for (const [name, { call, sends, reply }] of Object.entries(METHODS)) {
   verifies('C-081', 'C-083', 'C-085').test(
-    `${name} asks for the client of its worktree and sends it the exact message`,
+    `${name} calls getClientFor with its worktreePath and sends that client the exact tools/call message`,
     async () => {
       const { service, asked, sent } = mocked(structured(reply));
       await call(service, '/w');
@@ -87,7 +87,7 @@ for (const [name, { call, sends, reply }] of Object.entries(METHODS)) {
     },
   );
 
-  verifies('C-082').test(`${name} rejects at once when no server runs`, async () => {
+  verifies('C-082').test(`${name} rejects at once when the manager returns undefined`, async () => {
     const { service, sent } = mocked();
     const failure = await call(service, '/none').catch((error: unknown) => error);
     expect(String(failure)).toBe('McpServerError: No active analysis server for this worktree.');
@@ -99,45 +99,48 @@ for (const [name, { call, sends, reply }] of Object.entries(METHODS)) {
   });
 }
 
-verifies('C-084', 'C-080').test('a file outline is parsed by kind', async () => {
-  const symbol = (name: string, symbol_type: string, line: number) => {
-    const signature = `${symbol_type} ${name}`;
-    return { name, symbol_type, line, end_line: line + 1, signature };
-  };
-  const { service } = mocked(
-    structured({
-      file_path: 'src/a.ts',
-      language: 'typescript',
-      basis: BASIS,
-      symbols: [
-        symbol('total', 'function', 1),
-        symbol('Cart', 'class', 3),
-        { ...symbol('add', 'method', 4), container: 'Cart' },
-        symbol('Point', 'struct', 9),
-        symbol('Item', 'interface', 11),
-        symbol('Size', 'enum', 13),
-        symbol('Price', 'type', 15),
-        symbol('TAX', 'constant', 17),
-        symbol('cache', 'variable', 18),
+verifies('C-084', 'C-080').test(
+  'the content of a successful response is parsed and returned: a file outline, by kind',
+  async () => {
+    const symbol = (name: string, symbol_type: string, line: number) => {
+      const signature = `${symbol_type} ${name}`;
+      return { name, symbol_type, line, end_line: line + 1, signature };
+    };
+    const { service } = mocked(
+      structured({
+        file_path: 'src/a.ts',
+        language: 'typescript',
+        basis: BASIS,
+        symbols: [
+          symbol('total', 'function', 1),
+          symbol('Cart', 'class', 3),
+          { ...symbol('add', 'method', 4), container: 'Cart' },
+          symbol('Point', 'struct', 9),
+          symbol('Item', 'interface', 11),
+          symbol('Size', 'enum', 13),
+          symbol('Price', 'type', 15),
+          symbol('TAX', 'constant', 17),
+          symbol('cache', 'variable', 18),
+        ],
+      }),
+    );
+    expect(await service.getFileOutline({ worktreePath: '/w', filePath: 'src/a.ts' })).toEqual({
+      functions: [{ name: 'total', signature: 'function total', line: 1 }],
+      classes: [
+        { name: 'Cart', line: 3 },
+        { name: 'Point', line: 9 },
       ],
-    }),
-  );
-  expect(await service.getFileOutline({ worktreePath: '/w', filePath: 'src/a.ts' })).toEqual({
-    functions: [{ name: 'total', signature: 'function total', line: 1 }],
-    classes: [
-      { name: 'Cart', line: 3 },
-      { name: 'Point', line: 9 },
-    ],
-    methods: [{ name: 'add', signature: 'method add', line: 4, container: 'Cart' }],
-    types: [
-      { name: 'Item', kind: 'interface', line: 11 },
-      { name: 'Size', kind: 'enum', line: 13 },
-      { name: 'Price', kind: 'type', line: 15 },
-    ],
-    constants: [{ name: 'TAX', line: 17 }],
-    basis: BASIS,
-  });
-});
+      methods: [{ name: 'add', signature: 'method add', line: 4, container: 'Cart' }],
+      types: [
+        { name: 'Item', kind: 'interface', line: 11 },
+        { name: 'Size', kind: 'enum', line: 13 },
+        { name: 'Price', kind: 'type', line: 15 },
+      ],
+      constants: [{ name: 'TAX', line: 17 }],
+      basis: BASIS,
+    });
+  },
+);
 
 const reference = (file: string, line: number) => ({
   location: at(file, line),
