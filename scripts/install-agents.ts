@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { agentNames, makeAgentHome, type RealAgent, realAgent } from '../test/agents/real-agents.ts';
+import { installed, SDK_PACKAGES } from '../test/agents/sdk-packages.ts';
 
 /**
  * node scripts/install-agents.ts [--if-missing]
@@ -55,7 +56,8 @@ function main(): void {
     say('real agents are left out (REEF_REAL_AGENTS=0): their tests are unproved');
     return;
   }
-  if (process.argv.includes('--if-missing') && agents().every(({ available }) => available)) {
+  const isComplete = agents().every(({ available }) => available) && SDK_PACKAGES.every(installed);
+  if (process.argv.includes('--if-missing') && isComplete) {
     say(
       `real agents: ${agents()
         .map(({ name, version }) => `${name} ${version}`)
