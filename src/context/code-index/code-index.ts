@@ -59,6 +59,7 @@ export class CodeIndex {
   #running: Promise<void> | undefined;
   #view: View | undefined;
   #unparsable: { version: number; count: number } | undefined;
+  #unread: { key: string; files: TreeFile[] } | undefined;
   #drops: string;
 
   static async open(settings: IndexSettings): Promise<CodeIndex> {
@@ -195,6 +196,16 @@ export class CodeIndex {
       this.#unparsable = { version: view.version, count: [...view.files.values()].filter(isCut).length };
     }
     return this.#unparsable.count;
+  }
+
+  /** Files whose words are not known, because they are still to be read or too large. Counted once while nothing changes. */
+  unread(view: View): readonly TreeFile[] {
+    const key = `${view.version} ${this.coverage.changes}`;
+    if (this.#unread?.key !== key) {
+      const isRead = ({ oid }: TreeFile) => ['ok', 'binary'].includes(this.coverage.words(oid) ?? '');
+      this.#unread = { key, files: [...view.files.values()].filter((file) => !isRead(file)) };
+    }
+    return this.#unread.files;
   }
 
   get extracted(): { words: number; structures: number } {

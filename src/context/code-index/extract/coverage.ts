@@ -15,6 +15,8 @@ export class Coverage {
   readonly #store: Store;
   readonly #known = new Map<Stage, Map<string, Known>>();
   #version: number;
+  /** Moves with what is known. */
+  changes = 0;
 
   constructor(store: Store) {
     this.#store = store;
@@ -33,6 +35,7 @@ export class Coverage {
   /** It is read again when it is asked for. */
   forget(): void {
     this.#known.clear();
+    this.changes += 1;
   }
 
   #of(stage: Stage): Map<string, Known> {
@@ -64,5 +67,6 @@ export class Coverage {
 
   add({ oid, lang, stage, extractor, status }: { oid: Oid; lang: string; stage: Stage } & Known): void {
     this.#of(stage).set(lang === '' ? oid : `${lang} ${oid}`, { extractor, status });
+    this.changes += 1;
   }
 }

@@ -1,3 +1,4 @@
+import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
@@ -15,16 +16,12 @@ export interface Candidates {
 /** The files that may hold a name: all that do, and a few by chance, which fall away when they are read (C-011). */
 export function candidatesFor(index: CodeIndex, view: View, name: string): Candidates {
   const hashes = candidateHashes(name);
-  const sets = hashes.length === 0 ? [] : index.words.holding(hashes, view.oids);
-  const files: TreeFile[] = [];
-  let pending = 0;
-  let skipped = 0;
-  for (const path of view.paths) {
-    const file = view.files.get(path) as TreeFile;
-    const status = index.coverage.words(file.oid);
-    if (status === undefined) pending += 1;
-    else if (status === 'too_large') skipped += 1;
-    else if (status === 'ok' && sets.every((set) => set.has(file.oid))) files.push(file);
-  }
-  return { files, pending, skipped };
+  const sets = index.words.holding(hashes, view.oids);
+  const isHeld = (oid: Oid) => index.coverage.words(oid) === 'ok' && sets.every((set) => set.has(oid));
+  const [smallest = view.oids] = sets.sort((a, b) => a.size - b.size);
+  const files = [...smallest].filter(isHeld).flatMap((oid) => view.withBlob(oid));
+  files.sort((one, other) => (one.path < other.path ? -1 : 1));
+  const unread = index.unread(view);
+  const pending = unread.filter(({ oid }) => index.coverage.words(oid) === undefined).length;
+  return { files, pending, skipped: unread.length - pending };
 }

@@ -112,7 +112,7 @@ async function scoreFiles(
   }
   const restart = new Map([...direct].map(([path, weight]) => [links.numberOf.get(path) as number, weight]));
   const rank = restart.size > 0 ? pageRank(links.edges, restart) : links.base;
-  const top = Math.max(...rank, 1e-12);
+  const top = rank.reduce((most, value) => Math.max(most, value), 1e-12);
   const isNear = restart.size > 0 ? reach(links.edges, restart.keys()) : () => true;
   const scores = new Map<string, number>();
   for (const [number, path] of links.paths.entries()) {

@@ -100,7 +100,7 @@ class Walk {
   }
 }
 
-function reversed(lists: readonly (readonly number[])[]): Map<number, number[]> {
+function reversed(lists: readonly Iterable<number>[]): Map<number, number[]> {
   const back = new Map<number, number[]>();
   for (const [from, targets] of lists.entries()) {
     for (const to of targets) {

@@ -32,8 +32,8 @@ export class ImportPaths {
     this.#view = view;
   }
 
-  resolve(from: string, language: Language, source: string): string[] {
-    const resolve = this.#rules[language];
+  resolve(from: string, language: string, source: string): string[] {
+    const resolve = this.#rules[language as Language];
     return resolve ? resolve(from, source).filter((path) => path !== from) : [];
   }
 

@@ -10,35 +10,57 @@ export interface Edges {
   weights: Float32Array;
 }
 
+/** Edges as they come, those of one node together; in plain arrays, for there may be millions. */
 export class EdgeList {
-  readonly #byNode: { to: number; weight: number }[][];
+  readonly #nodes: number;
+  readonly #begins: Uint32Array;
+  readonly #ends: Uint32Array;
+  #targets = new Uint32Array(1 << 12);
+  #weights = new Float32Array(1 << 12);
+  #count = 0;
 
   constructor(nodes: number) {
-    this.#byNode = Array.from({ length: nodes }, () => []);
+    this.#nodes = nodes;
+    this.#begins = new Uint32Array(nodes);
+    this.#ends = new Uint32Array(nodes);
   }
 
-  add(from: number, to: number, weight: number): void {
-    this.#byNode[from]?.push({ to, weight });
+  /** All edges of a node. */
+  add(from: number, edges: Iterable<readonly [to: number, weight: number]>): void {
+    this.#begins[from] = this.#count;
+    for (const [to, weight] of edges) {
+      if (this.#count === this.#targets.length) this.#grow();
+      this.#targets[this.#count] = to;
+      this.#weights[this.#count] = weight;
+      this.#count += 1;
+    }
+    this.#ends[from] = this.#count;
+  }
+
+  #grow(): void {
+    const [targets, weights] = [this.#targets, this.#weights];
+    this.#targets = new Uint32Array(2 * this.#count);
+    this.#weights = new Float32Array(2 * this.#count);
+    this.#targets.set(targets);
+    this.#weights.set(weights);
   }
 
   finish(): Edges {
-    const nodes = this.#byNode.length;
-    const count = this.#byNode.reduce((sum, edges) => sum + edges.length, 0);
+    const nodes = this.#nodes;
     const edges = {
       nodes,
       starts: new Uint32Array(nodes + 1),
-      targets: new Uint32Array(count),
-      weights: new Float32Array(count),
+      targets: new Uint32Array(this.#count),
+      weights: new Float32Array(this.#count),
     };
     let at = 0;
-    for (const [node, own] of this.#byNode.entries()) {
+    for (let node = 0; node < nodes; node++) {
       edges.starts[node] = at;
-      const sum = own.reduce((total, { weight }) => total + weight, 0);
-      for (const { to, weight } of own) {
-        edges.targets[at] = to;
-        edges.weights[at] = weight / sum;
-        at += 1;
-      }
+      const [begin, end] = [this.#begins[node], this.#ends[node]];
+      const own = this.#weights.subarray(begin, end);
+      edges.targets.set(this.#targets.subarray(begin, end), at);
+      const sum = own.reduce((total, weight) => total + weight, 0);
+      for (const weight of own) edges.weights[at++] = weight / sum;
     }
     edges.starts[nodes] = at;
     return edges;

@@ -1,19 +1,16 @@
 import { dirname } from 'node:path';
 import { readTree } from '../../../git/repository.ts';
-import type { FileFacts } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
+import type { Defined } from '../store/fact-table.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { type Sketch, wordHashes } from '../words/sketch.ts';
+import type { Sketch } from '../words/sketch.ts';
 import { isPackaged } from './confidence.ts';
+import { DefinerList, type Definers } from './definers.ts';
 import { ImportPaths } from './import-paths.ts';
 import { EdgeList, type Edges, pageRank } from './page-rank.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
 
-/** A name defined in so many files tells nothing about which is meant. */
-const MOST_DEFINERS = 20;
-const FEW_DEFINERS = 5;
-const LONG_NAME = 8;
 const RANK_VERSION = 'rank-1';
 
 export interface Graph {
@@ -26,15 +23,9 @@ export interface Graph {
   /** File numbers each file imports. */
   imports: readonly (readonly number[])[];
   /** Files that define a name each file has among its words and that means no other: candidates, a comment makes one too. */
-  uses: readonly (readonly number[])[];
-  /** Names that one file alone defines, as ascending hashes, and which file that is. */
-  only: { hashes: Uint32Array; definers: Uint32Array };
+  uses: readonly Uint32Array[];
+  definers: Definers;
   base: Float64Array;
-}
-
-interface Read {
-  file: TreeFile;
-  facts: FileFacts;
 }
 
 /** Who uses whom in this worktree, and how much each file matters. Built at the first need, kept while the map is the same. */
@@ -66,16 +57,14 @@ export class RepoGraph {
   async #build(view: View): Promise<Graph> {
     const paths = view.paths;
     const numberOf = new Map(paths.map((path, number) => [path, number]));
-    const reads = await this.#read(view);
-    const imports = resolveImports({ index: this.#index, view, numberOf }, reads);
-    const definers = definersOf(reads, numberOf);
+    const { definers, imports } = await this.#read(view, numberOf);
     const { edges, uses } = await this.#link({ view, numberOf, definers, imports });
     return {
       version: view.version,
       paths,
       files: paths.map((path) => view.files.get(path) as TreeFile),
       numberOf,
-      only: onlyDefiners(definers),
+      definers,
       edges,
       imports,
       uses,
@@ -83,45 +72,56 @@ export class RepoGraph {
     };
   }
 
-  async #read(view: View): Promise<Read[]> {
-    const reads: Read[] = [];
+  /** What each file defines and imports. The store gives names alone: whole facts of a large repository would not fit into memory. */
+  async #read(view: View, numberOf: ReadonlyMap<string, number>): Promise<Pick<Graph, 'definers' | 'imports'>> {
+    const { store, languages } = this.#index;
+    const resolver = new ImportPaths(view);
+    const definers = new DefinerList();
+    const imports: number[][] = view.paths.map(() => []);
     const slices = new SlicesOfTime();
-    for (const file of view.files.values()) {
-      const language = this.#index.languages.of(file);
-      const structure = language && this.#index.structures.known(file, language);
-      if (structure && !('skipped' in structure)) reads.push({ file, facts: structure.facts });
+    const take = ({ oid, lang, names, imports: sources }: Defined) => {
+      for (const file of view.withBlob(oid)) {
+        if (languages.of(file) !== lang) continue;
+        const number = numberOf.get(file.path) as number;
+        for (const name of names) definers.add(name, number);
+        const found = sources.flatMap((source) => resolver.resolve(file.path, lang, source));
+        imports[number] = [...new Set(found.map((path) => numberOf.get(path) as number))];
+      }
+    };
+    for (const defined of store.definedInMemory()) take(defined);
+    for (const defined of store.defined(0)) {
+      take(defined);
       await slices.pause();
     }
-    return reads;
+    return { definers: definers.finish(), imports };
   }
 
   /** An edge where a file's words hold a name another file defines (C-064). */
-  async #link({ view, numberOf, definers, imports }: Linking): Promise<{ edges: Edges; uses: number[][] }> {
+  async #link({ view, numberOf, definers, imports }: Linking): Promise<{ edges: Edges; uses: Uint32Array[] }> {
     const list = new EdgeList(view.paths.length);
-    const uses: number[][] = view.paths.map(() => []);
+    const uses: Uint32Array[] = view.paths.map(() => new Uint32Array());
+    const packages = this.#packages(view);
     const slices = new SlicesOfTime();
     for (const { oid, sketch } of this.#index.words.each(view.oids)) {
       const { weights, unique, shared } = namesUsed(sketch, definers);
       for (const { path } of view.withBlob(oid)) {
         const from = numberOf.get(path) as number;
         addEdges(list, { from, weights, imported: new Set(imports[from]) });
-        const near = this.#packageOf(view.files.get(path) as TreeFile);
-        const same = near === undefined ? [] : shared.filter((to) => near === this.#packageAt(view, to));
-        uses[from] = [...new Set([...unique, ...same])].filter((to) => to !== from);
+        const near = packages[from];
+        const same = near === undefined ? [] : [...shared].filter((to) => packages[to] === near);
+        uses[from] = Uint32Array.from(new Set([...unique, ...same])).filter((to) => to !== from);
       }
       await slices.pause();
     }
     return { edges: list.finish(), uses };
   }
 
-  /** The folder and language whose files see each other's names without import. */
-  #packageOf(file: TreeFile): string | undefined {
-    const language = this.#index.languages.of(file);
-    return language !== undefined && isPackaged(language) ? `${language} ${dirname(file.path)}` : undefined;
-  }
-
-  #packageAt(view: View, number: number): string | undefined {
-    return this.#packageOf(view.files.get(view.paths[number] as string) as TreeFile);
+  /** Of each file the folder and language whose files see each other's names without import. */
+  #packages(view: View): (string | undefined)[] {
+    return view.paths.map((path) => {
+      const language = this.#index.languages.of(view.files.get(path) as TreeFile);
+      return language !== undefined && isPackaged(language) ? `${language} ${dirname(path)}` : undefined;
+    });
   }
 
   /** One text for the extractors of all languages here: another of them makes other definitions. */
@@ -146,17 +146,20 @@ export class RepoGraph {
 }
 
 /** The files whose names a sketch holds: those that alone define one of them, and those that share it with others. */
-function namesUsed(sketch: Sketch, definers: ReadonlyMap<number, Definers>) {
+function namesUsed(sketch: Sketch, definers: Definers) {
   const weights = new Map<number, number>();
   const unique = new Set<number>();
   const shared = new Set<number>();
   for (const hash of sketch) {
-    const named = definers.get(hash);
-    for (const number of named?.files ?? []) weights.set(number, (weights.get(number) ?? 0) + (named?.weight ?? 0));
-    if (named?.files.length === 1) unique.add(named.files[0] as number);
-    else for (const number of named?.files ?? []) shared.add(number);
+    const named = definers.of(hash);
+    if (named === undefined) continue;
+    const { files, weight } = named;
+    for (const file of files) {
+      weights.set(file, (weights.get(file) ?? 0) + weight);
+      (files.length === 1 ? unique : shared).add(file);
+    }
   }
-  return { weights, unique: [...unique], shared: [...shared] };
+  return { weights, unique, shared };
 }
 
 interface Outgoing {
@@ -167,77 +170,15 @@ interface Outgoing {
 
 /** What is imported counts double. */
 function addEdges(list: EdgeList, { from, weights, imported }: Outgoing): void {
-  for (const [to, weight] of weights) if (to !== from) list.add(from, to, imported.has(to) ? weight * 2 : weight);
-  for (const to of imported) if (!weights.has(to)) list.add(from, to, 1);
-}
-
-interface Definers {
-  files: number[];
-  weight: number;
+  const edges = new Map<number, number>();
+  for (const [to, weight] of weights) if (to !== from) edges.set(to, imported.has(to) ? weight * 2 : weight);
+  for (const to of imported) if (!weights.has(to)) edges.set(to, 1);
+  list.add(from, edges);
 }
 
 interface Linking {
   view: View;
   numberOf: ReadonlyMap<string, number>;
-  definers: ReadonlyMap<number, Definers>;
+  definers: Definers;
   imports: readonly (readonly number[])[];
-}
-
-function resolveImports(
-  { index, view, numberOf }: { index: CodeIndex; view: View; numberOf: ReadonlyMap<string, number> },
-  reads: readonly Read[],
-): number[][] {
-  const resolver = new ImportPaths(view);
-  const imports: number[][] = view.paths.map(() => []);
-  for (const { file, facts } of reads) {
-    const language = index.languages.of(file);
-    if (!language) continue;
-    const found = facts.imports.flatMap(({ source }) => resolver.resolve(file.path, language, source));
-    const numbers = new Set(found.map((path) => numberOf.get(path) as number));
-    imports[numberOf.get(file.path) as number] = [...numbers];
-  }
-  return imports;
-}
-
-function definersOf(reads: readonly Read[], numberOf: ReadonlyMap<string, number>): Map<number, Definers> {
-  const files = new Map<string, Set<number>>();
-  for (const { file, facts } of reads) {
-    for (const { name, kind } of facts.definitions) {
-      if (kind === 'import') continue;
-      const same = files.get(name) ?? new Set<number>();
-      files.set(name, same.add(numberOf.get(file.path) as number));
-    }
-  }
-  const definers = new Map<number, Definers>();
-  for (const [name, numbers] of files) {
-    const [hash] = wordHashes(name);
-    if (hash !== undefined && numbers.size <= MOST_DEFINERS)
-      definers.set(hash, { files: [...numbers], weight: weightOf(name, numbers.size) });
-  }
-  return definers;
-}
-
-function onlyDefiners(definers: ReadonlyMap<number, Definers>): Graph['only'] {
-  const alone = [...definers].filter(([, { files }]) => files.length === 1).sort(([a], [b]) => a - b);
-  return {
-    hashes: Uint32Array.from(alone, ([hash]) => hash),
-    definers: Uint32Array.from(alone, ([, { files }]) => files[0] as number),
-  };
-}
-
-/** The one file that defines the name of this hash. */
-export function onlyDefiner({ only: { hashes, definers } }: Pick<Graph, 'only'>, hash: number): number | undefined {
-  let low = 0;
-  for (let high = hashes.length; low < high; ) {
-    const middle = (low + high) >>> 1;
-    if ((hashes[middle] as number) < hash) low = middle + 1;
-    else high = middle;
-  }
-  return hashes[low] === hash ? definers[low] : undefined;
-}
-
-function weightOf(name: string, definers: number): number {
-  const isCompound = /[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]/.test(name) && name.length >= LONG_NAME;
-  const isVague = name.startsWith('_') || definers > FEW_DEFINERS;
-  return (1 / definers) * (isCompound ? 10 : 1) * (isVague ? 0.1 : 1);
 }

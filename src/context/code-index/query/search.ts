@@ -1,4 +1,5 @@
 import { join, matchesGlob } from 'node:path';
+import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeToolArgs, CodeToolResult, SearchResult } from '../../../protocol/code.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Definition } from '../../lang/contract.ts';
@@ -25,7 +26,7 @@ const MAX_LINE = 300;
 interface Term {
   text: string;
   idf: number;
-  files: ReadonlySet<string>;
+  files: ReadonlySet<Oid>;
 }
 
 export interface Query {
@@ -67,7 +68,9 @@ export async function search(
   { query, glob }: { query: Query; glob?: string },
 ): Promise<Search> {
   const terms = rareness(index, view, query.terms);
-  const { ranked, pending, skipped } = rankFiles({ index, view, terms }, { query, isWanted: globFilter(glob) });
+  const isWanted = globFilter(glob);
+  const ranked = rankFiles({ index, view, terms }, { query, isWanted });
+  const { pending, skipped } = unread({ index, view }, isWanted);
   const mean = meanSize(view);
   const scored: ScoredFile[] = [];
   let unparsed = 0;
@@ -97,19 +100,33 @@ function rankFiles(
 ) {
   const holders = index.words.holding(candidateHashes(query.phrases.join(' ')), view.oids);
   const isPhraseOnly = terms.length === 0 && query.phrases.length > 0;
-  const counts = { pending: 0, skipped: 0 };
+  const sums = isPhraseOnly ? new Map([...view.oids].map((oid) => [oid, 0])) : summedRarity(terms);
   const ranked: { file: TreeFile; sum: number }[] = [];
-  for (const path of view.paths.filter(isWanted)) {
-    const file = view.files.get(path) as TreeFile;
-    const status = index.coverage.words(file.oid);
-    if (status === undefined) counts.pending += 1;
-    else if (status === 'too_large') counts.skipped += 1;
-    const sum = terms.reduce((total, { files, idf }) => total + (files.has(file.oid) ? idf : 0), 0);
-    const isWorthReading = sum > 0 || (isPhraseOnly && status === 'ok');
-    if (isWorthReading && holders.every((set) => set.has(file.oid))) ranked.push({ file, sum });
+  for (const [oid, sum] of sums) {
+    const isWorthReading = sum > 0 || (isPhraseOnly && index.coverage.words(oid) === 'ok');
+    if (!isWorthReading || !holders.every((set) => set.has(oid))) continue;
+    for (const file of view.withBlob(oid)) if (isWanted(file.path)) ranked.push({ file, sum });
   }
   ranked.sort((a, b) => b.sum - a.sum || (a.file.path < b.file.path ? -1 : 1));
-  return { ranked, ...counts };
+  return ranked;
+}
+
+/** Only of the blobs that hold a term at all: of most there is nothing to say. */
+function summedRarity(terms: readonly Term[]): Map<Oid, number> {
+  const sums = new Map<Oid, number>();
+  for (const { files, idf } of terms) for (const oid of files) sums.set(oid, (sums.get(oid) ?? 0) + idf);
+  return sums;
+}
+
+/** Files whose words are not known, and may never be: they may hold what was asked for. */
+function unread({ index, view }: Pick<Ground, 'index' | 'view'>, isWanted: (path: string) => boolean) {
+  const counts = { pending: 0, skipped: 0 };
+  for (const { path, oid } of index.unread(view)) {
+    if (!isWanted(path)) continue;
+    if (index.coverage.words(oid) === undefined) counts.pending += 1;
+    else counts.skipped += 1;
+  }
+  return counts;
 }
 
 function globFilter(glob: string | undefined): (path: string) => boolean {

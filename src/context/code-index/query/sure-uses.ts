@@ -7,7 +7,7 @@ import type { TreeFile } from '../tree/worktree-tree.ts';
 import { hasDollarNames, wordHits } from '../words/hits.ts';
 import { holds, type Sketch, wordHashes } from '../words/sketch.ts';
 import { isPackaged } from './confidence.ts';
-import { type Graph, onlyDefiner } from './repo-graph.ts';
+import type { Graph } from './repo-graph.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const MOST_KEPT = 4_000;
@@ -34,7 +34,7 @@ export class SureUses {
   async of(graph: Graph, from: number): Promise<readonly number[] | undefined> {
     const file = graph.files[from] as TreeFile;
     const language = this.#index.languages.of(file);
-    const targets = graph.uses[from] ?? [];
+    const targets = [...(graph.uses[from] ?? [])];
     // Where there is no grammar, words are only words.
     if (language === undefined || targets.length === 0) return [];
     const sketch = this.#index.words.of(file.oid);
@@ -63,7 +63,7 @@ export class SureUses {
     const isNear = isPackaged(language) && itsLanguage === language && dirname(target.path) === dirname(from.path);
     const names = structure.facts.definitions.flatMap(({ name }) => {
       const [hash] = wordHashes(name);
-      const isMeant = hash !== undefined && holds(sketch, hash) && (isNear || onlyDefiner(graph, hash) === to);
+      const isMeant = hash !== undefined && holds(sketch, hash) && (isNear || graph.definers.only(hash) === to);
       return isMeant ? [name] : [];
     });
     return [...new Set(names)];

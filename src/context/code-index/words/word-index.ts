@@ -32,11 +32,11 @@ export class WordIndex {
 
   /** For each hash, the blobs among the given whose sketch holds it. Blobs without a sketch are in none. */
   holding(hashes: readonly number[], among: ReadonlySet<Oid>): Set<Oid>[] {
-    const found = hashes.map(() => new Set<Oid>());
-    for (const { oid, sketch } of this.#each(among)) {
-      for (const [index, hash] of hashes.entries()) if (holds(sketch, hash)) found[index]?.add(oid);
-    }
-    return found;
+    const found = hashes.map((hash) => ({ hash, oids: new Set<Oid>() }));
+    if (found.length > 0)
+      for (const { oid, sketch } of this.#each(among))
+        for (const { hash, oids } of found) if (holds(sketch, hash)) oids.add(oid);
+    return found.map(({ oids }) => oids);
   }
 
   /** How many of the blobs hold each hash: one pass over all sketches, whatever the number of hashes. */
