@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Home } from '../../../base/home.ts';
 import { createGit } from '../../../git/git-command.ts';
 import { allowedEnv, SYSTEM_PATH } from '../../../process/environment.ts';
@@ -34,7 +35,7 @@ export const doctor: Command<Options> = async (cli, _args, { fix = false, deep =
 /** The list of what doctor looks at. A new check is one more entry here. */
 function checksFor(cli: Cli, deep: boolean): Check[] {
   const { env, cwd } = cli;
-  const machine = machineChecks({ path: env.path, folder: cwd });
+  const machine = machineChecks({ path: env.path, folder: homeFolder(cli) ?? cwd });
   const detected = detectAll(env);
   detected.catch(() => {}); // looked at by several checks; until then its failure is nobody's
   const agents = agentChecks({ detected, user: () => userOf(env, cwd) });
@@ -49,6 +50,16 @@ function checksFor(cli: Cli, deep: boolean): Check[] {
     // Outside a repository the machine can still be looked at.
     if (!(error instanceof ReefError)) throw error;
     return [...machine, ...agents, { name: 'home', look: () => Promise.reject(error) }];
+  }
+}
+
+/** The disk that matters most: without room there nothing is recorded. */
+function homeFolder(cli: Cli): string | undefined {
+  try {
+    const { dir } = cli.home();
+    return existsSync(dir) ? dir : undefined;
+  } catch {
+    return undefined; // said by the check of the home
   }
 }
 
