@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -9,6 +9,8 @@ import { verifies } from '../../test/verifies.ts';
 import { systemClock } from '../base/clock.ts';
 import { readEnvironment } from '../base/env.ts';
 import { homeAt } from '../base/home.ts';
+import { FAKE_SERVER } from '../context/manager/testing/fake-command.ts';
+import { isComplete } from '../context/partitioner/answers.ts';
 import { prepareHome } from '../home-keeper.ts';
 import { probeCapabilities } from '../process/capabilities.ts';
 import { argumentsOf, processRows } from '../process/process-table.ts';
@@ -19,7 +21,7 @@ const canEnter = spawnSync('nsenter', ['--version']).status === 0;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A repository with a worktree below its home, a person's keys, and a door to another program. */
-async function world() {
+async function world(settingsIn: (root: string) => { server?: string } = () => ({})) {
   const repository = makeRepository({
     'src/cart.ts': 'export function total() {}\n',
     '.reef/workflows.yaml': 'nodes: {} # namedInManifest\n',
@@ -40,7 +42,7 @@ async function world() {
   onTestFinished(() => void door.close());
   const env = { ...readEnvironment(), all: { PATH, HOME: person, XDG_RUNTIME_DIR: runtimeDir } };
   const context = openCodeContext({
-    ...{ home, env, capabilities, clock: systemClock, log: silent, settings: {} },
+    ...{ home, env, capabilities, clock: systemClock, log: silent, settings: settingsIn(root) },
     commonDir: join(checkout, '.git'),
   });
   onTestFinished(() => context.close());
@@ -103,3 +105,39 @@ verifies('C-002', 'X-27')
     },
     90_000,
   );
+
+/** A program where a person may have put one, that speaks like roberto-mcp. */
+function writeRoberto(root: string): { server: string } {
+  const server = join(root, 'bin/roberto-mcp');
+  mkdirSync(join(root, 'bin'));
+  const plan = JSON.stringify({ isRoberto: true });
+  writeFileSync(server, `#!/bin/sh\nexec '${process.execPath}' '${FAKE_SERVER}' '${plan}' "$@"\n`);
+  chmodSync(server, 0o755);
+  return { server };
+}
+
+verifies('C-095').test(
+  'a program that `context.server` names answers in the place of the own one, in the same sandbox, and never as complete',
+  async () => {
+    const { worktree, context } = await world(writeRoberto);
+    await context.servers.ensureServer(worktree);
+    const outline = await context.service.getFileOutline({ worktreePath: worktree, filePath: 'src/cart.ts' });
+    expect([outline.classes, isComplete(outline)]).toEqual([[{ name: 'Cart', line: 1 }], false]);
+    const { text, complete } = await context.slices({
+      slices: ['outline:src/cart.ts'],
+      worktreePath: worktree,
+      task: '',
+    });
+    expect([text.includes('class Cart'), complete]).toEqual([true, false]);
+    const [{ pid: tree = 0 } = {}] = context.servers.running();
+    const isWalledOff = readlinkSync(`/proc/${serverPid(tree)}/ns/net`) !== readlinkSync('/proc/self/ns/net');
+    expect(isWalledOff).toBe(capabilities.bubblewrap !== undefined);
+  },
+  60_000,
+);
+
+verifies('C-095').test('a program that is not there is named, with what to correct', async () => {
+  const { worktree, context } = await world((root) => ({ server: join(root, 'bin/none') }));
+  const failure = await context.servers.ensureServer(worktree).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: 'analysis_server_missing', message: expect.stringContaining('bin/none') });
+});

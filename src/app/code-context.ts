@@ -82,14 +82,18 @@ function storeOf({ home, commonDir }: CodeContextParts): string {
 }
 
 /** It parses what an agent wrote: it reads, and writes its store and nothing else (C-002, X-27). */
-function sandbox({ home, env, commonDir }: CodeContextParts, store: string, worktreePath: string): SandboxSpec {
+function sandbox(
+  { home, env, commonDir, settings }: CodeContextParts,
+  store: string,
+  worktreePath: string,
+): SandboxSpec {
   const folder = dirname(store);
   return {
     kind: 'bubblewrap',
     writable: [folder],
     // The temporary folder is its own, and would hide what lies there; of Reef's home it sees what belongs to the repository.
     readOnly: [
-      ...[worktreePath, commonDir, ...programsIn('/tmp/', process.execPath)],
+      ...[worktreePath, commonDir, ...programsIn('/tmp/', settings.server ?? process.execPath)],
       ...KEPT_IN_HOME.map((name) => join(home.dir, name)).filter((path) => existsSync(path)),
     ],
     hidden: [home.dir, ...privatePaths(env.all)],
