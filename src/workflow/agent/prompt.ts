@@ -12,7 +12,7 @@ export interface PromptBudget {
   keep?(runId: string, text: string): Promise<void>;
 }
 
-export interface OutlinedFile {
+interface OutlinedFile {
   worktreePath: string;
   path: string;
   content: string;
