@@ -7,7 +7,7 @@ export const contextErrors = {
     1,
     'Start the server of this worktree first; `reef code status` lists those that run.',
   ),
-  analysis_busy: passing(503, 69, 'All analysis servers are answering; try again, or raise `context.maxServers`.'),
+  analysis_busy: passing(503, 69, 'All analysis servers are answering; try again, or raise `context.max_servers`.'),
   analysis_server_died: passing(502, 1, 'Ask again: the server is started anew.'),
   analysis_timeout: passing(504, 1, 'Ask again, or ask for less.'),
   analysis_server_missing: final(
