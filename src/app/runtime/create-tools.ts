@@ -24,7 +24,7 @@ export function createTools(
         run,
         shell: environment.REEF_SHELL ?? '/bin/sh',
         dsn: variables.USQL_DSN,
-        addressesOf: createUrlGuard({ lookup: addresses }),
+        addressesOf: createUrlGuard({ lookup: addresses, allowed: config.reef.allowed_hosts }),
         clock,
         outputsDir,
       }),

@@ -16,7 +16,11 @@ export const runtimeErrors = {
   tool_loop: final(500, 1, 'The model repeated a call after a warning; tell it what to do instead.'),
   tool_invalid: final(422, 2, 'Correct the tool script; until then it is left out.'),
   tool_unknown: final(404, 4, 'Choose one of the tools of the scope; `.info` lists them.'),
-  url_refused: final(403, 1, 'Allow the host in the configuration if it is meant.'),
+  url_refused: final(
+    403,
+    1,
+    'If it is meant, allow the host: `reef: { allowed_hosts: ["localhost:3000"] }` in config.yaml.',
+  ),
   tool_failed: final(502, 1, 'See what the tool wrote.'),
   permission_denied: final(403, 1, 'A rule or a person refused it; `reef.permissions` holds the rules.'),
   needs_human: final(409, 3, 'A person has to answer: run it again where somebody can.'),

@@ -17,6 +17,7 @@ const INITIAL_REEF: ReefBlock = {
   mcp_pool: { cleanup_interval_seconds: 30, max_idle_servers: 50, health_check: { interval: 60, timeout: 5 } },
   permissions: [],
   tool_loop: { max_repeats: 5, window: 10 },
+  allowed_hosts: [],
   max_jobs: 8,
   agents: {},
   timings: {},

@@ -48,6 +48,8 @@ export const reefSchema = z.strictObject({
   mcp_pool: poolSchema.prefault({}),
   permissions: z.array(ruleSchema).default([]),
   tool_loop: loopSchema.prefault({}),
+  /** Hosts of this machine or its network that a tool may fetch from, `host` or `host:port` (X-67). */
+  allowed_hosts: z.array(z.string().min(1).max(260)).default([]),
   /** Jobs of the daemon that run at once. */
   max_jobs: z.number().int().min(1).max(64).default(8),
   /** External agents, by the name a job calls them. */
