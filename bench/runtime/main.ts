@@ -1,8 +1,10 @@
 import { runBenches } from '../run-benches.ts';
+import { benchStart } from '../start.ts';
 import { benchMetaTools, benchPool, benchTransitions } from './mcp.ts';
 import { benchIndex, benchQuality } from './rag.ts';
 
 await runBenches({
+  start: benchStart,
   pool: benchPool,
   transitions: benchTransitions,
   'meta-tools': benchMetaTools,

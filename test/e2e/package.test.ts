@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type InstalledPackage, installPackage } from '../installed-package.ts';
+import { verifies } from '../verifies.ts';
 
 const run = promisify(execFile);
 const user = mkdtempSync(join(tmpdir(), 'reef-package-user-'));
@@ -60,6 +61,25 @@ test('what needs no daemon works from a package', async () => {
   const { findings } = JSON.parse(await reef(['doctor', '--json']).catch(({ stdout }) => stdout));
   expect(findings).toContainEqual(expect.objectContaining({ check: 'node', severity: 'ok' }));
 });
+
+verifies('R-156', 'U-05').test(
+  'a dry run reads no SDK, no MCP, no schemas, no PDF reader and no database',
+  async () => {
+    const hook = join(user, 'hook.cjs');
+    writeFileSync(
+      hook,
+      `process.on('exit', () => process.stderr.write(Object.keys(require.cache).join('\\n') + process.moduleLoadList.join('\\n')));`,
+    );
+    const args = ['-r', hook, installed.reef, 'ask', '--dry-run', '--model', 'scripted:demo', 'hello'];
+    const running = run(process.execPath, args, { cwd: repository, env: { ...env, XDG_CONFIG_HOME: user } });
+    running.child.stdin?.end();
+    const { stdout, stderr } = await running;
+    expect(stdout).toBe('hello\n');
+    expect(stderr).toContain('package-commander.cjs');
+    const heavy = /@?ai-sdk|package-ai\b|modelcontextprotocol|zod|unpdf|sqlite|tree-sitter|undici|http2|child_process/;
+    expect(stderr.split('\n').filter((path) => heavy.test(path))).toEqual([]);
+  },
+);
 
 test('parsers run from a package: a worker, its grammars and its queries', async () => {
   writeFileSync(join(repository, 'cart.ts'), 'export function total(): number {\n  return 1;\n}\n');
