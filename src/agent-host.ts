@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { DEAF_HOST } from './agents/deaf-host.ts';
 import { readEnvironment } from './base/env.ts';
 import { ReefError } from './protocol/errors.ts';
 import { connect } from './surfaces/client/client.ts';
@@ -28,17 +29,18 @@ const streams = { input: process.stdin, output: process.stdout };
 const env = readEnvironment();
 const hello = await introduce();
 // A process that carries bytes is light; one that is a host loads the whole runtime.
-if (values.chat) await toChat();
-else if (!(await toParent())) await host();
-process.exit(0);
+const carried = await carry();
+if (carried === 'refused') await host();
+process.exit(carried === 'deaf' ? DEAF_HOST : 0);
 
-function toParent(): Promise<boolean> | false {
-  return hello.parentId !== undefined && relay(besideDoorOf(hello, hello.parentId), hello, streams);
+async function carry(): ReturnType<typeof relay> {
+  if (values.chat) return toChat();
+  return hello.parentId === undefined ? 'refused' : relay(besideDoorOf(hello, hello.parentId), hello, streams);
 }
 
-async function toChat(): Promise<void> {
-  const isThere = await relay(besideDoorOf(hello, hello.jobId), hello, { ...streams, patienceMs: CHAT_MS });
-  if (isThere) return;
+async function toChat(): ReturnType<typeof relay> {
+  const carried = await relay(besideDoorOf(hello, hello.jobId), hello, { ...streams, patienceMs: CHAT_MS });
+  if (carried !== 'refused') return carried;
   process.stderr.write(
     `Nobody talks to ${hello.agent} in reef ask or reef chat: start native:${hello.agent} instead\n`,
   );

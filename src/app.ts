@@ -68,7 +68,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     ...{ version: options.version, doors: options.doors },
     maxJobs: () => config.maxJobs,
     folderOf: (worktreeId) => workspace.folderOf(worktreeId),
-    onOver: (jobId) => void jobs.endOrphans([jobId]),
+    onOver: (jobId) => void jobs.settle(jobId),
     onChange: () => {
       snapshotter.changed();
       workspace.jobsChanged();

@@ -5,6 +5,7 @@ import type { JobView } from '../protocol/job-operations.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
+import { DEAF_HOST } from './deaf-host.ts';
 import { findJob, isTheirs } from './find-job.ts';
 import type { JobRunner } from './job-runner.ts';
 import type { JobRuntime } from './job-runtime.ts';
@@ -158,6 +159,21 @@ export class JobManager implements JobCore {
       return [{ ...question, jobId, agent, task, cwd, askedAt }];
     });
     return { questions, notices: [] };
+  }
+
+  /** What the end of a process means for others of its family. */
+  async settle(id: string): Promise<void> {
+    const job = this.#parts.books.store.jobs.get<JobRuntime>(id)?.job;
+    // If that fails, the host is at work where everybody sees it.
+    if (job?.exitCode === DEAF_HOST) await this.#killTree(this.#hostOf(job), REEF).catch(() => {});
+    await this.endOrphans([id]);
+  }
+
+  /** The first of Reef's own in an unbroken line of them: all of these live in its process. */
+  #hostOf(job: Job): string {
+    const { books, registry } = this.#parts;
+    const parent = job.parentId === undefined ? undefined : books.store.jobs.get<JobRuntime>(job.parentId)?.job;
+    return parent && registry.ownsChildren(parent.agent) ? this.#hostOf(parent) : job.id;
   }
 
   /** What is below jobs that failed, if their agents are ones whose children nobody else takes. */

@@ -123,6 +123,22 @@ for (const isDaemonToo of [false, true]) {
   );
 }
 
+verifies('R-08').test(
+  'a host that does not let go of a child that is killed is ended whole, with all the others in it',
+  async () => {
+    world = open();
+    world.play(TREE);
+    const { boss, lead, hand } = await grown();
+    process.kill(hostPid(boss.id), 'SIGSTOP');
+    expect(await world.client.call('kill', { id: hand.id })).toMatchObject({ status: 'killed' });
+    for (const { id } of [boss, lead]) {
+      expect(await world.until(id, ({ endedAt }) => endedAt !== undefined)).toMatchObject({ status: 'killed' });
+    }
+    await nothingLeft(boss.id, lead.id, hand.id);
+  },
+  SLOW_MS,
+);
+
 verifies('R-08', 'R-103').test(
   'killing a child ends its context and its commands, and its parent hears of it and goes on',
   async () => {

@@ -208,6 +208,31 @@ verifies('R-08', 'R-73').test(
   SLOW_MS,
 );
 
+verifies('R-08', 'A-80').test(
+  'where all places are taken ask says so and waits; with one place it lends its own to what it waits for',
+  async () => {
+    world = teamWorld({ boss: { can_spawn_agents: true }, hand: {} }, { reef: { max_jobs: 1 } });
+    world.play([
+      { agent: 'boss', user: 'Begin', does: [call('agent__spawn', { agent: 'hand', prompt: 'Do it' })] },
+      { agent: 'boss', tool: 'agent__spawn', does: [call('agent__collect', { id: 'hand' })] },
+      { agent: 'boss', tool: 'agent__collect', says: 'It is done.' },
+      { agent: 'hand', user: 'Do it', says: 'Done.' },
+    ]);
+    const busy = world.script('busy', [{ say: 'Here.' }, { sleep: 600_000 }]);
+    const { agentId } = await world.client.call('spawn', { agent: busy, task: 'Be in the way' });
+    await world.until(agentId, ({ lastOutput }) => lastOutput === 'Here.');
+    const asking = world.begin(['ask', '-a', 'boss', 'Begin']);
+    await eventually(
+      () => asking.said.stderr,
+      (text) => text.includes('All places for jobs are taken'),
+    );
+    await world.client.call('kill', { id: agentId });
+    const { stdout, stderr, code } = await asking.done;
+    expect([stdout, code], stderr).toEqual(['It is done.\n', 0]);
+  },
+  SLOW_MS,
+);
+
 verifies('R-08').test(
   'a daemon that is killed while somebody waits for a family costs nobody anything',
   async () => {

@@ -53,7 +53,7 @@ verifies('R-08').test('a child is carried both ways, byte for byte, and ends wit
   expect(Buffer.concat(heard).toString()).toBe('early ünd late\n');
   expect(existsSync(hostPath(given.door))).toBe(true);
   socket.end('{"ack":"1"}\n');
-  expect(await carried).toBe(true);
+  expect(await carried).toBe('over');
   output.end();
   expect(await read).toBe('{"ack":"1"}\n');
   await expect.poll(() => existsSync(hostPath(given.door))).toBe(false);
@@ -69,14 +69,14 @@ verifies('R-08').test('a child finds the host beside the door of its parent, how
   const two = relay(hostPath(hello('J1').door), hello('J2'), pipes());
   await expect.poll(() => sockets.length).toBe(2);
   for (const socket of sockets) socket.resume().end();
-  expect(await Promise.all([one, two])).toEqual([true, true]);
+  expect(await Promise.all([one, two])).toEqual(['over', 'over']);
 });
 
 test('without a host, or one that does not want it, the child is left to itself', async () => {
   const path = join(dir, 'host');
-  expect(await relay(path, hello('J1'), pipes())).toBe(false);
+  expect(await relay(path, hello('J1'), pipes())).toBe('refused');
   host = await listen(path, () => false);
-  expect(await relay(path, hello('J1'), pipes())).toBe(false);
+  expect(await relay(path, hello('J1'), pipes())).toBe('refused');
 });
 
 test('who does not say who it is gets nothing', async () => {
@@ -96,6 +96,6 @@ test('a socket that a dead host left is taken over', async () => {
   const path = join(dir, 'host');
   host = await listen(path, () => true);
   const second = await listen(path, () => false);
-  expect(await relay(path, hello('J1'), pipes())).toBe(false);
+  expect(await relay(path, hello('J1'), pipes())).toBe('refused');
   second.close();
 });

@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import type { Drive } from '../../app/runtime/conversation.ts';
 import type { Runtime } from '../../app/runtime/open-runtime.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
+import { safeSink } from '../../runtime/engine/emitters.ts';
 import { run } from '../../runtime/engine/engine.ts';
 import { textOf } from '../../runtime/models/message.ts';
 import type { AppState } from '../../runtime/state/app-state.ts';
@@ -23,6 +24,8 @@ export interface PersonParts extends Pick<RootParts, 'daemon' | 'onAsked'> {
   ask: AskFn;
   confirmAll: boolean;
 }
+
+const WAITING = 'All places for jobs are taken: agents are started when one is free (`reef ps` shows who works)';
 
 /**
  * The agent of a chat or of one question, and those it starts. It asks the person in front of it; while it has children it is a
@@ -53,7 +56,8 @@ export class PersonTeam {
     const { supervisor, inbox } = ctx.agentRuntime ?? {};
     if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox)) return run(host, request, emitter);
     const signal = request.options.signal ?? new AbortController().signal;
-    const root = this.#rootOf(ctx, { task: request.input ? textOf(request.input) : '', signal });
+    const onWaiting = () => safeSink([emitter]).emit({ type: 'warning', message: WAITING });
+    const root = this.#rootOf(ctx, { task: request.input ? textOf(request.input) : '', signal, onWaiting });
     const outer = this.#root;
     this.#root = root;
     const whole = AbortSignal.any([signal, root.stopped]);
@@ -71,12 +75,12 @@ export class PersonTeam {
     }
   };
 
-  #rootOf(ctx: RequestContext, { task, signal }: { task: string; signal: AbortSignal }): RootJob {
+  #rootOf(ctx: RequestContext, call: Pick<RootParts, 'task' | 'signal' | 'onWaiting'>): RootJob {
     const { runtime, confirmAll, daemon, onAsked } = this.#parts;
     const { cwd: folder, clock } = runtime.app;
     const cwd = realpathSync(folder);
     return new RootJob({
-      ...{ task, cwd, clock, signal, daemon, onAsked },
+      ...{ ...call, cwd, clock, daemon, onAsked },
       agent: ctx.agent?.name ?? '',
       model: ctx.model.id,
       runtime: () => ctx.agentRuntime,

@@ -17,30 +17,35 @@ interface Streams {
 /**
  * A child whose parent is one of Reef's own agents is only a pair of pipes: its context lives in the host of its root, with
  * that host's servers and indexes (R-08). To the daemon it is a job with a process like any other; when either side dies the
- * other sees its connection end. False when no host took it within `patienceMs`.
+ * other sees its connection end. `refused` when no host took it within `patienceMs`, `deaf` when one took it and would not
+ * let it go.
  */
 export async function relay(
   path: string,
   hello: Hello,
   { input, output, patienceMs = 0 }: Streams & { patienceMs?: number },
-): Promise<boolean> {
+): Promise<'refused' | 'over' | 'deaf'> {
   const socket = await connected(path, patienceMs);
-  if (!socket) return false;
+  if (!socket) return 'refused';
   socket.write(`${JSON.stringify(hello)}\n`);
   if ((await firstLine(socket)) !== TAKEN) {
     socket.destroy();
-    return false;
+    return 'refused';
   }
   const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('error', () => {}); // `close` follows
   socket.pipe(output);
   input.pipe(socket);
+  let isDeaf = false;
   process.once('SIGTERM', () => {
     socket.end();
-    setTimeout(() => socket.destroy(), CLOSING_MS).unref();
+    setTimeout(() => {
+      isDeaf = true;
+      socket.destroy();
+    }, CLOSING_MS).unref();
   });
   await over;
-  return true;
+  return isDeaf ? 'deaf' : 'over';
 }
 
 async function connected(path: string, patienceMs: number): Promise<Socket | undefined> {

@@ -30,6 +30,8 @@ export interface RootParts {
   host: AgentHost;
   /** Of the call this is the root of. */
   signal: AbortSignal;
+  /** All places for jobs are taken: it goes on when one is free. */
+  onWaiting(): void;
   /** Puts a question from below to the person; a refusal to do so ends the call. */
   onAsked(question: ChildQuestion): Promise<void>;
 }
@@ -48,6 +50,7 @@ export interface ChildQuestion {
 type End = { result: string } | { error: ReefError } | 'killed';
 
 const LONGEST_TASK = 4_000;
+const SOON_MS = 3_000;
 const FAILED_MS = 45_000;
 const ENDING_MS = 10_000;
 
@@ -203,9 +206,10 @@ export class RootJob implements Hosted {
     const here = new AbortController();
     const signal = AbortSignal.any([here.signal, this.#over.signal, this.#parts.signal]);
     const failure = async (): Promise<never> => {
-      for (;;) {
-        const asked = { ids: [this.#id], until: ['done' as const], timeoutMs: FAILED_MS };
-        const { met } = await client.call('wait', asked, { signal });
+      for (let looks = 0; ; looks += 1) {
+        const timeoutMs = looks === 0 ? SOON_MS : FAILED_MS;
+        const { met } = await client.call('wait', { ids: [this.#id], until: ['done'], timeoutMs }, { signal });
+        if (!met && looks === 0) this.#parts.onWaiting();
         if (met) throw new ReefError('spawn_failed', `No agent can be started: \`reef output ${this.#id}\` says why`);
       }
     };

@@ -21,12 +21,12 @@ export const refuseQuestions: OnAsked = async ({ asked: { kind, question, option
 };
 
 /** Where nobody can type: how it is answered from elsewhere. */
-export function tellQuestions(cli: Cli): OnAsked {
+export function tellQuestions(cli: Pick<Cli, 'style' | 'talk'>): OnAsked {
   return async ({ asked, chain }) => cli.talk(`${headOf(chain)}\n${renderQuestion(asked, cli.style)}`);
 }
 
 interface Here {
-  cli: Cli;
+  cli: Pick<Cli, 'style'>;
   person: Person;
   inTurn: ReturnType<typeof oneAtATime>;
 }
@@ -35,23 +35,30 @@ interface Here {
 export function askQuestions({ cli, person, inTurn }: Here): OnAsked {
   return async (question) => {
     const { settled } = question;
+    let isShown = false;
+    const show = () => {
+      isShown = true;
+      return putTo(person, cli, question);
+    };
     try {
-      await inTurn(() => putTo(person, cli, question), settled);
+      await inTurn(show, settled);
     } catch (error) {
       if (!settled.aborted) throw error;
-      person.tell(`${printable(question.chain.join(' › '))} has its answer.`);
+      if (isShown) person.tell(`${printable(question.chain.join(' › '))} has its answer.`);
     }
   };
 }
 
 const headOf = (chain: readonly string[]) => `${printable(chain.join(' › '))} asks:`;
 
-async function putTo(person: Person, cli: Cli, { asked, chain, settled, send }: ChildQuestion): Promise<void> {
+async function putTo(person: Person, cli: Here['cli'], { asked, chain, settled, send }: ChildQuestion): Promise<void> {
   const isPermission = asked.kind === 'permission';
   const how = isPermission ? 'y once, s for this session, a always, n no' : howTo(asked);
   person.tell(`${headOf(chain)}\n${renderQuestion(asked, cli.style, [`${how}; nothing leaves it open`])}`);
   for (;;) {
-    const read = (text: string) => (asked.secret ? person.secret(text) : person.question(text, settled));
+    const read = asked.secret
+      ? (text: string) => person.secret(text, settled)
+      : (text: string) => person.question(text, settled);
     const typed = (await read(`${printable(chain.at(-1) ?? '')}? `)).trim();
     if (typed === '') return person.tell(`It waits: reef send ${asked.jobId}`);
     const answer = isPermission

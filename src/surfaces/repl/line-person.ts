@@ -16,9 +16,9 @@ export function linePerson(cli: Cli): Person {
   };
   return {
     question: (text, signal) => ask(text, stderr, signal),
-    async secret(text) {
+    async secret(text, signal) {
       stderr.write(text);
-      const typed = await ask('', new Writable({ write: (_chunk, _encoding, done) => done() }));
+      const typed = await ask('', new Writable({ write: (_chunk, _encoding, done) => done() }), signal);
       stderr.write('\n');
       return typed;
     },

@@ -8,7 +8,7 @@ export interface Person {
   /** `signal` takes the question back. */
   question(text: string, signal?: AbortSignal): Promise<string>;
   /** What is typed is not shown. */
-  secret(text: string): Promise<string>;
+  secret(text: string, signal?: AbortSignal): Promise<string>;
   tell(text: string): void;
 }
 

@@ -32,7 +32,7 @@ export async function runRepl(cli: Cli, options: ScopeOptions): Promise<number> 
   // Before the configuration is read nobody knows its keys; only the vault may ask that early.
   const person: Person = {
     question: async (text, signal) => (await terminal?.question(text, signal)) ?? '',
-    secret: async (text) => (await terminal?.secret(text)) ?? '',
+    secret: async (text, signal) => (await terminal?.secret(text, signal)) ?? '',
     tell: (text) => terminal?.tell(text),
   };
   const inTurn = oneAtATime();

@@ -106,11 +106,11 @@ export class Terminal implements Person {
     return entry?.text ?? '';
   }
 
-  async secret(text: string): Promise<string> {
+  async secret(text: string, signal?: AbortSignal): Promise<string> {
     this.#screen.write(text);
     this.#screen.isMuted = true;
     try {
-      return await this.question('');
+      return await this.question('', signal);
     } finally {
       this.#screen.isMuted = false;
       this.#screen.write('\n');
