@@ -38,6 +38,11 @@ export function makeCorpus(source: { path: string } | { files: number }): Corpus
   return { name, root, checkout, files, git, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
 
+/** A file with definitions, the same in every part of a run. */
+export function parsedFile(files: readonly string[]): string {
+  return files.find((each) => /\.(ts|py|go)$/.test(each)) ?? files[0] ?? '';
+}
+
 /** A body as long as real ones: definitions alone would make any index look large. */
 const BODY = Array.from({ length: 8 }, (_, at) => `seen${at} = seen${at} + value * ${at} - 1`);
 

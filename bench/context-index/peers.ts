@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeFlags } from '../../src/context/server/node-flags.ts';
 import type { Corpus } from './corpus.ts';
 import { meanCpu } from './cpu.ts';
 
@@ -44,10 +43,10 @@ export function identifierScan(corpus: Corpus): Promise<number> {
   });
 }
 
-/** The parse alone, on one thread, with the flags of a server. */
-export function bareParse({ checkout, files }: Corpus): number {
+/** The parse alone, on one thread, by a Node without any flags. */
+export function bareParse({ checkout, files }: Pick<Corpus, 'checkout' | 'files'>): number {
   const input = files.map((path) => join(checkout, path)).join('\0');
-  const { stdout } = spawnSync(process.execPath, [...nodeFlags(256), BARE_PARSE], { input, encoding: 'utf8' });
+  const { stdout } = spawnSync(process.execPath, [BARE_PARSE], { input, encoding: 'utf8' });
   return Number(stdout);
 }
 

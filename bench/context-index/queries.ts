@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServerClient } from '../../test/fixtures/context/server-client.ts';
+import { quantile, type Row, timed } from '../measure.ts';
+import { type Corpus, parsedFile } from './corpus.ts';
+import { meanCpu } from './cpu.ts';
+import { bareParse, has, ripgrep, ripgrepHits } from './peers.ts';
+import { row } from './rows.ts';
+
+const QUERIES = 40;
+const EDITS = 20;
+
+/** The sweep is the worktree's price, not the query's: an outline of a file, which needs none, stands beside it. */
+export async function queries(corpus: Corpus, client: ServerClient): Promise<Row[]> {
+  const { symbols } = await client.call('find_symbols', { query: 'e', limit: 50 });
+  const names = [...new Set(symbols.map(({ name }) => name))].slice(0, QUERIES);
+  const file = symbols[0]?.location.file ?? corpus.files[0] ?? '';
+  const { pid = 0 } = client.child;
+  const latencies: string[] = [];
+  const mean = async (what: string, work: (name: string) => Promise<unknown>) => {
+    await work(names[0] ?? ''); // what is read once is read
+    const walls: number[] = [];
+    const cpu = await meanCpu(pid, QUERIES, async (at) => {
+      walls.push(await timed(() => work(names[at % names.length] ?? '')));
+    });
+    latencies.push(`${what} ${quantile(walls, 0.5).toFixed(1)} / ${quantile(walls, 0.95).toFixed(1)}`);
+    return cpu;
+  };
+  const sweep = await mean('sweep', () => client.call('get_symbol', { name: 'noSuchNameAnywhere' }));
+  const after = async (what: string, work: (name: string) => Promise<unknown>) =>
+    Math.max(0.1, (await mean(what, work)) - sweep);
+  const outline = await mean('outline', () => client.call('get_file_outline', { file_path: file }));
+  const symbol = await after('get_symbol', (name) => client.call('get_symbol', { name }));
+  const find = await after('find_symbols', (query) => client.call('find_symbols', { query }));
+  const search = await after('code_search', (query) => client.call('code_search', { query }));
+  const references = await after('references', (name) => client.call('get_symbol_references', { name }));
+  const [word = 'e'] = names;
+  const explore = (question: string) => client.call('explore_code', { question });
+  const first = (await meanCpu(pid, 1, () => explore(`where is ${word} used`))) - sweep;
+  const second = await after('explore_code', (name) => explore(`what calls ${name} and why`));
+  console.log(`latency in ms, half of them and 95 of 100 within: ${latencies.join('; ')}`);
+  const map = row('repo map, second question (C-129), against the first', [second, first], 0.1);
+  if (!has('rg')) return [map];
+  const rg = await ripgrep(corpus, word);
+  console.log(`sweep ${sweep.toFixed(1)} ms; rg -w ${rg.toFixed(1)} ms; references ${references.toFixed(1)} ms`);
+  return [
+    row('get_symbol (C-128), against rg -w', [symbol, rg], 0.1),
+    row('find_symbols (C-128), against rg -w', [find, rg], 0.1),
+    row('file outline (C-128), against rg -w', [outline, rg], 0.1),
+    row('code_search (C-128), against rg -w', [search, rg], 0.5),
+    map,
+    await completeness(corpus, client, names.slice(0, 10)),
+  ];
+}
+
+/** Every line ripgrep finds must be among ours, text included (C-127). */
+async function completeness(corpus: Corpus, client: ServerClient, names: readonly string[]): Promise<Row> {
+  let [found, wanted] = [0, 0];
+  for (const name of names) {
+    const ours = new Set<string>();
+    const ask = { name, include_text: true, limit: 2_000 };
+    for (let cursor: string | undefined; ; ) {
+      const page = await client.call('get_symbol_references', { ...ask, ...(cursor !== undefined && { cursor }) });
+      for (const { location } of page.references) ours.add(`${location.file}:${location.start_line}`);
+      cursor = page.next_cursor;
+      if (cursor === undefined) break;
+    }
+    const theirs = ripgrepHits(corpus, name);
+    wanted += theirs.size;
+    for (const hit of theirs) if (ours.has(hit)) found += 1;
+  }
+  const target = { least: 1 };
+  return { what: 'lines of rg -w that references return (C-127)', ours: found, theirs: wanted, unit: '', target };
+}
+
+/** One file is changed and asked for, again and again. */
+export async function changes(corpus: Corpus, client: ServerClient): Promise<{ spent: number; rows: Row[] }> {
+  const path = parsedFile(corpus.files);
+  const text = readFileSync(join(corpus.checkout, path), 'utf8');
+  const edit = (at: number) => writeFileSync(join(corpus.checkout, path), `${text}${'\n'.repeat(at + 1)}`);
+  const spent = await meanCpu(client.child.pid ?? 0, EDITS, async (at) => {
+    edit(at);
+    await client.call('get_file_outline', { file_path: path });
+  });
+  const parse = bareParse({ checkout: corpus.checkout, files: Array(EDITS).fill(path) }) / EDITS;
+  corpus.git('checkout', '-q', '--', path);
+  return {
+    spent,
+    rows: [
+      row('one changed file, event to answer (C-122), against 50 ms', [spent, 50], 1),
+      row('one changed file (C-122), against a bare parse of it', [spent, parse], 3),
+    ],
+  };
+}
