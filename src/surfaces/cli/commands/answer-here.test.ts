@@ -1,0 +1,97 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect } from 'vitest';
+import { RUN_ID, sampleRun, sampleView } from '../../../../test/surfaces/sample-runs.ts';
+import { JOB_ID, sampleChoice, sampleEntry, sampleJob, sampleQuestion } from '../../../../test/surfaces/samples.ts';
+import { smallCore } from '../../../../test/surfaces/small-core.ts';
+import { openSocket, type TestSocket } from '../../../../test/surfaces/socket.ts';
+import { verifies } from '../../../../test/verifies.ts';
+import { main } from '../../../main.ts';
+import type { InboxEntry } from '../../../protocol/job-operations.ts';
+
+let socket: TestSocket | undefined;
+afterEach(() => socket?.close());
+
+/** A run that asks one question, and is over when it is answered. */
+async function serve(question: Partial<InboxEntry>) {
+  const asked = { ...sampleEntry({ ...sampleQuestion(), ...question }), runId: RUN_ID, block: 'Main__Test' };
+  const { because: _, ...run } = sampleRun({ endedAt: '2026-03-01T12:05:00.000Z' });
+  let isAnswered = false;
+  const small = smallCore(sampleJob(), {
+    inbox: async () => ({ questions: isAnswered ? [] : [asked], notices: [] }),
+    run_status: async () => ({
+      runs: [{ ...run, status: isAnswered ? 'success' : 'awaiting_input' }],
+      view: sampleView({ halts: [], gates: [] }),
+    }),
+    send: async () => {
+      isAnswered = true;
+      return { agentId: JOB_ID, status: 'running', delivered: true, messageId: 'm1' };
+    },
+  });
+  socket = await openSocket(small.core);
+  return () => small.calls.filter(({ operation }) => operation === 'send').map(({ input }) => input);
+}
+
+/** At a terminal, where these lines are typed. */
+async function follow(lines: readonly string[], isTTY = true) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const spoken = Promise.all([text(stdout), text(stderr)]);
+  const left = [...lines];
+  // A person types when they are asked; at the end of the list they close the terminal.
+  stderr.on('data', (said: Buffer) => {
+    if (!said.toString().includes(': ')) return;
+    const line = left.shift();
+    if (line === undefined) stdin.end();
+    else stdin.write(`${line}\n`);
+  });
+  const terminal = isTTY ? { isTTY: true, columns: 80 } : {};
+  const code = await main({
+    ...{ argv: ['node', 'reef', 'run', 'show', '@last', '--follow'], cwd: () => socket?.dir ?? '' },
+    env: { PATH: process.env.PATH, HOME: socket?.dir, REEF_HOME: socket?.dir, NO_COLOR: '1' },
+    stdin: Object.assign(stdin, terminal),
+    stdout: Object.assign(stdout, terminal),
+    stderr: Object.assign(stderr, terminal),
+  });
+  stdout.end();
+  stderr.end();
+  const [out, err] = await spoken;
+  return { code, out, err };
+}
+
+const NAMED = { id: JOB_ID, questionId: '0#0', fingerprint: sampleQuestion().fingerprint };
+
+verifies('X-55', 'X-56', 'X-57').test(
+  'who follows a run at a terminal is asked there; only y allows, and names what was seen',
+  async () => {
+    const sent = await serve({});
+    const { code, out } = await follow(['', 'sure']);
+    expect([code, sent()]).toEqual([3, []]);
+    expect(out).toContain('│ rm -rf build');
+    const said = await follow(['allow', 'sure', 'yes please', 'y']);
+    expect([said.code, sent()]).toEqual([0, [{ ...NAMED, decision: 'allow_once' }]]);
+    expect(said.out).toMatch(
+      /success, after 5m00s\n\n {2}reef worktree diff \w+ +what it did\n {2}reef worktree accept \w+ +merge it\n$/,
+    );
+  },
+);
+
+verifies('X-55').test('n denies', async () => {
+  const sent = await serve({});
+  expect([(await follow(['n'])).code, sent()]).toEqual([0, [{ ...NAMED, decision: 'deny' }]]);
+});
+
+verifies('X-55').test('a choice is made by number, and only one that there is', async () => {
+  const sent = await serve(sampleChoice());
+  expect([(await follow(['0', '9', '1, 2', '2'])).code, sent()]).toEqual([0, [{ ...NAMED, option: ['2'] }]]);
+});
+
+verifies('X-57').test(
+  'a secret is not typed where it is seen, and without a terminal the commands are shown',
+  async () => {
+    const sent = await serve({ kind: 'text', secret: true, question: 'Password?' });
+    const { code, out } = await follow(['hunter2']);
+    expect([code, sent(), out.includes('(reads it from standard input)')]).toEqual([3, [], true]);
+    const piped = await follow([], false);
+    expect([piped.code, piped.err]).toEqual([3, `\nWhen it is answered: reef run show ${RUN_ID} --follow\n`]);
+  },
+);
