@@ -55,8 +55,22 @@ export async function checkReferences(parser: CodeParser, corpus: Corpus, langua
   return check;
 }
 
+/** Where code holds one of the words, as `file:line:column`: by `rg -w` and the second opinion, without our grammars. */
+export async function codeHits(files: readonly CorpusFile[], words: readonly string[]): Promise<string[]> {
+  const hits = await search(words, files);
+  const places: string[] = [];
+  for (const { path, shown, language } of files) {
+    const text = decodeSource(await readFile(path));
+    const isCode = secondOpinion(text, language);
+    const lines = new LineIndex(text);
+    for (const hit of hits.get(path) ?? [])
+      if (isCode?.(lines.index(hit)) === true) places.push(`${shown}:${hit.line}:${hit.column}`);
+  }
+  return places;
+}
+
 /** Every name the corpus defines, as far as it is a word. */
-async function wordsOf(parser: CodeParser, files: readonly CorpusFile[]): Promise<string[]> {
+export async function wordsOf(parser: CodeParser, files: readonly CorpusFile[]): Promise<string[]> {
   const words = new Set<string>();
   for (const file of files) {
     const answer = await parser.extract(await readFile(file.path), file.language);
