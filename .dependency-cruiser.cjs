@@ -83,7 +83,7 @@ module.exports = {
     only('processes', ['process'], ['child_process']),
     only(
       'sockets',
-      ['surfaces', 'runtime/mcp'],
+      ['surfaces', 'runtime/mcp', 'app/runtime/ports'],
       ['net', 'tls', 'http', 'https', 'http2', 'dgram', 'hono', '@hono/[^/]+'],
     ),
     only('mcp', ['surfaces', 'runtime/mcp', 'context/server'], ['@modelcontextprotocol/[^/]+']),

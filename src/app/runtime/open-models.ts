@@ -11,6 +11,7 @@ export function openModels({ config, vault, paths, environment, clock, onCall }:
     clients: config.clients,
     catalogue: readCatalogue(localModelsOverride(paths)),
     fetch: globalThis.fetch,
+    fetchByWay: async (way) => (await import('./ports/fetch-by-way.ts')).fetchByWay(way),
     clock,
     reveal: (configured) => vault.fill(configured, 'clients'),
     env: environment,

@@ -7,6 +7,7 @@ import type { ClientConfig } from '../config/client-schema.ts';
 import { nearestKey } from '../config/nearest-key.ts';
 import { type Catalogue, overrideCatalogue, parseCatalogue, toModelData } from './catalogue.ts';
 import type { CallRecord, Model, ModelClient, ModelData, ModelKind, ModelRegistry } from './client.ts';
+import { type Way, wayOf } from './client-extra.ts';
 import { KeyPool } from './key-pool.ts';
 import shipped from './models.json' with { type: 'json' };
 import { patchedFetch, patchesFor } from './patched-fetch.ts';
@@ -24,6 +25,8 @@ export interface RegistryParts {
   catalogue: Catalogue;
   /** The only way to the network (R-09). */
   fetch: typeof globalThis.fetch;
+  /** The same by a way of its client's own. */
+  fetchByWay: (way: Way) => Promise<typeof globalThis.fetch>;
   clock: Clock;
   /** Fills in `{{NAME}}` of the vault. */
   reveal: (configured: string) => string | Promise<string>;
@@ -159,18 +162,25 @@ async function openProvider(client: ClientParts): Promise<Provider> {
     return createScriptedProvider({ clock: parts.clock, read: (model) => readScript(client, model) });
   }
   const dialect = await loadDialect(config.type, packagesIn(parts.configDir));
-  return createSdkProvider(dialect, settingsOf({ ...client, config: await revealed(client) }));
+  const filled = { ...client, config: await revealed(client) };
+  const way = wayOf(client.name, filled.config.extra);
+  return createSdkProvider(dialect, settingsOf(filled, way ? await parts.fetchByWay(way) : parts.fetch));
 }
 
-/** Secrets may stand in any entry of a client (R-17); its keys are filled in by the pool, one at a time. */
+/** Secrets may stand anywhere in a client (R-17); its keys are filled in by the pool, one at a time. */
 async function revealed({ config, parts }: ClientParts): Promise<ReadonlyClient> {
-  const entries = Object.entries(config).map(async ([key, value]) => {
-    return [key, typeof value === 'string' && key !== 'api_key' ? await parts.reveal(value) : value];
-  });
-  return Object.fromEntries(await Promise.all(entries));
+  const fill = async (value: unknown): Promise<unknown> => {
+    if (typeof value === 'string') return await parts.reveal(value);
+    if (Array.isArray(value)) return await Promise.all(value.map(fill));
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(async ([key, child]) => [key, await fill(child)]);
+    return Object.fromEntries(await Promise.all(entries));
+  };
+  const { api_key, ...rest } = config;
+  return { ...((await fill(rest)) as ReadonlyClient), api_key };
 }
 
-function settingsOf({ name, config, parts }: ClientParts): SettingsOf {
+function settingsOf({ name, config, parts }: ClientParts, fetch: typeof globalThis.fetch): SettingsOf {
   const models = (config.models ?? []) as readonly { name: string; patch?: unknown }[];
   return (model, call) => {
     const own = models.find((entry) => entry.name === model.name)?.patch;
@@ -179,7 +189,7 @@ function settingsOf({ name, config, parts }: ClientParts): SettingsOf {
       name,
       baseURL: text(config.api_base)?.replace(/\/+$/, ''),
       headers: parts.userAgent ? { 'user-agent': parts.userAgent } : {},
-      fetch: patchedFetch(parts.fetch, patches),
+      fetch: patchedFetch(fetch, patches),
       config,
     };
   };

@@ -124,6 +124,7 @@ function realPorts(base: PortBase, { factory, cancelled }: { factory: TestFactor
     clients: config.clients,
     catalogue: new Map(),
     fetch,
+    fetchByWay: async () => fetch,
     clock: base.clock,
     reveal: (configured) => vault.fill(configured, 'clients'),
     env: base.environment,

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { ReefError } from '../../protocol/errors.ts';
+
+/** How a client reaches its provider, where that is not left to Node. */
+export interface Way {
+  proxy?: URL;
+  connectTimeoutMs?: number;
+}
+
+/** `extra` of a client, as Loki has it; `proxy` may be '' or '-' for none, `connect_timeout` is in seconds. */
+const extraSchema = z.looseObject({ proxy: z.string().optional(), connect_timeout: z.number().positive().optional() });
+
+/** Undefined where nothing is asked for. What we cannot do is refused: a proxy that is passed over would tell on its user. */
+export function wayOf(client: string, extra: unknown): Way | undefined {
+  const parsed = extraSchema.safeParse(extra ?? {});
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0] ?? { path: [], message: '' };
+    throw new ReefError('config_invalid', `extra.${path.join('.')} of the client ${client}: ${message}`);
+  }
+  const { proxy = '', connect_timeout } = parsed.data;
+  const way: Way = {
+    ...(proxy !== '' && proxy !== '-' && { proxy: toProxy(client, proxy) }),
+    ...(connect_timeout !== undefined && { connectTimeoutMs: connect_timeout * 1000 }),
+  };
+  return Object.keys(way).length === 0 ? undefined : way;
+}
+
+function toProxy(client: string, proxy: string): URL {
+  const url = URL.canParse(proxy) ? new URL(proxy) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new ReefError(
+    'config_invalid',
+    `extra.proxy of the client ${client} is to begin with http:// or https://; proxies of other kinds are not spoken to`,
+  );
+}
