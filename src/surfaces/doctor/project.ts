@@ -30,9 +30,12 @@ async function gates(project: Project, settings: Parts['settings']): Promise<Res
   const text = await project.readFile(PROJECT_CONFIG);
   const configured = { ...settings().gates, ...(text !== undefined && readOverlay(text).gates) };
   const found = await findGateCommands({ workers: {}, configured, readProject: project.readFile });
-  const names = Object.keys(found);
-  if (found.test) return ok(names.map((gate) => gate).join(', '), PROJECT_CONFIG);
-  return warn('nothing says how this project is tested, and a run needs that', PROJECT_CONFIG, byHand('reef init'));
+  if (found.test) return ok(Object.keys(found).join(', '), PROJECT_CONFIG);
+  return warn(
+    'nothing says how this project is tested, and a run needs that',
+    PROJECT_CONFIG,
+    byHand('reef init, or reef init --test "what tests it"'),
+  );
 }
 
 async function trust(project: Project): Promise<Result> {

@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect } from 'vitest';
+import { makeRepository } from '../../../test/fixtures/git/repository.ts';
+import { verifies } from '../../../test/verifies.ts';
+import { Project } from '../../app/project.ts';
+import { systemClock } from '../../base/clock.ts';
+import { readEnvironment } from '../../base/env.ts';
+import { TrustFile, trustPath } from '../../runtime/trust-file.ts';
+import { examine } from './examine.ts';
+import { projectChecks } from './project.ts';
+
+const user = mkdtempSync(join(tmpdir(), 'reef-user-'));
+const env = readEnvironment({ HOME: user });
+afterEach(() => rmSync(user, { recursive: true, force: true }));
+
+verifies('U-06').test('doctor says what a first run needs of a repository, and when it has it', async () => {
+  const repository = makeRepository({ 'a.txt': 'a\n' });
+  const { checkout: root, git, plain } = repository;
+  const look = async () => {
+    const findings = await examine(projectChecks({ root, git, env, settings: () => ({ gates: {} }) }), { fix: true });
+    return findings.map(({ check, severity, what, fix }) => [`${severity} ${check}`, what, fix?.does]);
+  };
+  plain('config', 'user.name', '');
+  const does = 'reef init, or reef init --test "what tests it"';
+  const [gates, trust, checkout] = await look();
+  expect([gates, trust]).toEqual([
+    ['warn gates', 'nothing says how this project is tested, and a run needs that', does],
+    ['ok trust', 'the repository asks nothing of Reef', undefined],
+  ]);
+  expect(checkout?.slice(0, 2)).toEqual(['warn checkout', 'git knows no name for you, and a merge carries it']);
+  plain('config', 'user.name', 'Ada');
+  mkdirSync(join(root, '.reef'));
+  writeFileSync(join(root, '.reef/config.yaml'), 'reef: { gates: { test: [make, test], lint: [make, lint] } }\n');
+  repository.write('a.txt', 'changed\n');
+  expect(await look()).toEqual([
+    ['ok gates', 'test, lint', undefined],
+    ['warn trust', 'not trusted yet: .reef/config.yaml', 'reef trust'],
+    ['ok checkout', '1 files with changes that a run does not see', undefined],
+  ]);
+  const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
+  const { items } = await project.trust({ hashes: [] }, { by: 'me', surface: 'cli' });
+  await project.trust({ hashes: items.map(({ hash }) => hash) }, { by: 'me', surface: 'cli' });
+  expect((await look())[1]).toEqual(['ok trust', '.reef/config.yaml', undefined]);
+  writeFileSync(join(root, '.reef/config.yaml'), 'reef: { gates: 7 }\n');
+  expect((await look())[0]?.slice(0, 2)).toEqual(['error gates', 'could not be checked']);
+});
