@@ -122,7 +122,7 @@ async function openHost(env: Environment, talk: Conversation, message: string): 
     task,
   );
   if (values.resume !== undefined) {
-    coder.restore(log.read(), { turn, used: log.used() });
+    coder.restore(log.read(), { turn, used: log.used(), calls: log.calls() });
     for (const line of lines) coder.note(line);
   }
   return { coder };

@@ -4,17 +4,13 @@ export interface TokenCounter {
   /** Whether counts are exact o200k; without the vocabulary they are characters ÷ 3.3 (S-41). */
   readonly isExact: boolean;
   count(text: string): number;
-  /** What a provider reported for a call we had estimated; teaches the model's factor. */
-  observe(model: string, estimated: number, reported: number): void;
-  /** `count` times what was learned about the model. */
-  estimate(model: string, text: string): number;
-  /** Learned ratios, newest last, for whoever stores them between processes. */
-  learned(): Record<string, number[]>;
+  /** What a provider reported for a call we had counted; teaches the model's factor. */
+  observe(model: string, counted: number, reported: number): void;
+  /** What the model will report for so many of ours, by what was learned about it. */
+  estimate(model: string, tokens: number): number;
 }
 
 interface CounterOptions {
-  /** What `learned` gave earlier. */
-  learned?: Readonly<Record<string, readonly number[]>>;
   /** Texts remembered. */
   memoSize?: number;
 }
@@ -46,7 +42,7 @@ export async function loadTokenCounter(options: CounterOptions = {}): Promise<To
 export function createTokenCounter(countSlice?: CountSlice, options: CounterOptions = {}): TokenCounter {
   const { memoSize = MEMO_SIZE } = options;
   const memo = new Map<string, number>();
-  const ratios = new Map(Object.entries(options.learned ?? {}).map(([model, seen]) => [model, [...seen]]));
+  const ratios = new Map<string, number[]>();
   const measure = (text: string): number => {
     if (countSlice === undefined) return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
     let sum = 0;
@@ -66,14 +62,13 @@ export function createTokenCounter(countSlice?: CountSlice, options: CounterOpti
   return {
     isExact: countSlice !== undefined,
     count,
-    observe(model, estimated, reported) {
-      if (!(estimated > 0 && reported > 0)) return;
+    observe(model, counted, reported) {
+      if (!(counted > 0 && reported > 0)) return;
       const seen = ratios.get(model) ?? [];
-      seen.push(reported / estimated);
+      seen.push(reported / counted);
       ratios.set(model, seen.slice(-OBSERVATIONS));
     },
-    estimate: (model, text) => Math.round(count(text) * factorOf(ratios.get(model) ?? [])),
-    learned: () => Object.fromEntries(ratios),
+    estimate: (model, tokens) => Math.round(tokens * factorOf(ratios.get(model) ?? [])),
   };
 }
 

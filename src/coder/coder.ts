@@ -5,7 +5,7 @@ import { RewriteWatch } from '../repostate/detect/rewrite-watch.ts';
 import { FileTools } from '../repostate/files/file-tools.ts';
 import { cutToTokens } from '../repostate/prompt/caps.ts';
 import { ContextManager } from '../repostate/prompt/context-manager.ts';
-import { CacheWatch } from '../repostate/prompt/ledger.ts';
+import { CacheWatch, countedTokens, type Ledger, type ReportedCall } from '../repostate/prompt/ledger.ts';
 import { OWN_LIMITS } from '../repostate/prompt/limits.ts';
 import { TodoList } from '../repostate/state/todo-list.ts';
 import type { EngineEvent } from '../runtime/engine/emitter.ts';
@@ -28,6 +28,14 @@ export interface CoderEnd {
   result: string;
   /** `criteria`: all there was to do was done, and the agent did not say so (S-47). */
   endedBy: 'done' | 'criteria' | 'person';
+}
+
+/** What earlier processes of the job did. */
+interface Earlier {
+  turn: number;
+  used: CoderUsage;
+  /** Newest last: they teach how the model counts (S-41). */
+  calls?: readonly ReportedCall[];
 }
 
 /** Results of calls are bounded by the prompt itself (S-39), which keeps the rest as artifacts. */
@@ -67,6 +75,8 @@ export class Coder {
   #hasNewReading = false;
   #turn = 0;
   #used: CoderUsage = { tokens: 0, usd: 0 };
+  /** The last call whose size is known. */
+  #anchor = { counted: 0, reported: 0 };
   #accepted: string | undefined;
   /** How often a person has extended the budget. */
   #grants = 1;
@@ -85,6 +95,7 @@ export class Coder {
       ...{ jobId, counter, profile, parameters, redact, system: SYSTEM_TEXT, task },
       ...(instructions !== undefined && { instructions }),
       tools: this.#functions.declarations(),
+      estimate: (tokens) => this.#estimate(tokens),
       state: () => tracker.getSnapshot(),
       keep: (text, from) => artifacts.put(text, from),
       tell: (news) => this.#unsaid.push(news),
@@ -93,10 +104,11 @@ export class Coder {
   }
 
   /** Goes on where an earlier process stopped: the same epoch, the same tail (S-19), and what it used counts. */
-  restore(log: Iterable<{ type: string; payload: unknown }>, { turn, used }: { turn: number; used: CoderUsage }): void {
+  restore(log: Iterable<{ type: string; payload: unknown }>, { turn, used, calls = [] }: Earlier): void {
     this.#context.restore(log);
     this.#turn = turn;
     this.#used = used;
+    for (const call of calls) this.#learn(call, call.reported.input);
   }
 
   /** Something that happened while no turn was going on, such as a change from outside. */
@@ -271,6 +283,18 @@ export class Coder {
     this.#parts.emit(event);
   }
 
+  #learn(ledger: Ledger, reported: number): void {
+    const counted = countedTokens(ledger);
+    this.#parts.counter.observe(this.#parts.model.id, counted, reported);
+    if (reported > 0) this.#anchor = { counted, reported };
+  }
+
+  /** Only what came since the last call is estimated (S-41). */
+  #estimate(tokens: number): number {
+    const { counted, reported } = this.#anchor;
+    return reported + this.#parts.counter.estimate(this.#parts.model.id, tokens - counted);
+  }
+
   #account({ usage, cost }: Extract<EngineEvent, { type: 'assistant_message_end' }>): void {
     const ledger = this.#prompt.lastLedger;
     this.#used.tokens += usage.input + usage.output;
@@ -278,7 +302,7 @@ export class Coder {
     if (!ledger) return;
     const reported = { input: usage.input, cacheRead: usage.cached, cacheWrite: 0, ...(cost !== null && { cost }) };
     this.#parts.record(ledger, reported);
-    this.#parts.counter.observe(this.#parts.model.id, ledger.estimated, usage.input);
+    this.#learn(ledger, usage.input);
     const segment = this.#cache.observe(ledger, reported);
     if (segment === undefined || this.#missed.has(segment)) return;
     this.#missed.add(segment);

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseJson } from '../base/safe-json.ts';
 import { type ContextNews, contextNewsSchema, type StateNews } from '../protocol/repostate.ts';
-import { type Ledger, ledgerLine, type Reported } from '../repostate/prompt/ledger.ts';
+import { type Ledger, ledgerLine, type Reported, type ReportedCall } from '../repostate/prompt/ledger.ts';
 import type { CoderUsage } from './coder-parts.ts';
 
 /**
@@ -34,9 +34,13 @@ export class JobLog {
 
   /** Of all prompts so far; what the model wrote is part of the next one. */
   used(): CoderUsage {
-    const calls = linesOf(this.#ledgerFile) as { reported?: { input?: number; cost?: number } }[];
-    const sum = (what: 'input' | 'cost') => calls.reduce((total, { reported }) => total + (reported?.[what] ?? 0), 0);
+    const calls = this.calls();
+    const sum = (what: 'input' | 'cost') => calls.reduce((total, { reported }) => total + (reported[what] ?? 0), 0);
     return { tokens: sum('input'), usd: sum('cost') };
+  }
+
+  calls(): ReportedCall[] {
+    return linesOf(this.#ledgerFile) as ReportedCall[];
   }
 
   /** The last turn whose exchange is in the log. */

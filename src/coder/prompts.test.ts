@@ -6,9 +6,11 @@ import { call, calls, done, openScene, type Scene } from '../../test/fixtures/co
 import { sceneOfTest } from '../../test/fixtures/coder/scene-of-test.ts';
 import { verifies } from '../../test/verifies.ts';
 import { systemClock } from '../base/clock.ts';
+import { loadTokenCounter, type TokenCounter } from '../base/tokens.ts';
 import { ownTokens } from '../repostate/prompt/ledger.ts';
 import { formatForPrompt } from '../repostate/snapshot/format.ts';
 import { readState } from '../repostate/state/state-file.ts';
+import type { ModelClient } from '../runtime/models/client.ts';
 import type { Message } from '../runtime/models/message.ts';
 
 const TURNS = 64;
@@ -76,6 +78,43 @@ verifies('S-28', 'S-29', 'S-37', 'S-52').test(
     expect(text).toContain('export const result1 = 1;');
   },
   120_000,
+);
+
+/** Counts every byte of a request as the provider would: with its own vocabulary, and the wire's brackets. */
+function countingOtherwise(counter: TokenCounter, reported: number[]) {
+  return (client: ModelClient): ModelClient => ({
+    ...client,
+    async chat(request, sink) {
+      const reply = await client.chat(request, sink);
+      const input = Math.round(1.3 * counter.count(JSON.stringify([request.messages, request.tools])));
+      reported.push(input);
+      return { ...reply, usage: { ...reply.usage, input } };
+    },
+  });
+}
+
+verifies('S-41').test(
+  'a model that counts otherwise is known from the fifth call on, and still known to the next process',
+  async () => {
+    const [counter, reported] = [await loadTokenCounter(), [] as number[]];
+    const around = countingOtherwise(counter, reported);
+    const first = await sceneOfTest({ files: FILES, script: longScript().slice(0, 40), around });
+    expect(await first.work()).toBe('script_exhausted');
+    const errors = first.ledgers.map(({ estimated }, n) => Math.abs(estimated / (reported[n] ?? 0) - 1));
+    const later = errors.slice(4).sort((a, b) => a - b);
+    expect([(errors[0] ?? 0) > 0.2, (later[Math.floor(later.length * 0.95)] ?? 1) < 0.05]).toEqual([true, true]);
+    const calls = first.ledgers.map((ledger, n) => ({
+      ...ledger,
+      reported: { input: reported[n] ?? 0, cacheRead: 0, cacheWrite: 0 },
+    }));
+    await first.tracker.close();
+    const next = await sceneOfTest({ root: first.root, turn: 40, script: [done()], around });
+    const log = first.news.map((payload) => ({ type: 'progress', payload }));
+    next.coder.restore(log, { turn: 40, used: { tokens: 0, usd: 0 }, calls });
+    await next.work();
+    expect(Math.abs((next.ledgers[0]?.estimated ?? 0) / (reported.at(-1) ?? 1) - 1)).toBeLessThan(0.1);
+  },
+  60_000,
 );
 
 verifies('S-19', 'S-28').test(

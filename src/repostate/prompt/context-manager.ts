@@ -13,7 +13,7 @@ import { identifiersIn, NameBook, namesOf } from '../snapshot/names.ts';
 import type { CacheProfile, ContextParameters } from './cache-profile.ts';
 import { capExchange, cleanExchange, wholeExchange } from './cap-exchange.ts';
 import { artifactId } from './caps.ts';
-import { type Ledger, segmentHash } from './ledger.ts';
+import { countedTokens, type Ledger, segmentHash } from './ledger.ts';
 import { OWN_LIMITS, SNAPSHOT_MODE } from './limits.ts';
 import { placeMarks } from './marks.ts';
 import { argumentTexts, type Exchange, textsOf, turnText } from './messages.ts';
@@ -24,6 +24,8 @@ import { exchangeEntry, keepAtRoll, noteEntry, type TailEntry } from './tail.ts'
 export interface ManagerSettings extends PrefixInput {
   jobId: string;
   counter: TokenCounter;
+  /** What the model will report for so many tokens of the counter; without it as many (S-41). */
+  estimate?(tokens: number): number;
   profile: CacheProfile;
   parameters: ContextParameters;
   redact: Redact;
@@ -260,7 +262,9 @@ export class ContextManager {
   /** Nothing is ever cut silently: who asked for the whole history hears that it does not fit (S-26). */
   #refuseTooLong(): void {
     const { window } = this.#settings.parameters;
-    const tokens = this.#prefix.tokens + this.#prefix.toolTokens + this.#snapshot.tokens + this.#tailTokens;
+    const tokens = this.#estimate(
+      this.#prefix.tokens + this.#prefix.toolTokens + this.#snapshot.tokens + this.#tailTokens,
+    );
     if (this.#mode !== 'full' || tokens <= window) return;
     const message = `The history has ${tokens} tokens; the window of the model is ${window}.`;
     throw new ReefError('fallback_too_large', message, { details: { tokens, window } });
@@ -339,8 +343,12 @@ export class ContextManager {
         ...rolled.map((id) => ({ id, why: 'rolled' as const })),
         ...capped.map((id) => ({ id, why: 'capped' as const })),
       ],
-      estimated: segments.reduce((sum, { tokens }) => sum + tokens, 0),
+      estimated: this.#estimate(countedTokens({ segments })),
     };
+  }
+
+  #estimate(tokens: number): number {
+    return this.#settings.estimate?.(tokens) ?? tokens;
   }
 
   #counted(text: string): { text: string; tokens: number } {

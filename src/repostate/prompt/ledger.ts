@@ -18,6 +18,7 @@ export interface Ledger {
   mode: 'epoch' | 'snapshot' | 'full';
   segments: Segment[];
   exclusions: { id: string; why: 'rolled' | 'capped' }[];
+  /** What the model is expected to report for it (S-41). */
   estimated: number;
 }
 
@@ -28,8 +29,15 @@ export interface Reported {
   cost?: number;
 }
 
+/** A call as `context.jsonl` has it. */
+export type ReportedCall = Ledger & { reported: Reported };
+
 export function segmentHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+export function countedTokens({ segments }: Pick<Ledger, 'segments'>): number {
+  return segments.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 export function ownTokens({ segments }: Pick<Ledger, 'segments'>): number {
