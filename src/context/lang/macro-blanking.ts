@@ -75,15 +75,31 @@ function rewriteCalls(text: string): string {
   let done = 0;
   for (const { index, 0: head, 1: name = '' } of text.matchAll(CALL)) {
     if (index < done || /^(?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS)$/.test(name)) continue;
-    const close = closing(text, index + head.length);
-    const [tail, follower] = /^(?:[ \t]{0,9};)?(?=\s{0,40}(\{)?)/.exec(text.slice(close + 1, close + 80)) ?? ['', ''];
-    const end = close + 1 + tail.length;
-    const call = { head, name, given: text.slice(index + head.length, close), tail, hasBody: follower === '{' };
-    const isWhole = text[close] === ')' && (call.hasBody || /^[ \t]{0,9}(?:\n|$)/.test(text.slice(end, end + 10)));
-    read += text.slice(done, index) + (isWhole ? rewriteCall(call) : text.slice(index, end));
-    done = end;
+    const start = index + head.length;
+    const close = closing(text, start);
+    const written =
+      close === undefined ? text.slice(index, start + MOST_ARGUMENTS) : readCall(text, { index, head, name, close });
+    read += text.slice(done, index) + written;
+    done = index + written.length; // what is read here is not read again: one pass over any file
   }
   return read + text.slice(done);
+}
+
+interface Found {
+  index: number;
+  head: string;
+  name: string;
+  close: number;
+}
+
+/** The call with the semicolon after it, as it is to be read. */
+function readCall(text: string, { index, head, name, close }: Found): string {
+  const [tail = '', brace] = /^(?:[ \t]{0,9};)?(?=\s{0,40}(\{)?)/.exec(text.slice(close + 1, close + 80)) ?? [];
+  const end = close + 1 + tail.length;
+  const hasBody = brace === '{';
+  const isWhole = hasBody || /^[ \t]{0,9}(?:\n|$)/.test(text.slice(end, end + 10));
+  const given = text.slice(index + head.length, close);
+  return isWhole ? rewriteCall({ head, name, given, tail, hasBody }) : text.slice(index, end);
 }
 
 interface Call {
@@ -104,17 +120,23 @@ function rewriteCall({ head, name, given, tail, hasBody }: Call): string {
   return `-${spaces(head.slice(1))}${selector}${hasBody || tail !== '' ? ' ' : ';'}${tail}`;
 }
 
-/** Where the bracket closes that was opened before `start`. What is read here is not read again: one pass over any file. */
-function closing(text: string, start: number): number {
-  const last = Math.min(text.length, start + MOST_ARGUMENTS) - 1;
+/** Where the bracket closes that was opened before `start`. */
+function closing(text: string, start: number): number | undefined {
+  const end = Math.min(text.length, start + MOST_ARGUMENTS);
   let depth = 1;
-  for (let at = start; at < last; at++) {
+  for (let at = start; at < end; at++) {
     const character = text[at];
-    if (character === '"') at = Math.max(at, text.indexOf('"', at + 1));
+    if (character === '"') at = stringEnd(text, at);
     else if (character === '(') depth++;
     else if (character === ')' && --depth === 0) return at;
   }
-  return last;
+  return undefined;
+}
+
+function stringEnd(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && text[end - 1] === '\\') end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
 }
 
 /** In `(name, selector)` of a method's macro the last argument, in `(name, type)` of a property's the first. */

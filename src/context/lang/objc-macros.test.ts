@@ -11,7 +11,7 @@ SHOP_EXTERN_METHOD(empty:(int)count)
 @implementation Cart
 
 SHOP_EXPORT_MODULE();
-SHOP_CONVERTER(Price, @{ @"a" : @(1), @"b)" : @(2) }, doubleValue)
+SHOP_CONVERTER(Price, @{ @"a" : @(1), @"b\\")" : @(2) }, doubleValue)
 
 SHOP_EXPORT_METHOD(add:(Item *)item amount:(int)amount) {
   SHOP_LOG(@"added");
