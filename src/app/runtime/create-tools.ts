@@ -25,6 +25,7 @@ export function createTools(
         shell: environment.REEF_SHELL ?? '/bin/sh',
         dsn: variables.USQL_DSN,
         addressesOf: createUrlGuard({ lookup: addresses, allowed: config.reef.allowed_hosts }),
+        get: async (...where) => (await import('./ports/pinned-get.ts')).pinnedGet(...where),
         clock,
         outputsDir,
       }),

@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import tls from 'node:tls';
 import type { Way } from '../../../runtime/models/client-extra.ts';
+import { toResponse } from './to-response.ts';
 
 /** `fetch` through a proxy, or with less patience for a connection than Node has: its own takes neither per request. */
 export function fetchByWay(way: Way): typeof globalThis.fetch {
@@ -68,13 +67,4 @@ function patient(request: ClientRequest, { connectTimeoutMs }: Way): ClientReque
   const stop = () => clearTimeout(timer);
   request.once('close', stop).once('socket', (socket) => socket.once('connect', stop));
   return request;
-}
-
-function toResponse(message: IncomingMessage): Response {
-  const { statusCode = 0 } = message;
-  const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const body = [204, 205, 304].includes(statusCode) ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array>);
-  return new Response(body, { status: statusCode, headers });
 }

@@ -11,6 +11,7 @@ verifies('R-90').test('the built-in tools are those of the seed, and say what th
     clock: systemClock,
     outputsDir: '/tmp/none',
     addressesOf: async () => [],
+    get: () => Promise.reject(new Error('nothing is fetched here')),
   });
   const shape = Object.fromEntries(
     tools.map(({ name, parameters }) => [name, Object.keys(parameters.properties as object).join()]),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bench, commands, folder } from '../../../../test/fixtures/engine/workbench.ts';
 import { verifies } from '../../../../test/verifies.ts';
+import { pinnedGet } from '../../../app/runtime/ports/pinned-get.ts';
 import { manualClock } from '../../../base/clock.ts';
 import { run } from '../../../process/run.ts';
 import { TodoList } from '../../state/todo-list.ts';
@@ -151,6 +152,7 @@ describe('fetching an address', () => {
         lookup: async (host) => (host === 'sneaky.test' ? ['10.0.0.1'] : ['93.184.216.34']),
         allowed,
       }),
+      get: pinnedGet,
     });
 
   verifies('R-90').test('gives its text, follows where it leads, and says how it failed', async () => {
@@ -203,7 +205,7 @@ describe('fetching an address', () => {
       asked.push(host);
       return ['10.0.0.1'];
     };
-    const { use } = bench([fetchUrlTool({ addressesOf: createUrlGuard({ lookup }) })], '/');
+    const { use } = bench([fetchUrlTool({ addressesOf: createUrlGuard({ lookup }), get: pinnedGet })], '/');
     const unreadable = [
       'javascript:alert(1)',
       'file:///etc/passwd',
@@ -228,7 +230,10 @@ describe('fetching an address', () => {
     // Whoever owns the name answers with something else the second time; no resolver of this machine knows it.
     const answers = [['127.0.0.1'], ['10.0.0.1']];
     const lookup = async () => answers.shift() ?? [];
-    const rebound = fetchUrlTool({ addressesOf: createUrlGuard({ lookup, allowed: ['rebound.test'] }) });
+    const rebound = fetchUrlTool({
+      addressesOf: createUrlGuard({ lookup, allowed: ['rebound.test'] }),
+      get: pinnedGet,
+    });
     const { use } = bench([rebound], '/');
     expect(await use('fetch_url_via_curl', { url: `http://rebound.test:${port}/` })).toBe('pinned');
     expect(answers).toEqual([['10.0.0.1']]);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { ReefError } from '../../../protocol/errors.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
-import { pinnedGet } from './pinned-get.ts';
 import type { UrlGuard } from './url-guard.ts';
 
 const MOST_HOPS = 5;
@@ -12,10 +11,12 @@ const TIMEOUT_MS = 30_000;
 export interface FetchUrlParts {
   /** Asked again at each redirect (X-67). */
   addressesOf: UrlGuard;
+  /** One GET at these addresses and no others; the runtime opens no sockets itself (R-09). */
+  get(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<Response>;
 }
 
 /** The name is the ancestor's; no program is started. */
-export function fetchUrlTool({ addressesOf }: FetchUrlParts): Tool {
+export function fetchUrlTool(parts: FetchUrlParts): Tool {
   return defineTool({
     name: 'fetch_url_via_curl',
     description: 'Fetches the text at an http or https address.',
@@ -25,7 +26,7 @@ export function fetchUrlTool({ addressesOf }: FetchUrlParts): Tool {
     async run({ url }, { signal }) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
       try {
-        const response = await follow(addressesOf, url, limit);
+        const response = await follow(parts, url, limit);
         const text = await limitedText(response);
         if (!response.ok)
           throw new ReefError('tool_failed', `${url} answered ${response.status}: ${text.slice(0, 500)}`);
@@ -40,10 +41,10 @@ export function fetchUrlTool({ addressesOf }: FetchUrlParts): Tool {
   });
 }
 
-async function follow(addressesOf: UrlGuard, start: string, signal: AbortSignal): Promise<Response> {
+async function follow({ addressesOf, get }: FetchUrlParts, start: string, signal: AbortSignal): Promise<Response> {
   let url = parse(start);
   for (let hop = 0; hop <= MOST_HOPS; hop++) {
-    const response = await pinnedGet(url, await addressesOf(url), signal);
+    const response = await get(url, await addressesOf(url), signal);
     const location = response.headers.get('location');
     if (response.status < 300 || response.status >= 400 || location === null) return response;
     await response.body?.cancel();

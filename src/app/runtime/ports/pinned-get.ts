@@ -2,10 +2,7 @@ import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIPv6, type LookupFunction } from 'node:net';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
-
-const WITHOUT_BODY = [204, 205, 304];
+import { toResponse } from './to-response.ts';
 
 /**
  * One GET at addresses found beforehand, without following where it leads. `fetch` would look the name up once more, and
@@ -15,12 +12,7 @@ export async function pinnedGet(url: URL, addresses: readonly string[], signal: 
   const { get } = url.protocol === 'https:' ? https : http;
   const request = get(url, { agent: false, lookup: answering(addresses), signal });
   const [message] = (await once(request, 'response')) as [IncomingMessage];
-  const { statusCode = 0 } = message;
-  const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const body = WITHOUT_BODY.includes(statusCode) ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array>);
-  return new Response(body, { status: statusCode, headers });
+  return toResponse(message);
 }
 
 function answering(addresses: readonly string[]): LookupFunction {
