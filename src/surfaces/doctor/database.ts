@@ -13,3 +13,14 @@ export async function readDatabase<T>(path: string, read: (sqlite: Sqlite) => T)
     sqlite.close();
   }
 }
+
+/** What SQLite says of its own file: `ok`, or what is wrong with it. Undefined: there is none. */
+export async function verdictOf(path: string, deep: boolean): Promise<string | undefined> {
+  try {
+    return await readDatabase(path, (sqlite) => String(sqlite.pragma(deep ? 'integrity_check' : 'quick_check')));
+  } catch (error) {
+    const { isDamaged } = await import('../../store/store.ts');
+    if (isDamaged(error)) return String(error);
+    throw error;
+  }
+}

@@ -6,7 +6,9 @@ import { openSocket } from '../../../test/surfaces/socket.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { homeAt } from '../../base/home.ts';
+import { openDatabase } from '../../context/code-index/store/open-database.ts';
 import { connect } from '../client/client.ts';
+import { derivedChecks } from './derived.ts';
 import { examine } from './examine.ts';
 import { byHand, type Check, type Fix, type Found, ok, warn } from './finding.ts';
 import { homeChecks } from './home.ts';
@@ -159,4 +161,32 @@ verifies('Q-100').test('a home from the future says that the clock went back', a
   const tomorrow = new Date(Date.now() + 24 * 3_600_000);
   await utimes(home().database, tomorrow, tomorrow);
   expect(await look()).toMatchObject({ severity: 'warn', what: 'the home was written 1440 minutes after now' });
+});
+
+verifies('Q-103').test(
+  'a code index or a state that cannot be read is named, and gone after --fix: it is made anew',
+  async () => {
+    const look = async (fix: boolean) =>
+      (await examine(derivedChecks({ home: home(), deep: false }), { fix })).map(
+        ({ severity, what }) => `${severity}: ${what}`,
+      );
+    const well = ['ok: code index and state can be read'];
+    expect(await look(false)).toEqual(well);
+    const index = join(dir, 'index', 'abc', 'code.db');
+    openDatabase(index).close();
+    await writeFile(join(dir, 'repostate.json'), '{}');
+    expect(await look(false)).toEqual(well);
+    await writeFile(index, 'not a database');
+    await writeFile(join(dir, 'repostate.json'), '{ "version": 1, "fi');
+    const named = ['a code index is damaged', 'the state of the checkout cannot be read'];
+    expect(await look(false)).toEqual(named.map((what) => `warn: ${what}`));
+    expect(await look(true)).toEqual(named.map((what) => `ok: ${what}: fixed`));
+    expect([await look(true), await readdir(join(dir, 'index', 'abc'))]).toEqual([well, []]);
+  },
+);
+
+verifies('Q-100', 'Q-103').test('a disk without room is an error', async () => {
+  // A file system that never has any.
+  const findings = await examine(machineChecks({ path: process.env.PATH ?? '', folder: '/proc' }), { fix: false });
+  expect(findings.find((each) => each.check === 'disk')).toMatchObject({ severity: 'error', what: '0 MiB free' });
 });

@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
 import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
-import { readDatabase } from './database.ts';
+import { readDatabase, verdictOf } from './database.ts';
 import { bad, byHand, type Check, check, type Fix, type Found, ok, type Result, warn } from './finding.ts';
 import { restartDaemon, settledByDaemon } from './settle.ts';
 
@@ -45,17 +45,6 @@ async function database({ home, client, deep }: Parts): Promise<Result> {
   if (verdict === undefined) return ok('none yet', path);
   if (verdict === 'ok') return ok(`${deep ? 'integrity_check' : 'quick_check'} ok`, path);
   return bad('damaged', verdict.split('\n')[0] ?? '', await rebuild({ home, client, deep }));
-}
-
-/** Undefined: there is none. */
-async function verdictOf(path: string, deep: boolean): Promise<string | undefined> {
-  try {
-    return await readDatabase(path, (sqlite) => String(sqlite.pragma(deep ? 'integrity_check' : 'quick_check')));
-  } catch (error) {
-    const { isDamaged } = await import('../../store/store.ts');
-    if (isDamaged(error)) return String(error);
-    throw error;
-  }
 }
 
 /** The damaged file is kept beside; what the snapshot and the raw files have is in the new one (Q-12). */

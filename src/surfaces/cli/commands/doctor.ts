@@ -8,6 +8,7 @@ import { configPath, readConfig } from '../../../runtime/config-file.ts';
 import { version } from '../../../version.ts';
 import { agentChecks } from '../../doctor/agents.ts';
 import { daemonChecks } from '../../doctor/daemon.ts';
+import { derivedChecks } from '../../doctor/derived.ts';
 import { detectAll } from '../../doctor/detect.ts';
 import { examine } from '../../doctor/examine.ts';
 import type { Check } from '../../doctor/finding.ts';
@@ -44,7 +45,7 @@ function checksFor(cli: Cli, deep: boolean): Check[] {
     const client = cli.client();
     const of = { home, client, deep };
     const daemon = daemonChecks({ client, detected, env, version, file: home.daemon });
-    const homes = [...homeChecks(home, client), ...storeChecks(of), ...jobChecks(of)];
+    const homes = [...homeChecks(home, client), ...storeChecks(of), ...derivedChecks(of), ...jobChecks(of)];
     return [...machine, ...agents, ...repositoryChecks(cli, home, deep), ...daemon, ...homes];
   } catch (error) {
     // Outside a repository the machine can still be looked at.
