@@ -53,6 +53,38 @@ verifies('R-45').test('a rebuild loads and embeds only what changed, and forgets
   });
 });
 
+verifies('R-46').test(
+  'chunks are as large as the embedding model likes, else 2000, and overlap by a twentieth; what is configured wins',
+  async () => {
+    const sizes = async (chunkSize: number | undefined, config: Parameters<typeof ragWorld>[0]) => {
+      const embedded: string[] = [];
+      const embed = async (_: string, texts: readonly string[]) => {
+        embedded.push(...texts);
+        return texts.map((text) => [text.length, 1]);
+      };
+      const rerank = () => Promise.reject(new Error('unused'));
+      const models = { embed, rerank, chunkSizeOf: () => chunkSize };
+      using world = ragWorld({ models, ...config, config: { rag_embedding_model: 'fake:e', ...config?.config } });
+      world.write('docs/a.txt', Array.from({ length: 2_000 }, (_, n) => `w${n}`).join(' '));
+      await world.library.rebuild(named('docs'), { documents: ['docs'] });
+      const [first = '', second = ''] = embedded;
+      const shared = Array.from({ length: second.length }, (_, n) => n).findLast((n) =>
+        first.endsWith(second.slice(0, n)),
+      );
+      return { size: first.length, shared };
+    };
+    // Chunks end at a word, and no word here is longer than six characters.
+    const upTo = (size: number) => expect.toSatisfy((length: number) => length <= size && length > size - 7);
+    const near = (size: number) => ({ size: upTo(size), shared: upTo(size / 20) });
+    expect([
+      await sizes(800, {}),
+      await sizes(undefined, {}),
+      await sizes(800, { config: { rag_chunk_size: 400 } }),
+      await sizes(800, { config: { rag_chunk_overlap: 0 } }),
+    ]).toEqual([near(800), near(2_000), near(400), { size: upTo(800), shared: 0 }]);
+  },
+);
+
 verifies('R-155', 'R-45').test('after one of a thousand files changed, only its chunk is embedded', async () => {
   let embedded = 0;
   const embed = async (_: string, texts: readonly string[]) => {
