@@ -4,12 +4,8 @@ import { expect, onTestFinished } from 'vitest';
 import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
 import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
 import { verifies } from '../../../test/verifies.ts';
-import type { Git } from '../../git/git-command.ts';
-import type { CodeToolArgs, CodeToolName, CodeToolResult } from '../../protocol/code.ts';
-import { CodeIndex } from '../code-index/code-index.ts';
-import type { CodeParser } from '../lang/contract.ts';
-import { ParserPool } from '../lang/parser-pool.ts';
-import { ToolSet } from './tools.ts';
+import type { CodeToolName } from '../../protocol/code.ts';
+import { openNoted, sweepsIn } from './testing/noted-tools.ts';
 
 function serve(repository: TestRepository, worktree: string): ServerClient {
   const client = new ServerClient({ worktree, store: join(repository.root, 'index/code.db') });
@@ -77,69 +73,14 @@ verifies('C-031').test(
   120_000,
 );
 
-/** Real tools on a real repository, every git command and every parse of which is noted. */
-async function openNoted(files: Record<string, string>) {
-  const repository = makeRepository(files);
-  const commands: string[] = [];
-  const parsed: string[] = [];
-  const gates: (() => void)[] = [];
-  let isHeld = false;
-  const pool = new ParserPool({ workers: 1, parseMs: 60_000 });
-  const parser: CodeParser = {
-    async extract(source, language, signal) {
-      parsed.push(/\/\/ (\S+)/.exec(Buffer.from(source).toString())?.[1] ?? '');
-      if (isHeld) await new Promise<void>((resolve) => gates.push(resolve));
-      return pool.extract(source, language, signal);
-    },
-    classify: (...args) => pool.classify(...args),
-    close: () => pool.close(),
-  };
-  const git = noted(repository.git, commands);
-  const storeFile = join(repository.root, 'code.db');
-  const open = () =>
-    CodeIndex.open({
-      ...{ git, worktree: repository.checkout, storeFile, workers: 1, engine: 'test' },
-      parser: async () => parser,
-    });
-  const tools = new ToolSet({ open, workers: 1 });
-  const hold = (held: boolean) => {
-    isHeld = held;
-    if (!held) for (const pass of gates.splice(0)) pass();
-  };
-  onTestFinished(async () => {
-    hold(false);
-    await tools.close();
-    await pool.close();
-  });
-  const ask = async <N extends CodeToolName>(name: N, args: CodeToolArgs<N>) => {
-    const { structuredContent } = await tools.call(name, args, new AbortController().signal);
-    return structuredContent as CodeToolResult<N>;
-  };
-  return { repository, commands, parsed, ask, hold };
-}
-
-function noted(git: Git, commands: string[]): Git {
-  return new Proxy(git, {
-    get(target, key, receiver) {
-      const value = Reflect.get(target, key, receiver);
-      if (typeof value !== 'function') return value;
-      return (...args: unknown[]) => {
-        commands.push([String(key), ...args.flat().filter((each) => typeof each === 'string')].join(' '));
-        return value.apply(target, args);
-      };
-    },
-  });
-}
-
-const sweepsIn = (commands: readonly string[]) => commands.filter((line) => /ls-files/.test(line)).length;
-
 verifies('C-033').test(
   'a question about one file looks at that file alone; any other rests on a sweep that began after it, which many share',
   async () => {
-    const { repository, commands, ask } = await openNoted({
+    const repository = makeRepository({
       'src/a.ts': 'export function first() {}\n',
       'src/b.ts': 'export function second() {}\n',
     });
+    const { commands, ask } = await openNoted(repository);
     await ask('index_code', { path: '.', wait: 'complete' });
     commands.length = 0;
     repository.write('src/a.ts', 'export function fresh() {}\n');
@@ -165,7 +106,8 @@ verifies('C-012').test(
     write('hub', '');
     write('middle', '');
     for (let at = 0; at < 30; at++) write(`leaf${at}`, at < 20 ? 'const x = hub;' : 'const y = middle;');
-    const { repository, parsed, ask, hold } = await openNoted(files);
+    const repository = makeRepository(files);
+    const { parsed, ask, hold } = await openNoted(repository);
     hold(true);
     const indexed = await ask('index_code', { path: repository.checkout });
     expect([indexed.status, indexed.basis.stage]).toEqual(['success', 1]); // usable before anything is parsed
@@ -185,19 +127,21 @@ verifies('C-012').test(
 verifies('C-012').test(
   'of a file its definitions, imports and scopes are known, and the answers rest on them',
   async () => {
-    const { ask } = await openNoted({
-      'src/price.ts': 'export function round(value: number) {\n  return value;\n}\n',
-      'src/cart.ts': [
-        "import { round as tidy } from './price.ts';",
-        'export class Cart {',
-        '  total(round: number) {',
-        '    return round + tidy(1);',
-        '  }',
-        '}',
-        'const hidden = 1;',
-        '',
-      ].join('\n'),
-    });
+    const { ask } = await openNoted(
+      makeRepository({
+        'src/price.ts': 'export function round(value: number) {\n  return value;\n}\n',
+        'src/cart.ts': [
+          "import { round as tidy } from './price.ts';",
+          'export class Cart {',
+          '  total(round: number) {',
+          '    return round + tidy(1);',
+          '  }',
+          '}',
+          'const hidden = 1;',
+          '',
+        ].join('\n'),
+      }),
+    );
     const [total] = (await ask('get_symbol', { name: 'total', require: 'complete' })).symbols;
     expect(total).toMatchObject({
       symbol_type: 'method',

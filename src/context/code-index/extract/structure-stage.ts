@@ -25,19 +25,27 @@ interface Parts {
 }
 
 const TAKE = 64;
-const FLUSH_FACTS = 100;
-const FLUSH_MS = 250;
+/** C-023: so many facts in one transaction. */
+const FLUSH_FACTS = 200;
+const FLUSH_MS = 500;
 const POLL_MS = 20;
 const BUSY_POLLS = 100;
 const MOST_KEPT = 400;
 
 export type Structure = { facts: FileFacts; status: 'ok' | 'partial' } | { skipped: FactStatus };
 
+interface Missing {
+  oid: Oid;
+  language: Language;
+  isLocal: boolean;
+  path: string;
+}
+
 /** Stage 2: definitions and imports, in the background and at once for what a question touches. */
 export class StructureStage {
   readonly #parts: Parts;
   #planned = -1;
-  #todo = new Map<string, { oid: Oid; language: Language; isLocal: boolean; path: string }>();
+  #todo = new Map<string, Missing>();
   readonly #kept = new Map<string, Structure>();
   #isStopping = false;
   readonly #begun = new Map<string, Promise<Fact | undefined>>();
@@ -122,12 +130,18 @@ export class StructureStage {
     return this.#parts.coverage.structure(oid, lang, extractor) !== undefined;
   }
 
-  #take(): Want[] {
-    const local = [...this.#todo.values()].filter(({ isLocal }) => isLocal).slice(0, TAKE);
-    const own = local.map(({ oid, language }) => this.#want(oid, language));
-    if (this.#parts.store.failure !== undefined) {
-      return [...this.#todo.values()].slice(0, TAKE).map(({ oid, language }) => this.#want(oid, language));
+  #first(isWanted: (file: Missing) => boolean): Want[] {
+    const wants: Want[] = [];
+    for (const file of this.#todo.values()) {
+      if (wants.length === TAKE) break;
+      if (isWanted(file)) wants.push(this.#want(file.oid, file.language));
     }
+    return wants;
+  }
+
+  #take(): Want[] {
+    if (this.#parts.store.failure !== undefined) return this.#first(() => true);
+    const own = this.#first(({ isLocal }) => isLocal);
     const taken = this.#parts.store.write(({ claims }) => {
       const mine = own.filter((want) => claims.claim(want, true) === 'mine');
       if (mine.length > 0) return mine;

@@ -51,18 +51,23 @@ export async function collect(parts: Parts): Promise<number> {
   const blobs = store.look(({ facts }) => facts.blobs(), []).filter(({ oid }) => !mapped.has(oid));
   const doomed = blobs
     .filter(({ seenDay }) => isNeeded || today() - seenDay > UNSEEN_DAYS)
-    .sort((a, b) => a.seenDay - b.seenDay);
+    .sort((a, b) => b.seenDay - a.seenDay); // the longest unseen is taken first, from the end
   const total = doomed.length;
   while (doomed.length > 0) {
-    store.write(({ facts, registry }) => {
+    const isDone = store.write(({ facts, registry }) => {
       registry.setMeta(DROPS, String(Number(registry.meta(DROPS) ?? 0) + 1));
       const end = performance.now() + SLICE_MS;
       for (let blob = doomed.pop(); blob; blob = performance.now() < end ? doomed.pop() : undefined)
         facts.forgetBlob(blob.id);
+      return true;
     });
+    if (isDone === undefined) return total - doomed.length; // the store cannot be written now
     await breathe();
   }
-  if (total > 0) store.vacuumStep(VACUUM_PAGES);
+  for (let left = store.freePages(); left > 0; left = Math.min(left - 1, store.freePages())) {
+    store.vacuumStep(VACUUM_PAGES);
+    await breathe();
+  }
   store.write(({ registry }) => registry.setMeta(LAST, String(Date.now())));
   return total;
 }

@@ -198,6 +198,11 @@ export class FactStore {
     return this.#read(({ database }) => Number(database.pragma('data_version')), 0);
   }
 
+  /** Pages nothing uses any more, which the file still has. */
+  freePages(): number {
+    return this.#read(({ database }) => Number(database.pragma('freelist_count')), 0);
+  }
+
   vacuumStep(pages: number): void {
     this.#read(({ database }) => database.exec(`PRAGMA incremental_vacuum(${pages})`), undefined);
   }
