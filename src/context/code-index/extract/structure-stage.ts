@@ -49,6 +49,8 @@ export class StructureStage {
   readonly #kept = new Map<string, Structure>();
   #isStopping = false;
   readonly #begun = new Map<string, Promise<Fact | undefined>>();
+  /** Extracted, and to be written with the next batch. */
+  readonly #unwritten = new Map<string, Fact>();
   /** Files parsed by this server. */
   extracted = 0;
 
@@ -111,7 +113,9 @@ export class StructureStage {
       if (this.#isKnown(next)) continue; // a question was ahead of the queue
       const work = this.#extract(next).then(
         (fact) => {
-          if (fact) writer.add(fact);
+          if (!fact) return;
+          this.#unwritten.set(`${fact.lang} ${fact.oid}`, fact);
+          writer.add(fact);
         },
         () => failed.push(next), // the parser was closed under it: others may have it
       );
@@ -130,11 +134,14 @@ export class StructureStage {
     return this.#parts.coverage.structure(oid, lang, extractor) !== undefined;
   }
 
+  /** Those nobody works at. */
   #first(isWanted: (file: Missing) => boolean): Want[] {
     const wants: Want[] = [];
     for (const file of this.#todo.values()) {
       if (wants.length === TAKE) break;
-      if (isWanted(file)) wants.push(this.#want(file.oid, file.language));
+      const key = `${file.language} ${file.oid}`;
+      const isUnderWay = this.#begun.has(key) || this.#unwritten.has(key);
+      if (!isUnderWay && isWanted(file)) wants.push(this.#want(file.oid, file.language));
     }
     return wants;
   }
@@ -155,7 +162,8 @@ export class StructureStage {
   /** A question may want what the background has begun: it is the same work. */
   #extract(want: Want, path?: string): Promise<Fact | undefined> {
     const key = `${want.lang} ${want.oid}`;
-    const begun = this.#begun.get(key);
+    const unwritten = this.#unwritten.get(key);
+    const begun = unwritten ? Promise.resolve(unwritten) : this.#begun.get(key);
     if (begun) return begun;
     const work = this.#extractOnce(want, path ?? this.#todo.get(key)?.path).finally(() => this.#begun.delete(key));
     this.#begun.set(key, work);
@@ -193,6 +201,7 @@ export class StructureStage {
     for (const fact of facts) {
       coverage.add(fact);
       this.#todo.delete(`${fact.lang} ${fact.oid}`);
+      this.#unwritten.delete(`${fact.lang} ${fact.oid}`);
     }
     this.extracted += fresh.length;
   }
