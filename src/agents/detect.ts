@@ -77,7 +77,8 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
       ...(tested !== undefined && { tested }),
       ...(recorded !== undefined && { recorded }),
     };
-    const { command, version } = await findAgent(agent, env);
+    // As a job would: what the user's settings give the agent goes before, its PATH too.
+    const { command, version } = await findAgent(agent, { ...env, ...agent.settings.env });
     const isNewer = version !== undefined && tested !== undefined && isOlder(tested, version);
     return {
       ...about,

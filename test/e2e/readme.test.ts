@@ -66,7 +66,7 @@ function install(modelUrl: string): NodeJS.ProcessEnv {
   const bin = join(world.root, 'bin');
   mkdirSync(bin, { recursive: true });
   if (!existsSync(join(bin, 'claude'))) symlinkSync(claude.file, join(bin, 'claude'));
-  const env = claude.env(modelUrl, makeAgentHome());
+  const { PATH: _, ...env } = claude.env(modelUrl, makeAgentHome());
   world.configure({ reef: { timings: { linger: 200 }, agents: { claude: { env } } } });
   return { ...world.env, PATH: `${bin}:${world.env.PATH}` };
 }
@@ -116,12 +116,11 @@ verifies('U-41')
     120_000,
   );
 
-/** Commands in running text and in the table: each is one that there is. */
-verifies('U-41').test('no page names a command that does not exist', async () => {
+verifies('U-41').test('the README names no command that does not exist', async () => {
   const { code, said } = await run('reef --help');
   const known = new Set([...said.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name));
   const named = [...readme.matchAll(/`reef ([a-z]+)/g)].map(([, name]) => name);
-  expect([code, named.length > 15, named.filter((name) => !known.has(name))]).toEqual([0, true, []]);
+  expect([code, named.length > 10, named.filter((name) => !known.has(name))]).toEqual([0, true, []]);
 });
 
 test('the README is short, and its links lead somewhere', () => {

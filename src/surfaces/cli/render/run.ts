@@ -1,4 +1,5 @@
 import { printable } from '../../../base/printable.ts';
+import { parseJson } from '../../../base/safe-json.ts';
 import type { RunSummary } from '../../../protocol/run-operations.ts';
 import type { BlockStatus, LogEntry, RunEvent, RunView } from '../../../protocol/workflow.ts';
 import { type Cell, oneLine, table } from './columns.ts';
@@ -192,10 +193,17 @@ function halts({ runId }: RunSummary, { halts: open }: RunView, { paint }: Style
     `${paint('yellow', reason)}  ${block}#${visit}: ${printable(message)}`,
     ...(excerpt === undefined
       ? []
-      : printable(excerpt)
+      : printable(errorWords(excerpt))
           .trimEnd()
           .split('\n')
           .map((text) => `  │ ${text}`)),
     ...options.map((verb) => `  reef run ${verb} ${runId}`),
   ]);
+}
+
+/** An error of a job comes as the document it is. */
+function errorWords(excerpt: string): string {
+  const parsed = parseJson(excerpt);
+  const { code, message } = ((parsed.ok ? parsed.value : undefined) ?? {}) as { code?: unknown; message?: unknown };
+  return typeof code === 'string' && typeof message === 'string' ? `${code}: ${message}` : excerpt;
 }
