@@ -1,5 +1,6 @@
 /** Builds what a package holds in place of the sources: Node strips no types below `node_modules` (docs/decisions/0013). */
-import { readFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'rolldown';
 import { isTest, ROOT, sourceFiles } from '../test/source-files.ts';
@@ -26,19 +27,27 @@ const places: Plugin = {
   },
 };
 
-const REQUIRED = /^(?:const|let) (\w+) = require\("([^"]+)"\);\n(\1 = .*__toESM\(\1, 1\);\n)?/gm;
+const REQUIRED = /^(?:const|let) (\w+) = (require\("[^"]+"\));\n(\1 = .*__toESM\(\1, 1\);\n)?/gm;
+/** What a package in CommonJS exports. */
+const TAKEN = /^var (import_\w+) = (require_\w+\.require_\w+\(\));\n/gm;
 
 /** Makes each `require` wait until something is taken out of it: a file is read when it is used, not when it may be. */
 const lateRequires: Plugin = {
   name: 'late-requires',
-  renderChunk: (code) =>
-    [...code.matchAll(REQUIRED)].reduce((late, [lines, name, path, hasDefault]) => {
-      if (path?.includes('rolldown-runtime')) return late;
-      const use = new RegExp(`\\b${name}\\.${hasDefault === undefined ? '' : 'default\\.'}`, 'g');
-      const waiting = `let ${name}$;\nconst ${name} = () => (${name}$ ??= require("${path}"));\n`;
-      return late.replace(use, `(${name}()).`).replace(lines, () => waiting);
-    }, code),
+  renderChunk: (code) => [TAKEN, REQUIRED].reduce(waitFor, code),
 };
+
+function waitFor(code: string, declared: RegExp): string {
+  return [...code.matchAll(declared)].reduce((late, [lines, name, made, hasDefault]) => {
+    if (made?.includes('rolldown-runtime')) return late;
+    const use = new RegExp(`\\b${name}\\.${hasDefault === undefined ? '' : 'default\\.'}`, 'g');
+    const waiting = `let ${name}$;\nconst ${name} = () => (${name}$ ??= ${made});\n`;
+    return late
+      .replace(lines, () => '')
+      .replace(use, `(${name}()).`)
+      .replace(/^/, () => waiting);
+  }, code);
+}
 
 /** `src/context/server/main.ts` becomes `context-server-main`. */
 function programOf(source: string): string {
@@ -76,7 +85,7 @@ const shared: BuildOptions = {
 rmSync(DIST, { recursive: true, force: true });
 // Every command pays for the start of the command line. CommonJS starts faster: it can be read as late as it is needed, and
 // has no facade over each module of Node.
-await build({
+const { output } = await build({
   ...shared,
   plugins: [places, lateRequires],
   input: { main: 'src/main.ts' },
@@ -91,6 +100,8 @@ await build({
     codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: chunkOf, debugName: 'files' }] },
   },
 });
+const sources = output.flatMap((file) => (file.type === 'chunk' ? [file.fileName, file.code] : []));
+writeFileSync(join(DIST, 'cli/id'), createHash('sha256').update(JSON.stringify(sources)).digest('hex').slice(0, 16));
 await build({
   ...shared,
   plugins: [places],
