@@ -18,7 +18,6 @@ interface CallLogParts {
   ended(jobId: string): Promise<void>;
 }
 
-const PAGE = 1_000;
 const MOST_JOBS = 200;
 
 /** One entry per turn of an agent, read from the events: nothing is stored twice (W-82). */
@@ -93,13 +92,8 @@ export class CallLog {
     const block = this.#parts.store.blocks.get(job.id);
     const about = { runId: block?.runId ?? null, block: block?.block ?? null, visit: block?.visit ?? null };
     const fold = new TurnFold(job, about);
-    for (let after = 0; ; ) {
-      const events = this.#parts.store.events.ofJob({ jobId: job.id, after, limit: PAGE });
-      for (const event of events) fold.take(event);
-      const last = events.at(-1);
-      if (!last || events.length < PAGE) return fold.calls;
-      after = last.seq;
-    }
+    for (const event of this.#parts.store.events.allOf(job.id)) fold.take(event);
+    return fold.calls;
   }
 }
 

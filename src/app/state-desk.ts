@@ -33,7 +33,7 @@ interface StateDeskParts {
   redact<T>(value: T): T;
 }
 
-const PAGE = 1_000;
+const MOST_JOBS = 1_000;
 
 /** RepoState for whoever is not the native coder: rebuilt from git, the file and the events each time it is asked for. */
 export class StateDesk implements StateCore {
@@ -99,7 +99,23 @@ export class StateDesk implements StateCore {
       throw new ReefError('job_not_found', `${job.id} is no job of the native coder, or has not asked its model yet.`);
     });
     const lines = text.split('\n').map((line) => parseJson(line));
-    return { jobId: job.id, calls: lines.flatMap((line) => (line.ok ? [line.value as Record<string, unknown>] : [])) };
+    const calls = lines.flatMap((line) => (line.ok ? [line.value as Record<string, unknown>] : []));
+    return { jobId: job.id, calls, reads: this.#readsOf(job.id) };
+  }
+
+  /** What left the prompt and was fetched again (S-52). */
+  #readsOf(jobId: string): OperationOutput<'context_calls'>['reads'] {
+    const seen = new Set<string>();
+    const reads = { artifacts: 0, again: 0 };
+    for (const { type, payload } of this.#parts.store.events.allOf(jobId)) {
+      if (type !== 'tool_call') continue;
+      if (payload.name === 'artifact_read') reads.artifacts += 1;
+      if (payload.name !== 'read_file') continue;
+      const reading = JSON.stringify(payload.input);
+      if (seen.has(reading)) reads.again += 1;
+      seen.add(reading);
+    }
+    return reads;
   }
 
   /** What an agent is told at hand-over about the worktree it finds; nothing where nothing has happened yet (S-29). */
@@ -137,20 +153,13 @@ export class StateDesk implements StateCore {
       tell: () => {},
     });
     await tracker.load();
-    for (const id of jobs) {
-      for (let after = 0, isMore = true; isMore; ) {
-        const events = store.events.ofJob({ jobId: id, after, limit: PAGE });
-        for (const event of events) tracker.apply(event);
-        isMore = events.length === PAGE;
-        after = events.at(-1)?.seq ?? after;
-      }
-    }
+    for (const id of jobs) for (const event of store.events.allOf(id)) tracker.apply(event);
     return tracker;
   }
 
   #jobsIn(path: string): string[] {
     const { jobs } = this.#parts.store;
-    const all = [...jobs.live(), ...jobs.lastEnded(PAGE)].map(({ job }) => job);
+    const all = [...jobs.live(), ...jobs.lastEnded(MOST_JOBS)].map(({ job }) => job);
     // Reef's own agent writes the state of its worktree itself: folded from its events again it would be there twice.
     const others = all.filter(({ cwd, agent }) => cwd === path && !agent.startsWith('native:'));
     return others.map(({ id }) => id).sort();

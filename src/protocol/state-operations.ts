@@ -56,7 +56,12 @@ const context_calls = operation({
   noTool: 'for people who look into prompts',
   summary: 'How each prompt of a native job was made: segments with their tokens, cache and cost.',
   input: z.strictObject({ id: z.string().min(1).max(64) }),
-  output: z.strictObject({ jobId: z.string(), calls: z.array(z.record(z.string(), z.unknown())) }),
+  output: z.strictObject({
+    jobId: z.string(),
+    calls: z.array(z.record(z.string(), z.unknown())),
+    /** How often it went back to what had left the prompt: artifacts, and files it had read just so before. */
+    reads: z.strictObject({ artifacts: z.number().int(), again: z.number().int() }),
+  }),
 });
 
 export const stateOperations = { repo_state, artifact_read, todo, context_calls };

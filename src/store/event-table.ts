@@ -16,6 +16,8 @@ export interface StoredEvent {
   payload: string;
 }
 
+const PAGE = 1_000;
+
 /** The append-only log. `seq` counts without gaps: it is given inside the transaction that writes the row. */
 export class EventTable {
   readonly #insert;
@@ -68,6 +70,16 @@ export class EventTable {
 
   ofJob(query: { jobId: string; after: number; limit: number }): AgentEvent[] {
     return (this.#ofJob.all(query.jobId, query.after, query.limit) as EventRow[]).map(toEvent);
+  }
+
+  /** All of them, a page at a time: a statement left open would hold the database. */
+  *allOf(jobId: string): Generator<AgentEvent> {
+    for (let after = 0, isMore = true; isMore; ) {
+      const events = this.ofJob({ jobId, after, limit: PAGE });
+      yield* events;
+      isMore = events.length === PAGE;
+      after = events.at(-1)?.seq ?? after;
+    }
   }
 
   tail(jobId: string, count: number): AgentEvent[] {

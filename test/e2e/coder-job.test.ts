@@ -50,7 +50,11 @@ verifies('S-54', 'S-55', 'S-56', 'S-50', 'S-52', 'S-38').test(
       call('code_search', { query: 'sum' }),
       call('get_symbol', { name: 'sum', include_source: true }),
       call('run_command', { command: 'npm test' }),
-      call('todo', { op: 'complete', id: 'k1' }),
+      calls(
+        ['todo', { op: 'complete', id: 'k1' }],
+        ['artifact_read', { id: 't2' }],
+        ['read_file', { path: 'sum.mjs' }],
+      ),
       done('sum adds now; npm test passes.'),
     ]);
     const spawned = await rig.json(
@@ -98,6 +102,7 @@ verifies('S-54', 'S-55', 'S-56', 'S-50', 'S-52', 'S-38').test(
     const listed = await rig.reef('state', 'calls', id);
     const own = [...listed.out.matchAll(/own (\d+)/g)].map(([, tokens]) => Number(tokens));
     expect([listed.code, own.length, own.filter((tokens) => tokens >= 5_000)]).toEqual([0, 10, []]);
+    expect(listed.out.trimEnd().split('\n').at(-1)).toBe('read back: 1 artifacts, 1 files read just so before');
     const artifact = await rig.reef('state', 'artifact', 't2', '--job', id);
     expect([artifact.code, artifact.out]).toEqual([0, expect.stringContaining('>>> read_file\nsum.mjs\n<<<\n')]);
   },

@@ -39,7 +39,7 @@ export function sampleStates(): StateCore {
     repo_state: async () => ({ text: '--- Repository State ---', state }),
     artifact_read: async ({ id }) => ({ id, text: 'what was cut', offset: 0, total: 12 }),
     todo: async () => ({ tasks: [] }),
-    context_calls: async ({ id }) => ({ jobId: id, calls: [] }),
+    context_calls: async ({ id }) => ({ jobId: id, calls: [], reads: { artifacts: 0, again: 0 } }),
   };
 }
 

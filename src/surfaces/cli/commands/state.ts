@@ -52,7 +52,9 @@ export const listPrompts: Command<object> = async (cli, [id = '']) => {
     ];
     return cells.map((text) => ({ text }));
   });
-  cli.print(found, () => table(rows, cli.style.width));
+  const { artifacts, again } = found.reads;
+  const reads = `read back: ${artifacts} artifacts, ${again} files read just so before`;
+  cli.print(found, () => `${table(rows, cli.style.width)}\n${reads}`);
   return 0;
 };
 
