@@ -1,0 +1,149 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect } from 'vitest';
+import type { Finding } from '../../src/surfaces/doctor/finding.ts';
+import { makeWorld } from '../e2e/harness.ts';
+import { scale } from '../scale.ts';
+import { verifies } from '../verifies.ts';
+
+/** The damage that kills, forgers and people do to a home, as doctor sees it: named, mended, or left to a person. */
+
+const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
+const world = makeWorld('reef-damage-');
+const helpers: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of helpers.splice(0)) child.kill('SIGKILL');
+});
+afterAll(() => world.close());
+
+function doctor(...args: string[]): Promise<{ code: number; findings: Finding[] }> {
+  return new Promise((resolve) => {
+    const options = { cwd: world.repository, env: world.env };
+    execFile(process.execPath, [REEF, 'doctor', '--json', ...args], options, (error, stdout) => {
+      resolve({ code: Number(error?.code ?? 0), findings: JSON.parse(stdout).findings });
+    });
+  });
+}
+
+/** Machine, agents and trust are not the matter here. */
+const ELSEWHERE = new Set([
+  'agents',
+  'claude',
+  'codex',
+  'codex-exec',
+  'acp:gemini',
+  'acp:opencode',
+  'trust',
+  'gates',
+  'checkout',
+]);
+
+async function troubles(...args: string[]): Promise<string[]> {
+  const { findings } = await doctor(...args);
+  const shown = findings.filter(({ check, severity }) => severity !== 'ok' && !ELSEWHERE.has(check));
+  expect(shown.filter(({ fix }) => fix === undefined)).toEqual([]);
+  return shown.map(({ check, severity, what }) => `${severity} ${check}: ${what}`);
+}
+
+/** An agent that waits to be answered. */
+async function waiting(name: string): Promise<{ id: string; dir: string; pid: number }> {
+  const agent = world.script(name, [{ ask: { question: 'Go on?', options: ['yes'] } }]);
+  const { agentId: id } = await world.client.call('spawn', { agent, task: name });
+  const { pid = 0 } = await world.until(id, (job) => job.status === 'awaiting_input');
+  return { id, dir: join(world.home.dir, 'jobs', id, '1'), pid };
+}
+
+function bystander(env: NodeJS.ProcessEnv = {}): number {
+  const child = spawn('sleep', ['600'], { env: { ...env, PATH: process.env.PATH }, stdio: 'ignore' });
+  helpers.push(child);
+  return child.pid ?? 0;
+}
+
+const isAlive = (pid: number) => {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+
+async function gone(...pids: number[]): Promise<void> {
+  await expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+}
+
+verifies('Q-100', 'Q-102', 'Q-103', 'U-06').test(
+  'jobs whose process is gone, was never theirs, or cannot be spoken to are named; --fix settles what its records allow',
+  async () => {
+    const [dead, forged, deaf] = [await waiting('dead'), await waiting('forged'), await waiting('deaf')];
+    const over = await waiting('over');
+    await world.client.call('kill', { id: over.id });
+    await world.killDaemon();
+    // Its wrapper, so that nobody writes how it ended.
+    const wrapper = JSON.parse(readFileSync(join(dead.dir, 'pid'), 'utf8')).pid;
+    process.kill(wrapper, 'SIGKILL');
+    const innocent = bystander();
+    const own = JSON.parse(readFileSync(join(forged.dir, 'pid'), 'utf8'));
+    writeFileSync(join(forged.dir, 'pid'), JSON.stringify({ ...own, pid: innocent }));
+    rmSync(join(deaf.dir, 'in'));
+    const leftover = bystander({ REEF_JOB: over.id });
+    await gone(wrapper);
+    const named = [
+      'warn socket: left behind by a daemon that is gone',
+      `warn jobs: ${dead.id} is recorded awaiting_input; pid ${wrapper} is gone`,
+      `warn jobs: ${forged.id} is recorded awaiting_input; pid ${innocent} is another process`,
+      `error fifos: the input of ${deaf.id} is gone: it can be told nothing`,
+      `warn leftover processes: ${over.id} has ended, and processes of it live`,
+    ];
+    expect((await troubles()).sort()).toEqual(named.sort());
+    await doctor('--fix');
+    await doctor('--fix'); // the process of the forged record is a leftover now, known by its tag
+    // What cannot be mended without ending an agent is left to a person, and says how.
+    expect(await troubles()).toEqual([`error fifos: the input of ${deaf.id} is gone: it can be told nothing`]);
+    expect([isAlive(innocent), isAlive(deaf.pid)]).toEqual([true, true]);
+    await gone(leftover, own.pid);
+    expect((await world.job(dead.id)).status).toBe('stale');
+    await world.client.call('kill', { id: deaf.id });
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
+
+const KILLS = scale('Q-102', { test: 8, faults: 100, soak: 500 });
+
+verifies('Q-102').test(
+  `doctor --fix killed at any moment leaves nothing that the next one does not finish, ${KILLS} times`,
+  async () => {
+    let killed = 0;
+    for (let n = 0; n < KILLS; n++) {
+      const job = await waiting(`killed-${n}`);
+      await world.client.call('kill', { id: job.id });
+      await world.killDaemon();
+      await chmod(world.home.dir, 0o755);
+      await chmod(join(world.home.dir, 'jobs'), 0o755);
+      await writeFile(world.home.snapshot, 'not json');
+      if (n % 2 === 1)
+        await writeFile(world.home.database, (await readFile(world.home.database)).fill(0xff, 100, 4_096));
+      const leftover = n % 2 === 0 ? bystander({ REEF_JOB: job.id }) : undefined;
+      const child = spawn(process.execPath, [REEF, 'doctor', '--fix'], {
+        cwd: world.repository,
+        env: world.env,
+        stdio: 'ignore',
+      });
+      helpers.push(child);
+      const ended = once(child, 'exit');
+      await new Promise((resolve) => setTimeout(resolve, 150 + (1_200 * n) / KILLS));
+      if (child.kill('SIGKILL')) killed++;
+      await ended;
+      await doctor('--fix');
+      const left = (await troubles()).filter((line) => !line.startsWith('warn set aside: '));
+      expect({ n, left }).toEqual({ n, left: [] });
+      if (leftover !== undefined) await gone(leftover);
+    }
+    expect(killed).toBeGreaterThan(0);
+    expect(existsSync(world.home.database)).toBe(true);
+  },
+  60_000 + KILLS * 15_000,
+);
