@@ -1,17 +1,18 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect } from 'vitest';
 import { verifies } from '../verifies.ts';
+import { firstLie, shownAfter } from './transcript.ts';
 
 const REEF = join(import.meta.dirname, '..', '..', 'bin', 'reef.cjs');
 const run = promisify(execFile);
 const home = mkdtempSync(join(tmpdir(), 'reef-demo-home-'));
 afterEach(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
 
-verifies('W-66', 'T-20', 'T-23').test(
+verifies('W-66', 'T-20', 'T-23', 'U-41').test(
   'the demo mends the failing test by a workflow, lets the clashing run wait, survives kill -9 and merges all three',
   async () => {
     const env = { PATH: process.env.PATH ?? '', HOME: home, TMPDIR: home };
@@ -26,6 +27,8 @@ verifies('W-66', 'T-20', 'T-23').test(
     ]) {
       expect(stdout).toMatch(line);
     }
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+    expect(firstLie(['…', ...shownAfter(readme, 'npm run demo'), '…'], stdout)).toBe(undefined);
     const [, log = ''] = stdout.split('$ git log');
     const subjects = [...log.matchAll(/^[0-9a-f]{7,} (.+)$/gm)].map(([, subject]) => subject);
     expect(subjects.slice(0, 3).sort()).toEqual([

@@ -15,10 +15,16 @@ export function transcriptOf(page: string): Typed[] {
   return typed;
 }
 
+/** What a page shows in the block after the one with this command. */
+export function shownAfter(page: string, marker: string): string[] {
+  const [, block = ''] = /```\n\n```\n([\s\S]*?)```/.exec(page.slice(page.indexOf(marker))) ?? [];
+  return block.trimEnd().split('\n');
+}
+
 /** What differs from run to run, as a name. */
 const VARYING: [RegExp, string][] = [
   [/\b01[0-9A-HJKMNP-TV-Z]{24}\b/g, 'ID'],
-  [/\b\d+(?:\.\d+)?(?:ms|s)\b|\b\d+m\d+s\b/g, 'TIME'],
+  [/\s*\b(?:\d+(?:\.\d+)?(?:ms|s)|\d+m\d+s)\b/g, ' TIME'],
   [/(merged as) [0-9a-f]{12}/g, '$1 COMMIT'],
   [/kill -9 \d+/g, 'kill -9 PID'],
   [/^\d+ (events from)/g, 'N $1'],
