@@ -23,14 +23,18 @@ export const texts = (events: readonly AgentEvent[]) =>
     event.type === 'progress' && event.payload.kind === 'tool_result' ? [event.payload.text] : [],
   );
 
-/** What the agent's own code tools told it last of the three functions. */
+/** What the agent's own code tools told it last of the three functions; some agents ask for all at once, in any order. */
 export function lookedUp(events: readonly AgentEvent[]): string[] {
-  const asked = events.flatMap(({ type, payload }) =>
-    type === 'tool_call' && payload.name.includes('get_symbol') ? [payload.id] : [],
-  );
-  return asked.slice(-3).map((id) => {
+  return ['alpha', 'beta', 'gamma'].map((name) => {
+    const ids = events.flatMap(({ type, payload }) =>
+      type === 'tool_call' &&
+      payload.name.includes('get_symbol') &&
+      JSON.stringify(payload.input).includes(`"name":"${name}"`)
+        ? [payload.id]
+        : [],
+    );
     const told = events.flatMap(({ type, payload }) =>
-      type === 'progress' && payload.kind === 'tool_result' && payload.id === id ? [payload.text] : [],
+      type === 'progress' && payload.kind === 'tool_result' && payload.id === ids.at(-1) ? [payload.text] : [],
     );
     return /=> \d/.exec(told.join())?.[0] ?? told.join();
   });
