@@ -26,8 +26,8 @@ const DEPTH = 2;
 const MAX_BYTES = 1024 * 1024;
 const MAP_SHARE = 0.12;
 const MOST_LEFT_OUT = 50;
-/** A question about code is answered by code first. */
 const PROSE_WEIGHT = 0.4;
+const LEAST_SCORE = 0.01;
 /** What JSON and headings around a slice cost. */
 const SLICE_OVERHEAD = 40;
 /** In characters. */
@@ -117,10 +117,16 @@ async function scoreFiles(
   const scores = new Map<string, number>();
   for (const [number, path] of links.paths.entries()) {
     const near = (direct.get(path) ?? 0) + 0.3 * ((rank[number] as number) / top);
-    const score = index.languages.of(view.files.get(path) as TreeFile) === undefined ? near * PROSE_WEIGHT : near;
-    if (score > 0.01 && isNear(number) && isInside(path)) scores.set(path, score);
+    if (near <= LEAST_SCORE || !isNear(number) || !isInside(path)) continue;
+    const score = near * kindWeight(index, view.files.get(path) as TreeFile);
+    if (score > LEAST_SCORE) scores.set(path, score);
   }
   return scores;
+}
+
+/** A question about code is answered by code first. */
+function kindWeight(index: CodeIndex, file: TreeFile): number {
+  return index.languages.of(file) === undefined ? PROSE_WEIGHT : 1;
 }
 
 /** Rank flows on and on; what is further away says nothing about the question. */
@@ -171,7 +177,8 @@ function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile):
   if (!bytes) return [];
   const lines = splitLines(bytes);
   const definitions = definitionsIn(index, view, path).filter(({ kind }) => kind !== 'import' && kind !== 'module');
-  const pieces = definitions.flatMap((definition) => piecesIn({ path, lines, terms, score }, definition));
+  const matches = matchesIn(lines, terms);
+  const pieces = definitions.flatMap((definition) => piecesIn({ path, lines, terms, score, matches }, definition));
   if (pieces.length > 0) return pieces;
   const at = Math.max(
     0,
@@ -190,12 +197,12 @@ function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile):
 }
 
 function piecesIn(
-  { path, lines, terms, score }: InFile & { lines: readonly string[] },
+  { path, lines, terms, score, matches: all }: InFile & { lines: readonly string[]; matches: readonly Match[] },
   definition: Definition,
 ): Piece[] {
   const { line, endLine, name } = definition;
   const inName = partsOf(name).filter((part) => terms.has(part)).length;
-  const matches = matchesIn(lines, definition, terms);
+  const matches = all.filter((match) => match.line >= line && match.line <= endLine);
   const inBody = new Set(matches.flatMap(({ found }) => found)).size;
   const worth = (hits: number) => score * (0.05 + (terms.size === 0 ? 0 : hits / (3 * terms.size)));
   const why = inName > 0 ? `defines ${name}` : inBody > 0 ? `${name} mentions it` : `${name} is near it`;
@@ -215,12 +222,13 @@ interface Match {
   found: string[];
 }
 
-function matchesIn(lines: readonly string[], { line, endLine }: Definition, terms: ReadonlySet<string>): Match[] {
-  const body = lines.slice(line - 1, endLine).map((text) => text.toLowerCase());
-  const matches = body.map((text, at) => ({
-    line: line + at,
-    found: [...terms].filter((term) => text.includes(term)),
-  }));
+/** The lines of a file that hold a term, read once for all its definitions: most terms stand in none. */
+function matchesIn(lines: readonly string[], terms: ReadonlySet<string>): Match[] {
+  const whole = lines.join('\n').toLowerCase();
+  const here = [...terms].filter((term) => whole.includes(term));
+  if (here.length === 0) return [];
+  const folded = whole.split('\n');
+  const matches = folded.map((text, at) => ({ line: at + 1, found: here.filter((term) => text.includes(term)) }));
   return matches.filter(({ found }) => found.length > 0);
 }
 
@@ -269,14 +277,15 @@ function costOf({ text, file_path, why }: Piece): number {
 /** Greedy by value for its tokens; what overlaps a chosen piece is in it already. */
 function fill(pieces: readonly Piece[], room: number): { slices: ExploredSlice[]; tokens: number; leftOut: string[] } {
   // By length, which is near enough for an order: only what is considered is counted.
-  const worth = ({ value, text }: Piece) => value / Math.sqrt(text.length + MEAN_HEADING);
-  const order = [...pieces].sort(
-    (a, b) => worth(b) - worth(a) || (a.file_path < b.file_path ? -1 : 1) || a.start_line - b.start_line,
+  const weighed = pieces.map((piece) => ({ piece, worth: piece.value / Math.sqrt(piece.text.length + MEAN_HEADING) }));
+  weighed.sort(
+    ({ piece: a, worth: one }, { piece: b, worth: other }) =>
+      other - one || (a.file_path < b.file_path ? -1 : 1) || a.start_line - b.start_line,
   );
   const chosen: Piece[] = [];
   const leftOut: string[] = [];
   let tokens = 0;
-  for (const piece of order) {
+  for (const { piece } of weighed) {
     if (chosen.some((other) => overlaps(other, piece))) continue;
     const taken = room - tokens > LEAST_ROOM ? fitted(piece, room - tokens) : undefined;
     if (taken === undefined) {

@@ -71,7 +71,7 @@ export async function search(
   const isWanted = globFilter(glob);
   const ranked = rankFiles({ index, view, terms }, { query, isWanted });
   const { pending, skipped } = unread({ index, view }, isWanted);
-  const mean = meanSize(view);
+  const mean = Math.max(1, view.meanSize); // bytes stand for length: they are known without reading
   const scored: ScoredFile[] = [];
   let unparsed = 0;
   const slices = new SlicesOfTime();
@@ -147,13 +147,6 @@ function rareness(index: CodeIndex, view: View, texts: readonly string[]): Term[
     const idf = Math.log(1 + (view.oids.size - files.size + 0.5) / (files.size + 0.5));
     return { text, idf, files };
   });
-}
-
-/** Bytes stand for length: they are known without reading. */
-function meanSize(view: View): number {
-  let sum = 0;
-  for (const { stamp } of view.files.values()) sum += stamp.size;
-  return Math.max(1, sum / Math.max(1, view.files.size));
 }
 
 interface Scoring {

@@ -11,6 +11,7 @@ export class View {
   #paths: string[] | undefined;
   #byOid: Map<Oid, TreeFile[]> | undefined;
   #oids: Set<Oid> | undefined;
+  #meanSize: number | undefined;
 
   constructor(tree: WorktreeTree) {
     this.version = tree.version;
@@ -26,6 +27,13 @@ export class View {
   get oids(): ReadonlySet<Oid> {
     this.#oids ??= new Set([...this.files.values()].map(({ oid }) => oid));
     return this.#oids;
+  }
+
+  /** In bytes. */
+  get meanSize(): number {
+    this.#meanSize ??=
+      [...this.files.values()].reduce((sum, { stamp }) => sum + stamp.size, 0) / Math.max(1, this.files.size);
+    return this.#meanSize;
   }
 
   /** The files that have this content here: none, if only other worktrees do (C-031). */
