@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +38,8 @@ export class Chat implements AsyncDisposable {
 
   private constructor(user: Seat) {
     this.#user = user;
-    this.#socket = join(user.root, 'tmux');
+    // A server that ends still holds its socket for a moment: the next chat has another.
+    this.#socket = join(user.root, `tmux-${randomUUID().slice(0, 8)}`);
   }
 
   static async open(user: Seat): Promise<Chat> {
