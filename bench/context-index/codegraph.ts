@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { type Corpus, parsedFile } from './corpus.ts';
 import { cpuMs } from './cpu.ts';
 
+/** Whoever measures installs it; it is no part of Reef. */
+const PROGRAM = 'codegraph';
 /** A second checkout of more takes minutes and says the same. */
 const MOST_TWICE = 5_000;
 
@@ -47,7 +49,7 @@ function folderBytes(folder: string): number {
 async function measured(cwd: string, args: string[]): Promise<{ cpu: number; peakMb: number }> {
   const before = cpuMs(process.pid);
   const env = { ...process.env, DO_NOT_TRACK: '1', CODEGRAPH_TELEMETRY: '0' };
-  const child = spawn('codegraph', args, { cwd, env, stdio: 'ignore' });
+  const child = spawn(PROGRAM, args, { cwd, env, stdio: 'ignore' });
   let peakMb = 0;
   const look = setInterval(() => {
     peakMb = Math.max(peakMb, treeMb(child.pid ?? 0));

@@ -1,11 +1,11 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { openNoted, sweepsIn } from '../../../test/fixtures/context/noted-tools.ts';
 import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
 import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
 import { verifies } from '../../../test/verifies.ts';
 import type { CodeToolName } from '../../protocol/code.ts';
-import { openNoted, sweepsIn } from './testing/noted-tools.ts';
 
 function serve(repository: TestRepository, worktree: string): ServerClient {
   const client = new ServerClient({ worktree, store: join(repository.root, 'index/code.db') });
