@@ -1,24 +1,36 @@
 #!/usr/bin/env node
 'use strict';
 // Plain CommonJS that any Node can parse: an old one must hear what is wrong instead of a syntax error.
-require('../scripts/check-node.cjs');
+const { isTooOld, refuse } = require('../scripts/check-node.cjs');
 const { existsSync } = require('node:fs');
 const { homedir } = require('node:os');
 const { join } = require('node:path');
+
+/** A checkout has a Node of its own, which npm's scripts find by PATH; whoever linked `reef` has only the machine's. */
+const OWN_NODE = join(__dirname, '../node_modules/node/bin/node');
 
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'reef');
 
 // A command checks a file or two: to compile checks for speed takes longer than to make them (R-156).
 globalThis.__zod_globalConfig = { jitless: true };
 
-process.once('SIGINT', () => process.exit(130));
-process.stdout.on('error', (error) => {
-  // Whoever read us has seen enough, as `head` does.
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
-});
+/** Again, by that Node: what a terminal sends reaches it too, what others send is passed on. */
+function startAgain() {
+  const child = require('node:child_process').spawn(OWN_NODE, [__filename, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  process.on('SIGINT', () => {});
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
+}
 
 async function start() {
+  process.once('SIGINT', () => process.exit(130));
+  process.stdout.on('error', (error) => {
+    // Whoever read us has seen enough, as `head` does.
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
   const { main } = await program();
   process.exitCode = await main(process);
 }
@@ -34,4 +46,6 @@ function program() {
   return require('./load-built.cjs').builtLoader(join(CACHE, 'built'), command)('main.cjs');
 }
 
-void start();
+if (!isTooOld) void start();
+else if (existsSync(OWN_NODE)) startAgain();
+else refuse();

@@ -14,6 +14,9 @@ import { installed, SDK_PACKAGES } from '../test/agents/sdk-packages.ts';
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 const agents = () => agentNames.map(realAgent);
+const isComplete = () => agents().every(({ available }) => available) && SDK_PACKAGES.every(installed);
+
+const MOST_ATTEMPTS = 3;
 
 /**
  * No lockfile: the pins are exact and so are those of the platform packages they pull in, while a lockfile made on one
@@ -56,8 +59,7 @@ function main(): void {
     say('real agents are left out (REEF_REAL_AGENTS=0): their tests are unproved');
     return;
   }
-  const isComplete = agents().every(({ available }) => available) && SDK_PACKAGES.every(installed);
-  if (process.argv.includes('--if-missing') && isComplete) {
+  if (process.argv.includes('--if-missing') && isComplete()) {
     say(
       `real agents: ${agents()
         .map(({ name, version }) => `${name} ${version}`)
@@ -68,7 +70,8 @@ function main(): void {
   say('installing real agents for the end-to-end tests (about 1.2 GB; REEF_REAL_AGENTS=0 leaves them out)');
   const started = performance.now();
   try {
-    install();
+    // A platform package that could not be fetched is optional to npm, which leaves it out without a word.
+    for (let attempt = 1; attempt === 1 || (attempt <= MOST_ATTEMPTS && !isComplete()); attempt++) install();
     say(`installed in ${Math.round((performance.now() - started) / 1000)} s`);
   } catch (error) {
     say(`the installation failed, so tests with real agents are unproved: ${String(error)}`);

@@ -62,6 +62,16 @@ describe('check-node', () => {
     test(`the old Node of this machine is refused (${old.version})`, () => {
       expect(run(old.file, [SCRIPT])).toEqual({ status: 69, stdout: '', stderr: refusal(old.version) });
     });
+
+    test(`a linked reef runs on the Node of its checkout where the machine's is too old (${old.version})`, () => {
+      const reef = join(ROOT, 'bin/reef.cjs');
+      expect(run(old.file, [reef, '--version'])).toEqual({
+        status: 0,
+        stdout: `${packageJson.version}\n`,
+        stderr: '',
+      });
+      expect(run(old.file, [reef, 'no-such-command']).status).toBe(2);
+    });
   }
 });
 
