@@ -139,11 +139,14 @@ export class StructureStage {
     const wants: Want[] = [];
     for (const file of this.#todo.values()) {
       if (wants.length === TAKE) break;
-      const key = `${file.language} ${file.oid}`;
-      const isUnderWay = this.#begun.has(key) || this.#unwritten.has(key);
-      if (!isUnderWay && isWanted(file)) wants.push(this.#want(file.oid, file.language));
+      if (isWanted(file) && !this.#isUnderWay(file)) wants.push(this.#want(file.oid, file.language));
     }
     return wants;
+  }
+
+  #isUnderWay({ language, oid }: Missing): boolean {
+    const key = `${language} ${oid}`;
+    return this.#begun.has(key) || this.#unwritten.has(key);
   }
 
   #take(): Want[] {

@@ -77,10 +77,10 @@ export class WordStage {
   #nextBatch(): Oid[] | undefined {
     const { store } = this.#parts;
     if (this.#claimed.length > 0) return this.#ownClaims();
-    const local = [...this.#todo].filter(([, { isLocal }]) => isLocal).map(([oid]) => oid);
-    if (store.failure !== undefined) return this.#todo.size > 0 ? [...this.#todo.keys()].slice(0, BATCH) : undefined;
+    if (store.failure !== undefined) return this.#todo.size > 0 ? this.#first(() => true) : undefined;
+    const local = this.#first(({ isLocal }) => isLocal);
     const mine = store.write(({ claims }) => {
-      const own = local.slice(0, BATCH).filter((oid) => {
+      const own = local.filter((oid) => {
         return claims.claim({ oid, lang: '', stage: 1, extractor: SKETCH_VERSION }, true) === 'mine';
       });
       if (own.length > 0) return own;
@@ -89,6 +89,15 @@ export class WordStage {
       return undefined;
     });
     return mine ?? this.#ownClaims();
+  }
+
+  #first(isWanted: (place: { isLocal: boolean }) => boolean): Oid[] {
+    const oids: Oid[] = [];
+    for (const [oid, place] of this.#todo) {
+      if (oids.length === BATCH) break;
+      if (isWanted(place)) oids.push(oid);
+    }
+    return oids;
   }
 
   #ownClaims(): Oid[] | undefined {
