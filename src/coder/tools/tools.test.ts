@@ -7,47 +7,50 @@ import { verifies } from '../../../test/verifies.ts';
 import { loadTokenCounter } from '../../base/tokens.ts';
 import { SYSTEM_TEXT } from '../system-text.ts';
 
-verifies('S-55').test('the coder has its fourteen tools, and reads, lists, writes and edits with them', async () => {
-  const scene = await sceneOfTest({
-    files: { 'a.txt': 'one\ntwo\nthree\n', 'src/b.ts': 'export const b = 1;\n' },
-    script: [
-      call('read_file', { path: 'a.txt' }),
-      call('read_file', { path: 'a.txt', from: 2, to: 2 }),
-      call('list_files', {}),
-      call('list_files', { path: 'src' }),
-      call('write_file', { path: 'src/deep/c.ts', content: 'export const c = 3;\n' }),
-      call('edit_file', { path: 'a.txt', old: 'two', new: 'zwei' }),
-      call('edit_file', { path: '../a.txt', old: 'x', new: 'y' }),
-      call('write_file', { path: '.git/config', content: '' }),
-      done('Read and written.'),
-    ],
-  });
-  expect(await scene.work()).toEqual({ result: 'Read and written.', endedBy: 'done' });
-  const results = scene.results();
-  expect(results.slice(0, 4)).toEqual([
-    'read_file: one\ntwo\nthree\n',
-    'read_file: lines 2-2 of 4\ntwo',
-    'list_files: a.txt 14\nsrc/',
-    'list_files: b.ts 20',
-  ]);
-  expect(results.slice(4, 6).map((line) => JSON.parse(line.slice(line.indexOf('{'))))).toMatchObject([
-    { success: true, noop: false, path: 'src/deep/c.ts', size: 20 },
-    { success: true, noop: false, path: 'a.txt', size: 15 },
-  ]);
-  expect(results.slice(6, 8).map((line) => /"code":"(\w+)"/.exec(line)?.[1])).toEqual([
-    'path_outside_worktree',
-    'path_outside_worktree',
-  ]);
-  expect([scene.file('a.txt'), scene.file('src/deep/c.ts')]).toEqual(['one\nzwei\nthree\n', 'export const c = 3;\n']);
-  expect([...scene.tools].sort()).toEqual([
-    ...['artifact_read', 'ask_user', 'code_search', 'done', 'edit_file', 'get_file_outline', 'get_symbol'],
-    ...['get_symbol_references', 'list_files', 'read_file', 'repo_state', 'run_command', 'todo', 'write_file'],
-  ]);
-  const tools = scene.ledgers[0]?.segments.find(({ kind }) => kind === 'tools');
-  expect([tools?.provenance, (tools?.tokens ?? 9_999) <= 1_600]).toEqual(['reef', true]);
-  const [system] = scene.prompts[0] ?? [];
-  expect(system).toEqual({ role: 'system', content: SYSTEM_TEXT });
-});
+verifies('S-55', 'X-40').test(
+  'the coder has its fourteen tools, and reads, lists, writes and edits with them',
+  async () => {
+    const scene = await sceneOfTest({
+      files: { 'a.txt': 'one\ntwo\nthree\n', 'src/b.ts': 'export const b = 1;\n' },
+      script: [
+        call('read_file', { path: 'a.txt' }),
+        call('read_file', { path: 'a.txt', from: 2, to: 2 }),
+        call('list_files', {}),
+        call('list_files', { path: 'src' }),
+        call('write_file', { path: 'src/deep/c.ts', content: 'export const c = 3;\n' }),
+        call('edit_file', { path: 'a.txt', old: 'two', new: 'zwei' }),
+        call('edit_file', { path: '../a.txt', old: 'x', new: 'y' }),
+        call('write_file', { path: '.git/config', content: '' }),
+        done('Read and written.'),
+      ],
+    });
+    expect(await scene.work()).toEqual({ result: 'Read and written.', endedBy: 'done' });
+    const results = scene.results();
+    expect(results.slice(0, 4)).toEqual([
+      'read_file: one\ntwo\nthree\n',
+      'read_file: lines 2-2 of 4\ntwo',
+      'list_files: a.txt 14\nsrc/',
+      'list_files: b.ts 20',
+    ]);
+    expect(results.slice(4, 6).map((line) => JSON.parse(line.slice(line.indexOf('{'))))).toMatchObject([
+      { success: true, noop: false, path: 'src/deep/c.ts', size: 20 },
+      { success: true, noop: false, path: 'a.txt', size: 15 },
+    ]);
+    expect(results.slice(6, 8).map((line) => /"code":"(\w+)"/.exec(line)?.[1])).toEqual([
+      'path_outside_worktree',
+      'path_outside_worktree',
+    ]);
+    expect([scene.file('a.txt'), scene.file('src/deep/c.ts')]).toEqual(['one\nzwei\nthree\n', 'export const c = 3;\n']);
+    expect([...scene.tools].sort()).toEqual([
+      ...['artifact_read', 'ask_user', 'code_search', 'done', 'edit_file', 'get_file_outline', 'get_symbol'],
+      ...['get_symbol_references', 'list_files', 'read_file', 'repo_state', 'run_command', 'todo', 'write_file'],
+    ]);
+    const tools = scene.ledgers[0]?.segments.find(({ kind }) => kind === 'tools');
+    expect([tools?.provenance, (tools?.tokens ?? 9_999) <= 1_600]).toEqual(['reef', true]);
+    const [system] = scene.prompts[0] ?? [];
+    expect(system).toEqual({ role: 'system', content: SYSTEM_TEXT });
+  },
+);
 
 /** Seconds that no other program sleeps. */
 const UNUSUAL = `311.${process.pid}`;

@@ -331,7 +331,7 @@ verifies('C-084').test('a refusal of the server is a query error under its own c
   ]);
 });
 
-verifies('C-004').test(
+verifies('C-004', 'X-40').test(
   'a path that leads out is refused before anything is sent; one named from the root is ours',
   async () => {
     const { service, sent } = mocked(structured(METHODS.getFileOutline.reply));

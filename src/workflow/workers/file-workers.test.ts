@@ -143,7 +143,7 @@ describe('FileSystemWriter on a real folder', () => {
     'dangling',
   ];
   for (const path of outside) {
-    verifies('W-47').test(`${JSON.stringify(path)} is refused before anything is written`, async () => {
+    verifies('W-47', 'X-40').test(`${JSON.stringify(path)} is refused before anything is written`, async () => {
       const other = mkdtempSync(join(tmpdir(), 'reef-outside-'));
       symlinkSync(other, join(dir, 'link'));
       writeFileSync(join(other, 'secret'), 'secret');
@@ -168,7 +168,7 @@ describe('FileSystemWriter on a real folder', () => {
     expect([output.signal, read('alias.txt'), read('real.txt')]).toEqual(['SIGNAL:SUCCESS', 'new', 'kept']);
   });
 
-  verifies('W-47').test('whatever the path, nothing outside the worktree is touched', async () => {
+  verifies('W-47', 'X-40').test('whatever the path, nothing outside the worktree is touched', async () => {
     const parts = fc.constantFrom('a', '..', '.', '', '.git', 'link', '.GIT', 'b.txt', '\u200b.git', '~', 'C:');
     const other = mkdtempSync(join(tmpdir(), 'reef-outside-'));
     symlinkSync(other, join(dir, 'link'));
