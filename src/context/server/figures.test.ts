@@ -86,16 +86,18 @@ verifies('C-121').test(
 
 verifies('C-122').test('one changed file costs one parse of it and no look at any other', async () => {
   const repository = makeRepository(sources());
-  const { parsed, commands, ask } = await openNoted(repository);
+  const { parsed, commands, ask, index } = await openNoted(repository);
   await ask('index_code', { path: '.', wait: 'complete' });
   parsed.length = 0;
   commands.length = 0;
+  const looks = vi.spyOn(index.coverage, 'words');
   for (let edit = 0; edit < 5; edit++) {
     repository.write('src/item5.ts', `${sourceOf(5)}export function edited${edit}() {}\n`);
     const { symbols } = await ask('get_file_outline', { file_path: 'src/item5.ts' });
     expect(symbols.at(-1)?.name).toBe(`edited${edit}`);
   }
   expect([parsed, sweepsIn(commands)]).toEqual([Array(5).fill('5'), 0]);
+  expect(looks.mock.calls.length).toBeLessThan(COUNT);
 });
 
 verifies('C-128').test('a warm question reads the facts of what it answers, and of no other file', async () => {

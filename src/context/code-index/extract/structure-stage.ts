@@ -74,9 +74,10 @@ export class StructureStage {
   #plan(): void {
     const { tree, coverage, languages, store, rank } = this.#parts;
     if (this.#planned === tree.version) return;
+    const changed = tree.changedSince(this.#planned);
     this.#planned = tree.version;
-    this.#todo = new Map();
-    for (const file of tree.files.values()) {
+    if (!changed) this.#todo = new Map();
+    for (const file of changed ?? tree.files.values()) {
       const language = languages.of(file);
       if (language === undefined || coverage.words(file.oid) === 'binary') continue;
       if (coverage.structure(file.oid, language, languages.extractor(language)) !== undefined) continue;

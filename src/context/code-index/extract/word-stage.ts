@@ -52,9 +52,10 @@ export class WordStage {
   #plan(): void {
     const { tree, coverage, store } = this.#parts;
     if (this.#planned === tree.version) return;
+    const changed = tree.changedSince(this.#planned);
     this.#planned = tree.version;
-    this.#todo = new Map();
-    for (const { path, oid, isLocal } of tree.files.values()) {
+    if (!changed) this.#todo = new Map();
+    for (const { path, oid, isLocal } of changed ?? tree.files.values()) {
       if (coverage.words(oid) !== undefined) continue;
       const known = this.#todo.get(oid);
       if (!known || (known.isLocal && !isLocal)) this.#todo.set(oid, { path, isLocal });

@@ -37,6 +37,8 @@ export interface Swept {
 const TICK_MS = 20;
 /** Larger ones are not read for their id: stage 1 skips them anyway. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** After so many it is as quick to look through all files. */
+const MOST_REFRESHED = 1_000;
 
 interface TreeSettings {
   git: Git;
@@ -59,6 +61,9 @@ export class WorktreeTree {
   #running: Promise<Swept> | undefined;
   #next: Promise<Swept> | undefined;
   #version = 0;
+  /** The version a sweep made, and the files looked at by themselves since. */
+  #swept = 0;
+  #refreshed: { version: number; path: string }[] = [];
   #local: { version: number; count: number } | undefined;
   #remembered: Map<string, OverlayEntry>;
 
@@ -77,6 +82,13 @@ export class WorktreeTree {
   /** Moves whenever a path or a blob of the map does, or what git has of it. */
   get version(): number {
     return this.#version;
+  }
+
+  /** The files that changed since a version, one by one: nothing else has. Undefined: a sweep found changes, of whatever. */
+  changedSince(version: number): TreeFile[] | undefined {
+    if (version < this.#swept) return undefined;
+    const paths = this.#refreshed.filter((each) => each.version > version).map(({ path }) => path);
+    return [...new Set(paths)].flatMap((path) => this.#files.get(path) ?? []);
   }
 
   /** How many files differ from the index. */
@@ -147,7 +159,11 @@ export class WorktreeTree {
     for (const path of untracked) if (!tracked.blobs.has(path)) look(path);
     this.#tracked = tracked;
     this.#remembered = new Map();
-    if (isOther(this.#files, files)) this.#version += 1;
+    if (isOther(this.#files, files)) {
+      this.#version += 1;
+      this.#swept = this.#version;
+      this.#refreshed = [];
+    }
     this.#files = files;
   }
 
@@ -188,11 +204,20 @@ export class WorktreeTree {
     if (isFile && known && isSettled(known, stats)) return known;
     const found = isFile ? this.#hash(path, this.#tracked?.blobs.get(path) ?? undefined) : undefined;
     if (!this.isRead) return found;
-    if (found?.oid !== known?.oid) this.#version += 1;
+    if (found?.oid !== known?.oid) {
+      this.#version += 1;
+      this.#note(path);
+    }
     // A file git was not asked about yet may be ignored: the next sweep tells.
     if (found && (known || this.#tracked?.blobs.has(path))) this.#files.set(path, found);
     else if (!found) this.#files.delete(path);
     return found;
+  }
+
+  #note(path: string): void {
+    if (this.#refreshed.push({ version: this.#version, path }) <= MOST_REFRESHED) return;
+    this.#swept = this.#version;
+    this.#refreshed = [];
   }
 
   /** What differs from the index, to be kept for the next start. */
