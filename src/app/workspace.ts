@@ -187,7 +187,12 @@ function openWorktrees(parts: WorkspaceParts, { git, project, notices, gates, co
     ...{ dataHome: env.dataHome, stateHome: env.stateHome },
     ...(root !== undefined && { root }),
     ...(max_active !== undefined && { settings: { maxActive: max_active } }),
-    run: (spec) => run({ ...spec, env: allowedEnv(env.all, [], { ...spec.env }) }),
+    // Its scripts, too, may execute what an agent wrote.
+    run: (spec) =>
+      gates.runGate({
+        ...{ ...spec, env: allowedEnv(env.all, [], { ...spec.env }) },
+        ...{ output: 'apart', abort: new AbortController().signal },
+      }),
     jobs: {
       isBusy: async (id) => liveJobsIn(store, id).length > 0 || (await runs().views.isBusy(id)),
       async end(id) {

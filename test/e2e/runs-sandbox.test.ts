@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { probeCapabilities } from '../../src/process/capabilities.ts';
+import { verifies } from '../verifies.ts';
+import { ADDS, done, QUICK, RunsRig, writes } from './runs-rig.ts';
+
+let rig: RunsRig;
+beforeEach(() => {
+  // The temporary folder is private in a sandbox: the script of the agent has to lie elsewhere.
+  vi.stubEnv('TMPDIR', '/var/tmp');
+  rig = new RunsRig('reef-runs-sandbox-');
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rig.close();
+});
+
+const { bubblewrap } = await probeCapabilities();
+
+/** What a run leaves outside its worktree, by its gate and by the scripts that prepare the worktree and put it away. */
+async function tracesOf(sandbox: boolean): Promise<string[]> {
+  const outside = (name: string) => join(rig.world.repository, name);
+  const byGate = `import { writeFileSync } from 'node:fs';\ntry { writeFileSync('${outside('by-gate')}', ''); } catch {}\n`;
+  rig.write({
+    '.reef/workflows.yaml': QUICK,
+    '.reef/config.yaml': `worktree:\n  setup: [sh, -c, 'touch ${outside('by-setup')}; true']\n  teardown: [sh, -c, 'sh ./tidy.sh; true']\n`,
+  });
+  await rig.trust();
+  const agent = rig.world.script('sly', [
+    writes('sum.mjs', `${byGate}${ADDS}`),
+    writes('tidy.sh', `touch '${outside('by-teardown')}'\n`),
+    done('Written.'),
+  ]);
+  const { runId } = await rig.start({ task: 'write sum', agent, sandbox });
+  const { run, view } = await rig.settled(runId);
+  expect([run.status, view.halt]).toEqual(['success', undefined]);
+  expect((await rig.reef('worktree', 'discard', run.worktree)).code).toBe(0);
+  return ['by-setup', 'by-gate', 'by-teardown'].filter((name) => existsSync(outside(name)));
+}
+
+verifies('X-27')
+  .needs(bubblewrap !== undefined, 'bubblewrap')
+  .test(
+    'gates and scripts of a run in a sandbox are in one too; of another they are not',
+    async () => {
+      expect(await tracesOf(true)).toEqual([]);
+      expect(await tracesOf(false)).toEqual(['by-setup', 'by-gate', 'by-teardown']);
+    },
+    120_000,
+  );
