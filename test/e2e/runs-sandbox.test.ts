@@ -24,7 +24,7 @@ async function tracesOf(sandbox: boolean): Promise<string[]> {
   const byGate = `import { writeFileSync } from 'node:fs';\ntry { writeFileSync('${outside('by-gate')}', ''); } catch {}\n`;
   rig.write({
     '.reef/workflows.yaml': QUICK,
-    '.reef/config.yaml': `worktree:\n  setup: [sh, -c, 'touch ${outside('by-setup')}; true']\n  teardown: [sh, -c, 'sh ./tidy.sh; true']\n`,
+    '.reef/config.yaml': `worktree:\n  setup: [sh, -c, 'touch ${outside('by-setup')}; npm cache ls']\n  teardown: [sh, -c, 'sh ./tidy.sh; true']\n`,
   });
   await rig.trust();
   const agent = rig.world.script('sly', [

@@ -12,6 +12,9 @@ import type { RunGate } from './run-gate.ts';
 /** One descriptor for both streams keeps the order in which they were written. */
 const TOGETHER = ['/bin/sh', '-c', 'exec "$@" 2>&1', 'sh'];
 
+/** The home is read-only in a sandbox, and package managers keep their caches there. */
+const OWN_CACHES = { XDG_CACHE_HOME: '/tmp/cache', npm_config_cache: '/tmp/cache/npm' };
+
 interface BoundGatesOptions {
   capabilities: Capabilities;
   /** Gates execute what an agent wrote (X-27). */
@@ -27,11 +30,9 @@ export function boundGates({ capabilities, sandboxOf }: BoundGatesOptions): RunG
     const command = [findProgram(spec), ...spec.args];
     const [file = '', ...args] = spec.output === 'together' ? [...TOGETHER, ...command] : command;
     const sandbox = sandboxOf?.(spec.cwd);
+    const boxed = sandbox && { sandbox, env: { ...spec.env, ...OWN_CACHES } };
     const tag = `gate-${randomUUID()}`;
-    const child = await launchBound(
-      { file, args, cwd: spec.cwd, env: spec.env, tag, ...(sandbox && { sandbox }) },
-      capabilities,
-    );
+    const child = await launchBound({ file, args, cwd: spec.cwd, env: spec.env, tag, ...boxed }, capabilities);
     child.stdin.end(spec.input ?? '');
     return finish(child, spec);
   };
