@@ -25,7 +25,11 @@ function open(): TeamWorld {
       boss: { can_spawn_agents: true, mcp_servers: SERVERS, agent_session: 'daily' },
       hand: { global_tools: ['execute_command'] },
     },
-    { save_session: true, reef: { permissions: [{ tool: 'execute_command', action: 'allow' }] } },
+    {
+      save_session: true,
+      compression_threshold: 0,
+      reef: { permissions: [{ tool: 'execute_command', action: 'allow' }] },
+    },
   );
   opened.play([
     { agent: 'boss', user: '^Short', does: [call('agent__spawn', { agent: 'hand', prompt: 'Quick' })] },
