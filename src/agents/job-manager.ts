@@ -57,7 +57,7 @@ export class JobManager implements JobCore {
   }
 
   async send(request: OperationRequest<'send'>, caller: Caller): Promise<OperationOutput<'send'>> {
-    const { job } = this.#find(request.id, caller);
+    const job = await this.#afterEnding(request.id, caller);
     const { books, registry } = this.#parts;
     const isParked = job.status === 'paused' && this.#parts.runner.get(job.id) === undefined;
     const isRepeated = request.key !== undefined && books.store.outbox.get(`${job.id}:${request.key}`) !== undefined;
@@ -132,7 +132,7 @@ export class JobManager implements JobCore {
   }
 
   async resume(request: OperationRequest<'resume'>, caller: Caller): Promise<OperationOutput<'resume'>> {
-    const { job } = this.#find(request.id, caller);
+    const job = await this.#afterEnding(request.id, caller);
     const repeated =
       request.key === undefined ? undefined : this.#parts.books.store.outbox.get(`${job.id}:${request.key}`);
     if (repeated) return { agentId: job.id, status: job.status, launch: job.launch };
@@ -192,6 +192,14 @@ export class JobManager implements JobCore {
   #parents(): Set<string> {
     const live = this.#parts.books.store.jobs.live<JobRuntime>();
     return new Set(live.flatMap(({ job }) => job.parentId ?? []));
+  }
+
+  /** A process that is being ended takes no more messages: who would wake its job waits until it is gone. */
+  async #afterEnding(id: string, caller: Caller): Promise<Job> {
+    const look = () => this.#find(id, caller);
+    const isMet = ({ job, runtime }: ReturnType<typeof look>) =>
+      job.status !== 'paused' || runtime.ending === null || this.#parts.runner.get(job.id) === undefined;
+    return (await this.#until(look, { isMet, timeoutMs: this.#parts.timings.grace + KILL_SLACK_MS })).job;
   }
 
   /** A parent's children end first; ending twice is ending once (Q-24, A-81). */

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Effect, LaunchRequest } from '../../src/agents/adapter.ts';
@@ -234,6 +234,34 @@ for (const agent of ['claude', 'codex'] as const) {
         ]);
         const last = JSON.stringify(job.requests().at(-1)?.body);
         if (isExact) expect(last.split('The second question')).toHaveLength(2);
+        await job.kill();
+      },
+      SLOW_MS,
+    );
+
+  verifies('A-46')
+    .needs(...installed(agent))
+    .test(
+      `a long message that may have reached ${agent} in half ends it and is kept; the next process gets it whole`,
+      async () => {
+        const job = await rig.spawn({ agent, script: 'talk', keep: true });
+        await job.paused();
+        const pid = agentProcess(job, await programOf(job));
+        process.kill(pid, 'SIGSTOP');
+        const long = `The long question ${'with all its details '.repeat(15_000)}, to its last word`;
+        const sent = await job.send({ text: long, key: 'long' });
+        expect(sent).toMatchObject({ delivered: false });
+        await rig.world.killDaemon();
+        await job.until(({ status, reason }) => status === 'paused' && reason === 'outage');
+        await eventually(
+          () => existsSync(`/proc/${pid}`),
+          (isThere) => !isThere,
+        );
+        await rig.world.client.call('resume', { id: job.id });
+        await job.until(({ turns, status }) => turns >= 2 && status === 'paused');
+        const inputs = await job.payloads('input_sent');
+        expect(inputs.map(({ messageId }) => messageId)).toEqual([sent.messageId]);
+        expect(JSON.stringify(job.requests().at(-1)?.body)).toContain(', to its last word');
         await job.kill();
       },
       SLOW_MS,
