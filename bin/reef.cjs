@@ -43,7 +43,8 @@ function program() {
   }
   const [, , word = ''] = process.argv;
   const command = /^[a-z]{1,20}$/.test(word) ? word : 'any';
-  return require('./load-built.cjs').builtLoader(join(CACHE, 'built'), command)('main.cjs');
+  const { builtLoader } = require('./load-built.cjs');
+  return builtLoader(join(CACHE, 'built'), command)('main.cjs');
 }
 
 if (!isTooOld) void start();
