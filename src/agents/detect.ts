@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { findOnPath } from '../base/programs.ts';
 import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { type Login, loginOf } from './login.ts';
@@ -90,22 +90,6 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
   } catch (error) {
     if (!(error instanceof ReefError)) throw error;
     return { ...about, finding: error.message, severity: error.code === 'agent_not_installed' ? 'warn' : 'error' };
-  }
-}
-
-/** An empty or relative entry means the folder we stand in: a repository must not name the program we start. */
-export function findOnPath(program: string, path: string): string | undefined {
-  const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
-  const candidates = isAbsolute(program) ? [program] : folders.map((folder) => join(folder, program));
-  return candidates.find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
   }
 }
 

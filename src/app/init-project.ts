@@ -1,8 +1,9 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setAside, writeAtomic } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
+import { findOnPath } from '../base/programs.ts';
 import type { Git } from '../git/git-command.ts';
 import type { Place } from '../git/place.ts';
 import { findCommit, readIdentity } from '../git/repository.ts';
@@ -114,17 +115,7 @@ function suggestionsOf({ gates, setup }: Proposal): Suggestion[] {
 function isOnPath({ command: [program = ''], isInstalled }: Suggestion, at: { path: string; folder: string }): boolean {
   if (isInstalled) return true;
   if (program.includes('/')) return existsSync(join(at.folder, program));
-  const folders = at.path.split(delimiter).filter((folder) => isAbsolute(folder));
-  return folders.some((folder) => isExecutable(join(folder, program)));
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return findOnPath(program, at.path) !== undefined;
 }
 
 const HEAD = `# What Reef runs in the worktrees of this repository. Written by \`reef init\`; yours to change, and in effect after

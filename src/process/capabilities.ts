@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { findOnPath } from '../base/programs.ts';
 import { SYSTEM_PATH } from './environment.ts';
 import { run } from './run.ts';
 import { SANDBOX_BASE } from './sandbox.ts';
@@ -27,11 +27,11 @@ export const UNSHARE_OPTIONS = {
 /** Called once by the composition root, which hands the result down. */
 export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promise<Capabilities> {
   const tools = {
-    unshare: find('unshare', searchPath),
-    bubblewrap: find('bwrap', searchPath),
-    setpriv: find('setpriv', searchPath),
-    timeout: find('timeout', searchPath) ?? find('gtimeout', searchPath),
-    perl: find('perl', searchPath),
+    unshare: findOnPath('unshare', searchPath),
+    bubblewrap: findOnPath('bwrap', searchPath),
+    setpriv: findOnPath('setpriv', searchPath),
+    timeout: findOnPath('timeout', searchPath) ?? findOnPath('gtimeout', searchPath),
+    perl: findOnPath('perl', searchPath),
   };
   const [namespaces, bubblewrap, setpriv, timeout, perl] = await Promise.all([
     probeNamespaces(tools.unshare),
@@ -43,7 +43,16 @@ export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promi
   const unshare = namespaces === 'none' ? undefined : tools.unshare;
   const isolatesNetwork =
     namespaces !== 'none' && (await works(unshare, [...UNSHARE_OPTIONS[namespaces], '--net', 'true'])) !== undefined;
-  return { namespaces, unshare, isolatesNetwork, bubblewrap, setpriv, timeout, perl, tmux: find('tmux', searchPath) };
+  return {
+    namespaces,
+    unshare,
+    isolatesNetwork,
+    bubblewrap,
+    setpriv,
+    timeout,
+    perl,
+    tmux: findOnPath('tmux', searchPath),
+  };
 }
 
 async function probeNamespaces(unshare: string | undefined): Promise<Capabilities['namespaces']> {
@@ -68,20 +77,4 @@ async function opensGroup(file: string | undefined, args: readonly string[]): Pr
 async function probe(file: string | undefined, args: readonly string[]) {
   if (file === undefined) return undefined;
   return run({ file, args, cwd: '/', env: { PATH: SYSTEM_PATH, LC_ALL: 'C' }, timeoutMs: 10_000 });
-}
-
-function find(name: string, searchPath: string): string | undefined {
-  return searchPath
-    .split(':')
-    .map((folder) => `${folder}/${name}`)
-    .find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,6 @@
-import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isProgram } from '../../base/programs.ts';
 import { nodeFlags } from '../server/node-flags.ts';
 import { MissingBinaryError } from './mcp-server-error.ts';
 
@@ -44,11 +44,5 @@ export function memoryEnv(maxMemoryMb: number): Record<string, string> {
 
 /** A bound launch starts a chain of programs before this one, so that its absence would look like an early end. */
 export function checkProgram({ command }: ServerCommand, worktreePath: string): void {
-  try {
-    accessSync(command, constants.X_OK);
-    if (isAbsolute(command) && statSync(command).isFile()) return;
-  } catch (cause) {
-    throw new MissingBinaryError(command, { worktreePath, cause });
-  }
-  throw new MissingBinaryError(command, { worktreePath });
+  if (!isAbsolute(command) || !isProgram(command)) throw new MissingBinaryError(command, { worktreePath });
 }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
-import { findOnPath } from '../../agents/detect.ts';
 import { systemClock } from '../../base/clock.ts';
+import { findOnPath } from '../../base/programs.ts';
 import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
 import type { Client } from '../client/client.ts';

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Detection, findOnPath } from '../../agents/detect.ts';
+import type { Detection } from '../../agents/detect.ts';
 import type { Environment } from '../../base/env.ts';
+import { findOnPath } from '../../base/programs.ts';
 import { loginPath } from '../../process/login-shell.ts';
 import type { DaemonInfo } from '../../protocol/daemon.ts';
 import type { Client } from '../client/client.ts';

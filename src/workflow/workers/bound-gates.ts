@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isProgram } from '../../base/programs.ts';
 import { type BoundProcess, launchBound } from '../../process/bound.ts';
 import type { Capabilities } from '../../process/capabilities.ts';
 import type { RunResult } from '../../process/run.ts';
@@ -66,13 +67,4 @@ function findProgram({ file, cwd, env }: { file: string; cwd: string; env: Reado
   const found = folders.map((folder) => resolve(cwd, folder, file)).find(isProgram);
   if (found === undefined) throw new ReefError('spawn_failed', `There is no command ${JSON.stringify(file)}.`);
   return found;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

@@ -1,0 +1,18 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** An empty or relative entry means the folder we stand in: a repository must not name the program we start. */
+export function findOnPath(program: string, path: string): string | undefined {
+  const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
+  const candidates = isAbsolute(program) ? [program] : folders.map((folder) => join(folder, program));
+  return candidates.find(isProgram);
+}
