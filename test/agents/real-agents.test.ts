@@ -42,7 +42,8 @@ verifies('A-133').test(
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'reef-install-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-    for (const file of ['scripts/install-agents.ts', 'test/agents/package.json', 'test/agents/real-agents.ts']) {
+    const files = ['package.json', 'real-agents.ts', 'sdk-packages.ts'].map((name) => `test/agents/${name}`);
+    for (const file of ['scripts/install-agents.ts', ...files]) {
       cpSync(join(root, file), join(folder, file));
     }
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
