@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -22,13 +22,19 @@ export function installPackage(): InstalledPackage {
   execFileSync('tar', ['-xzf', join(root, `${name}-${version}.tgz`), '-C', dir, '--strip-components=1']);
   for (const path of dependencies()) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    symlinkSync(join(ROOT, path), join(root, path));
+    copy(join(ROOT, path), join(root, path));
   }
   return {
     dir,
     reef: join(dir, 'bin/reef.cjs'),
     [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
   };
+}
+
+/** Not a symbolic link: a sandbox shows what lies in the package, not what it leads to. Hard ones are as quick, on one disk. */
+function copy(from: string, to: string): void {
+  const { status } = spawnSync('cp', ['-al', from, to], { stdio: 'ignore' });
+  if (status !== 0) cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 }
 
 /** Where npm puts what is no development dependency. */
