@@ -324,11 +324,12 @@ describe('a terminal leaves nothing behind', () => {
 const gone = { survivors: 0, waitedMs: expect.any(Number) };
 
 /** By its tag and name: its own word for its pid is that of its namespace. */
-function killServer(job: TestTerminal): void {
-  const ours = pidsWith(`REEF_JOB=${job.tag}`, 'environ');
-  const servers = ours.filter((pid) => textOf(`/proc/${pid}/comm`) === 'tmux: server\n');
-  expect(servers).toHaveLength(1);
-  for (const pid of servers) process.kill(Number(pid), 'SIGKILL');
+async function killServer(job: TestTerminal): Promise<void> {
+  const servers = () =>
+    pidsWith(`REEF_JOB=${job.tag}`, 'environ').filter((pid) => textOf(`/proc/${pid}/comm`) === 'tmux: server\n');
+  // A child that it has forked bears its name until it runs another program.
+  await until('there is one server', () => servers().length === 1);
+  for (const pid of servers()) process.kill(Number(pid), 'SIGKILL');
 }
 
 /** Another terminal, in which somebody attaches to this one. */

@@ -86,7 +86,9 @@ proves('R-73', 'R-08').test(
   'Ctrl-C at a question ends the family and not the chat; a closed terminal ends both, and keeps what was said',
   async () => {
     world = teamWorld({ ...FAMILY, boss: { ...FAMILY.boss, agent_session: 'talk' } }, { save_session: true });
-    world.play([{ agent: 'boss', user: 'Alone', says: 'I am alone.' }, ...DEEP, ...DEEP]);
+    // What is never answered is never said: left in the script, the second family would say it at once.
+    const unanswered = DEEP.filter(({ says }) => says === undefined);
+    world.play([{ agent: 'boss', user: 'Alone', says: 'I am alone.' }, ...unanswered, ...unanswered]);
     const chat = await asked();
     try {
       chat.keys('C-c');
