@@ -31,7 +31,7 @@ export async function benchStart(): Promise<boolean> {
     { what: 'reef --version', args: [installed.reef, '--version'], most: 2 },
     { what: 'reef status, daemon running', args: [installed.reef, 'status', '--json'], most: 3 },
     { what: 'reef ask --dry-run', args: [installed.reef, ...demo], most: 2 },
-    { what: 'reef ask --dry-run, configured', args: [installed.reef, ...ask], configHome, most: 2 },
+    { what: 'reef ask --dry-run, configured', args: [installed.reef, ...ask], configHome },
     { what: 'reef --version, checkout', args: [CHECKOUT, '--version'], most: 2 },
     { what: 'reef status, checkout, daemon running', args: [CHECKOUT, 'status', '--json'], most: 3 },
     { what: 'reef ask --dry-run, checkout', args: [CHECKOUT, ...demo] },

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { ReefError } from '../../protocol/errors.ts';
 import { contextHost } from '../../runtime/engine/context-host.ts';
 import type { Emitter, RunOutcome } from '../../runtime/engine/emitter.ts';
@@ -50,6 +49,7 @@ export class Conversation {
   readonly #parts: ConversationParts;
   #sources: readonly RagHit[] = [];
   #isOver = false;
+  #requests = 0;
 
   constructor(ctx: RequestContext, parts: ConversationParts) {
     this.ctx = ctx;
@@ -108,7 +108,7 @@ export class Conversation {
     const before = ctx.lastMessage;
     try {
       const { drive = alone } = this.#parts;
-      const request = { requestId: randomUUID(), ...what, options };
+      const request = { requestId: this.#nextId(), ...what, options };
       return await drive(ctx, this.#host(ctx, options), { request, emitter });
     } catch (error) {
       // A question nobody answered a word to does not make the last answer unreachable.
@@ -118,6 +118,13 @@ export class Conversation {
   }
 
   /** The context as the engine sees it, with our commands; one that goes on with a question may change how. */
+  /** Told apart from those of other processes; a name, no secret, and a start need not wait for a source of chance. */
+  #nextId(): string {
+    this.#requests += 1;
+    const startedAt = Math.floor(performance.timeOrigin * 1_000);
+    return [startedAt, process.pid, this.#requests].map((part) => part.toString(36)).join('-');
+  }
+
   #host(ctx: RequestContext, options: RunOptions): EngineHost<CoreCommand> {
     let following: FollowOn | undefined;
     const { gate, outputs, ask } = this.#parts;

@@ -59,6 +59,6 @@ export function converse(ctx: RequestContext, { cli, runtime, ask, face, confirm
       add: (grant) => grants.add({ ...grant, at: clock.now().toISOString(), by: cli.env.all.USER ?? '' }),
     },
   });
-  const outputs = createOutputCap(runtime.outputsDir, randomUUID);
+  const outputs = createOutputCap(runtime.outputsDir, () => randomUUID());
   return new Conversation(ctx, { runtime, gate, outputs, ask, face, drive, home: cli.env.home });
 }
