@@ -5,12 +5,7 @@ export const surfaces = page('surfaces', {
   'U-02': { from: '+', says: 'exit codes are those of the table', status: 'done' },
   'U-03': { from: '+', says: 'an error names its code, what happened and what to do next; an unknown id is never ok', status: 'done' },
   'U-04': { from: '+', says: 'ids can be shortened to a unique prefix and @last is the newest', status: 'done' },
-  'U-05': {
-    from: '+',
-    says: 'reef --version starts within 2 times an empty node, status within 3 times',
-    status: 'todo',
-    because: '--version and status are within their ratios by npm run bench start, and tests prove what they load; a configured reef ask is at 2.5 times',
-  },
+  'U-05': { from: '+', says: 'reef --version starts within 2 times an empty node, status within 3 times', status: 'todo', because: '--version and status are within their ratios by npm run bench start, and tests prove what they load; a configured reef ask is at 2.5 times' },
   'U-06': { from: '+', says: 'doctor checks tools, environment, sandbox, limits and leftovers, and each finding has a fix', status: 'done' },
   'U-10': { from: 'seed 003', says: 'reef mcp serves both protocol eras over stdio without side effects before the first call', status: 'todo', because: 'over stdio; reef serve is not there yet' },
   'U-11': { from: 'seed 003', says: 'tool names and results are those of the table', status: 'done' },
@@ -30,11 +25,6 @@ export const surfaces = page('surfaces', {
   'U-34': { from: '+', says: 'the page shows tokens and cost as plots', status: 'todo', because: 'issue not started' },
   'U-35': { from: '+', says: 'the page works by keyboard, at 375 px, in light and dark, and after a reconnect', status: 'todo', because: 'issue not started' },
   'U-36': { from: '+', says: 'a real Chromium answers a question against the real daemon', status: 'todo', because: 'issue not started' },
-  'U-40': {
-    from: '+',
-    says: 'the demo runs on a fresh machine without key or network in under two minutes',
-    status: 'todo',
-    because: 'under two minutes without key or network, by test; there is no page whose address it could print, and no --agent',
-  },
+  'U-40': { from: '+', says: 'the demo runs on a fresh machine without key or network in under two minutes', status: 'todo', because: 'under two minutes without key or network, by test; there is no page whose address it could print, and no --agent' },
   'U-41': { from: '+', says: 'every command in the README is run by a test', status: 'done' },
 });
