@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { isLive } from './agents/job-status.ts';
 import { attachCommand } from './agents/terminal/attach.ts';
 import { openApp } from './app.ts';
 import { writeAtomic } from './base/atomic-file.ts';
@@ -21,6 +22,8 @@ import { isPortFree } from './surfaces/http/free-port.ts';
 import { serveSocket } from './surfaces/http/server.ts';
 import { version } from './version.ts';
 
+const MOST_ROUNDS = 5;
+
 /** `reefd`: owns the jobs of one home. Started by any command, ends by itself when there is nothing to do. */
 const { values } = parseArgs({
   options: {
@@ -31,6 +34,8 @@ const { values } = parseArgs({
 });
 if (values.home === undefined) throw new ReefError('bad_request', 'usage: daemon --home DIR [--repository DIR]');
 await runDaemon({ dir: values.home, repository: values.repository, idleMs: Number(values['idle-ms']) });
+// Jobs outlive us: what still holds a handle of one must not hold us.
+process.exit(0);
 
 async function runDaemon(options: { dir: string; repository: string | undefined; idleMs: number }): Promise<void> {
   const env = readEnvironment();
@@ -107,11 +112,15 @@ async function attach(core: Core, homeDir: string, id: string): Promise<AttachIn
   return attachCommand(homeDir, job);
 }
 
+/** Several times over: a run may have started another meanwhile. */
 async function killAll(core: Core): Promise<void> {
   const caller = { by: 'daemon', surface: 'cli' } as const;
-  const { jobs } = await core.status({}, caller, new AbortController().signal);
-  const active = jobs.filter((job) => job.endedAt === undefined || job.status === 'paused' || job.status === 'queued');
-  await Promise.all(active.map(({ id }) => core.kill({ id }, caller, new AbortController().signal)));
+  for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
+    const { jobs } = await core.status({}, caller, new AbortController().signal);
+    const live = jobs.filter(({ status }) => isLive(status));
+    if (live.length === 0) return;
+    await Promise.all(live.map(({ id }) => core.kill({ id }, caller, new AbortController().signal)));
+  }
 }
 
 /** The same core, telling of each call: a daemon that is used does not end for idleness. */

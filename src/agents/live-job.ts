@@ -26,6 +26,7 @@ import type { Turnstile } from './turnstile.ts';
 const OUTPUT_LIMIT = 1024 ** 3;
 /** How often a silent process is looked for in the process table, and its working time stored. */
 const LOOK_MS = 1000;
+const NOTED_WITHIN_MS = 2_000;
 const SAVE_WORK_MS = 5000;
 
 export interface LiveJobParts {
@@ -152,11 +153,11 @@ export class LiveJob {
     return late ? { ...late, ceilingReached: this.#isCeiling(late) } : 'unknown';
   }
 
-  /** `timeout` answers 124, or 137 when it had to kill. */
+  /** `timeout` answers 124, or 137 when it had to kill. The start is noted after it, and the end in whole seconds. */
   #isCeiling(exit: { code: number; at: string }): boolean {
     const { startedAt } = this.#load().job;
     const lived = Date.parse(exit.at) - Date.parse(startedAt ?? exit.at);
-    return (exit.code === 124 || exit.code === 137) && lived >= this.#parts.timings.ceiling;
+    return (exit.code === 124 || exit.code === 137) && lived >= this.#parts.timings.ceiling - NOTED_WITHIN_MS;
   }
 
   async #finish(end: ProcessEnd): Promise<void> {

@@ -129,7 +129,8 @@ verifies('A-81', 'R-100', 'W-60', 'W-77')
       await toldTheTop(boss);
       expect([
         new Set([...pids, (await rig.world.client.daemon())?.pid]).size,
-        (await promptsOf(rig, runId)).map(({ block }) => block).sort(),
+        // An agent that was just being started when the daemon was killed is started once more.
+        [...new Set((await promptsOf(rig, runId)).map(({ block }) => block))].sort(),
       ]).toEqual([3, BLOCKS]);
       expect((await rig.json('worktree', 'accept', worktree)).status).toBe('merged');
       expect([rig.treeAt('HEAD'), leftovers(rig)]).toEqual([MENDED, []]);

@@ -86,8 +86,10 @@ proves('R-73', 'R-08').test(
   'Ctrl-C at a question ends the family and not the chat; a closed terminal ends both, and keeps what was said',
   async () => {
     world = teamWorld({ ...FAMILY, boss: { ...FAMILY.boss, agent_session: 'talk' } }, { save_session: true });
-    // What is never answered is never said: left in the script, the second family would say it at once.
-    const unanswered = DEEP.filter(({ says }) => says === undefined);
+    // What is never answered is never said, and how often somebody looks whether it was is up to the clock.
+    const unanswered = DEEP.filter(({ says }) => says === undefined).map((line) =>
+      line.tool === undefined ? line : { ...line, times: 'always' as const },
+    );
     world.play([{ agent: 'boss', user: 'Alone', says: 'I am alone.' }, ...unanswered, ...unanswered]);
     const chat = await asked();
     try {

@@ -57,6 +57,8 @@ async function liveAndDie(order: Omit<HostOrder, 'path'>, withinMs: number) {
   const watched = watchesOn(order.worktrees);
   host.kill('SIGKILL');
   await until('nothing is left', () => pidsIn(order.dir).length === 0);
+  // The kernel takes watches back a moment after the process that had them.
+  await until('nothing is watched', () => watchesOn(order.worktrees) === 0).catch(() => {});
   const wrong = said.split('\n').filter((line) => line.startsWith('wrong'));
   return { wrong, hadServers: before > 0, watched, stillWatched: watchesOn(order.worktrees) };
 }
