@@ -31,7 +31,8 @@ export interface App {
   lastSeq(): number;
   audit(entry: AuditEntry): void;
   /** Lets go of everything in reverse order; agents run on. */
-  close(): Promise<void>;
+  /** `beforeJobs` is called when runs start no more jobs, and jobs can still be ended. */
+  close(beforeJobs?: () => Promise<void>): Promise<void>;
 }
 
 export interface AppOptions {
@@ -106,8 +107,9 @@ export async function openApp(options: AppOptions): Promise<App> {
         log.error('the audit cannot be written', { entry, error }); // the call's own answer says what is wrong
       }
     },
-    async close() {
+    async close(beforeJobs) {
       await workspace.close();
+      await beforeJobs?.();
       await runner.close();
       await snapshotter.close();
       store.close();

@@ -22,7 +22,7 @@ import { isPortFree } from './surfaces/http/free-port.ts';
 import { serveSocket } from './surfaces/http/server.ts';
 import { version } from './version.ts';
 
-const MOST_ROUNDS = 5;
+const OWNER = { by: `uid:${process.getuid?.() ?? 0}` };
 
 /** `reefd`: owns the jobs of one home. Started by any command, ends by itself when there is nothing to do. */
 const { values } = parseArgs({
@@ -54,6 +54,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
   const startedAt = new Date().toISOString();
   const self = identify(process.pid);
   let lastCallAt = systemClock.monotonicMs();
+  let endJobs: (() => Promise<void>) | undefined; // what a run started meanwhile, once no run starts anything
 
   const daemon = {
     info: (): DaemonInfo => ({
@@ -68,6 +69,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
     }),
     async stop(killJobs: boolean) {
       if (killJobs) await killAll(app.core);
+      if (killJobs) endJobs = () => killAll(app.core).catch((error: unknown) => log.warn('a job stays', { error }));
       setImmediate(askStop);
     },
     attach: (id: string) => attach(app.core, home.dir, id),
@@ -79,8 +81,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
   const core = observed(app.core, () => {
     lastCallAt = systemClock.monotonicMs();
   });
-  const by = `uid:${process.getuid?.() ?? 0}`;
-  const server = await serveSocket({ path: home.socket, core, caller: { by }, daemon, log, audit });
+  const server = await serveSocket({ path: home.socket, core, caller: OWNER, daemon, log, audit });
   await writeAtomic(home.daemon, `${JSON.stringify({ ...self, socket: home.socket, version, startedAt })}\n`);
   log.info('the daemon is up', { pid: process.pid, version });
 
@@ -99,7 +100,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined;
   clearInterval(idleCheck);
   await server.close();
   await doors.closeAll();
-  await app.close();
+  await app.close(endJobs);
   await rm(home.daemon, { force: true });
   log.info('the daemon has ended', { pid: process.pid });
   lock.release();
@@ -112,15 +113,11 @@ async function attach(core: Core, homeDir: string, id: string): Promise<AttachIn
   return attachCommand(homeDir, job);
 }
 
-/** Several times over: a run may have started another meanwhile. */
 async function killAll(core: Core): Promise<void> {
   const caller = { by: 'daemon', surface: 'cli' } as const;
-  for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
-    const { jobs } = await core.status({}, caller, new AbortController().signal);
-    const live = jobs.filter(({ status }) => isLive(status));
-    if (live.length === 0) return;
-    await Promise.all(live.map(({ id }) => core.kill({ id }, caller, new AbortController().signal)));
-  }
+  const { jobs } = await core.status({}, caller, new AbortController().signal);
+  const live = jobs.filter(({ status }) => isLive(status));
+  await Promise.all(live.map(({ id }) => core.kill({ id }, caller, new AbortController().signal)));
 }
 
 /** The same core, telling of each call: a daemon that is used does not end for idleness. */
