@@ -9,7 +9,7 @@ import type { Turn } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
 import { verifies } from '../verifies.ts';
 import { makeWorld } from './harness.ts';
-import { firstLie, transcriptOf } from './transcript.ts';
+import { argumentsOf, commandsOf, firstLie, SHOP, transcriptOf } from './transcript.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -17,31 +17,17 @@ const claude = realAgent('claude');
 const world = makeWorld('reef-readme-');
 afterAll(() => world.close());
 
-/** The lines of the shell blocks that call reef, without their comments. */
-const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)]
-  .flatMap(([, block = '']) => block.split('\n'))
-  .map((line) => line.replace(/\s+#.*$/, '').trim())
-  .filter((line) => line.startsWith('reef '));
+const commands = commandsOf(readme);
 
 async function run(line: string, env = world.env): Promise<{ code: number; said: string; err: string }> {
-  const words = (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', '')).slice(1);
-  const child = spawn(process.execPath, [join(root, 'bin/reef.cjs'), ...words], { cwd: world.repository, env });
+  const child = spawn(process.execPath, [join(root, 'bin/reef.cjs'), ...argumentsOf(line)], {
+    cwd: world.repository,
+    env,
+  });
   child.stdin.end();
   const [said, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code, said, err };
 }
-
-const SHOP = {
-  'package.json':
-    '{ "name": "shop", "type": "module", "scripts": { "lint": "node --check tax.mjs", "test": "node --test" } }\n',
-  'tax.mjs': 'export function tax(lines, rate) {\n  return lines.reduce((sum, cents) => sum + cents * rate, 0);\n}\n',
-  'tax.test.mjs': `import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { tax } from './tax.mjs';
-
-test('every line is rounded to whole cents', () => assert.equal(tax([105, 215], 0.1), 33));
-`,
-};
 
 const git = (...args: string[]) => execFileSync('git', ['-C', world.repository, ...args], { encoding: 'utf8' });
 
@@ -121,6 +107,11 @@ verifies('U-41').test('the README names no command that does not exist', async (
   const known = new Set([...said.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name));
   const named = [...readme.matchAll(/`reef ([a-z]+)/g)].map(([, name]) => name);
   expect([code, named.length > 10, named.filter((name) => !known.has(name))]).toEqual([0, true, []]);
+});
+
+test('the README names the two commands that need nothing else', () => {
+  const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block).join('');
+  expect(blocks.match(/^npm ci && npm \S+( \w+)?/gm)).toEqual(['npm ci && npm run demo', 'npm ci && npm test']);
 });
 
 test('the README is short, and its links lead somewhere', () => {

@@ -4,6 +4,19 @@ export interface Typed {
   says: string[];
 }
 
+/** The lines of the shell blocks of a page that call reef, without their comments. */
+export function commandsOf(page: string): string[] {
+  return [...page.matchAll(/```sh\n([\s\S]*?)```/g)]
+    .flatMap(([, block = '']) => block.split('\n'))
+    .map((line) => line.replace(/\s+#.*$/, '').trim())
+    .filter((line) => line.startsWith('reef '));
+}
+
+/** What stands after the name of the program. */
+export function argumentsOf(line: string): string[] {
+  return (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', '')).slice(1);
+}
+
 export function transcriptOf(page: string): Typed[] {
   const typed: Typed[] = [];
   for (const [, block = ''] of page.matchAll(/```console\n([\s\S]*?)```/g)) {
@@ -53,3 +66,16 @@ export function firstLie(says: readonly string[], said: string): string | undefi
   const rest = lines.slice(at).filter((line) => line !== '');
   return mayPassOver || rest.length === 0 ? undefined : `(nothing more), but it says: ${rest[0]}`;
 }
+
+/** The project the pages speak of: one test of it fails. */
+export const SHOP = {
+  'package.json':
+    '{ "name": "shop", "type": "module", "scripts": { "lint": "node --check tax.mjs", "test": "node --test" } }\n',
+  'tax.mjs': 'export function tax(lines, rate) {\n  return lines.reduce((sum, cents) => sum + cents * rate, 0);\n}\n',
+  'tax.test.mjs': `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { tax } from './tax.mjs';
+
+test('every line is rounded to whole cents', () => assert.equal(tax([105, 215], 0.1), 33));
+`,
+};
