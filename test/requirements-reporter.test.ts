@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ROOT } from './source-files.ts';
 import { verifies } from './verifies.ts';
 
@@ -80,5 +80,18 @@ verifies('Q-97').test('a filtered run owes nothing to the ledger', () => {
 
 verifies('Q-97').test('a file that does not load counts as a failure', () => {
   const { status, lines } = runProject(`throw new Error('broken');`);
-  expect({ status, last: lines.at(-1) }).toEqual({ status: 1, last: '1 passed, 1 failed, 0 skipped' });
+  expect({ status, last: lines.slice(-3) }).toEqual({
+    status: 1,
+    last: ['FAIL a.test.ts: broken', '', '1 passed, 1 failed, 0 skipped'],
+  });
+});
+
+test('what failed is named at the end, with the first line of why', () => {
+  const { lines } = runProject(allProved.replace('() => {}', "() => { throw new Error('no\\nand more'); }"));
+  expect(lines.slice(-4)).toEqual([
+    'FAIL Q-01 is done but no test of tier test proved it',
+    'FAIL a.test.ts > a [Q-01]: no',
+    '',
+    '2 passed, 1 failed, 1 skipped',
+  ]);
 });

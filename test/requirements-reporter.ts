@@ -41,6 +41,18 @@ function evidenceOf(modules: readonly TestModule[]): LastRun['evidence'] {
   return evidence;
 }
 
+/** What failed and the first line of why: said last, since the end of a long run is what people see of it. */
+function failureLines(modules: readonly TestModule[]): string[] {
+  const line = (where: string, errors: readonly { message: string }[]) =>
+    `FAIL ${where}: ${errors[0]?.message.split('\n')[0] ?? ''}`;
+  return modules.flatMap((module) => [
+    ...(module.errors().length > 0 ? [line(module.relativeModuleId, module.errors())] : []),
+    ...[...module.children.allTests('failed')].map((test) =>
+      line(`${module.relativeModuleId} > ${test.fullName}`, test.result().errors ?? []),
+    ),
+  ]);
+}
+
 /** Why tests did not run, each reason with its ids. */
 function missingLines(evidence: LastRun['evidence']): string[] {
   const idsByReason = new Map<string, string[]>();
@@ -83,6 +95,7 @@ export default class RequirementsReporter implements Reporter {
       ...(run.full ? pageTable(this.#rows, run) : []),
       ...missingLines(run.evidence),
       ...gaps.map(({ id }) => `FAIL ${id} is done but no test of tier ${run.tier} proved it`),
+      ...failureLines(modules),
       ...(late > 0 ? [`proved but still todo: ${late} (npm run requirements -- --cited)`] : []),
       '',
       `${totals.passed} passed, ${totals.failed + unhandled.length} failed, ${totals.skipped} skipped`,

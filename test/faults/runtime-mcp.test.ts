@@ -14,7 +14,7 @@ async function startHost(nonce: string, ...mode: string[]): Promise<ChildProcess
   const specs = Array.from({ length: SERVERS }, (_, n) => launchedSpec(`server-${n}`, nonce, [nonce]));
   const host = spawn(process.execPath, [HOST, JSON.stringify(specs), ...mode], { stdio: ['pipe', 'pipe', 'inherit'] });
   expect(await lineOf(host, 0)).toBe(`ready ${SERVERS}`);
-  expect(survivorsOf(nonce).length).toBe(2 * SERVERS);
+  await until('all have their siblings', () => survivorsOf(nonce).length === 2 * SERVERS);
   return host;
 }
 
