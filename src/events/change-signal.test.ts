@@ -54,7 +54,7 @@ describe('whoever waits for a change', () => {
     };
     const looping = loop();
     signal.notify();
-    await vi.waitFor(() => expect({ rounds, waiting: signal.waiting }).toEqual({ rounds: 1, waiting: 1 }));
+    await vi.waitFor(() => expect({ rounds, waiting: signal.waiting }).toEqual({ rounds: 1, waiting: 1 }), 10_000);
     caller.abort();
     await looping;
     expect(signal.waiting).toBe(0);

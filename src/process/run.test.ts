@@ -42,7 +42,7 @@ verifies('X-20').test('a command sees the environment it was given, and its tag'
 test('at the timeout the whole tree is killed, also what left the group', async () => {
   const nonce = newNonce();
   const result = await shell(`setsid sleep 600.${nonce} & sleep 600.${nonce} & echo out; sleep 600.${nonce}`, {
-    timeoutMs: 300,
+    timeoutMs: 2_000,
   });
   await until('the tree is gone', () => survivorsOf(nonce).length === 0);
   expect(result).toEqual({ ...quiet, code: null, signal: 'SIGKILL', stdout: Buffer.from('out\n'), timedOut: true });
@@ -50,14 +50,14 @@ test('at the timeout the whole tree is killed, also what left the group', async 
 
 test('a background child that holds the output is ended at the timeout', async () => {
   const nonce = newNonce();
-  const result = await shell(`setsid sleep 600.${nonce} & exit 4`, { timeoutMs: 300 });
+  const result = await shell(`setsid sleep 600.${nonce} & exit 4`, { timeoutMs: 2_000 });
   await until('the child is gone', () => survivorsOf(nonce).length === 0);
   expect(result).toEqual({ ...quiet, code: 4, timedOut: true });
 });
 
 test('one that left the group and cleared its environment cannot hold us', async () => {
   const nonce = newNonce();
-  const result = await shell(`env -i /usr/bin/setsid sleep 600.${nonce} & exit 4`, { timeoutMs: 300 });
+  const result = await shell(`env -i /usr/bin/setsid sleep 600.${nonce} & exit 4`, { timeoutMs: 2_000 });
   for (const pid of survivorsOf(nonce)) process.kill(pid, 'SIGKILL');
   expect(result).toEqual({ ...quiet, code: 4, timedOut: true });
 });

@@ -25,7 +25,7 @@ export interface Step {
   edit?: string;
 }
 
-const LIMIT_MS = 10_000;
+const LIMIT_MS = 60_000;
 const EDITOR = '#!/bin/sh\nexec sed -i -f "$HOME/edit" "$1"\n';
 
 /** Whose terminal it is. */

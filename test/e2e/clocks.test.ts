@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect } from 'vitest';
@@ -34,7 +34,7 @@ verifies('A-70', 'A-67', 'Q-64').test(
   'an agent that says nothing is ended, with what it wrote elsewhere; the daemon and the other jobs go on',
   async () => {
     const mute = ['/bin/sh', '-c', 'echo waiting for a licence >&2; exec sleep 600'] as const;
-    world.configure({ timings: { start: 400, linger: 50 }, agents: { 'acp:mute': { command: mute } } });
+    world.configure({ timings: { start: 3_000, linger: 50 }, agents: { 'acp:mute': { command: mute } } });
     const other = await world.client.call('spawn', {
       agent: world.script('asks', [{ ask: { question: 'Go on?' } }, { say: 'Done.' }]),
       task: 'ask',
@@ -98,16 +98,18 @@ verifies('A-72', 'Q-27').test(
 verifies('A-73').test('time in which a job waits for a person, or rests, is no working time', async () => {
   world.configure({ timings: { linger: 50 } });
   const agent = world.script('asks', [{ ask: { question: 'Go on?' } }, { say: 'Done.' }]);
-  const { agentId } = await world.client.call('spawn', {
-    ...{ agent, task: 'ask', keep: true, budget: { seconds: 2 } },
-  });
+  const { agentId } = await world.client.call('spawn', { agent, task: 'ask', keep: true, budget: { seconds: 600 } });
+  const workedIn = async (ms: number) => {
+    const before = await world.job(agentId);
+    await sleep(ms);
+    return (await world.job(agentId)).workedMs - before.workedMs;
+  };
   await world.until(agentId, ({ status }) => status === 'awaiting_input');
-  await sleep(2_500);
+  const whileAsking = await workedIn(1_000);
   await world.client.call('send', { id: agentId, text: 'yes' });
   await world.until(agentId, ({ status }) => status === 'paused');
-  await sleep(500);
   const { questions, workedMs } = await world.job(agentId);
-  expect([questions, workedMs < 2_000]).toEqual([[], true]);
+  expect([questions, workedMs > 0, whileAsking, await workedIn(500)]).toEqual([[], true, 0, 0]);
 });
 
 verifies('Q-13', 'A-22').test(
@@ -115,11 +117,14 @@ verifies('Q-13', 'A-22').test(
   async () => {
     world.configure({ timings: { linger: 50 } });
     const agent = world.script('works', [{ say: 'Working.' }, { sleep: 600_000 }]);
-    const ends = world.script('ends', [{ say: 'Working.' }, { sleep: 1_500 }, { exit: 7 }]);
+    const mayEnd = join(world.home.dir, 'may-end');
+    const wait = { shell: ['sh', '-c', `until [ -e ${mayEnd} ]; do sleep 0.05; done`] };
+    const ends = world.script('ends', [{ say: 'Working.' }, wait, { exit: 7 }]);
     const jobs = await Promise.all([agent, ends].map((each) => world.client.call('spawn', { agent: each, task: 'x' })));
     const [lost = '', over = ''] = jobs.map(({ agentId }) => agentId);
     for (const id of [lost, over]) await world.until(id, ({ lastOutput }) => lastOutput === 'Working.');
     await world.killDaemon();
+    writeFileSync(mayEnd, '');
     // Its wrapper first: it would write down how the agent ended.
     process.kill(launchOf(lost).identity?.pid ?? Number.NaN, 'SIGKILL');
     await sweep(lost);

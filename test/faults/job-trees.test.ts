@@ -94,7 +94,7 @@ verifies('Q-20', 'Q-24', 'A-148').test(
 verifies('Q-20', 'Q-26', 'A-74').test(
   'the ceiling ends a tree though no daemon runs',
   async () => {
-    const world = newWorld({ timings: { ceiling: 3_000 } });
+    const world = newWorld({ timings: { ceiling: 10_000 } });
     const nonce = `${process.pid}99999`;
     const id = await plant(world, { name: 'kill', nonce });
     await world.until(id, (job) => job.lastOutput.includes('planted'), 60_000);

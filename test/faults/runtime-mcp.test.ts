@@ -38,7 +38,8 @@ for (const [what, { mode, end, withinMs }] of Object.entries(endings)) {
         const host = await startHost(nonce, ...mode);
         const ended = once(host, 'exit');
         end(host);
-        await ended;
+        const [code] = await ended;
+        if (mode.includes('--exit')) expect(code).toBe(0); // it left by itself
         if (withinMs > 0) await until('all have followed', () => leftOf(nonce).length === 0, withinMs);
         expect(leftOf(nonce)).toEqual([]);
       }

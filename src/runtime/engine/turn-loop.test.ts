@@ -297,7 +297,7 @@ describe('a turn that is cancelled', () => {
       return new Promise(() => {});
     };
     const turn = play(stage);
-    await vi.waitUntil(() => asked);
+    await vi.waitUntil(() => asked, { timeout: 10_000 });
     const startedAt = performance.now();
     stage.abort.abort();
     const result = await turn;

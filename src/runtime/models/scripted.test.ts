@@ -118,7 +118,7 @@ describe('the scripted client', () => {
     const reply = chat({}, sink);
     const heard: string[][] = [];
     for (const ms of [99, 1, 50, 50, 50]) {
-      await vi.waitUntil(() => clock.sleeping() > 0);
+      await vi.waitUntil(() => clock.sleeping() > 0, { timeout: 10_000 });
       await clock.advance(ms);
       heard.push([...sink]);
     }

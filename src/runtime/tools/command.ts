@@ -46,8 +46,10 @@ const OWN_ENV = { SHLVL: '1' };
 const TIMEOUT_MS = 120_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 const GRACE_MS = 500;
-/** For what is still in the pipes when the program has ended. A child in the background may hold them for ever. */
-const DRAIN_MS = 200;
+/** What a child in the background may still say when the program has ended. */
+const AFTERWORD_MS = 200;
+/** For what is in the pipes when the whole tree has ended: what escaped it may hold them for ever. */
+const DRAIN_MS = 5_000;
 
 export function createRunCommand({ capabilities, env, jobId }: CommandParts): RunCommand {
   return async (spec) => {
@@ -59,9 +61,11 @@ export function createRunCommand({ capabilities, env, jobId }: CommandParts): Ru
     const stdout = collect(child.stdout, maxBytes);
     const stderr = collect(child.stderr, maxBytes);
     child.stdin.end(spec.input ?? '');
+    const drained = Promise.all([stdout.done, stderr.done]);
     const ended = await ending(child.exited, spec);
-    if (ended.why === 'exited') await Promise.race([Promise.all([stdout.done, stderr.done]), sleep(DRAIN_MS)]);
+    if (ended.why === 'exited') await Promise.race([drained, sleep(AFTERWORD_MS)]);
     await child.close({ graceMs: GRACE_MS });
+    await Promise.race([drained, sleep(DRAIN_MS, undefined, { ref: false })]);
     if (ended.why === 'aborted')
       throw new ReefError('cancelled', `${file} was cancelled`, { cause: spec.signal.reason });
     const exit = await child.exited;

@@ -12,7 +12,6 @@ const parsed = parseJson(json);
 if (!parsed.ok) throw new Error(parsed.why);
 const factory = await testFactory();
 const runtime = await acquireRuntime(factory, parsed.value as McpServerSpec[]);
-console.log(`ready ${runtime.servers.size}`);
 const leave = async () => {
   await factory.close();
   process.exit(0);
@@ -23,3 +22,4 @@ if (mode === '--exit') {
 } else {
   process.stdin.on('end', () => process.exit(0)).resume();
 }
+console.log(`ready ${runtime.servers.size}`);
