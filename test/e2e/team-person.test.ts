@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { readEnvironment } from '../../src/base/env.ts';
 import { openClient } from '../../src/surfaces/client/open.ts';
-import { tier } from '../scale.ts';
+import { deadline } from '../scale.ts';
 import { verifies } from '../verifies.ts';
 import { eventually, gone, SLOW_MS } from './real.ts';
 import { call, DEEP, FAMILY, type Line, type TeamWorld, teamWorld } from './team-rig.ts';
@@ -91,9 +91,9 @@ verifies('R-102', 'D1').test(
     const root = await world.chatJob('boss');
     const lead = await world.child(root.id, 'lead');
     const hand = await world.child(lead.id, 'hand');
-    // The agent waits, so the last thing it wrote is its question. Seconds are for the longer tiers.
+    // The agent waits, so the last thing it wrote is its question.
     const askedAt = statSync(join(world.home.dir, 'jobs', hand.id, '1', 'out')).mtimeMs;
-    expect(shownAt - askedAt).toBeLessThan(tier() === 'test' ? 10_000 : 1_000);
+    expect(shownAt - askedAt).toBeLessThan(deadline(1_000));
     expect(told).toContain('boss › lead › hand asks:');
     expect(told).toContain(`reef send ${hand.id} --question `);
     const { questions } = await world.client.call('inbox', {});
@@ -204,6 +204,25 @@ verifies('R-08', 'R-73').test(
     expect([said.stdout, said.code], said.stderr).toEqual(['', 1]);
     expect(said.stderr).toContain('was ended from elsewhere');
     await gone(...first.ids, root?.id ?? '', lead.id, hand.id);
+  },
+  SLOW_MS,
+);
+
+verifies('R-08', 'U-02').test(
+  'an ask that fails with a child under way says why it failed, not that it was ended',
+  async () => {
+    world = teamWorld({ boss: { can_spawn_agents: true }, hand: {} });
+    world.play([
+      { agent: 'boss', user: 'Begin', does: [call('agent__spawn', { agent: 'hand', prompt: 'Do it' })] },
+      { agent: 'hand', user: 'Do it', says: 'Done.', delay_ms: 60_000 },
+    ]);
+    const said = await world.begin(['ask', '-a', 'boss', '--json', 'Begin']).done;
+    expect(JSON.parse(said.stdout || said.stderr).error.code, said.stderr).toBe('script_exhausted');
+    const { jobs } = await world.client.call('status', {});
+    expect(jobs.map(({ agent, status }) => [agent, status]).sort()).toEqual([
+      ['chat:boss', 'error'],
+      ['native:hand', 'killed'],
+    ]);
   },
   SLOW_MS,
 );

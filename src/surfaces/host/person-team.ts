@@ -68,8 +68,9 @@ export class PersonTeam {
       return outcome;
     } catch (error) {
       await supervisor.giveUp();
+      const why = root.stopped.aborted ? root.stopped.reason : error;
       await root.end(whole.aborted ? 'killed' : { error: toReefError(error) });
-      throw root.stopped.aborted ? root.stopped.reason : error;
+      throw why;
     } finally {
       this.#root = outer;
     }

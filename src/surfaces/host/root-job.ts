@@ -163,7 +163,7 @@ export class RootJob implements Hosted {
   async #begin(line: Socket): Promise<void> {
     const wire = new JobWire(line, line);
     line.once('end', () => {
-      this.stop(new ReefError('cancelled', `${this.#id} was ended from elsewhere`));
+      if (!this.#over.signal.aborted) this.stop(new ReefError('cancelled', `${this.#id} was ended from elsewhere`));
       line.end();
     });
     await wire.nextMessage(); // the task, which is being worked on
