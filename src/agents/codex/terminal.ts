@@ -5,7 +5,7 @@ import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
 const TITLE = '\u001b]0;';
 
 const SETTINGS = [
-  'tui.terminal_title=["project"]', // in case the user wants none
+  'tui.terminal_title=["session-id"]', // in case the user wants none
   // By default it leaves a server behind that serves every Codex of the user, and lives on after the job.
   'features.daemon_auto_start=false',
 ];

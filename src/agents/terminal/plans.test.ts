@@ -54,7 +54,7 @@ verifies('A-121', 'A-85').test('Codex opens its terminal without a server that w
     file: '/opt/agent',
     args: [
       '--leading',
-      ...['-c', 'tui.terminal_title=["project"]', '-c', 'features.daemon_auto_start=false', '-c'],
+      ...['-c', 'tui.terminal_title=["session-id"]', '-c', 'features.daemon_auto_start=false', '-c'],
       'mcp_servers.reef={command="/bin/reef",args=["mcp","\\""],env_vars=["REEF_SOCKET"],default_tools_approval_mode="approve"}',
       ...['--ask-for-approval', 'on-request', '--sandbox', 'workspace-write', '--model', 'gpt-x'],
     ],
