@@ -40,12 +40,13 @@ const lateRequires: Plugin = {
 function waitFor(code: string, declared: RegExp): string {
   return [...code.matchAll(declared)].reduce((late, [lines, name, made, hasDefault]) => {
     if (made?.includes('rolldown-runtime')) return late;
-    const use = new RegExp(`\\b${name}\\.${hasDefault === undefined ? '' : 'default\\.'}`, 'g');
-    const waiting = `let ${name}$;\nconst ${name} = () => (${name}$ ??= ${made});\n`;
-    return late
-      .replace(lines, () => '')
-      .replace(use, `(${name}()).`)
-      .replace(/^/, () => waiting);
+    const word = `\\b${name}(?![\\w$])`;
+    // The default of what is no ES module is all of it.
+    const use = new RegExp(hasDefault === undefined ? `${word}(?=\\.)` : `${word}(?:\\.default\\b)?`, 'g');
+    const rest = late.replace(lines, () => '').replace(use, `(${name}())`);
+    const early = new RegExp(`.*${word}(?!\\(\\)\\)).*`).exec(rest);
+    if (early) throw new Error(`${name} is not taken out of what waits: ${early[0]}`);
+    return `let ${name}$;\nconst ${name} = () => (${name}$ ??= ${made});\n${rest}`;
   }, code);
 }
 

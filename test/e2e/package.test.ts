@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -9,13 +10,16 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type InstalledPackage, installPackage } from '../installed-package.ts';
+import { serveTurns } from '../model-server/testing.ts';
 import { verifies } from '../verifies.ts';
 
 const run = promisify(execFile);
@@ -118,6 +122,42 @@ test('parsers run from a package: a worker, its grammars and its queries', async
   await run('git', ['add', '.'], { cwd: repository });
   expect(await reef(['code', 'outline', 'cart.ts'])).toContain('total');
   await reef(['daemon', 'stop']);
+});
+
+test('databases are read from a package: documents, and all that doctor looks at in a home', async () => {
+  mkdirSync(join(repository, 'docs'));
+  writeFileSync(join(repository, 'docs/keys.md'), '# Keys\n\nKeys are rotated every month by hand.\n');
+  expect(await reef(['rag', 'build', 'docs', './docs'])).toBe('1 new or changed, 0 unchanged, 0 removed\n');
+  expect(await reef(['ask', '--rag', 'docs', '--dry-run', 'how are keys rotated?'])).toMatch(/every month by hand/);
+  expect(existsSync(join(repository, '.reef/reef.db'))).toBe(true);
+  const { findings } = JSON.parse(await reef(['doctor', '--json']).catch(({ stdout }) => stdout));
+  expect(findings.filter(({ what }: { what: string }) => what === 'could not be checked')).toEqual([]);
+  expect(findings).toContainEqual(expect.objectContaining({ check: 'database', what: 'quick_check ok' }));
+});
+
+test('pages are fetched, and a model is reached with a patience of its own, from a package', async () => {
+  const page = createServer((_, response) => response.end('coral is pink')).listen(0, '127.0.0.1');
+  onTestFinished(() => void page.close());
+  await once(page, 'listening');
+  const host = `127.0.0.1:${(page.address() as AddressInfo).port}`;
+  const near = { type: 'openai-compatible', name: 'near', api_base: `${await serveTurns({ text: 'patient' })}/v1` };
+  const config = {
+    enabled_tools: 'fetch_url_via_curl',
+    clients: [
+      { type: 'scripted', models: [{ name: 'page', script: 'page.yaml', supports_function_calling: true }] },
+      { ...near, extra: { connect_timeout: 5 }, models: [{ name: 'm', supports_function_calling: true }] },
+    ],
+    reef: { allowed_hosts: [host] },
+  };
+  const url = `http://${host}/`;
+  const script = [
+    { reply: { tool_calls: [{ name: 'fetch_url_via_curl', arguments: { url } }] } },
+    { when: { last_result: 'coral is pink' }, reply: { text: 'fetched' } },
+  ];
+  writeFileSync(join(user, '.config/reef/config.yaml'), JSON.stringify(config));
+  writeFileSync(join(user, '.config/reef/page.yaml'), JSON.stringify(script));
+  expect(await reef(['ask', '--yes', '--model', 'scripted:page', 'what colour?'])).toBe('fetched\n');
+  expect(await reef(['ask', '--model', 'near:m', 'hello'])).toBe('patient\n');
 });
 
 test('the demo runs from a package: a daemon, workflows, the coder, code context, kill -9 and merges', async () => {
