@@ -7,6 +7,8 @@ import { engineFile, grammarFile, queryFile } from './grammars.ts';
 /** Our part of the engine: a change in how captures are read is a change of what is extracted. */
 const READERS = [
   'facts.ts',
+  'bash-expansions.ts',
+  'kotlin-bodies.ts',
   'macro-blanking.ts',
   'resolve-name.ts',
   'signature.ts',

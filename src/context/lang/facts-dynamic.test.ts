@@ -193,3 +193,19 @@ verifies('C-012', 'C-040').test('Bash: functions in both forms, variables and so
     '3 import other.sh {}',
   ]);
 });
+
+verifies('C-040', 'C-126').test('Bash: what the grammar cannot read in an expansion swallows no function', async () => {
+  const strange = [
+    `theme="\${theme/ '[GTK2/3]'}"`,
+    `folder="\${folder/$'/:'*}"`,
+    `name="\${names[1]##*'}'}"`,
+    `[[ "$*" = '( set -'*'; true'* ]]`,
+    `echo "\${list[($at - 1)]}"`,
+    `echo "\${word:$from:$length}"`,
+  ];
+  const source = lines(...strange.map((line, at) => `f${at}() { ${line}; }`), "last() { echo 'end'; }");
+  expect(factRows(await parser.extract(source, 'bash'))).toEqual([
+    ...strange.map((line, at) => `${at + 1}:0-${at + 1}:${line.length + 10} exported function f${at} | f${at}()`),
+    '7:0-7:22 exported function last | last()',
+  ]);
+});

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { plainExpansions } from './bash-expansions.ts';
 import { classifyHits } from './classify.ts';
 import type { FileFacts, Language, PackedFacts } from './contract.ts';
 import { decodeSource } from './decode-source.ts';
@@ -55,6 +56,7 @@ function readTree(engine: Engine, loaded: LoadedLanguage, request: WorkerRequest
 
 /** What a grammar cannot read is shown to it otherwise, character for character. */
 function readable(text: string, language: Language): string {
+  if (language === 'bash') return plainExpansions(text);
   return language === 'kotlin' ? endMembers(text) : blankMacros(text, language);
 }
 
