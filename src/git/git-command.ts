@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { capText } from '../base/cap.ts';
+import { lazily } from '../base/lazily.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { type AskGit, createPlaceCheck, locate } from './config-overrides.ts';
 import { fixedOverrides, gitEnv, LOCK_WAIT_MS, type Overrides, overrideEnv } from './hardening.ts';
@@ -81,7 +82,6 @@ export function createGit({ run, env, lockWaitMs = LOCK_WAIT_MS }: GitSettings):
   const fixed = fixedOverrides(lockWaitMs);
   const ownEnv = gitEnv(env);
   const fixedEnv = { ...ownEnv, ...overrideEnv(fixed) };
-  let version: Promise<GitVersion> | undefined;
 
   const start = async (args: readonly string[], childEnv: Record<string, string>, options: CallOptions = {}) => {
     if (args.some((arg) => arg.includes('\0'))) throw new ReefError('ref_invalid', 'A value contains a NUL byte.');
@@ -101,14 +101,10 @@ export function createGit({ run, env, lockWaitMs = LOCK_WAIT_MS }: GitSettings):
     });
     return answerOf(outcome, { verb: args[VERB] ?? 'version', okCodes, maxBytes, timeoutMs });
   };
-  const readVersion = async () => parseVersion((await start(['--version'], fixedEnv)).stdout.toString('utf8'));
-  const ready = () => {
-    version ??= readVersion().catch((error: unknown) => {
-      version = undefined; // it may be installed or updated while we run
-      throw error;
-    });
-    return version;
-  };
+  // It may be installed or updated while we run.
+  const { get: ready } = lazily(async () =>
+    parseVersion((await start(['--version'], fixedEnv)).stdout.toString('utf8')),
+  );
   const ask: AskGit = async (dir, args) => (await start(['--no-pager', '-C', dir, ...args], fixedEnv)).stdout;
   const check = createPlaceCheck(ask);
 

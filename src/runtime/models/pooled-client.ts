@@ -11,7 +11,7 @@ export interface PooledClientParts {
   pool: KeyPool;
   clock: Clock;
   /** Turns what stands in the configuration into the secret itself. */
-  reveal: (configured: string) => string | Promise<string>;
+  reveal: (configured: string) => Promise<string>;
   onCall?: ((record: CallRecord) => void) | undefined;
 }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../base/clock.ts';
+import { lazily } from '../../base/lazily.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ClientConfig } from '../config/client-schema.ts';
 import { nearestKey } from '../config/nearest-key.ts';
@@ -28,8 +29,8 @@ export interface RegistryParts {
   /** The same by a way of its client's own. */
   fetchByWay: (way: Way) => Promise<typeof globalThis.fetch>;
   clock: Clock;
-  /** Fills in `{{NAME}}` of the vault. */
-  reveal: (configured: string) => string | Promise<string>;
+  /** Fills in every `{{NAME}}` of the vault. */
+  reveal: <T>(configured: T) => Promise<T>;
   /** Where `<CLIENT>_API_KEY` is looked up for a client without a key. */
   env: Readonly<Record<string, string | undefined>>;
   /** Relative paths of scripts start here. */
@@ -115,7 +116,7 @@ function toEntry(config: ReadonlyClient, parts: RegistryParts): Entry {
   );
   const client = createPooledClient({
     name,
-    provider: once(() => openProvider({ name, config, parts })),
+    provider: lazily(() => openProvider({ name, config, parts })).get,
     pool: new KeyPool(name, keysOf({ name, config, env: parts.env }), parts.clock),
     clock: parts.clock,
     reveal: parts.reveal,
@@ -138,18 +139,6 @@ function keysOf({ name, config, env }: { name: string; config: ReadonlyClient; e
   return key === undefined ? [] : [key];
 }
 
-/** A failed load is forgotten, so that the next call tries afresh. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
-}
-
 interface ClientParts {
   name: string;
   config: ReadonlyClient;
@@ -162,22 +151,11 @@ async function openProvider(client: ClientParts): Promise<Provider> {
     return createScriptedProvider({ clock: parts.clock, read: (model) => readScript(client, model) });
   }
   const dialect = await loadDialect(config.type, packagesIn(parts.configDir));
-  const filled = { ...client, config: await revealed(client) };
+  // Secrets may stand anywhere in a client (R-17); its keys are filled in by the pool, one at a time.
+  const { api_key, ...rest } = config;
+  const filled = { ...client, config: { ...(await parts.reveal(rest)), api_key } };
   const way = wayOf(client.name, filled.config.extra);
   return createSdkProvider(dialect, settingsOf(filled, way ? await parts.fetchByWay(way) : parts.fetch));
-}
-
-/** Secrets may stand anywhere in a client (R-17); its keys are filled in by the pool, one at a time. */
-async function revealed({ config, parts }: ClientParts): Promise<ReadonlyClient> {
-  const fill = async (value: unknown): Promise<unknown> => {
-    if (typeof value === 'string') return await parts.reveal(value);
-    if (Array.isArray(value)) return await Promise.all(value.map(fill));
-    if (typeof value !== 'object' || value === null) return value;
-    const entries = Object.entries(value).map(async ([key, child]) => [key, await fill(child)]);
-    return Object.fromEntries(await Promise.all(entries));
-  };
-  const { api_key, ...rest } = config;
-  return { ...((await fill(rest)) as ReadonlyClient), api_key };
 }
 
 function settingsOf({ name, config, parts }: ClientParts, fetch: typeof globalThis.fetch): SettingsOf {

@@ -9,6 +9,7 @@ import { toAppConfig } from '../config/app-config.ts';
 import * as setup from '../config/setup.ts';
 import { localModelsOverride, syncModels } from '../config/sync-models.ts';
 import { SERVER } from '../mcp/testing/harness.ts';
+import { userText } from '../models/message.ts';
 import { createPaths } from '../paths.ts';
 import { ensureDefaultModelId } from './change/transition.ts';
 import { initAppState } from './init.ts';
@@ -133,6 +134,17 @@ verifies('R-17').test(
     ]);
   },
 );
+
+verifies('R-17').test('secrets that a client lacks are one error, with every place', async () => {
+  const client = { type: 'openai', api_base: 'https://{{HOST}}/v1', extra: { proxy: 'http://{{PROXY}}' } };
+  await using world = await openWorld({ env: { REEF_CLIENTS: JSON.stringify([client]), REEF_MODEL: 'openai:x' } });
+  const { models } = world.app;
+  const model = models.find('openai:x');
+  await expect(models.client(model).chat({ model, messages: [userText('hi')], stream: false })).rejects.toMatchObject({
+    code: 'secret_missing',
+    message: 'secrets are missing: HOST (clients.api_base), PROXY (clients.extra.proxy)',
+  });
+});
 
 describe('a RAG', () => {
   verifies('R-42', 'R-127', 'R-128').test(
