@@ -1,3 +1,4 @@
+import { GuardedFolders } from './agents/guarded-folders.ts';
 import { JobManager } from './agents/job-manager.ts';
 import { JobRunner } from './agents/job-runner.ts';
 import type { JobDoors } from './agents/launcher.ts';
@@ -63,9 +64,10 @@ export async function openApp(options: AppOptions): Promise<App> {
 
   const registry = new AdapterRegistry(() => readSettings().agents);
   const capabilities = await probeCapabilities();
+  const guards = new GuardedFolders(store);
   const shared = { books, registry, capabilities, timings };
   const runner: JobRunner = new JobRunner({
-    ...{ ...shared, clock, log, signal, env: env.all, homeDir: home.dir },
+    ...{ ...shared, clock, log, signal, guards, env: env.all, homeDir: home.dir },
     ...{ version: options.version, doors: options.doors },
     maxJobs: () => config.maxJobs,
     folderOf: (worktreeId) => workspace.folderOf(worktreeId),
@@ -87,7 +89,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     endRuns: (jobId) => workspace.endRuns(jobId),
   });
   const hands = {
-    ...{ home, env, clock, log, store, signal, capabilities, registry, runner, jobs, newId, redact },
+    ...{ home, env, clock, log, store, signal, capabilities, registry, guards, runner, jobs, newId, redact },
     settings: readSettings,
   };
   const workspace = await openWorkspaceOrSay(home.repository, { ...hands, isPortFree: options.isPortFree });

@@ -11,6 +11,7 @@ import { ReefError } from '../protocol/errors.ts';
 import type { Job, JobStatus } from '../protocol/jobs.ts';
 import { type Caller, type JobCore, type OperationInput, operations } from '../protocol/operations.ts';
 import { SnapshotFile } from '../store/snapshot-file.ts';
+import { GuardedFolders } from './guarded-folders.ts';
 import { JobManager } from './job-manager.ts';
 import { JobRunner } from './job-runner.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
@@ -53,6 +54,7 @@ beforeEach(() => {
   runner = new JobRunner({
     ...shared,
     clock,
+    guards: new GuardedFolders(books.store),
     log: createLogger({ write: () => undefined, clock, redact: (text) => text }),
     env: {},
     homeDir: dir,

@@ -8,6 +8,7 @@ import { sweep, tagged } from '../process/sweep.ts';
 import { errorTable, type ReefError, toReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
+import type { GuardedFolders } from './guarded-folders.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import { JobTransaction } from './job-transaction.ts';
@@ -20,6 +21,7 @@ export interface RunnerParts extends LaunchHost {
   clock: Clock;
   log: Logger;
   signal: ChangeSignal;
+  guards: GuardedFolders;
   maxJobs: () => number;
   /** The folder of a worktree; undefined while it does not stand, and thrown when it never will. */
   folderOf(worktreeId: string): string | undefined;
@@ -173,12 +175,12 @@ export class JobRunner {
   #attach(record: JobRecord<JobRuntime>, identity: ProcessIdentity, isFresh: boolean): void {
     const { job } = record;
     const { adapter } = this.#parts.registry.get(job.agent);
-    const { books, timings, homeDir } = this.#parts;
+    const { books, timings, guards, homeDir } = this.#parts;
     const place = { id: job.id, adapter, identity, jobDir: jobDir(homeDir, job.id) };
     this.#live.set(
       job.id,
       new LiveJob(
-        { ...place, books, timings, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile },
+        { ...place, books, timings, guards, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile },
         record,
         isFresh,
       ),

@@ -1,22 +1,20 @@
 import { join } from 'node:path';
 import { adopt, type ProcessIdentity } from '../process/identity.ts';
 import { readLaunch } from '../process/launch-folder.ts';
-import { unguard } from '../process/sandbox.ts';
 import { openTerminal, type Terminal } from '../process/terminal.ts';
 import { endTree } from '../process/tree.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import type { Adapter } from './adapter.ts';
 import { checkBudget } from './budget.ts';
 import { Delivery } from './delivery.ts';
 import { closeTurn, flushNoise, flushText } from './effects.ts';
 import { type ProcessEnd, terminalEvent, toExit } from './ending.ts';
+import type { GuardedFolders } from './guarded-folders.ts';
 import { type Batch, ingest, RawOutput } from './ingest.ts';
 import type { Ending, JobRuntime } from './job-runtime.ts';
 import { type Books, JobTransaction } from './job-transaction.ts';
 import type { OutboxDoc } from './outbox.ts';
-import { guardedIn } from './sandbox.ts';
 import { forMode } from './terminal/at-terminal.ts';
 import { Keyboard } from './terminal/keyboard.ts';
 import { timeUp } from './terminal/time-up.ts';
@@ -39,6 +37,7 @@ export interface LiveJobParts {
   /** Time in which the daemon was awake: sleep and stops move every deadline. */
   awakeMs: () => number;
   turnstile: Turnstile;
+  guards: GuardedFolders;
 }
 
 /**
@@ -165,7 +164,6 @@ export class LiveJob {
     // Its last lines may have come between the look at the files and the look at its end.
     while (hasLines(await this.#read()));
     const rest = this.#raw.rest();
-    this.#unguard();
     this.#commit((tx) => {
       ingest(tx, this.#parts.adapter, rest);
       closeTurn(tx, 'exit');
@@ -174,17 +172,10 @@ export class LiveJob {
       tx.emit(terminalEvent({ job: tx.job, runtime: tx.runtime, end, adapter: this.#parts.adapter }));
       noteEnd(tx, end);
     });
+    const { sandbox, cwd } = this.#load().job;
+    if (sandbox !== 'none') this.#parts.guards.leave(cwd);
     this.#delivery?.close();
     await this.#raw.close();
-  }
-
-  /** Of the jobs in a sandbox in one folder the last takes away what guards it. */
-  #unguard(): void {
-    const { job, books } = { ...this.#load(), ...this.#parts };
-    const isThere = ({ id, sandbox, cwd, status }: Job) =>
-      id !== job.id && sandbox !== 'none' && cwd === job.cwd && status !== 'queued' && status !== 'paused';
-    if (job.sandbox === 'none' || books.store.jobs.live().some((other) => isThere(other.job))) return;
-    unguard(guardedIn(job.cwd));
   }
 
   #recover(): void {

@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import type { GuardedFolders } from '../agents/guarded-folders.ts';
 import type { JobManager } from '../agents/job-manager.ts';
 import type { JobRunner } from '../agents/job-runner.ts';
 import { isLive } from '../agents/job-status.ts';
@@ -58,6 +59,7 @@ export interface WorkspaceParts {
   signal: ChangeSignal;
   capabilities: Capabilities;
   registry: AdapterRegistry;
+  guards: GuardedFolders;
   runner: JobRunner;
   jobs: JobManager;
   newId(): string;
@@ -161,9 +163,13 @@ export async function openWorkspace(parts: WorkspaceParts): Promise<Workspace> {
 
 /** How gates are run, by a run and once more on a merged tree. */
 function gateHands(parts: WorkspaceParts) {
-  const { env, capabilities } = parts;
+  const { env, capabilities, guards } = parts;
   return {
-    runGate: boundGates({ capabilities, sandboxOf: (path) => gateSandbox(parts, path) }),
+    runGate: boundGates({
+      capabilities,
+      sandboxOf: (path) => gateSandbox(parts, path),
+      enter: (path) => guards.enter(path),
+    }),
     gateEnv: (path: string) => allowedEnv(env.all, [], { PATH: `${join(path, 'node_modules', '.bin')}:${env.path}` }),
   };
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
@@ -35,14 +35,18 @@ async function tracesOf(sandbox: boolean): Promise<string[]> {
   const { runId } = await rig.start({ task: 'write sum', agent, sandbox });
   const { run, view } = await rig.settled(runId);
   expect([run.status, view.halt]).toEqual(['success', undefined]);
+  const [worktree] = (await rig.world.client.call('worktrees', {})).worktrees;
+  const inside = readdirSync(worktree?.path ?? '', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const empty = inside.filter(({ parentPath, name }) => readdirSync(join(parentPath, name)).length === 0);
+  expect(empty.map(({ name }) => name)).toEqual([]);
   expect((await rig.reef('worktree', 'discard', run.worktree)).code).toBe(0);
   return ['by-setup', 'by-gate', 'by-teardown'].filter((name) => existsSync(outside(name)));
 }
 
-verifies('X-27')
+verifies('X-25', 'X-27')
   .needs(bubblewrap !== undefined, 'bubblewrap')
   .test(
-    'gates and scripts of a run in a sandbox are in one too; of another they are not',
+    'gates and scripts of a run in a sandbox are in one too; of another they are not, and no guard is left',
     async () => {
       expect(await tracesOf(true)).toEqual([]);
       expect(await tracesOf(false)).toEqual(['by-setup', 'by-gate', 'by-teardown']);

@@ -146,3 +146,25 @@ boxed('X-24', 'X-25').test(
   },
   SLOW_MS,
 );
+
+boxed('X-25').test(
+  'a job in a sandbox that waits for a message keeps its guard when another in its folder ends',
+  async () => {
+    const steps = {
+      steps: [{ say: 'Here.' }],
+      onMessage: [{ shell: ['sh', '-c', plant('.claude')] }, { say: 'Done.' }],
+    };
+    const { agentId } = await rig.json('spawn', rig.world.script('waits', steps), 'wait', '--sandbox', '--keep');
+    await rig.world.until(agentId, ({ status }) => status === 'paused');
+    await ended(await start('other', ['true']));
+    await rig.world.client.call('send', { id: agentId, text: 'now' });
+    await eventually(
+      async () => (await rig.world.events(agentId)).filter(({ type }) => type === 'completed').length,
+      (turns) => turns === 2,
+    );
+    expect(readdirSync(join(rig.world.repository, '.claude'))).toEqual([]);
+    await rig.world.client.call('kill', { id: agentId });
+    expect(existsSync(join(rig.world.repository, '.claude'))).toBe(false);
+  },
+  SLOW_MS,
+);

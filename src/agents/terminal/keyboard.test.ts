@@ -15,6 +15,7 @@ import type { JobRecord } from '../../store/job-table.ts';
 import { Store } from '../../store/store.ts';
 import type { Adapter } from '../adapter.ts';
 import { claudeAdapter } from '../claude/claude.ts';
+import { GuardedFolders } from '../guarded-folders.ts';
 import { freshRuntime, type JobRuntime } from '../job-runtime.ts';
 import { type Books, JobTransaction } from '../job-transaction.ts';
 import { LiveJob } from '../live-job.ts';
@@ -161,7 +162,14 @@ proves('A-121').test('a terminal that takes no task for long is told of once, an
   const timings = { ...defaultTimings, start: 1_000 };
   const adapter = claudeAdapter as unknown as Adapter;
   const of = { id: ID, adapter, identity, jobDir: join(dir, 'jobs', ID) };
-  const parts = { ...of, books, timings, turnstile: new Turnstile(), awakeMs: () => now };
+  const parts = {
+    ...of,
+    books,
+    timings,
+    turnstile: new Turnstile(),
+    guards: new GuardedFolders(books.store),
+    awakeMs: () => now,
+  };
   const live = new LiveJob(parts, job(), true);
   const warnings = () => told().filter(({ payload }) => 'kind' in payload && payload.kind === 'warning');
   const seen: unknown[] = [];

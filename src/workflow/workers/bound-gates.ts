@@ -20,22 +20,29 @@ interface BoundGatesOptions {
   capabilities: Capabilities;
   /** Gates execute what an agent wrote (X-27). */
   sandboxOf?(worktreePath: string): SandboxSpec | undefined;
+  /** One in a sandbox begins in that folder; the result is called when it is over (X-25). */
+  enter?(worktreePath: string): () => void;
 }
 
 /**
  * Gates in a process tree of their own that dies with us, is killed whole at the timeout, and cannot outlive its command.
  * The chain before the command would start whatever happens, so the command is looked up first.
  */
-export function boundGates({ capabilities, sandboxOf }: BoundGatesOptions): RunGate {
+export function boundGates({ capabilities, sandboxOf, enter }: BoundGatesOptions): RunGate {
   return async (spec) => {
     const command = [findProgram(spec), ...spec.args];
     const [file = '', ...args] = spec.output === 'together' ? [...TOGETHER, ...command] : command;
     const sandbox = sandboxOf?.(spec.cwd);
     const boxed = sandbox && { sandbox, env: { ...spec.env, ...OWN_CACHES } };
     const tag = `gate-${randomUUID()}`;
-    const child = await launchBound({ file, args, cwd: spec.cwd, env: spec.env, tag, ...boxed }, capabilities);
-    child.stdin.end(spec.input ?? '');
-    return finish(child, spec);
+    const leave = sandbox && enter?.(spec.cwd);
+    try {
+      const child = await launchBound({ file, args, cwd: spec.cwd, env: spec.env, tag, ...boxed }, capabilities);
+      child.stdin.end(spec.input ?? '');
+      return await finish(child, spec);
+    } finally {
+      leave?.();
+    }
   };
 }
 

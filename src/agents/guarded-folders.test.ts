@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
+import { TestBooks } from '../../test/books.ts';
+import { verifies } from '../../test/verifies.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { Job } from '../protocol/jobs.ts';
+import { GuardedFolders } from './guarded-folders.ts';
+import type { JobRuntime } from './job-runtime.ts';
+
+let books: TestBooks<Clock>;
+let guards: GuardedFolders;
+beforeEach(() => {
+  books = new TestBooks(systemClock);
+  guards = new GuardedFolders(books.store);
+  mkdirSync(join(books.dir, '.claude'));
+});
+afterEach(() => books.close());
+
+const isGuarded = () => existsSync(join(books.dir, '.claude'));
+const ID = '01JOB000000000000000000001';
+
+describe('when something in a sandbox is over, what guards its folder', () => {
+  const others: [string, Partial<Job>, Partial<JobRuntime>, boolean][] = [
+    ['stays for a job that rests with its process', { status: 'paused' }, { hasProcess: true }, true],
+    ['stays for a job that is being launched', { status: 'queued' }, { isLaunching: true }, true],
+    ['goes where a job waits for its turn', { status: 'queued' }, {}, false],
+    ['goes where a job rests without a process', { status: 'paused' }, {}, false],
+    ['goes where a job is in no sandbox', { status: 'running', sandbox: 'none' }, { hasProcess: true }, false],
+    ['goes where a job is elsewhere', { status: 'running', cwd: '/' }, { hasProcess: true }, false],
+  ];
+  for (const [what, job, runtime, isKept] of others) {
+    verifies('X-25').test(what, () => {
+      books.addJob(ID, { cwd: books.dir, sandbox: 'bubblewrap', ...job }, runtime);
+      guards.leave(books.dir);
+      expect(isGuarded()).toBe(isKept);
+    });
+  }
+
+  verifies('X-25').test('stays for a gate, and goes with the last', () => {
+    const [first, last] = [guards.enter(books.dir), guards.enter(books.dir)];
+    const seen = [() => guards.leave(books.dir), first, last].map((over) => {
+      over();
+      return isGuarded();
+    });
+    expect(seen).toEqual([true, true, false]);
+  });
+});
