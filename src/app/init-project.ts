@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setAside, writeAtomic } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
 import { findOnPath } from '../base/programs.ts';
@@ -43,27 +43,40 @@ export async function lookAtProject({ root, below, path, said }: LookRequest): P
   const here = isBelow ? await proposeProject(await folderAt(join(root, below))) : atRoot;
   const folder = isBelow && here.toolchains.length > 0 ? below : '';
   const own = folder === '' ? atRoot : here;
-  const missing = suggestionsOf(own).filter((each) => !isOnPath(each, { path, folder: join(root, folder) }));
-  const proposal = withSaid(folder === '' ? own : proposalBelow(own, folder), said);
+  const theirs = wishesOf(said);
+  const proposal = withWishes(folder === '' ? own : proposalBelow(own, folder), theirs);
+  const found = Object.entries(commandsOf(own)).filter(([name]) => !Object.hasOwn(theirs, name));
+  const missing = [
+    ...programsMissing(Object.fromEntries(found), { path, folder: join(root, folder) }),
+    ...programsMissing(theirs, { path, folder: root }),
+  ];
   const isNothing = proposal.toolchains.length === 0 && Object.keys(proposal.gates).length === 0;
   return {
     root,
     folder,
     proposal,
-    missing: [...new Set(missing.map(({ command }) => command[0] ?? ''))],
+    missing: [...new Set(missing)],
     elsewhere: isNothing ? await recognisedBelow(root) : [],
   };
 }
 
-function withSaid(proposal: Proposal, said: LookRequest['said']): Proposal {
-  const wish = (text: string): Suggestion => ({ command: commandOf(text), because: 'you said so' });
-  const gates = GATES.flatMap((gate) => {
-    const text = said[gate];
-    const suggestion = text === undefined ? proposal.gates[gate] : wish(text);
-    return suggestion ? [[gate, suggestion] as const] : [];
-  });
-  const setup = said.setup === undefined ? proposal.setup : wish(said.setup);
-  return { ...proposal, gates: Object.fromEntries(gates), ...(setup && { setup }) };
+type Commands = Partial<Record<CommandWish, Suggestion>>;
+
+function wishesOf(said: LookRequest['said']): Commands {
+  const wishes = Object.entries(said).map(([name, text]) => [
+    name,
+    { command: commandOf(text), because: 'you said so' },
+  ]);
+  return Object.fromEntries(wishes);
+}
+
+function commandsOf({ gates, setup }: Proposal): Commands {
+  return { ...gates, ...(setup && { setup }) };
+}
+
+function withWishes(proposal: Proposal, wishes: Commands): Proposal {
+  const { setup, ...gates } = { ...commandsOf(proposal), ...wishes };
+  return { ...proposal, gates, ...(setup && { setup }) };
 }
 
 /** Plain words are a program and its arguments; anything a shell would have to understand is given to one. */
@@ -104,18 +117,18 @@ async function foldersIn(root: string, folder: string): Promise<string[]> {
     .map(({ name }) => join(folder, name));
 }
 
-export function hasCommands({ gates, setup }: Proposal): boolean {
-  return Object.keys(gates).length > 0 || setup !== undefined;
+export function hasCommands(proposal: Proposal): boolean {
+  return Object.keys(commandsOf(proposal)).length > 0;
 }
 
-function suggestionsOf({ gates, setup }: Proposal): Suggestion[] {
-  return [...Object.values(gates), ...(setup ? [setup] : [])];
+function programsMissing(commands: Commands, at: { path: string; folder: string }): string[] {
+  return Object.values(commands).flatMap(({ command: [program = ''], isInstalled }) =>
+    isInstalled || isFound(program, at) ? [] : [program],
+  );
 }
 
-function isOnPath({ command: [program = ''], isInstalled }: Suggestion, at: { path: string; folder: string }): boolean {
-  if (isInstalled) return true;
-  if (program.includes('/')) return existsSync(join(at.folder, program));
-  return findOnPath(program, at.path) !== undefined;
+function isFound(program: string, { path, folder }: { path: string; folder: string }): boolean {
+  return program.includes('/') ? existsSync(resolve(folder, program)) : findOnPath(program, path) !== undefined;
 }
 
 const HEAD = `# What Reef runs in the worktrees of this repository. Written by \`reef init\`; yours to change, and in effect after

@@ -21,9 +21,12 @@ export function notesOf({ look, checkout, agents, isKept }: Seen): string[] {
 function projectNotes({ proposal, missing, elsewhere, folder }: ProjectLook, isKept: boolean): string[] {
   const isKnown = hasCommands(proposal);
   const notes: (string | false)[] = [
-    isKept && `${PROJECT_CONFIG} says something else and was left as it is; --force replaces it.`,
+    isKept && isKnown && `${PROJECT_CONFIG} says something else and was left as it is; --force replaces it.`,
+    isKept &&
+      !isKnown &&
+      `${PROJECT_CONFIG} was left as it is: nothing was recognised to put in its place. Say it yourself: reef init --force --test "…"`,
     folder !== '' && `Gates run at the root of a worktree, so these go to ${folder} first.`,
-    !isKnown && 'No toolchain was recognised. Say what judges the work: reef init --test "./run-tests"',
+    !isKept && !isKnown && 'No toolchain was recognised. Say what judges the work: reef init --test "./run-tests"',
     elsewhere.length > 0 && `Recognised below: ${elsewhere.slice(0, 5).join(', ')}. Run \`reef init\` in one of them.`,
     isKnown && !proposal.gates.test && 'No test command was found, and a run needs one: reef init --force --test "…"',
     missing.length > 0 && `Not on PATH: ${missing.join(', ')}. A gate that cannot start halts a run.`,

@@ -10,7 +10,7 @@ import {
   lookAtProject,
   writeConfig,
 } from '../../../app/init-project.ts';
-import { PROJECT_CONFIG } from '../../../app/project.ts';
+import { PROJECT_CONFIG, Project } from '../../../app/project.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { findRepository } from '../../../base/home.ts';
 import { createGit } from '../../../git/git-command.ts';
@@ -18,6 +18,7 @@ import { allowedEnv, SYSTEM_PATH } from '../../../process/environment.ts';
 import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { TrustItem } from '../../../protocol/trust.ts';
+import { TrustFile, trustPath } from '../../../runtime/trust-file.ts';
 import { detectAll } from '../../doctor/detect.ts';
 import { readyAgents } from '../../doctor/ready-agents.ts';
 import { userOf } from '../../doctor/user.ts';
@@ -39,8 +40,9 @@ export const init: Command<Options> = async (cli, _args, { dryRun = false, force
   const git = createGit({ run, env: allowedEnv(cli.env.all, [], { PATH: SYSTEM_PATH }) });
   const checkout = await lookAtCheckout(git, root, look.proposal.leaves);
   const text = configText(look.proposal);
-  const state = await configState(root, text, !hasCommands(look.proposal));
-  const isMeant = state === 'new' || (state === 'different' && force);
+  const isEmpty = !hasCommands(look.proposal);
+  const state = await configState(root, text, isEmpty);
+  const isMeant = !isEmpty && (state === 'new' || (state === 'different' && force));
   const isWritten = isMeant && !dryRun;
   const aside = isWritten ? await writeConfig(root, text, systemClock) : undefined;
   const user = userOf(cli.env, cli.cwd);
@@ -55,7 +57,7 @@ export const init: Command<Options> = async (cli, _args, { dryRun = false, force
     agents,
   };
   if (!cli.json) cli.out(renderFound(report, cli.style));
-  const items = dryRun ? [] : await offerTrust(cli, yes);
+  const items = dryRun ? await trustAhead(cli, root, isMeant) : await offerTrust(cli, yes);
   const seen = { look, checkout, agents, items, isKept: state === 'different' && !isMeant };
   const notes = notesOf(seen);
   const next = nextCommands(seen, { wanted: user.wanted, isInteractive: cli.isInteractive, isDry: dryRun });
@@ -87,8 +89,18 @@ function settled(state: ConfigState, { isMeant, isWritten }: { isMeant: boolean;
   return state === 'different' ? 'kept' : state === 'same' ? 'same' : 'none';
 }
 
+type Asked = Pick<TrustItem, 'name' | 'trusted'>;
+
+/** What there will be to trust: found without a daemon, and what is not written yet is new. */
+async function trustAhead({ env }: Cli, root: string, isMeant: boolean): Promise<Asked[]> {
+  const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
+  const { items } = await project.trust({ hashes: [] }, { by: 'init', surface: 'cli' });
+  if (!isMeant) return items;
+  return [...items.filter(({ name }) => name !== PROJECT_CONFIG), { name: PROJECT_CONFIG, trusted: false }];
+}
+
 /** Without a person nothing is trusted, and nothing that is not asked about is shown. */
-async function offerTrust(cli: Cli, yes: boolean): Promise<TrustItem[]> {
+async function offerTrust(cli: Cli, yes: boolean): Promise<Asked[]> {
   const { items } = await cli.client().call('trust', {});
   const open = items.filter(({ trusted }) => !trusted);
   if (open.length === 0 || !(yes || cli.isInteractive)) return items;
