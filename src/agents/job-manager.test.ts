@@ -2,22 +2,17 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { aJob, CANARY, ends, says, TestBooks } from '../../test/books.ts';
+import { managerOf } from '../../test/manager.ts';
 import { verifies } from '../../test/verifies.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { createIds } from '../base/ids.ts';
-import { createLogger } from '../base/log.ts';
-import { ChangeSignal } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job, JobStatus } from '../protocol/jobs.ts';
 import { type Caller, type JobCore, type OperationInput, operations } from '../protocol/operations.ts';
 import { SnapshotFile } from '../store/snapshot-file.ts';
-import { GuardedFolders } from './guarded-folders.ts';
-import { JobManager } from './job-manager.ts';
-import { JobRunner } from './job-runner.ts';
+import type { JobManager } from './job-manager.ts';
+import type { JobRunner } from './job-runner.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { AdapterRegistry } from './registry.ts';
 import { Snapshotter } from './snapshotter.ts';
-import { defaultTimings } from './timings.ts';
 
 let dir: string;
 let repo: string;
@@ -25,8 +20,7 @@ let books: TestBooks<Clock>;
 let manager: JobManager;
 let runner: JobRunner;
 beforeEach(() => {
-  const clock = systemClock;
-  books = new TestBooks(clock);
+  books = new TestBooks(systemClock);
   dir = books.dir;
   repo = join(dir, 'repo');
   mkdirSync(join(repo, '.git'), { recursive: true });
@@ -34,43 +28,7 @@ beforeEach(() => {
   mkdirSync(join(dir, 'bin'));
   writeFileSync(join(dir, 'bin', 'claude'), '#!/bin/sh\n');
   chmodSync(join(dir, 'bin', 'claude'), 0o755);
-  // No slot at all: what the manager does by itself, without any process.
-  const shared = {
-    books,
-    registry: new AdapterRegistry(() => ({})),
-    capabilities: {
-      namespaces: 'none' as const,
-      unshare: undefined,
-      isolatesNetwork: false,
-      bubblewrap: undefined,
-      setpriv: undefined,
-      timeout: undefined,
-      perl: undefined,
-      tmux: undefined,
-    },
-    timings: { ...defaultTimings, acknowledge: 1 },
-    signal: new ChangeSignal(),
-  };
-  runner = new JobRunner({
-    ...shared,
-    clock,
-    guards: new GuardedFolders(books.store),
-    log: createLogger({ write: () => undefined, clock, redact: (text) => text }),
-    env: {},
-    homeDir: dir,
-    version: '0',
-    doors: { open: async () => undefined, close: async () => undefined },
-    maxJobs: () => 0,
-    folderOf: () => undefined,
-    onChange: () => undefined,
-  });
-  manager = new JobManager({
-    ...shared,
-    runner,
-    newId: createIds(clock),
-    defaultCwd: repo,
-    searchPath: join(dir, 'bin'),
-  });
+  ({ manager, runner } = managerOf(books));
 });
 afterEach(async () => {
   await runner.close();

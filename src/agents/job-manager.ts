@@ -163,17 +163,19 @@ export class JobManager implements JobCore {
 
   /** What the end of a process means for others of its family. */
   async settle(id: string): Promise<void> {
-    const job = this.#parts.books.store.jobs.get<JobRuntime>(id)?.job;
-    // If that fails, the host is at work where everybody sees it.
-    if (job?.exitCode === DEAF_HOST) await this.#killTree(this.#hostOf(job), REEF).catch(() => {});
+    const { books, registry } = this.#parts;
+    const job = books.store.jobs.get<JobRuntime>(id)?.job;
+    // If that fails, the host is at work where everybody sees it. To any other agent that code means something else.
+    if (job?.exitCode === DEAF_HOST && registry.isHosted(job.agent))
+      await this.#killTree(this.#hostOf(job), REEF).catch(() => {});
     await this.endOrphans([id]);
   }
 
-  /** The first of Reef's own in an unbroken line of them: all of these live in its process. */
+  /** The first in an unbroken line of the user's own agents: all of these live in its process. */
   #hostOf(job: Job): string {
     const { books, registry } = this.#parts;
     const parent = job.parentId === undefined ? undefined : books.store.jobs.get<JobRuntime>(job.parentId)?.job;
-    return parent && registry.ownsChildren(parent.agent) ? this.#hostOf(parent) : job.id;
+    return parent && registry.isHosted(parent.agent) ? this.#hostOf(parent) : job.id;
   }
 
   /** What is below jobs that failed, if their agents are ones whose children nobody else takes. */

@@ -67,8 +67,8 @@ export class AdapterRegistry {
     return NATIVE.test(name) || CHAT.test(name);
   }
 
-  /** Agents of the user's own are talked to outside repositories too. */
-  worksAnywhere(name: string): boolean {
+  /** Agents of the user's own: those of a family live in one process, and they are talked to outside repositories too. */
+  isHosted(name: string): boolean {
     return this.ownsChildren(name) && name !== CODER;
   }
 

@@ -49,7 +49,7 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
     refuseOutside(parent, cwd);
   }
   const agent = host.registry.get(request.agent);
-  if (!host.registry.worksAnywhere(request.agent)) refuseNoRepository(cwd, parent);
+  if (!host.registry.isHosted(request.agent)) refuseNoRepository(cwd, parent);
   locateAgent(agent, host.searchPath);
   if (Buffer.byteLength(request.task) > MAX_TASK_BYTES) throw new ReefError('task_too_large', 'the task is over 1 MiB');
   refuseHeadful(request, { ...host, ...agent }, caller);

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect } from 'vitest';
+import { TestBooks } from '../../test/books.ts';
+import { managerOf } from '../../test/manager.ts';
+import { verifies } from '../../test/verifies.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { Job } from '../protocol/jobs.ts';
+import { DEAF_HOST } from './deaf-host.ts';
+
+let books: TestBooks<Clock>;
+beforeEach(() => {
+  books = new TestBooks(systemClock);
+});
+afterEach(() => books.close());
+
+const [TOP, MIDDLE, LOW] = ['01JOB0000000000000000000TP', '01JOB0000000000000000000MD', '01JOB0000000000000000000LW'];
+const statuses = () => [TOP, MIDDLE, LOW].map((id) => books.record(id).job.status);
+
+/** Three generations, the last of which has ended by itself. */
+function family(agents: [string, string, string], low: Partial<Job>, middle: Partial<Job> = {}): void {
+  const [top, between, last] = agents;
+  books.addJob(TOP, { agent: top });
+  books.addJob(MIDDLE, { agent: between, parentId: TOP, rootId: TOP, depth: 1, ...middle });
+  books.addJob(LOW, { agent: last, parentId: MIDDLE, rootId: TOP, depth: 2, status: 'error', ...low });
+}
+
+verifies('R-08').test('a host that let go of no child in time ends whole', async () => {
+  family(['native:boss', 'native:lead', 'native:hand'], { exitCode: DEAF_HOST });
+  await managerOf(books).manager.settle(LOW);
+  expect(statuses()).toEqual(['killed', 'killed', 'error']);
+});
+
+for (const [agents, after] of [
+  [
+    ['native:boss', 'native:lead', 'scripted:x'],
+    ['running', 'running', 'error'],
+  ],
+  [
+    ['native:boss', 'native:lead', 'native:coder'],
+    ['running', 'running', 'error'],
+  ],
+  [
+    ['native:coder', 'native:lead', 'native:hand'],
+    ['running', 'killed', 'error'],
+  ],
+] as const) {
+  verifies('R-08').test(`the end of ${agents[2]} below ${agents[0]} says nothing of who is no host of it`, async () => {
+    family([...agents], { exitCode: DEAF_HOST });
+    await managerOf(books).manager.settle(LOW);
+    expect(statuses()).toEqual(after);
+  });
+}
