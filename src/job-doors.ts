@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JobDoors } from './agents/launcher.ts';
-import { doorDir } from './agents/sandbox.ts';
+import { doorSocket } from './agents/sandbox.ts';
 import type { Core } from './protocol/operations.ts';
 import { type SocketServer, type SocketServerOptions, serveSocket } from './surfaces/http/server.ts';
 
@@ -24,10 +24,9 @@ export class SocketDoors implements JobDoors {
   }
 
   async open(jobId: string): ReturnType<JobDoors['open']> {
-    const folder = doorDir(this.#parts.homeDir, jobId);
-    const path = join(folder, 'sock');
+    const path = doorSocket(this.#parts.homeDir, jobId);
     if (Buffer.byteLength(path) > LONGEST_SOCKET) return undefined;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     if (!this.#open.has(jobId)) {
       const { daemon, log, audit } = this.#parts;
       const caller = { by: `job:${jobId}`, jobId };

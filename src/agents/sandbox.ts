@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { SandboxSpec } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { AgentDescription } from './adapter.ts';
+import { namedPath } from './named-path.ts';
 import type { GitMounts } from './sandbox-git.ts';
 
 /** What no agent in a sandbox may see: keys, histories, and doors to other programs (X-23). */
@@ -36,6 +37,10 @@ export function doorDir(homeDir: string, jobId: string): string {
   return join(homeDir, 'jobs', jobId, 'door');
 }
 
+export function doorSocket(homeDir: string, jobId: string): string {
+  return join(doorDir(homeDir, jobId), 'sock');
+}
+
 /** A job in a sandbox writes its folder, a private temporary one and what its agent keeps; the rest is read-only. */
 export function sandboxFor(
   job: Pick<Job, 'id' | 'cwd' | 'sandbox' | 'readonly'>,
@@ -49,12 +54,12 @@ export function sandboxFor(
     writable: [
       ...(job.readonly ? [] : [job.cwd]),
       ...writable,
-      ...of.stateDirs.flatMap((name) => statePath(name, of.agentEnv)).filter(isThere),
+      ...of.stateDirs.flatMap((name) => namedPath(name, of.agentEnv) ?? []).filter(isThere),
     ],
     // A folder, for a new daemon makes a new socket.
     readOnly: [...(existsSync(door) ? [door] : []), ...programsIn('/tmp/', of.program), ...readOnly],
     hidden: [of.homeDir, ...privatePaths(of.env), ...hidden],
-    guarded: [...guardedIn(job.cwd), ...guarded, ...settingsOf(of)],
+    guarded: [...guardedIn(job.cwd), ...guarded, ...makeSettings(of)],
     network: 'host',
     scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
   };
@@ -90,22 +95,15 @@ export function privatePaths({
 }
 
 /** What the agent's settings make it run, it would run outside as well. A file that is absent is made first, and says nothing. */
-function settingsOf({ settings = {}, agentEnv }: Surroundings): string[] {
-  return Object.entries(settings).flatMap(([name, nothing]) =>
-    statePath(name, agentEnv).filter((path) => {
-      if (existsSync(dirname(path)) && !existsSync(path)) writeFileSync(path, nothing, { mode: 0o600 });
-      return existsSync(path);
-    }),
-  );
-}
-
-/** `~/x` is in the home of the agent, `$X` and `$X/y` where that variable points, if anywhere. */
-function statePath(name: string, env: Surroundings['agentEnv']): string[] {
-  if (name.startsWith('~/')) return [join(env.HOME ?? '/', name.slice(2))];
-  const [, variable, rest = ''] = /^\$(\w+)(\/.*)?$/.exec(name) ?? [];
-  if (variable === undefined) return [name];
-  const path = env[variable];
-  return path === undefined ? [] : [path + rest];
+function makeSettings({ settings = {}, agentEnv }: Surroundings): string[] {
+  const made: string[] = [];
+  for (const [name, nothing] of Object.entries(settings)) {
+    const path = namedPath(name, agentEnv);
+    if (path === undefined || !existsSync(dirname(path))) continue;
+    if (!existsSync(path)) writeFileSync(path, nothing, { mode: 0o600 });
+    made.push(path);
+  }
+  return made;
 }
 
 /** An agent that never ran here has no folder yet, and could not make it in the sandbox. Of a file only it knows the content. */

@@ -24,7 +24,8 @@ async function open(changes: Partial<Core> = {}, parts: Partial<DoorParts> = {})
   opened.push(socket);
   const desk = new EscalationDesk();
   const client = connect({ socket: socket.path, surface: 'mcp' });
-  return { jobs: doorJobs({ jobId: 'J0', client, clock: systemClock, desk, ...parts }), calls, desk, socket };
+  const letters = { deliver: () => false };
+  return { jobs: doorJobs({ jobId: 'J0', client, clock: systemClock, desk, letters, ...parts }), calls, desk, socket };
 }
 
 verifies('R-103').test('a job is followed over all its pages to its end', async () => {

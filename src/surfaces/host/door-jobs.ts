@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import { isOver } from '../../protocol/is-over.ts';
 import type { JobStatus } from '../../protocol/jobs.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
 import { isWorkflow } from '../../runtime/agent-spec/spec.ts';
@@ -12,13 +13,13 @@ import { type Call, patient } from './door-call.ts';
 import { doorRuns } from './door-runs.ts';
 
 export interface DoorParts {
-  /** Whose children they are; absent for a person's own agent, which is no job. */
-  jobId?: string | undefined;
+  /** Whose children they are. */
+  jobId: string;
   client: Client;
   clock: Clock;
   desk: EscalationDesk;
-  /** Agents of this process; absent where none are. */
-  letters?: Letters | undefined;
+  /** Agents of this process. */
+  letters: Letters;
 }
 
 /** Messages between agents of one process. */
@@ -36,7 +37,6 @@ const ATTEND_MS = 300;
 const FOLLOW_MS = 20_000;
 /** Between two looks at a child that talks without pause. */
 const BREATH_MS = 100;
-const OVER: readonly JobStatus[] = ['completed', 'error', 'killed', 'stale'];
 
 /** The children of one agent as jobs of the daemon, through that agent's own door (X-08). */
 export function doorJobs({ jobId, client, clock, desk, letters }: DoorParts): JobPort {
@@ -66,11 +66,11 @@ export function doorJobs({ jobId, client, clock, desk, letters }: DoorParts): Jo
     async reply(name, reply) {
       const asked = desk.find(name, jobId);
       if (!asked) throw new ReefError('not_yours', `${name} is answered by the person alone, if it is still open`);
-      desk.reply(asked.id, reply, `job:${jobId ?? 'root'}`);
+      desk.reply(asked.id, reply, `job:${jobId}`);
     },
     async send(id, message) {
       if (runs.has(id)) throw new ReefError('send_unsupported', `${id} is a run: it hears nothing but its person`);
-      const isHere = letters?.deliver(message, { id, isComing: coming.has(id) });
+      const isHere = letters.deliver(message, { id, isComing: coming.has(id) });
       if (!isHere) await call('send', { id, text: message.text });
     },
     kill: async (id) => void (await call('kill', { id })),
@@ -86,7 +86,7 @@ async function follow(call: Call, id: string, how: { signal: AbortSignal; clock:
     since = page.nextCursor;
     left = page.events.reduce(leftBy, left);
     if (page.truncated) continue;
-    if (OVER.includes(page.status)) return toEnd(page.status, left);
+    if (isOver(page.status)) return toEnd(page.status, left);
     await how.clock.sleep(BREATH_MS, how.signal);
   }
 }

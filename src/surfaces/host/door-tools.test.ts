@@ -25,3 +25,9 @@ verifies('R-90', 'U-16').test(
     expect([functions.tools.length, tokens < 1_500]).toEqual([9, true]);
   },
 );
+
+verifies('R-90').test('what is cut points to a smaller question: there is no structured result beside it', async () => {
+  const call = (async () => ({ text: 'x'.repeat(30_000) })) as unknown as Call;
+  const said = await createFunctions(doorTools(call)).find('repo_state')?.run({}, context);
+  expect(said).toMatch(/x…\[cut \d+ bytes; the rest: a narrower question, or a smaller limit\]$/);
+});

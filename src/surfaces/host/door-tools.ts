@@ -6,6 +6,8 @@ import type { Tool } from '../../runtime/tools/tool.ts';
 import { textOf } from '../mcp/text.ts';
 import type { Call } from './door-call.ts';
 
+const REST = 'a narrower question, or a smaller limit';
+
 /**
  * What every agent that Reef starts may ask about its own worktree, for those whose tools come from no MCP server: its
  * code, its state, and what was cut from its prompt (R-90, U-16). Whose worktree is meant, the door knows.
@@ -17,7 +19,8 @@ export function doorTools(call: Call): Tool[] {
     return defineTool({
       ...{ name, description: summary, effect: 'read' },
       arguments: z.strictObject(shape),
-      run: async (args, { signal }) => textOf(name, await call(name, args as never, signal), new Date()),
+      run: async (args, { signal }) =>
+        textOf(name, await call(name, args as never, signal), { now: new Date(), rest: REST }),
     });
   });
 }

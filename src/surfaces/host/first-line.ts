@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 
+/** A host's answer to the first line of a child it takes; apart from its schema, which a process that carries bytes need not load. */
+export const TAKEN = 'taken';
 const MOST_BYTES = 64 * 1024;
 const PATIENCE_MS = 10_000;
 

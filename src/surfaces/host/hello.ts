@@ -15,5 +15,3 @@ export const helloSchema = z.strictObject({
   keep: z.boolean(),
 });
 export type Hello = z.infer<typeof helloSchema>;
-
-export const TAKEN = 'taken';

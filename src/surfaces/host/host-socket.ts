@@ -2,8 +2,8 @@ import { rmSync, symlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { parseJson } from '../../base/safe-json.ts';
-import { firstLine } from './first-line.ts';
-import { type Hello, helloSchema, TAKEN } from './hello.ts';
+import { firstLine, TAKEN } from './first-line.ts';
+import { type Hello, helloSchema } from './hello.ts';
 
 /** Beside the door of a job: where its children find the host that runs it. */
 export function hostPath(door: string): string {

@@ -1,10 +1,8 @@
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { firstLine } from './first-line.ts';
+import { firstLine, TAKEN } from './first-line.ts';
 import type { Hello } from './hello.ts';
 
-/** As `TAKEN` of hello.ts, whose schemas a process that only carries bytes need not load. */
-const TAKEN = 'taken';
 /** The context is closed before its process ends; the daemon waits 5 s. */
 const CLOSING_MS = 4_000;
 const LOOK_MS = 25;

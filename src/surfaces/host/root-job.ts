@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { dirname, join } from 'node:path';
-import { doorDir } from '../../agents/sandbox.ts';
+import { dirname } from 'node:path';
+import { doorSocket } from '../../agents/sandbox.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { InboxEntry } from '../../protocol/job-operations.ts';
@@ -143,7 +143,7 @@ export class RootJob implements Hosted {
       { signal },
     );
     this.#id = agentId;
-    const door = join(doorDir(homeDir, agentId), 'sock');
+    const door = doorSocket(homeDir, agentId);
     mkdirSync(dirname(door), { recursive: true, mode: 0o700 });
     await host.welcome(door, { root: this, onLine: (line) => this.#line.resolve(line) });
     await this.#begin(await this.#arrival(client));

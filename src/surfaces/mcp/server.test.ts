@@ -215,7 +215,8 @@ verifies('U-12').test('one event over the limit is still delivered', async () =>
 });
 
 verifies('X-51').test('the words of a tool carry no control character of an agent', () => {
-  const text = textOf('kill', { agentId: JOB_ID, status: 'killed', finalOutput: 'bye\u001b]52;c;AAAA\u0007' }, NOW);
+  const killed = { agentId: JOB_ID, status: 'killed' as const, finalOutput: 'bye\u001b]52;c;AAAA\u0007' };
+  const text = textOf('kill', killed, { now: NOW, rest: 'elsewhere' });
   expect(text).toBe(`Job ${JOB_ID} is killed.\nbye␛]52;c;AAAA␇`);
 });
 

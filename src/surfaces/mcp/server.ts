@@ -49,6 +49,8 @@ export function createMcpServer(client: Pick<Client, 'call'>, { version, user }:
   return server;
 }
 
+const REST = 'the structured result, or a smaller limit';
+
 interface ToolCall {
   name: OperationName;
   args: unknown;
@@ -60,7 +62,7 @@ async function answer(client: Pick<Client, 'call'>, { name, args, signal }: Tool
     const output = await client.call(name, parseInput(name, args) as never, { signal });
     const structured = name === 'output' ? fitPage(output as OperationOutput<'output'>) : output;
     return {
-      content: [{ type: 'text', text: textOf(name, structured as never, new Date()) }],
+      content: [{ type: 'text', text: textOf(name, structured as never, { now: new Date(), rest: REST }) }],
       structuredContent: structured as Record<string, unknown>,
     };
   } catch (error) {

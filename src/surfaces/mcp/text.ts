@@ -15,11 +15,21 @@ import { acceptance, conflictReport, worktreeDiff, worktreeTable } from '../cli/
 /** Even hexadecimal, at some two bytes a token, stays under 10k tokens (U-12). */
 const MAX_BYTES = 20_000;
 
-/** What a model reads that looks only at text; the structured result beside it has everything. */
-export function textOf<N extends OperationName>(operation: N, output: OperationOutput<N>, now: Date): string {
+interface Reading {
+  now: Date;
+  /** Where the rest of what is cut is to be had. */
+  rest: string;
+}
+
+/** What a model reads that looks only at text. */
+export function textOf<N extends OperationName>(
+  operation: N,
+  output: OperationOutput<N>,
+  { now, rest }: Reading,
+): string {
   const style = createStyle({ colour: false, width: 120, now });
   const text = WORDS[operation]?.(output, style) ?? JSON.stringify(output, null, 2);
-  return capText(text, MAX_BYTES, 'the structured result, or a smaller limit');
+  return capText(text, MAX_BYTES, rest);
 }
 
 /** An operation without words of its own is shown as it is. */

@@ -30,7 +30,3 @@ export function exitCodeOfAll(jobs: readonly JobView[]): number {
   if (codes.includes(3)) return 3;
   return codes.find((code) => code !== 0) ?? 0;
 }
-
-export function isOver(status: JobView['status']): boolean {
-  return status === 'completed' || status === 'error' || status === 'killed' || status === 'stale';
-}

@@ -1,8 +1,8 @@
+import { isOver } from '../../../protocol/is-over.ts';
 import type { OperationOutput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import type { Cli } from '../cli.ts';
 import { type LoggedEvent, renderEvent } from '../render/timeline.ts';
-import { isOver } from './exit-code.ts';
 
 export type Page = OperationOutput<'output'>;
 

@@ -1,11 +1,11 @@
 import { printable } from '../../../base/printable.ts';
 import { type ErrorBody, errorRow, ReefError } from '../../../protocol/errors.ts';
+import { isOver } from '../../../protocol/is-over.ts';
 import type { OperationOutput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { errorBody } from '../../client/error-body.ts';
 import type { Command } from '../cli.ts';
 import { renderError } from '../render/error.ts';
-import { isOver } from './exit-code.ts';
 
 export interface KillOptions {
   all?: true;

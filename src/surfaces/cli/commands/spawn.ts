@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isOver } from '../../../protocol/is-over.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import type { Cli, Command } from '../cli.ts';
 import { jobDetails } from '../render/job-details.ts';
 import { parseDuration } from '../render/quantities.ts';
-import { exitCodeOf, isOver } from './exit-code.ts';
+import { exitCodeOf } from './exit-code.ts';
 import { type Page, printEvents, readPages } from './follow.ts';
 import { textArgument } from './text-argument.ts';
 import { waitFor } from './wait-for.ts';
