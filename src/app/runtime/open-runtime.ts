@@ -3,7 +3,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
 import { lazily } from '../../base/lazily.ts';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
-import type { ConfigLayer } from '../../runtime/config/app-config.ts';
 import type { ConfigWarning } from '../../runtime/config/yaml-file.ts';
 import { readMcpFile } from '../../runtime/mcp/mcp-file.ts';
 import { createPaths } from '../../runtime/paths.ts';
@@ -25,7 +24,6 @@ export interface RuntimeOptions {
   version: string;
   /** Where no server is kept for a next request, none is kept idle. */
   isOneShot: boolean;
-  flags?: ConfigLayer | undefined;
   /** Whoever sits at the surface; an agent without a team of its own asks there too. */
   ask: AskFn;
   askPassword?: ((question: string) => Promise<string>) | undefined;
@@ -59,7 +57,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     cwd: options.cwd,
     version: options.version,
     clock,
-    ...(options.flags && { flags: options.flags }),
     ...(options.askPassword && { askPassword: options.askPassword }),
     onSecret: (secret) => log.hide(secret),
     onWarning(warning) {

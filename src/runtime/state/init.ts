@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { createTokenCounter, type TokenCounter } from '../../base/tokens.ts';
-import type { AppConfig, ConfigLayer } from '../config/app-config.ts';
+import type { AppConfig } from '../config/app-config.ts';
 import { type ConfigRequest, loadConfig } from '../config/load.ts';
 import { setupDocumentLoaders, setupUserAgent } from '../config/setup.ts';
 import type { ConfigWarning } from '../config/yaml-file.ts';
@@ -31,7 +31,6 @@ export interface InitOptions {
   cwd: string;
   version: string;
   clock: Clock;
-  flags?: ConfigLayer;
   /** Without it tokens are estimated: the exact vocabulary costs 2 MB at start. */
   tokens?: TokenCounter;
   /** Asks for the password of the vault. */
@@ -45,8 +44,8 @@ export interface InitOptions {
 
 /** `AppState::init` of the seed, in its order (R-03): file, environment, loaders, user agent, then the services. */
 export function initAppState(options: InitOptions): AppState {
-  const { env, home, cwd, flags, version, clock } = options;
-  const request: ConfigRequest = { env, home, cwd, ...(flags && { flags }) };
+  const { env, home, cwd, version, clock } = options;
+  const request: ConfigRequest = { env, home, cwd };
   const loaded = loadConfig(request);
   const complete = (read: AppConfig) => setupUserAgent(setupDocumentLoaders(read), version);
   const config = complete(loaded.config);

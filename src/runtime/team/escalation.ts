@@ -26,8 +26,8 @@ export class EscalationDesk {
   }
 
   /** The one below a job that is meant by its id, or by the agent that asks when it asks one thing. */
-  find(name: string, below?: string): Escalation | undefined {
-    const open = [...this.#waiting.values()].filter(({ path }) => below === undefined || path.includes(below));
+  find(name: string, below: string): Escalation | undefined {
+    const open = [...this.#waiting.values()].filter(({ path }) => path.includes(below));
     const exact = open.find(({ id }) => id === name);
     const [only, another] = open.filter((each) => each.job_id === name || each.agent === name);
     return exact ?? (another ? undefined : only);

@@ -4,7 +4,6 @@ import { Conversation, type Drive } from '../../app/runtime/conversation.ts';
 import { openRuntime, type Runtime } from '../../app/runtime/open-runtime.ts';
 import { systemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
-import type { ConfigLayer } from '../../runtime/config/app-config.ts';
 import type { ConfigWarning } from '../../runtime/config/yaml-file.ts';
 import { GrantsFile, grantsPath } from '../../runtime/grants-file.ts';
 import { createPermissionGate } from '../../runtime/permissions/gate.ts';
@@ -19,14 +18,13 @@ export interface Place {
   ask: AskFn;
   askPassword?: ((question: string) => Promise<string>) | undefined;
   isOneShot: boolean;
-  flags?: ConfigLayer | undefined;
 }
 
-export function openPlace({ cli, ask, askPassword, isOneShot, flags }: Place): Promise<Runtime> {
+export function openPlace({ cli, ask, askPassword, isOneShot }: Place): Promise<Runtime> {
   const { env, cwd } = cli;
   const onWarning = (warning: ConfigWarning) =>
     cli.talk(`${cli.style.paint('yellow', 'warning')}: ${warningText(warning)}`);
-  return openRuntime({ env, cwd, clock: systemClock, version, isOneShot, flags, ask, askPassword, onWarning });
+  return openRuntime({ env, cwd, clock: systemClock, version, isOneShot, ask, askPassword, onWarning });
 }
 
 function warningText({ file, line, message }: ConfigWarning): string {
