@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { allowedEnv } from '../process/environment.ts';
+import { namedPath } from './named-path.ts';
 import type { RegisteredAgent } from './registry.ts';
 
 export type Login = 'yes' | 'no' | 'unknown';
@@ -18,8 +18,6 @@ export function loginOf({ adapter, settings }: RegisteredAgent, env: NodeJS.Proc
 }
 
 function isShown(sign: string, given: Readonly<Record<string, string>>): boolean {
-  const [, name = '', file] = /^(?:\$(\w+)|~)(?:\/(.+))?$/.exec(sign) ?? [];
-  const value = given[name || 'HOME'] ?? '';
-  if (value === '') return false;
-  return file === undefined || existsSync(join(value, file));
+  const path = namedPath(sign, given);
+  return path !== undefined && (!sign.includes('/') || existsSync(path));
 }
