@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isProgram } from '../../base/programs.ts';
-import { nodeFlags } from '../server/node-flags.ts';
+import { MALLOC_ENV, nodeFlags } from '../server/node-flags.ts';
 import { MissingBinaryError } from './mcp-server-error.ts';
 
 /** The program that analyses a worktree. Its environment is given in full: nothing is inherited. */
@@ -28,7 +28,7 @@ export function ownServer({ storeOf, env }: OwnServer): ServerCommand {
       OWN_SERVER,
       ...['--worktree', worktreePath, '--store', storeOf(worktreePath)],
     ],
-    env,
+    env: { ...env, ...MALLOC_ENV },
   };
 }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { verifies } from '../../../../test/verifies.ts';
-import { isOneTypo, Names, rankNames } from './name-list.ts';
+import { isOneTypo, rankNames } from './name-list.ts';
+import { Names } from './names.ts';
 
 const NAMES = [
   'getQuerySet',
@@ -38,4 +39,15 @@ verifies('C-066').test('one typo is a letter more, less, other or swapped', () =
     }),
   );
   expect([isOneTypo('abcd', 'abdc'), isOneTypo('abcd', 'badc')]).toEqual([true, false]);
+});
+
+verifies('C-066').test('names are kept once each, as they are written, whatever their letters and number', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { maxLength: 3_000 }), (texts) => {
+      const names = new Names(texts);
+      const kept = Array.from({ length: names.count }, (_, at) => names.text(at));
+      expect(kept).toEqual([...new Set(texts)]);
+    }),
+    { numRuns: 20 },
+  );
 });

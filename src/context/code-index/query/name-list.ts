@@ -1,7 +1,10 @@
 import type { FactStore } from '../store/fact-store.ts';
 import { NewDefinitions } from '../words/name-index.ts';
+import { lettersOf, Names } from './names.ts';
 
 const MOST_MATCHES = 2_000;
+/** In bytes of UTF-8. */
+const LONGEST_LETTER = 4;
 
 /** The ways a name can match, best first (C-066). */
 const EXACT = 0;
@@ -38,34 +41,6 @@ export class NameList {
   }
 }
 
-/** Each name once, and which letters it has: most fall away by that alone. */
-export class Names {
-  readonly texts = new Set<string>();
-  letters = new Uint32Array(1_024);
-
-  constructor(texts: Iterable<string> = []) {
-    for (const text of texts) this.add(text);
-  }
-
-  add(text: string): void {
-    const at = this.texts.size;
-    if (this.texts.add(text).size === at) return;
-    if (at === this.letters.length) {
-      const grown = new Uint32Array(2 * at);
-      grown.set(this.letters);
-      this.letters = grown;
-    }
-    this.letters[at] = lettersOf(text);
-  }
-}
-
-/** A bit for each letter; digits and marks share the rest. */
-function lettersOf(text: string): number {
-  let bits = 0;
-  for (let at = 0; at < text.length; at++) bits |= 1 << ((text.charCodeAt(at) | 0x20) & 31);
-  return bits >>> 0;
-}
-
 /** Best first: by the way it matches, then the shorter, then by name. Only as many are sorted as are wanted. */
 export function rankNames(names: Names, query: string): string[] {
   const wayOf = matcherFor(query);
@@ -87,16 +62,14 @@ export function rankNames(names: Names, query: string): string[] {
 }
 
 /** Those with all the letters. One typo is one letter: more of them missing, and nothing can match. */
-function near({ texts, letters }: Names, query: string): string[] {
+function* near(names: Names, query: string): Generator<string> {
   const wanted = lettersOf(query);
-  const found: string[] = [];
-  let at = 0;
-  for (const name of texts) {
-    const missing = wanted & ~(letters[at++] as number);
-    const isOneLetter = (missing & (missing - 1)) === 0 && Math.abs(name.length - query.length) <= 1;
-    if (missing === 0 || isOneLetter) found.push(name);
+  const size = Buffer.byteLength(query);
+  for (let at = 0; at < names.count; at++) {
+    const missing = wanted & ~names.letters(at);
+    const isOneLetter = (missing & (missing - 1)) === 0 && Math.abs(names.size(at) - size) <= LONGEST_LETTER;
+    if (missing === 0 || isOneLetter) yield names.text(at);
   }
-  return found;
 }
 
 function matcherFor(query: string): (name: string) => number | undefined {
