@@ -147,6 +147,7 @@ verifies('C-060').test('each language tells comment, string, call and code apart
     ],
     ['ruby', 'n(1); a.n(2); s = "n #{n(3)}" # n\n', ['call', 'call', 'string', 'call', 'comment']],
     ['bash', 'n x; echo "n $n $(n)" \'n\' # n\n', ['call', 'string', 'usage', 'call', 'string', 'comment']],
+    ['bash', `echo "n \${x#$n/}" \${x//n/n}; [[ $x =~ ^$n ]]\n`, ['string', 'usage', 'usage', 'usage', 'usage']],
     ['swift', 'n(); let s = "n \\(n)" // n\n', ['usage', 'string', 'usage', 'comment']],
   ];
   for (const [language, text, expected] of cases) {

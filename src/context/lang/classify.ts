@@ -69,6 +69,8 @@ function wordAt(text: string, index: number): string {
 const COMMENT = /comment$|^(hash_bang_line|shebang)/;
 const TEXT =
   /(^|_)(string|char|character|rune|regex|heredoc|nowdoc|escape)(_|$)|^(template_string|jsx_text|text|raw_text|multiline_string_fragment)$/;
+/** `<stdio.h>`, which is read like an import; Bash's `${path#$root/}`, whose pattern is one leaf with all it expands. */
+const UNQUOTED: ReadonlySet<string> = new Set(['system_lib_string', 'regex']);
 const IMPORT =
   /^(import_statement|import_from_statement|future_import_statement|import_declaration|import|import_require_clause|use_declaration|extern_crate_declaration|using_directive|using_declaration|namespace_use_declaration|preproc_include)$/;
 
@@ -76,8 +78,7 @@ function classOf(hit: Hit, path: readonly PathNode[], around: { locals: LocalNam
   const leaf = path.at(-1);
   if (leaf === undefined) return { kind: 'usage' };
   if (leaf.isNamed && COMMENT.test(leaf.type)) return { kind: 'comment' };
-  // `<stdio.h>` is written without quotes and read like an import
-  if (leaf.isNamed && TEXT.test(leaf.type) && leaf.type !== 'system_lib_string') return { kind: 'string' };
+  if (leaf.isNamed && TEXT.test(leaf.type) && !UNQUOTED.has(leaf.type)) return { kind: 'string' };
   if (around.locals.binds(hit.index)) return { kind: 'definition', scope: 'local' };
   if (path.some(({ type }) => IMPORT.test(type))) return { kind: 'import' };
   const kind = isCalled(path, around.text) ? 'call' : isType(path) ? 'type' : 'usage';
