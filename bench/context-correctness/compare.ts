@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { CodeParser, Definition, FileFacts, Language } from '../../src/context/lang/contract.ts';
 import { decodeSource } from '../../src/context/lang/decode-source.ts';
 import { unpackFacts } from '../../src/context/lang/pack-facts.ts';
+import { bashCode } from './bash-text.ts';
 import type { CorpusFile } from './corpus.ts';
 import { CTAGS, type Tag, tagsOf } from './ctags.ts';
 import { explainExtra, explainMissing } from './explain.ts';
@@ -85,7 +86,8 @@ async function compareFile(parser: CodeParser, { file, tags, comparison }: FileT
   const isScript = ['typescript', 'tsx', 'javascript'].includes(file.language);
   const referee =
     isScript && missing.length + extra.length > 0 ? SwcReferee.of(lines.join('\n'), file.language) : undefined;
-  const around = { lines, language: file.language, referee };
+  const isCode = file.language === 'bash' && missing.length > 0 ? bashCode(lines.join('\n')) : undefined;
+  const around = { lines, language: file.language, referee, isCode };
   for (const tag of missing) {
     comparison.differences.push({ ...show(file, tag, lines), side: 'missing', reason: explainMissing(tag, around) });
   }

@@ -6,6 +6,8 @@ export interface Around {
   lines: readonly string[];
   language: Language;
   referee: SwcReferee | undefined;
+  /** By index of the text, for Bash. */
+  isCode: ((index: number) => boolean) | undefined;
 }
 
 const RESERVED = new Set(
@@ -58,6 +60,13 @@ const CTAGS_ERRORS: readonly Rule[] = [
     within(['kotlin'], ({ line, name }) => !has(line, `\\b(fun|class|interface|object|typealias)\\b.*${name}`)),
   ],
   ['ctags takes an array for a function', within(['bash'], ({ tag }) => tag.name.includes('='))],
+  [
+    'ctags reads a string',
+    within(['bash'], ({ tag, lines, line, word, isCode }) => {
+      const start = lines.slice(0, tag.line - 1).reduce((sum, above) => sum + above.length + 1, 0);
+      return isCode?.(start + line.indexOf(word)) === false;
+    }),
+  ],
   ['ctags takes a call for a declaration', within(['c', 'cpp'], ({ line }) => /^\s*static_assert\(/.test(line))],
   [
     'ctags takes a macro call for a declaration',

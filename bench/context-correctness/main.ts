@@ -5,9 +5,8 @@ import { type Comparison, compareLanguage } from './compare.ts';
 import { type Corpus, readCorpus, withPackages } from './corpus.ts';
 import { CTAGS } from './ctags.ts';
 import { byDialect } from './dialect.ts';
-import { checkReferences, type ReferenceCheck } from './references.ts';
+import { checkReferences, isCheckable, type ReferenceCheck } from './references.ts';
 import { merge, printDefinitions, printReferences } from './report.ts';
-import { TEXT_RULES } from './text-rules.ts';
 
 /**
  * C-126 and C-127 on real packages. Definitions against universal-ctags, every difference explained or counted; references
@@ -26,6 +25,16 @@ const PACKAGES = [
   'react-native-maps@1.20.1',
   'cordova-ios@7.1.1',
   '@temporalio/core-bridge@1.11.7',
+  'ra-ui-materialui@5.15.4',
+  '@blueprintjs/core@6.20.0',
+  'tldraw@5.1.1',
+  'bats@1.13.0',
+  'n@10.2.0',
+  'nave@3.5.6',
+  'neofetch@7.1.0',
+  '@nodenv/nodenv@1.6.2',
+  'bash-oo-framework@2.1.1',
+  'shml@1.1.0',
 ];
 
 const { values } = parseArgs({
@@ -56,12 +65,8 @@ async function compare(corpora: readonly Corpus[]): Promise<boolean> {
   return hasDefinitions && hasReferences;
 }
 
-/** Those of whose comments and strings there is a second opinion. */
 function languagesOf(corpus: Corpus): Language[] {
-  const present = new Set(corpus.files.map(({ language }) => language));
-  return [...present].filter(
-    (language) => TEXT_RULES[language] !== undefined || language === 'typescript' || language === 'tsx',
-  );
+  return [...new Set(corpus.files.map(({ language }) => language))].filter(isCheckable);
 }
 
 const paths = values.path ?? [];

@@ -5,6 +5,7 @@ import { decodeSource } from '../../src/context/lang/decode-source.ts';
 import { CODE, lexicalMask } from '../../src/context/lang/lexical-mask.ts';
 import { LineIndex } from '../../src/context/lang/line-index.ts';
 import { summaryOf } from '../../src/context/lang/pack-facts.ts';
+import { bashCode } from './bash-text.ts';
 import { type Corpus, type CorpusFile, tool } from './corpus.ts';
 import { SwcReferee } from './swc-referee.ts';
 import { TEXT_RULES } from './text-rules.ts';
@@ -124,11 +125,17 @@ async function checkFile(parser: CodeParser, task: { file: CorpusFile; hits: Pos
   });
 }
 
+/** Those of whose comments and strings there is a second opinion. */
+export function isCheckable(language: Language): boolean {
+  return TEXT_RULES[language] !== undefined || ['typescript', 'tsx', 'bash'].includes(language);
+}
+
 /**
  * Says whether an index is code, without our grammars: by the marks of comments and strings, or by swc's identifiers.
  * `undefined` as an answer: swc says nothing about this place (a keyword, a type it drops), so nothing is proved.
  */
 function secondOpinion(text: string, language: Language): ((index: number) => boolean | undefined) | undefined {
+  if (language === 'bash') return bashCode(text);
   const rules = TEXT_RULES[language];
   if (rules === undefined) return SwcReferee.of(text, language)?.identifiers(text);
   const mask = lexicalMask(text, rules);
