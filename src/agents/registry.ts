@@ -7,6 +7,7 @@ import { acpAdapter } from './acp/adapter.ts';
 import { knownAcpAgents } from './acp/known-agents.ts';
 import type { Adapter, Json } from './adapter.ts';
 import { claudeAdapter } from './claude/claude.ts';
+import { CODER } from './coder-name.ts';
 import { codexAdapter } from './codex/adapter.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
 import { wireAdapter } from './wire/adapter.ts';
@@ -27,7 +28,6 @@ export interface RegisteredAgent {
   settings: AgentSettings;
 }
 
-const CODER = 'native:coder';
 const CODER_HOST = fileURLToPath(new URL('../coder-host.ts', import.meta.url));
 /** Any other agent of the user's own, by its folder's name. */
 const NATIVE = /^native:([A-Za-z0-9][\w.-]{0,127})$/;

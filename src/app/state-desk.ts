@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CODER } from '../agents/coder-name.ts';
 import { findJob } from '../agents/find-job.ts';
 import { jobDir } from '../agents/launcher.ts';
 import type { Clock } from '../base/clock.ts';
@@ -160,8 +161,8 @@ export class StateDesk implements StateCore {
   #jobsIn(path: string): string[] {
     const { jobs } = this.#parts.store;
     const all = [...jobs.live(), ...jobs.lastEnded(MOST_JOBS)].map(({ job }) => job);
-    // Reef's own agent writes the state of its worktree itself: folded from its events again it would be there twice.
-    const others = all.filter(({ cwd, agent }) => cwd === path && !agent.startsWith('native:'));
+    // The coder writes the state of its worktree itself: folded from its events again it would be there twice.
+    const others = all.filter(({ cwd, agent }) => cwd === path && agent !== CODER);
     return others.map(({ id }) => id).sort();
   }
 

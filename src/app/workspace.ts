@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import { CODER } from '../agents/coder-name.ts';
 import type { GuardedFolders } from '../agents/guarded-folders.ts';
 import type { JobManager } from '../agents/job-manager.ts';
 import type { JobRunner } from '../agents/job-runner.ts';
@@ -73,7 +74,7 @@ export interface WorkspaceParts {
 export interface Workspace {
   core: Core;
   folderOf(worktreeId: string): string | undefined;
-  /** What is true of its worktree; empty where nothing happened, or for Reef's own agent, which keeps it itself. */
+  /** What is true of its worktree; empty where nothing happened, or for the coder, which keeps it itself. */
   briefOf(job: Job): Promise<string>;
   /** A job began, ended or asked something. */
   jobsChanged(): void;
@@ -293,7 +294,7 @@ async function briefOf(
   states: StateDesk,
   { agent, worktree, cwd }: Pick<Job, 'agent' | 'worktree' | 'cwd'>,
 ): Promise<string> {
-  if (worktree === undefined || agent.startsWith('native:')) return '';
+  if (worktree === undefined || agent === CODER) return '';
   return states.brief(cwd).catch(() => ''); // an agent can do without
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, expect } from 'vitest';
 import { verifies } from '../verifies.ts';
 import { makeWorld } from './harness.ts';
+import { call, teamWorld } from './team-rig.ts';
 
 const world = makeWorld('reef-briefs-');
 afterAll(() => world.close());
@@ -31,4 +32,32 @@ verifies('S-25').test(
     expect(texts[1]).toContain('Continue where you left off.');
   },
   60_000,
+);
+
+verifies('S-25').test(
+  "an agent of the user's own is told what is true in its worktree, and what it did there is told to the next",
+  async () => {
+    const team = teamWorld(
+      { hand: { global_tools: ['execute_command'] } },
+      { reef: { timings: { linger: 100 }, permissions: [{ tool: 'execute_command', action: 'allow' }] } },
+    );
+    try {
+      team.play([
+        { agent: 'hand', user: 'made.txt', does: [call('execute_command', { command: 'echo by hand' })] },
+        { agent: 'hand', tool: 'execute_command', says: 'I was told of it.' },
+      ]);
+      const writer = team.script('writer', [{ edit: { path: 'made.txt', content: 'made\n' } }, { say: 'Made it.' }]);
+      const { agentId, worktree = '' } = await team.client.call('spawn', { agent: writer, task: 'Make', worktree: '' });
+      await team.until(agentId, ({ status }) => status === 'completed');
+      const hand = await team.start('hand', 'Look around', { worktree });
+      const { status, lastOutput } = await team.until(hand, ({ activity }) => activity === 'ended', 60_000);
+      expect([status, lastOutput]).toEqual(['completed', 'I was told of it.']);
+      expect((await team.client.call('repo_state', { worktree, section: 'runs' })).text).toContain(
+        '$ echo by hand → 0',
+      );
+    } finally {
+      await team.close();
+    }
+  },
+  120_000,
 );

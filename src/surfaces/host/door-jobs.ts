@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { CODER } from '../../agents/coder-name.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { isOver } from '../../protocol/is-over.ts';
@@ -31,8 +32,6 @@ interface Letters {
   deliver(message: InboxMessage, to: { id: string; isComing: boolean }): boolean;
 }
 
-/** What the program of an agent does by itself: it is a job on the wire and never a part of a host. */
-const APART = 'native:coder';
 const ATTEND_MS = 300;
 const FOLLOW_MS = 20_000;
 /** Between two looks at a child that talks without pause. */
@@ -48,7 +47,8 @@ export function doorJobs({ jobId, client, clock, desk, letters }: DoorParts): Jo
       if (isWorkflow(child.agent)) return runs.start({ plan, ...child });
       const { agent } = child;
       const { agentId } = await call('spawn', { ...child, key: randomUUID() });
-      if (agent.startsWith('native:') && agent !== APART) coming.add(agentId);
+      // The coder is a program of its own, and never a part of a host.
+      if (agent.startsWith('native:') && agent !== CODER) coming.add(agentId);
       return agentId;
     },
     ended: (id, signal) => (runs.has(id) ? runs.ended(id, signal) : follow(call, id, { signal, clock })),
