@@ -7,6 +7,7 @@ import { ParserPool } from '../lang/parser-pool.ts';
 import { CodeIndex } from './code-index.ts';
 import { getSymbol } from './query/symbols.ts';
 import { collect } from './store/collect.ts';
+import type { Fact } from './store/fact.ts';
 import { SKETCH_VERSION } from './words/sketch.ts';
 
 async function openIndex(repository: TestRepository, worktree = repository.checkout): Promise<CodeIndex> {
@@ -90,3 +91,17 @@ verifies('C-013', 'C-024').test(
     expect((await getSymbol(other, { name: 'dirtyInTwo' })).symbols).toHaveLength(1);
   },
 );
+
+verifies('C-024').test('a server with nothing else to do drops what nobody maps, and gives its room back', async () => {
+  const repository = makeRepository({ 'a.ts': 'export const a = 1;\n' });
+  const index = await openIndex(repository);
+  const facts = Array.from({ length: 30 }, (_, at): Fact => {
+    const oid = String(at).padStart(40, '0');
+    return { oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data: new Uint8Array(40_000), bytes: 1, lines: 1 };
+  });
+  index.store.put(facts);
+  const before = index.store.bytes();
+  await index.view();
+  expect(await index.until(() => index.store.covered(1).length === 1 && index.store.freePages() === 0)).toBe(true);
+  expect(index.store.bytes()).toBeLessThan(before / 2);
+});

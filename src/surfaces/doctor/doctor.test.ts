@@ -1,17 +1,21 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished } from 'vitest';
+import { makeRepository } from '../../../test/fixtures/git/repository.ts';
 import { openSocket } from '../../../test/surfaces/socket.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { homeAt } from '../../base/home.ts';
+import { collect } from '../../context/code-index/store/collect.ts';
+import { FactStore } from '../../context/code-index/store/fact-store.ts';
 import { openDatabase } from '../../context/code-index/store/open-database.ts';
+import { WorktreeTree } from '../../context/code-index/tree/worktree-tree.ts';
 import { connect } from '../client/client.ts';
 import { derivedChecks } from './derived.ts';
 import { examine } from './examine.ts';
 import { byHand, type Check, type Fix, type Found, ok, warn } from './finding.ts';
-import { homeChecks } from './home.ts';
+import { homeChecks, socketCheck } from './home.ts';
 import { logOut, machineChecks } from './machine.ts';
 
 let dir: string;
@@ -64,7 +68,7 @@ verifies('Q-100', 'X-44').test('what of the home is open to others is found, clo
   await chmod(join(dir, 'index', 'r'), 0o700);
   await chmod(join(dir, 'index'), 0o700);
   await chmod(dir, 0o755);
-  const [modes] = homeChecks(home(), nobody());
+  const [modes] = homeChecks(home());
   const checks = modes ? [modes] : [];
   const before = await examine(checks, { fix: false });
   expect(before).toMatchObject([
@@ -80,7 +84,7 @@ verifies('Q-100', 'X-44').test('what of the home is open to others is found, clo
 
 verifies('Q-101').test('a home that does not exist is no trouble, and is not made', async () => {
   const absent = homeAt(join(dir, 'none'), readEnvironment({}));
-  const findings = await examine(homeChecks(absent, nobody()), { fix: true });
+  const findings = await examine([...homeChecks(absent), socketCheck(absent, nobody())], { fix: true });
   expect(findings.map(({ severity }) => severity)).toEqual(['ok', 'ok', 'ok']);
   expect(await readdir(dir)).toEqual([]);
 });
@@ -88,8 +92,7 @@ verifies('Q-101').test('a home that does not exist is no trouble, and is not mad
 verifies('Q-100').test('a socket is told apart: answered, left behind, absent', async () => {
   const socket = await openSocket();
   const served = homeAt(socket.dir, readEnvironment({}));
-  const look = async (at: ReturnType<typeof home>) =>
-    (await examine(homeChecks(at, nobody()), { fix: false })).find((each) => each.check === 'socket');
+  const look = async (at: ReturnType<typeof home>) => (await examine([socketCheck(at, nobody())], { fix: false }))[0];
   expect(await look(served)).toMatchObject({ severity: 'ok', what: 'a daemon listens' });
   await socket.close();
   expect(await look(home())).toMatchObject({ severity: 'ok', what: 'no daemon runs' });
@@ -154,8 +157,7 @@ verifies('Q-100').test('a log-out that would end jobs is told, unless the user l
 });
 
 verifies('Q-100').test('a home from the future says that the clock went back', async () => {
-  const look = async () =>
-    (await examine(homeChecks(home(), nobody()), { fix: false })).find((each) => each.check === 'clock');
+  const look = async () => (await examine(homeChecks(home()), { fix: false })).find((each) => each.check === 'clock');
   await writeFile(home().database, '');
   expect(await look()).toMatchObject({ severity: 'ok' });
   const tomorrow = new Date(Date.now() + 24 * 3_600_000);
@@ -184,6 +186,35 @@ verifies('Q-103').test(
     expect([await look(true), await readdir(join(dir, 'index', 'abc'))]).toEqual([well, []]);
   },
 );
+
+verifies('C-024').test('a code index more than twice its source, though all went that may, is named', async () => {
+  const { git, place } = makeRepository({ 'a.ts': 'export const a = 1;\n' });
+  const tree = new WorktreeTree({ git, place, format: 'sha1' });
+  await tree.sweep();
+  const store = new FactStore(join(dir, 'index', 'abc', 'code.db'));
+  const look = () => examine(derivedChecks({ home: home(), deep: false }), { fix: false });
+  const [{ oid = '' } = {}] = tree.files.values();
+  const data = new Uint8Array(2_000_000);
+  store.put([{ oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data, bytes: 20, lines: 1 }]);
+  expect(await look()).toMatchObject([{ severity: 'ok' }]);
+  await collect({ git, tree, store });
+  expect(await look()).toMatchObject([
+    { severity: 'warn', what: expect.stringMatching(/^a code index is [\d.]+ times its source$/) },
+  ]);
+  store.close();
+});
+
+verifies('Q-102').test('what a daemon may have open by now is not removed', async () => {
+  const socket = await openSocket();
+  onTestFinished(() => socket.close());
+  await writeFile(join(dir, 'repostate.json'), '{ "version": 1, "fi');
+  const start = { does: 'start one', safe: true as const, apply: () => symlink(socket.path, home().socket) };
+  const [, derived] = await examine([checkOf(finding(start)), ...derivedChecks({ home: home(), deep: false })], {
+    fix: true,
+  });
+  expect(derived).toMatchObject({ severity: 'error', evidence: 'the fix failed: a daemon uses it by now' });
+  expect(await readdir(dir)).toContain('repostate.json');
+});
 
 verifies('Q-100', 'Q-103').test('a disk without room is an error', async () => {
   // A file system that never has any.

@@ -1,19 +1,24 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Git } from '../../../git/git-command.ts';
 import type { Place } from '../../../git/place.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { listTree } from '../../../git/tree.ts';
+import type { Sqlite } from '../../../store/driver.ts';
 import { readOverlay } from '../tree/remembrance.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
 import type { FactStore } from './fact-store.ts';
 import { today } from './fact-table.ts';
-import type { WorktreeRow } from './registry.ts';
+import { Registry, type WorktreeRow } from './registry.ts';
+import { SCHEMA_VERSION } from './schema.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 const UNSEEN_DAYS = 14;
 const TIGHT = 1.5;
+const OUTGROWN = 2;
+/** Its tables alone take some pages: a store smaller than this is large for nobody. */
+const SMALL_BYTES = 1024 * 1024;
 const SLICE_MS = 50;
 const VACUUM_PAGES = 256;
 const LAST = 'collected_at';
@@ -33,10 +38,16 @@ export function isDue({ tree, store }: Parts): boolean {
 }
 
 function isTight({ tree, store }: Pick<Parts, 'tree' | 'store'>): boolean {
-  let source = 0;
-  for (const { stamp } of tree.files.values()) source += stamp.size;
-  const size = statSync(store.file, { throwIfNoEntry: false })?.size ?? 0;
-  return source > 0 && size > source * TIGHT;
+  const source = sourceOf({ tree, store });
+  return source > 0 && store.bytes() > source * TIGHT;
+}
+
+/** Of the largest worktree. */
+function sourceOf({ tree, store }: Pick<Parts, 'tree' | 'store'>): number {
+  return Math.max(
+    tree.sourceBytes,
+    store.look(({ registry }) => registry.largestSource(), 0),
+  );
 }
 
 /**
@@ -48,28 +59,62 @@ export async function collect(parts: Parts): Promise<number> {
   const mapped = await mappedBlobs(parts).catch(() => undefined);
   if (!mapped) return 0;
   const isNeeded = isTight({ tree, store });
-  const blobs = store.look(({ facts }) => facts.blobs(), []).filter(({ oid }) => !mapped.has(oid));
+  const blobs = store.look(({ facts }) => facts.blobs(), []);
+  const seen = blobs.filter(({ oid, seenDay }) => mapped.has(oid) && seenDay < today());
   const doomed = blobs
-    .filter(({ seenDay }) => isNeeded || today() - seenDay > UNSEEN_DAYS)
-    .sort((a, b) => b.seenDay - a.seenDay); // the longest unseen is taken first, from the end
-  const total = doomed.length;
-  while (doomed.length > 0) {
-    const isDone = store.write(({ facts, registry }) => {
-      registry.setMeta(DROPS, String(Number(registry.meta(DROPS) ?? 0) + 1));
+    .filter(({ oid, seenDay }) => !mapped.has(oid) && (isNeeded || today() - seenDay > UNSEEN_DAYS))
+    .sort((a, b) => a.seenDay - b.seenDay);
+  const isDone =
+    (await inSlices(store, seen, ({ facts }, { id }) => facts.markSeen(id))) &&
+    (await inSlices(store, doomed, ({ facts, registry }, { id }, isFirst) => {
+      if (isFirst) registry.setMeta(DROPS, String(Number(registry.meta(DROPS) ?? 0) + 1));
+      facts.forgetBlob(id);
+    }));
+  if (!isDone) return 0; // the store cannot be written now
+  await vacuum(store);
+  const size = store.bytes();
+  const times = size / Math.max(1, sourceOf(parts));
+  store.write(({ registry }) => {
+    registry.setMeta(LAST, String(Date.now()));
+    registry.setOutgrown(size > SMALL_BYTES && times > OUTGROWN ? times : undefined);
+  });
+  return doomed.length;
+}
+
+/** What the last collection found of a store that is opened by another than a server. */
+export function timesOutgrown(database: Sqlite): number | undefined {
+  return Number(database.pragma('user_version')) === SCHEMA_VERSION ? new Registry(database).outgrown() : undefined;
+}
+
+type Tables = Parameters<Parameters<FactStore['write']>[0]>[0];
+
+/** Transactions of 50 ms, between which questions are answered. False: the store cannot be written now. */
+async function inSlices<T>(
+  store: FactStore,
+  items: readonly T[],
+  work: (tables: Tables, item: T, isFirst: boolean) => void,
+): Promise<boolean> {
+  for (let at = 0; at < items.length; ) {
+    const isWritten = store.write((tables) => {
       const end = performance.now() + SLICE_MS;
-      for (let blob = doomed.pop(); blob; blob = performance.now() < end ? doomed.pop() : undefined)
-        facts.forgetBlob(blob.id);
+      const begin = at;
+      do {
+        work(tables, items[at] as T, at === begin);
+        at += 1;
+      } while (at < items.length && performance.now() < end);
       return true;
     });
-    if (isDone === undefined) return total - doomed.length; // the store cannot be written now
+    if (!isWritten) return false;
     await breathe();
   }
+  return true;
+}
+
+async function vacuum(store: FactStore): Promise<void> {
   for (let left = store.freePages(); left > 0; left = Math.min(left - 1, store.freePages())) {
     store.vacuumStep(VACUUM_PAGES);
     await breathe();
   }
-  store.write(({ registry }) => registry.setMeta(LAST, String(Date.now())));
-  return total;
 }
 
 /**

@@ -198,6 +198,14 @@ export class FactStore {
     return this.#read(({ database }) => Number(database.pragma('data_version')), 0);
   }
 
+  /** What the file takes, or will once its log is written back. */
+  bytes(): number {
+    return this.#read(
+      ({ database }) => Number(database.pragma('page_count')) * Number(database.pragma('page_size')),
+      0,
+    );
+  }
+
   /** Pages nothing uses any more, which the file still has. */
   freePages(): number {
     return this.#read(({ database }) => Number(database.pragma('freelist_count')), 0);

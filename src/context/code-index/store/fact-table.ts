@@ -117,6 +117,10 @@ export class FactTable {
     this.#sql('DELETE FROM blob WHERE id = ?').run(id);
   }
 
+  markSeen(id: number): void {
+    this.#sql('UPDATE blob SET seen_day = ? WHERE id = ?').run(today(), id);
+  }
+
   blobs(): { id: number; oid: Oid; bytes: number; seenDay: number }[] {
     const rows = this.#sql('SELECT id, hex(oid) AS oid, bytes, seen_day AS seenDay FROM blob').all();
     return (rows as ReturnType<FactTable['blobs']>).map((row) => ({ ...row, oid: row.oid.toLowerCase() }));

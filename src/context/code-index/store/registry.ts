@@ -12,6 +12,8 @@ export interface WorktreeRow {
   usedAt: number;
 }
 
+const OUTGROWN = 'outgrown';
+const SOURCE = 'source ';
 const RANKS_KEPT = 8;
 
 /** The worktrees that use this store, and the base ranks of their trees. */
@@ -32,7 +34,8 @@ export class Registry {
     return this.#sql('SELECT path, head, overlay, staged, used_at AS usedAt FROM worktree').all() as WorktreeRow[];
   }
 
-  register({ path, head, overlay, staged, usedAt }: WorktreeRow): void {
+  register({ path, head, overlay, staged, usedAt }: WorktreeRow, sourceBytes: number): void {
+    this.setMeta(`${SOURCE}${path}`, String(sourceBytes));
     this.#sql('INSERT OR REPLACE INTO worktree (path, head, overlay, staged, used_at) VALUES (?, ?, ?, ?, ?)').run(
       path,
       head,
@@ -44,6 +47,24 @@ export class Registry {
 
   unregister(path: string): void {
     this.#sql('DELETE FROM worktree WHERE path = ?').run(path);
+    this.#forgetMeta(`${SOURCE}${path}`);
+  }
+
+  /** The bytes of the largest worktree that is registered. */
+  largestSource(): number {
+    const sql = `SELECT max(CAST(m.v AS INTEGER)) AS bytes FROM worktree w JOIN meta m ON m.k = '${SOURCE}' || w.path`;
+    return (this.#sql(sql).get() as { bytes: number | null }).bytes ?? 0;
+  }
+
+  /** How many times its source the store is, although all went that no worktree maps. Undefined: it is not too large. */
+  outgrown(): number | undefined {
+    const times = this.meta(OUTGROWN);
+    return times === undefined ? undefined : Number(times);
+  }
+
+  setOutgrown(times: number | undefined): void {
+    if (times === undefined) this.#forgetMeta(OUTGROWN);
+    else this.setMeta(OUTGROWN, String(times));
   }
 
   baseRank(tree: Oid, extractor: string): Buffer | undefined {
@@ -65,5 +86,9 @@ export class Registry {
 
   setMeta(key: string, value: string): void {
     this.#sql('INSERT OR REPLACE INTO meta (k, v) VALUES (?, ?)').run(key, value);
+  }
+
+  #forgetMeta(key: string): void {
+    this.#sql('DELETE FROM meta WHERE k = ?').run(key);
   }
 }

@@ -28,13 +28,16 @@ export class Remembrance {
     const overlay = this.#tree.overlay();
     const staged = await this.#staged(head);
     this.#store.write(({ registry }) =>
-      registry.register({
-        path: this.#tree.place.toplevel,
-        head,
-        overlay: JSON.stringify(overlay),
-        staged: staged.join(' '),
-        usedAt: Date.now(),
-      }),
+      registry.register(
+        {
+          path: this.#tree.place.toplevel,
+          head,
+          overlay: JSON.stringify(overlay),
+          staged: staged.join(' '),
+          usedAt: Date.now(),
+        },
+        this.#tree.sourceBytes,
+      ),
     );
   }
 

@@ -101,6 +101,12 @@ export class WorktreeTree {
     return this.#local.count;
   }
 
+  get sourceBytes(): number {
+    let bytes = 0;
+    for (const { stamp } of this.#files.values()) bytes += stamp.size;
+    return bytes;
+  }
+
   get isRead(): boolean {
     return this.#tracked !== undefined;
   }
