@@ -1,5 +1,5 @@
 /**
- * Four things of Bash that its grammar reads as errors, which swallow all up to the next quote or brace that fits, functions
+ * Five things of Bash that its grammar reads as errors, which swallow all up to the next quote or brace that fits, functions
  * included. They say nothing about structure, so the parser is shown something plainer of the same length. Every repetition is
  * bounded: a file is any file, and must not make a rule slow.
  */
@@ -8,6 +8,7 @@ export function plainExpansions(text: string): string {
     .replace(PATTERN, plainQuoted)
     .replace(COMPARED, plainQuoted)
     .replace(SUBSCRIPT, '$1 $2 ')
+    .replace(GROUP, '   ')
     .replace(SLICE, (found) => found.replaceAll(':$', ': '));
 }
 
@@ -20,6 +21,8 @@ const PATTERN = new RegExp(String.raw`${VARIABLE}[/#%]{1,2}(?:[^'"}\\\n]{0,80}${
 const COMPARED = new RegExp(String.raw`[ \t][=!]?=[ \t]{1,9}${QUOTED}`, 'g');
 /** `${list[($at - 1)]}` */
 const SUBSCRIPT = /(\$\{!?\w{1,80}\[)\(([^()\]\n]{0,80})\)(?=\])/g;
+/** `[ \( -d a -o -d b \) ]` */
+const GROUP = /[ \t]\\[()](?=\s)/g;
 /** `${word:$from:$length}` */
 const SLICE = new RegExp(String.raw`${VARIABLE}:\$\w{1,80}(?::\$\w{1,80})?(?=[:}])`, 'g');
 

@@ -202,10 +202,11 @@ verifies('C-040', 'C-126').test('Bash: what the grammar cannot read in an expans
     `[[ "$*" = '( set -'*'; true'* ]]`,
     `echo "\${list[($at - 1)]}"`,
     `echo "\${word:$from:$length}"`,
+    '[ \\( -h a -a \\( "$b" = "$c" -o d = e \\) \\) -o f ] && g',
   ];
   const source = lines(...strange.map((line, at) => `f${at}() { ${line}; }`), "last() { echo 'end'; }");
   expect(factRows(await parser.extract(source, 'bash'))).toEqual([
     ...strange.map((line, at) => `${at + 1}:0-${at + 1}:${line.length + 10} exported function f${at} | f${at}()`),
-    '7:0-7:22 exported function last | last()',
+    '8:0-8:22 exported function last | last()',
   ]);
 });
