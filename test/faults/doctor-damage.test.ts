@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
+import { openSqlite } from '../../src/store/driver.ts';
 import type { Finding } from '../../src/surfaces/doctor/finding.ts';
 import { makeWorld } from '../e2e/harness.ts';
 import { scale } from '../scale.ts';
@@ -109,6 +110,42 @@ verifies('Q-100', 'Q-102', 'Q-103', 'U-06').test(
     expect(await troubles()).toEqual([]);
   },
   120_000,
+);
+
+const PAGE = 4_096;
+
+/** Damage that a daemon starts with and does not see: it reads that page when a run keeps something large. */
+async function damageInside(database: string): Promise<void> {
+  const sqlite = openSqlite(database);
+  const { rootpage } = sqlite.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'journal_blob'").get() as {
+    rootpage: number;
+  };
+  sqlite.close(); // and with it the write-ahead log, which would hide the damage
+  await writeFile(database, (await readFile(database)).fill(0xff, (rootpage - 1) * PAGE, rootpage * PAGE));
+}
+
+verifies('Q-102', 'Q-103').test(
+  'a damaged database is mended before any fix that starts a daemon on it',
+  async () => {
+    const { id } = await waiting('kept');
+    await expect.poll(() => readFileSync(world.home.snapshot, 'utf8'), { timeout: 10_000 }).toContain(id);
+    await world.killDaemon();
+    await damageInside(world.home.database);
+    expect((await troubles()).sort()).toEqual([
+      'error database: damaged',
+      'warn socket: left behind by a daemon that is gone',
+    ]);
+    const { findings } = await doctor('--fix');
+    const fixed = findings.filter(({ what }) => what.endsWith(': fixed')).map(({ check, what }) => `${check}: ${what}`);
+    expect(fixed.sort()).toEqual(['database: damaged: fixed', 'socket: left behind by a daemon that is gone: fixed']);
+    await world.until(id, ({ status }) => status === 'awaiting_input');
+    await world.client.call('kill', { id });
+    for (const name of readdirSync(world.home.dir)) {
+      if (name.startsWith('reef.db.bad-')) rmSync(join(world.home.dir, name));
+    }
+    expect(await troubles()).toEqual([]);
+  },
+  60_000,
 );
 
 const KILLS = scale('Q-102', { test: 8, faults: 100, soak: 500 });

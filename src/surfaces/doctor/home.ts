@@ -11,12 +11,12 @@ import { walk } from './walk.ts';
 const MOST_ENTRIES = 50_000;
 
 /** What can be said of a home by looking at its files. */
-export function homeChecks(home: Home, client: Pick<Client, 'call'>): Check[] {
-  return [
-    check('home', () => modes(home.dir)),
-    check('socket', () => socket(home.socket, client)),
-    check('clock', () => clock(home)),
-  ];
+export function homeChecks(home: Home): Check[] {
+  return [check('home', () => modes(home.dir)), check('clock', () => clock(home))];
+}
+
+export function socketCheck(home: Home, client: Pick<Client, 'call'>): Check {
+  return check('socket', () => socket(home.socket, client));
 }
 
 /** Made by Reef; a person's own files, such as a workflow kept in git, are theirs to open. */

@@ -12,7 +12,7 @@ import { derivedChecks } from '../../doctor/derived.ts';
 import { detectAll } from '../../doctor/detect.ts';
 import { examine } from '../../doctor/examine.ts';
 import type { Check } from '../../doctor/finding.ts';
-import { homeChecks } from '../../doctor/home.ts';
+import { homeChecks, socketCheck } from '../../doctor/home.ts';
 import { jobChecks } from '../../doctor/jobs.ts';
 import { machineChecks } from '../../doctor/machine.ts';
 import { projectChecks } from '../../doctor/project.ts';
@@ -45,8 +45,10 @@ function checksFor(cli: Cli, deep: boolean): Check[] {
     const client = cli.client();
     const of = { home, client, deep };
     const daemon = daemonChecks({ client, detected, env, version, file: home.daemon });
-    const homes = [...homeChecks(home, client), ...storeChecks(of), ...derivedChecks(of), ...jobChecks(of)];
-    return [...machine, ...agents, ...repositoryChecks(cli, home, deep), ...daemon, ...homes];
+    // Fixes are applied in this order: those that need the home to themselves before those that start a daemon.
+    const files = [...homeChecks(home), ...derivedChecks(of), ...storeChecks(of)];
+    const served = [...repositoryChecks(cli, home, deep), ...daemon, socketCheck(home, client), ...jobChecks(of)];
+    return [...machine, ...agents, ...files, ...served];
   } catch (error) {
     // Outside a repository the machine can still be looked at.
     if (!(error instanceof ReefError)) throw error;
