@@ -175,3 +175,27 @@ proves('R-114').test('-e at a terminal offers what to do with a command, and doe
   }
   expect(readFileSync(history, 'utf8')).toBe('before\nls -la\n');
 });
+
+proves('R-73', 'R-112').test('Ctrl-C at a question of ask ends it, whoever asks; Ctrl-D is no answer', async () => {
+  using user = makeUser();
+  user.write('home/.config/reef/.env', 'REEF_ENABLED_TOOLS=execute_command\n');
+  user.write(
+    'home/.config/reef/agents/painter/config.yaml',
+    'instructions: Paint it {{colour}}.\nvariables:\n  - { name: colour, description: Which colour? }\n',
+  );
+  for (const [args, question] of [
+    [['ask', 'touch something'], /Allow\? .*:$/],
+    [['ask', '-a', 'painter', 'hello'], /Which colour\?.*$/],
+    [['ask', '--add-secret', 'KEY'], /Value of KEY:$/],
+  ] as const) {
+    await using chat = Chat.start(user, args);
+    await chat.until(question);
+    chat.keys('C-c');
+    expect(await chat.until(/\[ended \d+\]/)).toMatch(/(?<!Please report[\s\S]*)\[ended 130\]$/);
+  }
+  await using chat = Chat.start(user, ['ask', 'touch something']);
+  await chat.until(/Allow\? .*:$/);
+  chat.keys('C-d');
+  await chat.until(/Done\.\n\[ended 0\]/);
+  expect(readdirSync(user.cwd)).toEqual([]);
+});

@@ -1,27 +1,18 @@
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import type { Cli } from '../cli/cli.ts';
+import { askLine } from '../cli/commands/ask-line.ts';
 import type { Person } from './person.ts';
 
-/** A person beside a command that is no chat: each question opens the terminal for itself. */
-export function linePerson(cli: Cli): Person {
-  const { stdin, stderr } = cli.host;
-  const ask = async (text: string, output: NodeJS.WritableStream, signal?: AbortSignal) => {
-    const prompt = createInterface({ input: stdin, output, terminal: true });
-    try {
-      return await prompt.question(text, signal ? { signal } : {});
-    } finally {
-      prompt.close();
-    }
+/** A person beside a command that is no chat: each question opens the terminal for itself, and is over when `whole` is. */
+export function linePerson(cli: Cli, whole?: AbortSignal): Person {
+  // The key means to the command what the signal means.
+  const onInterrupt = () => void process.kill(process.pid, 'SIGINT');
+  const ask = async (text: string, isHidden: boolean, own: AbortSignal | undefined) => {
+    const signals = [whole, own].filter((signal) => signal !== undefined);
+    return (await askLine(cli, text, { signal: AbortSignal.any(signals), isHidden, onInterrupt })) ?? '';
   };
   return {
-    question: (text, signal) => ask(text, stderr, signal),
-    async secret(text, signal) {
-      stderr.write(text);
-      const typed = await ask('', new Writable({ write: (_chunk, _encoding, done) => done() }), signal);
-      stderr.write('\n');
-      return typed;
-    },
+    question: (text, signal) => ask(text, false, signal),
+    secret: (text, signal) => ask(text, true, signal),
     tell: (text) => cli.talk(text),
   };
 }

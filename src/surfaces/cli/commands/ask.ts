@@ -81,7 +81,7 @@ interface Request {
 }
 
 async function answer(cli: Cli, { text, options, signal }: Request): Promise<number> {
-  const person = cli.isInteractive && !options.headless ? linePerson(cli) : undefined;
+  const person = cli.isInteractive && !options.headless ? linePerson(cli, signal) : undefined;
   const inTurn = oneAtATime();
   const askAtOnce = person ? askPerson(person) : askNobody;
   const askFn: AskFn = (question, signal) => inTurn(() => askAtOnce(question, signal), signal);

@@ -1,9 +1,8 @@
-import { createInterface } from 'node:readline/promises';
-import type { Readable, Writable } from 'node:stream';
 import { printable } from '../../../base/printable.ts';
 import type { OperationOutput } from '../../../protocol/operations.ts';
 import type { TrustItem } from '../../../protocol/trust.ts';
 import type { Cli, Command } from '../cli.ts';
+import { askLine } from './ask-line.ts';
 
 export const trust: Command<{ yes?: true }> = async (cli, _args, { yes = false }) => {
   const found = await cli.client().call('trust', {});
@@ -46,8 +45,6 @@ export function shown(
 }
 
 async function confirmed(cli: Cli, count: number): Promise<boolean> {
-  const prompt = createInterface({ input: cli.host.stdin as Readable, output: cli.host.stderr as Writable });
-  const answer = await prompt.question(`Trust ${count === 1 ? 'this item' : `these ${count} items`}? [y/N] `);
-  prompt.close();
-  return /^y(es)?$/i.test(answer.trim());
+  const answer = await askLine(cli, `Trust ${count === 1 ? 'this item' : `these ${count} items`}? [y/N] `);
+  return /^y(es)?$/i.test(answer?.trim() ?? '');
 }

@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect } from 'vitest';
+import { sampleJob } from '../../../../test/surfaces/samples.ts';
+import { smallCore } from '../../../../test/surfaces/small-core.ts';
+import { openSocket, type TestSocket } from '../../../../test/surfaces/socket.ts';
+import { verifies } from '../../../../test/verifies.ts';
+import { main } from '../../../main.ts';
+
+let socket: TestSocket | undefined;
+afterEach(() => socket?.close());
+
+/** A command at a terminal, where this is typed when it asks. */
+async function at(command: string, keys: string) {
+  const item = { name: 'reef.config.yaml', kind: 'config' as const, content: 'gates: {}', hash: 'h1', trusted: false };
+  const { core, calls } = smallCore(sampleJob(), { trust: async () => ({ repository: '/repo', items: [item] }) });
+  socket = await openSocket(core);
+  execFileSync('git', ['init', '-q', socket.dir]);
+  const terminal = { isTTY: true, columns: 80 };
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const spoken = Promise.all([text(stdout), text(stderr)]);
+  stderr.on('data', (said: Buffer) => void (said.toString().includes('[y/N]') && stdin.write(keys)));
+  const code = await main({
+    ...{ argv: ['node', 'reef', command], cwd: () => socket?.dir ?? '' },
+    env: { PATH: '/usr/bin:/bin', HOME: socket.dir, REEF_HOME: socket.dir, NO_COLOR: '1' },
+    stdin: Object.assign(stdin, terminal),
+    stdout: Object.assign(stdout, terminal),
+    stderr: Object.assign(stderr, terminal),
+  });
+  stdout.end();
+  stderr.end();
+  const [out, err] = await spoken;
+  await socket.close();
+  return { code, out, err, trusted: calls.flatMap(({ input }) => (input as { hashes?: string[] }).hashes ?? []) };
+}
+
+verifies('X-16', 'U-02').test(
+  'Ctrl-C and Ctrl-D at the question trust nothing, and are no defect of ours',
+  async () => {
+    for (const key of ['\u0003', '\u0004']) {
+      const { code, err, trusted } = await at('trust', key);
+      expect([code, trusted]).toEqual([3, []]);
+      expect(err).toMatch(/\nNothing was trusted\. `reef trust --yes` trusts what is shown\.\n$/);
+      const first = await at('init', key);
+      expect([first.code, first.trusted, first.out.includes('reef trust')], first.err).toEqual([0, [], true]);
+    }
+    expect(await at('trust', 'y\r')).toMatchObject({ code: 0, trusted: ['h1'] });
+  },
+);
