@@ -62,7 +62,7 @@ verifies('R-102', 'X-55', 'X-57').test('numbers choose, words are words, and onl
     [{}, '2', [{ text: '2' }]],
     [{ kind: 'permission', tool: 'execute_command', input: { command: 'rm -r x' } }, 'y', [{ decision: 'allow_once' }]],
     [{ kind: 'permission' }, 'A', [{ decision: 'allow_always' }]],
-    [{ kind: 'permission' }, 'yes please', [{ decision: 'deny' }]],
+    [{ kind: 'permission' }, 'No', [{ decision: 'deny' }]],
     [{ kind: 'permission' }, '', []],
     [{}, '', []],
   ];
@@ -76,9 +76,9 @@ verifies('R-102').test(
   'what is refused is asked again; what is settled elsewhere is taken back; one at a time',
   async () => {
     const inTurn = oneAtATime();
-    const { person, seen } = typist('9', '1');
+    const { person, seen } = typist('2', '1');
     const ask = askQuestions({ cli: { style }, person, inTurn });
-    const first = child({ kind: 'choice', options: ['red'] }, (answer) => JSON.stringify(answer).includes('9'));
+    const first = child({ kind: 'choice', options: ['red', 'blue'] }, (answer) => JSON.stringify(answer).includes('2'));
     const second = child({ question: 'Still?' });
     const third = child({ question: 'Never shown' });
     const all = [first, second, third].map(({ question }) => ask(question));

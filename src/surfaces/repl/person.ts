@@ -2,6 +2,7 @@ import { setImmediate as immediately } from 'node:timers/promises';
 import { printable } from '../../base/printable.ts';
 import type { UserPort } from '../../runtime/state/context-data.ts';
 import type { Answer, AskFn, Decision, Question } from '../../runtime/tools/tool.ts';
+import { decisionOf } from './answer-of.ts';
 
 /** Somebody at a terminal who reads a question and types a line. */
 export interface Person {
@@ -67,8 +68,6 @@ async function choose(person: Person, { kind, question, options }: Choice, signa
   return [];
 }
 
-const DECISIONS: Readonly<Record<string, Decision>> = { y: 'allow_once', s: 'allow_session', a: 'allow_always' };
-
 /** Everything is shown before it is asked; only an exact letter allows (X-55, X-57). */
 async function permit(
   person: Person,
@@ -78,5 +77,5 @@ async function permit(
   const shown = JSON.stringify(args, null, 2) ?? '';
   person.tell(printable([`${tool} in ${cwd}`, shown, ...reasons].join('\n')));
   const typed = await person.question('Allow? y once, s for this session, a always, anything else no: ', signal);
-  return DECISIONS[typed.trim().toLowerCase()] ?? 'deny';
+  return decisionOf(typed) ?? 'deny';
 }
