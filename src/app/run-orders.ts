@@ -1,4 +1,4 @@
-import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape } from '../agents/leave.ts';
+import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape, refuseSandbox } from '../agents/leave.ts';
 import type { AdapterRegistry } from '../agents/registry.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Capabilities } from '../process/capabilities.ts';
@@ -35,15 +35,15 @@ export class RunOrders {
   async take(request: OperationRequest<'run'>, caller: Caller): Promise<RunOrder> {
     const { clock, project, registry, capabilities } = this.#parts;
     const { manifest, node } = await this.#manifest(request.workflow);
-    if (request.agent !== undefined) registry.get(request.agent);
+    const { task, agent, model, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
     const parent = this.#parentOf(request, caller);
+    if (agent !== undefined) refuseSandbox({ ...request, agent }, parent, registry.get(agent).adapter.describe());
     const sandbox = chooseSandbox(request, parent, capabilities) === 'bubblewrap';
     const gates = await findGateCommands({
       workers: manifest.workers,
       configured: { ...this.#parts.settings().gates, ...(await project.gates()) },
       readProject: project.readGateFile,
     });
-    const { task, agent, model, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
     return {
       ...{ task, node, manifest, gates, plan, anyway, accept, autoResume, budget, stepping: request.step },
       ...(agent !== undefined && { agent }),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
 import { verifies } from '../verifies.ts';
-import { ADDS, done, QUICK, RunsRig, writes } from './runs-rig.ts';
+import { ADDS, done, leftovers, QUICK, RunsRig, writes } from './runs-rig.ts';
 
 let rig: RunsRig;
 beforeEach(() => {
@@ -53,3 +53,15 @@ verifies('X-25', 'X-27')
     },
     120_000,
   );
+
+verifies('X-22').test(
+  'a run in a sandbox with an agent that needs what it hides is refused, and leaves no trace',
+  async () => {
+    await rig.trust();
+    const { code, err } = await rig.reef('run', 'write sum', '--agent', 'native:coder', '--sandbox');
+    expect([code, err.split(':')[0]]).toEqual([2, 'sandbox_unsupported']);
+    const { runs } = await rig.world.client.call('runs', {});
+    const { worktrees } = await rig.world.client.call('worktrees', {});
+    expect({ runs, worktrees, left: leftovers(rig) }).toEqual({ runs: [], worktrees: [], left: [] });
+  },
+);
