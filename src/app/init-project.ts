@@ -9,9 +9,9 @@ import type { Place } from '../git/place.ts';
 import { findCommit, readIdentity } from '../git/repository.ts';
 import { readStatus } from '../git/status.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Gate } from '../workflow/language/worker-name.ts';
+import { GATES, type Gate } from '../workflow/language/worker-name.ts';
 import { type Proposal, proposalBelow, proposeProject } from '../workflow/project/propose.ts';
-import { GATES, type ProjectFolder, type Suggestion } from '../workflow/project/toolchain.ts';
+import type { ProjectFolder, Suggestion } from '../workflow/project/toolchain.ts';
 import { PROJECT_CONFIG, readOverlay, readProjectFile } from './project.ts';
 
 export interface ProjectLook {

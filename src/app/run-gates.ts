@@ -1,11 +1,10 @@
 import type { Oid } from '../git/ref-name.ts';
 import type { GateView, RunView } from '../protocol/workflow.ts';
-import type { Gate } from '../workflow/language/worker-name.ts';
+import { GATES, type Gate } from '../workflow/language/worker-name.ts';
 import type { GateCommands } from '../workflow/workers/gate-commands.ts';
 import type { RunGate } from '../workflow/workers/run-gate.ts';
 import type { GateSource, GateVerdict } from '../worktrees/parts.ts';
 
-const GATES: readonly Gate[] = ['lint', 'build', 'test'];
 const TIMEOUT_MS = 900_000;
 
 interface RunGatesParts {

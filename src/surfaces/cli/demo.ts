@@ -12,6 +12,7 @@ import { makeThrowaway, type Throwaway } from './demo/throwaway.ts';
 import { jobTable } from './render/job-table.ts';
 import { renderQuestion } from './render/question.ts';
 import { runDetails } from './render/run.ts';
+import { shortAgent } from './render/short-agent.ts';
 
 const POLL_MS = 200;
 const LIMIT_MS = 240_000;
@@ -88,7 +89,7 @@ async function until<T>({ stage, client }: Scene, lanes: Lane[], look: () => Pro
 
 async function firstQuestion(client: Client): Promise<InboxEntry | undefined> {
   const [question] = (await client.call('inbox', {})).questions;
-  return question && { ...question, agent: question.agent.replace(/^scripted:.*\//, 'scripted:') };
+  return question && { ...question, agent: shortAgent(question.agent) };
 }
 
 /** As a crash would: nothing is saved, nothing is told. */

@@ -1,7 +1,7 @@
 import type { Detection } from '../../agents/detect.ts';
 import { systemClock } from '../../base/clock.ts';
 import { byHand, type Check, type Found, ok, warn } from './finding.ts';
-import { type ReadyAgent, readyAgents, type User } from './ready-agents.ts';
+import { isAble, type ReadyAgent, readyAgents, type User } from './ready-agents.ts';
 
 interface Parts {
   detected: Promise<Detection[]>;
@@ -23,8 +23,6 @@ export function agentChecks({ detected, user, now = systemClock.now() }: Parts):
     },
   ];
 }
-
-const isAble = ({ isInstalled, login }: ReadyAgent) => isInstalled && login !== 'no';
 
 function whichIsReady(ready: readonly ReadyAgent[]): Found {
   const able = ready.filter(isAble);

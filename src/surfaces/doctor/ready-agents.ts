@@ -18,6 +18,8 @@ export interface User {
   hasModel: boolean;
 }
 
+export const isAble = ({ isInstalled, login }: ReadyAgent) => isInstalled && login !== 'no';
+
 const ADD_MODEL = 'add a model to `clients` in ~/.config/reef/config.yaml';
 
 /** Those that can begin at once first, and the user's own choice before others. */

@@ -2,9 +2,11 @@ import type { WorkerDef, WorkflowManifest } from '../../protocol/workflow.ts';
 
 const INTERNAL_WORKERS = ['TestRunner', 'FileSystemWriter', 'UpdateChangePlan', 'RunLinter', 'RunBuilder'] as const;
 export type InternalWorker = (typeof INTERNAL_WORKERS)[number];
-export type Gate = 'test' | 'lint' | 'build';
+/** In the order they are run. */
+export const GATES = ['lint', 'build', 'test'] as const;
+export type Gate = (typeof GATES)[number];
 
-const GATES: Partial<Record<InternalWorker, Gate>> = { TestRunner: 'test', RunLinter: 'lint', RunBuilder: 'build' };
+const GATE_OF: Partial<Record<InternalWorker, Gate>> = { TestRunner: 'test', RunLinter: 'lint', RunBuilder: 'build' };
 
 export type WorkerName = { kind: 'internal'; name: InternalWorker } | { kind: 'agent'; name: string };
 
@@ -24,7 +26,7 @@ export function isByName(agent: string): boolean {
 }
 
 export function gateOf(worker: WorkerName | undefined): Gate | undefined {
-  return worker?.kind === 'internal' ? GATES[worker.name] : undefined;
+  return worker?.kind === 'internal' ? GATE_OF[worker.name] : undefined;
 }
 
 /** The roster names a worker as blocks do, or by its bare name. */

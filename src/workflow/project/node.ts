@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
 import type { Gate } from '../language/worker-name.ts';
+import { GATES } from '../language/worker-name.ts';
 import { findGateCommands } from '../workers/gate-commands.ts';
-import { type FindToolchain, firstOf, GATES, type ProjectFolder, type Suggestion, suggest } from './toolchain.ts';
+import { type FindToolchain, firstOf, type ProjectFolder, type Suggestion, suggest } from './toolchain.ts';
 
 const packageSchema = z.looseObject({
   scripts: z.record(z.string(), z.unknown()).catch({}),

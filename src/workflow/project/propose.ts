@@ -1,8 +1,8 @@
-import type { Gate } from '../language/worker-name.ts';
+import { GATES, type Gate } from '../language/worker-name.ts';
 import { findDeno, findDotnet, findElixir, findGo, findJvm, findPython, findRuby, findRust } from './languages.ts';
 import { findNode } from './node.ts';
 import { findJust, findMake } from './targets.ts';
-import { type FindToolchain, GATES, type ProjectFolder, type Suggestion } from './toolchain.ts';
+import type { FindToolchain, ProjectFolder, Suggestion } from './toolchain.ts';
 
 export interface Proposal {
   /** Kinds of project that were recognised, in the order they were asked. */

@@ -1,5 +1,6 @@
 import type { Gate } from '../language/worker-name.ts';
-import { type FindToolchain, firstOf, GATES, suggest, type Toolchain } from './toolchain.ts';
+import { GATES } from '../language/worker-name.ts';
+import { type FindToolchain, firstOf, suggest, type Toolchain } from './toolchain.ts';
 
 /** Targets that judge as a gate does, best first. */
 const TARGETS: Record<Gate, readonly string[]> = {

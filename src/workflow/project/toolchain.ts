@@ -27,8 +27,6 @@ export interface Toolchain {
 
 export type FindToolchain = (folder: ProjectFolder) => Promise<Toolchain | undefined>;
 
-export const GATES: readonly Gate[] = ['lint', 'build', 'test'];
-
 export function suggest(because: string, ...command: string[]): Suggestion {
   return { command, because };
 }

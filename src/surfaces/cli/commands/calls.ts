@@ -4,6 +4,7 @@ import type { Call } from '../../../protocol/run-operations.ts';
 import type { Cli, Command } from '../cli.ts';
 import { type Cell, displayWidth, oneLine, table } from '../render/columns.ts';
 import { duration } from '../render/quantities.ts';
+import { shortAgent } from '../render/short-agent.ts';
 import { textArgument } from './text-argument.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -19,7 +20,7 @@ function row({ callId, block, visit, request, response, error }: Call): Cell[] {
   return [
     { text: callId },
     { text: block === null ? '' : `${block}#${visit}` },
-    { text: request.provider.replace(/^scripted:.*\//, 'scripted:') },
+    { text: shortAgent(request.provider) },
     { text: used },
     { text: response ? duration(response.durationMs) : '' },
     { text: error ?? response?.content ?? '' },

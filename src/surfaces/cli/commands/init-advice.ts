@@ -1,7 +1,7 @@
 import { type CheckoutLook, hasCommands, type ProjectLook } from '../../../app/init-project.ts';
 import { PROJECT_CONFIG } from '../../../app/project.ts';
 import type { TrustItem } from '../../../protocol/trust.ts';
-import type { ReadyAgent } from '../../doctor/ready-agents.ts';
+import { isAble, type ReadyAgent } from '../../doctor/ready-agents.ts';
 import { shellQuote } from '../render/shell-quote.ts';
 
 interface Seen {
@@ -47,9 +47,10 @@ function checkoutNotes({ hasCommit, hasIdentity, changed, notIgnored }: Checkout
 }
 
 function agentNotes(agents: readonly ReadyAgent[]): string[] {
-  const isOne = agents.some(({ isInstalled, login }) => isInstalled && login !== 'no');
   const [first] = agents;
-  return isOne ? [] : [`No agent is ready yet. The nearest: ${first?.title ?? 'Claude Code'}: ${first?.toDo ?? ''}`];
+  return agents.some(isAble)
+    ? []
+    : [`No agent is ready yet. The nearest: ${first?.title ?? 'Claude Code'}: ${first?.toDo ?? ''}`];
 }
 
 export interface NextCommand {

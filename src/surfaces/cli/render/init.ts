@@ -1,4 +1,5 @@
 import { printable } from '../../../base/printable.ts';
+import { GATES, type Gate } from '../../../workflow/language/worker-name.ts';
 import type { Suggestion } from '../../../workflow/project/toolchain.ts';
 import type { ReadyAgent } from '../../doctor/ready-agents.ts';
 import type { NextCommand } from '../commands/init-advice.ts';
@@ -9,7 +10,7 @@ interface Found {
   repository: string;
   folder: string;
   toolchains: readonly string[];
-  gates: Partial<Record<'lint' | 'build' | 'test', Suggestion>>;
+  gates: Partial<Record<Gate, Suggestion>>;
   setup: Suggestion | null;
   config: { path: string; state: ConfigOutcome; aside?: string };
   agents: readonly ReadyAgent[];
@@ -36,7 +37,7 @@ export function renderFound(
     `${paint('bold', printable(folder === '' ? repository : `${repository}, in ${folder}`))}  ${kinds}`,
     ...columns([
       ['set-up', ...commandCells(setup ?? undefined, 'none')],
-      ...(['lint', 'build', 'test'] as const).map((gate) => [
+      ...GATES.map((gate) => [
         gate,
         ...commandCells(gates[gate], gate === 'test' ? 'none: a run needs one' : 'none: passed over'),
       ]),

@@ -1,6 +1,7 @@
 import type { JobView } from '../../../protocol/job-operations.ts';
 import { type Cell, table } from './columns.ts';
 import { cost, duration, tokens } from './quantities.ts';
+import { shortAgent } from './short-agent.ts';
 import { shortIds } from './short-id.ts';
 import type { Colour, Style } from './style.ts';
 import { taskOf } from './task.ts';
@@ -32,9 +33,8 @@ export function jobTable(jobs: readonly JobView[], style: Style): string {
   return table([heading, ...rows], style.width);
 }
 
-/** Of a script the file's name is enough to tell it by. */
 function agentName(agent: string): string {
-  const short = agent.replace(/^scripted:.*\//, 'scripted:');
+  const short = shortAgent(agent);
   return short.length > LONGEST_AGENT ? `${short.slice(0, LONGEST_AGENT - 1)}…` : short;
 }
 
