@@ -77,13 +77,16 @@ export class Terminal implements Person {
       },
     });
     this.#readline.on('line', (text) => this.#settle({ text, end: this.#keys.nextEnd() }));
-    // At the prompt it drops the line; a question of something that runs is no answer, and the end of what asked.
+    // At the prompt it drops the line; at a question of something that runs it is no answer, and the end of what asked.
     this.#readline.on('SIGINT', () => {
-      this.#screen.write('^C\n');
-      this.#dropLine();
-      if (!this.#running) return;
-      this.interrupt();
-      this.#settle({ text: '', end: 'sent' });
+      if (this.#running) {
+        this.#screen.write('^C');
+        this.#takeBack();
+        this.interrupt();
+      } else {
+        this.#screen.write('^C\n');
+        this.#dropLine();
+      }
     });
   }
 
@@ -97,7 +100,7 @@ export class Terminal implements Person {
     const history = this.#history();
     const remembered = [...history];
     const answer = this.#read(text);
-    const takeBack = () => this.#settle({ text: '', end: 'sent' });
+    const takeBack = () => this.#takeBack();
     signal?.addEventListener('abort', takeBack, { once: true });
     const entry = await answer;
     signal?.removeEventListener('abort', takeBack);
@@ -112,8 +115,7 @@ export class Terminal implements Person {
     try {
       return await this.question('', signal);
     } finally {
-      this.#screen.isMuted = false;
-      this.#screen.write('\n');
+      this.#unmute();
     }
   }
 
@@ -121,10 +123,14 @@ export class Terminal implements Person {
     this.write(`${text}\n`);
   }
 
-  /** While a question waits, whole lines above it. */
+  /** While a question waits, whole lines above it; while a secret is typed, after it. */
   write(text: string): void {
     if (!this.#waiting) {
       this.#screen.write(text);
+      return;
+    }
+    if (this.#screen.isMuted) {
+      this.#held += text;
       return;
     }
     const end = text.lastIndexOf('\n') + 1;
@@ -193,6 +199,20 @@ export class Terminal implements Person {
     this.#readline.write(null, { ctrl: true, name: 'u' });
   }
 
+  /** The question gets an empty line. What was typed is forgotten: the keys that delete would keep it to be brought back. */
+  #takeBack(): void {
+    if (!this.#waiting) return;
+    Object.assign(this.#readline, { line: '', cursor: 0 });
+    this.#readline.write(null, { name: 'return' });
+  }
+
+  /** After a secret; a terminal that is gone shows nothing any more. */
+  #unmute(): void {
+    if (!this.#screen.isMuted || this.#isLost) return;
+    this.#screen.isMuted = false;
+    this.#screen.write('\n');
+  }
+
   #history(): string[] {
     return (this.#readline as Interface & { history: string[] }).history;
   }
@@ -204,6 +224,7 @@ export class Terminal implements Person {
     }
     const take = this.#waiting;
     this.#waiting = undefined;
+    this.#unmute();
     this.#screen.write(this.#held);
     this.#held = '';
     this.#keys.hold();
