@@ -1,13 +1,13 @@
 import type { JobManager } from '../agents/job-manager.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { InboxEntry } from '../protocol/job-operations.ts';
+import type { InboxEntry, JobView } from '../protocol/job-operations.ts';
 import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import { type Halt, haltVerbSchema } from '../protocol/workflow.ts';
 import type { Store } from '../store/store.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import { isOfBudget } from './agent-jobs.ts';
 import { bound } from './bound.ts';
-import { type BookedRun, blockOf, findRun, findTheirRun, jobsAbove } from './run-book.ts';
+import { type BookedRun, blockOf, findRun, findTheirRun, jobsAbove, type RunOrder } from './run-book.ts';
 import type { RunDesk } from './run-desk.ts';
 import type { RunViews } from './run-views.ts';
 import { titleOf } from './task-title.ts';
@@ -31,13 +31,25 @@ interface JobDeskParts {
 export function jobDesk(parts: JobDeskParts): JobCore {
   const { jobs } = parts;
   return {
-    ...bound(jobs, 'status', 'output', 'wait', 'interrupt', 'resume'),
+    ...bound(jobs, 'output', 'interrupt', 'resume'),
+    status: async (request, caller) => asTasked(parts, await jobs.status(request, caller)),
+    wait: async (request, caller, signal) => asTasked(parts, await jobs.wait(request, caller, signal)),
     spawn: async (request, caller) => jobs.spawn({ ...request, ...(await housing(parts, request, caller)) }, caller),
     send: (request, caller) =>
       isRun(parts, request.id) ? answerRun(parts, request, caller) : jobs.send(request, caller),
     kill: (request, caller) => (isRun(parts, request.id) ? endRun(parts, request, caller) : jobs.kill(request, caller)),
     inbox: (request, caller) => inbox(parts, request, caller),
   };
+}
+
+function asTasked<T extends { jobs: JobView[] }>({ store }: JobDeskParts, found: T): T {
+  return { ...found, jobs: found.jobs.map((job) => ({ ...job, task: taskOf(store, job) })) };
+}
+
+/** What was asked for: of a block's job by whoever started its run. The prompt made of that is for the agent; `calls` has it. */
+function taskOf(store: Store, { id, task }: { id: string; task: string }): string {
+  const block = store.blocks.get(id);
+  return (block && store.runs.get<RunOrder>(block.runId)?.doc.task) ?? task;
 }
 
 /** An empty name means a new worktree named after the task; a name that is an id, that worktree: for a job only its own (X-08). */
@@ -84,7 +96,8 @@ async function inbox({ jobs, store, views, notices }: JobDeskParts, request: obj
     const at = blockOf(store, question.jobId);
     if (!at) return [question];
     const isForReef = at.jobId === question.jobId && isOfBudget(question);
-    return isForReef ? [] : [{ ...question, runId: at.runId, block: at.block }];
+    const task = taskOf(store, { id: question.jobId, task: question.task });
+    return isForReef ? [] : [{ ...question, task, runId: at.runId, block: at.block }];
   });
   const waits = store.journal.openWaits();
   const askedAt = (key: string, run: BookedRun) => waits.find((wait) => wait.key === key && wait.runId === run.id)?.at;

@@ -96,7 +96,8 @@ verifies('W-47', 'W-48', 'W-53', 'W-54', 'W-60', 'W-61', 'W-64').test(
       { ask: { question: 'Which way?', options: ['left', 'right'] } },
       { say: 'I handed it in.\nSIGNAL:LATER' },
     ]);
-    const { runId } = await rig.start({ task: 'write sum', agent, plan: ['sum.mjs'] });
+    const task = 'Write sum\n\n## How\n\nWith a plus.';
+    const { runId } = await rig.start({ task, agent, plan: ['sum.mjs'] });
     const { run } = await rig.settled(runId);
     const { questions } = await rig.world.client.call('inbox', {});
     const [asked] = questions;
@@ -105,6 +106,10 @@ verifies('W-47', 'W-48', 'W-53', 'W-54', 'W-60', 'W-61', 'W-64').test(
       [[runId, 'Which way?']],
     ]);
     const jobId = asked?.jobId ?? '';
+    // Whoever looks sees what was asked for; the prompt made of it is for the agent.
+    const waited = await rig.world.client.call('wait', { ids: [jobId] });
+    expect([asked?.task, (await rig.world.job(jobId)).task, waited.jobs[0]?.task]).toEqual([task, task, task]);
+    expect((await rig.reef('inbox')).out).toContain('With a plus.');
     const segments = [{ type: 'CODE_OUTPUT', content: { filePath: 'sum.mjs', fileContent: ADDS } }];
     const result = { signal: 'SIGNAL:SUCCESS', summary: 'Adds.', segments, newFiles: ['docs/sum.md'] };
     const answers = await asJob(jobId, async (client) => {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import type { JobView } from '../../src/protocol/job-operations.ts';
 import { tier } from '../scale.ts';
 import { verifies } from '../verifies.ts';
 import { refusal } from './real.ts';
@@ -85,7 +86,8 @@ verifies('W-30', 'W-31').test(
       ['Write#1 SUCCESS', 'Test#1 FAILURE', 'Write#2 SUCCESS', 'Test#2 SUCCESS'],
     ]);
     const { jobId = '' } = after.view.executionLog['Quick__Write#2'] ?? {};
-    expect((await rig.world.job(jobId)).task).toContain('Add, do not subtract');
+    const { calls } = await rig.world.client.call('calls', { job: jobId });
+    expect(calls[0]?.request.prompt).toContain('Add, do not subtract');
     expect((await rig.world.client.call('inbox', {})).questions).toEqual([]);
   },
   90_000,
@@ -162,13 +164,9 @@ verifies('W-31').test(
   async () => {
     const agent = rig.world.script('sleeps', [{ say: 'working' }, { sleep: 600_000 }]);
     const { runId } = await rig.start({ task: 'sleep', agent });
-    const { jobs } = await rig.world.client.call('status', {});
-    const jobOf = async () =>
-      (await rig.world.client.call('status', {})).jobs.find(
-        ({ task, status }) => task.includes(runId) && status === 'running',
-      );
-    let job = jobs.find(() => false);
-    while (!job) job = await jobOf();
+    const isOfRun = (job: JobView) => job.agent === agent && job.status === 'running';
+    let job: JobView | undefined;
+    while (!job) job = (await rig.world.client.call('status', {})).jobs.find(isOfRun);
     await rig.world.client.call('run_control', { id: runId, verb: 'abort' });
     await rig.world.until(job.id, ({ status }) => status === 'killed');
     expect((await rig.settled(runId)).run.status).toBe('aborted');

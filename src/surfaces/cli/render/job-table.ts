@@ -4,7 +4,6 @@ import { cost, duration, tokens } from './quantities.ts';
 import { shortAgent } from './short-agent.ts';
 import { shortIds } from './short-id.ts';
 import type { Colour, Style } from './style.ts';
-import { taskOf } from './task.ts';
 
 const LONGEST_AGENT = 24;
 const COLOURS: Partial<Record<JobView['status'], Colour>> = {
@@ -28,7 +27,7 @@ export function jobTable(jobs: readonly JobView[], style: Style): string {
     { text: age(job, style.now) },
     { text: tokens(job.usage) },
     { text: cost(job.usage) },
-    { text: job.questions[0] ? `? ${job.questions[0].question}` : taskOf(job.task) },
+    { text: job.questions[0] ? `? ${job.questions[0].question}` : job.task },
   ]);
   return table([heading, ...rows], style.width);
 }

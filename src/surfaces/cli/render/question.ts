@@ -4,13 +4,13 @@ import { duration } from './quantities.ts';
 import { shellQuote } from './shell-quote.ts';
 import { shortIds } from './short-id.ts';
 import type { Style } from './style.ts';
-import { taskBeginning } from './task.ts';
 
 export type Asked = Omit<InboxEntry, 'askedAt'> & { askedAt?: string };
 
 /** Enough of the fingerprint to name one question, and to miss if its arguments are no longer those shown (X-56). */
 const FINGERPRINT_CHARACTERS = 10;
 const LABEL_WIDTH = 8;
+const MOST_TASK_LINES = 6;
 
 /** Everything a person needs to decide: the whole command, where it would run, who asks, how to answer (X-57). */
 export function renderQuestion(asked: Asked, style: Style, answers = answerCommands(asked)): string {
@@ -22,7 +22,7 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
   const part = asked.group && asked.group.of > 1 ? ` (${asked.group.index + 1} of ${asked.group.of})` : '';
   return [
     head,
-    line('task', taskBeginning(asked.task)),
+    line('task', beginning(asked.task)),
     line('folder', asked.cwd),
     ...(asked.path.length > 1 ? [line('chain', asked.path.map(short).join(' › '))] : []),
     ...(asked.tool ? [line('tool', asked.tool)] : []),
@@ -31,6 +31,12 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
     ...options(asked).map((text) => line('', text)),
     ...answers.map((command, index) => line(index === 0 ? 'answer' : '', command)),
   ].join('\n');
+}
+
+/** Enough to know which task it is. */
+function beginning(task: string): string {
+  const lines = task.trimEnd().split('\n');
+  return lines.length <= MOST_TASK_LINES ? lines.join('\n') : [...lines.slice(0, MOST_TASK_LINES), '…'].join('\n');
 }
 
 /** Never cut: what is approved must have been seen. */
