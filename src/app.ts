@@ -31,8 +31,10 @@ export interface App {
   counts(): { live: number; queued: number };
   lastSeq(): number;
   audit(entry: AuditEntry): void;
-  /** Lets go of everything in reverse order; agents run on. */
-  /** `beforeJobs` is called when runs start no more jobs, and jobs can still be ended. */
+  /**
+   * Lets go of everything in reverse order; agents run on. `beforeJobs` is called when runs start no more jobs, and jobs can
+   * still be ended.
+   */
   close(beforeJobs?: () => Promise<void>): Promise<void>;
 }
 
@@ -65,9 +67,9 @@ export async function openApp(options: AppOptions): Promise<App> {
   const registry = new AdapterRegistry(() => readSettings().agents);
   const capabilities = await probeCapabilities();
   const guards = new GuardedFolders(store);
-  const shared = { books, registry, capabilities, timings };
+  const shared = { books, registry, capabilities, timings, signal, log };
   const runner: JobRunner = new JobRunner({
-    ...{ ...shared, clock, log, signal, guards, env: env.all, homeDir: home.dir },
+    ...{ ...shared, clock, guards, env: env.all, homeDir: home.dir },
     ...{ version: options.version, doors: options.doors },
     maxJobs: () => config.maxJobs,
     folderOf: (worktreeId) => workspace.folderOf(worktreeId),
@@ -81,7 +83,6 @@ export async function openApp(options: AppOptions): Promise<App> {
   const jobs: JobManager = new JobManager({
     ...shared,
     runner,
-    signal,
     newId,
     defaultCwd: home.repository ?? home.dir,
     searchPath: env.path,

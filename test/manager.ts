@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { GuardedFolders } from '../src/agents/guarded-folders.ts';
-import { JobManager } from '../src/agents/job-manager.ts';
+import { JobManager, type ManagerParts } from '../src/agents/job-manager.ts';
 import { JobRunner } from '../src/agents/job-runner.ts';
 import { AdapterRegistry } from '../src/agents/registry.ts';
 import { defaultTimings } from '../src/agents/timings.ts';
@@ -21,16 +21,17 @@ const noCapabilities = {
   tmux: undefined,
 };
 
-/** What the manager does by itself: no slot at all, so no process. */
-export function managerOf(books: TestBooks<Clock>) {
+/** What the manager does by itself: no slot at all, so no process. `logged` has a line for each thing logged. */
+export function managerOf(books: TestBooks<Clock>, more: Pick<ManagerParts, 'endRuns'> = {}) {
   const clock = systemClock;
+  const logged: string[] = [];
   const shared = {
     books,
     registry: new AdapterRegistry(() => ({})),
     capabilities: noCapabilities,
     timings: { ...defaultTimings, acknowledge: 1 },
     signal: new ChangeSignal(),
-    log: createLogger({ write: () => undefined, clock, redact: (text) => text }),
+    log: createLogger({ write: (line) => void logged.push(line), clock, redact: (text) => text }),
   };
   const runner = new JobRunner({
     ...shared,
@@ -50,6 +51,7 @@ export function managerOf(books: TestBooks<Clock>) {
     newId: createIds(clock),
     defaultCwd: join(books.dir, 'repo'),
     searchPath: join(books.dir, 'bin'),
+    ...more,
   });
-  return { manager, runner };
+  return { manager, runner, logged };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Logger } from '../base/log.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { JobView } from '../protocol/job-operations.ts';
@@ -22,6 +23,7 @@ export interface ManagerParts extends SpawnHost {
   runner: JobRunner;
   signal: ChangeSignal;
   timings: Timings;
+  log: Logger;
   /** What is true of the worktree of a job now, for an agent that goes on in it (S-25). */
   briefOf?(job: Job): Promise<string>;
   /** The runs it started end with it, before their agents do: to them that would be a fault. */
@@ -161,14 +163,32 @@ export class JobManager implements JobCore {
     return { questions, notices: [] };
   }
 
-  /** What the end of a process means for others of its family. */
+  /** What the end of a process means for others of its family. Never fails: nobody waits for it. */
   async settle(id: string): Promise<void> {
+    await this.#attempt(() => this.#endDeafHost(id));
+    await this.#attempt(() => this.#endOrphansOf(id));
+  }
+
+  /** What is below jobs that failed while no daemon was there. Never fails: one that cannot be ended is met at the next start. */
+  async endOrphans(): Promise<void> {
+    await this.#attempt(async () => {
+      for (const id of this.#parents()) await this.#attempt(() => this.#endOrphansOf(id));
+    });
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.log.warn('what a job left could not be ended', { error });
+    }
+  }
+
+  /** To an agent that lives in no host that code means something else. */
+  async #endDeafHost(id: string): Promise<void> {
     const { books, registry } = this.#parts;
     const job = books.store.jobs.get<JobRuntime>(id)?.job;
-    // If that fails, the host is at work where everybody sees it. To any other agent that code means something else.
-    if (job?.exitCode === DEAF_HOST && registry.isHosted(job.agent))
-      await this.#killTree(this.#hostOf(job), REEF).catch(() => {});
-    await this.endOrphans([id]);
+    if (job?.exitCode === DEAF_HOST && registry.isHosted(job.agent)) await this.#killTree(this.#hostOf(job), REEF);
   }
 
   /** The first in an unbroken line of the user's own agents: all of these live in its process. */
@@ -178,17 +198,12 @@ export class JobManager implements JobCore {
     return parent && registry.isHosted(parent.agent) ? this.#hostOf(parent) : job.id;
   }
 
-  /** What is below jobs that failed, if their agents are ones whose children nobody else takes. */
-  async endOrphans(parents: Iterable<string> = this.#parents()): Promise<void> {
-    for (const id of parents) {
-      // One that cannot be ended now is met again at the next start, and is no reason to leave the others.
-      if (this.#leavesOrphans(id)) await this.#killBelow(id, REEF).catch(() => {});
-    }
-  }
-
-  #leavesOrphans(id: string): boolean {
-    const job = this.#parts.books.store.jobs.get<JobRuntime>(id)?.job;
-    return (job?.status === 'error' || job?.status === 'stale') && this.#parts.registry.ownsChildren(job.agent);
+  /** Nobody else takes the children of these agents. */
+  async #endOrphansOf(id: string): Promise<void> {
+    const { books, registry } = this.#parts;
+    const job = books.store.jobs.get<JobRuntime>(id)?.job;
+    const hasFailed = job?.status === 'error' || job?.status === 'stale';
+    if (hasFailed && registry.ownsChildren(job.agent)) await this.#killBelow(id, REEF);
   }
 
   #parents(): Set<string> {
@@ -221,7 +236,10 @@ export class JobManager implements JobCore {
   }
 
   async #killBelow(id: string, caller: Caller): Promise<void> {
-    await this.#parts.endRuns?.(id);
+    // Agents that could be ended must not outlive their job because a run could not.
+    await this.#parts.endRuns?.(id).catch((error: unknown) => {
+      this.#parts.log.warn('the runs of a job could not be ended', { job: id, error });
+    });
     for (const child of this.#parts.books.store.jobs.childrenOf<JobRuntime>(id))
       await this.#killTree(child.job.id, caller);
   }

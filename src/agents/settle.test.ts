@@ -49,3 +49,20 @@ for (const [agents, after] of [
     expect(statuses()).toEqual(after);
   });
 }
+
+verifies('R-08').test('what is below a job that failed ends, also when its runs cannot be ended', async () => {
+  family(['native:boss', 'native:lead', 'native:hand'], { status: 'running' }, { status: 'error' });
+  const { manager, logged } = managerOf(books, { endRuns: () => Promise.reject(new Error('a run stays')) });
+  await manager.endOrphans();
+  expect(statuses()).toEqual(['running', 'error', 'killed']);
+  expect(logged.join()).toContain('a run stays');
+});
+
+verifies('R-08').test('a job that cannot be looked up is logged, and no failure of the caller', async () => {
+  const broken = new TestBooks(systemClock);
+  const { manager, logged } = managerOf(broken);
+  broken.close();
+  await manager.settle(LOW);
+  await manager.endOrphans();
+  expect(logged.map((line) => JSON.parse(line).message)).toEqual(Array(3).fill('what a job left could not be ended'));
+});

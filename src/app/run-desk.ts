@@ -170,9 +170,12 @@ export class RunDesk implements RunCore {
     return this.#parts.views.summary(findRun(this.#parts.store, run.id));
   }
 
+  /** One that cannot be ended keeps none of the others. */
   async endOf(jobId: string): Promise<void> {
-    const open = this.#parts.store.runs.open<RunOrder>();
-    for (const run of open) if (run.doc.leave.parentId === jobId) await this.end(run, `the end of ${jobId}`);
+    const theirs = this.#parts.store.runs.open<RunOrder>().filter(({ doc }) => doc.leave.parentId === jobId);
+    const ends = await Promise.allSettled(theirs.map((run) => this.end(run, `the end of ${jobId}`)));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
   }
 
   async endIn(worktreeId: string): Promise<void> {
