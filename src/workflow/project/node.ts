@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
-import { type Gate, GATES } from '../language/worker-name.ts';
+import { GATES, type Gate } from '../language/worker-name.ts';
 import { findGateCommands } from '../workers/gate-commands.ts';
 import { type FindToolchain, firstOf, type ProjectFolder, type Suggestion, suggest } from './toolchain.ts';
 
