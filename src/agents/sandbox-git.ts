@@ -11,9 +11,13 @@ export type GitMounts = Required<Pick<SandboxSpec, 'writable' | 'readOnly' | 'hi
  * What a commit in a worktree of Reef's writes: objects, what git keeps of this worktree, and the folder of its own branch. Other
  * branches, configuration and hooks stay closed, and so does all of git in the user's own checkout (X-24).
  */
-export async function gitMounts({ cwd, worktree }: Pick<Job, 'cwd' | 'worktree'>): Promise<GitMounts | undefined> {
-  const place = worktree === undefined ? undefined : await readPlace(cwd).catch(() => undefined);
-  if (!place || worktree === undefined || place.gitDir === place.commonDir) return undefined;
+export async function gitMounts(
+  job: Pick<Job, 'cwd' | 'worktree' | 'sandbox' | 'readonly'>,
+): Promise<GitMounts | undefined> {
+  const { cwd, worktree, sandbox, readonly } = job;
+  if (sandbox === 'none' || readonly || worktree === undefined) return undefined;
+  const place = await readPlace(cwd).catch(() => undefined);
+  if (!place || place.gitDir === place.commonDir) return undefined;
   const own = (name: string) => join(place.gitDir, name);
   const config = own('config.worktree');
   const isThere = existsSync(config);

@@ -48,7 +48,7 @@ export function sandboxFor(
 ): SandboxSpec | undefined {
   if (job.sandbox === 'none') return undefined;
   const door = doorDir(of.homeDir, job.id);
-  const { writable = [], readOnly = [], hidden = [], guarded = [] } = (job.readonly ? undefined : of.git) ?? {};
+  const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
     kind: 'bubblewrap',
     writable: [
