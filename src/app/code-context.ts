@@ -60,6 +60,7 @@ export function openCodeContext(parts: CodeContextParts) {
   return {
     servers,
     service,
+    tokens: async (text: string) => (await counter.get()).count(text),
     async slices(request: CodeContextRequest) {
       return createCodeContext(await sliceParts())(request);
     },

@@ -9,10 +9,8 @@ import { sandboxFor } from '../agents/sandbox.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Environment } from '../base/env.ts';
 import type { Home } from '../base/home.ts';
-import { lazily } from '../base/lazily.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
-import { loadTokenCounter } from '../base/tokens.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import { createGit, type Git } from '../git/git-command.ts';
 import type { Capabilities } from '../process/capabilities.ts';
@@ -249,7 +247,7 @@ function openEngine(parts: WorkspaceParts, { git, gates, worktrees, context, act
     },
     prompt: {
       limit: PROMPT_TOKENS,
-      measure: tokensOf,
+      measure: (text) => measure(text, context),
       outline: (file) => context.outline(file),
       // One `artifact_read` away from the agents of that run (S-37).
       async keep(runId, text) {
@@ -330,10 +328,7 @@ async function blockContext(
   return context.slices({ slices, budget, worktreePath, task, args, plan, changed });
 }
 
-const counter = lazily(loadTokenCounter);
-
 /** Counted, not guessed: a log of hashes has half the characters a token that prose has. */
-async function tokensOf(text: string): Promise<number> {
-  if (text.length > PROMPT_TOKENS * CHARACTERS_PER_TOKEN) return text.length;
-  return (await counter.get()).count(text);
+async function measure(text: string, { tokens }: EngineHands['context']): Promise<number> {
+  return text.length > PROMPT_TOKENS * CHARACTERS_PER_TOKEN ? text.length : tokens(text);
 }

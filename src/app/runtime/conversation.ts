@@ -117,7 +117,6 @@ export class Conversation {
     }
   }
 
-  /** The context as the engine sees it, with our commands; one that goes on with a question may change how. */
   /** Told apart from those of other processes; a name, no secret, and a start need not wait for a source of chance. */
   #nextId(): string {
     this.#requests += 1;
@@ -125,6 +124,7 @@ export class Conversation {
     return [startedAt, process.pid, this.#requests].map((part) => part.toString(36)).join('-');
   }
 
+  /** The context as the engine sees it, with our commands; one that goes on with a question may change how. */
   #host(ctx: RequestContext, options: RunOptions): EngineHost<CoreCommand> {
     let following: FollowOn | undefined;
     const { gate, outputs, ask } = this.#parts;
