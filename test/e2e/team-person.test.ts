@@ -77,6 +77,22 @@ verifies('R-08').test(
   SLOW_MS,
 );
 
+verifies('R-08', 'R-102').test(
+  'a reply to nobody is an error to the agent that gives it, and starts nothing',
+  async () => {
+    world = teamWorld({ boss: { can_spawn_agents: true } });
+    const reply = call('agent__reply_escalation', { escalation_id: 'hand', reply: 'red' });
+    world.play([
+      { agent: 'boss', user: 'Begin', does: [reply] },
+      { agent: 'boss', tool: 'agent__reply_escalation', result: 'question_not_found', says: 'Nobody asked.' },
+    ]);
+    const { stdout, stderr, code } = await world.begin(['ask', '-a', 'boss', 'Begin']).done;
+    expect([stdout, code], stderr).toEqual(['Nobody asked.\n', 0]);
+    expect(await world.client.daemon()).toBe(undefined);
+  },
+  SLOW_MS,
+);
+
 verifies('R-102', 'D1').test(
   'ask tells on stderr what a grandchild asks, with its chain and how it is answered, and goes on with the answer',
   async () => {

@@ -109,7 +109,11 @@ export class PersonTeam {
       ended: (id, signal) => portOf(id).ended(id, signal),
       look: (id) => portOf(id).look(id),
       attend: (id, signal) => portOf(id).attend(id, signal),
-      reply: async (escalation, reply) => (await current()).reply(escalation, reply),
+      reply: async (escalation, reply) => {
+        const port = await this.#root?.opened;
+        if (!port) throw new ReefError('question_not_found', `Nobody asks ${escalation}: you started no agent`);
+        await port.reply(escalation, reply);
+      },
       send: async (id, message) => portOf(id).send(id, message),
       kill: (id) => portOf(id).kill(id),
     };

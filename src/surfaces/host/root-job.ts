@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { doorSocket } from '../../agents/sandbox.ts';
 import type { Clock } from '../../base/clock.ts';
+import { lazily } from '../../base/lazily.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { InboxEntry } from '../../protocol/job-operations.ts';
 import type { OperationInput } from '../../protocol/operations.ts';
@@ -12,6 +13,7 @@ import type { AgentRuntime, InboxMessage } from '../../runtime/state/scope.ts';
 import type { JobPort } from '../../runtime/team/job-port.ts';
 import { type Client, connect } from '../client/client.ts';
 import type { AgentHost } from './agent-host.ts';
+import { type Call, patient } from './door-call.ts';
 import { doorJobs } from './door-jobs.ts';
 import type { Hosted } from './hosted-job.ts';
 import { JobWire } from './job-wire.ts';
@@ -63,8 +65,8 @@ export class RootJob implements Hosted {
   readonly #parts: RootParts;
   readonly #stopped = new AbortController();
   readonly #over = new AbortController();
-  readonly #line = Promise.withResolvers<Socket>();
-  #opened: Promise<JobPort> | undefined;
+  readonly #opened = lazily(() => this.#open());
+  #line = Promise.withResolvers<Socket>();
   #id = '';
   #wire: JobWire | undefined;
   #told: Emitter | undefined;
@@ -103,8 +105,12 @@ export class RootJob implements Hosted {
 
   /** Its children as jobs; the first call makes it one itself. */
   jobs(): Promise<JobPort> {
-    this.#opened ??= this.#open();
-    return this.#opened;
+    return this.#opened.get();
+  }
+
+  /** The same, where it has any. */
+  get opened(): Promise<JobPort> | undefined {
+    return this.#opened.made();
   }
 
   stop(why: ReefError): void {
@@ -136,17 +142,23 @@ export class RootJob implements Hosted {
   async #open(): Promise<JobPort> {
     const { agent, cwd, clock, host, signal } = this.#parts;
     const { client, homeDir } = this.#parts.daemon();
+    const call = patient(client, clock);
     const task = this.#parts.task.trim().slice(0, LONGEST_TASK) || agent;
-    const { agentId } = await client.call(
-      'spawn',
-      { agent: `chat:${agent}`, task, cwd, key: randomUUID() },
-      { signal },
-    );
+    const { agentId } = await call('spawn', { agent: `chat:${agent}`, task, cwd, key: randomUUID() }, signal);
     this.#id = agentId;
     const door = doorSocket(homeDir, agentId);
-    mkdirSync(dirname(door), { recursive: true, mode: 0o700 });
-    await host.welcome(door, { root: this, onLine: (line) => this.#line.resolve(line) });
-    await this.#begin(await this.#arrival(client));
+    try {
+      mkdirSync(dirname(door), { recursive: true, mode: 0o700 });
+      this.#line = Promise.withResolvers();
+      await host.welcome(door, { root: this, onLine: (line) => this.#line.resolve(line) });
+      await this.#begin(await this.#arrival(call));
+    } catch (error) {
+      // The next child tries afresh, with a job of its own.
+      await client.call('kill', { id: agentId }).catch(() => {});
+      await host.close();
+      this.#id = '';
+      throw error;
+    }
     this.#watch(client);
     const own = connect({ socket: door, surface: 'mcp' });
     return doorJobs({
@@ -202,13 +214,13 @@ export class RootJob implements Hosted {
   }
 
   /** The line of its process, which waits for a free place like any job's, and may never come. */
-  async #arrival(client: Client): Promise<Socket> {
+  async #arrival(call: Call): Promise<Socket> {
     const here = new AbortController();
     const signal = AbortSignal.any([here.signal, this.#over.signal, this.#parts.signal]);
     const failure = async (): Promise<never> => {
       for (let looks = 0; ; looks += 1) {
         const timeoutMs = looks === 0 ? SOON_MS : FAILED_MS;
-        const { met } = await client.call('wait', { ids: [this.#id], until: ['done'], timeoutMs }, { signal });
+        const { met } = await call('wait', { ids: [this.#id], until: ['done'], timeoutMs }, signal);
         if (!met && looks === 0) this.#parts.onWaiting();
         if (met) throw new ReefError('spawn_failed', `No agent can be started: \`reef output ${this.#id}\` says why`);
       }
