@@ -42,7 +42,6 @@ export const errorTable = {
   already_answered: final(409, 1, 'Somebody answered first; the details say who and what.'),
   question_changed: final(409, 1, 'Look at the question again: its arguments are not those you saw.'),
   question_withdrawn: final(409, 1, 'The agent no longer waits for this answer.'),
-  question_too_large: final(413, 1, 'The request was over 16 MiB and was denied.'),
   send_unsupported: final(409, 1, 'Wait until the job is idle, then `reef resume ID "<text>"`.'),
   interrupt_timeout: passing(504, 1, 'Try again, or end it with `reef kill ID`.'),
   queue_full: passing(503, 69, 'Wait until jobs have ended, or kill some.'),
