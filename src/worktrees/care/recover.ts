@@ -9,7 +9,7 @@ import type { StoredWorktree } from '../record.ts';
 import { without } from '../records.ts';
 import { mendEntry, removeEntry } from '../registry.ts';
 import { freeRefs } from './stale-locks.ts';
-import { isQuiet } from './survivors.ts';
+import { isQuiet, untilLeft } from './survivors.ts';
 
 /**
  * Completes or takes back what a dead process began, by the intent it wrote before (T-43, Q-50). Returns what was done in
@@ -26,10 +26,11 @@ export async function recover(parts: Parts, id: string): Promise<string | undefi
       parts.records.change(id, (now) => without(now, 'intent') as StoredWorktree);
       return `${id}: putting aside had not begun to remove anything and was forgotten`;
     case 'accept':
+      await untilLeft(parts, row);
       return recoverAccept(parts, row, row.intent);
     case 'remove':
-      await finishRemoval(parts, id);
-      return `${id}: removed what was left of it`;
+      await untilLeft(parts, row);
+      return recoverRemoval(parts, id);
     case undefined:
       await removeEntry(parts, parts.layout.scratchOf(id));
       await takeBack(parts, id);
@@ -60,6 +61,12 @@ async function recoverCreation(parts: Parts, id: string): Promise<string> {
     const { status } = await abandon(parts, id, error);
     return `${id}: its creation could not be completed; it is ${status}`;
   }
+}
+
+async function recoverRemoval(parts: Parts, id: string): Promise<string> {
+  const { path, leftover } = await finishRemoval(parts, id);
+  const left = leftover?.path ?? path;
+  return left === null ? `${id}: removed what was left of it` : `${id}: ${left} is left`;
 }
 
 /** Whether the target has the commit decides: git moves it in one step, so there is no third state. */

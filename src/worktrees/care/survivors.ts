@@ -1,4 +1,5 @@
 import { argumentsOf, processRows } from '../../process/process-table.ts';
+import { processesInside } from '../keep/processes-inside.ts';
 import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 
@@ -17,8 +18,23 @@ export async function isQuiet({ clock, lockWaitMs }: Parts, row: StoredWorktree)
   return true;
 }
 
-function isAtWork({ path, branch, intent }: StoredWorktree): boolean {
-  const folder = path ?? (intent?.kind === 'remove' ? intent.path : undefined);
+/** Whatever else it had at work in the folder leaves in its own time; who stays longer belongs to somebody else. */
+export async function untilLeft({ clock, lockWaitMs }: Parts, row: StoredWorktree): Promise<void> {
+  const folder = folderOf(row);
+  const deadline = clock.monotonicMs() + lockWaitMs;
+  while (folder !== undefined && (await processesInside(folder)).length > 0) {
+    if (clock.monotonicMs() >= deadline) return;
+    await clock.sleep(POLL_MS);
+  }
+}
+
+function folderOf({ path, intent }: StoredWorktree): string | undefined {
+  return path ?? (intent?.kind === 'remove' ? intent.path : undefined);
+}
+
+function isAtWork(row: StoredWorktree): boolean {
+  const { branch, intent } = row;
+  const folder = folderOf(row);
   const commit = intent?.kind === 'accept' ? intent.commit : undefined;
   const isNamed = (argument: string) => argument === folder || argument === commit || argument.includes(branch);
   return processRows().some(({ pid, isAlive }) => {
