@@ -4,7 +4,7 @@ import { verifies } from '../verifies.ts';
 import { makeWorld } from './harness.ts';
 
 const world = makeWorld('reef-queue-');
-afterAll(() => world.close());
+afterAll(() => world.close(), 180_000); // a thousand jobs
 
 const QUEUED = 1_000;
 const AT_ONCE = 2;
