@@ -1,5 +1,6 @@
 import type { Node, Query } from 'web-tree-sitter';
 import type { HitClass, Language, Position } from './contract.ts';
+import type { DefinitionsQuery } from './definitions-query.ts';
 import { readFacts } from './facts.ts';
 import { LineIndex } from './line-index.ts';
 import { LocalNames } from './local-names.ts';
@@ -10,7 +11,7 @@ interface ParsedSource {
   text: string;
   language: Language;
   root: Node;
-  definitions: Query;
+  definitions: DefinitionsQuery;
   locals: Query;
   isLate: IsLate;
 }

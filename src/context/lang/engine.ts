@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
+import { DefinitionsQuery } from './definitions-query.ts';
 import { compileEngine, type EngineCode } from './engine-code.ts';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
 import type { IsLate } from './time-bound.ts';
 
 export interface LoadedLanguage {
   grammar: Grammar;
-  definitions: Query;
+  definitions: DefinitionsQuery;
   locals: Query;
 }
 
@@ -54,7 +55,11 @@ export class Engine {
     if (known !== undefined) return known;
     const grammar = await Grammar.load(readFileSync(grammarFile(language)));
     const { definitions, locals } = splitQuery(readFileSync(queryFile(language), 'utf8'));
-    const loaded = { grammar, definitions: new Query(grammar, definitions), locals: new Query(grammar, locals) };
+    const loaded = {
+      grammar,
+      definitions: new DefinitionsQuery(grammar, definitions, this.#memory),
+      locals: new Query(grammar, locals),
+    };
     this.#loaded.set(language, loaded);
     return loaded;
   }

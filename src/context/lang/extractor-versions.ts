@@ -8,10 +8,13 @@ import { engineFile, grammarFile, queryFile } from './grammars.ts';
 const READERS = [
   'facts.ts',
   'bash-expansions.ts',
+  'definitions-query.ts',
   'kotlin-bodies.ts',
   'macro-blanking.ts',
+  'query-roots.ts',
   'resolve-name.ts',
   'signature.ts',
+  'tree-memory.ts',
   'visibility.ts',
   'decode-source.ts',
 ];

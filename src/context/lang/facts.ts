@@ -1,8 +1,8 @@
-import type { Node, Query, QueryMatch } from 'web-tree-sitter';
+import type { Node, QueryMatch } from 'web-tree-sitter';
 import type { Definition, FileFacts, ImportFact, Language, Position, SymbolKind } from './contract.ts';
+import type { DefinitionsQuery, QueriedTree } from './definitions-query.ts';
 import { resolveName } from './resolve-name.ts';
 import { signatureOf } from './signature.ts';
-import type { IsLate } from './time-bound.ts';
 import { isExported } from './visibility.ts';
 
 /**
@@ -49,18 +49,12 @@ const ENTRY_KINDS: ReadonlySet<string> = new Set<EntryKind>([
 const MAX_PATH = 200;
 const MEMBER_HOLDERS: ReadonlySet<EntryKind> = new Set<EntryKind>(['class', 'interface', 'struct', 'enum', 'scope']);
 
-/** Facts must fit into memory. All matches of a query are there at once, too: too many of them end the worker, which is a fact. */
+/** Facts must fit into memory. */
 const MAX_DEFINITIONS = 30_000;
-/** Every level of nesting keeps matches open, and each is tried at every node: ten thousand deep that would take minutes. */
-const MOST_OPEN = 1_024;
-
-export interface FactSource {
-  text: string;
+/** Facts read when it is late are not whole, and the caller drops them. */
+export interface FactSource extends QueriedTree {
   language: Language;
-  root: Node;
-  query: Query;
-  /** Facts read when it is late are not whole, and the caller drops them. */
-  isLate: IsLate;
+  query: DefinitionsQuery;
 }
 
 /** Reads a definitions query's matches. */
@@ -78,20 +72,20 @@ interface Found {
   isCut: boolean;
 }
 
-function collect({ text, root, query, isLate }: FactSource): Found {
+function collect({ query, ...tree }: FactSource): Found {
   const byName = new Map<number, Entry>();
   const imports = new Map<number, ImportFact>();
   const listed = new Set<string>();
   const isFull = () => byName.size + imports.size >= MAX_DEFINITIONS;
-  for (const match of query.matches(root, { matchLimit: MOST_OPEN, progressCallback: isLate })) {
-    if (isFull()) break;
-    readMatch(match, { byName, imports, listed, text });
-  }
+  const reading = { byName, imports, listed, text: tree.text };
+  query.each(tree, (match) => {
+    if (!isFull()) readMatch(match, reading);
+  });
   return {
     entries: [...byName.values()],
     imports: [...imports.values()],
     listed,
-    isCut: isFull() || query.didExceedMatchLimit(),
+    isCut: isFull() || query.isCut,
   };
 }
 

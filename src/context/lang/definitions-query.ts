@@ -1,0 +1,49 @@
+import { type Language as Grammar, type Node, Query, type QueryMatch } from 'web-tree-sitter';
+import { type QueryRoots, queryRoots } from './query-roots.ts';
+import type { IsLate } from './time-bound.ts';
+import { addAliased, eachRoot } from './tree-memory.ts';
+
+/** Every level of nesting keeps matches open, and each is tried at every node: ten thousand deep that would take minutes. */
+const MOST_OPEN = 1_024;
+
+interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+}
+
+export interface QueriedTree {
+  root: Node;
+  text: string;
+  /** What is found when it is late is not all. */
+  isLate: IsLate;
+}
+
+/**
+ * A query that is asked only where one of its patterns may begin: to visit all nodes takes it a third of the time of the parse,
+ * whatever it looks for.
+ */
+export class DefinitionsQuery {
+  readonly #query: Query;
+  readonly #roots: QueryRoots;
+  readonly #memory: WasmMemory;
+  /** Some matches were given up in the tree that was asked last. */
+  isCut = false;
+
+  constructor(grammar: Grammar, source: string, memory: WasmMemory) {
+    this.#query = new Query(grammar, source);
+    this.#memory = memory;
+    this.#roots = queryRoots(source, grammar);
+    addAliased(this.#roots, grammar, memory.buffer);
+  }
+
+  /** Matches in the order of the nodes they begin at. */
+  each({ root, text, isLate }: QueriedTree, read: (match: QueryMatch) => void): void {
+    this.isCut = false;
+    const options = { matchLimit: MOST_OPEN, maxStartDepth: 0, progressCallback: isLate };
+    const show = (node: Node) => {
+      if (isLate()) return;
+      for (const match of this.#query.matches(node, options)) read(match);
+      this.isCut ||= this.#query.didExceedMatchLimit();
+    };
+    eachRoot(root, this.#roots, { text, buffer: this.#memory.buffer, show });
+  }
+}
