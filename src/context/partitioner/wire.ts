@@ -10,6 +10,12 @@ const count = z.number().int().nonnegative();
 const basis = basisSchema.optional();
 const word = z.string().transform((text) => text.toLowerCase());
 
+/** Those of roberto-mcp are numbers beyond what JSON keeps exactly, and nothing is asked by them. */
+const symbolId = z
+  .string()
+  .exactOptional()
+  .catch(undefined as never);
+
 const location = z.object({
   file: z.string(),
   start_line: count,
@@ -19,7 +25,7 @@ const location = z.object({
 });
 
 const symbol = z.object({
-  id: z.string().exactOptional(),
+  id: symbolId,
   name: z.string(),
   symbol_type: word,
   location,
@@ -32,10 +38,7 @@ const symbol = z.object({
 const reference = z.object({
   location,
   reference_type: z.string(),
-  target_symbol: z
-    .string()
-    .exactOptional()
-    .catch(undefined as never),
+  target_symbol: symbolId,
   confidence: z.string().default('lexical'),
   line_text: z.string().optional(),
 });
