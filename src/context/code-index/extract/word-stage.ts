@@ -31,6 +31,7 @@ export class WordStage {
   #todo = new Map<Oid, { path: string; isLocal: boolean }>();
   #planned = -1;
   #claimed: Want[] = [];
+  #isLeading = false;
   /** Sketches made by this server. */
   extracted = 0;
 
@@ -78,6 +79,7 @@ export class WordStage {
   #nextBatch(): Oid[] | undefined {
     const { store } = this.#parts;
     if (this.#claimed.length > 0) return this.#ownClaims();
+    if (this.#todo.size === 0 && !this.#isLeading) return undefined; // most questions: nothing is written for them
     if (store.failure !== undefined) return this.#todo.size > 0 ? this.#first(() => true) : undefined;
     const local = this.#first(({ isLocal }) => isLocal);
     const mine = store.write(({ claims }) => {
@@ -85,8 +87,11 @@ export class WordStage {
         return claims.claim({ oid, lang: '', stage: 1, extractor: SKETCH_VERSION }, true) === 'mine';
       });
       if (own.length > 0) return own;
-      if (claims.lead()) this.#claimed = claims.take(1, BATCH);
-      if (this.#claimed.length === 0) claims.follow();
+      this.#isLeading = claims.lead();
+      if (this.#isLeading) this.#claimed = claims.take(1, BATCH);
+      if (this.#claimed.length > 0) return undefined;
+      this.#isLeading = false;
+      claims.follow();
       return undefined;
     });
     return mine ?? this.#ownClaims();

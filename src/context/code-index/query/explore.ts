@@ -5,12 +5,14 @@ import type { CodeIndex } from '../code-index.ts';
 import { readRegular } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { splitLines } from '../words/hits.ts';
+import { textOf } from '../words/hits.ts';
 import { partsOf } from '../words/sketch.ts';
 import { pageRank } from './page-rank.ts';
 import { pathInside } from './paths.ts';
 import type { Graph, RepoGraph } from './repo-graph.ts';
 import { parseQuery, search } from './search.ts';
+import { namesWith } from './term-counts.ts';
+import { TextLines } from './text-lines.ts';
 import { estimateTokens } from './tokens.ts';
 
 const BUDGET = 4_000;
@@ -67,7 +69,7 @@ export async function explore(
     slices,
     map,
     tokens: Math.ceil(tokens + estimateTokens(map)),
-    left_out: leftOut.slice(0, MOST_LEFT_OUT),
+    left_out: leftOut,
     basis: await index.basis(
       { stage: pending > 0 ? 1 : 2, complete: pending + found.skipped === 0, pending, skipped: found.skipped },
       view,
@@ -175,33 +177,38 @@ interface InFile {
 function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile): Piece[] {
   const bytes = readRegular(join(index.tree.place.toplevel, path), MAX_BYTES)?.bytes;
   if (!bytes) return [];
-  const lines = splitLines(bytes);
+  const lines = new TextLines(textOf(bytes));
   const definitions = definitionsIn(index, view, path).filter(({ kind }) => kind !== 'import' && kind !== 'module');
   const matches = matchesIn(lines, terms);
-  const pieces = definitions.flatMap((definition) => piecesIn({ path, lines, terms, score, matches }, definition));
+  const inName = countNamed(definitions, terms);
+  const file = { path, lines, terms, score, matches };
+  const pieces = definitions.flatMap((definition, at) => piecesIn(file, definition, inName.get(at) ?? 0));
   if (pieces.length > 0) return pieces;
-  const at = Math.max(
-    0,
-    lines.findIndex((line) => partsOf(line).some((part) => terms.has(part))),
-  );
-  return [
-    toPiece({
-      path,
-      from: at + 1,
-      to: Math.min(lines.length, at + 12),
-      lines,
-      why: 'matches the question',
-      value: score,
-    }),
-  ];
+  const [first] = matches.filter(({ line }) => partsOf(lines.cut(line, line)).some((part) => terms.has(part)));
+  const from = first?.line ?? 1;
+  const to = Math.min(lines.count, from + MOST_HEAD - 1);
+  return [toPiece({ path, from, to, lines, why: 'matches the question', value: score })];
+}
+
+/** How many terms each name has for parts, by the place of its definition. */
+function countNamed(definitions: readonly Definition[], terms: ReadonlySet<string>): Map<number, number> {
+  const named = namesWith(definitions.map(({ name }) => name));
+  const counts = new Map<number, number>();
+  for (const term of terms) for (const at of named(term)) counts.set(at, (counts.get(at) ?? 0) + 1);
+  return counts;
+}
+
+interface SearchedFile extends InFile {
+  lines: TextLines;
+  matches: readonly Match[];
 }
 
 function piecesIn(
-  { path, lines, terms, score, matches: all }: InFile & { lines: readonly string[]; matches: readonly Match[] },
+  { path, lines, terms, score, matches: all }: SearchedFile,
   definition: Definition,
+  inName: number,
 ): Piece[] {
   const { line, endLine, name } = definition;
-  const inName = partsOf(name).filter((part) => terms.has(part)).length;
   const matches = all.filter((match) => match.line >= line && match.line <= endLine);
   const inBody = new Set(matches.flatMap(({ found }) => found)).size;
   const worth = (hits: number) => score * (0.05 + (terms.size === 0 ? 0 : hits / (3 * terms.size)));
@@ -222,22 +229,26 @@ interface Match {
   found: string[];
 }
 
-/** The lines of a file that hold a term, read once for all its definitions: most terms stand in none. */
-function matchesIn(lines: readonly string[], terms: ReadonlySet<string>): Match[] {
-  const whole = lines.join('\n').toLowerCase();
-  const here = [...terms].filter((term) => whole.includes(term));
-  if (here.length === 0) return [];
-  const folded = whole.split('\n');
-  const matches = folded.map((text, at) => ({ line: at + 1, found: here.filter((term) => text.includes(term)) }));
-  return matches.filter(({ found }) => found.length > 0);
+/** The lines of a file that hold a term, read once for all its definitions. */
+function matchesIn({ text }: TextLines, terms: ReadonlySet<string>): Match[] {
+  const folded = new TextLines(text.toLowerCase());
+  const found = new Map<number, string[]>();
+  for (const term of terms) {
+    for (const line of folded.linesWith(term)) {
+      const here = found.get(line);
+      if (here) here.push(term);
+      else found.set(line, [term]);
+    }
+  }
+  return [...found].sort(([a], [b]) => a - b).map(([line, here]) => ({ line, found: here }));
 }
 
 /** Where the signature has been written out; some lines more where nothing else of the body is shown. */
-function headEnd(lines: readonly string[], { line, signature }: Definition, isEnough: boolean): number {
+function headEnd(lines: TextLines, { line, signature }: Definition, isEnough: boolean): number {
   const wanted = signature.replace(/\s+/g, '');
   let read = '';
   for (let at = line; at < line + MOST_HEAD; at++) {
-    read += (lines[at - 1] ?? '').replace(/\s+/g, '');
+    read += lines.cut(at, at).replace(/\s+/g, '');
     if (isEnough && read.includes(wanted)) return at;
   }
   return line + MOST_HEAD - 1;
@@ -260,14 +271,13 @@ interface Cut {
   path: string;
   from: number;
   to: number;
-  lines: readonly string[];
+  lines: TextLines;
   why: string;
   value: number;
 }
 
 function toPiece({ path, from, to, lines, why, value }: Cut): Piece {
-  const text = lines.slice(from - 1, to).join('\n');
-  return { file_path: path, start_line: from, end_line: Math.max(from, to), why, text, value };
+  return { file_path: path, start_line: from, end_line: Math.max(from, to), why, text: lines.cut(from, to), value };
 }
 
 function costOf({ text, file_path, why }: Piece): number {
@@ -289,7 +299,7 @@ function fill(pieces: readonly Piece[], room: number): { slices: ExploredSlice[]
     if (chosen.some((other) => overlaps(other, piece))) continue;
     const taken = room - tokens > LEAST_ROOM ? fitted(piece, room - tokens) : undefined;
     if (taken === undefined) {
-      leftOut.push(`${piece.file_path}:${piece.start_line}`);
+      if (leftOut.length < MOST_LEFT_OUT) leftOut.push(`${piece.file_path}:${piece.start_line}`);
       continue;
     }
     chosen.push(taken.piece);

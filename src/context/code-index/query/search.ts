@@ -11,7 +11,7 @@ import { splitLines } from '../words/hits.ts';
 import { candidateHashes, partHash, partsOf } from '../words/sketch.ts';
 import { fitting } from './paging.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
-import { termCounter } from './term-counts.ts';
+import { namesWith, termCounter } from './term-counts.ts';
 
 /** Of BM25. */
 const K1 = 1.2;
@@ -161,6 +161,7 @@ function scoreFile(index: CodeIndex, { file, terms, phrases, mean, definitions }
   const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes;
   if (!bytes || phrases.some((phrase) => !bytes.includes(phrase))) return undefined;
   const counter = termCounter(bytes);
+  const named = namesWith(definitions.map(({ name }) => name));
   const norm = K1 * (1 - B + (B * bytes.length) / mean);
   const weights = new Map<number, number>();
   const weigh = (lines: readonly number[], weight: number) => {
@@ -169,7 +170,7 @@ function scoreFile(index: CodeIndex, { file, terms, phrases, mean, definitions }
   let score = 0;
   for (const { text, idf } of terms) {
     const { count, lines } = counter(text);
-    const names = count > 0 ? definedLines(definitions, text) : [];
+    const names = count > 0 ? named(text).map((at) => (definitions[at] as Definition).line) : [];
     const weight = count + names.length; // a definition's name weighs double
     if (weight === 0) continue;
     score += (idf * weight * (K1 + 1)) / (weight + norm);
@@ -180,14 +181,15 @@ function scoreFile(index: CodeIndex, { file, terms, phrases, mean, definitions }
     score += 1;
   }
   if (score === 0) return undefined;
-  const [line = 1] = [...weights].sort(([a, one], [b, other]) => other - one || a - b)[0] ?? [];
-  return { file, score, line };
+  return { file, score, line: heaviest(weights) };
 }
 
-/** Lines on which a name is defined that has the term for a part. */
-function definedLines(definitions: readonly Definition[], term: string): number[] {
-  const near = definitions.filter(({ name }) => name.toLowerCase().includes(term));
-  return near.filter(({ name }) => partsOf(name).includes(term)).map(({ line }) => line);
+/** The first of those that weigh most. */
+function heaviest(weights: ReadonlyMap<number, number>): number {
+  let best = { line: 1, weight: 0 };
+  for (const [line, weight] of weights)
+    if (weight > best.weight || (weight === best.weight && line < best.line)) best = { line, weight };
+  return best.line;
 }
 
 /** Undefined while they may still come. */

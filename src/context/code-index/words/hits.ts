@@ -79,7 +79,7 @@ class LineWalk {
       this.#start = end + 1;
       end = this.#bytes.indexOf(NEWLINE, this.#start);
     }
-    const column = decode(this.#bytes.subarray(this.#start, at)).length;
+    const column = textOf(this.#bytes.subarray(this.#start, at)).length;
     return { line: this.#line, column, lineText: this.#text(at) };
   }
 
@@ -92,15 +92,15 @@ class LineWalk {
     const text = isLong
       ? this.#bytes.subarray(from, Math.min(end, from + MAX_LINE_TEXT))
       : this.#bytes.subarray(this.#start, end);
-    return decode(text).trim();
+    return textOf(text).trim();
   }
 }
 
-function decode(bytes: Uint8Array): string {
+export function textOf(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
 /** The lines of a text as every fact counts them: only a line feed ends one. */
 export function splitLines(bytes: Uint8Array): string[] {
-  return decode(bytes).split('\n');
+  return textOf(bytes).split('\n');
 }

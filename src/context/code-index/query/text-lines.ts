@@ -1,0 +1,35 @@
+import { lineAt, lineStarts } from './term-counts.ts';
+
+/** A text by its lines, counted from 1, without a string for each. */
+export class TextLines {
+  readonly text: string;
+  readonly #starts: readonly number[];
+
+  constructor(text: string) {
+    this.text = text;
+    this.#starts = lineStarts(text);
+  }
+
+  get count(): number {
+    return this.#starts.length;
+  }
+
+  /** From one line to another, both included; what lies behind the last is nothing. */
+  cut(from: number, to: number): string {
+    const begin = this.#starts[from - 1] ?? this.text.length;
+    const next = this.#starts[to];
+    return this.text.slice(begin, next === undefined ? this.text.length : next - 1);
+  }
+
+  /** The lines in which a string stands, each once. */
+  linesWith(wanted: string): number[] {
+    const lines: number[] = [];
+    for (let at = this.text.indexOf(wanted); at !== -1; ) {
+      const line = lineAt(this.#starts, at);
+      lines.push(line);
+      const next = this.#starts[line];
+      at = next === undefined ? -1 : this.text.indexOf(wanted, next);
+    }
+    return lines;
+  }
+}
