@@ -12,6 +12,7 @@ import { StructureStage } from './extract/structure-stage.ts';
 import { WordStage } from './extract/word-stage.ts';
 import { collect, dropsOf, isDue } from './store/collect.ts';
 import { FactStore } from './store/fact-store.ts';
+import { keptDigests } from './store/kept-digests.ts';
 import { formatOf } from './tree/blob-id.ts';
 import { Languages } from './tree/languages.ts';
 import { Remembrance, readOverlay } from './tree/remembrance.ts';
@@ -85,7 +86,7 @@ export class CodeIndex {
     this.words = new WordIndex(store);
     this.names = new NameIndex(store);
     this.coverage = new Coverage(store);
-    this.languages = new Languages(tree, new ExtractorVersions());
+    this.languages = new Languages(tree, new ExtractorVersions(keptDigests(store)));
     const source = new BlobSource(settings.git, tree);
     const shared = { tree, store, coverage: this.coverage, source };
     const order = new BaseOrder(tree, this.words);

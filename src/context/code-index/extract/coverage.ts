@@ -13,7 +13,7 @@ interface Known {
 /** Which facts there are, by content. Read from the store once per stage, and again after another server wrote. */
 export class Coverage {
   readonly #store: Store;
-  readonly #known = new Map<Stage, Map<string, Known>>();
+  readonly #known = new Map<Stage, Map<string, Map<Oid, Known>>>();
   #version: number;
   /** Moves with what is known. */
   changes = 0;
@@ -38,35 +38,42 @@ export class Coverage {
     this.changes += 1;
   }
 
-  #of(stage: Stage): Map<string, Known> {
-    const known = this.#known.get(stage);
-    if (known) return known;
-    const read = new Map<string, Known>();
-    for (const { oid, lang, extractor, status } of this.#store.covered(stage)) {
-      read.set(lang === '' ? oid : `${lang} ${oid}`, { extractor, status });
+  #of(stage: Stage, lang: string): Map<Oid, Known> {
+    const languages = this.#known.get(stage) ?? this.#read(stage);
+    const known = languages.get(lang) ?? new Map<Oid, Known>();
+    languages.set(lang, known);
+    return known;
+  }
+
+  #read(stage: Stage): Map<string, Map<Oid, Known>> {
+    const languages = new Map<string, Map<Oid, Known>>();
+    this.#known.set(stage, languages);
+    for (const { oids, lang, extractor, status } of this.#store.covered(stage)) {
+      const known = this.#of(stage, lang);
+      const same = { extractor, status };
+      for (const oid of oids) known.set(oid, same);
     }
-    this.#known.set(stage, read);
-    return read;
+    return languages;
   }
 
   words(oid: Oid): FactStatus | undefined {
-    const known = this.#of(1).get(oid);
+    const known = this.#of(1, '').get(oid);
     return known?.extractor === SKETCH_VERSION ? known.status : undefined;
   }
 
   structure(oid: Oid, lang: string, extractor: string): FactStatus | undefined {
-    const known = this.#of(2).get(`${lang} ${oid}`);
+    const known = this.#of(2, lang).get(oid);
     return known?.extractor === extractor ? known.status : undefined;
   }
 
   /** Parsed, but not wholly. */
   isCut(oid: Oid, lang: string | undefined): boolean {
-    const status = lang === undefined ? 'ok' : this.#of(2).get(`${lang} ${oid}`)?.status;
+    const status = lang === undefined ? 'ok' : this.#of(2, lang).get(oid)?.status;
     return status !== undefined && status !== 'ok';
   }
 
   add({ oid, lang, stage, extractor, status }: { oid: Oid; lang: string; stage: Stage } & Known): void {
-    this.#of(stage).set(lang === '' ? oid : `${lang} ${oid}`, { extractor, status });
+    this.#of(stage, lang).set(oid, { extractor, status });
     this.changes += 1;
   }
 }

@@ -33,6 +33,8 @@ verifies('C-024').test('what no registered worktree maps goes when room is neede
   plain('worktree', 'add', '-q', '-b', 'two', two);
   writeFileSync(join(two, 'b.ts'), 'dirty in two\n');
   writeFileSync(join(two, 'c.ts'), 'untracked in two\n');
+  writeFileSync(join(two, 'd.ts'), 'staged in two\n');
+  plain('-C', two, 'add', 'd.ts');
   const store = new FactStore(join(root, 'index/code.db'));
   const open = async (toplevel: string) => {
     const own = toplevel === place.toplevel ? place : await git.locate(toplevel);
@@ -42,14 +44,15 @@ verifies('C-024').test('what no registered worktree maps goes when room is neede
     return tree;
   };
   const [tree] = [await open(place.toplevel), await open(two)];
-  const texts = ['committed\n', 'changed later\n', 'dirty in two\n', 'untracked in two\n', 'nobody has this\n'];
+  const ofTwo = ['dirty in two\n', 'untracked in two\n', 'staged in two\n'];
+  const texts = ['committed\n', 'changed later\n', ...ofTwo, 'nobody has this\n'];
   store.put(texts.map(wordsOf));
   expect(await collect({ git, tree, store })).toBe(1);
-  const left = () => new Set(store.covered(1).map(({ oid }) => oid));
-  expect(left()).toEqual(new Set(texts.slice(0, 4).map((text) => wordsOf(text).oid)));
+  const left = () => new Set(store.covered(1).flatMap(({ oids }) => oids));
+  expect(left()).toEqual(new Set(texts.slice(0, 5).map((text) => wordsOf(text).oid)));
   plain('worktree', 'remove', '--force', two);
   rmSync(two, { recursive: true, force: true });
-  expect(await collect({ git, tree, store })).toBe(2);
+  expect(await collect({ git, tree, store })).toBe(3);
   expect(left()).toEqual(new Set(texts.slice(0, 2).map((text) => wordsOf(text).oid)));
   store.close();
 });
@@ -61,7 +64,7 @@ async function openRoomy(text = `${'x'.repeat(200_000)}\n`) {
   onTestFinished(() => store.close());
   const tree = new WorktreeTree({ git, place, format: 'sha1' });
   await tree.sweep();
-  const left = () => new Set(store.covered(1).map(({ oid }) => oid));
+  const left = () => new Set(store.covered(1).flatMap(({ oids }) => oids));
   return { parts: { git, tree, store }, store, tree, text, write, left };
 }
 

@@ -152,7 +152,10 @@ export class FactStore {
 
   covered(stage: Stage): Covered[] {
     const kept = [...this.#memory.values()].filter((fact) => fact.stage === stage);
-    return [...this.#read(({ facts }) => facts.covered(stage), []), ...kept];
+    return [
+      ...this.#read(({ facts }) => facts.covered(stage), []),
+      ...kept.map((fact) => ({ ...fact, oids: [fact.oid] })),
+    ];
   }
 
   sketchBytes(): number {

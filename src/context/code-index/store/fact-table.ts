@@ -4,8 +4,9 @@ import type { Sketch } from '../words/sketch.ts';
 import { definedBy, type Fact, type FactKey, type FactStatus, type Stage } from './fact.ts';
 import { remembering } from './statements.ts';
 
+/** Contents of which the same is known. */
 export interface Covered {
-  oid: Oid;
+  oids: readonly Oid[];
   lang: string;
   extractor: string;
   status: FactStatus;
@@ -34,12 +35,13 @@ export class FactTable {
     this.#sql = remembering(database);
   }
 
+  /** In a few rows: one for each content would take longer to make than to read. */
   covered(stage: Stage): Covered[] {
     const rows = this.#sql(
-      `SELECT hex(b.oid) AS oid, f.lang, f.extractor, f.status FROM fact f JOIN blob b ON b.id = f.blob WHERE f.stage = ?`,
-    ).all(stage) as Covered[];
-    for (const row of rows) row.oid = row.oid.toLowerCase();
-    return rows;
+      `SELECT f.lang, f.extractor, f.status, group_concat(hex(b.oid), ' ') AS oids FROM fact f JOIN blob b ON b.id = f.blob
+       WHERE f.stage = ? GROUP BY f.lang, f.extractor, f.status`,
+    ).all(stage) as (Omit<Covered, 'oids'> & { oids: string })[];
+    return rows.map((row) => ({ ...row, oids: row.oids.toLowerCase().split(' ') }));
   }
 
   /** All sketches, in pages: their rows are never in memory at once. */

@@ -1,9 +1,10 @@
 import type { Git } from '../../../git/git-command.ts';
-import { listTree } from '../../../git/tree.ts';
+import { nextField, nulFields } from '../../../git/nul-fields.ts';
 import type { FactStore } from '../store/fact-store.ts';
 import type { OverlayEntry, WorktreeTree } from './worktree-tree.ts';
 
 const EVERY_MS = 60_000;
+const MAX_BYTES = 192 * 1024 * 1024;
 
 /** Registers the worktree in the store with what git cannot tell of it: dirty and untracked files, and staged blobs. */
 export class Remembrance {
@@ -41,11 +42,19 @@ export class Remembrance {
     );
   }
 
+  /** Where index and commit differ: of a checkout that is clean, git knows at once that they do not. */
   async #staged(head: string): Promise<string[]> {
-    const committed = new Set<string>();
-    if (head !== '') for await (const { oid } of listTree(this.#git, this.#tree.place, head)) committed.add(oid);
-    const files = [...this.#tree.files.values()];
-    return files.flatMap(({ oid, isLocal }) => (isLocal || committed.has(oid) ? [] : [oid]));
+    const { place, files } = this.#tree;
+    if (head === '') return [...files.values()].flatMap(({ oid, isLocal }) => (isLocal ? [] : [oid]));
+    const args = ['diff-index', '--cached', '--raw', '--no-abbrev', '--no-renames', '-z', '--end-of-options', head];
+    const { stdout } = await this.#git.call(place, args, { maxBytes: MAX_BYTES });
+    const fields = nulFields(stdout);
+    const staged: string[] = [];
+    for (const field of fields) {
+      const [, , , oid = ''] = field.toString('latin1').split(' ');
+      if (files.get(nextField(fields))?.oid === oid) staged.push(oid);
+    }
+    return staged;
   }
 }
 
