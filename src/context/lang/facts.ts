@@ -16,6 +16,8 @@ interface Entry {
   name: string;
   nameNode: Node;
   node: Node;
+  /** Of the node, which asks WASM each time. */
+  end: number;
   pattern: number;
   /** Written with the name: a receiver, `A::`, `A.prototype.` */
   qualifier: string | undefined;
@@ -109,16 +111,17 @@ function addEntry(byName: Map<number, Entry>, match: QueryMatch, text: string): 
   const captured = match.captures.findLast(({ name }) => name === 'name');
   const whole = match.captures.find(({ name }) => ENTRY_KINDS.has(name));
   if (captured === undefined || whole === undefined) return;
-  const { nameNode, qualifier, isFunction } = resolveName(captured.node, text);
+  const { nameNode, type, qualifier, isFunction } = resolveName(captured.node, text);
   const earlier = byName.get(nameNode.startIndex);
   if (earlier !== undefined && earlier.pattern <= match.patternIndex) return;
   const receiver = match.captures.find(({ name }) => name === 'container');
   const kind = whole.name === 'declaration' ? (isFunction ? 'function' : 'variable') : (whole.name as EntryKind);
   byName.set(nameNode.startIndex, {
     kind,
-    name: nameNode.type === 'operator_cast' ? castName(text, nameNode) : slice(text, nameNode),
+    name: type === 'operator_cast' ? castName(text, nameNode) : slice(text, nameNode),
     nameNode,
     node: whole.node,
+    end: whole.node.endIndex,
     pattern: match.patternIndex,
     qualifier: receiver === undefined ? qualifier : slice(text, receiver.node),
   });
@@ -156,7 +159,7 @@ interface Setting {
 
 /** Nesting by range: entries in order of their start, the open ones on a stack. */
 function place(entries: Entry[], setting: Setting): Definition[] {
-  const ordered = entries.sort((a, b) => a.node.startIndex - b.node.startIndex || b.node.endIndex - a.node.endIndex);
+  const ordered = entries.sort((a, b) => a.node.startIndex - b.node.startIndex || b.end - a.end);
   const open: Placed[] = [];
   const definitions: Definition[] = [];
   for (const entry of ordered) {
@@ -172,7 +175,7 @@ function place(entries: Entry[], setting: Setting): Definition[] {
 /** `int a, b;` is one node of two names: neither lies in the other. */
 function hasEnded(last: Placed | undefined, next: Entry): boolean {
   if (last === undefined) return false;
-  return last.entry.node.endIndex <= next.node.startIndex || last.entry.node.id === next.node.id;
+  return last.entry.end <= next.node.startIndex || last.entry.node.id === next.node.id;
 }
 
 function placeOne(entry: Entry, parent: Placed | undefined, setting: Setting): Placed | undefined {
@@ -181,7 +184,7 @@ function placeOne(entry: Entry, parent: Placed | undefined, setting: Setting): P
   if (isLocalValue) return undefined;
   const kind = kindOf(entry, parent);
   const container = joinPath(containerPath(parent, kind), entry.qualifier ?? '');
-  const signature = signatureOf(setting.text, entry.node);
+  const signature = signatureOf(setting.text, entry);
   const fact = { language: setting.language, name: entry.name, kind, signature, listed: setting.listed };
   const exported = !isInside && isExported({ ...fact, parent });
   const inFunction = isInside || kind === 'function' || kind === 'method';
@@ -211,7 +214,7 @@ function containerPath(parent: Placed | undefined, kind: EntryKind): string {
 
 function toDefinition({ entry, kind, path, signature, exported }: Placed, text: string): Definition {
   const { row, column } = entry.nameNode.startPosition;
-  const end = endOf(entry.node, text);
+  const end = endOf(entry, text);
   return {
     name: entry.name,
     kind: kind as SymbolKind,
@@ -226,10 +229,11 @@ function toDefinition({ entry, kind, path, signature, exported }: Placed, text: 
 }
 
 /** A preprocessor line owns its newline; a definition ends on its own last line. */
-function endOf({ endPosition, endIndex }: Node, text: string): Position {
-  if (endPosition.column > 0) return { line: endPosition.row + 1, column: endPosition.column };
-  const lineEnd = Math.max(endIndex - 1, 0);
-  return { line: endPosition.row, column: lineEnd - (text.lastIndexOf('\n', lineEnd - 1) + 1) };
+function endOf({ node, end }: Entry, text: string): Position {
+  const { row, column } = node.endPosition;
+  if (column > 0) return { line: row + 1, column };
+  const lineEnd = Math.max(end - 1, 0);
+  return { line: row, column: lineEnd - (text.lastIndexOf('\n', lineEnd - 1) + 1) };
 }
 
 /** `operator bool() const` is called `operator bool`. */

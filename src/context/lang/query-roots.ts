@@ -39,11 +39,16 @@ export function patternsOf(query: string): string[] {
   return query.split(/^(?=\()/m).filter((text) => text.startsWith('('));
 }
 
-/** What the value that a pattern captures the name of must be: of `right: [(a) (b)]` a and b. */
+/** What the value must be that a pattern's outermost node has: of `right: [(a) (b)]` a and b. */
 function valuesOf(pattern: string): string[] | undefined {
-  const [, any, one = ''] = /\b(?:value|right): (?:\[([^\]]*)\]|\((\w+))/.exec(pattern) ?? [];
-  const kinds = (any ?? one).match(/\w+/g);
+  const fields = [...pattern.matchAll(/\b(?:value|right): (\[[^\]]*\]|\(\w+)/g)];
+  const [, value = ''] = fields.find(({ index }) => depthOf(pattern.slice(0, index)) === 1) ?? [];
+  const kinds = value.match(/\w+/g);
   return kinds?.some((kind) => ANYWHERE.test(kind)) === false ? kinds : undefined;
+}
+
+function depthOf(before: string): number {
+  return before.split(/[([]/).length - before.split(/[)\]]/).length;
 }
 
 function numbersOf(kind: string, grammar: Grammar): number[] {

@@ -2,6 +2,7 @@ import type { Node } from 'web-tree-sitter';
 
 export interface ResolvedName {
   nameNode: Node;
+  type: string;
   qualifier: string | undefined;
   /** A C declarator that declares a function, not a pointer to one. */
   isFunction: boolean;
@@ -18,22 +19,24 @@ export function resolveName(captured: Node, text: string): ResolvedName {
   const qualifiers: string[] = [];
   let node = captured;
   let isFunction = false;
+  let type = node.type;
   for (let step = 0; step < MAX_STEPS; step++) {
-    const inner = innerOf(node);
+    const inner = innerOf(node, type);
     if (inner === null) break;
     if (inner.qualifier !== null)
       qualifiers.push(clean(text.slice(inner.qualifier.startIndex, inner.qualifier.endIndex)));
-    if (node.type === 'function_declarator') isFunction = true;
-    else if (/^(pointer|array|block_pointer)_declarator$/.test(node.type)) isFunction = false;
+    if (type === 'function_declarator') isFunction = true;
+    else if (/^(pointer|array|block_pointer)_declarator$/.test(type)) isFunction = false;
     node = inner.node;
+    type = node.type;
   }
-  if (node.type === 'operator_cast') isFunction = true;
+  if (type === 'operator_cast') isFunction = true;
   const qualifier = qualifiers.filter(Boolean).join('.');
-  return { nameNode: node, qualifier: qualifier === '' ? undefined : qualifier, isFunction };
+  return { nameNode: node, type, qualifier: qualifier === '' ? undefined : qualifier, isFunction };
 }
 
-function innerOf(node: Node): { node: Node; qualifier: Node | null } | null {
-  switch (node.type) {
+function innerOf(node: Node, type: string): { node: Node; qualifier: Node | null } | null {
+  switch (type) {
     case 'qualified_identifier':
     case 'scope_resolution':
       return step(node.childForFieldName('name'), node.childForFieldName('scope'));
@@ -48,7 +51,7 @@ function innerOf(node: Node): { node: Node; qualifier: Node | null } | null {
     case 'attributed_declarator':
       return step(node.firstNamedChild, null);
     default:
-      return node.type.endsWith('_declarator') ? step(node.childForFieldName('declarator'), null) : null;
+      return type.endsWith('_declarator') ? step(node.childForFieldName('declarator'), null) : null;
   }
 }
 

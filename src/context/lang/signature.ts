@@ -11,19 +11,21 @@ function lineStart(text: string, start: number): number {
 }
 
 function bodyOf(node: Node): Node | null {
+  const body = node.childForFieldName('body');
+  if (body !== null) return body;
   const value = node.childForFieldName('value') ?? node.childForFieldName('right');
-  const named = node.childForFieldName('body') ?? value?.childForFieldName('body');
-  if (named !== undefined && named !== null) return named;
+  const named = value?.childForFieldName('body') ?? null;
+  if (named !== null) return named;
   const last = node.lastNamedChild; // Kotlin names no fields
   return last !== null && /(^|_)(body|block)$|^compound_statement$/.test(last.type) ? last : null;
 }
 
 /** The definition's text up to its body; without one, its first line. */
-export function signatureOf(text: string, node: Node): string {
+export function signatureOf(text: string, { node, end: nodeEnd }: { node: Node; end: number }): string {
   const start = lineStart(text, node.startIndex);
   const body = bodyOf(node);
   // A body before the name's own text ends would be another definition's.
-  const end = body !== null && body.startIndex > node.startIndex ? body.startIndex : node.endIndex;
+  const end = body !== null && body.startIndex > node.startIndex ? body.startIndex : nodeEnd;
   const whole = text.slice(start, Math.min(end, start + 4 * MAX_UNITS)).trim();
   const shown = body === null ? (whole.split('\n', 1)[0] ?? '') : whole;
   return cut(
