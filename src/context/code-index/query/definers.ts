@@ -50,16 +50,17 @@ export class Definers {
 
   /** `pairs` in ascending order. */
   constructor(pairs: Float64Array) {
-    const hashes = new Uint32Array(pairs.length);
-    const weights = new Float32Array(pairs.length);
-    const starts = new Uint32Array(pairs.length + 1);
+    const most = countNames(pairs);
+    const hashes = new Uint32Array(most);
+    const weights = new Float32Array(most);
+    const starts = new Uint32Array(most + 1);
     const files = new Uint32Array(pairs.length);
     let [names, used] = [0, 0];
     for (let at = 0; at < pairs.length; ) {
-      const hash = Math.floor((pairs[at] as number) / FLAGS / FILES);
+      const hash = hashIn(pairs, at);
       const begin = used;
       const flags = (pairs[at] as number) % FLAGS;
-      for (; at < pairs.length && Math.floor((pairs[at] as number) / FLAGS / FILES) === hash; at++) {
+      for (; at < pairs.length && hashIn(pairs, at) === hash; at++) {
         const file = Math.floor((pairs[at] as number) / FLAGS) % FILES;
         if (used === begin || files[used - 1] !== file) files[used++] = file;
       }
@@ -73,10 +74,10 @@ export class Definers {
       names += 1;
     }
     starts[names] = used;
-    this.#hashes = hashes.slice(0, names);
-    this.#weights = weights.slice(0, names);
-    this.#starts = starts.slice(0, names + 1);
-    this.#files = files.slice(0, used);
+    this.#hashes = hashes.subarray(0, names);
+    this.#weights = weights;
+    this.#starts = starts;
+    this.#files = files;
     for (const hash of this.#hashes)
       this.#buckets[(hash >>> 16) + 1] = (this.#buckets[(hash >>> 16) + 1] as number) + 1;
     for (let at = 0; at < BUCKETS; at++)
@@ -102,6 +103,17 @@ export class Definers {
     for (let at = this.#buckets[hash >>> 16] as number; at < end; at++) if (this.#hashes[at] === hash) return at;
     return -1;
   }
+}
+
+function hashIn(pairs: Float64Array, at: number): number {
+  return Math.floor((pairs[at] as number) / FLAGS / FILES);
+}
+
+/** Counted before, so that nothing has to be copied to its size: the copies would be the peak of a server's memory. */
+function countNames(pairs: Float64Array): number {
+  let names = 0;
+  for (let at = 0; at < pairs.length; at++) if (at === 0 || hashIn(pairs, at) !== hashIn(pairs, at - 1)) names += 1;
+  return names;
 }
 
 function weightOf(flags: number, definers: number): number {

@@ -1,5 +1,7 @@
 /** Of one UTF-16 unit in UTF-8. */
 const MOST_BYTES = 3;
+/** Bytes are the most of it: twice as many as are needed would be too many. */
+const GROWTH = 1.25;
 const PRIME = 0x01000193;
 const SEED = 0x811c9dc5;
 
@@ -76,7 +78,7 @@ export class Names {
 
   #makeRoom(bytes: number): void {
     if (bytes <= this.#bytes.length) return;
-    const enough = new Uint8Array(Math.ceil(bytes * 1.5));
+    const enough = new Uint8Array(Math.ceil(bytes * GROWTH));
     enough.set(this.#bytes);
     this.#bytes = enough;
     this.#view = Buffer.from(enough.buffer);
