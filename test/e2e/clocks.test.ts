@@ -97,7 +97,7 @@ verifies('A-72', 'Q-27').test(
 
 verifies('A-73').test('time in which a job waits for a person, or rests, is no working time', async () => {
   world.configure({ timings: { linger: 50 } });
-  const agent = world.script('asks', [{ ask: { question: 'Go on?' } }, { say: 'Done.' }]);
+  const agent = world.script('asks', [{ sleep: 1_500 }, { ask: { question: 'Go on?' } }, { say: 'Done.' }]);
   const { agentId } = await world.client.call('spawn', { agent, task: 'ask', keep: true, budget: { seconds: 600 } });
   const workedIn = async (ms: number) => {
     const before = await world.job(agentId);
@@ -122,7 +122,7 @@ verifies('Q-13', 'A-22').test(
     const ends = world.script('ends', [{ say: 'Working.' }, wait, { exit: 7 }]);
     const jobs = await Promise.all([agent, ends].map((each) => world.client.call('spawn', { agent: each, task: 'x' })));
     const [lost = '', over = ''] = jobs.map(({ agentId }) => agentId);
-    for (const id of [lost, over]) await world.until(id, ({ lastOutput }) => lastOutput === 'Working.');
+    for (const id of [lost, over]) await world.until(id, ({ lastOutput }) => lastOutput !== '');
     await world.killDaemon();
     writeFileSync(mayEnd, '');
     // Its wrapper first: it would write down how the agent ended.
