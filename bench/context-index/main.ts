@@ -16,6 +16,7 @@ import { meanCpu } from './cpu.ts';
 import { bareParse, ctags, has, identifierScan, readAndHash, sourceBytes } from './peers.ts';
 import { changes, queries } from './queries.ts';
 import { row } from './rows.ts';
+import { switches } from './switches.ts';
 import { manyWorktrees, secondWorktree } from './worktrees.ts';
 
 const { values, positionals } = parseArgs({ options: { files: { type: 'string' } }, allowPositionals: true });
@@ -70,6 +71,7 @@ async function measure(corpus: Corpus): Promise<boolean> {
   if (has('ctags')) rows.push(row('complete, against universal-ctags', [complete, await ctags(corpus)]));
   const { rows: asked, symbol } = await queries(corpus, client);
   const { spent: changed, rows: edited } = await changes(corpus, client);
+  await switches(corpus, client);
   const peakMb = client.peakMb();
   await client.close();
   const storeBytes = statSync(store).size;

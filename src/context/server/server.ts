@@ -53,6 +53,7 @@ export function createServer(
   const unwatch = watchCeiling({
     maxMb,
     giveUp: onCeiling,
+    ease: () => parser.replace(),
     shrink: async () => {
       await (await toolSet)?.shrink();
       parser.replace();

@@ -174,7 +174,7 @@ export class WorktreeTree {
   }
 
   #look(path: string, { tracked, isNew, folders }: { tracked: Tracked; isNew: boolean; folders: FolderCheck }) {
-    const stats = lookAt(join(this.place.toplevel, path));
+    const stats = lookAt(`${this.place.toplevel}/${path}`); // as git gives it: to normalise it takes as long as to look
     if (!stats?.isFile() || !folders.isReal(dirname(path))) return undefined;
     const known = this.#files.get(path) ?? this.#recall(path, tracked);
     const oid = tracked.blobs.get(path) ?? undefined;
