@@ -2,7 +2,7 @@ import { type Language as Grammar, Node } from 'web-tree-sitter';
 import { NEEDED, NEEDY, type QueryRoots, ROOT } from './query-roots.ts';
 
 /*
- * A tree as it lies in WASM memory. To go to a node by tree-sitter's cursor takes thirty times as long as to look at it there, and
+ * A tree as it lies in WASM memory. To go to a node by tree-sitter's cursor takes four times as long as to look at it there, and
  * nearly all nodes are of no interest. The layout is that of web-tree-sitter 0.27.1 (subtree.h, parser.h), which package.json fixes;
  * tree-memory.test.ts compares with what tree-sitter itself says of every grammar.
  *
