@@ -66,7 +66,7 @@ async function measure(corpus: Corpus): Promise<boolean> {
   const rows: Row[] = [
     row('cold, usable (C-123), against an identifier scan', [usable, scan], 2.5),
     row('cold, usable, against reading and hashing every file', [usable, hash]),
-    row('complete (C-124), against a bare parse', [complete, parse], 1.5),
+    row('complete (C-124), against a bare parse', [complete, parse], 1.3),
   ];
   if (has('ctags')) rows.push(row('complete, against universal-ctags', [complete, await ctags(corpus)]));
   const { rows: asked, symbol } = await queries(corpus, client);

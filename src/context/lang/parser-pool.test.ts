@@ -114,6 +114,21 @@ verifies('C-043').test('a worker is replaced once its memory has grown', async (
   expect(pool.counts).toEqual({ started: 3, crashed: 0 });
 });
 
+verifies('C-043', 'C-078').test(
+  'renewed, a pool ends its workers after the file each reads, and starts others',
+  async () => {
+    const pool = open();
+    const extract = () => pool.extract(FUNCTION, 'javascript');
+    const under = extract();
+    await pool.renew();
+    const [first, second] = [await under, await extract()];
+    await pool.renew();
+    const third = await extract();
+    expect([first, second, third].map(factRows)).toEqual([[FUNCTION_ROW], [FUNCTION_ROW], [FUNCTION_ROW]]);
+    expect(pool.counts).toEqual({ started: 3, crashed: 0 });
+  },
+);
+
 verifies('C-043').test('no more workers than allowed, however many files wait', async () => {
   const pool = open({ workers: 2 });
   const answers = await Promise.all(Array.from({ length: 40 }, () => pool.extract(FUNCTION, 'javascript')));

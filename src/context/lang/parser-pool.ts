@@ -30,6 +30,7 @@ export class ParserPool implements CodeParser {
   readonly #extractions: Job[] = [];
   readonly #idle: WorkerThread[] = [];
   readonly #busy = new Set<WorkerThread>();
+  readonly #worn = new WeakSet<WorkerThread>();
   #code: EngineCode | undefined;
   #started = 0;
   #crashed = 0;
@@ -53,6 +54,12 @@ export class ParserPool implements CodeParser {
     if (question.hits.length === 0) return [];
     const answer = await this.#ask(this.#questions, { ...question, parseMs: this.#options.parseMs }, signal);
     return answer as HitClass[] | Skipped;
+  }
+
+  /** Threads are replaced, each after the file it reads: their WASM memory never shrinks. */
+  async renew(): Promise<void> {
+    for (const worker of this.#busy) this.#worn.add(worker);
+    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
   }
 
   async close(): Promise<void> {
@@ -109,11 +116,15 @@ export class ParserPool implements CodeParser {
 
   /** Worn workers go first and are replaced after: two at once would be a worker too many in memory. */
   async #putBack(worker: WorkerThread): Promise<void> {
-    const { sourceBytes, memoryBytes } = worker.wear;
-    const isWorn = sourceBytes >= this.#options.maxSourceBytes || memoryBytes >= this.#options.maxMemoryBytes;
-    if (isWorn && !worker.isDead) await worker.end();
+    if (this.#isWorn(worker) && !worker.isDead) await worker.end();
     this.#busy.delete(worker);
     if (!worker.isDead && !this.#isClosed) this.#idle.push(worker);
+  }
+
+  #isWorn(worker: WorkerThread): boolean {
+    const { sourceBytes, memoryBytes } = worker.wear;
+    const { maxSourceBytes, maxMemoryBytes } = this.#options;
+    return this.#worn.has(worker) || sourceBytes >= maxSourceBytes || memoryBytes >= maxMemoryBytes;
   }
 }
 

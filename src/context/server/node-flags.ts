@@ -9,7 +9,7 @@ export function nodeFlags(maxMemoryMb: number): string[] {
 
 /**
  * For glibc, which reads it at the start as well. By itself it gives each thread a heap of its own, and keeps what large buffers
- * leave free, because it takes the first one that is freed for a sign that more will come: together 50 MB of a server, for no time won.
+ * leave free, because it takes the first one that is freed for a sign that more will come. Neither wins a server any time.
  */
 export const MALLOC_ENV = {
   MALLOC_ARENA_MAX: '1',

@@ -1,12 +1,12 @@
 import { realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { readEnvironment } from '../../base/env.ts';
+import { lazily } from '../../base/lazily.ts';
 import { version } from '../../version.ts';
 import type { CodeIndex } from '../code-index/code-index.ts';
 import { workersUnder } from '../lang/limits.ts';
 import { watchCeiling } from './ceiling.ts';
 import { RecentWatches } from './recent-watches.ts';
-import { ReplaceableParser } from './replaceable-parser.ts';
 import type { RpcHandlers } from './rpc-lines.ts';
 import type { ToolSet } from './tools.ts';
 
@@ -27,7 +27,8 @@ export function createServer(
   const env = readEnvironment();
   const maxMb = Number(env.all.ROBERTO_MAX_MEMORY_MB) || MAX_MEMORY_MB;
   const workers = workersUnder(maxMb, availableParallelism());
-  const parser = new ReplaceableParser(workers);
+  const parser = lazily(async () => new (await import('../lang/parser-pool.ts')).ParserPool({ workers }));
+  const renewParser = async () => (await parser.made())?.renew();
   let toolSet: Promise<ToolSet> | undefined;
   const watches = new RecentWatches({
     root: realpathSync(worktree),
@@ -53,10 +54,10 @@ export function createServer(
   const unwatch = watchCeiling({
     maxMb,
     giveUp: onCeiling,
-    ease: () => parser.replace(),
+    ease: () => void renewParser(),
     shrink: async () => {
       await (await toolSet)?.shrink();
-      parser.replace();
+      await renewParser();
     },
   });
 
@@ -76,7 +77,7 @@ export function createServer(
       unwatch();
       watches.close();
       await (await toolSet)?.close();
-      await parser.close();
+      await (await parser.made())?.close();
     },
   };
 }
