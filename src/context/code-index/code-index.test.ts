@@ -28,7 +28,8 @@ async function isWritten(index: CodeIndex, key: { oid: string; lang: string; sta
 verifies('C-022').test(
   'what another worktree wants is read from git when no file here has it, and what is local is left to its own server',
   async () => {
-    const repository = makeRepository({ 'a.ts': 'export const a = 1;\n' });
+    // So large that the store is not: else what no worktree maps would go at once.
+    const repository = makeRepository({ 'a.ts': 'export const a = 1;\n', 'large.md': 'word\n'.repeat(100_000) });
     repository.plain('checkout', '-q', '-b', 'other');
     repository.write('b.ts', 'export const fromGit = 1;\n');
     repository.commit('only there');

@@ -6,7 +6,7 @@ import { addAliased, eachRoot } from './tree-memory.ts';
 /** Every level of nesting keeps matches open, and each is tried at every node: ten thousand deep that would take minutes. */
 const MOST_OPEN = 1_024;
 
-interface WasmMemory {
+export interface WasmMemory {
   readonly buffer: ArrayBuffer;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
-import { DefinitionsQuery } from './definitions-query.ts';
+import { DefinitionsQuery, type WasmMemory } from './definitions-query.ts';
 import { compileEngine, type EngineCode } from './engine-code.ts';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
 import type { IsLate } from './time-bound.ts';
@@ -13,10 +13,6 @@ export interface LoadedLanguage {
 
 /** 128 MiB of 64 KiB each: what needs more to be parsed would take the server over its ceiling (C-078), and is a crash of its own. */
 const MAX_PAGES = 2_048;
-
-interface WasmMemory {
-  readonly buffer: ArrayBuffer;
-}
 
 /** Node has it, its types do not. */
 const { WebAssembly } = globalThis as unknown as {

@@ -11,6 +11,8 @@ const READERS = [
   'definitions-query.ts',
   'kotlin-bodies.ts',
   'macro-blanking.ts',
+  'pack-facts.ts',
+  'parser-worker.ts',
   'query-roots.ts',
   'resolve-name.ts',
   'signature.ts',
@@ -18,7 +20,15 @@ const READERS = [
   'visibility.ts',
   'decode-source.ts',
 ];
-const SCANNER = ['swift-scanner.ts', 'lexical-mask.ts', 'line-index.ts', 'visibility.ts', 'decode-source.ts'];
+const SCANNER = [
+  'swift-scanner.ts',
+  'lexical-mask.ts',
+  'line-index.ts',
+  'pack-facts.ts',
+  'parser-worker.ts',
+  'visibility.ts',
+  'decode-source.ts',
+];
 
 /** C-020: what was extracted under another engine, grammar or query is extracted again. */
 export class ExtractorVersions {

@@ -3,7 +3,7 @@ import type { ClassifyRequest, CodeParser, HitClass, Language, PackedFacts, Skip
 import { compileEngine, type EngineCode } from './engine-code.ts';
 import { tooLarge } from './limits.ts';
 import type { Answer, WorkerRequest } from './worker-messages.ts';
-import { WorkerThread } from './worker-thread.ts';
+import { unavailable, WorkerThread } from './worker-thread.ts';
 
 export interface ParserPoolOptions {
   /** See `workersUnder`. */
@@ -82,9 +82,9 @@ export class ParserPool implements CodeParser {
       if (at !== -1) queue.splice(at, 1);
       resolve(Promise.reject(signal?.reason));
     };
-    signal?.addEventListener('abort', abandon, { once: true });
     queue.push(job);
     this.#next();
+    signal?.addEventListener('abort', abandon, { once: true });
     return promise.finally(() => signal?.removeEventListener('abort', abandon));
   }
 
@@ -100,7 +100,7 @@ export class ParserPool implements CodeParser {
     const worker = this.#idle.pop();
     if (worker !== undefined && !worker.isDead) return worker;
     this.#started++;
-    this.#code ??= compileEngine();
+    this.#code ??= loadEngine();
     return new WorkerThread(this.#options.heapMb, this.#code);
   }
 
@@ -125,6 +125,14 @@ export class ParserPool implements CodeParser {
     const { sourceBytes, memoryBytes } = worker.wear;
     const { maxSourceBytes, maxMemoryBytes } = this.#options;
     return this.#worn.has(worker) || sourceBytes >= maxSourceBytes || memoryBytes >= maxMemoryBytes;
+  }
+}
+
+function loadEngine(): EngineCode {
+  try {
+    return compileEngine();
+  } catch (error) {
+    throw unavailable(error);
   }
 }
 

@@ -97,7 +97,7 @@ export class WorkerThread {
   /** Before it was ready no file can be to blame. */
   #onDeath(cause: unknown): void {
     this.#dead = true;
-    this.#settle(this.#ready ? Promise.resolve({ skipped: 'crash' }) : Promise.reject(unavailable(String(cause))));
+    this.#settle(this.#ready ? Promise.resolve({ skipped: 'crash' }) : Promise.reject(unavailable(cause)));
   }
 
   /** Given up when the clock and the process have both run so long: a machine that is busy elsewhere is no fault of the file. */
@@ -117,6 +117,6 @@ export class WorkerThread {
   }
 }
 
-function unavailable(reason: string): ReefError {
-  return new ReefError('parser_unavailable', `The parser does not load: ${reason}`);
+export function unavailable(cause: unknown): ReefError {
+  return new ReefError('parser_unavailable', `The parser does not load: ${cause}`, { cause });
 }

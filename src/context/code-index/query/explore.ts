@@ -134,11 +134,14 @@ function kindWeight(index: CodeIndex, file: TreeFile): number {
 /** Rank flows on and on; what is further away says nothing about the question. */
 function reach({ starts, targets }: Graph['edges'], from: Iterable<number>): (node: number) => boolean {
   const reached = new Set(from);
-  let last = [...reached];
+  let last = new Set(reached);
   for (let depth = 0; depth < DEPTH; depth++) {
-    const next = last.flatMap((node) => [...targets.subarray(starts[node], starts[node + 1])]);
-    last = next.filter((node) => !reached.has(node));
-    for (const node of last) reached.add(node);
+    const next = new Set<number>();
+    for (const node of last) {
+      for (const to of targets.subarray(starts[node], starts[node + 1])) if (!reached.has(to)) next.add(to);
+    }
+    for (const node of next) reached.add(node);
+    last = next;
   }
   return (node) => reached.has(node);
 }

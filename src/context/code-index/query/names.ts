@@ -1,9 +1,9 @@
+import { fnvOfBytes } from '../../../base/fnv.ts';
+
 /** Of one UTF-16 unit in UTF-8. */
 const MOST_BYTES = 3;
 /** Bytes are the most of it: twice as many as are needed would be too many. */
 const GROWTH = 1.25;
-const PRIME = 0x01000193;
-const SEED = 0x811c9dc5;
 
 /**
  * Each name once, and which letters it has: most fall away by that alone. Half a million strings would fill a third of a server's
@@ -59,8 +59,7 @@ export class Names {
   /** Where these bytes are, or would be. */
   #slotOf(begin: number, end: number): number {
     const mask = this.#slots.length - 1;
-    let hash = SEED;
-    for (let at = begin; at < end; at++) hash = Math.imul(hash ^ (this.#bytes[at] as number), PRIME);
+    const hash = fnvOfBytes(this.#bytes, begin, end);
     let slot = (hash ^ (hash >>> 15)) & mask;
     for (let name = this.#slots[slot]; name !== 0; name = this.#slots[slot]) {
       if (this.#isSame((name as number) - 1, begin, end)) break;

@@ -3,7 +3,10 @@ import { beginsPart, classAt, JOINT, NONE } from '../words/characters.ts';
 const MOST_LINES = 200;
 
 /** How often a term stands in a text as a word or part of one, and on which lines, counted from 1. */
-export function termCounter(bytes: Buffer): (term: string) => { count: number; lines: number[] } {
+export function termCounter(
+  bytes: Buffer,
+  mostLines = MOST_LINES,
+): (term: string) => { count: number; lines: number[] } {
   // Latin-1 keeps one character a byte, folded or not, so offsets stay those of the bytes.
   const folded = bytes.toString('latin1').toLowerCase();
   let starts: number[] | undefined;
@@ -15,7 +18,7 @@ export function termCounter(bytes: Buffer): (term: string) => { count: number; l
       if (!isWholePart(bytes, at, at + wanted.length)) continue;
       count += 1;
       starts ??= lineStarts(folded);
-      if (lines.length < MOST_LINES) lines.push(lineAt(starts, at));
+      if (lines.length < mostLines) lines.push(lineAt(starts, at));
     }
     return { count, lines };
   };
@@ -23,7 +26,8 @@ export function termCounter(bytes: Buffer): (term: string) => { count: number; l
 
 /** Which of these names have a term for a part, by their places. All are looked through at once: one by one takes ten times as long. */
 export function namesWith(names: readonly string[]): (term: string) => number[] {
-  const counter = termCounter(Buffer.from(names.join('\n'), 'utf8'));
+  const lines = names.map((name) => name.replaceAll('\n', ' ')); // a computed key may be written over several
+  const counter = termCounter(Buffer.from(lines.join('\n'), 'utf8'), Number.POSITIVE_INFINITY);
   return (term) => [...new Set(counter(term).lines)].map((line) => line - 1);
 }
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import type { Oid } from '../../../git/ref-name.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Sqlite } from '../../../store/driver.ts';
+import type { Sketch } from '../words/sketch.ts';
 import { Claims } from './claims.ts';
 import { definedBy, type Fact, type FactKey, type FactStatus, type Stage } from './fact.ts';
 import { type Covered, type Defined, FactTable, toSketch } from './fact-table.ts';
@@ -34,6 +36,8 @@ export class FactStore {
   readonly #owner = `${process.pid}-${randomUUID()}`;
   readonly #retryMs: number;
   readonly #memory = new Map<string, Fact>();
+  /** What those define: read once, asked for with every name. */
+  readonly #memoryDefined = new Map<string, Defined>();
   #opened: Opened | undefined;
   #generation = 0;
   #failure: unknown;
@@ -146,8 +150,16 @@ export class FactStore {
       for (const fact of all) claims.done(fact);
       return true;
     });
-    if (isWritten) this.#memory.clear();
-    else for (const fact of facts) this.#memory.set(keyOf(fact), fact);
+    if (isWritten) {
+      this.#memory.clear();
+      this.#memoryDefined.clear();
+    } else for (const fact of facts) this.#keep(fact);
+  }
+
+  #keep(fact: Fact): void {
+    this.#memory.set(keyOf(fact), fact);
+    const defined = definedBy(fact);
+    if (defined) this.#memoryDefined.set(keyOf(fact), { oid: fact.oid, lang: fact.lang, ...defined });
   }
 
   covered(stage: Stage): Covered[] {
@@ -162,10 +174,20 @@ export class FactStore {
     return this.#read(({ facts }) => facts.sketchBytes(), 0);
   }
 
-  *sketches(): ReturnType<FactTable['sketches']> {
+  *sketches(): Generator<{ oid: Oid; sketch: Sketch }> {
     for (const { oid, stage, data } of this.#memory.values()) if (stage === 1) yield { oid, sketch: toSketch(data) };
-    const opened = this.#use();
-    if (opened) yield* opened.facts.sketches();
+    yield* this.#pages(0, (facts, after) => facts.sketchesAfter(after));
+  }
+
+  /** Rows in the order of their numbers, never all in memory at once. When another file takes the place of the store, they end. */
+  *#pages<T extends { id: number }>(after: number, page: (facts: FactTable, after: number) => T[]): Generator<T> {
+    const { generation } = this;
+    for (let last: number | undefined = after; last !== undefined && generation === this.generation; ) {
+      const from: number = last;
+      const rows = this.#read(({ facts }) => page(facts, from), []);
+      yield* rows;
+      last = rows.at(-1)?.id;
+    }
   }
 
   body(key: FactKey): StoredBody | undefined {
@@ -173,17 +195,13 @@ export class FactStore {
   }
 
   /** What was added after the fact of this number; numbers are those of one store, and begin anew with another. */
-  *defined(after: number): ReturnType<FactTable['defined']> {
-    const opened = this.#use();
-    if (opened) yield* opened.facts.defined(after);
+  defined(after: number): Generator<Defined & { id: number }> {
+    return this.#pages(after, (facts, last) => facts.definedAfter(last));
   }
 
   /** Of the facts that could not be written. */
-  *definedInMemory(): Generator<Defined> {
-    for (const fact of this.#memory.values()) {
-      const defined = definedBy(fact);
-      if (defined) yield { oid: fact.oid, lang: fact.lang, ...defined };
-    }
+  definedInMemory(): Iterable<Defined> {
+    return this.#memoryDefined.values();
   }
 
   /** Moves when another file takes the place of the store. */

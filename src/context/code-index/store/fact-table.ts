@@ -21,6 +21,7 @@ export interface Defined {
 }
 
 const DAY_MS = 86_400_000;
+/** Rows read at once. */
 const PAGE = 500;
 
 export function today(): number {
@@ -44,19 +45,12 @@ export class FactTable {
     return rows.map((row) => ({ ...row, oids: row.oids.toLowerCase().split(' ') }));
   }
 
-  /** All sketches, in pages: their rows are never in memory at once. */
-  *sketches(): Generator<{ oid: Oid; sketch: Sketch }> {
-    const select = this.#sql(
+  sketchesAfter(id: number): { id: number; oid: Oid; sketch: Sketch }[] {
+    const rows = this.#sql(
       `SELECT f.id, hex(b.oid) AS oid, d.data FROM fact f JOIN body d ON d.fact = f.id JOIN blob b ON b.id = f.blob
        WHERE f.stage = 1 AND f.id > ? ORDER BY f.id LIMIT ${PAGE}`,
-    );
-    for (let after = 0; ; ) {
-      const rows = select.all(after) as { id: number; oid: string; data: Buffer }[];
-      for (const { oid, data } of rows) yield { oid: oid.toLowerCase(), sketch: toSketch(data) };
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      after = last.id;
-    }
+    ).all(id) as { id: number; oid: string; data: Buffer }[];
+    return rows.map((row) => ({ id: row.id, oid: row.oid.toLowerCase(), sketch: toSketch(row.data) }));
   }
 
   sketchBytes(): number {
@@ -128,20 +122,17 @@ export class FactTable {
     return (rows as ReturnType<FactTable['blobs']>).map((row) => ({ ...row, oid: row.oid.toLowerCase() }));
   }
 
-  /** What was added after the fact of this number, in pages: their rows are never in memory at once. */
-  *defined(after: number): Generator<Defined & { id: number }> {
-    const select = this.#sql(
+  definedAfter(id: number): (Defined & { id: number })[] {
+    const rows = this.#sql(
       `SELECT f.id, hex(b.oid) AS oid, f.lang, d.names, d.imports FROM defined d JOIN fact f ON f.id = d.fact JOIN blob b ON b.id = f.blob
        WHERE d.fact > ? ORDER BY d.fact LIMIT ${PAGE}`,
-    );
-    for (let last = after; ; ) {
-      const rows = select.all(last) as { id: number; oid: string; lang: string; names: string; imports: string }[];
-      for (const { id, oid, lang, names, imports } of rows) {
-        yield { id, oid: oid.toLowerCase(), lang, names: JSON.parse(names), imports: JSON.parse(imports) };
-        last = id;
-      }
-      if (rows.length < PAGE) return;
-    }
+    ).all(id) as { id: number; oid: string; lang: string; names: string; imports: string }[];
+    return rows.map(({ oid, names, imports, ...row }) => ({
+      ...row,
+      oid: oid.toLowerCase(),
+      names: JSON.parse(names),
+      imports: JSON.parse(imports),
+    }));
   }
 
   countSymbols(): number {

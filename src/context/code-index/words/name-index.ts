@@ -1,3 +1,4 @@
+import { fnvOfText } from '../../../base/fnv.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { FactStore } from '../store/fact-store.ts';
 import type { Defined } from '../store/fact-table.ts';
@@ -7,8 +8,6 @@ type Store = Pick<FactStore, 'defined' | 'definedInMemory' | 'generation'>;
 /** A hash and the number of a fact are one number of 53 bits, so that all of them are sorted at once. */
 const FACTS = 2 ** 21;
 const MOST_UNSORTED = 4_096;
-const PRIME = 0x01000193;
-const SEED = 0x811c9dc5;
 
 /** Reads what was added to a store since it last looked. */
 export class NewDefinitions {
@@ -65,7 +64,7 @@ export class NameIndex {
   definers(name: string): { oid: Oid; lang: string }[] {
     for (const defined of this.#new.read()) this.#add(defined);
     if (this.#unsorted.length > MOST_UNSORTED) this.#sort();
-    const from = hashOf(name) * FACTS;
+    const from = fnvOfText(name) * FACTS;
     const found: number[] = [];
     for (let at = firstFrom(this.#sorted, from); (this.#sorted[at] as number) < from + FACTS; at++)
       found.push(this.#sorted[at] as number);
@@ -76,7 +75,7 @@ export class NameIndex {
 
   #add({ oid, lang, names }: Defined): void {
     const number = this.#facts.push({ oid, lang }) - 1;
-    for (const name of names) this.#unsorted.push(hashOf(name) * FACTS + number);
+    for (const name of names) this.#unsorted.push(fnvOfText(name) * FACTS + number);
   }
 
   #sort(): void {
@@ -86,12 +85,6 @@ export class NameIndex {
     this.#sorted = all.sort();
     this.#unsorted = [];
   }
-}
-
-function hashOf(name: string): number {
-  let hash = SEED;
-  for (let at = 0; at < name.length; at++) hash = Math.imul(hash ^ name.charCodeAt(at), PRIME);
-  return hash >>> 0;
 }
 
 function firstFrom(sorted: Float64Array, from: number): number {

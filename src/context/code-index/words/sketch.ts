@@ -1,3 +1,4 @@
+import { FNV_PRIME, FNV_SEED, fnvOfBytes } from '../../../base/fnv.ts';
 import { beginsPart, CLASSES, classAt, DIGIT, JOINT, NONE } from './characters.ts';
 
 /** The sorted distinct hashes of a file's words and of their parts (C-010). */
@@ -6,9 +7,7 @@ export type Sketch = Uint32Array;
 /** Changes with the meaning of a sketch: others are made again. */
 export const SKETCH_VERSION = 'words-1';
 
-const PRIME = 0x01000193;
-/** FNV-1a's own offset for words; another for parts, so that the word `set` and the part `set` differ. */
-const WORD_SEED = 0x811c9dc5;
+/** Not that of words, so that the word `set` and the part `set` differ. */
 const PART_SEED = 0x2f0b4c47;
 const SHORTEST_PART = 3;
 const TO_LOWER = 0x20;
@@ -45,10 +44,10 @@ export class SketchBuilder {
         continue;
       }
       const begin = at;
-      let hash = WORD_SEED;
+      let hash = FNV_SEED;
       let isMixed = false;
       for (let byte = bytes[at] as number; at < length && CLASSES[byte] !== NONE; byte = bytes[++at] as number) {
-        hash = Math.imul(hash ^ byte, PRIME);
+        hash = Math.imul(hash ^ byte, FNV_PRIME);
         isMixed ||= byte >= 0x80 || byte === DOLLAR;
       }
       if (at - begin > 1) this.#addWord({ begin, end: at }, hash >>> 0);
@@ -63,7 +62,7 @@ export class SketchBuilder {
     for (let at = begin; at < end; ) {
       const from = at;
       while (at < end && this.#isPlain(at)) at += 1;
-      if (at - from > 1) this.#addWord({ begin: from, end: at }, hashOf(this.#bytes, from, at));
+      if (at - from > 1) this.#addWord({ begin: from, end: at }, fnvOfBytes(this.#bytes, from, at));
       at += 1;
     }
   }
@@ -138,17 +137,11 @@ export class SketchBuilder {
   }
 }
 
-function hashOf(bytes: Uint8Array, begin: number, end: number): number {
-  let hash = WORD_SEED;
-  for (let at = begin; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), PRIME);
-  return hash >>> 0;
-}
-
 function hashPart(bytes: Uint8Array, begin: number, end: number): number {
   let hash = PART_SEED;
   for (let at = begin; at < end; at++) {
     const byte = bytes[at] as number;
-    hash = Math.imul(hash ^ (byte >= 0x41 && byte <= 0x5a ? byte | TO_LOWER : byte), PRIME);
+    hash = Math.imul(hash ^ (byte >= 0x41 && byte <= 0x5a ? byte | TO_LOWER : byte), FNV_PRIME);
   }
   return hash >>> 0;
 }
@@ -156,7 +149,7 @@ function hashPart(bytes: Uint8Array, begin: number, end: number): number {
 /** The words of a text as a sketch sees them, those of one byte left out: no sketch holds them. */
 export function wordHashes(text: string): number[] {
   const bytes = Buffer.from(text, 'utf8');
-  return wordRanges(bytes).map(({ begin, end }) => hashOf(bytes, begin, end));
+  return wordRanges(bytes).map(({ begin, end }) => fnvOfBytes(bytes, begin, end));
 }
 
 /**

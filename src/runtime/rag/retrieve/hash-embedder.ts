@@ -1,3 +1,4 @@
+import { fnvOfText } from '../../../base/fnv.ts';
 import { stem } from '../text/stem.ts';
 import { tellingWords } from '../text/words.ts';
 import type { Collection } from './collection.ts';
@@ -43,11 +44,10 @@ function gramsOf(word: string): string[] {
   return grams;
 }
 
-/** FNV-1a; its upper bits choose the sign, so that collisions cancel out rather than add up. */
+/** The upper bits of its hash choose the sign, so that collisions cancel out rather than add up. */
 function add(vector: Float32Array, feature: string, weight: number): void {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < feature.length; at += 1) hash = Math.imul(hash ^ feature.charCodeAt(at), 0x01000193);
-  hash ^= hash >>> 15;
+  const text = fnvOfText(feature);
+  const hash = text ^ (text >>> 15);
   const slot = (hash >>> 0) % DIMENSIONS;
   vector[slot] = (vector[slot] ?? 0) + (hash & 0x40000000 ? weight : -weight);
 }
