@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { TestBooks } from '../../test/books.ts';
+import { managerOf } from '../../test/manager.ts';
 import { verifies } from '../../test/verifies.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Job } from '../protocol/jobs.ts';
@@ -36,6 +37,16 @@ describe('when something in a sandbox is over, what guards its folder', () => {
       expect(isGuarded()).toBe(isKept);
     });
   }
+
+  verifies('X-25').test('goes with the launch that a killed daemon did not complete', async () => {
+    books.addJob(ID, { cwd: books.dir, sandbox: 'bubblewrap', status: 'queued' }, { isLaunching: true });
+    guards.leave(books.dir);
+    const before = isGuarded();
+    const { runner } = managerOf(books);
+    await runner.start();
+    await runner.close();
+    expect([before, isGuarded()]).toEqual([true, false]);
+  });
 
   verifies('X-25').test('stays for a gate, and goes with the last', () => {
     const [first, last] = [guards.enter(books.dir), guards.enter(books.dir)];

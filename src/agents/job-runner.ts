@@ -243,17 +243,20 @@ export class JobRunner {
 
   /** A job that never got a process ends with the reason. */
   #fail(job: Job, code: ReefError['code'], message: string): void {
-    const { books } = this.#parts;
-    books.store.commit(() => {
+    const { books, guards } = this.#parts;
+    const wasLaunching = books.store.commit(() => {
       const record = books.store.jobs.get<JobRuntime>(job.id);
-      if (!record || !isLive(record.job.status)) return;
+      if (!record || !isLive(record.job.status)) return false;
       const tx = new JobTransaction(books, record);
+      const { isLaunching } = tx.runtime;
       const { retryable } = errorTable[code];
       tx.emit({ type: 'error', payload: { code, message, fatal: true, scope: 'process', retryable } });
       tx.job.endedAt = tx.now();
       tx.runtime.isLaunching = false;
       tx.save();
+      return isLaunching;
     });
+    if (wasLaunching && job.sandbox !== 'none') guards.leave(job.cwd);
   }
 
   /** Ingested output becomes durable at the latest a second after it was read. */

@@ -132,7 +132,7 @@ verifies('A-81', 'R-100', 'W-60', 'W-77')
         // An agent that was just being started when the daemon was killed is started once more.
         [...new Set((await promptsOf(rig, runId)).map(({ block }) => block))].sort(),
       ]).toEqual([3, BLOCKS]);
-      expect((await rig.json('worktree', 'accept', worktree)).status).toBe('merged');
+      expect(await rig.json('worktree', 'accept', worktree)).toMatchObject({ status: 'merged' });
       expect([rig.treeAt('HEAD'), leftovers(rig)]).toEqual([MENDED, []]);
     },
     TEST_MS,

@@ -1,16 +1,17 @@
 import type { HostFacts, LaunchPlan, LaunchRequest } from '../adapter.ts';
 import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
 
-/** Its window gets a title when its conversation begins: not while it asks to log in or whether to trust the folder. */
+/** Of a title, which its window has when its session has begun: not while it asks to log in or whether to trust the folder. */
 const TITLE = '\u001b]0;';
 
 const SETTINGS = [
-  'tui.terminal_title=["session-id"]', // in case the user wants none
+  // Empty until the session has begun: before that its composer drops an Enter. And the user may want no title at all.
+  'tui.terminal_title=["session-id"]',
   // By default it leaves a server behind that serves every Codex of the user, and lives on after the job.
   'features.daemon_auto_start=false',
 ];
 
-/** Codex as people use it. It names its session to nobody, so that such a job cannot be resumed. */
+/** Codex as people use it. It names its session in its title alone, and cut off, so that such a job cannot be resumed. */
 export function terminal(spec: LaunchRequest, host: HostFacts): LaunchPlan {
   refuseTemporaryHome(host);
   const [file, ...leading] = host.command;

@@ -194,7 +194,7 @@ clients:
       const overlay = write('repo/.reef/config.yaml', 'stream: maybe\n');
       await trust(overlay);
       try {
-        load({ cwd: repo, env: { REEF_SAVE: 'perhaps' }, flags: { theme: 5 as never } });
+        load({ cwd: repo, env: { REEF_SAVE: 'perhaps' } });
         expect.unreachable();
       } catch (error) {
         if (!(error instanceof ReefError)) throw error;
@@ -207,7 +207,6 @@ clients:
             { file, line: 6, path: 'rag_top_k', expected: 'at least 1', found: '0' },
             { file: overlay, line: 1, path: 'stream', expected: 'boolean', found: '"maybe"' },
             { file: 'environment', line: undefined, path: 'REEF_SAVE', expected: 'boolean', found: '"perhaps"' },
-            { file: 'command line', line: undefined, path: 'theme', expected: 'string', found: '5' },
           ],
         });
         expect(error.message).toContain(`${file}:1: temperature: expected number, found "hot"`);
@@ -228,20 +227,16 @@ async function trust(file: string): Promise<void> {
 }
 
 describe('layers', () => {
-  verifies('R-10').test('win in their order: defaults, user, trusted project, environment, flags', async () => {
+  verifies('R-10').test('win in their order: defaults, user, trusted project, environment', async () => {
     user('temperature: 0.1\ntop_p: 0.1\neditor: one\ntheme: one\n');
     await trust(write('repo/.reef/config.yaml', 'top_p: 0.2\neditor: two\ntheme: two\n'));
-    const { config } = load({
-      cwd: repo,
-      env: { REEF_EDITOR: 'three', REEF_THEME: 'three' },
-      flags: { theme: 'four' },
-    });
+    const { config } = load({ cwd: repo, env: { REEF_EDITOR: 'three' } });
     const { temperature, top_p, editor, theme, stream } = config;
     expect({ temperature, top_p, editor, theme, stream }).toEqual({
       temperature: 0.1,
       top_p: 0.2,
       editor: 'three',
-      theme: 'four',
+      theme: 'two',
       stream: true,
     });
   });

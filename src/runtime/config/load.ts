@@ -5,7 +5,7 @@ import { findRepository } from '../../base/home.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { createPaths, type Paths, type Variables } from '../paths.ts';
 import { TrustFile, trustHash } from '../trust-file.ts';
-import { type AppConfig, type ConfigLayer, toAppConfig } from './app-config.ts';
+import { type AppConfig, toAppConfig } from './app-config.ts';
 import { type Checked, checkLayer } from './check-layer.ts';
 import { envLayer, platformLayer } from './env-layer.ts';
 import { confine, OVERLAY_ITEM } from './overlay.ts';
@@ -16,7 +16,6 @@ export interface ConfigRequest {
   home: string;
   /** A repository around it may contribute, if trusted. */
   cwd: string;
-  flags?: ConfigLayer;
 }
 
 export interface LoadedConfig {
@@ -29,21 +28,20 @@ export interface LoadedConfig {
 
 const nothing: Checked = { layer: {}, problems: [], warnings: [] };
 
-/** Later wins: defaults < user file < trusted project file < `REEF_<KEY>` < flags; all mistakes of all of them at once. */
+/** Later wins: defaults < user file < trusted project file < `REEF_<KEY>`; all mistakes of all of them at once. */
 export function loadConfig(request: ConfigRequest): LoadedConfig {
   const environment = withDotEnv(request);
   const paths = createPaths(environment, request.home);
   const user = readLayer(paths.configFile());
   const project = readOverlay(request.cwd, paths);
   const variables = envLayer(environment);
-  const flags = checkLayer({ file: 'command line', value: request.flags ?? {}, lineOf: () => undefined });
-  const checked = [user ?? nothing, project ?? nothing, variables, flags];
+  const checked = [user ?? nothing, project ?? nothing, variables];
   const problems = checked.flatMap((each) => each.problems);
   if (problems.length > 0) throw configInvalid(problems);
 
   const base = user?.layer ?? platformLayer(environment);
   const overlay = project && confine(project.layer, base, project.file);
-  const layers = [base, overlay?.layer ?? {}, variables.layer, flags.layer];
+  const layers = [base, overlay?.layer ?? {}, variables.layer];
   const warnings = [...checked.flatMap((each) => each.warnings), ...(overlay?.warnings ?? [])];
   return { config: toAppConfig(layers), paths, environment, warnings };
 }

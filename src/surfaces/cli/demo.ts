@@ -1,11 +1,12 @@
-import { createInterface } from 'node:readline/promises';
 import { systemClock } from '../../base/clock.ts';
 import { findOnPath } from '../../base/programs.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
 import type { Client } from '../client/client.ts';
 import { openClient } from '../client/open.ts';
 import type { Cli, Command } from './cli.ts';
+import { askLine } from './commands/ask-line.ts';
 import { jobPart, type Lane, runParts } from './demo/cast.ts';
 import { Stage } from './demo/stage.ts';
 import { makeThrowaway, type Throwaway } from './demo/throwaway.ts';
@@ -115,18 +116,14 @@ async function chooseOption(cli: Cli, count: number): Promise<number> {
     cli.out('Nobody is at the terminal: the demo answers 1.');
     return 1;
   }
-  const terminal = createInterface({ input: cli.host.stdin, output: cli.host.stdout });
-  try {
-    const typed = await terminal.question(`Your answer, 1 to ${count} [1]: `, {
-      signal: AbortSignal.timeout(PATIENCE_MS),
-    });
-    const chosen = Number(typed.trim() || 1);
-    return Number.isInteger(chosen) && chosen >= 1 && chosen <= count ? chosen : 1;
-  } catch {
-    return 1;
-  } finally {
-    terminal.close();
-  }
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const typed = await askLine(cli, `Your answer, 1 to ${count} [1]: `, { signal: patience }).catch((error) => {
+    if (patience.aborted) return '1';
+    throw error;
+  });
+  if (typed === undefined) throw new ReefError('cancelled', 'The demo was ended.');
+  const chosen = Number(typed.trim() || 1);
+  return Number.isInteger(chosen) && chosen >= 1 && chosen <= count ? chosen : 1;
 }
 
 /** Runs merge by themselves; the agent without a workflow is accepted by hand, as a person would. */

@@ -68,7 +68,7 @@ async function choose(person: Person, { kind, question, options }: Choice, signa
   return [];
 }
 
-/** Everything is shown before it is asked; only an exact letter allows. */
+/** Everything is shown before it is asked; only an exact letter or word allows. */
 async function permit(
   person: Person,
   { tool, arguments: args, cwd, reasons }: Extract<Question, { kind: 'permission' }>,

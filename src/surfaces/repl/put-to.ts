@@ -16,6 +16,7 @@ const SETTLED: ReadonlySet<string> = new Set([
   'already_answered',
   'question_withdrawn',
   'question_not_found',
+  'run_not_halted',
   'job_ended',
 ]);
 

@@ -209,31 +209,36 @@ verifies('T-42').test('work of a living process is left alone; pid without start
   expect([alive.recovered, reused.recovered]).toEqual([[], [`${id}: its creation was completed`]]);
 });
 
-verifies('T-33', 'T-43').test(
-  'a removal that was begun waits for what its daemon left at work in the folder, and goes on',
-  async () => {
-    const world = await makeWorld();
-    const begun = Promise.withResolvers<void>();
-    const dying = await world.reopen({
-      at: (point) => {
-        if (point !== 'accept.ended') return undefined;
-        begun.resolve();
-        return new Promise<void>(() => {});
-      },
-    });
-    const work = await world.start('task');
-    world.edit(work, 'b.txt', 'done\n');
-    void dying.accept(work.id, {}).catch(() => {});
-    await begun.promise;
-    const left = spawn('sleep', ['2'], { cwd: work.path, stdio: 'ignore' });
-    onTestFinished(() => void left.kill('SIGKILL'));
-    await once(left, 'spawn');
-    const { recovered, zombies } = await (await world.reopen({ lockWaitMs: 20_000 })).reconcile();
-    expect([recovered, zombies, existsSync(work.path), world.plain('branch', '--list', work.branch)]).toEqual([
-      [`${work.id}: removed what was left of it`],
-      [],
-      false,
-      '',
-    ]);
-  },
-);
+for (const [point, said] of [
+  ['accept.advanced', 'its merge had arrived in main and was completed'],
+  ['accept.ended', 'removed what was left of it'],
+] as const) {
+  verifies('T-33', 'T-43').test(
+    `a merge killed at ${point} waits for what its daemon left at work in the folder before it is removed`,
+    async () => {
+      const world = await makeWorld();
+      const begun = Promise.withResolvers<void>();
+      const dying = await world.reopen({
+        at: (reached) => {
+          if (reached !== point) return undefined;
+          begun.resolve();
+          return new Promise<void>(() => {});
+        },
+      });
+      const work = await world.start('task');
+      world.edit(work, 'b.txt', 'done\n');
+      void dying.accept(work.id, {}).catch(() => {});
+      await begun.promise;
+      const left = spawn('sleep', ['2'], { cwd: work.path, stdio: 'ignore' });
+      onTestFinished(() => void left.kill('SIGKILL'));
+      await once(left, 'spawn');
+      const { recovered, zombies } = await (await world.reopen({ lockWaitMs: 20_000 })).reconcile();
+      expect([recovered, zombies, existsSync(work.path), world.plain('branch', '--list', work.branch)]).toEqual([
+        [`${work.id}: ${said}`],
+        [],
+        false,
+        '',
+      ]);
+    },
+  );
+}

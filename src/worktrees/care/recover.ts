@@ -26,7 +26,6 @@ export async function recover(parts: Parts, id: string): Promise<string | undefi
       parts.records.change(id, (now) => without(now, 'intent') as StoredWorktree);
       return `${id}: putting aside had not begun to remove anything and was forgotten`;
     case 'accept':
-      await untilLeft(parts, row);
       return recoverAccept(parts, row, row.intent);
     case 'remove':
       await untilLeft(parts, row);
@@ -72,13 +71,15 @@ async function recoverRemoval(parts: Parts, id: string): Promise<string> {
 /** Whether the target has the commit decides: git moves it in one step, so there is no third state. */
 async function recoverAccept(
   parts: Parts,
-  { id }: StoredWorktree,
+  row: StoredWorktree,
   { commit, target }: { commit: string; target: string },
 ): Promise<string> {
   const { git, place } = parts;
+  const { id } = row;
   await removeEntry(parts, parts.layout.scratchOf(id));
   const tip = await readRef(git, place, refs.branch(target));
   if (tip !== undefined && (await isAncestor(git, place, { of: tip, commit }))) {
+    await untilLeft(parts, row);
     await finishAccept(parts, id);
     return `${id}: its merge had arrived in ${target} and was completed`;
   }

@@ -14,7 +14,7 @@ export async function answerHere(cli: Cli, client: Client, asked: InboxEntry): P
   const settling = new AbortController();
   untilGone(client, asked, over.signal).then(
     () => settling.abort(),
-    () => {}, // answered here; or there is no daemon, and whoever answers hears of it
+    () => {}, // answered here
   );
   try {
     return await putTo(
@@ -32,7 +32,9 @@ export async function answerHere(cli: Cli, client: Client, asked: InboxEntry): P
 async function untilGone(client: Client, { jobId, questionId }: InboxEntry, signal: AbortSignal): Promise<void> {
   for (;;) {
     await systemClock.sleep(LOOK_MS, signal);
-    const { questions } = await client.call('inbox', {}, { signal });
-    if (!questions.some((each) => each.jobId === jobId && each.questionId === questionId)) return;
+    // A daemon that is away comes back.
+    const inbox = await client.call('inbox', {}, { signal }).catch(() => undefined);
+    const isThere = inbox?.questions.some((each) => each.jobId === jobId && each.questionId === questionId);
+    if (isThere === false) return;
   }
 }
