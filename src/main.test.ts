@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import type { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,8 +12,8 @@ import packageJson from '../package.json' with { type: 'json' };
 import { JOB_ID, sampleChoice, sampleEvent, sampleJob, sampleQuestion } from '../test/surfaces/samples.ts';
 import { type CoreCall, smallCore } from '../test/surfaces/small-core.ts';
 import { openSocket, type TestSocket } from '../test/surfaces/socket.ts';
+import { spoken } from '../test/surfaces/spoken.ts';
 import { verifies } from '../test/verifies.ts';
-import { main } from './main.ts';
 import { ReefError } from './protocol/errors.ts';
 import type { JobView } from './protocol/job-operations.ts';
 import type { Core } from './protocol/operations.ts';
@@ -42,33 +42,14 @@ async function serve(job?: JobView, changes?: Partial<Core>): Promise<TestSocket
   return socket;
 }
 
-interface Spoken {
-  code: number;
-  out: string;
-  err: string;
-}
-
-/** The command line in this process: what a person types, and what they get back. */
-async function reef(
+/** What a person types, and what they get back. */
+function reef(
   args: string[],
   options: { stdin?: string; tty?: boolean; env?: Record<string, string>; cwd?: string } = {},
-): Promise<Spoken> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  stdin.end(options.stdin ?? '');
-  const spoken = Promise.all([text(stdout), text(stderr)]);
-  const terminal = options.tty ? { isTTY: true, columns: 80 } : {};
-  const code = await main({
-    argv: ['node', 'reef', ...args],
-    env: { PATH: process.env.PATH, HOME: dir, REEF_HOME: socket?.dir ?? join(dir, 'home'), ...options.env },
-    cwd: () => options.cwd ?? dir,
-    stdin: Object.assign(stdin, terminal),
-    stdout: Object.assign(stdout, terminal),
-    stderr: Object.assign(stderr, terminal),
-  });
-  stdout.end();
-  stderr.end();
-  const [out, err] = await spoken;
-  return { code, out, err };
+) {
+  const env = { PATH: process.env.PATH, HOME: dir, REEF_HOME: socket?.dir ?? join(dir, 'home'), ...options.env };
+  const person = (stdin: PassThrough) => void stdin.end(options.stdin ?? '');
+  return spoken({ args, env, cwd: options.cwd ?? dir, isTTY: options.tty ?? false, person });
 }
 
 const inputs = () => calls.map(({ operation, input }) => [operation, input]);

@@ -9,17 +9,7 @@ import { createIds } from '../src/base/ids.ts';
 import { createLogger } from '../src/base/log.ts';
 import { ChangeSignal } from '../src/events/change-signal.ts';
 import type { TestBooks } from './books.ts';
-
-const noCapabilities = {
-  namespaces: 'none' as const,
-  unshare: undefined,
-  isolatesNetwork: false,
-  bubblewrap: undefined,
-  setpriv: undefined,
-  timeout: undefined,
-  perl: undefined,
-  tmux: undefined,
-};
+import { noCapabilities } from './no-capabilities.ts';
 
 /** What the manager does by itself: no slot at all, so no process. `logged` has a line for each thing logged. */
 export function managerOf(books: TestBooks<Clock>, more: Pick<ManagerParts, 'endRuns'> = {}) {

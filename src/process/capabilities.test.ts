@@ -2,18 +2,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../test/fixtures/programs/harness.ts';
+import { noCapabilities } from '../../test/no-capabilities.ts';
 import { probeCapabilities } from './capabilities.ts';
-
-const nothing = {
-  namespaces: 'none',
-  unshare: undefined,
-  isolatesNetwork: false,
-  bubblewrap: undefined,
-  setpriv: undefined,
-  timeout: undefined,
-  perl: undefined,
-  tmux: undefined,
-};
 
 function makeTool(folder: string, name: string, script: string): void {
   writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
@@ -22,14 +12,14 @@ function makeTool(folder: string, name: string, script: string): void {
 
 test('a machine with none of the tools can do nothing', async () => {
   using folder = temporaryFolder();
-  expect(await probeCapabilities(folder.path)).toEqual(nothing);
+  expect(await probeCapabilities(folder.path)).toEqual(noCapabilities);
 });
 
 test('a tool that is there and does not work counts as missing', async () => {
   using folder = temporaryFolder();
   for (const name of ['unshare', 'bwrap', 'setpriv', 'perl']) makeTool(folder.path, name, 'exit 1');
   makeTool(folder.path, 'timeout', 'shift 3; exec "$@"'); // as one that opens no group
-  expect(await probeCapabilities(folder.path)).toEqual(nothing);
+  expect(await probeCapabilities(folder.path)).toEqual(noCapabilities);
 });
 
 test('where only root may make namespaces the user namespace is left out', async () => {

@@ -1,12 +1,11 @@
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import type { PassThrough } from 'node:stream';
 import { afterEach, expect } from 'vitest';
 import { RUN_ID, sampleRun, sampleView } from '../../../../test/surfaces/sample-runs.ts';
 import { JOB_ID, sampleChoice, sampleEntry, sampleJob, sampleQuestion } from '../../../../test/surfaces/samples.ts';
 import { smallCore } from '../../../../test/surfaces/small-core.ts';
 import { openSocket, type TestSocket } from '../../../../test/surfaces/socket.ts';
+import { spoken } from '../../../../test/surfaces/spoken.ts';
 import { verifies } from '../../../../test/verifies.ts';
-import { main } from '../../../main.ts';
 import { type ErrorCode, ReefError } from '../../../protocol/errors.ts';
 import type { InboxEntry } from '../../../protocol/job-operations.ts';
 
@@ -44,29 +43,19 @@ const WAITS = '(waits)';
 
 /** At a terminal, where these lines are typed. */
 async function follow(lines: readonly string[], isTTY = true) {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const spoken = Promise.all([text(stdout), text(stderr)]);
   const left = [...lines];
   // A person types when they are asked; at the end of the list they close the terminal.
-  stderr.on('data', (said: Buffer) => {
-    if (!said.toString().includes('Main__Test? ')) return;
-    const line = left.shift();
-    if (line === WAITS) return;
-    if (line === undefined) stdin.end();
-    else stdin.write(`${line}\n`);
-  });
-  const terminal = isTTY ? { isTTY: true, columns: 80 } : {};
-  const code = await main({
-    ...{ argv: ['node', 'reef', 'run', 'show', '@last', '--follow'], cwd: () => socket?.dir ?? '' },
-    env: { PATH: process.env.PATH, HOME: socket?.dir, REEF_HOME: socket?.dir, NO_COLOR: '1' },
-    stdin: Object.assign(stdin, terminal),
-    stdout: Object.assign(stdout, terminal),
-    stderr: Object.assign(stderr, terminal),
-  });
-  stdout.end();
-  stderr.end();
-  const [out, err] = await spoken;
-  return { code, out, err };
+  const person = (stdin: PassThrough, stderr: PassThrough) =>
+    void stderr.on('data', (said: Buffer) => {
+      if (!said.toString().includes('Main__Test? ')) return;
+      const line = left.shift();
+      if (line === WAITS) return;
+      if (line === undefined) stdin.end();
+      else stdin.write(`${line}\n`);
+    });
+  const dir = socket?.dir ?? '';
+  const env = { PATH: process.env.PATH, HOME: dir, REEF_HOME: dir, NO_COLOR: '1' };
+  return spoken({ args: ['run', 'show', '@last', '--follow'], cwd: dir, env, isTTY, person });
 }
 
 const NAMED = { id: JOB_ID, questionId: '0#0', fingerprint: sampleQuestion().fingerprint };

@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { afterEach, expect } from 'vitest';
 import { sampleJob } from '../../../../test/surfaces/samples.ts';
 import { smallCore } from '../../../../test/surfaces/small-core.ts';
 import { openSocket, type TestSocket } from '../../../../test/surfaces/socket.ts';
+import { spoken } from '../../../../test/surfaces/spoken.ts';
 import { verifies } from '../../../../test/verifies.ts';
-import { main } from '../../../main.ts';
 
 let socket: TestSocket | undefined;
 afterEach(() => socket?.close());
@@ -17,22 +15,14 @@ async function at(command: string, keys: string) {
   const { core, calls } = smallCore(sampleJob(), { trust: async () => ({ repository: '/repo', items: [item] }) });
   socket = await openSocket(core);
   execFileSync('git', ['init', '-q', socket.dir]);
-  const terminal = { isTTY: true, columns: 80 };
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const spoken = Promise.all([text(stdout), text(stderr)]);
-  stderr.on('data', (said: Buffer) => void (said.toString().includes('[y/N]') && stdin.write(keys)));
-  const code = await main({
-    ...{ argv: ['node', 'reef', command], cwd: () => socket?.dir ?? '' },
+  const said = await spoken({
+    ...{ args: [command], cwd: socket.dir, isTTY: true },
     env: { PATH: '/usr/bin:/bin', HOME: socket.dir, REEF_HOME: socket.dir, NO_COLOR: '1' },
-    stdin: Object.assign(stdin, terminal),
-    stdout: Object.assign(stdout, terminal),
-    stderr: Object.assign(stderr, terminal),
+    person: (stdin, stderr) =>
+      void stderr.on('data', (asked: Buffer) => void (asked.toString().includes('[y/N]') && stdin.write(keys))),
   });
-  stdout.end();
-  stderr.end();
-  const [out, err] = await spoken;
   await socket.close();
-  return { code, out, err, trusted: calls.flatMap(({ input }) => (input as { hashes?: string[] }).hashes ?? []) };
+  return { ...said, trusted: calls.flatMap(({ input }) => (input as { hashes?: string[] }).hashes ?? []) };
 }
 
 verifies('X-16', 'U-02').test(
