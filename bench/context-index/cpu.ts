@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { timed } from '../measure.ts';
 
 /** Of Linux's clock for processes, which every distribution sets to a hundred a second. */
 const TICK_MS = 10;
@@ -13,6 +14,18 @@ export function cpuMs(pid: number): number {
     .map(Number);
   const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15);
   return (user + system + childUser + childSystem) * TICK_MS;
+}
+
+/** By processor, threads and all, and by clock. */
+export interface Spent {
+  cpu: number;
+  elapsed: number;
+}
+
+export async function spentBy(pid: number, work: () => Promise<unknown>): Promise<Spent> {
+  const before = cpuMs(pid);
+  const elapsed = await timed(work);
+  return { cpu: cpuMs(pid) - before, elapsed };
 }
 
 /** Mean of several runs, for a tick is longer than most questions take. */

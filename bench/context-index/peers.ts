@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { timed } from '../measure.ts';
 import type { Corpus } from './corpus.ts';
-import { meanCpu } from './cpu.ts';
+import { meanCpu, type Spent } from './cpu.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
 const BARE_PARSE = join(import.meta.dirname, 'bare-parse.ts');
@@ -33,9 +34,9 @@ export function readAndHash(corpus: Corpus): Promise<number> {
   });
 }
 
-/** Every identifier into a set of strings, in memory. */
+/** Every identifier into a set of strings, in memory: how long that takes. */
 export function identifierScan(corpus: Corpus): Promise<number> {
-  return meanCpu(process.pid, 1, () => {
+  return timed(() => {
     const kept: Set<string>[] = [];
     for (const { bytes } of contents(corpus))
       kept.push(new Set(bytes.toString('latin1').match(/[A-Za-z_$\x80-\xff][\w$\x80-\xff]+/g)));
@@ -44,10 +45,10 @@ export function identifierScan(corpus: Corpus): Promise<number> {
 }
 
 /** The parse alone, on one thread, by a Node without any flags. */
-export function bareParse({ checkout, files }: Pick<Corpus, 'checkout' | 'files'>): number {
+export function bareParse({ checkout, files }: Pick<Corpus, 'checkout' | 'files'>): Spent {
   const input = files.map((path) => join(checkout, path)).join('\0');
   const { stdout } = spawnSync(process.execPath, [BARE_PARSE], { input, encoding: 'utf8' });
-  return Number(stdout);
+  return JSON.parse(stdout) as Spent;
 }
 
 export function has(program: string): boolean {

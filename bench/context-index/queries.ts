@@ -83,7 +83,7 @@ export async function changes(corpus: Corpus, client: ServerClient): Promise<{ s
     edit(at);
     await client.call('get_file_outline', { file_path: path });
   });
-  const parse = bareParse({ checkout: corpus.checkout, files: Array(EDITS).fill(path) }) / EDITS;
+  const parse = bareParse({ checkout: corpus.checkout, files: Array(EDITS).fill(path) }).cpu / EDITS;
   corpus.git('checkout', '-q', '--', path);
   return {
     spent,

@@ -9,7 +9,7 @@ import { BaseOrder } from './extract/base-order.ts';
 import { BlobSource } from './extract/blob-source.ts';
 import { Coverage } from './extract/coverage.ts';
 import { StructureStage } from './extract/structure-stage.ts';
-import { WordStage } from './extract/word-stage.ts';
+import { type Round, WordStage } from './extract/word-stage.ts';
 import { collect, dropsOf, isDue } from './store/collect.ts';
 import { FactStore } from './store/fact-store.ts';
 import { keptDigests } from './store/kept-digests.ts';
@@ -51,13 +51,13 @@ export class CodeIndex {
   readonly #wordStage: WordStage;
   readonly #settings: IndexSettings;
   readonly #remembrance: Remembrance;
-  #wake: (() => void) | undefined;
+  #alarm = Promise.withResolvers<void>();
   /** What last kept the background from its work. */
   trouble: unknown;
   #isTidy = false;
-  #isWoken = false;
   #isClosed = false;
   #running: Promise<void> | undefined;
+  #parsing: Promise<Round> | undefined;
   #view: View | undefined;
   #unparsable: { version: number; count: number } | undefined;
   #unread: { key: string; files: TreeFile[] } | undefined;
@@ -95,7 +95,8 @@ export class CodeIndex {
       ...shared,
       languages: this.languages,
       parser: settings.parser,
-      parallel: settings.workers + 1,
+      workers: settings.workers,
+      unread: () => this.#wordStage.pending,
       rank: (oid) => order.rank(oid),
     });
     this.#remembrance = new Remembrance({ git: settings.git, tree, store });
@@ -126,8 +127,7 @@ export class CodeIndex {
 
   /** Keeps extracting in the background until closed. */
   start(): void {
-    this.#isWoken = true;
-    this.#wake?.();
+    this.#alarm.resolve();
     this.#running ??= this.#runOn();
   }
 
@@ -144,16 +144,30 @@ export class CodeIndex {
     }
   }
 
+  /** Structure goes on beside the words of files that are still to be read: it has threads of its own. */
   async #run(): Promise<void> {
     while (!this.#isClosed) {
+      this.#alarm = Promise.withResolvers();
       if (this.coverage.refresh()) this.#replan();
+      const parsing = this.#parse();
       const words = await this.#wordStage.round();
       if (words === 'worked') continue;
-      const structure =
-        words === 'waiting' ? words : await this.structures.round(() => this.#isClosed || this.#wordStage.pending > 0);
-      if (structure === 'worked') continue;
-      await this.#rest(structure === 'waiting');
+      const structure = await Promise.race([parsing, this.#woken(words === 'waiting')]);
+      if (structure === 'worked' || structure === 'woken') continue;
+      const isWaiting = words === 'waiting' || structure === 'waiting';
+      if (!isWaiting) await this.#tidy();
+      await this.#woken(isWaiting);
     }
+  }
+
+  #parse(): Promise<Round> {
+    if (this.#parsing) return this.#parsing;
+    const parsing = this.structures.round().finally(() => {
+      this.#parsing = undefined;
+    });
+    parsing.catch(() => {}); // heard of where it is waited for
+    this.#parsing = parsing;
+    return parsing;
   }
 
   #replan(): void {
@@ -161,16 +175,11 @@ export class CodeIndex {
     this.structures.replan();
   }
 
-  /** A wake that comes while nobody rests is kept for the next rest. */
-  async #rest(isWaiting: boolean): Promise<void> {
-    if (!isWaiting && !this.#isWoken) await this.#tidy();
-    if (!this.#isWoken && !this.#isClosed) {
-      const woken = new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      await (isWaiting ? Promise.race([woken, sleep(IDLE_POLL_MS)]) : woken);
-    }
-    this.#isWoken = false;
+  /** Until something was asked since this round began. What another server does, nobody tells us. */
+  async #woken(isWaiting: boolean): Promise<'woken'> {
+    const { promise } = this.#alarm;
+    await (isWaiting ? Promise.race([promise, sleep(IDLE_POLL_MS)]) : promise);
+    return 'woken';
   }
 
   async #tidy(): Promise<void> {
@@ -251,8 +260,8 @@ export class CodeIndex {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.structures.stop();
-    this.#wake?.();
-    await this.#running?.catch(() => {});
+    this.#alarm.resolve();
+    await Promise.allSettled([this.#running, this.#parsing]);
     await this.#remembrance.keep().catch(() => {});
     this.store.close();
   }

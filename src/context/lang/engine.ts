@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
 import { DefinitionsQuery, type WasmMemory } from './definitions-query.ts';
-import { compileEngine, type EngineCode } from './engine-code.ts';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
 import type { IsLate } from './time-bound.ts';
+import { compileWasm, type WasmCode } from './wasm-code.ts';
 
 export interface LoadedLanguage {
   grammar: Grammar;
   definitions: DefinitionsQuery;
-  locals: Query;
+  /** Only questions need it, and to compile it takes as long as the other. */
+  locals(): Query;
 }
 
 /** 128 MiB of 64 KiB each: what needs more to be parsed would take the server over its ceiling (C-078), and is a crash of its own. */
@@ -18,7 +19,7 @@ const MAX_PAGES = 2_048;
 const { WebAssembly } = globalThis as unknown as {
   WebAssembly: {
     Memory: new (pages: { initial: number; maximum: number }) => WasmMemory;
-    Instance: new (code: EngineCode, imports: object) => object;
+    Instance: new (code: WasmCode, imports: object) => object;
   };
 };
 
@@ -33,10 +34,10 @@ export class Engine {
     this.#memory = memory;
   }
 
-  static async start(code = compileEngine()): Promise<Engine> {
+  static async start(code = compileWasm(engineFile())): Promise<Engine> {
     // Ours, so that its size can be read: it grows and never shrinks (C-043).
     const memory = new WebAssembly.Memory({ initial: 512, maximum: MAX_PAGES });
-    const instantiateWasm = (imports: object, receive: (instance: object, code: EngineCode) => void) =>
+    const instantiateWasm = (imports: object, receive: (instance: object, code: WasmCode) => void) =>
       receive(new WebAssembly.Instance(code, imports), code);
     await Parser.init({ wasmMemory: memory, instantiateWasm, locateFile: engineFile });
     return new Engine(new Parser(), memory);
@@ -46,15 +47,20 @@ export class Engine {
     return this.#memory.buffer.byteLength;
   }
 
-  async load(language: ParsedLanguage): Promise<LoadedLanguage> {
+  /** A worker is given the code: only one thread may compile. */
+  load(language: ParsedLanguage, code?: WasmCode): LoadedLanguage {
     const known = this.#loaded.get(language);
     if (known !== undefined) return known;
-    const grammar = await Grammar.load(readFileSync(grammarFile(language)));
+    const grammar = Grammar.loadSync(code ?? compileWasm(grammarFile(language)));
     const { definitions, locals } = splitQuery(readFileSync(queryFile(language), 'utf8'));
+    let compiled: Query | undefined;
     const loaded = {
       grammar,
       definitions: new DefinitionsQuery(grammar, definitions, this.#memory),
-      locals: new Query(grammar, locals),
+      locals: () => {
+        compiled ??= new Query(grammar, locals);
+        return compiled;
+      },
     };
     this.#loaded.set(language, loaded);
     return loaded;

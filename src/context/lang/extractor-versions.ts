@@ -12,7 +12,7 @@ const READERS = [
   'kotlin-bodies.ts',
   'macro-blanking.ts',
   'pack-facts.ts',
-  'parser-worker.ts',
+  'read-source.ts',
   'query-roots.ts',
   'resolve-name.ts',
   'signature.ts',
@@ -25,7 +25,7 @@ const SCANNER = [
   'lexical-mask.ts',
   'line-index.ts',
   'pack-facts.ts',
-  'parser-worker.ts',
+  'read-source.ts',
   'visibility.ts',
   'decode-source.ts',
 ];

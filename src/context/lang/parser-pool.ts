@@ -1,9 +1,9 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { ClassifyRequest, CodeParser, HitClass, Language, PackedFacts, Skipped } from './contract.ts';
-import { compileEngine, type EngineCode } from './engine-code.ts';
 import { tooLarge } from './limits.ts';
-import type { Answer, WorkerRequest } from './worker-messages.ts';
-import { unavailable, WorkerThread } from './worker-thread.ts';
+import { ParserCode } from './parser-code.ts';
+import type { Answer, ParseRequest } from './worker-messages.ts';
+import { UNSERVED, WorkerThread } from './worker-thread.ts';
 
 export interface ParserPoolOptions {
   /** See `workersUnder`. */
@@ -14,30 +14,40 @@ export interface ParserPoolOptions {
   /** A worker that has read this much, or whose WASM memory has grown to that much, is replaced. */
   maxSourceBytes?: number;
   maxMemoryBytes?: number;
+  /** It begins with 32 MiB: to replace a busy worker that has not grown to this would win nothing, and take half a second. */
+  grownBytes?: number;
 }
 
+const DEFAULTS = {
+  parseMs: 2_000,
+  heapMb: 96,
+  maxSourceBytes: 64 * 1024 * 1024,
+  maxMemoryBytes: 96 * 1024 * 1024,
+  grownBytes: 48 * 1024 * 1024,
+};
+
 interface Job {
-  request: WorkerRequest;
+  request: ParseRequest;
   settle: (outcome: Promise<Answer>) => void;
 }
 
-const MIB = 1024 * 1024;
+/** A worker has as much before it as it parses while its owner is busy with something else, some tens of milliseconds. */
+const AHEAD_BYTES = 256 * 1024;
 
 /** Parser threads, started when first needed and replaced when worn. Questions go ahead of extraction. */
 export class ParserPool implements CodeParser {
   readonly #options: Required<ParserPoolOptions>;
   readonly #questions: Job[] = [];
   readonly #extractions: Job[] = [];
-  readonly #idle: WorkerThread[] = [];
-  readonly #busy = new Set<WorkerThread>();
+  readonly #workers = new Set<WorkerThread>();
   readonly #worn = new WeakSet<WorkerThread>();
-  #code: EngineCode | undefined;
+  readonly #code = new ParserCode();
   #started = 0;
   #crashed = 0;
   #isClosed = false;
 
   constructor(options: ParserPoolOptions) {
-    this.#options = { parseMs: 2_000, heapMb: 96, maxSourceBytes: 64 * MIB, maxMemoryBytes: 96 * MIB, ...options };
+    this.#options = { ...DEFAULTS, ...options };
   }
 
   /** Threads started so far, and those lost to a file. */
@@ -56,24 +66,28 @@ export class ParserPool implements CodeParser {
     return answer as HitClass[] | Skipped;
   }
 
-  /** Threads are replaced, each after the file it reads: their WASM memory never shrinks. */
+  /** Memory is short. WASM memory never shrinks: threads that have grown go, after what they were given, and those at rest. */
   async renew(): Promise<void> {
-    for (const worker of this.#busy) this.#worn.add(worker);
-    await Promise.all(this.#idle.splice(0).map((worker) => worker.end()));
+    for (const worker of this.#workers) {
+      const isGrown = worker.wear.memoryBytes >= this.#options.grownBytes;
+      if (isGrown || worker.load.requests === 0) this.#worn.add(worker);
+    }
+    await Promise.all([...this.#workers].map((worker) => this.#retire(worker)));
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const job of [...this.#questions.splice(0), ...this.#extractions.splice(0)])
       job.settle(Promise.reject(closed()));
-    await Promise.all([...this.#idle.splice(0), ...this.#busy].map((worker) => worker.end()));
+    await Promise.all([...this.#workers].map((worker) => worker.end()));
   }
 
-  async #ask(queue: Job[], request: WorkerRequest, signal: AbortSignal | undefined): Promise<Answer> {
+  async #ask(queue: Job[], request: ParseRequest, signal: AbortSignal | undefined): Promise<Answer> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw closed();
     const skipped = tooLarge(request.source);
     if (skipped !== undefined) return skipped;
+    this.#code.engine(); // what does not load fails here, for whom it concerns
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const job: Job = { request, settle: resolve };
     // A parse cannot be interrupted from here and ends by itself within its bound; only its answer is dropped.
@@ -89,50 +103,52 @@ export class ParserPool implements CodeParser {
   }
 
   #next(): void {
-    while (this.#busy.size < this.#options.workers) {
+    for (let worker = this.#free(); worker !== undefined; worker = this.#free()) {
       const job = this.#questions.shift() ?? this.#extractions.shift();
       if (job === undefined) return;
-      void this.#run(this.#takeWorker(), job);
+      void this.#run(worker, job);
     }
   }
 
-  #takeWorker(): WorkerThread {
-    const worker = this.#idle.pop();
-    if (worker !== undefined && !worker.isDead) return worker;
+  /** A worker that has nothing to do, else a new one, else one that is soon done with what it has. */
+  #free(): WorkerThread | undefined {
+    if (this.#questions.length + this.#extractions.length === 0) return undefined;
+    for (const worker of this.#workers) if (worker.isGone) this.#workers.delete(worker);
+    const usable = [...this.#workers].filter((worker) => !worker.isDead && !this.#isWorn(worker));
+    const [least] = usable.sort((a, b) => a.load.bytes - b.load.bytes);
+    const isFull = this.#workers.size >= this.#options.workers;
+    if (!isFull && (least === undefined || least.load.requests > 0)) return this.#start();
+    return least !== undefined && least.load.bytes < AHEAD_BYTES ? least : undefined;
+  }
+
+  #start(): WorkerThread {
     this.#started++;
-    this.#code ??= loadEngine();
-    return new WorkerThread(this.#options.heapMb, this.#code);
+    const worker = new WorkerThread(this.#options.heapMb, this.#code);
+    this.#workers.add(worker);
+    return worker;
   }
 
   async #run(worker: WorkerThread, job: Job): Promise<void> {
-    this.#busy.add(worker);
     const outcome = worker.run(job.request);
     const answer = await outcome.catch(() => undefined); // its owner hears of it below
-    if (worker.isDead && answer !== undefined && !this.#isClosed) this.#crashed++;
-    job.settle(this.#isClosed ? Promise.reject(closed()) : outcome);
-    await this.#putBack(worker);
+    if (this.#isClosed) job.settle(Promise.reject(closed()));
+    else if (answer === UNSERVED) (job.request.hits ? this.#questions : this.#extractions).unshift(job);
+    else job.settle(outcome as Promise<Answer>);
+    if (worker.isDead && answer !== undefined && answer !== UNSERVED) this.#crashed++;
+    await this.#retire(worker);
     this.#next();
   }
 
   /** Worn workers go first and are replaced after: two at once would be a worker too many in memory. */
-  async #putBack(worker: WorkerThread): Promise<void> {
-    if (this.#isWorn(worker) && !worker.isDead) await worker.end();
-    this.#busy.delete(worker);
-    if (!worker.isDead && !this.#isClosed) this.#idle.push(worker);
+  async #retire(worker: WorkerThread): Promise<void> {
+    if (!worker.isDead && this.#isWorn(worker) && worker.load.requests === 0) await worker.end();
+    if (worker.isDead) this.#workers.delete(worker);
   }
 
   #isWorn(worker: WorkerThread): boolean {
     const { sourceBytes, memoryBytes } = worker.wear;
     const { maxSourceBytes, maxMemoryBytes } = this.#options;
     return this.#worn.has(worker) || sourceBytes >= maxSourceBytes || memoryBytes >= maxMemoryBytes;
-  }
-}
-
-function loadEngine(): EngineCode {
-  try {
-    return compileEngine();
-  } catch (error) {
-    throw unavailable(error);
   }
 }
 

@@ -1,21 +1,19 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { plainExpansions } from './bash-expansions.ts';
-import { classifyHits } from './classify.ts';
-import type { FileFacts, Language, PackedFacts } from './contract.ts';
-import { decodeSource } from './decode-source.ts';
-import { Engine, type LoadedLanguage } from './engine.ts';
-import type { EngineCode } from './engine-code.ts';
-import { readFacts } from './facts.ts';
-import { endMembers } from './kotlin-bodies.ts';
-import { blankMacros } from './macro-blanking.ts';
-import { packFacts } from './pack-facts.ts';
-import { classifySwift, scanSwift } from './swift-scanner.ts';
-import { timeBound } from './time-bound.ts';
-import type { Answer, WorkerReply, WorkerRequest } from './worker-messages.ts';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import type { Language } from './contract.ts';
+import { Engine } from './engine.ts';
+import { readTree, scanText } from './read-source.ts';
+import type { WasmCode } from './wasm-code.ts';
+import type { Answer, WorkerData, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 /** The thread that parses. What throws while it reads a file ends it: after a trap the WASM memory is not to be trusted. */
 
-const reply = (message: WorkerReply) => parentPort?.postMessage(message, givenAway(message));
+const port = parentPort as MessagePort;
+const { engine: code, underWay } = workerData as WorkerData;
+const current = new Int32Array(underWay);
+const waiting: WorkerRequest[] = [];
+const grammars = new Map<Language, WasmCode>();
+
+const reply = (message: WorkerReply) => port.postMessage(message, givenAway(message));
 
 /** Bytes change their owner instead of being copied. */
 function givenAway(message: WorkerReply): ArrayBuffer[] {
@@ -23,60 +21,48 @@ function givenAway(message: WorkerReply): ArrayBuffer[] {
   return [message.answer.data.buffer as ArrayBuffer];
 }
 
-function pack(facts: FileFacts): PackedFacts {
-  return { data: packFacts(facts), partial: facts.partial };
+function receive(request: WorkerRequest): void {
+  if (request.grammar !== undefined) grammars.set(request.language, request.grammar);
+  waiting.push(request);
 }
 
-async function loadOrSay<T>(load: () => Promise<T>): Promise<T | undefined> {
+/** Questions go ahead of extraction, also of what was handed over before (C-012). */
+function nextRequest(): WorkerRequest | undefined {
+  for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
+    receive(sent.message);
+  const question = waiting.findIndex(({ hits }) => hits !== undefined);
+  return waiting.splice(Math.max(question, 0), 1)[0];
+}
+
+/** Undefined: its grammar does not load. */
+function answerTo(engine: Engine, request: WorkerRequest): Answer | undefined {
+  const { language } = request;
+  if (language === 'swift') return scanText(request);
   try {
-    return await load();
+    engine.load(language, grammars.get(language));
   } catch (error) {
     reply({ type: 'broken', message: String(error) });
     return undefined;
   }
+  return readTree(engine, engine.load(language), request);
 }
 
-function readTree(engine: Engine, loaded: LoadedLanguage, request: WorkerRequest): Answer {
-  const text = decodeSource(request.source);
-  const tree = engine.parse(readable(text, request.language), loaded, timeBound(request.parseMs));
-  if (tree === undefined) return { skipped: 'timeout' };
-  try {
-    const { language, hits, parseMs } = request;
-    // Patterns half matched at every depth make a query, too, slow on what is nested ten thousand deep.
-    const source = { text, language, root: tree.rootNode, isLate: timeBound(parseMs) };
-    const answer =
-      hits === undefined
-        ? pack(readFacts({ ...source, query: loaded.definitions }))
-        : classifyHits({ ...source, ...loaded }, hits);
-    return source.isLate() ? { skipped: 'timeout' } : answer;
-  } finally {
-    tree.delete();
+function serve(engine: Engine): void {
+  for (let request = nextRequest(); request !== undefined; request = nextRequest()) {
+    Atomics.store(current, 0, request.id);
+    const answer = answerTo(engine, request);
+    if (answer === undefined) return; // this thread is ended for it
+    reply({ type: 'answer', id: request.id, answer, memoryBytes: engine.memoryBytes() });
   }
 }
 
-/** What a grammar cannot read is shown to it otherwise, character for character. */
-function readable(text: string, language: Language): string {
-  if (language === 'bash') return plainExpansions(text);
-  return language === 'kotlin' ? endMembers(text) : blankMacros(text, language);
-}
-
-function scan({ source, hits }: WorkerRequest): Answer {
-  const text = decodeSource(source);
-  return hits === undefined ? pack(scanSwift(text)) : classifySwift(text, hits);
-}
-
-async function serve(engine: Engine, request: WorkerRequest): Promise<void> {
-  const memoryBytes = () => engine.memoryBytes();
-  const { language } = request;
-  if (language === 'swift') return reply({ type: 'answer', answer: scan(request), memoryBytes: memoryBytes() });
-  const loaded = await loadOrSay(() => engine.load(language));
-  if (loaded === undefined) return;
-  const answer = readTree(engine, loaded, request);
-  reply({ type: 'answer', answer, memoryBytes: memoryBytes() });
-}
-
-const engine = await loadOrSay(() => Engine.start(workerData as EngineCode));
-if (engine !== undefined) {
-  parentPort?.on('message', (request: WorkerRequest) => serve(engine, request));
+try {
+  const engine = await Engine.start(code);
+  port.on('message', (request: WorkerRequest) => {
+    receive(request);
+    serve(engine);
+  });
   reply({ type: 'ready' });
+} catch (error) {
+  reply({ type: 'broken', message: String(error) });
 }

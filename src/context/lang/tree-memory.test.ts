@@ -70,7 +70,7 @@ verifies('C-126').test(
   async () => {
     const engine = await Engine.start();
     for (const [language, text] of Object.entries(SOURCES) as [ParsedLanguage, string][]) {
-      const loaded = await engine.load(language);
+      const loaded = engine.load(language);
       const tree = engine.parse(text, loaded, () => false);
       if (tree === undefined) throw new Error('not parsed');
       onTestFinished(() => tree.delete());

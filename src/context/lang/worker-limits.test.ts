@@ -63,7 +63,8 @@ verifies('C-043')
       });
       onTestFinished(async () => void (await client.close()));
       const loaded = () =>
-        [...readFileSync(trace, 'utf8').matchAll(/openat\(.*\/(tree-sitter-[\w-]+)\.wasm".* = \d+$/gm)].map(
+        // A call of one thread may be cut in two by that of another.
+        [...readFileSync(trace, 'utf8').matchAll(/openat\(.*\/(tree-sitter-[\w-]+)\.wasm"(?!.* = -1)/gm)].map(
           ([, name]) => name,
         );
       await client.call('code_search', { query: 'text' });
@@ -74,7 +75,7 @@ verifies('C-043')
       const second = loaded();
       repository.write('src/c.go', 'package a\nfunc C() {}\n');
       await client.call('get_symbol', { name: 'C', require: 'complete' });
-      // Its file is read for the version of its facts and for the worker.
+      // Its file is read for the version of its facts and to be compiled.
       expect([new Set(first), new Set(second)]).toEqual([
         new Set(['tree-sitter-go']),
         new Set(['tree-sitter-go', 'tree-sitter-python']),

@@ -1,9 +1,10 @@
 import type { HitClass, Language, PackedFacts, Position, Skipped } from './contract.ts';
+import type { WasmCode } from './wasm-code.ts';
 
 export type Answer = PackedFacts | HitClass[] | Skipped;
 
-/** What the pool asks of a worker, one at a time. */
-export interface WorkerRequest {
+/** What the pool asks of a worker. */
+export interface ParseRequest {
   source: Uint8Array;
   language: Language;
   /** Absent: extract facts. */
@@ -12,9 +13,21 @@ export interface WorkerRequest {
   parseMs: number;
 }
 
+export interface WorkerRequest extends ParseRequest {
+  id: number;
+  /** With the first request of its language. */
+  grammar?: WasmCode;
+}
+
 export type WorkerReply =
   | { type: 'ready' }
   /** The engine or a grammar does not load: a fault of the installation, never a fact about the file. */
   | { type: 'broken'; message: string }
   /** The WASM memory only ever grows. */
-  | { type: 'answer'; answer: Answer; memoryBytes: number };
+  | { type: 'answer'; id: number; answer: Answer; memoryBytes: number };
+
+export interface WorkerData {
+  engine: WasmCode;
+  /** One number, that of the request it works at: a thread that dies can no longer say so. */
+  underWay: SharedArrayBuffer;
+}

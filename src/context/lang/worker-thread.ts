@@ -1,39 +1,59 @@
 import { Worker } from 'node:worker_threads';
-import { ReefError } from '../../protocol/errors.ts';
-import type { EngineCode } from './engine-code.ts';
+import type { Language } from './contract.ts';
+import { type ParserCode, unavailable } from './parser-code.ts';
 import { processMs } from './time-bound.ts';
-import type { Answer, WorkerReply, WorkerRequest } from './worker-messages.ts';
+import type { Answer, ParseRequest, WorkerData, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 const ENTRY = new URL('./parser-worker.ts', import.meta.url);
 /** Beyond the parse itself: queries and a scanner that ignores the parser's own deadline. */
 const GRACE_MS = 8_000;
 const LOOK_MS = 1_000;
+/** Trees are read by way of many small objects that nobody keeps. */
+const YOUNG_MB = 12;
+
+/** The thread died of another file before it came to this one. */
+export const UNSERVED = Symbol('unserved');
+type Outcome = Answer | typeof UNSERVED;
 
 interface Waiting {
   request: WorkerRequest;
-  settle: (outcome: Promise<Answer>) => void;
-  timer: NodeJS.Timeout | undefined;
+  settle: (outcome: Promise<Outcome>) => void;
 }
 
-/** One thread, one request at a time. After a crash, a timeout or `end()` it is dead and takes no more. */
+/**
+ * One thread. Requests are handed over ahead, so that it need not wait for this one between two files. After a crash, a timeout
+ * or `end()` it is dead and takes no more.
+ */
 export class WorkerThread {
   readonly #worker: Worker;
+  readonly #code: ParserCode;
+  readonly #underWay = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #given = new Set<Language>();
+  #lastId = 0;
   #ready = false;
-  #waiting: Waiting | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #waitingBytes = 0;
   #sourceBytes = 0;
   #memoryBytes = 0;
   #dead = false;
+  #gone = false;
 
   /** The heap is of JavaScript objects; trees live in WASM memory. */
-  constructor(heapMb: number, code: EngineCode) {
+  constructor(heapMb: number, code: ParserCode) {
+    this.#code = code;
+    const workerData: WorkerData = { engine: code.engine(), underWay: this.#underWay };
     this.#worker = new Worker(ENTRY, {
       execArgv: [], // a loader or inspector meant for this process is not meant for the parser
-      resourceLimits: { maxOldGenerationSizeMb: heapMb },
-      workerData: code,
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: YOUNG_MB },
+      workerData,
     });
     this.#worker.on('message', (reply: WorkerReply) => this.#onReply(reply));
     this.#worker.on('error', (error) => this.#onDeath(error));
-    this.#worker.on('exit', () => this.#onDeath('it ended'));
+    this.#worker.on('exit', () => {
+      this.#gone = true;
+      this.#onDeath('it ended');
+    });
     this.#worker.unref(); // an idle parser keeps no process alive
   }
 
@@ -41,17 +61,30 @@ export class WorkerThread {
     return this.#dead;
   }
 
+  /** Dead, and its memory given back. */
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
+  /** What it was given and has not answered yet. */
+  get load(): { requests: number; bytes: number } {
+    return { requests: this.#waiting.size, bytes: this.#waitingBytes };
+  }
+
   /** What it has read, and how large its memory has become (C-043). */
   get wear(): { sourceBytes: number; memoryBytes: number } {
     return { sourceBytes: this.#sourceBytes, memoryBytes: this.#memoryBytes };
   }
 
-  run(request: WorkerRequest): Promise<Answer> {
-    const { promise, resolve } = Promise.withResolvers<Answer>();
-    this.#waiting = { request, settle: resolve, timer: undefined };
+  async run(asked: ParseRequest): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.#lastId += 1;
+    const request = { ...asked, ...this.#grammarFor(asked.language), id: this.#lastId };
+    this.#waiting.set(request.id, { request, settle: resolve });
+    this.#waitingBytes += request.source.byteLength;
     this.#sourceBytes += request.source.byteLength;
     this.#worker.ref();
-    if (this.#ready) this.#post(this.#waiting);
+    if (this.#ready) this.#post(request);
     return promise;
   }
 
@@ -60,9 +93,15 @@ export class WorkerThread {
     await this.#worker.terminate();
   }
 
-  #post(waiting: Waiting): void {
-    const { request } = waiting;
-    this.#bound(waiting, request.parseMs + GRACE_MS);
+  #grammarFor(language: Language): Pick<WorkerRequest, 'grammar'> {
+    if (this.#given.has(language)) return {};
+    const grammar = this.#code.grammar(language);
+    this.#given.add(language);
+    return grammar === undefined ? {} : { grammar };
+  }
+
+  #post(request: WorkerRequest): void {
+    if (this.#timer === undefined) this.#watch(request.parseMs + GRACE_MS);
     // A copy of its own: cloning a view would clone the whole buffer behind it.
     const source = new Uint8Array(request.source);
     this.#worker.postMessage({ ...request, source }, [source.buffer]);
@@ -71,52 +110,70 @@ export class WorkerThread {
   #onReply(reply: WorkerReply): void {
     if (reply.type === 'ready') {
       this.#ready = true;
-      if (this.#waiting !== undefined) this.#post(this.#waiting);
+      for (const { request } of this.#waiting.values()) this.#post(request);
     } else if (reply.type === 'broken') {
-      this.#dead = true;
-      this.#settle(Promise.reject(unavailable(reply.message)));
-      void this.#worker.terminate();
+      void this.end();
+      this.#settleAll(() => Promise.reject(unavailable(reply.message)));
     } else {
       this.#memoryBytes = reply.memoryBytes;
-      this.#settle(Promise.resolve(reply.answer));
+      this.#settle(reply.id, Promise.resolve(reply.answer));
     }
   }
 
-  #settle(outcome: Promise<Answer>): void {
-    const waiting = this.#waiting;
+  #settle(id: number, outcome: Promise<Outcome>): void {
+    const waiting = this.#waiting.get(id);
     if (waiting === undefined) {
       outcome.catch(() => {}); // nobody waits for it
       return;
     }
-    this.#waiting = undefined;
-    clearTimeout(waiting.timer);
-    this.#worker.unref();
+    this.#waiting.delete(id);
+    this.#waitingBytes -= waiting.request.source.byteLength;
+    if (this.#waiting.size === 0) this.#rest();
     waiting.settle(outcome);
+  }
+
+  #settleAll(outcomeOf: (id: number) => Promise<Outcome>): void {
+    for (const id of [...this.#waiting.keys()]) this.#settle(id, outcomeOf(id));
   }
 
   /** Before it was ready no file can be to blame. */
   #onDeath(cause: unknown): void {
     this.#dead = true;
-    this.#settle(this.#ready ? Promise.resolve({ skipped: 'crash' }) : Promise.reject(unavailable(cause)));
+    if (this.#ready) this.#blame('crash');
+    else this.#settleAll(() => Promise.reject(unavailable(cause)));
   }
 
-  /** Given up when the clock and the process have both run so long: a machine that is busy elsewhere is no fault of the file. */
-  #bound(waiting: Waiting, ms: number): void {
+  /** Only the file it was at is to blame, or the one it would have come to: the others are as good as never asked about. */
+  #blame(skipped: 'crash' | 'timeout'): void {
+    const current = Atomics.load(new Int32Array(this.#underWay), 0);
+    const [first] = this.#waiting.keys();
+    const guilty = this.#waiting.has(current) ? current : first;
+    this.#settleAll((id) => Promise.resolve(id === guilty ? { skipped } : UNSERVED));
+  }
+
+  #rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#worker.unref();
+  }
+
+  /**
+   * Given up when nothing was answered while the clock and the process have both run so long: a machine that is busy elsewhere is
+   * no fault of the file.
+   */
+  #watch(ms: number): void {
     const used = processMs();
+    const [first] = this.#waiting.keys();
     const look = () => {
-      if (processMs() - used < ms) waiting.timer = setTimeout(look, LOOK_MS);
+      if (first === undefined || !this.#waiting.has(first)) this.#watch(ms);
+      else if (processMs() - used < ms) this.#timer = setTimeout(look, LOOK_MS);
       else this.#giveUp();
     };
-    waiting.timer = setTimeout(look, ms);
+    this.#timer = setTimeout(look, ms);
   }
 
   #giveUp(): void {
-    this.#dead = true;
-    this.#settle(Promise.resolve({ skipped: 'timeout' }));
-    void this.#worker.terminate();
+    this.#blame('timeout');
+    void this.end();
   }
-}
-
-export function unavailable(cause: unknown): ReefError {
-  return new ReefError('parser_unavailable', `The parser does not load: ${cause}`, { cause });
 }

@@ -32,8 +32,7 @@ verifies('C-123', 'C-050').test('a cold repository is usable before anything is 
   const found = await ask('code_search', { query: '"item7Step3(value"' });
   const seen = [usable.status, usable.files_indexed, usable.pending, found.results[0]?.file_path];
   expect(seen).toEqual(['success', COUNT, 0, 'src/item7.ts']);
-  // One file more than there are threads waits at the gate; none has come through.
-  expect(parsed.length).toBeLessThanOrEqual(2);
+  expect(parsed.length).toBeLessThanOrEqual(24); // as many as are under way at a time; none has come through the gate
 });
 
 verifies('C-021').test(

@@ -1,5 +1,5 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { openNoted, sweepsIn } from '../../../test/fixtures/context/noted-tools.ts';
 import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
@@ -105,21 +105,24 @@ verifies('C-012').test(
     };
     write('hub', '');
     write('middle', '');
-    for (let at = 0; at < 30; at++) write(`leaf${at}`, at < 20 ? 'const x = hub;' : 'const y = middle;');
+    for (let at = 0; at < 60; at++) write(`leaf${at}`, at < 40 ? 'const x = hub;' : 'const y = middle;');
     const repository = makeRepository(files);
     const { parsed, ask, hold } = await openNoted(repository);
     hold(true);
     const indexed = await ask('index_code', { path: repository.checkout });
     expect([indexed.status, indexed.basis.stage]).toEqual(['success', 1]); // usable before anything is parsed
-    await expect.poll(() => parsed.length).toBe(2); // as many as are parsed at a time
-    const outline = ask('get_file_outline', { file_path: 'src/leaf29.ts' });
-    await expect.poll(() => parsed.includes('leaf29')).toBe(true);
-    expect(parsed.indexOf('leaf29')).toBe(2); // next of all, though it is named by nobody
+    await expect.poll(() => parsed.length).toBe(24); // as many as are under way at a time
+    const later =
+      Object.keys(files)
+        .map((path) => basename(path, '.ts'))
+        .find((name) => !parsed.includes(name)) ?? '';
+    const outline = ask('get_file_outline', { file_path: `src/${later}.ts` });
+    await expect.poll(() => parsed.includes(later)).toBe(true);
+    expect(parsed.indexOf(later)).toBe(24); // next of all, though it is named by nobody
     hold(false);
-    expect((await outline).symbols.map(({ name }) => name)).toContain('leaf29Own');
+    expect((await outline).symbols.map(({ name }) => name)).toContain(`${later}Own`);
     await ask('index_code', { path: '.', wait: 'complete' });
-    const background = parsed.filter((name) => name !== 'leaf29');
-    expect([background.slice(0, 2), parsed.length, new Set(parsed).size]).toEqual([['hub', 'middle'], 32, 32]);
+    expect([parsed.slice(0, 2), parsed.length, new Set(parsed).size]).toEqual([['hub', 'middle'], 62, 62]);
   },
 );
 

@@ -18,13 +18,19 @@ interface Parts {
   source: BlobSource;
   languages: Languages;
   parser: () => Promise<CodeParser>;
-  /** Files under parse at once: one more than there are threads keeps them all busy. */
-  parallel: number;
-  /** Files that matter more come first (C-012). */
+  /** Threads of the parser. */
+  workers: number;
+  /** Files whose words are still to be read. */
+  unread: () => number;
+  /** Files that matter more come first (C-012). Known when all words are. */
   rank: (oid: Oid) => number;
 }
 
 const TAKE = 64;
+/** So few files are soon read: until then nothing is parsed in the wrong order. */
+const FEW = 4_000;
+/** For each thread: it goes on while this one writes a batch, or makes words. */
+const MOST_UNDER_WAY = { files: 24, bytes: 1024 * 1024 };
 /** C-023: so many facts in one transaction. */
 const FLUSH_FACTS = 200;
 const FLUSH_MS = 500;
@@ -45,6 +51,8 @@ interface Missing {
 export class StructureStage {
   readonly #parts: Parts;
   #planned = -1;
+  /** Paths left out of the plan, for the words of their files are not known yet. */
+  #unplanned: string[] = [];
   #todo = new Map<string, Missing>();
   readonly #kept = new Map<string, Structure>();
   #isStopping = false;
@@ -60,7 +68,7 @@ export class StructureStage {
 
   get pending(): number {
     this.#plan();
-    return this.#todo.size;
+    return this.#todo.size + this.#unplanned.length;
   }
 
   replan(): void {
@@ -71,47 +79,76 @@ export class StructureStage {
     this.#isStopping = true;
   }
 
+  /** What has no words yet may be no text, and how much each file matters is known when all have: so it is left out, for now. */
   #plan(): void {
-    const { tree, coverage, languages, store, rank } = this.#parts;
-    if (this.#planned === tree.version) return;
+    const { tree, unread } = this.#parts;
+    const isMoreKnown = this.#unplanned.length > 0 && unread() === 0;
+    if (this.#planned === tree.version && !isMoreKnown) return;
     const changed = tree.changedSince(this.#planned);
     this.#planned = tree.version;
     if (!changed) this.#todo = new Map();
-    for (const file of changed ?? tree.files.values()) {
-      const language = languages.of(file);
-      if (language === undefined || coverage.words(file.oid) === 'binary') continue;
-      if (coverage.structure(file.oid, language, languages.extractor(language)) !== undefined) continue;
-      this.#todo.set(`${language} ${file.oid}`, { oid: file.oid, language, isLocal: file.isLocal, path: file.path });
+    this.#add(changed ? [...this.#unplannedFiles(), ...changed] : tree.files.values());
+  }
+
+  #unplannedFiles(): TreeFile[] {
+    return this.#unplanned.flatMap((path) => this.#parts.tree.files.get(path) ?? []);
+  }
+
+  #add(files: Iterable<TreeFile>): void {
+    const { coverage, store, rank, unread } = this.#parts;
+    const [isAllRead, isSoonRead] = [unread() === 0, unread() <= FEW];
+    this.#unplanned = [];
+    for (const file of files) {
+      const missing = this.#missing(file);
+      if (missing === undefined) continue;
+      if (isAllRead || (!isSoonRead && coverage.words(file.oid) !== undefined))
+        this.#todo.set(`${missing.language} ${missing.oid}`, missing);
+      else this.#unplanned.push(file.path);
     }
     const shared = [...this.#todo.values()].filter(({ isLocal }) => !isLocal);
-    const wants = shared.map(({ oid, language }) => this.#want(oid, language, rank(oid)));
+    const wants = shared.map(({ oid, language }) => this.#want(oid, language, isAllRead ? rank(oid) : 0));
     if (wants.length > 0) store.write(({ claims }) => claims.want(wants));
+  }
+
+  #missing(file: TreeFile): Missing | undefined {
+    const { coverage, languages } = this.#parts;
+    const { oid, isLocal, path } = file;
+    const language = languages.of(file);
+    if (language === undefined || coverage.words(oid) === 'binary') return undefined;
+    const isKnown = coverage.structure(oid, language, languages.extractor(language)) !== undefined;
+    return isKnown ? undefined : { oid, language, isLocal, path };
   }
 
   #want(oid: Oid, language: Language, rank = 0): Want {
     return { oid, lang: language, stage: 2, rank, extractor: this.#parts.languages.extractor(language) };
   }
 
-  /** Works until there is nothing left for this server, or `isInterrupted` says that stage 1 has something again. */
-  async round(isInterrupted: () => boolean): Promise<Round> {
+  /** Works until there is nothing left for this server. */
+  async round(): Promise<Round> {
     this.#plan();
-    if (this.#todo.size === 0) return 'nothing';
+    if (this.#todo.size + this.#unplanned.length === 0) return 'nothing';
     const before = this.extracted;
-    await this.#drain(isInterrupted);
+    await this.#drain();
     if (this.extracted > before) return 'worked';
     return this.#todo.size > 0 ? 'waiting' : 'nothing';
   }
 
-  async #drain(isInterrupted: () => boolean): Promise<void> {
+  async #drain(): Promise<void> {
     const running = new Set<Promise<unknown>>();
     const writer = new FactWriter((facts) => this.#keep(facts));
+    const most = {
+      files: MOST_UNDER_WAY.files * this.#parts.workers,
+      bytes: MOST_UNDER_WAY.bytes * this.#parts.workers,
+    };
     const failed: Want[] = [];
     let queue: Want[] = [];
-    while (!isInterrupted() && !this.#isStopping) {
+    let bytes = 0;
+    while (!this.#isStopping) {
       if (queue.length === 0) queue = this.#take();
       const next = queue.shift();
       if (next === undefined) break;
       if (this.#isKnown(next)) continue; // a question was ahead of the queue
+      const size = this.#sizeOf(next);
       const work = this.#extract(next).then(
         (fact) => {
           if (!fact) return;
@@ -120,15 +157,24 @@ export class StructureStage {
         },
         () => failed.push(next), // the parser was closed under it: others may have it
       );
-      const tracked: Promise<unknown> = work.finally(() => running.delete(tracked));
+      const tracked: Promise<unknown> = work.finally(() => {
+        running.delete(tracked);
+        bytes -= size;
+      });
       running.add(tracked);
-      if (running.size >= this.#parts.parallel) await Promise.race(running);
+      bytes += size;
+      while (running.size >= most.files || bytes >= most.bytes) await Promise.race(running);
     }
     await Promise.allSettled(running);
     writer.flush();
     // Claimed but not begun: others may have them.
     const left = [...queue, ...failed];
     if (left.length > 0) this.#parts.store.write(({ claims }) => claims.giveBack(left));
+  }
+
+  #sizeOf({ oid, lang }: Want): number {
+    const path = this.#todo.get(`${lang} ${oid}`)?.path ?? '';
+    return this.#parts.tree.files.get(path)?.stamp.size ?? 0;
   }
 
   #isKnown({ oid, lang, extractor }: Pick<Want, 'oid' | 'lang' | 'extractor'>): boolean {
@@ -151,6 +197,14 @@ export class StructureStage {
   }
 
   #take(): Want[] {
+    this.#plan();
+    const taken = this.#claim();
+    if (taken.length > 0 || this.#unplanned.length === 0) return taken;
+    this.#add(this.#unplannedFiles()); // words were read meanwhile
+    return this.#claim();
+  }
+
+  #claim(): Want[] {
     if (this.#parts.store.failure !== undefined) return this.#first(() => true);
     const own = this.#first(({ isLocal }) => isLocal);
     const taken = this.#parts.store.write(({ claims }) => {

@@ -1,0 +1,47 @@
+import { plainExpansions } from './bash-expansions.ts';
+import { classifyHits } from './classify.ts';
+import type { FileFacts, Language, PackedFacts } from './contract.ts';
+import { decodeSource } from './decode-source.ts';
+import type { Engine, LoadedLanguage } from './engine.ts';
+import { readFacts } from './facts.ts';
+import { endMembers } from './kotlin-bodies.ts';
+import { blankMacros } from './macro-blanking.ts';
+import { packFacts } from './pack-facts.ts';
+import { classifySwift, scanSwift } from './swift-scanner.ts';
+import { timeBound } from './time-bound.ts';
+import type { Answer, ParseRequest } from './worker-messages.ts';
+
+/** Facts or classes of one file, by its tree. */
+export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseRequest): Answer {
+  const text = decodeSource(request.source);
+  const tree = engine.parse(readable(text, request.language), loaded, timeBound(request.parseMs));
+  if (tree === undefined) return { skipped: 'timeout' };
+  try {
+    const { language, hits, parseMs } = request;
+    // Patterns half matched at every depth make a query, too, slow on what is nested ten thousand deep.
+    const source = { text, language, root: tree.rootNode, isLate: timeBound(parseMs) };
+    const answer =
+      hits === undefined
+        ? pack(readFacts({ ...source, query: loaded.definitions }))
+        : classifyHits({ ...source, definitions: loaded.definitions, locals: loaded.locals() }, hits);
+    return source.isLate() ? { skipped: 'timeout' } : answer;
+  } finally {
+    tree.delete();
+  }
+}
+
+/** What a grammar cannot read is shown to it otherwise, character for character. */
+function readable(text: string, language: Language): string {
+  if (language === 'bash') return plainExpansions(text);
+  return language === 'kotlin' ? endMembers(text) : blankMacros(text, language);
+}
+
+/** The same of a language without a grammar. */
+export function scanText({ source, hits }: ParseRequest): Answer {
+  const text = decodeSource(source);
+  return hits === undefined ? pack(scanSwift(text)) : classifySwift(text, hits);
+}
+
+function pack(facts: FileFacts): PackedFacts {
+  return { data: packFacts(facts), partial: facts.partial };
+}
