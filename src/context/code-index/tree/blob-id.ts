@@ -7,6 +7,10 @@ export function formatOf(oid: Oid): ObjectFormat {
   return oid.length === 64 ? 'sha256' : 'sha1';
 }
 
+export function oidBytes(format: ObjectFormat): number {
+  return format === 'sha256' ? 32 : 20;
+}
+
 /** The id git gives these bytes; no filter or line-ending conversion is applied. */
 export function blobId(bytes: Uint8Array, format: ObjectFormat): Oid {
   return createHash(format).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');

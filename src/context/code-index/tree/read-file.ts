@@ -1,5 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
 
+/** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
+export const TICK_MS = 20;
+
 /** What tells one version of a file from the next. A forged `mtime` still moves `ctime`. */
 export interface Stamp {
   size: number;

@@ -1,23 +1,30 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Git } from '../../../git/git-command.ts';
+import { parseIndexFile, SEEN_RANGE } from '../../../git/index-file.ts';
 import type { Place } from '../../../git/place.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { filteredPaths, listIndex, listTouched } from '../../../git/tree.ts';
+import { type ObjectFormat, oidBytes } from './blob-id.ts';
+import { readRegular, type Stamp, TICK_MS } from './read-file.ts';
 
 /** What git's index says of a checkout. */
-export interface Tracked {
-  /** The blob of a path; null where only the file itself tells: a conflict, or a filter between blob and file (C-032). */
-  blobs: ReadonlyMap<string, Oid | null>;
-  /** Paths whose file may differ from its blob. */
-  touched: ReadonlySet<string>;
-  /** Files that last changed well before this are as `blobs` and `touched` say. */
+export interface Tracked extends Listed {
+  /** Files that last changed well before this are as `blobs` and `mayDiffer` say. */
   asOf: number;
   stamp: string;
 }
 
-const REGULAR = /^100/;
+interface Listed {
+  /** The blob of a path; null where only the file itself tells: a conflict, or a filter between blob and file (C-032). */
+  blobs: Map<string, Oid | null>;
+  /** Whether a file that looks like this may differ from its blob. */
+  mayDiffer(path: string, stats: Stats): boolean;
+}
+
+const REGULAR = 0o10;
 const MOST_TRIES = 5;
+const MAX_INDEX_BYTES = 192 * 1024 * 1024;
 
 /** Changes when the index does: `git add`, a checkout, a commit with paths. */
 export function indexStamp({ gitDir }: Place): string {
@@ -26,23 +33,53 @@ export function indexStamp({ gitDir }: Place): string {
 }
 
 /** Submodules, links and sparse entries are left out. An index that changes meanwhile is read again. */
-export async function readTracked(git: Git, place: Place): Promise<Tracked> {
+export async function readTracked(git: Git, place: Place, format: ObjectFormat): Promise<Tracked> {
   for (let tries = 1; ; tries++) {
     const stamp = indexStamp(place);
     const asOf = Date.now();
-    const [blobs, touched] = await Promise.all([readBlobs(git, place), readTouched(git, place)]);
+    const listed = listFromFile(place, format) ?? (await listFromGit(git, place));
     if (indexStamp(place) !== stamp && tries < MOST_TRIES) continue;
+    const { blobs } = listed;
     if (hasFilters(place, blobs.keys())) {
       for (const path of await filteredPaths(git, place, [...blobs.keys()])) blobs.set(path, null);
     }
-    return { blobs, touched, asOf, stamp: indexStamp(place) === stamp ? stamp : 'moving' };
+    return { ...listed, asOf, stamp: indexStamp(place) === stamp ? stamp : 'moving' };
   }
+}
+
+/**
+ * Git itself compares times by the second, and so reads every file again that was checked out in the second in which it wrote its
+ * index: after `git worktree add`, most of them. What it has written down is finer.
+ */
+function listFromFile({ gitDir }: Place, format: ObjectFormat): Listed | undefined {
+  const file = readRegular(join(gitDir, 'index'), MAX_INDEX_BYTES);
+  const entries = file && parseIndexFile(file.bytes, oidBytes(format));
+  if (!entries) return undefined;
+  const writtenAt = file.stamp.mtimeMs;
+  const blobs = new Map<string, Oid | null>();
+  const clean = new Map<string, Stamp>();
+  for (const { mode, oid, stage, path, seen } of entries) {
+    if (mode >> 12 !== REGULAR) continue;
+    blobs.set(path, stage === 0 ? oid : null);
+    if (seen.mtimeMs <= writtenAt - TICK_MS) clean.set(path, seen);
+  }
+  return { blobs, mayDiffer: (path, stats) => !isAsSeen(clean.get(path), stats) };
+}
+
+function isAsSeen(seen: Stamp | undefined, { mtimeMs, ctimeMs, ino, size }: Stats): boolean {
+  if (seen?.mtimeMs !== mtimeMs || seen.ctimeMs !== ctimeMs) return false;
+  return seen.ino === ino % SEEN_RANGE && seen.size === size % SEEN_RANGE;
+}
+
+async function listFromGit(git: Git, place: Place): Promise<Listed> {
+  const [blobs, touched] = await Promise.all([readBlobs(git, place), readTouched(git, place)]);
+  return { blobs, mayDiffer: (path) => touched.has(path) };
 }
 
 async function readBlobs(git: Git, place: Place): Promise<Map<string, Oid | null>> {
   const blobs = new Map<string, Oid | null>();
   for await (const { mode, oid, stage, path } of listIndex(git, place)) {
-    if (REGULAR.test(mode)) blobs.set(path, stage === 0 ? oid : null);
+    if (Number.parseInt(mode, 8) >> 12 === REGULAR) blobs.set(path, stage === 0 ? oid : null);
   }
   return blobs;
 }

@@ -6,7 +6,7 @@ import type { Oid } from '../../../git/ref-name.ts';
 import { listUntracked } from '../../../git/tree.ts';
 import { blobId, isBlob, type ObjectFormat } from './blob-id.ts';
 import { HeadReader } from './head.ts';
-import { isSameStamp, lookAt, readRegular, type Stamp, stampOf } from './read-file.ts';
+import { isSameStamp, lookAt, readRegular, type Stamp, stampOf, TICK_MS } from './read-file.ts';
 import { indexStamp, readTracked, type Tracked } from './tracked.ts';
 
 /** One path and the one blob it has here (C-031). */
@@ -33,8 +33,6 @@ export interface Swept {
   beganAt: Date;
 }
 
-/** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
-const TICK_MS = 20;
 /** Larger ones are not read for their id: stage 1 skips them anyway. */
 const MAX_BYTES = 64 * 1024 * 1024;
 /** After so many it is as quick to look through all files. */
@@ -139,7 +137,7 @@ export class WorktreeTree {
     const beganAt = new Date();
     const isStale = this.#tracked === undefined || this.#tracked.stamp !== indexStamp(this.place);
     const [tracked, untracked, head] = await Promise.all([
-      isStale ? readTracked(this.#git, this.place) : (this.#tracked as Tracked),
+      isStale ? readTracked(this.#git, this.place, this.#format) : (this.#tracked as Tracked),
       this.#listUntracked(),
       this.head(),
     ]);
@@ -163,7 +161,8 @@ export class WorktreeTree {
     };
     for (const path of tracked.blobs.keys()) look(path);
     for (const path of untracked) if (!tracked.blobs.has(path)) look(path);
-    this.#tracked = tracked;
+    // By now every file is known, and what the index says of each is a megabyte or more.
+    this.#tracked = { ...tracked, mayDiffer: () => true };
     this.#remembered = new Map();
     if (isOther(this.#files, files)) {
       this.#version += 1;
@@ -183,7 +182,7 @@ export class WorktreeTree {
     if (isKnown) return known.isLocal === (known.oid !== oid) ? known : { ...known, isLocal: known.oid !== oid };
     const clean = { path, oid: oid ?? '', stamp: stampOf(stats), checkedAt: tracked.asOf, isLocal: false };
     // Git compares times by the second: of a file we have seen before, a change it cannot tell is one we can.
-    if (!known && oid !== undefined && !tracked.touched.has(path) && isSettled(clean, stats)) return clean;
+    if (!known && oid !== undefined && !tracked.mayDiffer(path, stats) && isSettled(clean, stats)) return clean;
     return this.#hash(path, oid);
   }
 
