@@ -18,22 +18,21 @@ const LONG_PATH = 0xfff;
 const ALIGNED_TO = 8;
 
 /**
- * The entries of an index file, sparse ones left out (git's own description: gitformat-index). Undefined for what git had better
- * read itself: a newer version, an index split in two, folders in place of files, damage.
+ * Shows the entries of an index file one by one, sparse ones left out (git's own description: gitformat-index). False for what git
+ * had better read itself, whatever was shown: a newer version, an index split in two, folders in place of files, damage.
  */
-export function parseIndexFile(bytes: Buffer, oidBytes: number): RecordedEntry[] | undefined {
+export function readIndexFile(bytes: Buffer, oidBytes: number, show: (entry: RecordedEntry) => void): boolean {
   try {
     const version = bytes.readUInt32BE(4);
-    if (bytes.toString('latin1', 0, 4) !== SIGNATURE || version < 2 || version > 4) return undefined;
+    if (bytes.toString('latin1', 0, 4) !== SIGNATURE || version < 2 || version > 4) return false;
     const reader = new EntryReader(bytes, { oidBytes, isPacked: version === 4 });
-    const entries: RecordedEntry[] = [];
     for (let left = bytes.readUInt32BE(8); left > 0; left--) {
       const entry = reader.next();
-      if (entry) entries.push(entry);
+      if (entry) show(entry);
     }
-    return isAllUnderstood(bytes, reader.at, bytes.length - oidBytes) ? entries : undefined;
+    return isAllUnderstood(bytes, reader.at, bytes.length - oidBytes);
   } catch (error) {
-    if (error instanceof RangeError) return undefined; // it ends too soon
+    if (error instanceof RangeError) return false; // it ends too soon
     throw error;
   }
 }

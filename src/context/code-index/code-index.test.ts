@@ -83,9 +83,14 @@ verifies('C-013', 'C-024').test(
     await other.until(() => one.store.look(({ registry }) => registry.worktree(two), undefined) !== undefined);
     // Within a minute of what it told of itself, nobody else knows of this.
     writeFileSync(join(two, 'a.ts'), 'export const dirtyInTwo = 1;\n');
-    await other.view();
-    await isDone(other);
-    expect(await collect({ git: repository.git, tree: one.tree, store: one.store })).toBe(1);
+    let dropped = 0;
+    for (let times = 0; dropped === 0 && times < 3; times++) {
+      await other.view();
+      await isDone(other);
+      // Nothing, if one of the two came to rest just now: each drops by itself, once.
+      dropped = await collect({ git: repository.git, tree: one.tree, store: one.store });
+    }
+    expect(dropped).toBe(1);
     const { basis, symbols } = await getSymbol(other, { name: 'dirtyInTwo' });
     expect(basis.complete).toBe(symbols.length === 1);
     expect(await isDone(other)).toBe(true);

@@ -45,6 +45,21 @@ verifies('C-021').test(
   },
 );
 
+verifies('C-124').test(
+  'of a large repository files are parsed while the words of others are still to be read',
+  async () => {
+    const many = Array.from({ length: 5_000 }, (_, at) => [
+      `src/f${at}.ts`,
+      `// ${at}\nexport const f${at} = ${at};\n`,
+    ]);
+    const { parsed, index, ask } = await openNoted(makeRepository(Object.fromEntries(many)));
+    const unread: number[] = [];
+    vi.spyOn(parsed, 'push').mockImplementation(() => unread.push(index.pendingWords));
+    await ask('index_code', { path: '.', wait: 'complete' });
+    expect([unread.length, (unread[0] ?? 0) > 0, unread.at(-1)]).toEqual([5_000, true, 0]);
+  },
+);
+
 verifies('C-120', 'C-030').test(
   'a second identical worktree parses nothing, makes no sketch and adds next to nothing to the store',
   async () => {
@@ -61,6 +76,8 @@ verifies('C-120', 'C-030').test(
       ...[COUNT, COUNT, []],
       { words: 0, structures: 0 },
     ]);
+    // What git's index says of each file is compared by us: git would hash what was checked out in the second of its index.
+    expect(second.commands.filter((line) => /diff-files|--stage/.test(line))).toEqual([]);
     await second.close();
     expect(statSync(first.storeFile).size - before).toBeLessThan(64 * KIB);
   },

@@ -1,7 +1,7 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Git } from '../../../git/git-command.ts';
-import { parseIndexFile, SEEN_RANGE } from '../../../git/index-file.ts';
+import { readIndexFile, SEEN_RANGE } from '../../../git/index-file.ts';
 import type { Place } from '../../../git/place.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { filteredPaths, listIndex, listTouched } from '../../../git/tree.ts';
@@ -18,8 +18,8 @@ export interface Tracked extends Listed {
 interface Listed {
   /** The blob of a path; null where only the file itself tells: a conflict, or a filter between blob and file (C-032). */
   blobs: Map<string, Oid | null>;
-  /** Whether a file that looks like this may differ from its blob. */
-  mayDiffer(path: string, stats: Stats): boolean;
+  /** Whether the file of a path, by its place among `blobs`, may differ from its blob if it looks like this. */
+  mayDiffer(at: number, stats: Stats, path: string): boolean;
 }
 
 const REGULAR = 0o10;
@@ -53,27 +53,43 @@ export async function readTracked(git: Git, place: Place, format: ObjectFormat):
  */
 function listFromFile({ gitDir }: Place, format: ObjectFormat): Listed | undefined {
   const file = readRegular(join(gitDir, 'index'), MAX_INDEX_BYTES);
-  const entries = file && parseIndexFile(file.bytes, oidBytes(format));
-  if (!entries) return undefined;
-  const writtenAt = file.stamp.mtimeMs;
+  if (!file) return undefined;
   const blobs = new Map<string, Oid | null>();
-  const clean = new Map<string, Stamp>();
-  for (const { mode, oid, stage, path, seen } of entries) {
-    if (mode >> 12 !== REGULAR) continue;
-    blobs.set(path, stage === 0 ? oid : null);
-    if (seen.mtimeMs <= writtenAt - TICK_MS) clean.set(path, seen);
-  }
-  return { blobs, mayDiffer: (path, stats) => !isAsSeen(clean.get(path), stats) };
+  const seen = new SeenFiles();
+  const isRead = readIndexFile(file.bytes, oidBytes(format), (entry) => {
+    if (entry.mode >> 12 !== REGULAR) return;
+    if (!blobs.has(entry.path)) seen.add(entry.seen);
+    blobs.set(entry.path, entry.stage === 0 ? entry.oid : null);
+  });
+  if (!isRead) return undefined;
+  const writtenAt = file.stamp.mtimeMs;
+  return { blobs, mayDiffer: (at, stats) => stats.mtimeMs > writtenAt - TICK_MS || !seen.isSame(at, stats) };
 }
 
-function isAsSeen(seen: Stamp | undefined, { mtimeMs, ctimeMs, ino, size }: Stats): boolean {
-  if (seen?.mtimeMs !== mtimeMs || seen.ctimeMs !== ctimeMs) return false;
-  return seen.ino === ino % SEEN_RANGE && seen.size === size % SEEN_RANGE;
+/** Four numbers a file, side by side: objects of them would be megabytes of a server's heap. */
+class SeenFiles {
+  #numbers = new Float64Array(1_024);
+  #count = 0;
+
+  add({ mtimeMs, ctimeMs, ino, size }: Stamp): void {
+    if (this.#count + 4 > this.#numbers.length) {
+      const larger = new Float64Array(this.#numbers.length * 2);
+      larger.set(this.#numbers);
+      this.#numbers = larger;
+    }
+    this.#numbers.set([mtimeMs, ctimeMs, ino, size], this.#count);
+    this.#count += 4;
+  }
+
+  isSame(at: number, { mtimeMs, ctimeMs, ino, size }: Stats): boolean {
+    const [mtime, ctime, inode, bytes] = this.#numbers.subarray(at * 4, at * 4 + 4);
+    return mtime === mtimeMs && ctime === ctimeMs && inode === ino % SEEN_RANGE && bytes === size % SEEN_RANGE;
+  }
 }
 
 async function listFromGit(git: Git, place: Place): Promise<Listed> {
   const [blobs, touched] = await Promise.all([readBlobs(git, place), readTouched(git, place)]);
-  return { blobs, mayDiffer: (path) => touched.has(path) };
+  return { blobs, mayDiffer: (_at, _stats, path) => touched.has(path) };
 }
 
 async function readBlobs(git: Git, place: Place): Promise<Map<string, Oid | null>> {

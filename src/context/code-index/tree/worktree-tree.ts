@@ -45,6 +45,14 @@ interface TreeSettings {
   overlay?: readonly OverlayEntry[];
 }
 
+interface Looking {
+  tracked: Tracked;
+  /** Of the path among those that are tracked; the others come after. */
+  at: number;
+  isNew: boolean;
+  folders: FolderCheck;
+}
+
 /**
  * The map path → blob of one worktree: never stored, rebuilt from git's index, and kept true by sweeps. A sweep compares the
  * stamp of every file with the one its blob was found under, so no watch is needed for an answer to be fresh (C-030, C-033).
@@ -155,14 +163,14 @@ export class WorktreeTree {
   #take(tracked: Tracked, untracked: readonly string[], isNew: boolean): void {
     const folders = new FolderCheck(this.place.toplevel);
     const files = new Map<string, TreeFile>();
-    const look = (path: string) => {
-      const found = this.#look(path, { tracked, isNew, folders });
+    const look = (path: string, at: number) => {
+      const found = this.#look(path, { tracked, at, isNew, folders });
       if (found) files.set(path, found);
     };
-    for (const path of tracked.blobs.keys()) look(path);
-    for (const path of untracked) if (!tracked.blobs.has(path)) look(path);
-    // By now every file is known, and what the index says of each is a megabyte or more.
-    this.#tracked = { ...tracked, mayDiffer: () => true };
+    let at = 0;
+    for (const path of tracked.blobs.keys()) look(path, at++);
+    for (const path of untracked) if (!tracked.blobs.has(path)) look(path, at++);
+    this.#tracked = tracked;
     this.#remembered = new Map();
     if (isOther(this.#files, files)) {
       this.#version += 1;
@@ -172,7 +180,7 @@ export class WorktreeTree {
     this.#files = files;
   }
 
-  #look(path: string, { tracked, isNew, folders }: { tracked: Tracked; isNew: boolean; folders: FolderCheck }) {
+  #look(path: string, { tracked, at, isNew, folders }: Looking) {
     const stats = lookAt(`${this.place.toplevel}/${path}`); // as git gives it: to normalise it takes as long as to look
     if (!stats?.isFile() || !folders.isReal(dirname(path))) return undefined;
     const known = this.#files.get(path) ?? this.#recall(path, tracked);
@@ -182,7 +190,7 @@ export class WorktreeTree {
     if (isKnown) return known.isLocal === (known.oid !== oid) ? known : { ...known, isLocal: known.oid !== oid };
     const clean = { path, oid: oid ?? '', stamp: stampOf(stats), checkedAt: tracked.asOf, isLocal: false };
     // Git compares times by the second: of a file we have seen before, a change it cannot tell is one we can.
-    if (!known && oid !== undefined && !tracked.mayDiffer(path, stats) && isSettled(clean, stats)) return clean;
+    if (!known && oid !== undefined && !tracked.mayDiffer(at, stats, path) && isSettled(clean, stats)) return clean;
     return this.#hash(path, oid);
   }
 
