@@ -120,9 +120,9 @@ verifies('C-043', 'C-078').test(
     const pool = open({ grownBytes: 0 });
     const extract = () => pool.extract(FUNCTION, 'javascript');
     const under = extract();
-    await pool.renew();
+    await pool.renew('idle or grown');
     const [first, second] = [await under, await extract()];
-    await pool.renew();
+    await pool.renew('idle or grown');
     const third = await extract();
     expect([first, second, third].map(factRows)).toEqual([[FUNCTION_ROW], [FUNCTION_ROW], [FUNCTION_ROW]]);
     expect(pool.counts).toEqual({ started: 3, crashed: 0 });
@@ -134,11 +134,11 @@ verifies('C-043', 'C-078').test(
   async () => {
     const pool = open();
     const under = pool.extract(FUNCTION, 'javascript');
-    await pool.renew();
+    await pool.renew('idle or grown');
     await under;
     await pool.extract(FUNCTION, 'javascript');
     const { started } = pool.counts;
-    await pool.renew();
+    await pool.renew('idle or grown');
     await pool.extract(FUNCTION, 'javascript');
     expect([started, pool.counts.started]).toEqual([1, 2]);
   },

@@ -66,11 +66,11 @@ export class ParserPool implements CodeParser {
     return answer as HitClass[] | Skipped;
   }
 
-  /** Memory is short. WASM memory never shrinks: threads that have grown go, after what they were given, and those at rest. */
-  async renew(): Promise<void> {
+  /** Threads go, each after what it was given, and others come when they are needed: WASM memory never shrinks. */
+  async renew(which: 'all' | 'idle or grown'): Promise<void> {
     for (const worker of this.#workers) {
       const isGrown = worker.wear.memoryBytes >= this.#options.grownBytes;
-      if (isGrown || worker.load.requests === 0) this.#worn.add(worker);
+      if (which === 'all' || isGrown || worker.load.requests === 0) this.#worn.add(worker);
     }
     await Promise.all([...this.#workers].map((worker) => this.#retire(worker)));
   }

@@ -8,8 +8,6 @@ const ENTRY = new URL('./parser-worker.ts', import.meta.url);
 /** Beyond the parse itself: queries and a scanner that ignores the parser's own deadline. */
 const GRACE_MS = 8_000;
 const LOOK_MS = 1_000;
-/** Trees are read by way of many small objects that nobody keeps. */
-const YOUNG_MB = 12;
 
 /** The thread died of another file before it came to this one. */
 export const UNSERVED = Symbol('unserved');
@@ -45,7 +43,7 @@ export class WorkerThread {
     const workerData: WorkerData = { engine: code.engine(), underWay: this.#underWay };
     this.#worker = new Worker(ENTRY, {
       execArgv: [], // a loader or inspector meant for this process is not meant for the parser
-      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: YOUNG_MB },
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
       workerData,
     });
     this.#worker.on('message', (reply: WorkerReply) => this.#onReply(reply));
