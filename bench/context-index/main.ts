@@ -134,5 +134,6 @@ async function startCost({ root }: Corpus, store: string): Promise<Spent> {
     return spent;
   };
   await once(); // compiles
-  return once();
+  const [first, second] = [await once(), await once()];
+  return { cpu: (first.cpu + second.cpu) / 2, elapsed: (first.elapsed + second.elapsed) / 2 };
 }
