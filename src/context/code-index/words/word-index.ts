@@ -6,6 +6,8 @@ import { holds, type Sketch } from './sketch.ts';
 /** More than this stays in the store and is scanned there (C-011). */
 const MOST_LOADED_BYTES = 64 * 1024 * 1024;
 
+const SLAB_WORDS = 256 * 1024;
+
 type Store = Pick<FactStore, 'sketches' | 'sketchBytes' | 'body'>;
 
 /** The sketches of one worktree's blobs: loaded at the first question, dropped when memory is short. */
@@ -13,6 +15,7 @@ export class WordIndex {
   readonly #store: Store;
   readonly #mostLoaded: number;
   #loaded = new Map<Oid, Sketch>();
+  #slabs = new Slabs();
   #isLoaded = false;
 
   constructor(store: Store, mostLoaded = MOST_LOADED_BYTES) {
@@ -21,12 +24,13 @@ export class WordIndex {
   }
 
   add(oid: Oid, sketch: Sketch): void {
-    if (this.#isLoaded) this.#loaded.set(oid, sketch);
+    if (this.#isLoaded) this.#keep(oid, sketch);
   }
 
   /** They are read again at the next question. */
   unload(): void {
     this.#loaded = new Map();
+    this.#slabs = new Slabs();
     this.#isLoaded = false;
   }
 
@@ -92,7 +96,7 @@ export class WordIndex {
   #load(among: ReadonlySet<Oid>): void {
     if (this.#isLoaded) return;
     this.#isLoaded = true;
-    for (const { oid, sketch } of this.#store.sketches()) if (among.has(oid)) this.#loaded.set(oid, sketch);
+    for (const { oid, sketch } of this.#store.sketches()) if (among.has(oid)) this.#keep(oid, sketch);
   }
 
   /** Another server extracted it since. */
@@ -100,7 +104,28 @@ export class WordIndex {
     const body = this.#store.body({ oid, lang: '', stage: 1 });
     if (!body) return undefined;
     const sketch = toSketch(body.data);
-    this.#loaded.set(oid, sketch);
+    this.#keep(oid, sketch);
     return sketch;
+  }
+
+  #keep(oid: Oid, sketch: Sketch): void {
+    this.#loaded.set(oid, this.#slabs.copy(sketch));
+  }
+}
+
+/** Many small arrays in a few large ones: memory of its own costs each a quarter of what is in it. */
+class Slabs {
+  #slab = new Uint32Array();
+  #used = 0;
+
+  copy(sketch: Sketch): Sketch {
+    if (this.#used + sketch.length > this.#slab.length) {
+      this.#slab = new Uint32Array(Math.max(SLAB_WORDS, sketch.length));
+      this.#used = 0;
+    }
+    const copy = this.#slab.subarray(this.#used, this.#used + sketch.length);
+    copy.set(sketch);
+    this.#used += sketch.length;
+    return copy;
   }
 }
