@@ -27,8 +27,8 @@ interface Parts {
 }
 
 const TAKE = 64;
-/** So few files are soon read: until then nothing is parsed in the wrong order. */
-const FEW = 4_000;
+/** So few are soon read, or all of so few: until then nothing is parsed in the wrong order. */
+const FEW = { unread: 200, files: 4_000 };
 /** For each thread: it goes on while this one writes a batch, or makes words. */
 const MOST_UNDER_WAY = { files: 24, bytes: 1024 * 1024 };
 /** C-023: so many facts in one transaction. */
@@ -95,8 +95,9 @@ export class StructureStage {
   }
 
   #add(files: Iterable<TreeFile>): void {
-    const { coverage, store, rank, unread } = this.#parts;
-    const [isAllRead, isSoonRead] = [unread() === 0, unread() <= FEW];
+    const { tree, coverage, store, rank, unread } = this.#parts;
+    const isAllRead = unread() === 0;
+    const isSoonRead = unread() <= FEW.unread || tree.files.size <= FEW.files;
     this.#unplanned = [];
     for (const file of files) {
       const missing = this.#missing(file);
