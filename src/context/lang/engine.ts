@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
 import { DefinitionsQuery, type WasmMemory } from './definitions-query.ts';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
-import type { IsLate } from './time-bound.ts';
+import { type IsLate, ThreadClock } from './time-bound.ts';
 import { compileWasm, type WasmCode } from './wasm-code.ts';
 
 export interface LoadedLanguage {
@@ -25,6 +25,7 @@ const { WebAssembly } = globalThis as unknown as {
 
 /** tree-sitter in this thread: one parser, grammars loaded when first needed, and the memory they share. */
 export class Engine {
+  readonly clock = new ThreadClock();
   readonly #parser: Parser;
   readonly #memory: WasmMemory;
   readonly #loaded = new Map<ParsedLanguage, LoadedLanguage>();

@@ -25,21 +25,13 @@ const WASM: Record<ParsedLanguage, string> = {
 };
 
 const { resolve } = createRequire(import.meta.url);
-/** Looking where a package lies takes longer than many a file takes to parse. */
-const places = new Map<string, string>();
-
-function placeOf(name: string): string {
-  const known = places.get(name) ?? resolve(name);
-  places.set(name, known);
-  return known;
-}
 
 export function engineFile(): string {
-  return placeOf('web-tree-sitter/web-tree-sitter.wasm');
+  return resolve('web-tree-sitter/web-tree-sitter.wasm');
 }
 
 export function grammarFile(language: ParsedLanguage): string {
-  return placeOf(WASM[language]);
+  return resolve(WASM[language]);
 }
 
 /** The two TypeScript grammars name their nodes alike and share one query. */

@@ -1,26 +1,26 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { Language } from './contract.ts';
-import { engineFile, grammarFile } from './grammars.ts';
+import { engineFile, grammarFile, type ParsedLanguage } from './grammars.ts';
 import { compileWasm, type WasmCode } from './wasm-code.ts';
 
 /** What all threads run: compiled in this one, each part when it is first needed. */
 export class ParserCode {
-  readonly #compiled = new Map<string, WasmCode>();
+  readonly #compiled = new Map<ParsedLanguage | 'engine', WasmCode>();
 
   engine(): WasmCode {
-    return this.#of(engineFile());
+    return this.#of('engine');
   }
 
   grammar(language: Language): WasmCode | undefined {
-    return language === 'swift' ? undefined : this.#of(grammarFile(language));
+    return language === 'swift' ? undefined : this.#of(language);
   }
 
-  #of(file: string): WasmCode {
-    const known = this.#compiled.get(file);
+  #of(part: ParsedLanguage | 'engine'): WasmCode {
+    const known = this.#compiled.get(part);
     if (known !== undefined) return known;
     try {
-      const code = compileWasm(file);
-      this.#compiled.set(file, code);
+      const code = compileWasm(part === 'engine' ? engineFile() : grammarFile(part));
+      this.#compiled.set(part, code);
       return code;
     } catch (error) {
       throw unavailable(error);

@@ -10,8 +10,6 @@ import type { Answer, WorkerData, WorkerReply, WorkerRequest } from './worker-me
 const port = parentPort as MessagePort;
 const { engine: code, underWay } = workerData as WorkerData;
 const current = new Int32Array(underWay);
-const waiting: WorkerRequest[] = [];
-const grammars = new Map<Language, WasmCode>();
 
 const reply = (message: WorkerReply) => port.postMessage(message, givenAway(message));
 
@@ -21,17 +19,24 @@ function givenAway(message: WorkerReply): ArrayBuffer[] {
   return [message.answer.data.buffer as ArrayBuffer];
 }
 
-function receive(request: WorkerRequest): void {
-  if (request.grammar !== undefined) grammars.set(request.language, request.grammar);
-  waiting.push(request);
-}
+/** What was handed over and not begun. */
+class Inbox {
+  readonly #waiting: WorkerRequest[] = [];
+  readonly #grammars = new Map<Language, WasmCode>();
 
-/** Questions go ahead of extraction, also of what was handed over before (C-012). */
-function nextRequest(): WorkerRequest | undefined {
-  for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
-    receive(sent.message);
-  const question = waiting.findIndex(({ hits }) => hits !== undefined);
-  return waiting.splice(Math.max(question, 0), 1)[0];
+  take(request: WorkerRequest): void {
+    if (request.grammar !== undefined) this.#grammars.set(request.language, request.grammar);
+    this.#waiting.push(request);
+  }
+
+  /** Questions go ahead of extraction, also of what was handed over before (C-012). */
+  next(): WorkerRequest | undefined {
+    for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
+      this.take(sent.message);
+    const question = this.#waiting.findIndex(({ hits }) => hits !== undefined);
+    const [request] = this.#waiting.splice(Math.max(question, 0), 1);
+    return request && { ...request, grammar: this.#grammars.get(request.language) };
+  }
 }
 
 /** Undefined: its grammar does not load. */
@@ -39,7 +44,7 @@ function answerTo(engine: Engine, request: WorkerRequest): Answer | undefined {
   const { language } = request;
   if (language === 'swift') return scanText(request);
   try {
-    engine.load(language, grammars.get(language));
+    engine.load(language, request.grammar);
   } catch (error) {
     reply({ type: 'broken', message: String(error) });
     return undefined;
@@ -47,8 +52,8 @@ function answerTo(engine: Engine, request: WorkerRequest): Answer | undefined {
   return readTree(engine, engine.load(language), request);
 }
 
-function serve(engine: Engine): void {
-  for (let request = nextRequest(); request !== undefined; request = nextRequest()) {
+function serve(engine: Engine, inbox: Inbox): void {
+  for (let request = inbox.next(); request !== undefined; request = inbox.next()) {
     Atomics.store(current, 0, request.id);
     const answer = answerTo(engine, request);
     if (answer === undefined) return; // this thread is ended for it
@@ -58,9 +63,10 @@ function serve(engine: Engine): void {
 
 try {
   const engine = await Engine.start(code);
+  const inbox = new Inbox();
   port.on('message', (request: WorkerRequest) => {
-    receive(request);
-    serve(engine);
+    inbox.take(request);
+    serve(engine, inbox);
   });
   reply({ type: 'ready' });
 } catch (error) {

@@ -8,18 +8,17 @@ import { endMembers } from './kotlin-bodies.ts';
 import { blankMacros } from './macro-blanking.ts';
 import { packFacts } from './pack-facts.ts';
 import { classifySwift, scanSwift } from './swift-scanner.ts';
-import { timeBound } from './time-bound.ts';
 import type { Answer, ParseRequest } from './worker-messages.ts';
 
 /** Facts or classes of one file, by its tree. */
 export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseRequest): Answer {
   const text = decodeSource(request.source);
-  const tree = engine.parse(readable(text, request.language), loaded, timeBound(request.parseMs));
+  const tree = engine.parse(readable(text, request.language), loaded, engine.clock.bound(request.parseMs));
   if (tree === undefined) return { skipped: 'timeout' };
   try {
     const { language, hits, parseMs } = request;
     // Patterns half matched at every depth make a query, too, slow on what is nested ten thousand deep.
-    const source = { text, language, root: tree.rootNode, isLate: timeBound(parseMs) };
+    const source = { text, language, root: tree.rootNode, isLate: engine.clock.bound(parseMs) };
     const answer =
       hits === undefined
         ? pack(readFacts({ ...source, query: loaded.definitions }))

@@ -1,23 +1,26 @@
 /** Whether a stretch of work has taken longer than it may. */
 export type IsLate = () => boolean;
 
+const FRESH_MS = 50;
+
 /**
- * A bound on the work of this thread. On a loaded machine a file waits for its turn, and that it was late would be kept as a fact
+ * Bounds on the work of this thread. On a loaded machine a file waits for its turn, and that it was late would be kept as a fact
  * about it for ever: so the processor's time decides, and the clock on the wall only says when to look.
  */
-export function timeBound(ms: number): IsLate {
-  const begun = performance.now();
-  const used = usedBefore(begun);
-  return () => performance.now() - begun > ms && threadMs() - used > ms;
-}
+export class ThreadClock {
+  #asked = { at: Number.NEGATIVE_INFINITY, used: 0 };
 
-/** To ask for it takes as long as to parse a few lines, and there are many files: what was so a moment ago is near enough. */
-const FRESH_MS = 50;
-let asked = { at: Number.NEGATIVE_INFINITY, used: 0 };
+  bound(ms: number): IsLate {
+    const begun = performance.now();
+    const used = this.#usedBefore(begun);
+    return () => performance.now() - begun > ms && threadMs() - used > ms;
+  }
 
-function usedBefore(now: number): number {
-  if (now - asked.at > FRESH_MS) asked = { at: now, used: threadMs() };
-  return asked.used;
+  /** To ask for it takes as long as to parse a few lines, and there are many files: what was so a moment ago is near enough. */
+  #usedBefore(now: number): number {
+    if (now - this.#asked.at > FRESH_MS) this.#asked = { at: now, used: threadMs() };
+    return this.#asked.used;
+  }
 }
 
 /** Before Node 23.9 there is only the time of all threads together, which is never less. */

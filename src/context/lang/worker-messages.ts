@@ -16,7 +16,7 @@ export interface ParseRequest {
 export interface WorkerRequest extends ParseRequest {
   id: number;
   /** With the first request of its language. */
-  grammar?: WasmCode;
+  grammar: WasmCode | undefined;
 }
 
 export type WorkerReply =

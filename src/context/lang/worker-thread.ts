@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Language } from './contract.ts';
 import { type ParserCode, unavailable } from './parser-code.ts';
 import { processMs } from './time-bound.ts';
+import type { WasmCode } from './wasm-code.ts';
 import type { Answer, ParseRequest, WorkerData, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 const ENTRY = new URL('./parser-worker.ts', import.meta.url);
@@ -29,6 +30,7 @@ export class WorkerThread {
   readonly #waiting = new Map<number, Waiting>();
   readonly #given = new Set<Language>();
   #lastId = 0;
+  #answers = 0;
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
   #waitingBytes = 0;
@@ -77,7 +79,7 @@ export class WorkerThread {
   async run(asked: ParseRequest): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#lastId += 1;
-    const request = { ...asked, ...this.#grammarFor(asked.language), id: this.#lastId };
+    const request = { ...asked, id: this.#lastId, grammar: this.#grammarFor(asked.language) };
     this.#waiting.set(request.id, { request, settle: resolve });
     this.#waitingBytes += request.source.byteLength;
     this.#sourceBytes += request.source.byteLength;
@@ -91,11 +93,11 @@ export class WorkerThread {
     await this.#worker.terminate();
   }
 
-  #grammarFor(language: Language): Pick<WorkerRequest, 'grammar'> {
-    if (this.#given.has(language)) return {};
+  #grammarFor(language: Language): WasmCode | undefined {
+    if (this.#given.has(language)) return undefined;
     const grammar = this.#code.grammar(language);
     this.#given.add(language);
-    return grammar === undefined ? {} : { grammar };
+    return grammar;
   }
 
   #post(request: WorkerRequest): void {
@@ -124,6 +126,7 @@ export class WorkerThread {
       outcome.catch(() => {}); // nobody waits for it
       return;
     }
+    this.#answers += 1;
     this.#waiting.delete(id);
     this.#waitingBytes -= waiting.request.source.byteLength;
     if (this.#waiting.size === 0) this.#rest();
@@ -160,10 +163,9 @@ export class WorkerThread {
    * no fault of the file.
    */
   #watch(ms: number): void {
-    const used = processMs();
-    const [first] = this.#waiting.keys();
+    const [used, answers] = [processMs(), this.#answers];
     const look = () => {
-      if (first === undefined || !this.#waiting.has(first)) this.#watch(ms);
+      if (answers !== this.#answers) this.#watch(ms);
       else if (processMs() - used < ms) this.#timer = setTimeout(look, LOOK_MS);
       else this.#giveUp();
     };
