@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Language } from './contract.ts';
-import { Engine } from './engine.ts';
+import { Engine, type LoadedLanguage } from './engine.ts';
 import { readTree, scanText } from './read-source.ts';
 import type { WasmCode } from './wasm-code.ts';
 import type { Answer, WorkerData, WorkerReply, WorkerRequest } from './worker-messages.ts';
@@ -41,15 +41,16 @@ class Inbox {
 
 /** Undefined: its grammar does not load. */
 function answerTo(engine: Engine, request: WorkerRequest): Answer | undefined {
-  const { language } = request;
+  const { language, grammar } = request;
   if (language === 'swift') return scanText(request);
+  let loaded: LoadedLanguage;
   try {
-    engine.load(language, request.grammar);
+    loaded = engine.load(language, grammar);
   } catch (error) {
     reply({ type: 'broken', message: String(error) });
     return undefined;
   }
-  return readTree(engine, engine.load(language), request);
+  return readTree(engine, loaded, request);
 }
 
 function serve(engine: Engine, inbox: Inbox): void {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
@@ -45,6 +45,24 @@ verifies('C-030', 'C-032').test(
     expect(tree.files.get('a.ts')?.oid).toBe(plain('rev-parse', 'HEAD:a.ts'));
   },
 );
+
+verifies('C-004').test('an index that names files outside of its worktree shows none of them', async () => {
+  const repository = makeRepository({ 'aa/b.ts': '1\n', 'cc/dd/ee/b.ts': '2\n', 'f.ts': '3\n' });
+  writeFileSync(join(repository.root, 'b.ts'), 'outside\n');
+  const file = join(repository.place.gitDir, 'index');
+  const whole = readFileSync(file, 'latin1');
+  for (const [path, forged] of [
+    ['aa/b.ts', '../b.ts'],
+    ['aa/b.ts', '/a/b.ts'],
+    ['cc/dd/ee/b.ts', 'cc/../../b.ts'],
+  ] as const) {
+    writeFileSync(file, whole.replace(path, forged), 'latin1');
+    const tree = treeOf(repository);
+    await tree.sweep();
+    expect(shown(tree).filter((each) => each.startsWith(forged))).toEqual([]);
+    expect(shown(tree)).toContain('f.ts');
+  }
+});
 
 verifies('C-032').test(
   'what a filter stands before is hashed from disk, line endings of git are no change',

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Git } from '../../../git/git-command.ts';
 import type { Place } from '../../../git/place.ts';
 import type { Oid } from '../../../git/ref-name.ts';
@@ -254,10 +254,13 @@ function isOther(before: ReadonlyMap<string, TreeFile>, after: ReadonlyMap<strin
   return false;
 }
 
-/** A folder that is a link leads out of the worktree, whatever lies behind it (C-004). */
+/** A folder that is a link leads out of the worktree, whatever lies behind it, and so does one an index only pretends to have (C-004). */
 class FolderCheck {
   readonly #root: string;
-  readonly #known = new Map<string, boolean>([['.', true]]);
+  readonly #known = new Map<string, boolean>([
+    ['.', true],
+    ['/', false],
+  ]);
 
   constructor(root: string) {
     this.#root = root;
@@ -267,7 +270,7 @@ class FolderCheck {
     const known = this.#known.get(folder);
     if (known !== undefined) return known;
     const stats = lookAt(join(this.#root, folder));
-    const isReal = stats?.isDirectory() === true && this.isReal(dirname(folder));
+    const isReal = basename(folder) !== '..' && stats?.isDirectory() === true && this.isReal(dirname(folder));
     this.#known.set(folder, isReal);
     return isReal;
   }
