@@ -117,11 +117,12 @@ async function scoreFiles(
   const top = rank.reduce((most, value) => Math.max(most, value), 1e-12);
   const isNear = restart.size > 0 ? reach(links.edges, restart.keys()) : () => true;
   const scores = new Map<string, number>();
-  for (const [number, path] of links.paths.entries()) {
-    const near = (direct.get(path) ?? 0) + 0.3 * ((rank[number] as number) / top);
-    if (near <= LEAST_SCORE || !isNear(number) || !isInside(path)) continue;
-    const score = near * kindWeight(index, view.files.get(path) as TreeFile);
-    if (score > LEAST_SCORE) scores.set(path, score);
+  for (const [number, value] of rank.entries()) {
+    const near = (restart.get(number) ?? 0) + 0.3 * (value / top);
+    const file = links.files[number] as TreeFile;
+    if (near <= LEAST_SCORE || !isNear(number) || !isInside(file.path)) continue;
+    const score = near * kindWeight(index, file);
+    if (score > LEAST_SCORE) scores.set(file.path, score);
   }
   return scores;
 }
@@ -132,18 +133,22 @@ function kindWeight(index: CodeIndex, file: TreeFile): number {
 }
 
 /** Rank flows on and on; what is further away says nothing about the question. */
-function reach({ starts, targets }: Graph['edges'], from: Iterable<number>): (node: number) => boolean {
-  const reached = new Set(from);
-  let last = new Set(reached);
+function reach({ nodes, starts, targets }: Graph['edges'], from: Iterable<number>): (node: number) => boolean {
+  const isReached = new Uint8Array(nodes);
+  let last = [...from];
+  for (const node of last) isReached[node] = 1;
   for (let depth = 0; depth < DEPTH; depth++) {
-    const next = new Set<number>();
+    const next: number[] = [];
     for (const node of last) {
-      for (const to of targets.subarray(starts[node], starts[node + 1])) if (!reached.has(to)) next.add(to);
+      for (const to of targets.subarray(starts[node], starts[node + 1])) {
+        if (isReached[to] === 1) continue;
+        isReached[to] = 1;
+        next.push(to);
+      }
     }
-    for (const node of next) reached.add(node);
     last = next;
   }
-  return (node) => reached.has(node);
+  return (node) => isReached[node] === 1;
 }
 
 function definitionsIn(index: CodeIndex, view: View, path: string): readonly Definition[] {
@@ -187,7 +192,7 @@ function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile):
   const file = { path, lines, terms, score, matches };
   const pieces = definitions.flatMap((definition, at) => piecesIn(file, definition, inName.get(at) ?? 0));
   if (pieces.length > 0) return pieces;
-  const [first] = matches.filter(({ line }) => partsOf(lines.cut(line, line)).some((part) => terms.has(part)));
+  const first = matches.find(({ line }) => partsOf(lines.cut(line, line)).some((part) => terms.has(part)));
   const from = first?.line ?? 1;
   const to = Math.min(lines.count, from + MOST_HEAD - 1);
   return [toPiece({ path, from, to, lines, why: 'matches the question', value: score })];
@@ -212,7 +217,7 @@ function piecesIn(
   inName: number,
 ): Piece[] {
   const { line, endLine, name } = definition;
-  const matches = all.filter((match) => match.line >= line && match.line <= endLine);
+  const matches = all.slice(firstFrom(all, line), firstFrom(all, endLine + 1));
   const inBody = new Set(matches.flatMap(({ found }) => found)).size;
   const worth = (hits: number) => score * (0.05 + (terms.size === 0 ? 0 : hits / (3 * terms.size)));
   const why = inName > 0 ? `defines ${name}` : inBody > 0 ? `${name} mentions it` : `${name} is near it`;
@@ -233,8 +238,8 @@ interface Match {
 }
 
 /** The lines of a file that hold a term, read once for all its definitions. */
-function matchesIn({ text }: TextLines, terms: ReadonlySet<string>): Match[] {
-  const folded = new TextLines(text.toLowerCase());
+function matchesIn(lines: TextLines, terms: ReadonlySet<string>): Match[] {
+  const folded = lines.folded();
   const found = new Map<number, string[]>();
   for (const term of terms) {
     for (const line of folded.linesWith(term)) {
@@ -244,6 +249,17 @@ function matchesIn({ text }: TextLines, terms: ReadonlySet<string>): Match[] {
     }
   }
   return [...found].sort(([a], [b]) => a - b).map(([line, here]) => ({ line, found: here }));
+}
+
+/** The place of the first match on this line or behind it. Definitions and matches may both be thousands. */
+function firstFrom(matches: readonly Match[], line: number): number {
+  let low = 0;
+  for (let high = matches.length; low < high; ) {
+    const middle = (low + high) >>> 1;
+    if ((matches[middle] as Match).line < line) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Where the signature has been written out; some lines more where nothing else of the body is shown. */
@@ -299,8 +315,10 @@ function fill(pieces: readonly Piece[], room: number): { slices: ExploredSlice[]
   const leftOut: string[] = [];
   let tokens = 0;
   for (const { piece } of weighed) {
+    const isFull = room - tokens <= LEAST_ROOM;
+    if (isFull && leftOut.length === MOST_LEFT_OUT) break;
     if (chosen.some((other) => overlaps(other, piece))) continue;
-    const taken = room - tokens > LEAST_ROOM ? fitted(piece, room - tokens) : undefined;
+    const taken = isFull ? undefined : fitted(piece, room - tokens);
     if (taken === undefined) {
       if (leftOut.length < MOST_LEFT_OUT) leftOut.push(`${piece.file_path}:${piece.start_line}`);
       continue;

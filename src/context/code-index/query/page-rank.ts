@@ -71,8 +71,9 @@ export class EdgeList {
 export function pageRank(edges: Edges, restart?: ReadonlyMap<number, number>): Float64Array {
   const begin = restartVector(edges.nodes, restart);
   let rank = Float64Array.from(begin);
+  let next = new Float64Array(edges.nodes);
   for (let round = 0; round < ITERATIONS; round++) {
-    const next = flow(edges, rank);
+    flow(edges, rank, next.fill(0));
     let lost = 1;
     for (const value of next) lost -= value;
     let change = 0;
@@ -80,7 +81,7 @@ export function pageRank(edges: Edges, restart?: ReadonlyMap<number, number>): F
       next[node] = (next[node] as number) + lost * (begin[node] as number);
       change += Math.abs((next[node] as number) - (rank[node] as number));
     }
-    rank = next;
+    [rank, next] = [next, rank];
     if (change < CLOSE_ENOUGH) break;
   }
   return rank;
@@ -94,15 +95,14 @@ function restartVector(nodes: number, restart: ReadonlyMap<number, number> | und
   return begin;
 }
 
-function flow({ nodes, starts, targets, weights }: Edges, rank: Float64Array): Float64Array<ArrayBuffer> {
-  const next = new Float64Array(nodes);
+function flow({ nodes, starts, targets, weights }: Edges, rank: Float64Array, next: Float64Array): void {
   for (let node = 0; node < nodes; node++) {
     const share = (rank[node] as number) * DAMPING;
     if (share === 0) continue;
-    for (let at = starts[node] as number; at < (starts[node + 1] as number); at++) {
+    const end = starts[node + 1] as number;
+    for (let at = starts[node] as number; at < end; at++) {
       const to = targets[at] as number;
       next[to] = (next[to] as number) + share * (weights[at] as number);
     }
   }
-  return next;
 }

@@ -5,9 +5,15 @@ export class TextLines {
   readonly text: string;
   readonly #starts: readonly number[];
 
-  constructor(text: string) {
+  constructor(text: string, starts: readonly number[] = lineStarts(text)) {
     this.text = text;
-    this.#starts = lineStarts(text);
+    this.#starts = starts;
+  }
+
+  /** In lower case. The lines begin where they did, unless a letter has become two, as `İ` does; none becomes fewer. */
+  folded(): TextLines {
+    const text = this.text.toLowerCase();
+    return text.length === this.text.length ? new TextLines(text, this.#starts) : new TextLines(text);
   }
 
   get count(): number {

@@ -12,7 +12,7 @@ const UNSPEAKABLE = /[bcdfghjklmnpqrstvwxz]{4,}/gi;
 
 export function estimateTokens(text: string): number {
   let tokens = 0;
-  for (const [piece] of text.matchAll(PIECE)) tokens += costOf(piece);
+  for (const piece of text.match(PIECE) ?? []) tokens += costOf(piece);
   return tokens * MARGIN;
 }
 
@@ -20,11 +20,18 @@ function costOf(piece: string): number {
   if (isLetter(piece, 0)) return wordCost(piece, false);
   if (isLetter(piece, 1)) return wordCost(piece.slice(1), piece[0] !== ' ');
   const marks = piece.trim();
-  if (marks === '') return new Set(piece).size;
+  if (marks === '') return distinct(piece);
   if (/^\p{N}/u.test(marks)) return 1;
   if (!isPlain(marks)) return 1.5 * marks.length;
-  if (new Set(marks).size <= 2) return 1 + 0.1 * marks.length; // a ruler
+  if (distinct(marks) <= 2) return 1 + 0.1 * marks.length; // a ruler
   return Math.max(1, 1 + 0.4 * (marks.length - 2) + 0.3 * Math.max(0, marks.length - 6));
+}
+
+/** How many characters; of most pieces, an indentation say, it is one. */
+function distinct(text: string): number {
+  const first = text.charCodeAt(0);
+  for (let at = 1; at < text.length; at++) if (text.charCodeAt(at) !== first) return new Set(text).size;
+  return 1;
 }
 
 /** Common words are one token; a mark in front, capitals and length make more of them. */
