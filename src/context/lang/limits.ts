@@ -4,9 +4,13 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_LINE_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
+export function isTooLarge(bytes: number): boolean {
+  return bytes > MAX_BYTES;
+}
+
 /** C-015: what is too large to parse is known without parsing it. */
 export function tooLarge(source: Uint8Array): Skipped | undefined {
-  if (source.byteLength > MAX_BYTES) return { skipped: 'too_large' };
+  if (isTooLarge(source.byteLength)) return { skipped: 'too_large' };
   for (let start = 0; start <= source.byteLength; ) {
     const end = source.indexOf(NEWLINE, start);
     const length = (end === -1 ? source.byteLength : end) - start;

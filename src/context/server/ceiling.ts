@@ -4,9 +4,12 @@ import { runInNewContext } from 'node:vm';
 const LOOK_MS = 500;
 const EASE_AT = 0.75;
 const SHRINK_AT = 0.85;
+const COLLECT_AT = 0.9;
 const PATIENCE_MS = 3_000;
 /** Dropping again what was just read again would only cost time. */
 const SHRINK_EVERY_MS = 10_000;
+/** Buffers outside of the heap do not hurry the collector, which takes some 40 ms. */
+const COLLECT_EVERY_MS = 1_000;
 const MIB = 1024 * 1024;
 
 interface Ceiling {
@@ -30,6 +33,7 @@ export function watchCeiling({
   let aboveSince: number | undefined;
   let shrunkAt = Number.NEGATIVE_INFINITY;
   let easedAt = Number.NEGATIVE_INFINITY;
+  let collectedAt = Number.NEGATIVE_INFINITY;
   const look = async () => {
     const used = rss() / MIB;
     aboveSince = used > maxMb ? (aboveSince ?? performance.now()) : undefined;
@@ -38,9 +42,14 @@ export function watchCeiling({
       easedAt = performance.now();
       ease();
     }
-    if (used < maxMb * SHRINK_AT || performance.now() - shrunkAt < SHRINK_EVERY_MS) return;
-    shrunkAt = performance.now();
-    await shrink();
+    const mayShrink = used >= maxMb * SHRINK_AT && performance.now() - shrunkAt >= SHRINK_EVERY_MS;
+    const mayCollect = used >= maxMb * COLLECT_AT && performance.now() - collectedAt >= COLLECT_EVERY_MS;
+    if (mayShrink) {
+      shrunkAt = performance.now();
+      await shrink();
+    }
+    if (!mayShrink && !mayCollect) return;
+    collectedAt = performance.now();
     collector()();
   };
   const timer = setInterval(() => void look(), LOOK_MS);

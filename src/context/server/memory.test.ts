@@ -48,6 +48,22 @@ verifies('C-078').test('the heap of a server is bounded by its ceiling, in the p
   expect(heap(nodeFlags(2_048))).toBeGreaterThan(heap(nodeFlags(256)));
 });
 
+verifies('C-125', 'C-078').test(
+  'who asks again and again for a name that stands everywhere, gets answers from the same server',
+  async () => {
+    const line = `${'e=f(e,e,e);'.repeat(5)}\n`;
+    const bundle = (at: number) => [`out/bundle${at}.js`, `// ${at}\n${line.repeat(3_000)}`];
+    const repository = makeRepository(Object.fromEntries(Array.from({ length: 10 }, (_, at) => bundle(at))));
+    const client = new ServerClient({ worktree: repository.checkout, store: join(repository.root, 'index/code.db') });
+    onTestFinished(async () => void (await client.close()));
+    for (let turn = 0; turn < 4; turn++) {
+      const [first, second] = await Promise.all([0, 1].map(() => client.call('get_symbol_references', { name: 'e' })));
+      expect([first?.total_count, second?.total_count]).toEqual([600_000, 600_000]);
+    }
+    expect(isGone(client)).toBe(false);
+  },
+);
+
 /** Notes every parser a server ever has, until the test ends. */
 function notedParsers(client: ServerClient): { hasLost(): boolean } {
   const seen = new Set<string>();

@@ -3,7 +3,7 @@ import { readBlobs } from '../../../git/blobs.ts';
 import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { isBlob } from '../tree/blob-id.ts';
-import { readRegular } from '../tree/read-file.ts';
+import { readRegular, type Scratch } from '../tree/read-file.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
 
 /** C-015: larger files get no sketch. */
@@ -24,10 +24,10 @@ export class BlobSource {
     this.#tree = tree;
   }
 
-  fromFile(oid: Oid, path: string): BlobBytes | undefined {
+  fromFile(oid: Oid, path: string, scratch?: Scratch): BlobBytes | undefined {
     const size = this.#tree.files.get(path)?.stamp.size ?? 0;
     if (size > MAX_BYTES) return { state: 'too_large', size };
-    const read = readRegular(join(this.#tree.place.toplevel, path), MAX_BYTES);
+    const read = readRegular(join(this.#tree.place.toplevel, path), MAX_BYTES, scratch?.room);
     return read && isBlob(read.bytes, oid) ? { state: 'read', bytes: read.bytes } : undefined;
   }
 

@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Want } from '../store/claims.ts';
 import type { FactStore } from '../store/fact-store.ts';
+import { Scratch } from '../tree/read-file.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
 import { SKETCH_VERSION, SketchBuilder } from '../words/sketch.ts';
 import type { WordIndex } from '../words/word-index.ts';
@@ -27,6 +28,7 @@ export type Round = 'worked' | 'waiting' | 'nothing';
 export class WordStage {
   readonly #parts: Parts;
   readonly #builder = new SketchBuilder();
+  readonly #scratch = new Scratch();
   /** What is missing, and one path that has it. */
   #todo = new Map<Oid, { path: string; isLocal: boolean }>();
   #planned = -1;
@@ -120,7 +122,7 @@ export class WordStage {
     for (; at < batch.length && performance.now() < end; at++) {
       const oid = batch[at] as Oid;
       const place = this.#todo.get(oid);
-      const blob = place && this.#parts.source.fromFile(oid, place.path);
+      const blob = place && this.#parts.source.fromFile(oid, place.path, this.#scratch);
       if (blob === undefined) elsewhere.push(oid);
       else if (blob.state !== 'gone') made.push(wordsOf(oid, blob, this.#builder));
     }

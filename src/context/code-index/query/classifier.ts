@@ -1,28 +1,43 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeParser, HitClass, Language } from '../../lang/contract.ts';
-import type { Hit } from '../words/hits.ts';
+import { type Room, Scratch } from '../tree/read-file.ts';
+import type { Hits } from '../words/hits.ts';
 
 export interface Question {
   oid: Oid;
   language: Language;
   name: string;
   /** Read when its turn comes: thousands of files are not held at once. Undefined: it has changed since. */
-  source: () => Buffer | undefined;
-  hits: readonly Hit[];
+  source: (room: Room) => Buffer | undefined;
+  hits: Hits;
 }
 
 /** Skipped files stay unclassified for good: asking again would cost the same again. */
 export type Classes = readonly HitClass[] | 'skipped';
 
-const MOST_KEPT = 4_000;
+const MOST_KEPT = { files: 4_000, hits: 500_000 };
 /** What is left when the time is up goes on in the background, so that the next asker gets more. */
 const BACKGROUND_MS = 10_000;
+
+interface Batch {
+  /** Not begun. */
+  rest: Question[];
+  unanswered: number;
+  isOver: () => boolean;
+  settle: () => void;
+}
 
 /** Tells calls from comments. Answers are kept by content and name: a file is parsed once for a name. */
 export class Classifier {
   readonly #parser: () => Promise<CodeParser>;
   readonly #parallel: number;
   readonly #kept = new Map<string, Classes>();
+  /** There are a dozen, which a thread's answer repeats for every hit. */
+  readonly #shapes = new Map<string, HitClass>();
+  #hits = 0;
+  /** Of those who asked, the last one first. */
+  #batches: Batch[] = [];
+  #working = 0;
 
   constructor(parser: () => Promise<CodeParser>, parallel: number) {
     this.#parser = parser;
@@ -35,39 +50,80 @@ export class Classifier {
 
   forget(): void {
     this.#kept.clear();
+    this.#hits = 0;
   }
 
   /** Resolves when all are known or the time is up (C-062). */
   async classify(questions: readonly Question[], ms: number, signal?: AbortSignal): Promise<void> {
     const rest = questions.filter((question) => this.known(question) === undefined);
     if (rest.length === 0) return;
-    const working = this.#work(rest, performance.now() + ms + BACKGROUND_MS, signal);
+    const { promise: allKnown, resolve: settle } = Promise.withResolvers<void>();
+    const end = performance.now() + ms + BACKGROUND_MS;
+    const isOver = () => performance.now() > end || signal?.aborted === true;
+    this.#batches.unshift({ rest, unanswered: rest.length, isOver, settle });
+    for (let idle = this.#parallel - this.#working; idle > 0; idle--) void this.#work();
     const { promise: timeUp, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
-    await Promise.race([working, timeUp]);
+    await Promise.race([allKnown, timeUp]);
     clearTimeout(timer);
   }
 
-  async #work(questions: Question[], end: number, signal: AbortSignal | undefined): Promise<void> {
-    const parser = await this.#parser();
-    const isOver = () => performance.now() > end || signal?.aborted === true;
-    const work = async (): Promise<void> => {
-      for (let question = questions.shift(); question && !isOver(); question = questions.shift()) {
-        const source = question.source();
-        // A parser that is closed leaves the hits unclassified, which the answer says.
-        const asked = source && { source, language: question.language, hits: question.hits };
-        const classes = asked && (await parser.classify(asked).catch(() => undefined));
-        if (classes) this.#keep(question, 'skipped' in classes ? 'skipped' : classes);
-      }
-    };
-    await Promise.all(Array.from({ length: this.#parallel }, work));
+  /** A few for all askers: each holds a file. */
+  async #work(): Promise<void> {
+    this.#working += 1;
+    const scratch = new Scratch();
+    for (let batch = this.#next(); batch; batch = this.#next()) {
+      await this.#ask(batch.rest.shift() as Question, scratch);
+      batch.unanswered -= 1;
+      if (batch.unanswered === 0) batch.settle();
+    }
+    this.#working -= 1;
+  }
+
+  /** Who asked last is waited for most. */
+  #next(): Batch | undefined {
+    for (const batch of this.#batches) if (batch.isOver()) batch.settle();
+    this.#batches = this.#batches.filter((batch) => batch.rest.length > 0 && !batch.isOver());
+    return this.#batches[0];
+  }
+
+  /** A parser that is closed leaves the hits unclassified, which the answer says. */
+  async #ask(question: Question, { room }: Scratch): Promise<void> {
+    const source = question.source(room);
+    if (!source || this.known(question)) return;
+    const { language, hits } = question;
+    const asked = { source, language, hits: [...hits].map(({ line, column }) => ({ line, column })) };
+    const classes = await this.#parser()
+      .then((parser) => parser.classify(asked))
+      .catch(() => undefined);
+    if (classes) this.#keep(question, 'skipped' in classes ? 'skipped' : classes.map((each) => this.#shared(each)));
   }
 
   #keep(question: Question, classes: Classes): void {
+    this.#drop(keyOf(question));
     this.#kept.set(keyOf(question), classes);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    this.#hits += hitsIn(classes);
+    for (const [oldest] of this.#kept) {
+      if (this.#kept.size <= MOST_KEPT.files && this.#hits <= MOST_KEPT.hits) break;
+      this.#drop(oldest);
+    }
   }
+
+  #shared(found: HitClass): HitClass {
+    const shape = `${found.kind} ${found.scope}`;
+    const known = this.#shapes.get(shape) ?? found;
+    this.#shapes.set(shape, known);
+    return known;
+  }
+
+  #drop(key: string): void {
+    this.#hits -= hitsIn(this.#kept.get(key));
+    this.#kept.delete(key);
+  }
+}
+
+function hitsIn(classes: Classes | undefined): number {
+  return Array.isArray(classes) ? classes.length : 0;
 }
 
 function keyOf({ oid, language, name }: Pick<Question, 'oid' | 'language' | 'name'>): string {

@@ -3,7 +3,7 @@ import type { CodeReference } from '../../../protocol/code.ts';
 import type { FileFacts, HitClass, Language } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { type Found, symbolId } from './definitions.ts';
+import type { Found } from './definitions.ts';
 import type { ImportPaths } from './import-paths.ts';
 
 type Confidence = CodeReference['confidence'];
@@ -13,11 +13,8 @@ export interface Judged {
   target?: Found;
 }
 
-const RANKS: Record<Confidence, number> = { exact: 0, likely: 1, name: 2, lexical: 3 };
-
-export function byConfidence(one: Confidence, other: Confidence): number {
-  return RANKS[one] - RANKS[other];
-}
+/** The surest first. */
+export const CONFIDENCES = ['exact', 'likely', 'name', 'lexical'] as const satisfies readonly Confidence[];
 
 interface Place {
   file: TreeFile;
@@ -105,8 +102,4 @@ export function isPackaged(language: Language): boolean {
 /** An import that names nothing brings everything: C's headers, Python's `from x import *`, Go's packages. */
 function mayBring({ names }: FileFacts['imports'][number], wanted: string): boolean {
   return names.length === 0 || names.some(({ name, alias }) => name === wanted || alias === wanted || name === '*');
-}
-
-export function targetId(judged: Judged): string | undefined {
-  return judged.target && symbolId(judged.target);
 }

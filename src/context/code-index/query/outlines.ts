@@ -69,6 +69,9 @@ type FileSymbols = CodeToolResult<'get_directory_outline'>['files'][number];
 
 interface WholeOutline extends Whole<FileSymbols> {
   paths: readonly string[];
+  /** What defines something, and how much in all. */
+  files: number;
+  symbols: number;
   pending: number;
   skipped: number;
   partial: number;
@@ -85,10 +88,8 @@ export async function directoryOutline(
     args.cursor === undefined
       ? await beginDirectory({ index, pager, view, parseMs }, folder, args)
       : pager.recall<FileSymbols>(args.cursor, (whole) => fingerprint(view, (whole as WholeOutline).paths));
-  const { pending, skipped, partial, paths } = kept.whole as WholeOutline;
+  const { pending, skipped, partial, paths, files, symbols } = kept.whole as WholeOutline;
   const { items, nextCursor } = pager.page(kept, PAGE_FILES);
-  const symbols = kept.whole.items.reduce((sum, file) => sum + file.symbols.length, 0);
-  const files = new Set(kept.whole.items.map(({ file_path }) => file_path)).size;
   return {
     files: joined(items),
     summary: `${files} of ${paths.length} files define ${symbols} symbols`,
@@ -128,16 +129,37 @@ async function beginDirectory(
   const wanted = new Set((args.includes ?? (Object.keys(GROUPS) as OutlineGroup[])).flatMap((group) => GROUPS[group]));
   const end = performance.now() + parseMs;
   const counts = { pending: 0, skipped: 0, partial: 0 };
-  const items: FileSymbols[] = [];
+  const parts: { file: TreeFile; first: number }[] = [];
+  const defined = { files: 0, symbols: 0 };
+  const symbolsOf = (definitions: readonly Definition[]) => definitions.filter(({ kind }) => wanted.has(kind));
   for (const path of paths) {
-    const definitions = await definitionsIn(index, view.files.get(path) as TreeFile, { counts, end });
-    const symbols = definitions.filter(({ kind }) => wanted.has(kind)).map(toOutline);
-    for (let at = 0; at < symbols.length; at += MOST_OF_A_FILE) {
-      items.push({ file_path: path, symbols: symbols.slice(at, at + MOST_OF_A_FILE) });
-    }
+    const file = view.files.get(path) as TreeFile;
+    const { length } = symbolsOf(await definitionsIn(index, file, { counts, end }));
+    defined.files += Math.min(length, 1);
+    defined.symbols += length;
+    for (let first = 0; first < length; first += MOST_OF_A_FILE) parts.push({ file, first });
   }
-  const whole: WholeOutline = { items, fingerprint: fingerprint(view, paths), paths, ...counts };
+  const items = function* (from: number, to: number): Generator<FileSymbols> {
+    for (const { file, first } of parts.slice(from, to)) {
+      const symbols = symbolsOf(knownIn(index, file)).slice(first, first + MOST_OF_A_FILE);
+      yield { file_path: file.path, symbols: symbols.map(toOutline) };
+    }
+  };
+  const whole: WholeOutline = {
+    count: parts.length,
+    items,
+    fingerprint: fingerprint(view, paths),
+    paths,
+    ...defined,
+    ...counts,
+  };
   return { id: pager.keep(whole), at: 0, whole };
+}
+
+function knownIn(index: CodeIndex, file: TreeFile): readonly Definition[] {
+  const language = index.languages.of(file);
+  const structure = language && index.structures.known(file, language);
+  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
 }
 
 interface Tally {

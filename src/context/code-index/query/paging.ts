@@ -2,16 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { ReefError } from '../../../protocol/errors.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** An answer as a whole, from which pages are cut. */
+/** An answer as a whole, from which pages are cut. Items are made when they are shown: there may be a million. */
 export interface Whole<T> {
-  items: readonly T[];
+  count: number;
+  items(from: number, to: number): Iterable<T>;
   /** Changes when a file behind the answer does. */
   fingerprint: string;
 }
 
 /** 10,000 are the most an answer may cost (C-052); the rest is for what stands around its items. */
 const MAX_PAGE_TOKENS = 9_200;
-const MOST_KEPT = 8;
+const MOST_KEPT = { answers: 8, items: 250_000 };
 
 interface Page<T> {
   items: T[];
@@ -25,9 +26,16 @@ export class Pager {
   keep<T>(whole: Whole<T>): string {
     const id = randomBytes(6).toString('hex');
     this.#kept.set(id, whole);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    for (const [oldest] of this.#kept) {
+      if (oldest === id || !this.#isFull()) break;
+      this.#kept.delete(oldest);
+    }
     return id;
+  }
+
+  #isFull(): boolean {
+    const items = [...this.#kept.values()].reduce((sum, { count }) => sum + count, 0);
+    return this.#kept.size > MOST_KEPT.answers || items > MOST_KEPT.items;
   }
 
   /** The answer a cursor belongs to, if the files behind it are still the same. */
@@ -43,18 +51,20 @@ export class Pager {
   }
 
   page<T>({ id, at, whole }: { id: string; at: number; whole: Whole<T> }, limit: number): Page<T> {
-    const items = fitting(whole.items.slice(at, at + limit));
+    const items = fitting(whole.items(at, at + limit));
     const next = at + items.length;
-    return next < whole.items.length ? { items, nextCursor: `${id}-${next}` } : { items };
+    return next < whole.count ? { items, nextCursor: `${id}-${next}` } : { items };
   }
 }
 
 /** As many from the front as one answer may cost, and at least one. */
-export function fitting<T>(items: readonly T[], textOf: (item: T) => string = (item) => JSON.stringify(item)): T[] {
+export function fitting<T>(items: Iterable<T>, textOf: (item: T) => string = (item) => JSON.stringify(item)): T[] {
+  const fit: T[] = [];
   let tokens = 0;
-  const end = items.findIndex((item, at) => {
+  for (const item of items) {
     tokens += estimateTokens(textOf(item));
-    return tokens > MAX_PAGE_TOKENS && at > 0;
-  });
-  return items.slice(0, end === -1 ? items.length : end);
+    if (tokens > MAX_PAGE_TOKENS && fit.length > 0) break;
+    fit.push(item);
+  }
+  return fit;
 }

@@ -50,6 +50,32 @@ verifies('C-062').test(
   },
 );
 
+verifies('C-060').test('a name that stands ten thousand times in one line is found at each place of it', async () => {
+  const places = 20_000;
+  const tools = await openIndex({ 'out/bundle.min.js': `${'é=>e(q);'.repeat(places)}\ne` });
+  const whole = await references(tools, { name: 'e', limit: 3 });
+  expect(whole.total_count).toBe(places + 1);
+  const shown = whole.references.map(({ location: { start_line, start_column } }) => [start_line, start_column]);
+  expect(shown).toEqual([
+    [1, 3],
+    [1, 11],
+    [1, 19],
+  ]);
+  const last = await references(tools, { name: 'e', cursor: cursorAt(whole.next_cursor, places - 1) });
+  const [inLine, alone] = last.references;
+  expect([inLine?.location.start_column, alone?.location]).toMatchObject([
+    8 * places - 5,
+    { start_line: 2, start_column: 0 },
+  ]);
+  expect(inLine?.line_text).toMatch(/^.{0,2}(é=>e\(q\);){10,}$/);
+  expect(alone?.line_text).toBe('e');
+});
+
+/** The same answer from another place on. */
+function cursorAt(cursor = '', at: number): string {
+  return cursor.replace(/\d+$/, String(at));
+}
+
 verifies('C-064').test('the base rank is kept by tree alone: another question, another row there is not', async () => {
   const tools = await openIndex({ ...FILES, 'src/shared.ts': 'export function shared(at: number) { return at; }\n' });
   const { index, storeFile } = tools;

@@ -77,7 +77,7 @@ export class SureUses {
     const bytes = readRegular(join(this.#index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes;
     const hits = bytes
       ? names.flatMap((name) =>
-          wordHits(bytes, { name, isDollarInNames: hasDollarNames(language) })
+          [...wordHits(bytes, { name, isDollarInNames: hasDollarNames(language) })]
             .slice(0, MOST_HITS)
             .map(({ line, column }) => ({ name, line, column })),
         )

@@ -3,6 +3,9 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type St
 /** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
 export const TICK_MS = 20;
 
+const SMALLEST_SCRATCH = 64 * 1024;
+const LARGEST_SCRATCH = 1024 * 1024;
+
 /** What tells one version of a file from the next. A forged `mtime` still moves `ctime`. */
 export interface Stamp {
   size: number;
@@ -36,11 +39,35 @@ export interface FileRead {
   stamp: Stamp;
 }
 
-/**
- * A regular file's bytes, or undefined: gone, a link, a device, unreadable, over the limit. A FIFO in its place must not hold us
- * up. Synchronous, because a cold scan through promises takes four times as long.
- */
-export function readRegular(file: string, limit: number): FileRead | undefined {
+/** Where the bytes of a file of this size go. */
+export type Room = (size: number) => Buffer;
+
+/** Room for one file after the other: what the last one left is written over. Else a scan leaves a buffer a file to the collector. */
+export class Scratch {
+  #bytes = Buffer.alloc(SMALLEST_SCRATCH);
+
+  readonly room: Room = (size) => {
+    if (size > LARGEST_SCRATCH) return Buffer.allocUnsafe(size);
+    if (size > this.#bytes.length) this.#bytes = Buffer.alloc(Math.min(2 * size, LARGEST_SCRATCH));
+    return this.#bytes.subarray(0, size);
+  };
+}
+
+/** A regular file's bytes, or undefined: gone, a link, a device, unreadable, over the limit. */
+export function readRegular(file: string, limit: number, room: Room = Buffer.allocUnsafe): FileRead | undefined {
+  return withRegular(file, (fd, stats) => {
+    if (stats.size > limit) return undefined;
+    return { bytes: readFrom(fd, 0, room(stats.size)), stamp: stampOf(stats) };
+  });
+}
+
+/** So many bytes from there on, or as many as there are. */
+export function readPart(file: string, from: number, length: number): Buffer | undefined {
+  return withRegular(file, (fd) => readFrom(fd, from, Buffer.alloc(length)));
+}
+
+/** A FIFO in its place must not hold us up. Synchronous, because a cold scan through promises takes four times as long. */
+function withRegular<T>(file: string, read: (fd: number, stats: Stats) => T): T | undefined {
   let fd: number;
   try {
     fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -49,8 +76,7 @@ export function readRegular(file: string, limit: number): FileRead | undefined {
   }
   try {
     const stats = fstatSync(fd);
-    if (!stats.isFile() || stats.size > limit) return undefined;
-    return { bytes: readAll(fd, stats.size), stamp: stampOf(stats) };
+    return stats.isFile() ? read(fd, stats) : undefined;
   } catch {
     return undefined;
   } finally {
@@ -58,11 +84,10 @@ export function readRegular(file: string, limit: number): FileRead | undefined {
   }
 }
 
-function readAll(fd: number, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size);
+function readFrom(fd: number, from: number, bytes: Buffer): Buffer {
   let read = 0;
-  while (read < size) {
-    const got = readSync(fd, bytes, read, size - read, null);
+  while (read < bytes.length) {
+    const got = readSync(fd, bytes, read, bytes.length - read, from + read);
     if (got === 0) break;
     read += got;
   }

@@ -1,12 +1,5 @@
+import type { Position } from '../../lang/contract.ts';
 import { CLASSES, classAt, NONE } from './characters.ts';
-
-export interface Hit {
-  /** From 1. */
-  line: number;
-  /** From 0, in UTF-16 units, as everywhere in code context. */
-  column: number;
-  lineText: string;
-}
 
 const DOLLAR_LANGUAGES: ReadonlySet<string> = new Set(['typescript', 'tsx', 'javascript', 'java', 'kotlin', 'scala']);
 
@@ -18,7 +11,6 @@ export function hasDollarNames(language: string | undefined): boolean {
 const NEWLINE = 0x0a;
 const DOLLAR = 0x24;
 const LONGEST_CHARACTER = 4;
-const MAX_LINE_TEXT = 300;
 const WORD_CHARACTER = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u;
 
 interface Wanted {
@@ -26,19 +18,53 @@ interface Wanted {
   isDollarInNames: boolean;
 }
 
+/** A place in a text: the byte it begins at, too. */
+export interface Hit extends Position {
+  offset: number;
+}
+
+/** Places in one text, in its order. Numbers side by side: of a common name a repository has a million. */
+export class Hits implements Iterable<Hit> {
+  readonly #numbers: Uint32Array;
+
+  /** The offset, the line and the column of each in turn. */
+  constructor(numbers: readonly number[]) {
+    this.#numbers = Uint32Array.from(numbers);
+  }
+
+  get count(): number {
+    return this.#numbers.length / 3;
+  }
+
+  at(place: number): Hit {
+    const [offset = 0, line = 0, column = 0] = this.#numbers.subarray(place * 3, place * 3 + 3);
+    return { offset, line, column };
+  }
+
+  *entries(): Generator<[number, Hit]> {
+    for (let place = 0; place < this.count; place++) yield [place, this.at(place)];
+  }
+
+  *[Symbol.iterator](): Generator<Hit> {
+    for (const [, hit] of this.entries()) yield hit;
+  }
+}
+
 /** Every place where the name stands as a whole word. Nothing is left out: what it is, a parser decides later (C-060). */
-export function wordHits(bytes: Buffer, { name, isDollarInNames }: Wanted): Hit[] {
+export function wordHits(bytes: Buffer, { name, isDollarInNames }: Wanted): Hits {
   const wanted = Buffer.from(name, 'utf8');
-  const hits: Hit[] = [];
-  if (wanted.length === 0) return hits;
-  const lines = new LineWalk(bytes);
+  if (wanted.length === 0) return new Hits([]);
+  const numbers: number[] = [];
+  const walk = new LineWalk(bytes);
   for (let at = bytes.indexOf(wanted); at !== -1; at = bytes.indexOf(wanted, at + 1)) {
     const end = at + wanted.length;
     const joinsBefore = isWordAt(bytes, at) && endsWord(bytes, at, isDollarInNames);
     const joinsAfter = isWordAt(bytes, end - 1) && beginsWord(bytes, end, isDollarInNames);
-    if (!joinsBefore && !joinsAfter) hits.push(lines.hitAt(at));
+    if (joinsBefore || joinsAfter) continue;
+    walk.to(at);
+    numbers.push(at, walk.line, walk.column);
   }
-  return hits;
+  return new Hits(numbers);
 }
 
 function isWordAt(bytes: Buffer, at: number): boolean {
@@ -63,36 +89,33 @@ function beginsWord(bytes: Buffer, at: number, isDollarInNames: boolean): boolea
   return WORD_CHARACTER.test(character);
 }
 
-/** Lines are counted once, from the front: offsets must come in order. */
+/** Lines and columns are counted once, from the front: offsets must come in order. A minified file is one line of a megabyte. */
 class LineWalk {
   readonly #bytes: Buffer;
-  #line = 1;
-  #start = 0;
+  line = 1;
+  column = 0;
+  #at = 0;
+  #lineEnd: number;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
+    this.#lineEnd = this.#endAfter(0);
   }
 
-  hitAt(at: number): Hit {
-    for (let end = this.#bytes.indexOf(NEWLINE, this.#start); end !== -1 && end < at; ) {
-      this.#line += 1;
-      this.#start = end + 1;
-      end = this.#bytes.indexOf(NEWLINE, this.#start);
+  to(at: number): void {
+    while (this.#lineEnd < at) {
+      this.line += 1;
+      this.column = 0;
+      this.#at = this.#lineEnd + 1;
+      this.#lineEnd = this.#endAfter(this.#at);
     }
-    const column = textOf(this.#bytes.subarray(this.#start, at)).length;
-    return { line: this.#line, column, lineText: this.#text(at) };
+    this.column += textOf(this.#bytes.subarray(this.#at, at)).length;
+    this.#at = at;
   }
 
-  /** The line, or of a very long one the part around the hit. */
-  #text(at: number): string {
-    const newline = this.#bytes.indexOf(NEWLINE, at);
-    const end = newline === -1 ? this.#bytes.length : newline;
-    const from = at - this.#start > MAX_LINE_TEXT / 2 ? at - MAX_LINE_TEXT / 2 : this.#start;
-    const isLong = end - this.#start > MAX_LINE_TEXT;
-    const text = isLong
-      ? this.#bytes.subarray(from, Math.min(end, from + MAX_LINE_TEXT))
-      : this.#bytes.subarray(this.#start, end);
-    return textOf(text).trim();
+  #endAfter(start: number): number {
+    const end = this.#bytes.indexOf(NEWLINE, start);
+    return end === -1 ? this.#bytes.length : end;
   }
 }
 
