@@ -30,35 +30,47 @@ export function watchCeiling({
   giveUp,
   rss = () => process.memoryUsage.rss(),
 }: Ceiling): () => void {
-  let aboveSince: number | undefined;
-  let shrunkAt = Number.NEGATIVE_INFINITY;
-  let easedAt = Number.NEGATIVE_INFINITY;
-  let collectedAt = Number.NEGATIVE_INFINITY;
+  const isForLong = heldFor(PATIENCE_MS);
+  const isTimeTo = {
+    ease: atMostEvery(SHRINK_EVERY_MS),
+    shrink: atMostEvery(SHRINK_EVERY_MS),
+    collect: atMostEvery(COLLECT_EVERY_MS),
+  };
   const look = async () => {
     const used = rss() / MIB;
-    aboveSince = used > maxMb ? (aboveSince ?? performance.now()) : undefined;
-    if (aboveSince !== undefined && performance.now() - aboveSince > PATIENCE_MS) return giveUp();
-    if (used >= maxMb * EASE_AT && performance.now() - easedAt >= SHRINK_EVERY_MS) {
-      easedAt = performance.now();
-      ease();
-    }
-    const mayShrink = used >= maxMb * SHRINK_AT && performance.now() - shrunkAt >= SHRINK_EVERY_MS;
-    const mayCollect = used >= maxMb * COLLECT_AT && performance.now() - collectedAt >= COLLECT_EVERY_MS;
-    if (mayShrink) {
-      shrunkAt = performance.now();
-      await shrink();
-    }
-    if (!mayShrink && !mayCollect) return;
-    collectedAt = performance.now();
-    collector()();
+    if (isForLong(used > maxMb)) return giveUp();
+    if (used >= maxMb * EASE_AT && isTimeTo.ease()) ease();
+    const mustShrink = used >= maxMb * SHRINK_AT && isTimeTo.shrink();
+    if (mustShrink) await shrink();
+    if (mustShrink || (used >= maxMb * COLLECT_AT && isTimeTo.collect())) collectGarbage();
   };
   const timer = setInterval(() => void look(), LOOK_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
+/** Whether something has been so for as long, whenever it was looked at. */
+function heldFor(ms: number): (isSo: boolean) => boolean {
+  let since: number | undefined;
+  return (isSo) => {
+    since = isSo ? (since ?? performance.now()) : undefined;
+    return since !== undefined && performance.now() - since > ms;
+  };
+}
+
+/** Whether it is so long since it last was. */
+function atMostEvery(ms: number): () => boolean {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - last < ms) return false;
+    last = performance.now();
+    return true;
+  };
+}
+
 /** What was dropped is given back to the system at once: the next look must not see it. */
-function collector(): () => void {
+function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as () => void;
+  const collect = runInNewContext('gc') as (how: object) => void;
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

@@ -48,9 +48,11 @@ export class Classifier {
     return this.#kept.get(keyOf(question));
   }
 
+  /** Memory is short: what is kept goes, and what nobody may be waiting for any more is not begun. */
   forget(): void {
     this.#kept.clear();
     this.#hits = 0;
+    for (const batch of this.#batches.splice(0)) batch.settle();
   }
 
   /** Resolves when all are known or the time is up (C-062). */

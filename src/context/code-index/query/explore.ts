@@ -133,14 +133,14 @@ function kindWeight(index: CodeIndex, file: TreeFile): number {
 }
 
 /** Rank flows on and on; what is further away says nothing about the question. */
-function reach({ nodes, starts, targets }: Graph['edges'], from: Iterable<number>): (node: number) => boolean {
-  const isReached = new Uint8Array(nodes);
+function reach(edges: Graph['edges'], from: Iterable<number>): (node: number) => boolean {
+  const isReached = new Uint8Array(edges.nodes);
   let last = [...from];
   for (const node of last) isReached[node] = 1;
   for (let depth = 0; depth < DEPTH; depth++) {
     const next: number[] = [];
     for (const node of last) {
-      for (const to of targets.subarray(starts[node], starts[node + 1])) {
+      for (const to of edges.targetsOf(node)) {
         if (isReached[to] === 1) continue;
         isReached[to] = 1;
         next.push(to);

@@ -2,68 +2,74 @@ const DAMPING = 0.85;
 const ITERATIONS = 20;
 const CLOSE_ENOUGH = 1e-7;
 
-/** A weighted graph: the edges of node n are from `starts[n]` to `starts[n + 1]`; weights of a node sum to 1. */
-export interface Edges {
-  nodes: number;
-  starts: Uint32Array;
+interface Block {
   targets: Uint32Array;
   weights: Float32Array;
 }
 
-/** Edges as they come, those of one node together; in plain arrays, for there may be millions. */
-export class EdgeList {
-  readonly #nodes: number;
+/** A megabyte. One array for all would have to grow, and be copied, which is the peak of a server's memory. */
+const BLOCK_EDGES = 1 << 17;
+
+/** A weighted graph; the weights of a node sum to 1. In plain arrays, for there may be millions of edges. */
+export class Edges {
+  readonly nodes: number;
+  readonly #blocks: Block[] = [];
+  /** Of each node: the block its edges lie in, from where and to where. */
+  readonly #blockOf: Uint32Array;
   readonly #begins: Uint32Array;
   readonly #ends: Uint32Array;
-  #targets = new Uint32Array(1 << 12);
-  #weights = new Float32Array(1 << 12);
-  #count = 0;
+  /** Of the last block. */
+  #used = 0;
 
   constructor(nodes: number) {
-    this.#nodes = nodes;
+    this.nodes = nodes;
+    this.#blockOf = new Uint32Array(nodes);
     this.#begins = new Uint32Array(nodes);
     this.#ends = new Uint32Array(nodes);
   }
 
-  /** All edges of a node. */
-  add(from: number, edges: Iterable<readonly [to: number, weight: number]>): void {
-    this.#begins[from] = this.#count;
+  /** All edges of a node, by their targets. */
+  add(from: number, edges: ReadonlyMap<number, number>): void {
+    if (edges.size === 0) return;
+    const { targets, weights } = this.#room(edges.size);
+    let sum = 0;
+    for (const weight of edges.values()) sum += weight;
+    this.#blockOf[from] = this.#blocks.length - 1;
+    this.#begins[from] = this.#used;
     for (const [to, weight] of edges) {
-      if (this.#count === this.#targets.length) this.#grow();
-      this.#targets[this.#count] = to;
-      this.#weights[this.#count] = weight;
-      this.#count += 1;
+      targets[this.#used] = to;
+      weights[this.#used++] = weight / sum;
     }
-    this.#ends[from] = this.#count;
+    this.#ends[from] = this.#used;
   }
 
-  #grow(): void {
-    const [targets, weights] = [this.#targets, this.#weights];
-    this.#targets = new Uint32Array(2 * this.#count);
-    this.#weights = new Float32Array(2 * this.#count);
-    this.#targets.set(targets);
-    this.#weights.set(weights);
+  #room(count: number): Block {
+    const last = this.#blocks.at(-1);
+    if (last !== undefined && this.#used + count <= last.targets.length) return last;
+    const size = Math.max(BLOCK_EDGES, count);
+    const block = { targets: new Uint32Array(size), weights: new Float32Array(size) };
+    this.#blocks.push(block);
+    this.#used = 0;
+    return block;
   }
 
-  finish(): Edges {
-    const nodes = this.#nodes;
-    const edges = {
-      nodes,
-      starts: new Uint32Array(nodes + 1),
-      targets: new Uint32Array(this.#count),
-      weights: new Float32Array(this.#count),
-    };
-    let at = 0;
-    for (let node = 0; node < nodes; node++) {
-      edges.starts[node] = at;
-      const [begin, end] = [this.#begins[node], this.#ends[node]];
-      const own = this.#weights.subarray(begin, end);
-      edges.targets.set(this.#targets.subarray(begin, end), at);
-      const sum = own.reduce((total, weight) => total + weight, 0);
-      for (const weight of own) edges.weights[at++] = weight / sum;
+  targetsOf(node: number): Uint32Array {
+    const targets = this.#blocks[this.#blockOf[node] as number]?.targets ?? new Uint32Array();
+    return targets.subarray(this.#begins[node], this.#ends[node]);
+  }
+
+  /** Each node gives of its rank to those it points at. In the order of the nodes: sums of fractions depend on it. */
+  flow(rank: Float64Array, next: Float64Array): void {
+    for (let node = 0; node < this.nodes; node++) {
+      const share = (rank[node] as number) * DAMPING;
+      const end = this.#ends[node] as number;
+      if (share === 0 || end === 0) continue;
+      const { targets, weights } = this.#blocks[this.#blockOf[node] as number] as Block;
+      for (let at = this.#begins[node] as number; at < end; at++) {
+        const to = targets[at] as number;
+        next[to] = (next[to] as number) + share * (weights[at] as number);
+      }
     }
-    edges.starts[nodes] = at;
-    return edges;
   }
 }
 
@@ -73,7 +79,7 @@ export function pageRank(edges: Edges, restart?: ReadonlyMap<number, number>): F
   let rank = Float64Array.from(begin);
   let next = new Float64Array(edges.nodes);
   for (let round = 0; round < ITERATIONS; round++) {
-    flow(edges, rank, next.fill(0));
+    edges.flow(rank, next.fill(0));
     let lost = 1;
     for (const value of next) lost -= value;
     let change = 0;
@@ -93,16 +99,4 @@ function restartVector(nodes: number, restart: ReadonlyMap<number, number> | und
   const sum = [...restart.values()].reduce((total, weight) => total + weight, 0);
   for (const [node, weight] of restart) begin[node] = weight / sum;
   return begin;
-}
-
-function flow({ nodes, starts, targets, weights }: Edges, rank: Float64Array, next: Float64Array): void {
-  for (let node = 0; node < nodes; node++) {
-    const share = (rank[node] as number) * DAMPING;
-    if (share === 0) continue;
-    const end = starts[node + 1] as number;
-    for (let at = starts[node] as number; at < end; at++) {
-      const to = targets[at] as number;
-      next[to] = (next[to] as number) + share * (weights[at] as number);
-    }
-  }
 }

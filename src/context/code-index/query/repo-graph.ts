@@ -8,7 +8,7 @@ import type { Sketch } from '../words/sketch.ts';
 import { isPackaged } from './confidence.ts';
 import { DefinerList, type Definers } from './definers.ts';
 import { ImportPaths } from './import-paths.ts';
-import { EdgeList, type Edges, pageRank } from './page-rank.ts';
+import { Edges, pageRank } from './page-rank.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
 
 const RANK_VERSION = 'rank-1';
@@ -98,7 +98,7 @@ export class RepoGraph {
 
   /** An edge where a file's words hold a name another file defines (C-064). */
   async #link({ view, numberOf, definers, imports }: Linking): Promise<{ edges: Edges; uses: Uint32Array[] }> {
-    const list = new EdgeList(view.paths.length);
+    const edges = new Edges(view.paths.length);
     const uses: Uint32Array[] = view.paths.map(() => new Uint32Array());
     const packages = this.#packages(view);
     const slices = new SlicesOfTime();
@@ -106,14 +106,14 @@ export class RepoGraph {
       const { weights, unique, shared } = namesUsed(sketch, definers);
       for (const { path } of view.withBlob(oid)) {
         const from = numberOf.get(path) as number;
-        addEdges(list, { from, weights, imported: new Set(imports[from]) });
+        addEdges(edges, { from, weights, imported: new Set(imports[from]) });
         const near = packages[from];
         const same = near === undefined ? [] : [...shared].filter((to) => packages[to] === near);
         uses[from] = Uint32Array.from(new Set([...unique, ...same])).filter((to) => to !== from);
       }
       await slices.pause();
     }
-    return { edges: list.finish(), uses };
+    return { edges, uses };
   }
 
   /** Of each file the folder and language whose files see each other's names without import. */
@@ -169,11 +169,11 @@ interface Outgoing {
 }
 
 /** What is imported counts double. */
-function addEdges(list: EdgeList, { from, weights, imported }: Outgoing): void {
-  const edges = new Map<number, number>();
-  for (const [to, weight] of weights) if (to !== from) edges.set(to, imported.has(to) ? weight * 2 : weight);
-  for (const to of imported) if (!weights.has(to)) edges.set(to, 1);
-  list.add(from, edges);
+function addEdges(edges: Edges, { from, weights, imported }: Outgoing): void {
+  const own = new Map<number, number>();
+  for (const [to, weight] of weights) if (to !== from) own.set(to, imported.has(to) ? weight * 2 : weight);
+  for (const to of imported) if (!weights.has(to)) own.set(to, 1);
+  edges.add(from, own);
 }
 
 interface Linking {
