@@ -2,11 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasDollarNames } from '../../src/context/code-index/words/hits.ts';
+import { languageOf } from '../../src/context/lang/language-of.ts';
 import { timed } from '../measure.ts';
 import type { Corpus } from './corpus.ts';
 import { meanCpu, type Spent } from './cpu.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
+const NO_HINT = { head: new Uint8Array(), siblingExtensions: new Set<string>() };
 const BARE_PARSE = join(import.meta.dirname, 'bare-parse.ts');
 
 function* contents({ checkout, files }: Corpus): Generator<{ path: string; bytes: Buffer }> {
@@ -65,12 +68,19 @@ export function ctags({ checkout }: Corpus): Promise<number> {
   return meanCpu(process.pid, 1, () => spawnSync('ctags', args, { cwd: checkout, stdio: 'ignore' }));
 }
 
-/** Hits by line and column from 1, as ripgrep sees them. */
+/** Lines that hold a word as ripgrep sees them, but for what is another name where `$` belongs to names. */
 export function ripgrepHits({ checkout }: Corpus, word: string): Set<string> {
-  const { stdout } = spawnSync('rg', ['-w', '-F', '--vimgrep', '--no-messages', word, '.'], {
+  // The match alone: of a minified file the whole line would come with each.
+  const pattern = `[$]?\\b${word.replaceAll('$', '[$]')}\\b[$]?`;
+  const { stdout } = spawnSync('rg', ['-o', '--vimgrep', '--no-messages', pattern, '.'], {
     cwd: checkout,
     maxBuffer: 1 << 30,
   });
-  const lines = stdout.toString('utf8').split('\n').filter(Boolean);
-  return new Set(lines.map((line) => /^\.\/(.*?):(\d+):/.exec(line)?.slice(1, 3).join(':') ?? ''));
+  const lines = new Set<string>();
+  for (const found of stdout.toString('latin1').split('\n')) {
+    const [, path = '', line, match] = /^\.\/(.*?):(\d+):\d+:(.*)$/.exec(found) ?? [];
+    const isOther = match !== word && hasDollarNames(languageOf(path, NO_HINT));
+    if (line !== undefined && !isOther) lines.add(`${path}:${line}`);
+  }
+  return lines;
 }

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CodeSymbol } from '../../src/protocol/code.ts';
 import type { ServerClient } from '../../test/fixtures/context/server-client.ts';
 import { quantile, type Row, timed } from '../measure.ts';
 import { type Corpus, parsedFile } from './corpus.ts';
@@ -12,7 +13,9 @@ const EDITS = 20;
 
 /** The sweep is the worktree's price, not the query's: an outline of a file, which needs none, stands beside it. */
 export async function queries(corpus: Corpus, client: ServerClient): Promise<{ rows: Row[]; symbol: number }> {
-  const { symbols } = await client.call('find_symbols', { query: 'e', limit: 50 });
+  const symbols: CodeSymbol[] = [];
+  for (const query of ['e', 'get', 'step', 'error', 'index'])
+    symbols.push(...(await client.call('find_symbols', { query, limit: 50 })).symbols);
   const names = [...new Set(symbols.map(({ name }) => name))].slice(0, QUERIES);
   const file = symbols[0]?.location.file ?? corpus.files[0] ?? '';
   const { pid = 0 } = client.child;
@@ -49,7 +52,7 @@ export async function queries(corpus: Corpus, client: ServerClient): Promise<{ r
     row('file outline (C-128), against rg -w', [outline, rg], 0.1),
     row('code_search (C-128), against rg -w', [search, rg], 0.5),
     map,
-    await completeness(corpus, client, names.slice(0, 10)),
+    await completeness(corpus, client, names.filter(({ length }) => length > 2).slice(0, 10)),
   ];
   return { rows, symbol: sweep + symbol };
 }
