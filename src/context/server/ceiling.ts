@@ -4,11 +4,11 @@ import { runInNewContext } from 'node:vm';
 const LOOK_MS = 500;
 const EASE_AT = 0.75;
 const SHRINK_AT = 0.85;
-const COLLECT_AT = 0.9;
+const COLLECT_AT = 0.95;
 const PATIENCE_MS = 3_000;
 /** Dropping again what was just read again would only cost time. */
 const SHRINK_EVERY_MS = 10_000;
-/** Buffers outside of the heap do not hurry the collector, which takes some 40 ms. */
+/** Buffers outside of the heap do not hurry the collector. The last resort drops machine code, too, which is then made again. */
 const COLLECT_EVERY_MS = 1_000;
 const MIB = 1024 * 1024;
 
@@ -42,7 +42,8 @@ export function watchCeiling({
     if (used >= maxMb * EASE_AT && isTimeTo.ease()) ease();
     const mustShrink = used >= maxMb * SHRINK_AT && isTimeTo.shrink();
     if (mustShrink) await shrink();
-    if (mustShrink || (used >= maxMb * COLLECT_AT && isTimeTo.collect())) collectGarbage();
+    if (used >= maxMb * COLLECT_AT && isTimeTo.collect()) collectGarbage('last-resort');
+    else if (mustShrink) collectGarbage('regular');
   };
   const timer = setInterval(() => void look(), LOOK_MS);
   timer.unref();
@@ -69,8 +70,8 @@ function atMostEvery(ms: number): () => boolean {
 }
 
 /** What was dropped is given back to the system at once: the next look must not see it. */
-function collectGarbage(): void {
+function collectGarbage(flavor: 'regular' | 'last-resort'): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (how: object) => void;
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  collect({ type: 'major', execution: 'sync', flavor });
 }
