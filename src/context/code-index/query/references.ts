@@ -23,6 +23,7 @@ type Answer = CodeToolResult<'get_symbol_references'>;
 const CLASSIFY_MS = 400;
 const MAX_BYTES = 8 * 1024 * 1024;
 const LIMIT = 200;
+
 interface WholeReferences extends Whole<CodeReference> {
   paths: readonly string[];
   pending: number;
