@@ -48,7 +48,7 @@ export class Classifier {
     return this.#kept.get(keyOf(question));
   }
 
-  /** Memory is short: what is kept goes, and what nobody may be waiting for any more is not begun. */
+  /** Memory is short: what is kept goes, and nothing more is begun. Who waits is told that it is not all. */
   forget(): void {
     this.#kept.clear();
     this.#hits = 0;

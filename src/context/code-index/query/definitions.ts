@@ -34,20 +34,27 @@ export async function definitionsOf(
 ): Promise<Definitions> {
   const candidates = candidatesFor(index, view, name);
   const { pending, skipped, partial } = await parseMissing(index, candidates, ms);
+  return { found: definedHere(index, view, name), pending, skipped: skipped + partial, stage: partial > 0 ? 1 : 2 };
+}
+
+/** Definitions already extracted: other worktrees' content has no path here and so is none (C-031). */
+export function definedHere(index: CodeIndex, view: View, name: string): Found[] {
   const rows = index.names.definers(name);
   const files = rows.flatMap(({ oid, lang }) => view.withBlob(oid).filter((file) => index.languages.of(file) === lang));
-  const found = [...new Map(files.map((file) => [file.path, file])).values()].flatMap((file) =>
-    named(index, file, name),
-  );
-  found.sort(byPlace);
-  return { found, pending, skipped: skipped + partial, stage: partial > 0 ? 1 : 2 };
+  const once = [...new Map(files.map((file) => [file.path, file])).values()];
+  return once.flatMap((file) => named(index, file, name)).sort(byPlace);
 }
 
 function named(index: CodeIndex, file: TreeFile, name: string): Found[] {
+  const here = knownDefinitions(index, file).filter((each) => each.name === name);
+  return here.map((definition) => ({ file, definition }));
+}
+
+/** What a file is known to define; nothing is parsed for it. */
+export function knownDefinitions(index: CodeIndex, file: TreeFile): readonly Definition[] {
   const language = index.languages.of(file);
   const structure = language && index.structures.known(file, language);
-  if (!structure || 'skipped' in structure) return [];
-  return structure.facts.definitions.filter((each) => each.name === name).map((definition) => ({ file, definition }));
+  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
 }
 
 async function parseMissing(index: CodeIndex, { files, pending, skipped }: Candidates, ms: number) {

@@ -7,6 +7,7 @@ import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { textOf } from '../words/hits.ts';
 import { partsOf } from '../words/sketch.ts';
+import { knownDefinitions } from './definitions.ts';
 import { pageRank } from './page-rank.ts';
 import { pathInside } from './paths.ts';
 import type { Graph, RepoGraph } from './repo-graph.ts';
@@ -153,9 +154,7 @@ function reach(edges: Graph['edges'], from: Iterable<number>): (node: number) =>
 
 function definitionsIn(index: CodeIndex, view: View, path: string): readonly Definition[] {
   const file = view.files.get(path);
-  const language = file && index.languages.of(file);
-  const structure = language && index.structures.known(file, language);
-  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
+  return file ? knownDefinitions(index, file) : [];
 }
 
 /** The files that matter most with their main definitions, one line each. */

@@ -4,6 +4,7 @@ import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
+import { knownDefinitions } from './definitions.ts';
 import { fitting, type Pager, type Whole } from './paging.ts';
 import { fileNotFound, pathInside } from './paths.ts';
 import { within } from './within.ts';
@@ -141,7 +142,7 @@ async function beginDirectory(
   }
   const items = function* (from: number, to: number): Generator<FileSymbols> {
     for (const { file, first } of parts.slice(from, to)) {
-      const symbols = symbolsOf(knownIn(index, file)).slice(first, first + MOST_OF_A_FILE);
+      const symbols = symbolsOf(knownDefinitions(index, file)).slice(first, first + MOST_OF_A_FILE);
       yield { file_path: file.path, symbols: symbols.map(toOutline) };
     }
   };
@@ -154,12 +155,6 @@ async function beginDirectory(
     ...counts,
   };
   return { id: pager.keep(whole), at: 0, whole };
-}
-
-function knownIn(index: CodeIndex, file: TreeFile): readonly Definition[] {
-  const language = index.languages.of(file);
-  const structure = language && index.structures.known(file, language);
-  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
 }
 
 interface Tally {

@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import type { CodeSymbol, CodeToolArgs, CodeToolResult } from '../../../protocol/code.ts';
 import type { CodeIndex } from '../code-index.ts';
 import { readRegular } from '../tree/read-file.ts';
-import type { View } from '../tree/view.ts';
 import { splitLines } from '../words/hits.ts';
-import { definitionsOf, type Found, toSymbol } from './definitions.ts';
+import { definedHere, definitionsOf, type Found, toSymbol } from './definitions.ts';
 import type { NameList } from './name-list.ts';
 import { fitting } from './paging.ts';
 import { pathInside } from './paths.ts';
@@ -59,7 +58,7 @@ export async function findSymbols(
   const limit = args.limit ?? FOUND;
   const symbols: CodeSymbol[] = [];
   for (const name of names.matching(args.query)) {
-    const found = foundHere(index, view, name).filter(({ definition }) => {
+    const found = definedHere(index, view, name).filter(({ definition }) => {
       return args.symbol_type === undefined || definition.kind === args.symbol_type;
     });
     symbols.push(...found.slice(0, limit - symbols.length).map(toSymbol));
@@ -71,19 +70,4 @@ export async function findSymbols(
     symbols: fitting(symbols),
     basis: await index.basis({ stage: pending > 0 ? 1 : 2, complete: pending + skipped === 0, pending, skipped }, view),
   };
-}
-
-/** Definitions already extracted: other worktrees' content has no path here and so is none (C-031). */
-function foundHere(index: CodeIndex, view: View, name: string): Found[] {
-  const rows = index.names.definers(name);
-  const files = rows.flatMap(({ oid, lang }) => view.withBlob(oid).filter((file) => index.languages.of(file) === lang));
-  const once = [...new Map(files.map((file) => [file.path, file])).values()];
-  once.sort((one, other) => (one.path < other.path ? -1 : 1));
-  return once.flatMap((file) => {
-    const language = index.languages.of(file);
-    const structure = language && index.structures.known(file, language);
-    if (!structure || 'skipped' in structure) return [];
-    const found = structure.facts.definitions.filter((each) => each.name === name);
-    return found.map((definition) => ({ file, definition }));
-  });
 }
