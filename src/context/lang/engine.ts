@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
 import { DefinitionsQuery, type WasmMemory } from './definitions-query.ts';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
+import { ParsedText } from './parsed-text.ts';
 import { type IsLate, ThreadClock } from './time-bound.ts';
 import { compileWasm, type WasmCode } from './wasm-code.ts';
 
@@ -23,25 +24,34 @@ const { WebAssembly } = globalThis as unknown as {
   };
 };
 
+interface WasmImports {
+  env: Record<string, unknown>;
+}
+
 /** tree-sitter in this thread: one parser, grammars loaded when first needed, and the memory they share. */
 export class Engine {
   readonly clock = new ThreadClock();
   readonly #parser: Parser;
   readonly #memory: WasmMemory;
+  readonly #text: ParsedText;
   readonly #loaded = new Map<ParsedLanguage, LoadedLanguage>();
 
-  private constructor(parser: Parser, memory: WasmMemory) {
+  private constructor(parser: Parser, memory: WasmMemory, text: ParsedText) {
     this.#parser = parser;
     this.#memory = memory;
+    this.#text = text;
   }
 
   static async start(code = compileWasm(engineFile())): Promise<Engine> {
     // Ours, so that its size can be read: it grows and never shrinks (C-043).
     const memory = new WebAssembly.Memory({ initial: 512, maximum: MAX_PAGES });
-    const instantiateWasm = (imports: object, receive: (instance: object, code: WasmCode) => void) =>
+    const text = new ParsedText(memory);
+    const instantiateWasm = ({ env, ...others }: WasmImports, receive: (instance: object, code: WasmCode) => void) => {
+      const imports = { ...others, env: { ...env, tree_sitter_parse_callback: text.give } };
       receive(new WebAssembly.Instance(code, imports), code);
+    };
     await Parser.init({ wasmMemory: memory, instantiateWasm, locateFile: engineFile });
-    return new Engine(new Parser(), memory);
+    return new Engine(new Parser(), memory, text);
   }
 
   memoryBytes(): number {
@@ -70,6 +80,7 @@ export class Engine {
   /** The caller deletes the tree. `undefined`: it took too long. */
   parse(text: string, language: LoadedLanguage, isLate: IsLate): Tree | undefined {
     this.#parser.setLanguage(language.grammar);
+    this.#text.take(text);
     const tree = this.#parser.parse(text, null, { progressCallback: isLate });
     if (tree !== null) return tree;
     this.#parser.reset(); // else the next parse would go on where this one stopped

@@ -23,8 +23,12 @@ const onlyIf =
 /** Modifiers stand before the first bracket or assignment; annotations may stand among them. */
 const before = (words: string) => new RegExp(`^[^({=]*\\b(${words})\\b`);
 
+const HIDDEN_MEMBER = before('private|protected');
+const STATIC = before('static');
+const OPEN = before('public|protected');
+
 const script: Rule = ({ name, signature, listed, parent }) => {
-  if (name.startsWith('#') || before('private|protected').test(signature)) return false;
+  if (name.startsWith('#') || HIDDEN_MEMBER.test(signature)) return false;
   return parent !== undefined && parent.kind !== 'module' ? true : isScriptExport(name, signature, listed);
 };
 
@@ -53,12 +57,11 @@ const RULES: Record<Language, Rule> = {
   java: withInterface(onlyIf(before('public|protected|package'))),
   kotlin: unless(before('private|internal')),
   scala: unless(before('private')),
-  c: unless(before('static')),
-  cpp: ({ signature, parent }) =>
-    parent?.kind === 'class' || parent?.kind === 'struct' || !before('static').test(signature),
-  objc: unless(before('static')),
-  csharp: withInterface(({ kind, signature }) => kind === 'module' || before('public|protected').test(signature)),
-  php: unless(before('private|protected')),
+  c: unless(STATIC),
+  cpp: ({ signature, parent }) => parent?.kind === 'class' || parent?.kind === 'struct' || !STATIC.test(signature),
+  objc: unless(STATIC),
+  csharp: withInterface(({ kind, signature }) => kind === 'module' || OPEN.test(signature)),
+  php: unless(HIDDEN_MEMBER),
   ruby: unless(/^private\b/),
   swift: unless(before('private|fileprivate')),
   bash: () => true,
