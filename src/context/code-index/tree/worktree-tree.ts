@@ -47,8 +47,6 @@ interface TreeSettings {
 
 interface Looking {
   tracked: Tracked;
-  /** Of the path among those that are tracked; the others come after. */
-  at: number;
   isNew: boolean;
   folders: FolderCheck;
 }
@@ -72,6 +70,8 @@ export class WorktreeTree {
   #refreshed: { version: number; path: string }[] = [];
   #local: { version: number; count: number } | undefined;
   #remembered: Map<string, OverlayEntry>;
+  /** Looked at by themselves while a sweep was under way: it may have looked before. */
+  readonly #lookedAt = new Set<string>();
 
   constructor({ git, place, format, overlay = [] }: TreeSettings) {
     this.#git = git;
@@ -141,15 +141,20 @@ export class WorktreeTree {
     return running;
   }
 
+  /** Git walks the folders for what is untracked while this thread looks at what is tracked. */
   async #sweepNow(): Promise<Swept> {
     const beganAt = new Date();
-    const isStale = this.#tracked === undefined || this.#tracked.stamp !== indexStamp(this.place);
-    const [tracked, untracked, head] = await Promise.all([
-      isStale ? readTracked(this.#git, this.place, this.#format) : (this.#tracked as Tracked),
-      this.#listUntracked(),
-      this.head(),
-    ]);
-    this.#take(tracked, untracked, isStale);
+    const isNew = this.#tracked === undefined || this.#tracked.stamp !== indexStamp(this.place);
+    this.#lookedAt.clear();
+    const listing = Promise.all([this.#listUntracked(), this.head()]);
+    listing.catch(() => {}); // heard of below
+    const tracked = isNew ? await readTracked(this.#git, this.place, this.#format) : (this.#tracked as Tracked);
+    const looking = { tracked, isNew, folders: new FolderCheck(this.place.toplevel) };
+    const files = this.#lookAtTracked(looking);
+    const [untracked, head] = await listing;
+    this.#lookAgain(files, looking);
+    this.#lookAtUntracked(files, untracked, looking);
+    this.#take(tracked, files);
     return { head, beganAt };
   }
 
@@ -160,16 +165,34 @@ export class WorktreeTree {
     return paths;
   }
 
-  #take(tracked: Tracked, untracked: readonly string[], isNew: boolean): void {
-    const folders = new FolderCheck(this.place.toplevel);
+  #lookAtTracked(looking: Looking): Map<string, TreeFile> {
     const files = new Map<string, TreeFile>();
-    const look = (path: string, at: number) => {
-      const found = this.#look(path, { tracked, at, isNew, folders });
-      if (found) files.set(path, found);
-    };
     let at = 0;
-    for (const path of tracked.blobs.keys()) look(path, at++);
-    for (const path of untracked) if (!tracked.blobs.has(path)) look(path, at++);
+    for (const path of looking.tracked.blobs.keys()) {
+      const found = this.#look(path, looking, at++);
+      if (found) files.set(path, found);
+    }
+    return files;
+  }
+
+  /** A file that was hashed since for a question of its own is hashed no second time. */
+  #lookAgain(files: Map<string, TreeFile>, looking: Looking): void {
+    for (const path of this.#lookedAt) {
+      if (!looking.tracked.blobs.has(path)) continue;
+      const found = this.#look(path, looking);
+      if (found) files.set(path, found);
+      else files.delete(path);
+    }
+  }
+
+  #lookAtUntracked(files: Map<string, TreeFile>, paths: readonly string[], looking: Looking): void {
+    for (const path of paths) {
+      const found = looking.tracked.blobs.has(path) ? undefined : this.#look(path, looking);
+      if (found) files.set(path, found);
+    }
+  }
+
+  #take(tracked: Tracked, files: Map<string, TreeFile>): void {
     this.#tracked = tracked;
     this.#remembered = new Map();
     if (isOther(this.#files, files)) {
@@ -180,7 +203,8 @@ export class WorktreeTree {
     this.#files = files;
   }
 
-  #look(path: string, { tracked, at, isNew, folders }: Looking) {
+  /** `at`: its place among those that are tracked. Without it the file itself must tell. */
+  #look(path: string, { tracked, isNew, folders }: Looking, at?: number): TreeFile | undefined {
     const stats = lookAt(`${this.place.toplevel}/${path}`); // as git gives it: to normalise it takes as long as to look
     if (!stats?.isFile() || !folders.isReal(dirname(path))) return undefined;
     const known = this.#files.get(path) ?? this.#recall(path, tracked);
@@ -189,8 +213,9 @@ export class WorktreeTree {
     const isKnown = known && isSettled(known, stats) && (!isNew || known.isLocal || known.oid === oid);
     if (isKnown) return known.isLocal === (known.oid !== oid) ? known : { ...known, isLocal: known.oid !== oid };
     const clean = { path, oid: oid ?? '', stamp: stampOf(stats), checkedAt: tracked.asOf, isLocal: false };
+    const mayDiffer = at === undefined || tracked.mayDiffer(at, stats, path);
     // Git compares times by the second: of a file we have seen before, a change it cannot tell is one we can.
-    if (!known && oid !== undefined && !tracked.mayDiffer(at, stats, path) && isSettled(clean, stats)) return clean;
+    if (!known && oid !== undefined && !mayDiffer && isSettled(clean, stats)) return clean;
     return this.#hash(path, oid);
   }
 
@@ -216,6 +241,7 @@ export class WorktreeTree {
     const known = this.#files.get(path);
     if (isFile && known && isSettled(known, stats)) return known;
     const found = isFile ? this.#hash(path, this.#tracked?.blobs.get(path) ?? undefined) : undefined;
+    this.#lookedAt.add(path);
     if (!this.isRead) return found;
     if (found?.oid !== known?.oid) {
       this.#version += 1;
