@@ -103,7 +103,7 @@ verifies('C-024').test('a server with nothing else to do drops what nobody maps,
   const index = await openIndex(repository);
   const facts = Array.from({ length: 30 }, (_, at): Fact => {
     const oid = String(at).padStart(40, '0');
-    return { oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data: new Uint8Array(40_000), bytes: 1, lines: 1 };
+    return { oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data: new Uint8Array(40_000), bytes: 1 };
   });
   index.store.put(facts);
   const before = index.store.bytes();

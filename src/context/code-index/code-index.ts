@@ -8,7 +8,7 @@ import { ExtractorVersions } from '../lang/extractor-versions.ts';
 import { BaseOrder } from './extract/base-order.ts';
 import { BlobSource } from './extract/blob-source.ts';
 import { Coverage } from './extract/coverage.ts';
-import { StructureStage } from './extract/structure-stage.ts';
+import { isLarge, StructureStage } from './extract/structure-stage.ts';
 import { type Round, WordStage } from './extract/word-stage.ts';
 import { collect, dropsOf, isDue } from './store/collect.ts';
 import { FactStore } from './store/fact-store.ts';
@@ -72,7 +72,11 @@ export class CodeIndex {
     const kept = store.look(({ registry }) => registry.worktree(place.toplevel), undefined);
     const overlay = readOverlay(kept?.overlay);
     const format = formatOf(kept?.head || overlay[0]?.oid || (await headOf(settings.git, place)));
-    const tree = new WorktreeTree({ git: settings.git, place, format, overlay });
+    const onListed = (count: number) => {
+      // A thread is ready after some tenths of a second, in which this one looks at the files.
+      if (isLarge(count) && !store.hasSketches()) settings.parser().then((parser) => parser.prepare(), noticedLater);
+    };
+    const tree = new WorktreeTree({ git: settings.git, place, format, overlay, onListed });
     return new CodeIndex(settings, tree, store);
   }
 
@@ -90,7 +94,11 @@ export class CodeIndex {
     const source = new BlobSource(settings.git, tree);
     const shared = { tree, store, coverage: this.coverage, source };
     const order = new BaseOrder(tree, this.words);
-    this.#wordStage = new WordStage({ ...shared, words: this.words });
+    this.#wordStage = new WordStage({
+      ...shared,
+      words: this.words,
+      onRead: (oid) => this.structures.hearRead(oid),
+    });
     this.structures = new StructureStage({
       ...shared,
       languages: this.languages,
@@ -266,6 +274,9 @@ export class CodeIndex {
     this.store.close();
   }
 }
+
+/** By whoever asks the parser for something. */
+function noticedLater(): void {}
 
 async function headOf(git: Git, place: WorktreeTree['place']): Promise<Oid> {
   const { stdout } = await git.call(place, ['rev-parse', '--show-object-format']);

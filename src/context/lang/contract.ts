@@ -98,6 +98,8 @@ export interface HitClass {
 
 /** Implemented by `ParserPool` (`new ParserPool({ workers })`). An aborted signal rejects with the signal's reason. */
 export interface CodeParser {
+  /** It is about to be asked: what takes long is begun. */
+  prepare(): void;
   extract(source: Uint8Array, language: Language, signal?: AbortSignal): Promise<PackedFacts | Skipped>;
   /** One class per hit, in the order of the hits. A hit is the position of a word's first unit. */
   classify(request: ClassifyRequest, signal?: AbortSignal): Promise<HitClass[] | Skipped>;

@@ -31,8 +31,8 @@ interface Job {
   settle: (outcome: Promise<Answer>) => void;
 }
 
-/** A worker has as much before it as it parses while its owner is busy with something else, some tens of milliseconds. */
-const AHEAD_BYTES = 256 * 1024;
+/** A worker has as much before it as it parses while its owner is busy with something else, up to a tenth of a second. */
+const AHEAD_BYTES = 768 * 1024;
 
 /** Parser threads, started when first needed and replaced when worn. Questions go ahead of extraction. */
 export class ParserPool implements CodeParser {
@@ -53,6 +53,10 @@ export class ParserPool implements CodeParser {
   /** Threads started so far, and those lost to a file. */
   get counts(): { started: number; crashed: number } {
     return { started: this.#started, crashed: this.#crashed };
+  }
+
+  prepare(): void {
+    if (this.#workers.size === 0 && !this.#isClosed) this.#start();
   }
 
   async extract(source: Uint8Array, language: Language, signal?: AbortSignal): Promise<PackedFacts | Skipped> {

@@ -105,24 +105,24 @@ verifies('C-012').test(
     };
     write('hub', '');
     write('middle', '');
-    for (let at = 0; at < 60; at++) write(`leaf${at}`, at < 40 ? 'const x = hub;' : 'const y = middle;');
+    for (let at = 0; at < 260; at++) write(`leaf${at}`, at < 160 ? 'const x = hub;' : 'const y = middle;');
     const repository = makeRepository(files);
     const { parsed, ask, hold } = await openNoted(repository);
     hold(true);
     const indexed = await ask('index_code', { path: repository.checkout });
     expect([indexed.status, indexed.basis.stage]).toEqual(['success', 1]); // usable before anything is parsed
-    await expect.poll(() => parsed.length).toBe(24); // as many as are under way at a time
+    await expect.poll(() => parsed.length).toBe(200); // as many as are under way at a time
     const later =
       Object.keys(files)
         .map((path) => basename(path, '.ts'))
         .find((name) => !parsed.includes(name)) ?? '';
     const outline = ask('get_file_outline', { file_path: `src/${later}.ts` });
     await expect.poll(() => parsed.includes(later)).toBe(true);
-    expect(parsed.indexOf(later)).toBe(24); // next of all, though it is named by nobody
+    expect(parsed.indexOf(later)).toBe(200); // next of all, though it is named by nobody
     hold(false);
     expect((await outline).symbols.map(({ name }) => name)).toContain(`${later}Own`);
     await ask('index_code', { path: '.', wait: 'complete' });
-    expect([parsed.slice(0, 2), parsed.length, new Set(parsed).size]).toEqual([['hub', 'middle'], 62, 62]);
+    expect([parsed.slice(0, 2), parsed.length, new Set(parsed).size]).toEqual([['hub', 'middle'], 262, 262]);
   },
 );
 

@@ -27,6 +27,7 @@ async function openTools(files: Record<string, string>, { held = false, deadline
   const gate = Promise.withResolvers<void>();
   if (!held) gate.resolve();
   const parser: CodeParser = {
+    prepare: () => {},
     extract: (...args) => gate.promise.then(() => pool.extract(...args)),
     classify: (...args) => gate.promise.then(() => pool.classify(...args)),
     close: () => pool.close(),

@@ -195,7 +195,7 @@ verifies('C-024').test('a code index more than twice its source, though all went
   const look = () => examine(derivedChecks({ home: home(), deep: false }), { fix: false });
   const [{ oid = '' } = {}] = tree.files.values();
   const data = new Uint8Array(2_000_000);
-  store.put([{ oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data, bytes: 20, lines: 1 }]);
+  store.put([{ oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data, bytes: 20 }]);
   expect(await look()).toMatchObject([{ severity: 'ok' }]);
   await collect({ git, tree, store });
   expect(await look()).toMatchObject([

@@ -22,12 +22,17 @@ export class BaseOrder {
   }
 
   #count(): Map<Oid, number> {
-    const named = [...this.#tree.files.values()].flatMap(({ path, oid }) => {
-      const [hash] = wordHashes(basename(path).replace(/\..*$/, ''));
-      return hash === undefined ? [] : [{ oid, hash }];
-    });
-    const oids = new Set([...this.#tree.files.values()].map((file) => file.oid));
-    const holders = this.#words.countHolders(new Set(named.map(({ hash }) => hash)), oids);
-    return new Map(named.map(({ oid, hash }) => [oid, holders.get(hash) ?? 0]));
+    const hashes = new Map<string, number | undefined>(); // `index` and the like are many
+    const oids = new Set<Oid>();
+    const named = new Map<Oid, number>();
+    for (const { path, oid } of this.#tree.files.values()) {
+      const name = basename(path).replace(/\..*$/, '');
+      if (!hashes.has(name)) hashes.set(name, wordHashes(name)[0]);
+      const hash = hashes.get(name);
+      if (hash !== undefined) named.set(oid, hash);
+      oids.add(oid);
+    }
+    const holders = this.#words.countHolders(named.values(), oids);
+    return new Map([...named].map(([oid, hash]) => [oid, holders.get(hash) ?? 0]));
   }
 }

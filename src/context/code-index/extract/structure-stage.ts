@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeParser, FileFacts, Language, PackedFacts, Skipped } from '../../lang/contract.ts';
 import { unpackFacts } from '../../lang/pack-facts.ts';
-import type { Want } from '../store/claims.ts';
+import type { Claims, OwnWant, Want } from '../store/claims.ts';
 import type { Fact, FactStatus } from '../store/fact.ts';
 import type { FactStore } from '../store/fact-store.ts';
 import type { Languages } from '../tree/languages.ts';
@@ -29,8 +29,10 @@ interface Parts {
 const TAKE = 64;
 /** So few are soon read, or all of so few: until then nothing is parsed in the wrong order. */
 const FEW = { unread: 200, files: 4_000 };
-/** For each thread: it goes on while this one writes a batch, or makes words. */
-const MOST_UNDER_WAY = { files: 24, bytes: 1024 * 1024 };
+/** What makes the memory of a thread grow, and seldom matters: minified, generated, or data. */
+const LARGE_BYTES = 256 * 1024;
+/** For each thread: it goes on while this one writes a batch, makes words, or works out the order. */
+const MOST_UNDER_WAY = { files: 200, bytes: 1024 * 1024 };
 /** C-023: so many facts in one transaction. */
 const FLUSH_FACTS = 200;
 const FLUSH_MS = 500;
@@ -45,15 +47,19 @@ interface Missing {
   language: Language;
   isLocal: boolean;
   path: string;
+  bytes: number;
 }
 
 /** Stage 2: definitions and imports, in the background and at once for what a question touches. */
 export class StructureStage {
   readonly #parts: Parts;
   #planned = -1;
-  /** Paths left out of the plan, for the words of their files are not known yet. */
-  #unplanned: string[] = [];
+  /** Left out of the plan, for their words are not known yet. */
+  readonly #unread = new Unread();
+  /** In the order in which it is to be done. */
   #todo = new Map<string, Missing>();
+  /** Whoever leads knows what is missing here. */
+  #isAsked = false;
   readonly #kept = new Map<string, Structure>();
   #isStopping = false;
   readonly #begun = new Map<string, Promise<Fact | undefined>>();
@@ -68,7 +74,7 @@ export class StructureStage {
 
   get pending(): number {
     this.#plan();
-    return this.#todo.size + this.#unplanned.length;
+    return this.#todo.size + this.#unread.count;
   }
 
   replan(): void {
@@ -82,52 +88,69 @@ export class StructureStage {
   /** What has no words yet may be no text, and how much each file matters is known when all have: so it is left out, for now. */
   #plan(): void {
     const { tree, unread } = this.#parts;
-    const isMoreKnown = this.#unplanned.length > 0 && unread() === 0;
+    const isAllRead = unread() === 0;
+    const isMoreKnown = this.#unread.count > 0 && isAllRead;
     if (this.#planned === tree.version && !isMoreKnown) return;
     const changed = tree.changedSince(this.#planned);
     this.#planned = tree.version;
-    if (!changed) this.#todo = new Map();
-    this.#add(changed ? [...this.#unplannedFiles(), ...changed] : tree.files.values());
-  }
-
-  #unplannedFiles(): TreeFile[] {
-    return this.#unplanned.flatMap((path) => this.#parts.tree.files.get(path) ?? []);
-  }
-
-  #add(files: Iterable<TreeFile>): void {
-    const { tree, coverage, store, rank, unread } = this.#parts;
-    const isAllRead = unread() === 0;
-    const isSoonRead = unread() <= FEW.unread || tree.files.size <= FEW.files;
-    this.#unplanned = [];
-    for (const file of files) {
-      const missing = this.#missing(file);
-      if (missing === undefined) continue;
-      if (isAllRead || (!isSoonRead && coverage.words(file.oid) !== undefined))
-        this.#todo.set(`${missing.language} ${missing.oid}`, missing);
-      else this.#unplanned.push(file.path);
+    this.#isAsked = false;
+    if (!changed) {
+      this.#todo = new Map();
+      this.#unread.takeAll();
     }
-    const shared = [...this.#todo.values()].filter(({ isLocal }) => !isLocal);
-    const wants = shared.map(({ oid, language }) => this.#want(oid, language, isAllRead ? rank(oid) : 0));
-    if (wants.length > 0) store.write(({ claims }) => claims.want(wants));
+    for (const file of changed ?? tree.files.values()) this.#add(file, isAllRead);
+    if (!isAllRead) return;
+    for (const missing of this.#unread.takeAll()) this.#addTodo(missing);
+    this.#order();
   }
 
-  #missing(file: TreeFile): Missing | undefined {
+  #add(file: TreeFile, isAllRead: boolean): void {
+    const { oid, isLocal, path, stamp } = file;
+    const language = this.#parts.languages.of(file);
+    if (language === undefined) return;
+    const missing = { oid, language, isLocal, path, bytes: stamp.size };
+    if (isAllRead) this.#addTodo(missing);
+    else if (this.#isMissing(missing)) this.#unread.add(missing);
+  }
+
+  /** Its words say what is no text, and a question may have been ahead. */
+  #addTodo(missing: Missing): void {
+    if (this.#isMissing(missing)) this.#todo.set(`${missing.language} ${missing.oid}`, missing);
+  }
+
+  #isMissing({ oid, language }: Missing): boolean {
     const { coverage, languages } = this.#parts;
-    const { oid, isLocal, path } = file;
-    const language = languages.of(file);
-    if (language === undefined || coverage.words(oid) === 'binary') return undefined;
     const isKnown = coverage.structure(oid, language, languages.extractor(language)) !== undefined;
-    return isKnown ? undefined : { oid, language, isLocal, path };
+    return !isKnown && coverage.words(oid) !== 'binary';
   }
 
-  #want(oid: Oid, language: Language, rank = 0): Want {
-    return { oid, lang: language, stage: 2, rank, extractor: this.#parts.languages.extractor(language) };
+  /** Of a large repository what has been read is begun with, in whatever order. */
+  hearRead(oid: Oid): void {
+    const { tree, unread } = this.#parts;
+    if (!isLarge(tree.files.size) || unread() <= FEW.unread) return; // all are, soon
+    for (const missing of this.#unread.take(oid, LARGE_BYTES)) this.#addTodo(missing);
+  }
+
+  #order(): void {
+    const ranked = [...this.#todo].map(([key, missing]) => ({ key, missing, rank: this.#rankOf(missing) }));
+    ranked.sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank));
+    this.#todo = new Map(ranked.map(({ key, missing }) => [key, missing]));
+  }
+
+  /** What is edited here comes first, then what matters to most. */
+  #rankOf({ oid, isLocal, bytes }: Missing): number {
+    if (isLocal) return Number.POSITIVE_INFINITY;
+    return bytes > LARGE_BYTES ? -1 : this.#parts.rank(oid);
+  }
+
+  #want({ oid, language, isLocal }: Pick<Missing, 'oid' | 'language' | 'isLocal'>, rank = 0): OwnWant {
+    return { oid, lang: language, stage: 2, rank, extractor: this.#parts.languages.extractor(language), isLocal };
   }
 
   /** Works until there is nothing left for this server. */
   async round(): Promise<Round> {
     this.#plan();
-    if (this.#todo.size + this.#unplanned.length === 0) return 'nothing';
+    if (this.#todo.size === 0) return this.#unread.count > 0 ? 'waiting' : 'nothing';
     const before = this.extracted;
     await this.#drain();
     if (this.extracted > before) return 'worked';
@@ -135,21 +158,15 @@ export class StructureStage {
   }
 
   async #drain(): Promise<void> {
-    const running = new Set<Promise<unknown>>();
+    const underWay = new UnderWay(this.#parts.workers);
     const writer = new FactWriter((facts) => this.#keep(facts));
-    const most = {
-      files: MOST_UNDER_WAY.files * this.#parts.workers,
-      bytes: MOST_UNDER_WAY.bytes * this.#parts.workers,
-    };
     const failed: Want[] = [];
     let queue: Want[] = [];
-    let bytes = 0;
     while (!this.#isStopping) {
       if (queue.length === 0) queue = this.#take();
       const next = queue.shift();
       if (next === undefined) break;
       if (this.#isKnown(next)) continue; // a question was ahead of the queue
-      const size = this.#sizeOf(next);
       const work = this.#extract(next).then(
         (fact) => {
           if (!fact) return;
@@ -158,24 +175,14 @@ export class StructureStage {
         },
         () => failed.push(next), // the parser was closed under it: others may have it
       );
-      const tracked: Promise<unknown> = work.finally(() => {
-        running.delete(tracked);
-        bytes -= size;
-      });
-      running.add(tracked);
-      bytes += size;
-      while (running.size >= most.files || bytes >= most.bytes) await Promise.race(running);
+      underWay.add(work, this.#todo.get(`${next.lang} ${next.oid}`)?.bytes ?? 0);
+      await underWay.room();
     }
-    await Promise.allSettled(running);
+    await underWay.end();
     writer.flush();
     // Claimed but not begun: others may have them.
     const left = [...queue, ...failed];
     if (left.length > 0) this.#parts.store.write(({ claims }) => claims.giveBack(left));
-  }
-
-  #sizeOf({ oid, lang }: Want): number {
-    const path = this.#todo.get(`${lang} ${oid}`)?.path ?? '';
-    return this.#parts.tree.files.get(path)?.stamp.size ?? 0;
   }
 
   #isKnown({ oid, lang, extractor }: Pick<Want, 'oid' | 'lang' | 'extractor'>): boolean {
@@ -183,11 +190,11 @@ export class StructureStage {
   }
 
   /** Those nobody works at. */
-  #first(isWanted: (file: Missing) => boolean): Want[] {
-    const wants: Want[] = [];
+  #first(isWanted: (file: Missing) => boolean): OwnWant[] {
+    const wants: OwnWant[] = [];
     for (const file of this.#todo.values()) {
       if (wants.length === TAKE) break;
-      if (isWanted(file) && !this.#isUnderWay(file)) wants.push(this.#want(file.oid, file.language));
+      if (isWanted(file) && !this.#isUnderWay(file)) wants.push(this.#want(file));
     }
     return wants;
   }
@@ -198,24 +205,27 @@ export class StructureStage {
   }
 
   #take(): Want[] {
+    const { store } = this.#parts;
     this.#plan();
-    const taken = this.#claim();
-    if (taken.length > 0 || this.#unplanned.length === 0) return taken;
-    this.#add(this.#unplannedFiles()); // words were read meanwhile
-    return this.#claim();
+    if (store.failure !== undefined) return this.#first(() => true);
+    return store.write(({ claims }) => this.#claim(claims)) ?? [];
   }
 
-  #claim(): Want[] {
-    if (this.#parts.store.failure !== undefined) return this.#first(() => true);
-    const own = this.#first(({ isLocal }) => isLocal);
-    const taken = this.#parts.store.write(({ claims }) => {
-      const mine = own.filter((want) => claims.claim(want, true) === 'mine');
-      if (mine.length > 0) return mine;
-      const led = claims.lead() ? claims.take(2, TAKE) : [];
-      if (led.length === 0) claims.follow();
-      return led;
-    });
-    return taken ?? [];
+  #claim(claims: Claims): Want[] {
+    const isLeading = claims.lead();
+    const own = claims.claimAll(this.#first(({ isLocal }) => isLocal || isLeading));
+    if (own.length > 0) return own;
+    if (!isLeading) this.#ask(claims);
+    const others = isLeading ? claims.take(2, TAKE) : [];
+    if (others.length === 0 && this.#unread.count === 0) claims.follow();
+    return others;
+  }
+
+  #ask(claims: Claims): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    const shared = [...this.#todo.values()].filter(({ isLocal }) => !isLocal);
+    claims.want(shared.map((missing) => this.#want(missing, this.#unread.count === 0 ? this.#rankOf(missing) : 0)));
   }
 
   /** A question may want what the background has begun: it is the same work. */
@@ -292,12 +302,12 @@ export class StructureStage {
     for (let polls = 0; polls < BUSY_POLLS; polls++) {
       const known = this.known(file, language);
       if (known) return known;
-      const want = this.#want(file.oid, language);
+      const want = this.#want({ ...file, language });
       const claim = store.write(({ claims }) => claims.claim(want, file.isLocal)) ?? 'mine';
       if (claim === 'mine') return this.#extractNow(want, file.path);
       if (claim === 'busy') await sleep(POLL_MS);
     }
-    return this.#extractNow(this.#want(file.oid, language), file.path);
+    return this.#extractNow(this.#want({ ...file, language }), file.path);
   }
 
   async #extractNow(want: Want, path: string): Promise<Structure | undefined> {
@@ -310,6 +320,11 @@ export class StructureStage {
   }
 }
 
+/** All words of a smaller repository are read so soon that nothing is parsed before, in the wrong order. */
+export function isLarge(files: number): boolean {
+  return files > FEW.files;
+}
+
 interface Extracted {
   oid: Oid;
   language: Language;
@@ -318,9 +333,67 @@ interface Extracted {
 }
 
 function toFact({ oid, language, extractor, bytes }: Extracted, found: PackedFacts | Skipped): Fact {
-  const key = { oid, lang: language, stage: 2, extractor, bytes, lines: 0 } as const;
+  const key = { oid, lang: language, stage: 2, extractor, bytes } as const;
   if ('skipped' in found) return { ...key, status: found.skipped, data: new Uint8Array() };
   return { ...key, status: found.partial ? 'partial' : 'ok', data: found.data };
+}
+
+/** What waits for its words, by content: the same may be of two languages. */
+class Unread {
+  readonly #byOid = new Map<Oid, Missing[]>();
+  count = 0;
+
+  add(missing: Missing): void {
+    const same = this.#byOid.get(missing.oid) ?? [];
+    if (same.some(({ language }) => language === missing.language)) return;
+    this.#byOid.set(missing.oid, [...same, missing]);
+    this.count += 1;
+  }
+
+  take(oid: Oid, mostBytes = Number.POSITIVE_INFINITY): readonly Missing[] {
+    const taken = this.#byOid.get(oid) ?? [];
+    if (taken.some(({ bytes }) => bytes > mostBytes)) return [];
+    this.#byOid.delete(oid);
+    this.count -= taken.length;
+    return taken;
+  }
+
+  takeAll(): readonly Missing[] {
+    return [...this.#byOid.keys()].flatMap((oid) => this.take(oid));
+  }
+}
+
+/** What was handed to the parser and is not answered yet. */
+class UnderWay {
+  readonly #most: { files: number; bytes: number };
+  readonly #files = new Set<Promise<unknown>>();
+  #bytes = 0;
+  #freed = Promise.withResolvers<void>();
+
+  constructor(workers: number) {
+    this.#most = { files: MOST_UNDER_WAY.files * workers, bytes: MOST_UNDER_WAY.bytes * workers };
+  }
+
+  add(work: Promise<unknown>, bytes: number): void {
+    const file = work.finally(() => {
+      this.#files.delete(file);
+      this.#bytes -= bytes;
+      this.#freed.resolve();
+    });
+    this.#files.add(file);
+    this.#bytes += bytes;
+  }
+
+  async room(): Promise<void> {
+    while (this.#files.size >= this.#most.files || this.#bytes >= this.#most.bytes) {
+      this.#freed = Promise.withResolvers();
+      await this.#freed.promise;
+    }
+  }
+
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#files);
+  }
 }
 
 /** Gathers facts into transactions of a bounded size. */

@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Oid } from '../../../git/ref-name.ts';
-import type { Want } from '../store/claims.ts';
+import type { Claims, OwnWant, Want } from '../store/claims.ts';
 import type { FactStore } from '../store/fact-store.ts';
 import { Scratch } from '../tree/read-file.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
@@ -16,13 +16,21 @@ interface Parts {
   words: WordIndex;
   coverage: Coverage;
   source: BlobSource;
+  /** Told of each blob whose words are known now. */
+  onRead: (oid: Oid) => void;
 }
 
-/** C-023: so long a transaction, or so many facts. */
 const BATCH = 200;
 const SLICE_MS = 40;
+/** Words are written when all are read, which is when there is time for it; for no longer do other servers wait for them. */
+const MOST_HELD_MS = 5_000;
 
 export type Round = 'worked' | 'waiting' | 'nothing';
+
+interface Place {
+  path: string;
+  isLocal: boolean;
+}
 
 /** Stage 1: a sketch for every blob of the map. */
 export class WordStage {
@@ -30,10 +38,14 @@ export class WordStage {
   readonly #builder = new SketchBuilder();
   readonly #scratch = new Scratch();
   /** What is missing, and one path that has it. */
-  #todo = new Map<Oid, { path: string; isLocal: boolean }>();
+  #todo = new Map<Oid, Place>();
   #planned = -1;
+  /** Whoever leads knows what is missing here. */
+  #isAsked = false;
   #claimed: Want[] = [];
   #isLeading = false;
+  /** Since when words are known that are not written. */
+  #heldSince = Number.POSITIVE_INFINITY;
   /** Sketches made by this server. */
   extracted = 0;
 
@@ -53,64 +65,71 @@ export class WordStage {
   }
 
   #plan(): void {
-    const { tree, coverage, store } = this.#parts;
+    const { tree, coverage } = this.#parts;
     if (this.#planned === tree.version) return;
     const changed = tree.changedSince(this.#planned);
     this.#planned = tree.version;
+    this.#isAsked = false;
     if (!changed) this.#todo = new Map();
     for (const { path, oid, isLocal } of changed ?? tree.files.values()) {
       if (coverage.words(oid) !== undefined) continue;
       const known = this.#todo.get(oid);
       if (!known || (known.isLocal && !isLocal)) this.#todo.set(oid, { path, isLocal });
     }
-    const shared = [...this.#todo].filter(([, { isLocal }]) => !isLocal);
-    const wants = shared.map(([oid]): Want => ({ oid, lang: '', stage: 1, rank: 0, extractor: SKETCH_VERSION }));
-    if (wants.length > 0) store.write(({ claims }) => claims.want(wants));
   }
 
   /** One batch. `waiting`: what is missing, another server is about to give. */
   async round(): Promise<Round> {
     this.#plan();
     const batch = this.#nextBatch();
-    if (batch === undefined) return this.#todo.size > 0 ? 'waiting' : 'nothing';
-    await this.#extract(batch);
+    if (batch.length > 0) await this.#extract(batch);
+    const hasWritten = this.#writeHeld(batch.length === 0);
+    if (batch.length === 0 && !hasWritten) return this.#todo.size > 0 ? 'waiting' : 'nothing';
     await breathe(); // questions come in between
     return 'worked';
   }
 
-  #nextBatch(): Oid[] | undefined {
+  #writeHeld(hasTime: boolean): boolean {
+    const heldMs = performance.now() - this.#heldSince;
+    if (heldMs < 0 || (!hasTime && heldMs < MOST_HELD_MS)) return false;
+    if (!this.#parts.store.writeKept()) this.#heldSince = Number.POSITIVE_INFINITY;
+    return true;
+  }
+
+  #nextBatch(): Oid[] {
     const { store } = this.#parts;
-    if (this.#claimed.length > 0) return this.#ownClaims();
-    if (this.#todo.size === 0 && !this.#isLeading) return undefined; // most questions: nothing is written for them
-    if (store.failure !== undefined) return this.#todo.size > 0 ? this.#first(() => true) : undefined;
-    const local = this.#first(({ isLocal }) => isLocal);
-    const mine = store.write(({ claims }) => {
-      const own = local.filter((oid) => {
-        return claims.claim({ oid, lang: '', stage: 1, extractor: SKETCH_VERSION }, true) === 'mine';
-      });
-      if (own.length > 0) return own;
-      this.#isLeading = claims.lead();
-      if (this.#isLeading) this.#claimed = claims.take(1, BATCH);
-      if (this.#claimed.length > 0) return undefined;
-      this.#isLeading = false;
-      claims.follow();
-      return undefined;
-    });
-    return mine ?? this.#ownClaims();
+    const isIdle = this.#todo.size === 0 && !this.#isLeading;
+    if (this.#claimed.length === 0 && isIdle) return []; // most questions: nothing is written for them
+    if (store.failure !== undefined) return this.#first(() => true).map(({ oid }) => oid);
+    if (this.#claimed.length === 0) this.#claimed = store.write(({ claims }) => this.#claim(claims)) ?? [];
+    return this.#claimed.map(({ oid }) => oid);
   }
 
-  #first(isWanted: (place: { isLocal: boolean }) => boolean): Oid[] {
-    const oids: Oid[] = [];
-    for (const [oid, place] of this.#todo) {
-      if (oids.length === BATCH) break;
-      if (isWanted(place)) oids.push(oid);
+  #claim(claims: Claims): Want[] {
+    this.#isLeading = claims.lead();
+    const own = claims.claimAll(this.#first(({ isLocal }) => isLocal || this.#isLeading));
+    if (own.length > 0) return own;
+    if (!this.#isLeading) this.#ask(claims);
+    const others = this.#isLeading ? claims.take(1, BATCH) : [];
+    if (others.length > 0) return others;
+    this.#isLeading = false;
+    claims.follow();
+    return [];
+  }
+
+  #ask(claims: Claims): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    claims.want([...this.#todo].filter(([, { isLocal }]) => !isLocal).map(toWant));
+  }
+
+  #first(isWanted: (place: Place) => boolean): OwnWant[] {
+    const wants: OwnWant[] = [];
+    for (const each of this.#todo) {
+      if (wants.length === BATCH) break;
+      if (isWanted(each[1])) wants.push(toWant(each));
     }
-    return oids;
-  }
-
-  #ownClaims(): Oid[] | undefined {
-    const batch = this.#claimed.map(({ oid }) => oid);
-    return batch.length > 0 ? batch : undefined;
+    return wants;
   }
 
   /** As many as fit into the slice; the rest is the next round's. */
@@ -149,13 +168,19 @@ export class WordStage {
   }
 
   #keep(made: readonly Words[]): void {
-    const { store, words, coverage } = this.#parts;
-    store.put(made.map(({ fact }) => fact));
+    const { store, words, coverage, onRead } = this.#parts;
+    if (made.length > 0) this.#heldSince = Math.min(this.#heldSince, performance.now());
     for (const { fact, sketch } of made) {
-      words.add(fact.oid, sketch);
+      const { buffer, byteOffset, byteLength } = words.add(fact.oid, sketch);
+      store.putLater([{ ...fact, data: new Uint8Array(buffer, byteOffset, byteLength) }]);
       coverage.add(fact);
       this.#todo.delete(fact.oid);
+      onRead(fact.oid);
     }
     this.extracted += made.length;
   }
+}
+
+function toWant([oid, { isLocal }]: readonly [Oid, Place]): OwnWant {
+  return { oid, lang: '', stage: 1, rank: 0, extractor: SKETCH_VERSION, isLocal };
 }

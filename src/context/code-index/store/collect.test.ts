@@ -22,7 +22,6 @@ function wordsOf(text: string, size = 40_000): Fact {
     status: 'ok',
     data: new Uint8Array(size),
     bytes: text.length,
-    lines: 1,
   };
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../../../test/verifies.ts';
 import { openSqlite } from '../../../store/driver.ts';
 import type { FileFacts } from '../../lang/contract.ts';
@@ -58,7 +58,6 @@ function fact(oid: string, changes: Partial<Fact> = {}): Fact {
     status: 'ok',
     data,
     bytes: 10,
-    lines: 3,
     ...changes,
   };
 }
@@ -151,6 +150,67 @@ verifies('C-025').test('what was kept in memory is written once the store can be
   const again = new FactStore(file);
   expect(again.covered(2).flatMap(({ oids }) => oids)).toEqual([ONE, TWO]);
   again.close();
+});
+
+verifies('C-021').test('who leads claims its own by the batch, and nobody else works at it meanwhile', () => {
+  const file = join(folder(), 'code.db');
+  const [one, two] = [new FactStore(file), new FactStore(file)];
+  const wants = [ONE, TWO].map((oid) => ({ oid, lang: 'c', stage: 2, rank: 0, extractor: 'v1' }) as const);
+  const [first, second] = wants as [(typeof wants)[0], (typeof wants)[0]];
+  two.write(({ claims }) => claims.want([first])); // asked for before it is claimed …
+  const asked = two.write(({ claims }) => claims.claim(second, false)); // … and taken for a question
+  const mine = one.write(({ claims }) => claims.claimAll(wants).map(({ oid }) => oid));
+  const busy = two.write(({ claims }) => [claims.claim(first, false), claims.claimAll([first]).length]);
+  const again = one.write(({ claims }) => [claims.take(2, 10).length, claims.claimAll([first]).length]);
+  one.put([fact(ONE, { lang: 'c' })]);
+  const done = two.write(({ claims }) => [claims.claim(first, false), claims.claimAll([first]).length]);
+  one.close();
+  two.close();
+  expect({ asked, mine, busy, again, done }).toEqual({
+    ...{ asked: 'mine', mine: [ONE], busy: ['busy', 0] },
+    ...{ again: [0, 1], done: ['done', 0] },
+  });
+});
+
+verifies('C-021').test('what a server claimed that died is free for others after a while, at once if it ended', () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const file = join(folder(), 'code.db');
+  const [dead, two] = [new FactStore(file), new FactStore(file)];
+  const want = { oid: ONE, lang: 'c', stage: 2, rank: 0, extractor: 'v1' } as const;
+  const claim = (store: FactStore) => store.write(({ claims }) => claims.claimAll([want]).length);
+  const claims = [claim(dead), claim(two)];
+  vi.advanceTimersByTime(10_001);
+  claims.push(claim(two), claim(dead));
+  two.close();
+  claims.push(claim(dead));
+  dead.close();
+  expect(claims).toEqual([1, 0, 1, 0, 1]);
+});
+
+verifies('C-023').test('what is to be written later is found at once, and on disk in transactions of 200', () => {
+  const file = join(folder(), 'code.db');
+  const [store, other] = [new FactStore(file), new FactStore(file)];
+  const oids = Array.from({ length: 450 }, (_, at) => at.toString(16).padStart(40, '0'));
+  store.putLater(oids.map((oid) => fact(oid, { stage: 1, lang: '', data: new Uint8Array([1, 0, 0, 0]) })));
+  const countOf = (each: FactStore) => each.covered(1).reduce((sum, row) => sum + row.oids.length, 0);
+  const seen = [[countOf(store), [...store.sketches()].length, countOf(other)]];
+  for (let more = true; more; ) {
+    more = store.writeKept();
+    seen.push([countOf(store), [...store.sketches()].length, countOf(other)]);
+  }
+  store.putLater([fact(ONE)]);
+  store.close();
+  expect([...seen, other.covered(2).length]).toEqual([
+    ...[
+      [450, 450, 0],
+      [450, 450, 200],
+      [450, 450, 400],
+      [450, 450, 450],
+    ],
+    1,
+  ]);
+  other.close();
 });
 
 verifies('C-021').test('what is wanted is claimed by one, a fact is wanted no more, and only one leads', () => {

@@ -25,6 +25,8 @@ export interface StoredBody {
 }
 
 const RETRY_MS = 60_000;
+/** C-023: so many facts in one transaction. */
+const MOST_WRITTEN = 200;
 
 /**
  * The facts of one repository, shared by the servers of all its worktrees. While the file cannot be used, facts are kept in
@@ -35,9 +37,10 @@ export class FactStore {
   readonly file: string;
   readonly #owner = `${process.pid}-${randomUUID()}`;
   readonly #retryMs: number;
-  readonly #memory = new Map<string, Fact>();
+  /** What is not on disk: to be written later, or it could not be. */
+  readonly #kept = new Map<string, Fact>();
   /** What those define: read once, asked for with every name. */
-  readonly #memoryDefined = new Map<string, Defined>();
+  readonly #keptDefined = new Map<string, Defined>();
   #opened: Opened | undefined;
   #generation = 0;
   #failure: unknown;
@@ -144,30 +147,61 @@ export class FactStore {
   /** Written, or kept in memory while that fails. */
   put(facts: readonly Fact[]): void {
     if (facts.length === 0) return;
-    const isWritten = this.write(({ facts: table, claims }) => {
-      const all = [...this.#memory.values(), ...facts];
-      table.put(all);
-      for (const fact of all) claims.done(fact);
-      return true;
-    });
-    if (isWritten) {
-      this.#memory.clear();
-      this.#memoryDefined.clear();
-    } else for (const fact of facts) this.#keep(fact);
+    const isTriedAgain = this.#failure !== undefined;
+    if (!isTriedAgain && this.#put(facts)) return;
+    this.putLater(facts);
+    if (isTriedAgain) this.#writeAllKept();
   }
 
-  #keep(fact: Fact): void {
-    this.#memory.set(keyOf(fact), fact);
-    const defined = definedBy(fact);
-    if (defined) this.#memoryDefined.set(keyOf(fact), { oid: fact.oid, lang: fact.lang, ...defined });
+  /** Kept in memory until `writeKept`: answers find it there. */
+  putLater(facts: readonly Fact[]): void {
+    for (const fact of facts) {
+      this.#kept.set(keyOf(fact), fact);
+      const defined = definedBy(fact);
+      if (defined) this.#keptDefined.set(keyOf(fact), { oid: fact.oid, lang: fact.lang, ...defined });
+    }
+  }
+
+  /** One transaction of what is kept in memory. Tells whether that is worth another call. */
+  writeKept(): boolean {
+    const facts = this.#firstKept();
+    if (facts.length === 0 || !this.#put(facts)) return false;
+    for (const fact of facts) {
+      this.#kept.delete(keyOf(fact));
+      this.#keptDefined.delete(keyOf(fact));
+    }
+    return this.#kept.size > 0;
+  }
+
+  #firstKept(): Fact[] {
+    const facts: Fact[] = [];
+    for (const fact of this.#kept.values()) if (facts.push(fact) === MOST_WRITTEN) break;
+    return facts;
+  }
+
+  #writeAllKept(): void {
+    while (this.writeKept());
+  }
+
+  #put(facts: readonly Fact[]): boolean {
+    const isWritten = this.write(({ facts: table, claims }) => {
+      table.put(facts);
+      for (const fact of facts) claims.done(fact);
+      return true;
+    });
+    return isWritten ?? false;
   }
 
   covered(stage: Stage): Covered[] {
-    const kept = [...this.#memory.values()].filter((fact) => fact.stage === stage);
+    const kept = [...this.#kept.values()].filter((fact) => fact.stage === stage);
     return [
       ...this.#read(({ facts }) => facts.covered(stage), []),
       ...kept.map((fact) => ({ ...fact, oids: [fact.oid] })),
     ];
+  }
+
+  hasSketches(): boolean {
+    return this.#kept.size > 0 || this.#read(({ facts }) => facts.hasSketches(), false);
   }
 
   sketchBytes(): number {
@@ -175,7 +209,7 @@ export class FactStore {
   }
 
   *sketches(): Generator<{ oid: Oid; sketch: Sketch }> {
-    for (const { oid, stage, data } of this.#memory.values()) if (stage === 1) yield { oid, sketch: toSketch(data) };
+    for (const { oid, stage, data } of this.#kept.values()) if (stage === 1) yield { oid, sketch: toSketch(data) };
     yield* this.#pages(0, (facts, after) => facts.sketchesAfter(after));
   }
 
@@ -191,7 +225,7 @@ export class FactStore {
   }
 
   body(key: FactKey): StoredBody | undefined {
-    return this.#memory.get(keyOf(key)) ?? this.#read(({ facts }) => facts.body(key), undefined);
+    return this.#kept.get(keyOf(key)) ?? this.#read(({ facts }) => facts.body(key), undefined);
   }
 
   /** What was added after the fact of this number; numbers are those of one store, and begin anew with another. */
@@ -201,7 +235,7 @@ export class FactStore {
 
   /** Of the facts that could not be written. */
   definedInMemory(): Iterable<Defined> {
-    return this.#memoryDefined.values();
+    return this.#keptDefined.values();
   }
 
   /** Moves when another file takes the place of the store. */
@@ -237,6 +271,7 @@ export class FactStore {
   }
 
   close(): void {
+    this.#writeAllKept();
     this.write(({ claims }) => claims.release());
     this.#drop();
   }

@@ -53,6 +53,10 @@ export class FactTable {
     return rows.map((row) => ({ id: row.id, oid: row.oid.toLowerCase(), sketch: toSketch(row.data) }));
   }
 
+  hasSketches(): boolean {
+    return this.#sql('SELECT 1 FROM fact WHERE stage = 1 LIMIT 1').get() !== undefined;
+  }
+
   sketchBytes(): number {
     const row = this.#sql(
       'SELECT sum(length(d.data)) AS bytes FROM fact f JOIN body d ON d.fact = f.id WHERE f.stage = 1',
@@ -78,9 +82,9 @@ export class FactTable {
 
   #putFact(fact: Fact): number {
     const { id: blob } = this.#sql(
-      `INSERT INTO blob (oid, bytes, lines, seen_day) VALUES (?, ?, ?, ?)
-       ON CONFLICT (oid) DO UPDATE SET lines = max(lines, excluded.lines), seen_day = excluded.seen_day RETURNING id`,
-    ).get(Buffer.from(fact.oid, 'hex'), fact.bytes, fact.lines, today()) as { id: number };
+      `INSERT INTO blob (oid, bytes, seen_day) VALUES (?, ?, ?)
+       ON CONFLICT (oid) DO UPDATE SET seen_day = excluded.seen_day RETURNING id`,
+    ).get(Buffer.from(fact.oid, 'hex'), fact.bytes, today()) as { id: number };
     const { lang, stage, extractor, status } = fact;
     const insert = () =>
       this.#sql(

@@ -18,7 +18,6 @@ export interface Fact extends FactKey {
   status: FactStatus;
   data: Uint8Array;
   bytes: number;
-  lines: number;
 }
 
 /** What a fact defines: words define nothing, and neither does what was skipped. */

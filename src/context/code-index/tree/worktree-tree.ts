@@ -43,6 +43,8 @@ interface TreeSettings {
   place: Place;
   format: ObjectFormat;
   overlay?: readonly OverlayEntry[];
+  /** Told how many files there are before the first of them has been looked at. */
+  onListed?: (count: number) => void;
 }
 
 interface Looking {
@@ -60,6 +62,7 @@ export class WorktreeTree {
   readonly #git: Git;
   readonly #format: ObjectFormat;
   readonly #head: HeadReader;
+  readonly #onListed: TreeSettings['onListed'];
   #files = new Map<string, TreeFile>();
   #tracked: Tracked | undefined;
   #running: Promise<Swept> | undefined;
@@ -73,11 +76,12 @@ export class WorktreeTree {
   /** Looked at by themselves while a sweep was under way: it may have looked before. */
   readonly #lookedAt = new Set<string>();
 
-  constructor({ git, place, format, overlay = [] }: TreeSettings) {
+  constructor({ git, place, format, overlay = [], onListed }: TreeSettings) {
     this.#git = git;
     this.place = place;
     this.#format = format;
     this.#head = new HeadReader(git, place);
+    this.#onListed = onListed;
     this.#remembered = new Map(overlay.map((entry) => [entry.path, entry]));
   }
 
@@ -149,6 +153,7 @@ export class WorktreeTree {
     const listing = Promise.all([this.#listUntracked(), this.head()]);
     listing.catch(() => {}); // heard of below
     const tracked = isNew ? await readTracked(this.#git, this.place, this.#format) : (this.#tracked as Tracked);
+    if (isNew) this.#onListed?.(tracked.blobs.size);
     const looking = { tracked, isNew, folders: new FolderCheck(this.place.toplevel) };
     const files = this.#lookAtTracked(looking);
     const [untracked, head] = await listing;

@@ -8,23 +8,31 @@ const MOST_LOADED_BYTES = 64 * 1024 * 1024;
 
 const SLAB_WORDS = 256 * 1024;
 
-type Store = Pick<FactStore, 'sketches' | 'sketchBytes' | 'body'>;
+type Store = Pick<FactStore, 'sketches' | 'hasSketches' | 'sketchBytes' | 'body'>;
 
-/** The sketches of one worktree's blobs: loaded at the first question, dropped when memory is short. */
+/** One bit would do, a byte is quicker. */
+const FILTER_SIZE = 1 << 16;
+
+/** The sketches of one worktree's blobs: kept as they are made, else loaded at the first question; dropped when memory is short. */
 export class WordIndex {
   readonly #store: Store;
   readonly #mostLoaded: number;
   #loaded = new Map<Oid, Sketch>();
   #slabs = new Slabs();
-  #isLoaded = false;
+  #isLoaded: boolean;
 
   constructor(store: Store, mostLoaded = MOST_LOADED_BYTES) {
     this.#store = store;
     this.#mostLoaded = mostLoaded;
+    this.#isLoaded = !store.hasSketches();
   }
 
-  add(oid: Oid, sketch: Sketch): void {
-    if (this.#isLoaded) this.#keep(oid, sketch);
+  /** Returns the sketch where it is kept. */
+  add(oid: Oid, sketch: Sketch): Sketch {
+    if (!this.#isLoaded) return sketch;
+    const kept = this.#keep(oid, sketch);
+    if (this.#slabs.bytes > this.#mostLoaded) this.unload();
+    return kept;
   }
 
   /** They are read again at the next question. */
@@ -47,10 +55,14 @@ export class WordIndex {
   /** How many of the blobs hold each hash: one pass over all sketches, whatever the number of hashes. */
   countHolders(hashes: Iterable<number>, among: ReadonlySet<Oid>): Map<number, number> {
     const counts = new Map<number, number>();
-    for (const hash of hashes) counts.set(hash, 0);
+    const isAsked = new Uint8Array(FILTER_SIZE);
+    for (const hash of hashes) {
+      counts.set(hash, 0);
+      isAsked[hash % FILTER_SIZE] = 1;
+    }
     this.#visit(among, (_, sketch) => {
       for (const hash of sketch) {
-        const count = counts.get(hash);
+        const count = isAsked[hash % FILTER_SIZE] === 1 ? counts.get(hash) : undefined;
         if (count !== undefined) counts.set(hash, count + 1);
       }
     });
@@ -103,13 +115,13 @@ export class WordIndex {
   #fetch(oid: Oid): Sketch | undefined {
     const body = this.#store.body({ oid, lang: '', stage: 1 });
     if (!body) return undefined;
-    const sketch = toSketch(body.data);
-    this.#keep(oid, sketch);
-    return sketch;
+    return this.#keep(oid, toSketch(body.data));
   }
 
-  #keep(oid: Oid, sketch: Sketch): void {
-    this.#loaded.set(oid, this.#slabs.copy(sketch));
+  #keep(oid: Oid, sketch: Sketch): Sketch {
+    const kept = this.#slabs.copy(sketch);
+    this.#loaded.set(oid, kept);
+    return kept;
   }
 }
 
@@ -117,6 +129,8 @@ export class WordIndex {
 class Slabs {
   #slab = new Uint32Array();
   #used = 0;
+  /** Of what was copied. */
+  bytes = 0;
 
   copy(sketch: Sketch): Sketch {
     if (this.#used + sketch.length > this.#slab.length) {
@@ -126,6 +140,7 @@ class Slabs {
     const copy = this.#slab.subarray(this.#used, this.#used + sketch.length);
     copy.set(sketch);
     this.#used += sketch.length;
+    this.bytes += sketch.byteLength;
     return copy;
   }
 }
