@@ -8,13 +8,13 @@ import { ExtractorVersions } from '../lang/extractor-versions.ts';
 import { BaseOrder } from './extract/base-order.ts';
 import { BlobSource } from './extract/blob-source.ts';
 import { Coverage } from './extract/coverage.ts';
-import { isLarge, StructureStage } from './extract/structure-stage.ts';
+import { StructureStage } from './extract/structure-stage.ts';
 import { type Round, WordStage } from './extract/word-stage.ts';
 import { collect, dropsOf, isDue } from './store/collect.ts';
 import { FactStore } from './store/fact-store.ts';
 import { keptDigests } from './store/kept-digests.ts';
 import { formatOf } from './tree/blob-id.ts';
-import { Languages } from './tree/languages.ts';
+import { isAnyCode, Languages } from './tree/languages.ts';
 import { Remembrance, readOverlay } from './tree/remembrance.ts';
 import { View } from './tree/view.ts';
 import { type TreeFile, WorktreeTree } from './tree/worktree-tree.ts';
@@ -72,9 +72,9 @@ export class CodeIndex {
     const kept = store.look(({ registry }) => registry.worktree(place.toplevel), undefined);
     const overlay = readOverlay(kept?.overlay);
     const format = formatOf(kept?.head || overlay[0]?.oid || (await headOf(settings.git, place)));
-    const onListed = (count: number) => {
-      // A thread is ready after some tenths of a second, in which this one looks at the files.
-      if (isLarge(count) && !store.hasSketches()) settings.parser().then((parser) => parser.prepare(), noticedLater);
+    const onListed = (paths: Iterable<string>) => {
+      // A thread is ready after some tenths of a second, in which this one looks at the files and reads them.
+      if (!store.hasSketches() && isAnyCode(paths)) settings.parser().then((parser) => parser.prepare(), noticedLater);
     };
     const tree = new WorktreeTree({ git: settings.git, place, format, overlay, onListed });
     return new CodeIndex(settings, tree, store);

@@ -2,10 +2,13 @@ import type { Node } from 'web-tree-sitter';
 
 const MAX_UNITS = 200;
 
+/** By code, because a letter is a string to look up, and there are many. */
+const ENDS_BEFORE: ReadonlySet<number> = new Set([...'\n{};,('].map((mark) => mark.charCodeAt(0)));
+
 /** Modifiers such as `export const` stand before the node; a brace or separator belongs to what came earlier. */
 function lineStart(text: string, start: number): number {
   for (let at = start - 1; at >= 0 && start - at <= MAX_UNITS; at--) {
-    if ('\n{};,('.includes(text.charAt(at))) return at + 1;
+    if (ENDS_BEFORE.has(text.charCodeAt(at))) return at + 1;
   }
   return start;
 }

@@ -127,7 +127,7 @@ export class StructureStage {
   /** Of a large repository what has been read is begun with, in whatever order. */
   hearRead(oid: Oid): void {
     const { tree, unread } = this.#parts;
-    if (!isLarge(tree.files.size) || unread() <= FEW.unread) return; // all are, soon
+    if (tree.files.size <= FEW.files || unread() <= FEW.unread) return; // all are, soon
     for (const missing of this.#unread.take(oid, LARGE_BYTES)) this.#addTodo(missing);
   }
 
@@ -318,11 +318,6 @@ export class StructureStage {
     const facts = unpackFacts(fact.data);
     return facts && { facts, status: fact.status };
   }
-}
-
-/** All words of a smaller repository are read so soon that nothing is parsed before, in the wrong order. */
-export function isLarge(files: number): boolean {
-  return files > FEW.files;
 }
 
 interface Extracted {

@@ -9,6 +9,12 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 8 * 1024;
 const NO_HINT = { head: new Uint8Array(), siblingExtensions: new Set<string>() };
 
+/** Whether there is something to parse, by names alone. */
+export function isAnyCode(paths: Iterable<string>): boolean {
+  for (const path of paths) if (languageOf(path, NO_HINT) !== undefined) return true;
+  return false;
+}
+
 /** The language of each file. Only headers and files without extension must be looked into, and only once per content. */
 export class Languages {
   readonly #tree: WorktreeTree;

@@ -43,8 +43,8 @@ interface TreeSettings {
   place: Place;
   format: ObjectFormat;
   overlay?: readonly OverlayEntry[];
-  /** Told how many files there are before the first of them has been looked at. */
-  onListed?: (count: number) => void;
+  /** Told what is tracked before the first file has been looked at. */
+  onListed?: (paths: Iterable<string>) => void;
 }
 
 interface Looking {
@@ -153,7 +153,7 @@ export class WorktreeTree {
     const listing = Promise.all([this.#listUntracked(), this.head()]);
     listing.catch(() => {}); // heard of below
     const tracked = isNew ? await readTracked(this.#git, this.place, this.#format) : (this.#tracked as Tracked);
-    if (isNew) this.#onListed?.(tracked.blobs.size);
+    if (isNew) this.#onListed?.(tracked.blobs.keys());
     const looking = { tracked, isNew, folders: new FolderCheck(this.place.toplevel) };
     const files = this.#lookAtTracked(looking);
     const [untracked, head] = await listing;
