@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
@@ -38,9 +38,16 @@ export function makeCorpus(source: { path: string } | { files: number }): Corpus
   return { name, root, checkout, files, git, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
 
-/** A file with definitions, the same in every part of a run. */
-export function parsedFile(files: readonly string[]): string {
-  return files.find((each) => /\.(ts|py|go)$/.test(each)) ?? files[0] ?? '';
+/** C-122 is of a file that is no larger. */
+const EDITED_BYTES = 50 * 1024;
+
+/** A file with definitions, the largest that may be, the same in every part of a run. */
+export function parsedFile({ checkout, files }: Pick<Corpus, 'checkout' | 'files'>): string {
+  const sizes = files
+    .filter((path) => /\.(ts|py|go)$/.test(path))
+    .map((path) => ({ path, size: lstatSync(join(checkout, path)).size }))
+    .filter(({ size }) => size <= EDITED_BYTES);
+  return sizes.sort((a, b) => b.size - a.size)[0]?.path ?? files[0] ?? '';
 }
 
 /** A body as long as real ones: definitions alone would make any index look large. */

@@ -88,7 +88,7 @@ async function completeness(corpus: Corpus, client: ServerClient, names: readonl
 
 /** One file is changed and asked for, again and again. */
 export async function changes(corpus: Corpus, client: ServerClient): Promise<{ spent: number; rows: Row[] }> {
-  const path = parsedFile(corpus.files);
+  const path = parsedFile(corpus);
   const text = readFileSync(join(corpus.checkout, path), 'utf8');
   const edit = (at: number) => writeFileSync(join(corpus.checkout, path), `${text}${'\n'.repeat(at + 1)}`);
   const spent = await meanCpu(client.child.pid ?? 0, EDITS, async (at) => {

@@ -42,7 +42,7 @@ export async function secondWorktree(corpus: Corpus, { store, complete, start }:
   let warm = 0;
   for (let at = 0; at < 3; at++) {
     const again = new ServerClient({ worktree: two, store });
-    await again.call('get_file_outline', { file_path: parsedFile(corpus.files) });
+    await again.call('get_file_outline', { file_path: parsedFile(corpus) });
     warm += cpuMs(again.child.pid ?? 0) / 3;
     await again.close();
   }
