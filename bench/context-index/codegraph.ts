@@ -31,7 +31,7 @@ export async function codegraph({ root, checkout, files }: Corpus, name: string)
     const storeBytes = folderBytes(join(one, '.codegraph'));
     const second = files.length > MOST_TWICE ? undefined : await measured(two, ['init', '.']);
     const query = await measured(one, ['query', name]);
-    const file = join(one, parsedFile(files));
+    const file = join(one, parsedFile({ checkout: one, files }));
     writeFileSync(file, `${readFileSync(file, 'utf8')}\n`);
     const sync = await measured(one, ['sync', '.']);
     const { peakMb, cpu } = init;
