@@ -8,6 +8,8 @@ const COLLECT_AT = 0.95;
 const PATIENCE_MS = 3_000;
 /** Dropping again what was just read again would only cost time. */
 const SHRINK_EVERY_MS = 10_000;
+/** A parser is a quarter of what a server may take. */
+const REST_EVERY_MS = 2_000;
 /** Buffers outside of the heap do not hurry the collector. The last resort drops machine code, too, which is then made again. */
 const COLLECT_EVERY_MS = 1_000;
 const MIB = 1024 * 1024;
@@ -16,6 +18,8 @@ interface Ceiling {
   maxMb: number;
   /** What is worn goes and is made anew when it is needed; nothing that would have to be read again. */
   ease(): void;
+  /** What nobody waits for ends, and with it the threads that did it. */
+  rest(): void;
   shrink(): Promise<void>;
   /** Above the ceiling for too long, although everything went that can: the server commits, exits and starts warm. */
   giveUp(): void;
@@ -26,6 +30,7 @@ interface Ceiling {
 export function watchCeiling({
   maxMb,
   ease,
+  rest,
   shrink,
   giveUp,
   rss = () => process.memoryUsage.rss(),
@@ -33,17 +38,22 @@ export function watchCeiling({
   const isForLong = heldFor(PATIENCE_MS);
   const isTimeTo = {
     ease: atMostEvery(SHRINK_EVERY_MS),
+    rest: atMostEvery(REST_EVERY_MS),
     shrink: atMostEvery(SHRINK_EVERY_MS),
     collect: atMostEvery(COLLECT_EVERY_MS),
   };
   const look = async () => {
-    const used = rss() / MIB;
-    if (isForLong(used > maxMb)) return giveUp();
-    if (used >= maxMb * EASE_AT && isTimeTo.ease()) ease();
-    const mustShrink = used >= maxMb * SHRINK_AT && isTimeTo.shrink();
-    if (mustShrink) await shrink();
-    if (used >= maxMb * COLLECT_AT && isTimeTo.collect()) collectGarbage('last-resort');
-    else if (mustShrink) collectGarbage('regular');
+    const used = rss() / MIB / maxMb;
+    if (isForLong(used > 1)) return giveUp();
+    if (used >= EASE_AT && isTimeTo.ease()) ease();
+    if (used >= SHRINK_AT) await free(used);
+  };
+  const free = async (used: number) => {
+    if (isTimeTo.rest()) rest();
+    const isShrunk = isTimeTo.shrink();
+    if (isShrunk) await shrink();
+    if (used >= COLLECT_AT && isTimeTo.collect()) collectGarbage('last-resort');
+    else if (isShrunk) collectGarbage('regular');
   };
   const timer = setInterval(() => void look(), LOOK_MS);
   timer.unref();

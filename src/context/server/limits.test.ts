@@ -45,20 +45,22 @@ verifies('C-078').test('a server above its ceiling commits, exits 75 and starts 
 });
 
 verifies('C-078').test(
-  'a worn parser goes at 75 % of the ceiling, caches at 85 %, and neither again at once',
+  'a worn parser goes at 75 % of the ceiling, caches at 85 %, and neither again at once; what nobody waits for ends sooner',
   async () => {
-    const ease = vi.fn();
+    const [ease, rest] = [vi.fn(), vi.fn()];
     const shrink = vi.fn(async () => {});
     const giveUp = vi.fn();
-    const calls = () => [ease, shrink, giveUp].map(({ mock }) => mock.calls.length);
+    const calls = () => [ease, rest, shrink, giveUp].map(({ mock }) => mock.calls.length);
     let used = 80;
-    const stop = watchCeiling({ maxMb: 100, ease, shrink, giveUp, rss: () => used * 1024 * 1024 });
+    const stop = watchCeiling({ maxMb: 100, ease, rest, shrink, giveUp, rss: () => used * 1024 * 1024 });
     onTestFinished(stop);
     await vi.waitFor(() => expect(ease).toHaveBeenCalled(), { timeout: 5_000 });
-    expect(calls()).toEqual([1, 0, 0]);
+    expect(calls()).toEqual([1, 0, 0, 0]);
     used = 90;
     await vi.waitFor(() => expect(shrink).toHaveBeenCalled(), { timeout: 5_000 });
-    expect(calls()).toEqual([1, 1, 0]);
+    expect(calls()).toEqual([1, 1, 1, 0]);
+    await vi.waitFor(() => expect(rest).toHaveBeenCalledTimes(2), { timeout: 5_000 });
+    expect(calls()).toEqual([1, 2, 1, 0]);
   },
 );
 

@@ -55,6 +55,10 @@ export function createServer(
     maxMb,
     giveUp: onCeiling,
     ease: () => void renewParser('idle or grown'),
+    rest: async () => {
+      await (await toolSet)?.rest();
+      await renewParser('idle or grown');
+    },
     shrink: async () => {
       await (await toolSet)?.shrink();
       await renewParser('all');

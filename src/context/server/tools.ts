@@ -38,7 +38,7 @@ export class ToolSet {
   readonly #open: () => Promise<CodeIndex>;
   readonly #workers: number;
   readonly #deadlineMs: number;
-  #made: Promise<{ index: CodeIndex; tools: Tools; shrink(): void }> | undefined;
+  #made: Promise<{ index: CodeIndex; tools: Tools; shrink(): void; rest(): void }> | undefined;
 
   constructor({ open, workers, deadlineMs = DEADLINE_MS - MARGIN_MS }: ToolSetOptions) {
     this.#open = open;
@@ -99,7 +99,7 @@ export class ToolSet {
       sure?.forget();
       void graph?.then((made) => made.unload());
     };
-    return { index, tools, shrink };
+    return { index, tools, shrink, rest: () => classifier.rest() };
   }
 
   async call(name: string, args: unknown, signal: AbortSignal): Promise<CallResult> {
@@ -149,6 +149,10 @@ export class ToolSet {
       if (file && language) await index.structures.of(file, language);
     }
     index.start();
+  }
+
+  async rest(): Promise<void> {
+    (await this.#made)?.rest();
   }
 
   async shrink(): Promise<void> {

@@ -9,6 +9,9 @@ import type { Languages } from '../tree/languages.ts';
 import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
 import type { BlobBytes, BlobSource } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
+import { FactWriter } from './fact-writer.ts';
+import { type Missing, Unread } from './missing.ts';
+import { UnderWay } from './under-way.ts';
 import type { Round } from './word-stage.ts';
 
 interface Parts {
@@ -31,24 +34,11 @@ const TAKE = 64;
 const FEW = { unread: 200, files: 4_000 };
 /** What makes the memory of a thread grow, and seldom matters: minified, generated, or data. */
 const LARGE_BYTES = 256 * 1024;
-/** For each thread: it goes on while this one writes a batch, makes words, or works out the order. */
-const MOST_UNDER_WAY = { files: 200, bytes: 1024 * 1024 };
-/** C-023: so many facts in one transaction. */
-const FLUSH_FACTS = 200;
-const FLUSH_MS = 500;
 const POLL_MS = 20;
 const BUSY_POLLS = 100;
 const MOST_KEPT = 400;
 
 export type Structure = { facts: FileFacts; status: 'ok' | 'partial' } | { skipped: FactStatus };
-
-interface Missing {
-  oid: Oid;
-  language: Language;
-  isLocal: boolean;
-  path: string;
-  bytes: number;
-}
 
 /** Stage 2: definitions and imports, in the background and at once for what a question touches. */
 export class StructureStage {
@@ -331,85 +321,4 @@ function toFact({ oid, language, extractor, bytes }: Extracted, found: PackedFac
   const key = { oid, lang: language, stage: 2, extractor, bytes } as const;
   if ('skipped' in found) return { ...key, status: found.skipped, data: new Uint8Array() };
   return { ...key, status: found.partial ? 'partial' : 'ok', data: found.data };
-}
-
-/** What waits for its words, by content: the same may be of two languages. */
-class Unread {
-  readonly #byOid = new Map<Oid, Missing[]>();
-  count = 0;
-
-  add(missing: Missing): void {
-    const same = this.#byOid.get(missing.oid) ?? [];
-    if (same.some(({ language }) => language === missing.language)) return;
-    this.#byOid.set(missing.oid, [...same, missing]);
-    this.count += 1;
-  }
-
-  take(oid: Oid, mostBytes = Number.POSITIVE_INFINITY): readonly Missing[] {
-    const taken = this.#byOid.get(oid) ?? [];
-    if (taken.some(({ bytes }) => bytes > mostBytes)) return [];
-    this.#byOid.delete(oid);
-    this.count -= taken.length;
-    return taken;
-  }
-
-  takeAll(): readonly Missing[] {
-    return [...this.#byOid.keys()].flatMap((oid) => this.take(oid));
-  }
-}
-
-/** What was handed to the parser and is not answered yet. */
-class UnderWay {
-  readonly #most: { files: number; bytes: number };
-  readonly #files = new Set<Promise<unknown>>();
-  #bytes = 0;
-  #freed = Promise.withResolvers<void>();
-
-  constructor(workers: number) {
-    this.#most = { files: MOST_UNDER_WAY.files * workers, bytes: MOST_UNDER_WAY.bytes * workers };
-  }
-
-  add(work: Promise<unknown>, bytes: number): void {
-    const file = work.finally(() => {
-      this.#files.delete(file);
-      this.#bytes -= bytes;
-      this.#freed.resolve();
-    });
-    this.#files.add(file);
-    this.#bytes += bytes;
-  }
-
-  async room(): Promise<void> {
-    while (this.#files.size >= this.#most.files || this.#bytes >= this.#most.bytes) {
-      this.#freed = Promise.withResolvers();
-      await this.#freed.promise;
-    }
-  }
-
-  async end(): Promise<void> {
-    await Promise.allSettled(this.#files);
-  }
-}
-
-/** Gathers facts into transactions of a bounded size. */
-class FactWriter {
-  readonly #write: (facts: readonly Fact[]) => void;
-  #facts: Fact[] = [];
-  #since = performance.now();
-
-  constructor(write: (facts: readonly Fact[]) => void) {
-    this.#write = write;
-  }
-
-  add(fact: Fact): void {
-    this.#facts.push(fact);
-    if (this.#facts.length >= FLUSH_FACTS || performance.now() - this.#since > FLUSH_MS) this.flush();
-  }
-
-  flush(): void {
-    const facts = this.#facts;
-    this.#facts = [];
-    this.#since = performance.now();
-    if (facts.length > 0) this.#write(facts);
-  }
 }

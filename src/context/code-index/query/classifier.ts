@@ -25,6 +25,8 @@ interface Batch {
   unanswered: number;
   isOver: () => boolean;
   settle: () => void;
+  /** Whoever asked has not answered without it yet. */
+  isAwaited: boolean;
 }
 
 /** Tells calls from comments. Answers are kept by content and name: a file is parsed once for a name. */
@@ -55,6 +57,11 @@ export class Classifier {
     for (const batch of this.#batches.splice(0)) batch.settle();
   }
 
+  /** Memory is getting short: what nobody waits for is left. */
+  rest(): void {
+    this.#batches = this.#batches.filter(({ isAwaited }) => isAwaited);
+  }
+
   /** Resolves when all are known or the time is up (C-062). */
   async classify(questions: readonly Question[], ms: number, signal?: AbortSignal): Promise<void> {
     const rest = questions.filter((question) => this.known(question) === undefined);
@@ -62,12 +69,14 @@ export class Classifier {
     const { promise: allKnown, resolve: settle } = Promise.withResolvers<void>();
     const end = performance.now() + ms + BACKGROUND_MS;
     const isOver = () => performance.now() > end || signal?.aborted === true;
-    this.#batches.unshift({ rest, unanswered: rest.length, isOver, settle });
+    const batch = { rest, unanswered: rest.length, isOver, settle, isAwaited: true };
+    this.#batches.unshift(batch);
     for (let idle = this.#parallel - this.#working; idle > 0; idle--) void this.#work();
     const { promise: timeUp, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
     await Promise.race([allKnown, timeUp]);
     clearTimeout(timer);
+    batch.isAwaited = false;
   }
 
   /** A few for all askers: each holds a file. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
 import { verifies } from '../../../../test/verifies.ts';
@@ -47,6 +48,25 @@ verifies('C-062').test(
     const patient = await references(tools, { name: 'shared' }, { classifyMs: 20_000 });
     expect([patient.total_count, patient.basis.complete, patient.basis.stage]).toEqual([12, true, 2]);
     expect(new Set(patient.references.map(({ reference_type }) => reference_type))).toEqual(new Set(['Call']));
+  },
+);
+
+verifies('C-062', 'C-078').test(
+  'what is classified for nobody any more can be left, what is waited for cannot',
+  async () => {
+    const { classifier, index, pager } = await openIndex(FILES);
+    const ask = (classifyMs: number) =>
+      references({ index, classifier, pager }, { name: 'shared', include_text: true }, { classifyMs });
+    await ask(0); // answered without; it goes on in the background
+    classifier.rest();
+    const patient = ask(20_000);
+    classifier.rest();
+    expect((await patient).basis.complete).toBe(true);
+    classifier.forget();
+    await ask(0);
+    classifier.rest();
+    await sleep(500);
+    expect((await ask(0)).basis.complete).toBe(false);
   },
 );
 

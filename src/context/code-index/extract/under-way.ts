@@ -1,0 +1,35 @@
+/** For each thread: it goes on while this one writes a batch, makes words, or works out the order. */
+const MOST_UNDER_WAY = { files: 200, bytes: 1024 * 1024 };
+
+/** What was handed to the parser and is not answered yet. */
+export class UnderWay {
+  readonly #most: { files: number; bytes: number };
+  readonly #files = new Set<Promise<unknown>>();
+  #bytes = 0;
+  #freed = Promise.withResolvers<void>();
+
+  constructor(workers: number) {
+    this.#most = { files: MOST_UNDER_WAY.files * workers, bytes: MOST_UNDER_WAY.bytes * workers };
+  }
+
+  add(work: Promise<unknown>, bytes: number): void {
+    const file = work.finally(() => {
+      this.#files.delete(file);
+      this.#bytes -= bytes;
+      this.#freed.resolve();
+    });
+    this.#files.add(file);
+    this.#bytes += bytes;
+  }
+
+  async room(): Promise<void> {
+    while (this.#files.size >= this.#most.files || this.#bytes >= this.#most.bytes) {
+      this.#freed = Promise.withResolvers();
+      await this.#freed.promise;
+    }
+  }
+
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#files);
+  }
+}
