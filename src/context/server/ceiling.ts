@@ -46,10 +46,10 @@ export function watchCeiling({
     const used = rss() / MIB / maxMb;
     if (isForLong(used > 1)) return giveUp();
     if (used >= EASE_AT && isTimeTo.ease()) ease();
+    if (used >= EASE_AT && isTimeTo.rest()) rest();
     if (used >= SHRINK_AT) await free(used);
   };
   const free = async (used: number) => {
-    if (isTimeTo.rest()) rest();
     const isShrunk = isTimeTo.shrink();
     if (isShrunk) await shrink();
     if (used >= COLLECT_AT && isTimeTo.collect()) collectGarbage('last-resort');

@@ -56,8 +56,8 @@ export function createServer(
     giveUp: onCeiling,
     ease: () => void renewParser('idle or grown'),
     rest: async () => {
-      await (await toolSet)?.rest();
-      await renewParser('idle or grown');
+      const isNeeded = await (await toolSet)?.rest();
+      if (!isNeeded) await renewParser('all');
     },
     shrink: async () => {
       await (await toolSet)?.shrink();

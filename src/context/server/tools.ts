@@ -38,7 +38,7 @@ export class ToolSet {
   readonly #open: () => Promise<CodeIndex>;
   readonly #workers: number;
   readonly #deadlineMs: number;
-  #made: Promise<{ index: CodeIndex; tools: Tools; shrink(): void; rest(): void }> | undefined;
+  #made: Promise<{ index: CodeIndex; tools: Tools; shrink(): void; rest(): boolean }> | undefined;
 
   constructor({ open, workers, deadlineMs = DEADLINE_MS - MARGIN_MS }: ToolSetOptions) {
     this.#open = open;
@@ -99,7 +99,8 @@ export class ToolSet {
       sure?.forget();
       void graph?.then((made) => made.unload());
     };
-    return { index, tools, shrink, rest: () => classifier.rest() };
+    const rest = () => classifier.rest() || index.pendingStructures > 0;
+    return { index, tools, shrink, rest };
   }
 
   async call(name: string, args: unknown, signal: AbortSignal): Promise<CallResult> {
@@ -151,8 +152,9 @@ export class ToolSet {
     index.start();
   }
 
-  async rest(): Promise<void> {
-    (await this.#made)?.rest();
+  /** What nobody waits for is left. Tells whether the parser is needed for something else. */
+  async rest(): Promise<boolean> {
+    return (await this.#made)?.rest() ?? false;
   }
 
   async shrink(): Promise<void> {

@@ -57,9 +57,10 @@ export class Classifier {
     for (const batch of this.#batches.splice(0)) batch.settle();
   }
 
-  /** Memory is getting short: what nobody waits for is left. */
-  rest(): void {
+  /** Memory is getting short: what nobody waits for is left. Tells whether somebody waits for the rest. */
+  rest(): boolean {
     this.#batches = this.#batches.filter(({ isAwaited }) => isAwaited);
+    return this.#batches.length > 0;
   }
 
   /** Resolves when all are known or the time is up (C-062). */
