@@ -20,7 +20,8 @@ interface Ceiling {
   ease(): void;
   /** What nobody waits for ends, and with it the threads that did it. */
   rest(): void;
-  shrink(): Promise<void>;
+  /** What can be read again goes; `all`: also what takes seconds to make again. */
+  shrink(what: 'cheap' | 'all'): Promise<void>;
   /** Above the ceiling for too long, although everything went that can: the server commits, exits and starts warm. */
   giveUp(): void;
   rss?: () => number;
@@ -36,10 +37,12 @@ export function watchCeiling({
   rss = () => process.memoryUsage.rss(),
 }: Ceiling): () => void {
   const isForLong = heldFor(PATIENCE_MS);
+  const isFullAfterCollection = heldFor(LOOK_MS / 2);
   const isTimeTo = {
     ease: atMostEvery(SHRINK_EVERY_MS),
     rest: atMostEvery(REST_EVERY_MS),
     shrink: atMostEvery(SHRINK_EVERY_MS),
+    shrinkAll: atMostEvery(SHRINK_EVERY_MS),
     collect: atMostEvery(COLLECT_EVERY_MS),
   };
   const look = async () => {
@@ -47,11 +50,12 @@ export function watchCeiling({
     if (isForLong(used > 1)) return giveUp();
     if (used >= EASE_AT && isTimeTo.ease()) ease();
     if (used >= EASE_AT && isTimeTo.rest()) rest();
-    if (used >= SHRINK_AT) await free(used);
+    const isUrgent = isFullAfterCollection(used >= COLLECT_AT);
+    if (used >= SHRINK_AT) await free(used, isUrgent);
   };
-  const free = async (used: number) => {
-    const isShrunk = isTimeTo.shrink();
-    if (isShrunk) await shrink();
+  const free = async (used: number, isUrgent: boolean) => {
+    const isShrunk = isUrgent ? isTimeTo.shrinkAll() : isTimeTo.shrink();
+    if (isShrunk) await shrink(isUrgent ? 'all' : 'cheap');
     if (used >= COLLECT_AT && isTimeTo.collect()) collectGarbage('last-resort');
     else if (isShrunk) collectGarbage('regular');
   };

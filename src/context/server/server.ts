@@ -59,8 +59,8 @@ export function createServer(
       const isNeeded = await (await toolSet)?.rest();
       if (!isNeeded) await renewParser('all');
     },
-    shrink: async () => {
-      await (await toolSet)?.shrink();
+    shrink: async (what) => {
+      await (await toolSet)?.shrink(what);
       await renewParser('all');
     },
   });

@@ -38,7 +38,7 @@ export class ToolSet {
   readonly #open: () => Promise<CodeIndex>;
   readonly #workers: number;
   readonly #deadlineMs: number;
-  #made: Promise<{ index: CodeIndex; tools: Tools; shrink(): void; rest(): boolean }> | undefined;
+  #made: Promise<{ index: CodeIndex; tools: Tools; shrink(what: 'cheap' | 'all'): void; rest(): boolean }> | undefined;
 
   constructor({ open, workers, deadlineMs = DEADLINE_MS - MARGIN_MS }: ToolSetOptions) {
     this.#open = open;
@@ -92,12 +92,12 @@ export class ToolSet {
       explore_code: async (args) =>
         (await import('../code-index/query/explore.ts')).explore({ index, graph: await graphOf() }, args),
     };
-    const shrink = () => {
+    const shrink = (what: 'cheap' | 'all') => {
       index.shrink();
       classifier.forget();
       names.unload();
       sure?.forget();
-      void graph?.then((made) => made.unload());
+      if (what === 'all') void graph?.then((made) => made.unload());
     };
     const rest = () => classifier.rest() || index.pendingStructures > 0;
     return { index, tools, shrink, rest };
@@ -157,8 +157,8 @@ export class ToolSet {
     return (await this.#made)?.rest() ?? false;
   }
 
-  async shrink(): Promise<void> {
-    (await this.#made)?.shrink();
+  async shrink(what: 'cheap' | 'all'): Promise<void> {
+    (await this.#made)?.shrink(what);
   }
 
   async close(): Promise<void> {
