@@ -68,7 +68,7 @@ export const codeContext = page('code-context', {
   'C-121': { from: '+', says: 'a warm start answers in 0.3 s', status: 'done' },
   'C-122': { from: '+', says: 'one changed file is answered in 50 ms', status: 'done' },
   'C-123': { from: '+', says: 'the first usable answer comes in seconds', status: 'done' },
-  'C-124': { from: '+', says: 'the complete index costs at most 1.3 times a bare parse', status: 'todo', because: '1.20 to 1.23 on the generated repositories of npm run bench:context-index, 1.40 on Django, 1.46 on Next.js (1.44 to 1.6 in other runs): the mean of all four 1.32; docs/decisions/0014 says what makes the rest' },
+  'C-124': { from: '+', says: 'the complete index costs at most 1.3 times a bare parse', status: 'todo', because: '1.20 to 1.23 on the generated repositories of npm run bench:context-index, 1.40 on Django, 1.44 to 1.6 on Next.js: the mean of all four 1.32; see docs/decisions/0014' },
   'C-125': { from: '+', says: 'a server stays under its memory ceiling', status: 'todo', because: '195 and 248 MB on the generated repositories, 238 on Django; on Next.js above 256 for moments while the map of explore_code is built' },
   'C-126': { from: '+', says: 'definitions agree with ctags', status: 'done' },
   'C-127': { from: '+', says: 'every reference is returned', status: 'done' },
