@@ -1,7 +1,6 @@
 import type { Fact } from '../store/fact.ts';
+import { MOST_WRITTEN } from '../store/fact-store.ts';
 
-/** C-023: so many facts in one transaction. */
-const FLUSH_FACTS = 200;
 const FLUSH_MS = 500;
 
 /** Gathers facts into transactions of a bounded size. */
@@ -16,7 +15,7 @@ export class FactWriter {
 
   add(fact: Fact): void {
     this.#facts.push(fact);
-    if (this.#facts.length >= FLUSH_FACTS || performance.now() - this.#since > FLUSH_MS) this.flush();
+    if (this.#facts.length >= MOST_WRITTEN || performance.now() - this.#since > FLUSH_MS) this.flush();
   }
 
   flush(): void {

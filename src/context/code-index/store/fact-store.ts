@@ -26,7 +26,7 @@ export interface StoredBody {
 
 const RETRY_MS = 60_000;
 /** C-023: so many facts in one transaction. */
-const MOST_WRITTEN = 200;
+export const MOST_WRITTEN = 200;
 
 /**
  * The facts of one repository, shared by the servers of all its worktrees. While the file cannot be used, facts are kept in

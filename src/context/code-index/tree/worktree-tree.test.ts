@@ -122,6 +122,18 @@ verifies('C-033').test('an edit of the same size within a tick, with its time se
   }
 });
 
+verifies('C-033').test('what a question saw of a file while a sweep was under way stays in the map', async () => {
+  const repository = makeRepository({ 'edited.ts': '1\n', 'gone.ts': '2\n' });
+  const tree = treeOf(repository);
+  await tree.sweep();
+  const sweep = tree.sweep(); // has looked at what is tracked, and waits for git
+  repository.write('edited.ts', 'edited\n');
+  rmSync(join(repository.checkout, 'gone.ts'));
+  for (const path of ['edited.ts', 'gone.ts']) tree.refresh(path);
+  await sweep;
+  expect([...tree.files.values()].map(({ path, oid }) => [path, oid])).toEqual([['edited.ts', oidOf('edited\n')]]);
+});
+
 verifies('C-033').test('concurrent questions share a sweep, and none rests on one that began before it', async () => {
   const repository = makeRepository({ 'a.ts': '1\n' });
   const tree = treeOf(repository);
