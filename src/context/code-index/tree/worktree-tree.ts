@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { Git } from '../../../git/git-command.ts';
 import type { Place } from '../../../git/place.ts';
 import type { Oid } from '../../../git/ref-name.ts';
@@ -37,6 +38,8 @@ export interface Swept {
 const MAX_BYTES = 64 * 1024 * 1024;
 /** After so many it is as quick to look through all files. */
 const MOST_REFRESHED = 1_000;
+/** Looked at in one go: git is not started before this thread pauses. */
+const FILES_A_GO = 100;
 
 interface TreeSettings {
   git: Git;
@@ -155,7 +158,7 @@ export class WorktreeTree {
     const tracked = isNew ? await readTracked(this.#git, this.place, this.#format) : (this.#tracked as Tracked);
     if (isNew) this.#onListed?.(tracked.blobs.keys());
     const looking = { tracked, isNew, folders: new FolderCheck(this.place.toplevel) };
-    const files = this.#lookAtTracked(looking);
+    const files = await this.#lookAtTracked(looking);
     const [untracked, head] = await listing;
     this.#lookAgain(files, looking);
     this.#lookAtUntracked(files, untracked, looking);
@@ -170,10 +173,11 @@ export class WorktreeTree {
     return paths;
   }
 
-  #lookAtTracked(looking: Looking): Map<string, TreeFile> {
+  async #lookAtTracked(looking: Looking): Promise<Map<string, TreeFile>> {
     const files = new Map<string, TreeFile>();
     let at = 0;
     for (const path of looking.tracked.blobs.keys()) {
+      if (at % FILES_A_GO === 0) await breathe();
       const found = this.#look(path, looking, at++);
       if (found) files.set(path, found);
     }
