@@ -110,3 +110,18 @@ verifies('C-065').test(
     expect(all).toEqual([...Object.keys(many), 'src/best.ts'].sort());
   },
 );
+
+verifies('C-065').test('the order in which files came into the index does not change the answer', async () => {
+  const file = (at: number) => [`src/m${at}.ts`, `export function settle(due: number) {\n  return due - ${at};\n}\n`];
+  const [first, last] = [0, 40].map((from) =>
+    Object.fromEntries(Array.from({ length: 40 }, (_, at) => file(from + at + 10))),
+  );
+  const ask = { question: 'settle', budget_tokens: 20_000 };
+  const atOnce = await serve({ ...first, ...last }).explore(ask);
+  const { repository, explore } = serve({ ...last });
+  await explore(ask);
+  for (const [path, text] of Object.entries({ ...first })) repository.write(path, text as string);
+  repository.commit('the rest');
+  const later = await explore(ask);
+  expect({ ...later, basis: {} }).toEqual({ ...atOnce, basis: {} });
+});

@@ -12,7 +12,7 @@ import { pageRank } from './page-rank.ts';
 import { pathInside } from './paths.ts';
 import type { Graph, RepoGraph } from './repo-graph.ts';
 import { parseQuery, search } from './search.ts';
-import { namesWith } from './term-counts.ts';
+import { namesWith } from './term-finder.ts';
 import { TextLines } from './text-lines.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -111,7 +111,8 @@ async function scoreFiles(
   for (const path of named) add(path, 1);
   for (const [name] of question.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
     const rows = index.names.definers(name).flatMap(({ oid }) => view.withBlob(oid));
-    for (const { path } of rows.slice(0, SEEDS)) add(path, 1 / Math.max(1, rows.length));
+    const paths = rows.map(({ path }) => path).sort(); // the store has them in the order in which they were parsed
+    for (const path of paths.slice(0, SEEDS)) add(path, 1 / paths.length);
   }
   const restart = new Map([...direct].map(([path, weight]) => [links.numberOf.get(path) as number, weight]));
   const rank = restart.size > 0 ? pageRank(links.edges, restart) : links.base;

@@ -11,7 +11,8 @@ import { splitLines } from '../words/hits.ts';
 import { candidateHashes, partHash, partsOf } from '../words/sketch.ts';
 import { fitting } from './paging.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
-import { namesWith, termCounter } from './term-counts.ts';
+import { byBytes, namesWith, termFinder } from './term-finder.ts';
+import { TextLines } from './text-lines.ts';
 
 /** Of BM25. */
 const K1 = 1.2;
@@ -34,14 +35,13 @@ export interface Query {
   phrases: string[];
 }
 
-export interface ScoredFile {
+interface ScoredFile {
   file: TreeFile;
   score: number;
-  /** From 1; the line that says most. */
-  line: number;
 }
 
 export interface Search {
+  terms: readonly Term[];
   scored: ScoredFile[];
   total: number;
   /** Files without a sketch: they may hold the words as well. */
@@ -60,7 +60,7 @@ export function parseQuery(text: string): Query {
 
 /**
  * BM25 over words and their parts. How rare a term is, is counted in this worktree's sketches alone; only the best files by
- * summed rarity are read, for term counts and lines (C-063).
+ * summed rarity are read, for term counts, and once more for their lines if they are shown (C-063).
  */
 export async function search(
   index: CodeIndex,
@@ -84,7 +84,7 @@ export async function search(
   }
   scored.sort((a, b) => b.score - a.score || (a.file.path < b.file.path ? -1 : 1));
   const total = query.phrases.length > 0 && ranked.length <= MOST_READ ? scored.length : ranked.length;
-  return { scored, total, pending, unparsed, skipped };
+  return { terms, scored, total, pending, unparsed, skipped };
 }
 
 interface Ground {
@@ -149,39 +149,47 @@ function rareness(index: CodeIndex, view: View, texts: readonly string[]): Term[
   });
 }
 
-interface Scoring {
-  file: TreeFile;
+interface Sought {
   terms: readonly Term[];
   phrases: readonly string[];
-  mean: number;
+  /** Of the file in which they are sought. */
   definitions: readonly Definition[];
+}
+
+interface Scoring extends Sought {
+  file: TreeFile;
+  mean: number;
 }
 
 function scoreFile(index: CodeIndex, { file, terms, phrases, mean, definitions }: Scoring): ScoredFile | undefined {
   const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes;
   if (!bytes || phrases.some((phrase) => !bytes.includes(phrase))) return undefined;
-  const counter = termCounter(bytes);
+  const find = termFinder(bytes);
   const named = namesWith(definitions.map(({ name }) => name));
   const norm = K1 * (1 - B + (B * bytes.length) / mean);
-  const weights = new Map<number, number>();
-  const weigh = (lines: readonly number[], weight: number) => {
-    for (const line of lines) weights.set(line, (weights.get(line) ?? 0) + weight);
-  };
-  let score = 0;
+  let score = phrases.length;
   for (const { text, idf } of terms) {
-    const { count, lines } = counter(text);
-    const names = count > 0 ? named(text).map((at) => (definitions[at] as Definition).line) : [];
-    const weight = count + names.length; // a definition's name weighs double
-    if (weight === 0) continue;
+    const count = find(text).length;
+    if (count === 0) continue;
+    const weight = count + named(text).length; // a definition's name weighs double
     score += (idf * weight * (K1 + 1)) / (weight + norm);
-    weigh([...lines, ...names], idf);
   }
-  for (const phrase of phrases) {
-    weigh([bytes.subarray(0, bytes.indexOf(phrase)).toString('latin1').split('\n').length], PHRASE_WEIGHT);
-    score += 1;
+  return score === 0 ? undefined : { file, score };
+}
+
+/** The line that says most, counted from 1. */
+function bestLine(bytes: Buffer, { terms, phrases, definitions }: Sought): number {
+  const lines = new TextLines(byBytes(bytes));
+  const find = termFinder(bytes);
+  const named = namesWith(definitions.map(({ name }) => name));
+  const weights = new Map<number, number>();
+  const weigh = (line: number, weight: number) => weights.set(line, (weights.get(line) ?? 0) + weight);
+  for (const { text, idf } of terms) {
+    for (const at of find(text)) weigh(lines.lineAt(at), idf);
+    for (const at of named(text)) weigh((definitions[at] as Definition).line, idf);
   }
-  if (score === 0) return undefined;
-  return { file, score, line: heaviest(weights) };
+  for (const phrase of phrases) weigh(lines.lineAt(bytes.indexOf(phrase)), PHRASE_WEIGHT);
+  return heaviest(weights);
 }
 
 /** The first of those that weigh most. */
@@ -209,11 +217,12 @@ export async function codeSearch(
   const query = parseQuery(args.query);
   const found = await search(index, view, { query, ...(args.glob !== undefined && { glob: args.glob }) });
   const limit = args.limit ?? args.max_results ?? LIMIT;
-  const shown = found.scored.slice(0, limit).map((each) => toResult(index, each, args.context_lines ?? CONTEXT));
+  const shown = { terms: found.terms, phrases: query.phrases, context: args.context_lines ?? CONTEXT };
+  const results = found.scored.slice(0, limit).map((each) => toResult(index, each, shown));
   const { skipped, unparsed } = found;
   const pending = found.pending + unparsed;
   return {
-    results: fitting(shown),
+    results: fitting(results),
     total_found: found.total,
     basis: await index.basis(
       { stage: pending > 0 ? 1 : 2, complete: pending === 0 && skipped === 0, pending, skipped },
@@ -222,16 +231,22 @@ export async function codeSearch(
   };
 }
 
-function toResult(index: CodeIndex, { file, score, line }: ScoredFile, context: number): SearchResult {
-  const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes;
-  const lines = bytes ? splitLines(bytes) : [];
-  const shown = lines.slice(Math.max(0, line - 1 - context), line + context).map((text) => text.slice(0, MAX_LINE));
+interface Shown extends Omit<Sought, 'definitions'> {
+  /** Lines before and after. */
+  context: number;
+}
+
+function toResult(index: CodeIndex, { file, score }: ScoredFile, { terms, phrases, context }: Shown): SearchResult {
+  const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes ?? Buffer.alloc(0);
+  const line = bestLine(bytes, { terms, phrases, definitions: definitionsIn(index, file) ?? [] });
+  const lines = splitLines(bytes);
+  const around = lines.slice(Math.max(0, line - 1 - context), line + context).map((text) => text.slice(0, MAX_LINE));
   return {
     score: Math.round(score * 1_000) / 1_000,
     file_path: file.path,
     language: index.languages.of(file) ?? null,
     line,
     line_text: (lines[line - 1] ?? '').trim().slice(0, MAX_LINE),
-    content_snippet: shown.join('\n'),
+    content_snippet: around.join('\n'),
   };
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../../test/verifies.ts';
-import { namesWith } from './term-counts.ts';
+import { namesWith } from './term-finder.ts';
 
 verifies('C-063').test('names are found by their parts, also after one that is written over several lines', () => {
   const find = namesWith(['[\n  Symbol.asyncIterator\n]', 'emptyCart', 'cartel', 'cart_of']);
