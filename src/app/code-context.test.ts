@@ -1,15 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { writePlayer } from '../../test/fixtures/context/roberto/programs.ts';
 import { makeRepository } from '../../test/fixtures/git/repository.ts';
 import { PATH } from '../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../test/verifies.ts';
 import { systemClock } from '../base/clock.ts';
 import { readEnvironment } from '../base/env.ts';
 import { homeAt } from '../base/home.ts';
-import { FAKE_SERVER } from '../context/manager/testing/fake-command.ts';
 import { isComplete } from '../context/partitioner/answers.ts';
 import { prepareHome } from '../home-keeper.ts';
 import { probeCapabilities } from '../process/capabilities.ts';
@@ -106,23 +106,13 @@ verifies('C-002', 'X-27')
     90_000,
   );
 
-/** A program where a person may have put one, that speaks like roberto-mcp. */
-function writeRoberto(root: string): { server: string } {
-  const server = join(root, 'bin/roberto-mcp');
-  mkdirSync(join(root, 'bin'));
-  const plan = JSON.stringify({ isRoberto: true });
-  writeFileSync(server, `#!/bin/sh\nexec '${process.execPath}' '${FAKE_SERVER}' '${plan}' "$@"\n`);
-  chmodSync(server, 0o755);
-  return { server };
-}
-
 verifies('C-095').test(
   'a program that `context.server` names answers in the place of the own one, in the same sandbox, and never as complete',
   async () => {
-    const { worktree, context } = await world(writeRoberto);
+    const { worktree, context } = await world((root) => ({ server: writePlayer(join(root, 'bin')) }));
     await context.servers.ensureServer(worktree);
     const outline = await context.service.getFileOutline({ worktreePath: worktree, filePath: 'src/cart.ts' });
-    expect([outline.classes, isComplete(outline)]).toEqual([[{ name: 'Cart', line: 1 }], false]);
+    expect([outline.classes, isComplete(outline)]).toEqual([[{ name: 'Cart', line: 7 }], false]);
     const { text, complete } = await context.slices({
       slices: ['outline:src/cart.ts'],
       worktreePath: worktree,

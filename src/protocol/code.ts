@@ -24,6 +24,7 @@ export const basisSchema = z.strictObject({
   /** When the sweep began that the answer rests on. */
   freshAsOf: z.iso.datetime(),
   watch: z.enum(['on', 'partial', 'off']),
+  /** `foreign` when another server than ours answers, which does not tell any of this (C-095). */
   engine: z.string(),
 });
 export type Basis = z.infer<typeof basisSchema>;
@@ -80,7 +81,8 @@ const searchResultSchema = z.strictObject({
   file_path: z.string(),
   /** Null for a text file of no language we parse. */
   language: z.string().nullable(),
-  line,
+  /** Null when another server than ours answers and it is not known. */
+  line: line.nullable(),
   line_text: z.string(),
   content_snippet: z.string(),
 });
@@ -89,8 +91,9 @@ export type SearchResult = z.infer<typeof searchResultSchema>;
 const outlineSymbolSchema = z.strictObject({
   name: z.string(),
   symbol_type: symbolTypeSchema,
-  line,
-  end_line: line,
+  /** Our server tells both, another perhaps neither. */
+  line: line.nullable(),
+  end_line: line.exactOptional(),
   signature: z.string(),
   container: z.string().exactOptional(),
 });

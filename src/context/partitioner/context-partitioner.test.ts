@@ -401,7 +401,9 @@ verifies('C-084').test(
     for (const tool of ['get_symbol', 'get_symbol_references', 'get_file_outline'] as const) {
       const answer = codeTools[tool].output.parse(answers[tool]);
       const { service } = mocked(structured(answer));
-      expect(await service.callTool(tool, { worktreePath: '/w', args: {} })).toEqual(answer);
+      expect(await service.callTool(tool, { worktreePath: '/w', args: { name: 'f', file_path: 'a.ts' } })).toEqual(
+        answer,
+      );
     }
   },
 );

@@ -1,17 +1,19 @@
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
 import { createSafeDir } from '../../base/safe-dir.ts';
-import { changedMethod } from '../../protocol/code.ts';
+import { type CodeToolArgs, changedMethod } from '../../protocol/code.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { JsonRpcClient, RequestOptions } from '../manager/json-rpc-client.ts';
-import { McpQueryError, McpServerError, noActiveServer } from '../manager/mcp-server-error.ts';
+import { McpServerError, noActiveServer } from '../manager/mcp-server-error.ts';
 import type * as answers from './answers.ts';
 import { listed } from './answers.ts';
 import { toEntry, toFileOutline } from './file-outline.ts';
-import { lineOfSnippet, type ReadLines, relativePath } from './roberto-places.ts';
+import { answerForRefusal, inOurForm, type Place } from './roberto-answer.ts';
 import { toToolArguments } from './tool-arguments.ts';
 import { readToolResult } from './tool-result.ts';
 import type { WireResult, WireTool } from './wire.ts';
+
+/** A file of the worktree as lines; undefined when it cannot be read. */
+type ReadLines = (worktreePath: string, filePath: string) => Promise<string[] | undefined>;
 
 interface ServiceOptions {
   servers: { getClientFor(worktreePath: string): JsonRpcClient | undefined };
@@ -22,8 +24,6 @@ const CALL_MS = 20_000;
 const INDEX_MS = 600_000;
 const MOST_PAGES = 1_000;
 const LARGEST_FILE = 8 * 1024 * 1024;
-/** roberto-mcp knows no empty outline. */
-const NO_SYMBOLS = /^No symbols found for file /;
 
 /** Turns questions into messages to the server of the worktree they are about. Keeps nothing, starts nothing, repeats nothing. */
 export class ContextPartitionerService {
@@ -51,11 +51,7 @@ export class ContextPartitionerService {
   }
 
   async getFileOutline(args: answers.GetFileOutlineArgs, options?: RequestOptions): Promise<answers.FileOutline> {
-    const wire = await this.#call('get_file_outline', args, options).catch((error: unknown) => {
-      if (error instanceof McpQueryError && NO_SYMBOLS.test(error.message)) return { symbols: [] };
-      throw error;
-    });
-    return toFileOutline(wire);
+    return toFileOutline(await this.#call('get_file_outline', args, options));
   }
 
   /** All pages. */
@@ -68,12 +64,8 @@ export class ContextPartitionerService {
       options,
       isEnough: (read) => read.reduce((sum, { references }) => sum + references.length, 0) >= limit,
     });
-    const place = this.#placeOf(args.worktreePath);
-    const shown: answers.SymbolReference[] = [];
-    for (const reference of pages.flatMap(({ references }) => references).slice(0, limit)) {
-      shown.push(...(await toReference(reference, place)));
-    }
-    return listed(shown, pages.at(-1)?.basis);
+    const references = pages.flatMap((page) => page.references).slice(0, limit);
+    return listed(references.map(toReference), pages.at(-1)?.basis);
   }
 
   async getDirectoryOutline(
@@ -83,32 +75,25 @@ export class ContextPartitionerService {
     const pages = await this.#pages('get_directory_outline', args, { options, isEnough: () => false });
     const last = pages.at(-1);
     const files = pages.flatMap((page) =>
-      page.files.map(({ file_path, symbols }) => ({
-        // Without a basis it is roberto-mcp's, which names files from the directory.
-        filePath: page.basis ? file_path : join(args.directoryPath, file_path),
-        symbols: symbols.map(toEntry),
-      })),
+      page.files.map(({ file_path, symbols }) => ({ filePath: file_path, symbols: symbols.map(toEntry) })),
     );
     return { files, summary: last?.summary ?? '', ...(last?.basis && { basis: last.basis }) };
   }
 
   async getSymbol(args: answers.GetSymbolArgs, options?: RequestOptions): Promise<answers.Listed<answers.Definition>> {
-    return toDefinitions(await this.#call('get_symbol', args, options), args.worktreePath);
+    return toDefinitions(await this.#call('get_symbol', args, options));
   }
 
   async findSymbols(
     args: answers.FindSymbolsArgs,
     options?: RequestOptions,
   ): Promise<answers.Listed<answers.Definition>> {
-    return toDefinitions(await this.#call('find_symbols', args, options), args.worktreePath);
+    return toDefinitions(await this.#call('find_symbols', args, options));
   }
 
   async codeSearch(args: answers.CodeSearchArgs, options?: RequestOptions): Promise<answers.Listed<answers.SearchHit>> {
     const { results, basis } = await this.#call('code_search', args, options);
-    const place = this.#placeOf(args.worktreePath);
-    const shown: answers.SearchHit[] = [];
-    for (const hit of results) shown.push(...(await toHit(hit, args.query, place)));
-    return listed(shown, basis);
+    return listed(results.map(toHit), basis);
   }
 
   async exploreCode(args: answers.ExploreCodeArgs, options?: RequestOptions): Promise<answers.Exploration> {
@@ -152,17 +137,21 @@ export class ContextPartitionerService {
     this.#servers.getClientFor(worktreePath)?.notify(changedMethod, { paths });
   }
 
-  /** A tool with arguments of its own, answered as the server answers: for surfaces, which offer just that. */
+  /** A tool with arguments of its own, answered as our server answers: for surfaces, which offer just that. */
   async callTool<T extends WireTool>(
     tool: T,
-    { worktreePath, args }: { worktreePath: string; args: unknown },
+    { worktreePath, args }: { worktreePath: string; args: CodeToolArgs<T> },
     options: RequestOptions = {},
   ): Promise<WireResult<T>> {
     const client = this.#servers.getClientFor(worktreePath);
     if (client === undefined) throw noActiveServer(worktreePath);
     const params = { name: tool, arguments: args };
-    const response = await client.request('tools/call', params, { timeoutMs: CALL_MS, ...options });
-    return readToolResult(tool, response, worktreePath);
+    const answer = await client
+      .request('tools/call', params, { timeoutMs: CALL_MS, ...options })
+      .then((response) => readToolResult(tool, response, worktreePath))
+      .catch((error: unknown) => answerForRefusal(tool, error));
+    // Ours says what an answer rests on.
+    return answer.basis ? answer : inOurForm(tool, answer, { args, place: this.#placeOf(worktreePath) });
   }
 
   #call<T extends WireTool>(tool: T, args: { worktreePath: string }, options?: RequestOptions): Promise<WireResult<T>> {
@@ -189,10 +178,11 @@ export class ContextPartitionerService {
   /** Files are read only for servers that do not say what stands in a line, each once for an answer. */
   #placeOf(worktreePath: string): Place {
     const read = new Map<string, Promise<string[]>>();
+    const real = realPath(worktreePath);
     return {
-      roots: rootsOf(worktreePath),
+      roots: [worktreePath, real],
       linesOf: (filePath) => {
-        const lines = read.get(filePath) ?? this.#readLines(worktreePath, filePath).then((found) => found ?? []);
+        const lines = read.get(filePath) ?? this.#readLines(real, filePath).then((found) => found ?? []);
         read.set(filePath, lines);
         return lines;
       },
@@ -200,66 +190,42 @@ export class ContextPartitionerService {
   }
 }
 
-interface Place {
-  roots: readonly string[];
-  linesOf(filePath: string): Promise<string[]>;
+function toReference({
+  location,
+  reference_type,
+  confidence,
+  line_text = '',
+}: WireResult<'get_symbol_references'>['references'][number]): answers.SymbolReference {
+  const { file: filePath, start_line: line, start_column: column } = location;
+  return { filePath, line, column, kind: reference_type, confidence, lineText: line_text };
 }
 
-async function toReference(
-  { location, reference_type, confidence, line_text }: WireResult<'get_symbol_references'>['references'][number],
-  { roots, linesOf }: Place,
-): Promise<answers.SymbolReference[]> {
-  const filePath = relativePath(roots, location.file);
-  if (filePath === undefined) return [];
-  const { start_line: line, start_column: column } = location;
-  const lineText = line_text ?? (await linesOf(filePath))[line - 1] ?? '';
-  return [{ filePath, line, column, kind: reference_type, confidence, lineText }];
+function toHit(hit: WireResult<'code_search'>['results'][number]): answers.SearchHit {
+  const { file_path: filePath, line = null, line_text = '', content_snippet: snippet, language = null, score } = hit;
+  return { filePath, line, lineText: line_text, snippet, language, score };
 }
 
-async function toHit(
-  hit: WireResult<'code_search'>['results'][number],
-  query: string,
-  { roots, linesOf }: Place,
-): Promise<answers.SearchHit[]> {
-  const filePath = relativePath(roots, hit.file_path);
-  if (filePath === undefined) return [];
-  const { score, content_snippet: snippet, language = null } = hit;
-  const lines = hit.line === undefined ? await linesOf(filePath) : [];
-  const line = hit.line ?? lineOfSnippet(lines, snippet, query);
-  const lineText = hit.line_text ?? (line === null ? '' : (lines[line - 1] ?? ''));
-  return [{ filePath, line, lineText, snippet, language, score }];
-}
-
-function toDefinitions(
-  { symbols, basis }: WireResult<'get_symbol'>,
-  worktreePath: string,
-): answers.Listed<answers.Definition> {
-  const roots = rootsOf(worktreePath);
-  const shown = symbols.flatMap(({ name, symbol_type, location, namespace, visibility, signature, source }) => {
-    const filePath = relativePath(roots, location.file);
-    if (filePath === undefined) return [];
-    return {
-      name,
-      kind: symbol_type,
-      filePath,
-      line: location.start_line,
-      column: location.start_column,
-      endLine: location.end_line,
-      container: namespace ?? null,
-      visibility: visibility ?? 'public',
-      signature: signature ?? source?.split('\n')[0]?.trim() ?? name,
-      ...(typeof source === 'string' && { source }),
-    };
-  });
+function toDefinitions({ symbols, basis }: WireResult<'get_symbol'>): answers.Listed<answers.Definition> {
+  const shown = symbols.map(({ name, symbol_type, location, namespace, visibility, signature, source }) => ({
+    name,
+    kind: symbol_type,
+    filePath: location.file,
+    line: location.start_line,
+    column: location.start_column,
+    endLine: location.end_line,
+    container: namespace ?? null,
+    visibility: visibility ?? 'public',
+    signature: signature ?? name,
+    ...(typeof source === 'string' && { source }),
+  }));
   return listed(shown, basis);
 }
 
-/** As it was named, and as it really is. */
-function rootsOf(worktreePath: string): string[] {
+function realPath(path: string): string {
   try {
-    return [worktreePath, realpathSync.native(worktreePath)];
+    return realpathSync.native(path);
   } catch {
-    return [worktreePath];
+    return path;
   }
 }
 

@@ -5,9 +5,9 @@
  *       ├─ Cart (3:0) pub
  *
  *     Functions:
- *       ├─ export function total(cart: Cart): number { (12:0) pub
+ *       ├─ export function total(cart: Cart): number { (12:7) pub
  *
- * A function shows the first line of its source, cut to 77 characters and `...`; everything else its name.
+ * A function shows the line it begins in, cut to 77 characters and `...`; everything else its name. The order is by chance.
  */
 
 const GROUP = /^(Classes|Functions|Constants|Enums|Interfaces|Modules|Imports|Variables):$/;
@@ -24,18 +24,12 @@ const KINDS: Readonly<Record<string, string>> = {
   Variables: 'variable',
 };
 
-/** Words that stand before a name, or before the bracket of a statement. */
-const NOT_A_NAME = new Set(
-  `abstract async await catch class const def defer export extern final fn for func fun function if inline internal new override
-  pub private protected public return static struct switch synchronized template type unsafe virtual void while`.split(
-    /\s+/,
-  ),
-);
-
 interface TextSymbol {
   name: string;
   symbol_type: string;
   line: number | null;
+  /** Where in the line it begins, in bytes. */
+  column?: number;
   signature: string;
 }
 
@@ -45,26 +39,13 @@ export function parseOutlineText(text: string): { symbols: TextSymbol[] } | unde
   let kind: string | undefined;
   for (const line of text.split('\n')) {
     const [, group] = GROUP.exec(line) ?? [];
-    const [, shown, at] = ENTRY.exec(line) ?? [];
+    const [, shown, at, column] = ENTRY.exec(line) ?? [];
     if (group !== undefined) kind = KINDS[group];
-    else if (kind !== undefined && shown !== undefined) symbols.push(toSymbol(kind, shown, Number(at)));
-    else if (line.trim() !== '') return undefined;
+    else if (kind !== undefined && shown !== undefined) {
+      symbols.push({ name: shown, symbol_type: kind, line: Number(at), column: Number(column), signature: shown });
+    } else if (line.trim() !== '') return undefined;
   }
   return kind === undefined ? undefined : { symbols };
-}
-
-function toSymbol(kind: string, shown: string, line: number): TextSymbol {
-  const name = kind === 'function' ? nameIn(shown) : shown;
-  return { name, symbol_type: kind, line, signature: shown };
-}
-
-/** The word before the first bracket that can be a name: `func (s *Store) Get(id int)` is Get. */
-function nameIn(signature: string): string {
-  for (const [, name = ''] of signature.matchAll(/([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:<[^<>()]*>|\[[^[\]()]*\])?\s*\(/gu)) {
-    if (!NOT_A_NAME.has(name)) return name;
-  }
-  const [, bound] = /([\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=]*)?=/u.exec(signature) ?? [];
-  return bound ?? signature;
 }
 
 const DIRECTORY = /^Directory: .* \(\d+ files\)$/;

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { refusePath, whyUnsafe } from '../../base/safe-path.ts';
-import { type CodeToolName, codeTools } from '../../protocol/code.ts';
+import { type CodeToolArgs, type CodeToolName, codeTools } from '../../protocol/code.ts';
 import { McpQueryError } from '../manager/mcp-server-error.ts';
 
 /** Ours is camel case and says whose; the tools' is snake case and knows only its own worktree (C-083). */
@@ -8,7 +8,7 @@ const NAMES: Readonly<Record<string, string>> = { symbolName: 'name' };
 const PATHS = new Set(['filePath', 'directoryPath', 'files', 'paths']);
 
 /** The arguments of a tool out of those of a method. Refused here: what the tool would refuse, and paths that lead out (C-004). */
-export function toToolArguments(tool: CodeToolName, args: { worktreePath: string }): Record<string, unknown> {
+export function toToolArguments<T extends CodeToolName>(tool: T, args: { worktreePath: string }): CodeToolArgs<T> {
   const { worktreePath, ...rest } = args;
   const named = Object.entries(rest).filter(([, value]) => value !== undefined);
   const fields = named.map(([key, value]) => [
@@ -17,7 +17,7 @@ export function toToolArguments(tool: CodeToolName, args: { worktreePath: string
   ]);
   const wire = { ...(tool === 'index_code' && { path: worktreePath }), ...Object.fromEntries(fields) };
   const checked = codeTools[tool].input.safeParse(wire);
-  if (checked.success) return wire;
+  if (checked.success) return wire as CodeToolArgs<T>;
   const [issue] = checked.error.issues;
   const field = issue?.path.join('.') ?? '';
   const message = `${tool}: ${field === '' ? '' : `${field}: `}${issue?.message ?? 'not its arguments'}`;

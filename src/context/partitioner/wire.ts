@@ -47,7 +47,8 @@ const hit = z.object({
   score: z.number(),
   file_path: z.string(),
   language: z.string().nullish(),
-  line: count.optional(),
+  /** Null when it is not known (C-095). */
+  line: count.nullish(),
   line_text: z.string().optional(),
   content_snippet: z.string(),
 });
@@ -58,6 +59,8 @@ const outlineSymbol = z.object({
   /** roberto-mcp tells it of the symbols of a file, not of those of a directory. */
   line: count.nullable(),
   end_line: count.optional(),
+  /** Told by roberto-mcp alone, whose functions have no name. */
+  column: count.exactOptional(),
   signature: z.string(),
   container: z.string().optional(),
 });

@@ -6,8 +6,6 @@ export interface FakePlan {
   delayMs?: number;
   /** To the end of its input and to SIGTERM. */
   isDeaf?: boolean;
-  /** Speaks like roberto-mcp 0.2.1. */
-  isRoberto?: boolean;
   /** Gets a line for its start and for every message. */
   log?: string;
 }

@@ -3,7 +3,6 @@
  * `get_symbol` with one of the names in ORDERS makes it do so later.
  */
 import { appendFileSync, closeSync } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { FakePlan } from './fake-plan.ts';
 
@@ -45,22 +44,6 @@ function call(name = '', args: Record<string, unknown> = {}): object | undefined
   return text({ symbols: [], file_path: 'a.ts', language: null, references: [], results: [], total_found: 0 });
 }
 
-/** Of roberto-mcp: text where ours is structured, and an error where ours is empty. */
-function callRoberto(name = '', args: Record<string, unknown> = {}): object {
-  const [path, pretty] = [String(args.file_path), (value: unknown) => JSON.stringify(value, null, 2)];
-  if (name === 'get_file_outline' && !path.endsWith('.ts')) {
-    const message = `No symbols found for file '${path}'. Make sure the file is indexed first.`;
-    return { error: { code: -32_602, message } };
-  }
-  const at = { file: join(process.cwd(), 'src/cart.ts'), start_line: 1, start_column: 13, end_line: 1, end_column: 17 };
-  const texts: Record<string, string> = {
-    get_file_outline: 'Classes:\n  ├─ Cart (1:0) pub\n\n',
-    get_symbol_references: pretty({ references: [{ location: at, reference_type: 'Usage', target_symbol: 17 }] }),
-    index_code: pretty({ status: 'success', files_indexed: 1, symbols_found: 1, errors: [], duration_ms: 9 }),
-  };
-  return { result: { content: [{ type: 'text', text: texts[name] ?? '' }], isError: false } };
-}
-
 function answer({ id, method, params }: Incoming): void {
   if (method === 'initialize') {
     if (plan.initialize === 'exit') {
@@ -74,7 +57,6 @@ function answer({ id, method, params }: Incoming): void {
     });
   }
   if (method !== 'tools/call') return;
-  if (plan.isRoberto) return void send({ id, ...callRoberto(params.name, params.arguments) });
   const result = call(params.name, params.arguments);
   if (result) setTimeout(() => send({ id, result }), plan.delayMs ?? 0);
 }

@@ -13,7 +13,8 @@ export function codeAnswer<N extends CodeQuery>(name: N, answer: OperationOutput
     .join('\n');
 }
 
-function basisWords({ stage, complete, pending, skipped, dirtyFiles, head }: Basis): string {
+function basisWords({ stage, complete, pending, skipped, dirtyFiles, head, engine }: Basis): string {
+  if (engine === 'foreign') return 'not complete: the configured server does not say what its answers rest on';
   const state = complete ? 'complete' : `not complete${pending > 0 ? `, ${pending} files pending` : ''}`;
   const more = [skipped > 0 ? `${skipped} skipped` : '', dirtyFiles > 0 ? `${dirtyFiles} changed files` : ''];
   return [
@@ -45,7 +46,9 @@ const WORDS: Words = {
     ...(next_cursor === undefined ? [] : [`${references.length} of ${total_count}: --limit shows more`]),
   ],
   code_search: ({ results }, { paint }) =>
-    results.map(({ file_path, line, line_text }) => `${paint('cyan', `${file_path}:${line}`)}  ${line_text.trim()}`),
+    results.map(({ file_path, line, line_text }) =>
+      `${paint('cyan', line === null ? file_path : `${file_path}:${line}`)}  ${line_text.trim()}`.trimEnd(),
+    ),
   explore_code: ({ slices, map, tokens, left_out }, { paint }) => [
     ...slices.flatMap(({ file_path, start_line, end_line, why, text }) => [
       paint('bold', `${file_path}:${start_line}-${end_line}  ${why}`),
@@ -58,7 +61,7 @@ const WORDS: Words = {
 };
 
 function outlineLine({ line, symbol_type, signature, container }: OutlineSymbol): string {
-  return `${String(line).padStart(5)}  ${symbol_type}  ${container === undefined ? '' : `${container}.`}${signature}`;
+  return `${String(line ?? '').padStart(5)}  ${symbol_type}  ${container === undefined ? '' : `${container}.`}${signature}`;
 }
 
 function symbolLines(
