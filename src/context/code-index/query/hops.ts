@@ -1,5 +1,6 @@
 import type { CodeToolArgs, CodeToolResult, Hop } from '../../../protocol/code.ts';
 import type { CodeIndex } from '../code-index.ts';
+import { type Edges, IMPORTS, MAY_USE } from './edges.ts';
 import { fileNotFound, pathInside } from './paths.ts';
 import type { Graph, RepoGraph } from './repo-graph.ts';
 import type { SureUses } from './sure-uses.ts';
@@ -51,12 +52,12 @@ class Walk {
     this.#graph = graph;
     this.#sure = sure;
     this.#end = end;
-    this.#importers = reversed(graph.imports);
-    this.#maybeUsers = reversed(graph.uses);
+    this.#importers = reversed(graph.edges, IMPORTS);
+    this.#maybeUsers = reversed(graph.edges, MAY_USE);
   }
 
   async from(starts: readonly string[], depth: number): Promise<Hop[]> {
-    const { paths, imports, numberOf } = this.#graph;
+    const { paths, edges, numberOf } = this.#graph;
     const found = new Map<number, Hop>();
     for (const path of starts) found.set(numberOf.get(path) as number, { file_path: path, distance: 0, via: 'start' });
     let edge = [...found.keys()];
@@ -71,7 +72,7 @@ class Walk {
         }
       };
       for (const number of edge) {
-        reach(imports[number], 'import');
+        reach(edges.targetsBy(IMPORTS, number), 'import');
         reach(this.#importers.get(number), 'imported_by');
         reach(this.#uses.get(number), 'reference');
         reach(this.#usersOf(number), 'referenced_by');
@@ -100,10 +101,10 @@ class Walk {
   }
 }
 
-function reversed(lists: readonly Iterable<number>[]): Map<number, number[]> {
+function reversed(edges: Edges, kind: number): Map<number, number[]> {
   const back = new Map<number, number[]>();
-  for (const [from, targets] of lists.entries()) {
-    for (const to of targets) {
+  for (let from = 0; from < edges.nodes; from++) {
+    for (const to of edges.targetsBy(kind, from)) {
       const known = back.get(to);
       if (known) known.push(from);
       else back.set(to, [from]);

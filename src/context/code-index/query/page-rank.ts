@@ -1,77 +1,8 @@
+import type { Edges } from './edges.ts';
+
 const DAMPING = 0.85;
 const ITERATIONS = 20;
 const CLOSE_ENOUGH = 1e-7;
-
-interface Block {
-  targets: Uint32Array;
-  weights: Float32Array;
-}
-
-/** A megabyte. One array for all would have to grow, and be copied, which is the peak of a server's memory. */
-const BLOCK_EDGES = 1 << 17;
-
-/** A weighted graph; the weights of a node sum to 1. In plain arrays, for there may be millions of edges. */
-export class Edges {
-  readonly nodes: number;
-  readonly #blocks: Block[] = [];
-  /** Of each node: the block its edges lie in, from where and to where. */
-  readonly #blockOf: Uint32Array;
-  readonly #begins: Uint32Array;
-  readonly #ends: Uint32Array;
-  /** Of the last block. */
-  #used = 0;
-
-  constructor(nodes: number) {
-    this.nodes = nodes;
-    this.#blockOf = new Uint32Array(nodes);
-    this.#begins = new Uint32Array(nodes);
-    this.#ends = new Uint32Array(nodes);
-  }
-
-  /** All edges of a node, by their targets. */
-  add(from: number, edges: ReadonlyMap<number, number>): void {
-    if (edges.size === 0) return;
-    const { targets, weights } = this.#room(edges.size);
-    let sum = 0;
-    for (const weight of edges.values()) sum += weight;
-    this.#blockOf[from] = this.#blocks.length - 1;
-    this.#begins[from] = this.#used;
-    for (const [to, weight] of edges) {
-      targets[this.#used] = to;
-      weights[this.#used++] = weight / sum;
-    }
-    this.#ends[from] = this.#used;
-  }
-
-  #room(count: number): Block {
-    const last = this.#blocks.at(-1);
-    if (last !== undefined && this.#used + count <= last.targets.length) return last;
-    const size = Math.max(BLOCK_EDGES, count);
-    const block = { targets: new Uint32Array(size), weights: new Float32Array(size) };
-    this.#blocks.push(block);
-    this.#used = 0;
-    return block;
-  }
-
-  targetsOf(node: number): Uint32Array {
-    const targets = this.#blocks[this.#blockOf[node] as number]?.targets ?? new Uint32Array();
-    return targets.subarray(this.#begins[node], this.#ends[node]);
-  }
-
-  /** Each node gives of its rank to those it points at. In the order of the nodes: sums of fractions depend on it. */
-  flow(rank: Float64Array, next: Float64Array): void {
-    for (let node = 0; node < this.nodes; node++) {
-      const share = (rank[node] as number) * DAMPING;
-      const end = this.#ends[node] as number;
-      if (share === 0 || end === 0) continue;
-      const { targets, weights } = this.#blocks[this.#blockOf[node] as number] as Block;
-      for (let at = this.#begins[node] as number; at < end; at++) {
-        const to = targets[at] as number;
-        next[to] = (next[to] as number) + share * (weights[at] as number);
-      }
-    }
-  }
-}
 
 /** At most 20 rounds (C-064). `restart` says where a reader begins anew; all files alike without it. */
 export function pageRank(edges: Edges, restart?: ReadonlyMap<number, number>): Float64Array {
@@ -79,7 +10,7 @@ export function pageRank(edges: Edges, restart?: ReadonlyMap<number, number>): F
   let rank = Float64Array.from(begin);
   let next = new Float64Array(edges.nodes);
   for (let round = 0; round < ITERATIONS; round++) {
-    edges.flow(rank, next.fill(0));
+    edges.flow({ rank, next: next.fill(0), damping: DAMPING });
     let lost = 1;
     for (const value of next) lost -= value;
     let change = 0;

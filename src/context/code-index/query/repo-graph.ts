@@ -7,8 +7,9 @@ import type { TreeFile } from '../tree/worktree-tree.ts';
 import type { Sketch } from '../words/sketch.ts';
 import { isPackaged } from './confidence.ts';
 import { DefinerList, type Definers } from './definers.ts';
+import { Edges, IMPORTS, MAY_USE } from './edges.ts';
 import { ImportPaths } from './import-paths.ts';
-import { Edges, pageRank } from './page-rank.ts';
+import { pageRank } from './page-rank.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
 
 const RANK_VERSION = 'rank-1';
@@ -20,10 +21,6 @@ export interface Graph {
   files: readonly TreeFile[];
   numberOf: ReadonlyMap<string, number>;
   edges: Edges;
-  /** File numbers each file imports. */
-  imports: readonly (readonly number[])[];
-  /** Files that define a name each file has among its words and that means no other: candidates, a comment makes one too. */
-  uses: readonly Uint32Array[];
   definers: Definers;
   base: Float64Array;
 }
@@ -58,7 +55,7 @@ export class RepoGraph {
     const paths = view.paths;
     const numberOf = new Map(paths.map((path, number) => [path, number]));
     const { definers, imports } = await this.#read(view, numberOf);
-    const { edges, uses } = await this.#link({ view, numberOf, definers, imports });
+    const edges = await this.#link({ view, numberOf, definers, imports });
     return {
       version: view.version,
       paths,
@@ -66,18 +63,16 @@ export class RepoGraph {
       numberOf,
       definers,
       edges,
-      imports,
-      uses,
       base: await this.#baseRank(view, edges, paths),
     };
   }
 
   /** What each file defines and imports. The store gives names alone: whole facts of a large repository would not fit into memory. */
-  async #read(view: View, numberOf: ReadonlyMap<string, number>): Promise<Pick<Graph, 'definers' | 'imports'>> {
+  async #read(view: View, numberOf: ReadonlyMap<string, number>): Promise<Pick<Linking, 'definers' | 'imports'>> {
     const { store, languages } = this.#index;
     const resolver = new ImportPaths(view);
     const definers = new DefinerList();
-    const imports: number[][] = view.paths.map(() => []);
+    const imports = new Map<number, Set<number>>();
     const slices = new SlicesOfTime();
     const take = ({ oid, lang, names, imports: sources }: Defined) => {
       for (const file of view.withBlob(oid)) {
@@ -85,7 +80,7 @@ export class RepoGraph {
         const number = numberOf.get(file.path) as number;
         for (const name of names) definers.add(name, number);
         const found = sources.flatMap((source) => resolver.resolve(file.path, lang, source));
-        imports[number] = [...new Set(found.map((path) => numberOf.get(path) as number))];
+        if (found.length > 0) imports.set(number, new Set(found.map((path) => numberOf.get(path) as number)));
       }
     };
     for (const defined of store.definedInMemory()) take(defined);
@@ -97,23 +92,22 @@ export class RepoGraph {
   }
 
   /** An edge where a file's words hold a name another file defines (C-064). */
-  async #link({ view, numberOf, definers, imports }: Linking): Promise<{ edges: Edges; uses: Uint32Array[] }> {
+  async #link({ view, numberOf, definers, imports }: Linking): Promise<Edges> {
     const edges = new Edges(view.paths.length);
-    const uses: Uint32Array[] = view.paths.map(() => new Uint32Array());
     const packages = this.#packages(view);
     const slices = new SlicesOfTime();
     for (const { oid, sketch } of this.#index.words.each(view.oids)) {
       const { weights, unique, shared } = namesUsed(sketch, definers);
       for (const { path } of view.withBlob(oid)) {
         const from = numberOf.get(path) as number;
-        addEdges(edges, { from, weights, imported: new Set(imports[from]) });
         const near = packages[from];
-        const same = near === undefined ? [] : [...shared].filter((to) => packages[to] === near);
-        uses[from] = Uint32Array.from(new Set([...unique, ...same])).filter((to) => to !== from);
+        const mayUse = (to: number) =>
+          unique.has(to) || (near !== undefined && shared.has(to) && packages[to] === near);
+        addEdges(edges, { from, weights, imported: imports.get(from) ?? new Set(), mayUse });
       }
       await slices.pause();
     }
-    return { edges, uses };
+    return edges;
   }
 
   /** Of each file the folder and language whose files see each other's names without import. */
@@ -166,19 +160,22 @@ interface Outgoing {
   from: number;
   weights: ReadonlyMap<number, number>;
   imported: ReadonlySet<number>;
+  /** Whether the other defines a name this one has among its words, and that means no other. */
+  mayUse(to: number): boolean;
 }
 
 /** What is imported counts double. */
-function addEdges(edges: Edges, { from, weights, imported }: Outgoing): void {
+function addEdges(edges: Edges, { from, weights, imported, mayUse }: Outgoing): void {
   const own = new Map<number, number>();
   for (const [to, weight] of weights) if (to !== from) own.set(to, imported.has(to) ? weight * 2 : weight);
   for (const to of imported) if (!weights.has(to)) own.set(to, 1);
-  edges.add(from, own);
+  const kindOf = (to: number) => (imported.has(to) ? IMPORTS : 0) | (mayUse(to) ? MAY_USE : 0);
+  edges.add(from, { weights: own, kindOf });
 }
 
 interface Linking {
   view: View;
   numberOf: ReadonlyMap<string, number>;
   definers: Definers;
-  imports: readonly (readonly number[])[];
+  imports: ReadonlyMap<number, ReadonlySet<number>>;
 }

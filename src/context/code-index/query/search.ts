@@ -4,7 +4,7 @@ import type { CodeToolArgs, CodeToolResult, SearchResult } from '../../../protoc
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
-import { readRegular } from '../tree/read-file.ts';
+import { readPart, readRegular, Scratch } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { splitLines } from '../words/hits.ts';
@@ -22,6 +22,8 @@ const PHRASE_WEIGHT = 10;
 const LIMIT = 10;
 const CONTEXT = 2;
 const MAX_BYTES = 8 * 1024 * 1024;
+/** In a larger file so much is counted and the rest taken to be alike: bundles and data would be most of what is read. */
+const COUNTED_BYTES = 256 * 1024;
 const MAX_LINE = 300;
 
 interface Term {
@@ -74,12 +76,13 @@ export async function search(
   const mean = Math.max(1, view.meanSize); // bytes stand for length: they are known without reading
   const scored: ScoredFile[] = [];
   let unparsed = 0;
-  const slices = new SlicesOfTime();
+  const [slices, scratch] = [new SlicesOfTime(), new Scratch()];
   for (const { file } of ranked.slice(0, MOST_READ)) {
     const definitions = definitionsIn(index, file);
     if (!definitions) unparsed += 1;
-    const found = scoreFile(index, { file, terms, phrases: query.phrases, mean, definitions: definitions ?? [] });
-    if (found) scored.push(found);
+    const read = readForCounts(join(index.tree.place.toplevel, file.path), { file, query, scratch });
+    const score = read && scoreOf(read, { file, terms, phrases: query.phrases, mean, definitions: definitions ?? [] });
+    if (score !== undefined) scored.push({ file, score });
     await slices.pause();
   }
   scored.sort((a, b) => b.score - a.score || (a.file.path < b.file.path ? -1 : 1));
@@ -93,7 +96,7 @@ interface Ground {
   terms: readonly Term[];
 }
 
-/** By summed rarity of the terms a file's sketch holds. */
+/** By summed rarity of the terms a file's sketch holds. Where that is the same, a small file says more with it. */
 function rankFiles(
   { index, view, terms }: Ground,
   { query, isWanted }: { query: Query; isWanted: (path: string) => boolean },
@@ -107,7 +110,7 @@ function rankFiles(
     if (!isWorthReading || !holders.every((set) => set.has(oid))) continue;
     for (const file of view.withBlob(oid)) if (isWanted(file.path)) ranked.push({ file, sum });
   }
-  ranked.sort((a, b) => b.sum - a.sum || (a.file.path < b.file.path ? -1 : 1));
+  ranked.sort((a, b) => b.sum - a.sum || a.file.stamp.size - b.file.stamp.size || (a.file.path < b.file.path ? -1 : 1));
   return ranked;
 }
 
@@ -161,20 +164,38 @@ interface Scoring extends Sought {
   mean: number;
 }
 
-function scoreFile(index: CodeIndex, { file, terms, phrases, mean, definitions }: Scoring): ScoredFile | undefined {
-  const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes;
-  if (!bytes || phrases.some((phrase) => !bytes.includes(phrase))) return undefined;
+interface Counting {
+  bytes: Buffer;
+  /** How many times the bytes the file is. */
+  times: number;
+}
+
+/** A phrase may stand anywhere: then the file is read whole. */
+function readForCounts(
+  path: string,
+  { file, query, scratch }: { file: TreeFile; query: Query; scratch: Scratch },
+): Counting | undefined {
+  const { size } = file.stamp;
+  const isWhole = size <= COUNTED_BYTES || query.phrases.length > 0;
+  const bytes = isWhole ? readRegular(path, MAX_BYTES, scratch.room)?.bytes : readPart(path, 0, COUNTED_BYTES);
+  return bytes && { bytes, times: isWhole ? 1 : size / COUNTED_BYTES };
+}
+
+/** Undefined: it is not what was asked for. */
+function scoreOf({ bytes, times }: Counting, { file, terms, phrases, mean, definitions }: Scoring): number | undefined {
+  if (phrases.some((phrase) => !bytes.includes(phrase))) return undefined;
   const find = termFinder(bytes);
   const named = namesWith(definitions.map(({ name }) => name));
-  const norm = K1 * (1 - B + (B * bytes.length) / mean);
+  const norm = K1 * (1 - B + (B * bytes.length * times) / mean);
   let score = phrases.length;
-  for (const { text, idf } of terms) {
-    const count = find(text).length;
+  for (const { text, idf, files } of terms) {
+    const found = find(text).length * times;
+    const count = found === 0 && times > 1 && files.has(file.oid) ? 1 : found; // further on in the file
     if (count === 0) continue;
     const weight = count + named(text).length; // a definition's name weighs double
     score += (idf * weight * (K1 + 1)) / (weight + norm);
   }
-  return score === 0 ? undefined : { file, score };
+  return score === 0 ? undefined : score;
 }
 
 /** The line that says most, counted from 1. */

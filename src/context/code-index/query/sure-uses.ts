@@ -7,6 +7,7 @@ import type { TreeFile } from '../tree/worktree-tree.ts';
 import { hasDollarNames, wordHits } from '../words/hits.ts';
 import { holds, type Sketch, wordHashes } from '../words/sketch.ts';
 import { isPackaged } from './confidence.ts';
+import { MAY_USE } from './edges.ts';
 import type { Graph } from './repo-graph.ts';
 
 const MAX_BYTES = 1024 * 1024;
@@ -34,7 +35,7 @@ export class SureUses {
   async of(graph: Graph, from: number): Promise<readonly number[] | undefined> {
     const file = graph.files[from] as TreeFile;
     const language = this.#index.languages.of(file);
-    const targets = [...(graph.uses[from] ?? [])];
+    const targets = graph.edges.targetsBy(MAY_USE, from);
     // Where there is no grammar, words are only words.
     if (language === undefined || targets.length === 0) return [];
     const sketch = this.#index.words.of(file.oid);

@@ -1,0 +1,88 @@
+/** What leads from one file to another. Candidates may use it: a comment makes one, too. */
+export const IMPORTS = 1;
+export const MAY_USE = 2;
+
+interface Block {
+  targets: Uint32Array;
+  weights: Float32Array;
+  kinds: Uint8Array;
+}
+
+interface Outgoing {
+  /** By their targets. */
+  weights: ReadonlyMap<number, number>;
+  kindOf(target: number): number;
+}
+
+/** A megabyte. One array for all would have to grow, and be copied, which is the peak of a server's memory. */
+const BLOCK_EDGES = 1 << 17;
+
+/** A weighted graph; the weights of a node sum to 1. In plain arrays, for there may be millions of edges. */
+export class Edges {
+  readonly nodes: number;
+  readonly #blocks: Block[] = [];
+  /** Of each node: the block its edges lie in, from where and to where. */
+  readonly #blockOf: Uint32Array;
+  readonly #begins: Uint32Array;
+  readonly #ends: Uint32Array;
+  /** Of the last block. */
+  #used = 0;
+
+  constructor(nodes: number) {
+    this.nodes = nodes;
+    this.#blockOf = new Uint32Array(nodes);
+    this.#begins = new Uint32Array(nodes);
+    this.#ends = new Uint32Array(nodes);
+  }
+
+  /** All edges of a node. */
+  add(from: number, { weights: given, kindOf }: Outgoing): void {
+    if (given.size === 0) return;
+    const { targets, weights, kinds } = this.#room(given.size);
+    let sum = 0;
+    for (const weight of given.values()) sum += weight;
+    this.#blockOf[from] = this.#blocks.length - 1;
+    this.#begins[from] = this.#used;
+    for (const [to, weight] of given) {
+      targets[this.#used] = to;
+      kinds[this.#used] = kindOf(to);
+      weights[this.#used++] = weight / sum;
+    }
+    this.#ends[from] = this.#used;
+  }
+
+  #room(count: number): Block {
+    const last = this.#blocks.at(-1);
+    if (last !== undefined && this.#used + count <= last.targets.length) return last;
+    const size = Math.max(BLOCK_EDGES, count);
+    const block = { targets: new Uint32Array(size), weights: new Float32Array(size), kinds: new Uint8Array(size) };
+    this.#blocks.push(block);
+    this.#used = 0;
+    return block;
+  }
+
+  targetsOf(node: number): Uint32Array {
+    const targets = this.#blocks[this.#blockOf[node] as number]?.targets ?? new Uint32Array();
+    return targets.subarray(this.#begins[node], this.#ends[node]);
+  }
+
+  targetsBy(kind: number, node: number): number[] {
+    const kinds = this.#blocks[this.#blockOf[node] as number]?.kinds;
+    const begin = this.#begins[node] as number;
+    return [...this.targetsOf(node)].filter((_, at) => ((kinds?.[begin + at] ?? 0) & kind) !== 0);
+  }
+
+  /** Each node gives so much of its rank to those it points at. In the order of the nodes: sums of fractions depend on it. */
+  flow({ rank, next, damping }: { rank: Float64Array; next: Float64Array; damping: number }): void {
+    for (let node = 0; node < this.nodes; node++) {
+      const share = (rank[node] as number) * damping;
+      const end = this.#ends[node] as number;
+      if (share === 0 || end === 0) continue;
+      const { targets, weights } = this.#blocks[this.#blockOf[node] as number] as Block;
+      for (let at = this.#begins[node] as number; at < end; at++) {
+        const to = targets[at] as number;
+        next[to] = (next[to] as number) + share * (weights[at] as number);
+      }
+    }
+  }
+}
