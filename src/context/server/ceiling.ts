@@ -48,6 +48,7 @@ export function watchCeiling({
   const look = async () => {
     const used = rss() / MIB / maxMb;
     if (isForLong(used > 1)) return giveUp();
+    spareHeap(used >= EASE_AT);
     if (used >= EASE_AT && isTimeTo.ease()) ease();
     if (used >= EASE_AT && isTimeTo.rest()) rest();
     const isUrgent = isFullAfterCollection(used >= COLLECT_AT);
@@ -61,7 +62,15 @@ export function watchCeiling({
   };
   const timer = setInterval(() => void look(), LOOK_MS);
   timer.unref();
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    spareHeap(false);
+  };
+}
+
+/** V8 lets its heap grow by less before it collects again, which costs a tenth of the time: so only where memory is short. */
+function spareHeap(isShort: boolean): void {
+  setFlagsFromString(isShort ? '--optimize-for-size' : '--no-optimize-for-size');
 }
 
 /** Whether something has been so for as long, whenever it was looked at. */

@@ -79,7 +79,9 @@ async function begin(
 ) {
   const candidates = candidatesFor(index, view, args.name);
   const found = await readHits({ index, name: args.name, signal }, candidates);
-  const questions = found.flatMap((each) => toQuestion(index, args.name, each));
+  // Small ones first: more of them are told in time, and a large one makes the parser's memory grow for good.
+  const bySize = found.toSorted((a, b) => a.file.stamp.size - b.file.stamp.size);
+  const questions = bySize.flatMap((each) => toQuestion(index, args.name, each));
   const [definitions] = await Promise.all([
     definitionsOf(index, view, { name: args.name, ms: classifyMs }),
     classifier.classify(questions, classifyMs, signal),
