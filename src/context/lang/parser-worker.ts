@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { freeBytes } from '../../base/free-bytes.ts';
 import type { Language } from './contract.ts';
 import { Engine, type LoadedLanguage } from './engine.ts';
 import { readTree, scanText } from './read-source.ts';
@@ -57,6 +58,7 @@ function serve(engine: Engine, inbox: Inbox): void {
   for (let request = inbox.next(); request !== undefined; request = inbox.next()) {
     Atomics.store(current, 0, request.id);
     const answer = answerTo(engine, request);
+    freeBytes(request.source);
     if (answer === undefined) return; // this thread is ended for it
     reply({ type: 'answer', id: request.id, answer, memoryBytes: engine.memoryBytes() });
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freeBytes } from '../../../base/free-bytes.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeParser, FileFacts, Language, PackedFacts, Skipped } from '../../lang/contract.ts';
 import { unpackFacts } from '../../lang/pack-facts.ts';
@@ -238,11 +239,12 @@ export class StructureStage {
       return undefined;
     }
     const language = want.lang as Language;
+    const size = blob.state === 'too_large' ? blob.size : blob.bytes.length;
     const found: PackedFacts | Skipped =
       blob.state === 'too_large'
         ? { skipped: 'too_large' }
         : await (await this.#parts.parser()).extract(blob.bytes, language);
-    const size = blob.state === 'too_large' ? blob.size : blob.bytes.length;
+    if (blob.state === 'read') freeBytes(blob.bytes);
     return toFact({ oid: want.oid, language, extractor: want.extractor, bytes: size }, found);
   }
 
