@@ -2,13 +2,10 @@ import { type Language as Grammar, type Node, Query, type QueryMatch } from 'web
 import { type QueryRoots, queryRoots } from './query-roots.ts';
 import type { IsLate } from './time-bound.ts';
 import { addAliased, eachRoot } from './tree-memory.ts';
+import type { WasmMemory } from './wasm-code.ts';
 
 /** Every level of nesting keeps matches open, and each is tried at every node: ten thousand deep that would take minutes. */
 const MOST_OPEN = 1_024;
-
-export interface WasmMemory {
-  readonly buffer: ArrayBuffer;
-}
 
 export interface QueriedTree {
   root: Node;

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
-import { DefinitionsQuery, type WasmMemory } from './definitions-query.ts';
+import { DefinitionsQuery } from './definitions-query.ts';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
 import { ParsedText } from './parsed-text.ts';
 import { type IsLate, ThreadClock } from './time-bound.ts';
-import { compileWasm, type WasmCode } from './wasm-code.ts';
+import { compileWasm, type WasmCode, type WasmMemory } from './wasm-code.ts';
 
 export interface LoadedLanguage {
   grammar: Grammar;

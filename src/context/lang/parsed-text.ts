@@ -1,4 +1,4 @@
-import type { WasmMemory } from './definitions-query.ts';
+import type { WasmMemory } from './wasm-code.ts';
 
 /** tree-sitter's buffer for a piece of text, in UTF-16 units; one of them is a zero at the end. */
 const PIECE_UNITS = 5 * 1024 - 1;

@@ -71,10 +71,10 @@ export class ParserPool implements CodeParser {
   }
 
   /** Threads go, each after what it was given, and others come when they are needed: WASM memory never shrinks. */
-  async renew(which: 'all' | 'idle or grown'): Promise<void> {
+  async renew(which: 'all' | 'grown'): Promise<void> {
     for (const worker of this.#workers) {
       const isGrown = worker.wear.memoryBytes >= this.#options.grownBytes;
-      if (which === 'all' || isGrown || worker.load.requests === 0) this.#worn.add(worker);
+      if (which === 'all' || isGrown) this.#worn.add(worker);
     }
     await Promise.all([...this.#workers].map((worker) => this.#retire(worker)));
   }

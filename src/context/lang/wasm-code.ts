@@ -6,6 +6,11 @@ export interface WasmCode {
   readonly compiled: 'wasm';
 }
 
+/** What a running one works in. Its buffer is another after it has grown. */
+export interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+}
+
 /** Node has it, its types do not. */
 const { WebAssembly } = globalThis as unknown as {
   WebAssembly: { Module: new (bytes: Uint8Array) => WasmCode };

@@ -28,7 +28,7 @@ export function createServer(
   const maxMb = Number(env.all.ROBERTO_MAX_MEMORY_MB) || MAX_MEMORY_MB;
   const workers = workersUnder(maxMb, availableParallelism());
   const parser = lazily(async () => new (await import('../lang/parser-pool.ts')).ParserPool({ workers }));
-  const renewParser = async (which: 'all' | 'idle or grown') => (await parser.made())?.renew(which);
+  const renewParser = async (which: 'all' | 'grown') => (await parser.made())?.renew(which);
   let toolSet: Promise<ToolSet> | undefined;
   const watches = new RecentWatches({
     root: realpathSync(worktree),
@@ -54,7 +54,7 @@ export function createServer(
   const unwatch = watchCeiling({
     maxMb,
     giveUp: onCeiling,
-    ease: () => void renewParser('idle or grown'),
+    ease: () => void renewParser('grown'),
     rest: async () => {
       const isNeeded = await (await toolSet)?.rest();
       if (!isNeeded) await renewParser('all');

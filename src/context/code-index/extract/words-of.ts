@@ -6,7 +6,8 @@ import type { BlobBytes } from './blob-source.ts';
 const HEAD_BYTES = 8 * 1024;
 
 export interface Words {
-  fact: Fact;
+  /** Its data is the sketch. */
+  fact: Omit<Fact, 'data'>;
   sketch: Sketch;
 }
 
@@ -19,13 +20,11 @@ export function wordsOf(oid: Oid, blob: Exclude<BlobBytes, { state: 'gone' }>, b
   const key = { oid, lang: '', stage: 1, extractor: SKETCH_VERSION } as const;
   const none = new Uint32Array();
   if (blob.state === 'too_large') {
-    return { sketch: none, fact: { ...key, status: 'too_large', data: new Uint8Array(), bytes: blob.size } };
+    return { sketch: none, fact: { ...key, status: 'too_large', bytes: blob.size } };
   }
   const { bytes } = blob;
   if (isBinary(bytes)) {
-    return { sketch: none, fact: { ...key, status: 'binary', data: new Uint8Array(), bytes: bytes.length } };
+    return { sketch: none, fact: { ...key, status: 'binary', bytes: bytes.length } };
   }
-  const sketch = builder.sketch(bytes);
-  const data = new Uint8Array(sketch.buffer, sketch.byteOffset, sketch.byteLength);
-  return { sketch, fact: { ...key, status: 'ok', data, bytes: bytes.length } };
+  return { sketch: builder.sketch(bytes), fact: { ...key, status: 'ok', bytes: bytes.length } };
 }
