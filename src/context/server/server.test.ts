@@ -228,6 +228,21 @@ verifies('C-063').test('search ranks by rare words and parts of names, a phrase 
   expect(globbed.results.map(({ file_path }) => file_path)).toEqual(['src/other.py']);
 });
 
+verifies('C-063').test('what stands only at the end of a large file is found, and its line', async () => {
+  const filler = 'const filler = 1;\n'.repeat(10_000);
+  const { client } = await indexed({
+    'src/long.ts': `${filler}function settleInvoice() {}\n`,
+    'src/short.ts': 'settleInvoice();\n',
+  });
+  for (const query of ['settle invoice', '"settleInvoice()"']) {
+    const { results } = await client.call('code_search', { query, require: 'complete' });
+    expect(results.map(({ file_path, line }) => [file_path, line])).toEqual([
+      ['src/short.ts', 1],
+      ['src/long.ts', 10_001],
+    ]);
+  }
+});
+
 verifies('C-067').test(
   'hops follow imports and names in code both ways; a name in a comment, a string or prose reaches nothing',
   async () => {

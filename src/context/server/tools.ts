@@ -1,3 +1,4 @@
+import { AtMost } from '../../base/at-most.ts';
 import { type CodeToolArgs, type CodeToolName, type CodeToolResult, codeTools } from '../../protocol/code.ts';
 import { errorTable, ReefError } from '../../protocol/errors.ts';
 import type { CodeIndex } from '../code-index/code-index.ts';
@@ -10,6 +11,8 @@ import type { SureUses } from '../code-index/query/sure-uses.ts';
 import { textOf } from './tool-text.ts';
 
 const DEADLINE_MS = 20_000;
+/** Each holds all it has found, which may be 200,000 places, and one thread reads for all of them. */
+const SCANS_AT_ONCE = 2;
 /** Time to say so before the caller gives up by itself. */
 const MARGIN_MS = 1_000;
 
@@ -59,6 +62,7 @@ export class ToolSet {
     const index = await this.#open();
     const classifier = new Classifier(index.parser, this.#workers + 1);
     const pager = new Pager();
+    const scans = new AtMost(SCANS_AT_ONCE);
     const names = new NameList(index.store);
     let graph: Promise<RepoGraph> | undefined;
     let sure: SureUses | undefined;
@@ -81,7 +85,13 @@ export class ToolSet {
       get_symbol: async (args, { ms }) => (await import('../code-index/query/symbols.ts')).getSymbol(index, args, ms),
       get_symbol_references: async (args, { ms, signal }) => {
         const { references } = await import('../code-index/query/references.ts');
-        return references({ index, classifier, pager }, args, { signal, ...(ms !== undefined && { classifyMs: ms }) });
+        return scans.run(() => {
+          signal.throwIfAborted();
+          return references({ index, classifier, pager }, args, {
+            signal,
+            ...(ms !== undefined && { classifyMs: ms }),
+          });
+        });
       },
       find_symbols: async (args) =>
         (await import('../code-index/query/symbols.ts')).findSymbols({ index, names }, args),

@@ -12,7 +12,7 @@ export interface Whole<T> {
 
 /** 10,000 are the most an answer may cost (C-052); the rest is for what stands around its items. */
 const MAX_PAGE_TOKENS = 9_200;
-const MOST_KEPT = { answers: 8, items: 250_000 };
+const MOST_KEPT = { answers: 8, items: 100_000 };
 
 interface Page<T> {
   items: T[];

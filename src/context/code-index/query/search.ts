@@ -23,7 +23,7 @@ const LIMIT = 10;
 const CONTEXT = 2;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** In a larger file so much is counted and the rest taken to be alike: bundles and data would be most of what is read. */
-const COUNTED_BYTES = 256 * 1024;
+const COUNTED_BYTES = 64 * 1024;
 const MAX_LINE = 300;
 
 interface Term {
