@@ -57,7 +57,7 @@ export const codeContext = page('code-context', {
   'C-083': { from: 'seed 000', says: 'messages to the server are exact for all nine tools', status: 'done' },
   'C-084': { from: 'seed 000', says: 'responses are parsed or refused by code', status: 'done' },
   'C-085': { from: '+', says: 'calls time out and cancel', status: 'done' },
-  'C-095': { from: '+', says: 'the real roberto-mcp can be plugged in', status: 'todo', because: 'proved with transcripts written after the source of roberto-mcp 0.2.1; it could not be built to record any' },
+  'C-095': { from: '+', says: 'the real roberto-mcp can be plugged in', status: 'done', needs: ['roberto-mcp'] },
   'C-100': { from: '+', says: 'slices name the tools and are read at each visit', status: 'done' },
   'C-101': { from: '+', says: 'slice budgets are shared and shrunk by level', status: 'done' },
   'C-102': { from: '+', says: 'the workflow check parses slices', status: 'done' },
