@@ -1,4 +1,4 @@
-/** What leads from one file to another. Candidates may use it: a comment makes one, too. */
+/** What an edge may be. A file that may use another has a name it defines among its words, if only in a comment. */
 export const IMPORTS = 1;
 export const MAY_USE = 2;
 

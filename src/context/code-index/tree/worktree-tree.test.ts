@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
 import { verifies } from '../../../../test/verifies.ts';
@@ -126,7 +127,8 @@ verifies('C-033').test('what a question saw of a file while a sweep was under wa
   const repository = makeRepository({ 'edited.ts': '1\n', 'gone.ts': '2\n' });
   const tree = treeOf(repository);
   await tree.sweep();
-  const sweep = tree.sweep(); // has looked at what is tracked, and waits for git
+  const sweep = tree.sweep();
+  await breathe(); // it has looked at what is tracked, and waits for git
   repository.write('edited.ts', 'edited\n');
   rmSync(join(repository.checkout, 'gone.ts'));
   for (const path of ['edited.ts', 'gone.ts']) tree.refresh(path);
