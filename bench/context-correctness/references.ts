@@ -4,7 +4,6 @@ import type { CodeParser, HitClass, Language, Position } from '../../src/context
 import { decodeSource } from '../../src/context/lang/decode-source.ts';
 import { CODE, lexicalMask } from '../../src/context/lang/lexical-mask.ts';
 import { LineIndex } from '../../src/context/lang/line-index.ts';
-import { summaryOf } from '../../src/context/lang/pack-facts.ts';
 import { bashCode } from './bash-text.ts';
 import { type Corpus, type CorpusFile, tool } from './corpus.ts';
 import { SwcReferee } from './swc-referee.ts';
@@ -75,7 +74,7 @@ export async function wordsOf(parser: CodeParser, files: readonly CorpusFile[]):
   const words = new Set<string>();
   for (const file of files) {
     const answer = await parser.extract(await readFile(file.path), file.language);
-    if (!('skipped' in answer)) for (const name of summaryOf(answer.data).names) words.add(name);
+    if (!('skipped' in answer)) for (const name of JSON.parse(answer.summary.names)) words.add(name);
   }
   return [...words].filter((word) => /^\w{2,}$/.test(word)).sort();
 }

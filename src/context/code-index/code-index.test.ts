@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { writeFacts } from '../../../test/fixtures/context/write-facts.ts';
 import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { ParserPool } from '../lang/parser-pool.ts';
@@ -105,7 +106,7 @@ verifies('C-024').test('a server with nothing else to do drops what nobody maps,
     const oid = String(at).padStart(40, '0');
     return { oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data: new Uint8Array(40_000), bytes: 1 };
   });
-  index.store.put(facts);
+  writeFacts(index.store, facts);
   const before = index.store.bytes();
   const known = () => index.store.covered(1).flatMap(({ oids }) => oids).length;
   await index.view();

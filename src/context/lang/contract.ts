@@ -77,7 +77,16 @@ export interface FileFacts {
 /** Facts as the store keeps them (pack-facts.ts): most are written at once and not read for long. */
 export interface PackedFacts {
   data: Uint8Array;
+  summary: PackedSummary;
   partial: boolean;
+}
+
+/** What a file defines and where it takes from, by name alone: each name once, in a JSON array. */
+export interface PackedSummary {
+  /** Definitions, those of one name each counted. */
+  symbols: number;
+  names: string;
+  imports: string;
 }
 
 /** A skip is a fact of its own (C-015): stored, it keeps a poison file from costing a worker twice. */

@@ -1,18 +1,12 @@
-import type { Definition, FileFacts, ImportFact, SymbolKind } from './contract.ts';
+import type { Definition, FileFacts, ImportFact, PackedFacts, PackedSummary, SymbolKind } from './contract.ts';
 
 type PackedDefinition = [string, string, number, number, number, number, string, string, number];
 type PackedImport = [string, number, ...string[][]];
 type Packed = [PackedDefinition[], PackedImport[], number];
 
-export interface Summary {
-  /** Definitions, those of one name each counted. */
-  symbols: number;
-  names: string[];
-  imports: string[];
-}
-
 /** Arrays in place of objects: half the bytes, and quicker to read back. The memory is the caller's own, to be given away. */
-export function packFacts({ definitions, imports, partial }: FileFacts): Uint8Array<ArrayBuffer> {
+export function packFacts(facts: FileFacts): PackedFacts {
+  const { definitions, imports, partial } = facts;
   const packed = [
     definitions.map(
       (each): PackedDefinition => [
@@ -36,7 +30,15 @@ export function packFacts({ definitions, imports, partial }: FileFacts): Uint8Ar
     ),
     partial ? 1 : 0,
   ];
-  return new TextEncoder().encode(JSON.stringify(packed));
+  return { data: new TextEncoder().encode(JSON.stringify(packed)), summary: summaryOf(facts), partial };
+}
+
+function summaryOf({ definitions, imports }: FileFacts): PackedSummary {
+  return {
+    symbols: definitions.length,
+    names: JSON.stringify([...new Set(definitions.map(({ name }) => name))]),
+    imports: JSON.stringify([...new Set(imports.map(({ source }) => source))]),
+  };
 }
 
 /** Undefined for what is not of our making: it is extracted again rather than believed. */
@@ -44,16 +46,6 @@ export function unpackFacts(data: Uint8Array): FileFacts | undefined {
   const [definitions, imports, partial] = parse(data) ?? [];
   if (definitions === undefined || imports === undefined) return undefined;
   return { definitions: definitions.map(toDefinition), imports: imports.map(toImport), partial: partial === 1 };
-}
-
-/** What a file defines and where it takes from, by name alone. */
-export function summaryOf(data: Uint8Array): Summary {
-  const [definitions = [], imports = []] = parse(data) ?? [];
-  return {
-    symbols: definitions.length,
-    names: [...new Set(definitions.map(([name]) => name))],
-    imports: [...new Set(imports.map(([source]) => source))],
-  };
 }
 
 function parse(data: Uint8Array): Packed | undefined {

@@ -1,6 +1,6 @@
 import { plainExpansions } from './bash-expansions.ts';
 import { classifyHits } from './classify.ts';
-import type { FileFacts, Language, PackedFacts } from './contract.ts';
+import type { Language } from './contract.ts';
 import { decodeSource } from './decode-source.ts';
 import type { Engine, LoadedLanguage } from './engine.ts';
 import { readFacts } from './facts.ts';
@@ -21,7 +21,7 @@ export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseR
     const source = { text, language, root: tree.rootNode, isLate: engine.clock.bound(parseMs) };
     const answer =
       hits === undefined
-        ? pack(readFacts({ ...source, query: loaded.definitions }))
+        ? packFacts(readFacts({ ...source, query: loaded.definitions }))
         : classifyHits({ ...source, definitions: loaded.definitions, locals: loaded.locals() }, hits);
     return source.isLate() ? { skipped: 'timeout' } : answer;
   } finally {
@@ -38,9 +38,5 @@ function readable(text: string, language: Language): string {
 /** The same of a language without a grammar. */
 export function scanText({ source, hits }: ParseRequest): Answer {
   const text = decodeSource(source);
-  return hits === undefined ? pack(scanSwift(text)) : classifySwift(text, hits);
-}
-
-function pack(facts: FileFacts): PackedFacts {
-  return { data: packFacts(facts), partial: facts.partial };
+  return hits === undefined ? packFacts(scanSwift(text)) : classifySwift(text, hits);
 }

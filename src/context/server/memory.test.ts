@@ -56,6 +56,7 @@ verifies('C-125', 'C-078').test(
     const repository = makeRepository(Object.fromEntries(Array.from({ length: 10 }, (_, at) => bundle(at))));
     const client = new ServerClient({ worktree: repository.checkout, store: join(repository.root, 'index/code.db') });
     onTestFinished(async () => void (await client.close()));
+    await client.call('index_code', { path: repository.checkout, wait: 'usable' });
     for (let turn = 0; turn < 4; turn++) {
       const [first, second] = await Promise.all([0, 1].map(() => client.call('get_symbol_references', { name: 'e' })));
       expect([first?.total_count, second?.total_count]).toEqual([600_000, 600_000]);

@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished } from 'vitest';
+import { writeFacts } from '../../../test/fixtures/context/write-facts.ts';
 import { makeRepository } from '../../../test/fixtures/git/repository.ts';
 import { openSocket } from '../../../test/surfaces/socket.ts';
 import { verifies } from '../../../test/verifies.ts';
@@ -195,7 +196,7 @@ verifies('C-024').test('a code index more than twice its source, though all went
   const look = () => examine(derivedChecks({ home: home(), deep: false }), { fix: false });
   const [{ oid = '' } = {}] = tree.files.values();
   const data = new Uint8Array(2_000_000);
-  store.put([{ oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data, bytes: 20 }]);
+  writeFacts(store, [{ oid, lang: '', stage: 1, extractor: 'v', status: 'ok', data, bytes: 20 }]);
   expect(await look()).toMatchObject([{ severity: 'ok' }]);
   await collect({ git, tree, store });
   expect(await look()).toMatchObject([

@@ -10,7 +10,6 @@ import type { Languages } from '../tree/languages.ts';
 import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
 import type { BlobBytes, BlobSource } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
-import { FactWriter } from './fact-writer.ts';
 import { type Missing, Unread } from './missing.ts';
 import { UnderWay } from './under-way.ts';
 import type { Round } from './word-stage.ts';
@@ -35,6 +34,8 @@ const TAKE = 64;
 const FEW = { unread: 200, files: 4_000 };
 /** What makes the memory of a thread grow, and seldom matters: minified, generated, or data. */
 const LARGE_BYTES = 256 * 1024;
+/** Other servers wait no longer for what this one has extracted. */
+const MOST_HELD_MS = 500;
 const POLL_MS = 20;
 const BUSY_POLLS = 100;
 const MOST_KEPT = 400;
@@ -54,8 +55,7 @@ export class StructureStage {
   readonly #kept = new Map<string, Structure>();
   #isStopping = false;
   readonly #begun = new Map<string, Promise<Fact | undefined>>();
-  /** Extracted, and to be written with the next batch. */
-  readonly #unwritten = new Map<string, Fact>();
+  #flushedAt = 0;
   /** Files parsed by this server. */
   extracted = 0;
 
@@ -150,7 +150,6 @@ export class StructureStage {
 
   async #drain(): Promise<void> {
     const underWay = new UnderWay(this.#parts.workers);
-    const writer = new FactWriter((facts) => this.#keep(facts));
     const failed: Want[] = [];
     let queue: Want[] = [];
     while (!this.#isStopping) {
@@ -158,19 +157,17 @@ export class StructureStage {
       const next = queue.shift();
       if (next === undefined) break;
       if (this.#isKnown(next)) continue; // a question was ahead of the queue
-      const work = this.#extract(next).then(
-        (fact) => {
-          if (!fact) return;
-          this.#unwritten.set(`${fact.lang} ${fact.oid}`, fact);
-          writer.add(fact);
-        },
-        () => failed.push(next), // the parser was closed under it: others may have it
+      const bytes = this.#todo.get(`${next.lang} ${next.oid}`)?.bytes ?? 0;
+      // If the parser is closed under it others may have it.
+      underWay.add(
+        this.#extract(next).catch(() => failed.push(next)),
+        bytes,
       );
-      underWay.add(work, this.#todo.get(`${next.lang} ${next.oid}`)?.bytes ?? 0);
       await underWay.room();
+      if (performance.now() - this.#flushedAt > MOST_HELD_MS) this.#flush();
     }
     await underWay.end();
-    writer.flush();
+    this.#flush();
     // Claimed but not begun: others may have them.
     const left = [...queue, ...failed];
     if (left.length > 0) this.#parts.store.write(({ claims }) => claims.giveBack(left));
@@ -185,14 +182,9 @@ export class StructureStage {
     const wants: OwnWant[] = [];
     for (const file of this.#todo.values()) {
       if (wants.length === TAKE) break;
-      if (isWanted(file) && !this.#isUnderWay(file)) wants.push(this.#want(file));
+      if (isWanted(file) && !this.#begun.has(`${file.language} ${file.oid}`)) wants.push(this.#want(file));
     }
     return wants;
-  }
-
-  #isUnderWay({ language, oid }: Missing): boolean {
-    const key = `${language} ${oid}`;
-    return this.#begun.has(key) || this.#unwritten.has(key);
   }
 
   #take(): Want[] {
@@ -222,8 +214,7 @@ export class StructureStage {
   /** A question may want what the background has begun: it is the same work. */
   #extract(want: Want, path?: string): Promise<Fact | undefined> {
     const key = `${want.lang} ${want.oid}`;
-    const unwritten = this.#unwritten.get(key);
-    const begun = unwritten ? Promise.resolve(unwritten) : this.#begun.get(key);
+    const begun = this.#begun.get(key);
     if (begun) return begun;
     const work = this.#extractOnce(want, path ?? this.#todo.get(key)?.path).finally(() => this.#begun.delete(key));
     this.#begun.set(key, work);
@@ -245,7 +236,9 @@ export class StructureStage {
         ? { skipped: 'too_large' }
         : await (await this.#parts.parser()).extract(blob.bytes, language);
     if (blob.state === 'read') freeBytes(blob.bytes);
-    return toFact({ oid: want.oid, language, extractor: want.extractor, bytes: size }, found);
+    const fact = toFact({ oid: want.oid, language, extractor: want.extractor, bytes: size }, found);
+    this.#keep(fact);
+    return fact;
   }
 
   async #bytesOf(oid: Oid, path: string | undefined): Promise<BlobBytes> {
@@ -254,17 +247,17 @@ export class StructureStage {
     return here ?? (await source.fromGit([oid])).get(oid) ?? { state: 'gone' };
   }
 
-  /** A question keeps what it waited for at once, also what the background began and will hand in later. */
-  #keep(facts: readonly Fact[]): void {
+  #keep(fact: Fact): void {
     const { store, coverage } = this.#parts;
-    const fresh = facts.filter((fact) => !this.#isKnown(fact));
-    store.put(fresh);
-    for (const fact of facts) {
-      coverage.add(fact);
-      this.#todo.delete(`${fact.lang} ${fact.oid}`);
-      this.#unwritten.delete(`${fact.lang} ${fact.oid}`);
-    }
-    this.extracted += fresh.length;
+    store.put([fact]);
+    coverage.add(fact);
+    this.#todo.delete(`${fact.lang} ${fact.oid}`);
+    this.extracted += 1;
+  }
+
+  #flush(): void {
+    this.#flushedAt = performance.now();
+    while (this.#parts.store.flush(2));
   }
 
   /** What is known of a file's structure; nothing is parsed for it. The last ones asked for are kept. */
@@ -305,7 +298,7 @@ export class StructureStage {
   async #extractNow(want: Want, path: string): Promise<Structure | undefined> {
     const fact = await this.#extract(want, path);
     if (!fact) return undefined;
-    this.#keep([fact]);
+    this.#flush();
     if (fact.status !== 'ok' && fact.status !== 'partial') return { skipped: fact.status };
     const facts = unpackFacts(fact.data);
     return facts && { facts, status: fact.status };
@@ -322,5 +315,5 @@ interface Extracted {
 function toFact({ oid, language, extractor, bytes }: Extracted, found: PackedFacts | Skipped): Fact {
   const key = { oid, lang: language, stage: 2, extractor, bytes } as const;
   if ('skipped' in found) return { ...key, status: found.skipped, data: new Uint8Array() };
-  return { ...key, status: found.partial ? 'partial' : 'ok', data: found.data };
+  return { ...key, status: found.partial ? 'partial' : 'ok', data: found.data, summary: found.summary };
 }

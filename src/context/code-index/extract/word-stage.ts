@@ -92,7 +92,7 @@ export class WordStage {
   #writeHeld(hasTime: boolean): boolean {
     const heldMs = performance.now() - this.#heldSince;
     if (heldMs < 0 || (!hasTime && heldMs < MOST_HELD_MS)) return false;
-    if (!this.#parts.store.writeKept()) this.#heldSince = Number.POSITIVE_INFINITY;
+    if (!this.#parts.store.flush(1)) this.#heldSince = Number.POSITIVE_INFINITY;
     return true;
   }
 
@@ -172,7 +172,7 @@ export class WordStage {
     if (made.length > 0) this.#heldSince = Math.min(this.#heldSince, performance.now());
     for (const { fact, sketch } of made) {
       const { buffer, byteOffset, byteLength } = words.add(fact.oid, sketch);
-      store.putLater([{ ...fact, data: new Uint8Array(buffer, byteOffset, byteLength) }]);
+      store.put([{ ...fact, data: new Uint8Array(buffer, byteOffset, byteLength) }]);
       coverage.add(fact);
       this.#todo.delete(fact.oid);
       onRead(fact.oid);

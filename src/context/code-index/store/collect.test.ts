@@ -1,6 +1,7 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
+import { writeFacts } from '../../../../test/fixtures/context/write-facts.ts';
 import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
 import { verifies } from '../../../../test/verifies.ts';
 import { blobId } from '../tree/blob-id.ts';
@@ -45,7 +46,7 @@ verifies('C-024').test('what no registered worktree maps goes when room is neede
   const [tree] = [await open(place.toplevel), await open(two)];
   const ofTwo = ['dirty in two\n', 'untracked in two\n', 'staged in two\n'];
   const texts = ['committed\n', 'changed later\n', ...ofTwo, 'nobody has this\n'];
-  store.put(texts.map(wordsOf));
+  writeFacts(store, texts.map(wordsOf));
   expect(await collect({ git, tree, store })).toBe(1);
   const left = () => new Set(store.covered(1).flatMap(({ oids }) => oids));
   expect(left()).toEqual(new Set(texts.slice(0, 5).map((text) => wordsOf(text).oid)));
@@ -77,9 +78,9 @@ verifies('C-024').test(
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     const { parts, store, text, tree, write, left } = await openRoomy();
-    store.put([wordsOf(text, 10), wordsOf('old\n', 10)]);
+    writeFacts(store, [wordsOf(text, 10), wordsOf('old\n', 10)]);
     travel(5);
-    store.put([wordsOf('younger\n', 10)]);
+    writeFacts(store, [wordsOf('younger\n', 10)]);
     travel(9);
     expect([await collect(parts), left().size]).toEqual([0, 3]);
     travel(1);
@@ -107,7 +108,7 @@ verifies('C-024').test(
     dues.push(isDue(parts));
     await collect(parts);
     dues.push(isDue(parts));
-    store.put([wordsOf('large\n', 400_000)]);
+    writeFacts(store, [wordsOf('large\n', 400_000)]);
     dues.push(isDue(parts));
     await collect(parts);
     expect([...dues, isDue(parts)]).toEqual([false, false, true, false, true, false]);
@@ -116,7 +117,10 @@ verifies('C-024').test(
 
 verifies('C-024').test('what went leaves the file as well', async () => {
   const { parts, store } = await openRoomy('a\n');
-  store.put(Array.from({ length: 50 }, (_, at) => wordsOf(`dropped ${at}\n`)));
+  writeFacts(
+    store,
+    Array.from({ length: 50 }, (_, at) => wordsOf(`dropped ${at}\n`)),
+  );
   expect([await collect(parts), store.freePages()]).toEqual([50, 0]);
   store.close();
   expect(statSync(store.file).size).toBeLessThan(50 * 40_000 * 0.1);
@@ -136,7 +140,7 @@ verifies('C-024').test('how large a store is, is measured by the largest worktre
     return { git, tree, store };
   };
   const small = await open(place);
-  store.put([wordsOf('a\n')]);
+  writeFacts(store, [wordsOf('a\n')]);
   const alone = isDue(small);
   await open(await git.locate(large));
   expect([alone, isDue(small)]).toEqual([true, false]);
@@ -147,7 +151,7 @@ verifies('C-024').test(
   async () => {
     const { parts, store, text, tree, write, left } = await openRoomy('a\n');
     const noted = () => store.look(({ registry }) => registry.outgrown(), undefined);
-    store.put([wordsOf(text, 3_000_000)]);
+    writeFacts(store, [wordsOf(text, 3_000_000)]);
     expect([await collect(parts), left().size]).toEqual([0, 1]);
     expect(noted()).toBeGreaterThan(1_000_000);
     write('b.ts', `${'x'.repeat(3_000_000)}\n`);

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
+import { writeFacts } from '../../../../test/fixtures/context/write-facts.ts';
 import { verifies } from '../../../../test/verifies.ts';
 import { openSqlite } from '../../../store/driver.ts';
 import type { FileFacts } from '../../lang/contract.ts';
@@ -49,17 +50,13 @@ function namesIn(store: FactStore, name: string) {
 }
 
 function fact(oid: string, changes: Partial<Fact> = {}): Fact {
-  const data = packFacts(FACTS);
-  return {
-    oid,
-    lang: 'typescript',
-    stage: 2,
-    extractor: 'v1',
-    status: 'ok',
-    data,
-    bytes: 10,
-    ...changes,
-  };
+  const { data, summary } = packFacts(FACTS);
+  return { oid, lang: 'typescript', stage: 2, extractor: 'v1', status: 'ok', data, summary, bytes: 10, ...changes };
+}
+
+function words(oid: string): Fact {
+  const { summary, ...rest } = fact(oid, { stage: 1, lang: '', data: new Uint8Array([1, 0, 0, 0]) });
+  return rest;
 }
 
 const ONE = '1'.repeat(40);
@@ -67,19 +64,19 @@ const TWO = '2'.repeat(64);
 
 verifies('C-020').test('a fact is found by content, language and stage, and another extractor replaces it', () => {
   const store = new FactStore(join(folder(), 'code.db'));
-  store.put([fact(ONE), fact(TWO), fact(ONE, { lang: 'javascript' })]);
+  writeFacts(store, [fact(ONE), fact(TWO), fact(ONE, { lang: 'javascript' })]);
   expect(store.body({ oid: ONE, lang: 'typescript', stage: 2 })).toEqual({
     extractor: 'v1',
     status: 'ok',
-    data: Buffer.from(packFacts(FACTS)),
+    data: Buffer.from(packFacts(FACTS).data),
   });
-  expect(unpackFacts(packFacts(FACTS))).toEqual(FACTS);
+  expect(unpackFacts(packFacts(FACTS).data)).toEqual(FACTS);
   expect(namesIn(store, 'a').map(({ oid, lang }) => [oid, lang])).toEqual([
     [ONE, 'typescript'],
     [TWO, 'typescript'],
     [ONE, 'javascript'],
   ]);
-  store.put([fact(ONE, { extractor: 'v2', data: packFacts({ ...FACTS, definitions: [] }) })]);
+  writeFacts(store, [fact(ONE, { extractor: 'v2', ...packFacts({ ...FACTS, definitions: [] }) })]);
   expect(namesIn(store, 'a').map(({ oid, lang }) => [oid, lang])).toEqual([
     [TWO, 'typescript'],
     [ONE, 'javascript'],
@@ -107,7 +104,7 @@ verifies('C-023').test('a damaged store is set aside and made anew', () => {
     'this is no database, but it is longer than a header of a hundred bytes would ever be, is it not? yes it is.',
   );
   const store = new FactStore(file);
-  store.put([fact(ONE)]);
+  writeFacts(store, [fact(ONE)]);
   expect(namesIn(store, 'a')).toHaveLength(1);
   expect(readdirSync(dir).filter((name) => name.startsWith('code.db.bad-'))).toHaveLength(1);
   store.close();
@@ -116,9 +113,9 @@ verifies('C-023').test('a damaged store is set aside and made anew', () => {
 verifies('C-023').test('a store that was removed under a server is noticed before the next write', () => {
   const file = join(folder(), 'code.db');
   const store = new FactStore(file);
-  store.put([fact(ONE)]);
+  writeFacts(store, [fact(ONE)]);
   for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
-  store.put([fact(TWO)]);
+  writeFacts(store, [fact(TWO)]);
   store.close();
   const again = new FactStore(file);
   expect(again.covered(2).flatMap(({ oids }) => oids)).toEqual([TWO]);
@@ -129,7 +126,7 @@ verifies('C-025').test('what cannot be written is answered from memory, and says
   const dir = folder();
   writeFileSync(join(dir, 'index'), 'a file where the folder should be');
   const store = new FactStore(join(dir, 'index/code.db'));
-  store.put([fact(ONE), fact(TWO, { stage: 1, lang: '', data: new Uint8Array([1, 0, 0, 0]) })]);
+  writeFacts(store, [fact(ONE), words(TWO)]);
   expect(store.failure?.code).toBe('store_unavailable');
   expect(namesIn(store, 'b').map(({ oid }) => oid)).toEqual([ONE]);
   expect([...store.sketches()]).toEqual([{ oid: TWO, sketch: new Uint32Array([1]) }]);
@@ -141,10 +138,10 @@ verifies('C-025').test('what was kept in memory is written once the store can be
   const file = join(dir, 'index/code.db');
   writeFileSync(join(dir, 'index'), '');
   const store = new FactStore(file, { retryMs: 0 });
-  store.put([fact(ONE)]);
+  writeFacts(store, [fact(ONE)]);
   rmSync(join(dir, 'index'));
   mkdirSync(join(dir, 'index'));
-  store.put([fact(TWO)]);
+  writeFacts(store, [fact(TWO)]);
   expect(store.failure).toBeUndefined();
   store.close();
   const again = new FactStore(file);
@@ -162,7 +159,7 @@ verifies('C-021').test('who leads claims its own by the batch, and nobody else w
   const mine = one.write(({ claims }) => claims.claimAll(wants).map(({ oid }) => oid));
   const busy = two.write(({ claims }) => [claims.claim(first, false), claims.claimAll([first]).length]);
   const again = one.write(({ claims }) => [claims.take(2, 10).length, claims.claimAll([first]).length]);
-  one.put([fact(ONE, { lang: 'c' })]);
+  writeFacts(one, [fact(ONE, { lang: 'c' })]);
   const done = two.write(({ claims }) => [claims.claim(first, false), claims.claimAll([first]).length]);
   one.close();
   two.close();
@@ -192,14 +189,14 @@ verifies('C-023').test('what is to be written later is found at once, and on dis
   const file = join(folder(), 'code.db');
   const [store, other] = [new FactStore(file), new FactStore(file)];
   const oids = Array.from({ length: 450 }, (_, at) => at.toString(16).padStart(40, '0'));
-  store.putLater(oids.map((oid) => fact(oid, { stage: 1, lang: '', data: new Uint8Array([1, 0, 0, 0]) })));
+  store.put(oids.map(words));
   const countOf = (each: FactStore) => each.covered(1).reduce((sum, row) => sum + row.oids.length, 0);
   const seen = [[countOf(store), [...store.sketches()].length, countOf(other)]];
   for (let more = true; more; ) {
-    more = store.writeKept();
+    more = store.flush(1);
     seen.push([countOf(store), [...store.sketches()].length, countOf(other)]);
   }
-  store.putLater([fact(ONE)]);
+  store.put([fact(ONE)]);
   store.close();
   expect([...seen, other.covered(2).length]).toEqual([
     ...[
@@ -221,7 +218,7 @@ verifies('C-021').test('what is wanted is claimed by one, a fact is wanted no mo
   const leads = [one, two].map((store) => store.write(({ claims }) => claims.lead()));
   const taken = [one, two].map((store) => store.write(({ claims }) => claims.take(1, 10))?.length);
   const claims = [one, two].map((store) => store.write(({ claims: each }) => each.claim(want, false)));
-  one.put([fact(ONE, { lang: '', stage: 1 })]);
+  writeFacts(one, [words(ONE)]);
   two.write(({ claims: each }) => each.want([want]));
   const after = two.write(({ claims: each }) => each.claim(want, false));
   one.close();

@@ -5,8 +5,8 @@ import { ReefError } from '../../../protocol/errors.ts';
 import type { Sqlite } from '../../../store/driver.ts';
 import type { Sketch } from '../words/sketch.ts';
 import { Claims } from './claims.ts';
-import { definedBy, type Fact, type FactKey, type FactStatus, type Stage } from './fact.ts';
-import { type Covered, type Defined, FactTable, toSketch } from './fact-table.ts';
+import type { Fact, FactKey, FactStatus, Stage } from './fact.ts';
+import { type Covered, type Defined, FactTable, toDefined, toSketch } from './fact-table.ts';
 import { isDamaged, isUnwritable, openDatabase, setAside } from './open-database.ts';
 import { Registry } from './registry.ts';
 
@@ -26,7 +26,8 @@ export interface StoredBody {
 
 const RETRY_MS = 60_000;
 /** C-023: so many facts in one transaction. */
-export const MOST_WRITTEN = 200;
+const MOST_WRITTEN = 200;
+const STAGES = [1, 2] as const;
 
 /**
  * The facts of one repository, shared by the servers of all its worktrees. While the file cannot be used, facts are kept in
@@ -37,10 +38,10 @@ export class FactStore {
   readonly file: string;
   readonly #owner = `${process.pid}-${randomUUID()}`;
   readonly #retryMs: number;
-  /** What is not on disk: to be written later, or it could not be. */
+  /** What is not on disk yet. */
   readonly #kept = new Map<string, Fact>();
   /** What those define: read once, asked for with every name. */
-  readonly #keptDefined = new Map<string, Defined>();
+  readonly #defined = new WeakMap<Fact, Defined>();
   #opened: Opened | undefined;
   #generation = 0;
   #failure: unknown;
@@ -144,46 +145,34 @@ export class FactStore {
     if (inode !== this.#opened.inode) this.#drop();
   }
 
-  /** Written, or kept in memory while that fails. */
+  /** In memory until it is flushed, where answers find it as well. */
   put(facts: readonly Fact[]): void {
-    if (facts.length === 0) return;
-    const isTriedAgain = this.#failure !== undefined;
-    if (!isTriedAgain && this.#put(facts)) return;
-    this.putLater(facts);
-    if (isTriedAgain) this.#writeAllKept();
+    for (const fact of facts) this.#kept.set(keyOf(fact), fact);
   }
 
-  /** Kept in memory until `writeKept`: answers find it there. */
-  putLater(facts: readonly Fact[]): void {
-    for (const fact of facts) {
-      this.#kept.set(keyOf(fact), fact);
-      const defined = definedBy(fact);
-      if (defined) this.#keptDefined.set(keyOf(fact), { oid: fact.oid, lang: fact.lang, ...defined });
-    }
+  /** Writes one transaction of what is in memory. Tells whether there is more of this stage to write. */
+  flush(stage: Stage): boolean {
+    const wasFailing = this.#failure !== undefined;
+    const facts = this.#firstKept(stage, MOST_WRITTEN + 1);
+    const isMore = facts.length > MOST_WRITTEN;
+    if (isMore) facts.pop();
+    if (facts.length === 0 || !this.#writeFacts(facts)) return false;
+    for (const fact of facts) this.#kept.delete(keyOf(fact));
+    if (wasFailing) this.#flushAll();
+    return isMore;
   }
 
-  /** One transaction of what is kept in memory. Tells whether that is worth another call. */
-  writeKept(): boolean {
-    const facts = this.#firstKept();
-    if (facts.length === 0 || !this.#put(facts)) return false;
-    for (const fact of facts) {
-      this.#kept.delete(keyOf(fact));
-      this.#keptDefined.delete(keyOf(fact));
-    }
-    return this.#kept.size > 0;
-  }
-
-  #firstKept(): Fact[] {
+  #firstKept(stage: Stage, most: number): Fact[] {
     const facts: Fact[] = [];
-    for (const fact of this.#kept.values()) if (facts.push(fact) === MOST_WRITTEN) break;
+    for (const fact of this.#kept.values()) if (fact.stage === stage && facts.push(fact) === most) break;
     return facts;
   }
 
-  #writeAllKept(): void {
-    while (this.writeKept());
+  #flushAll(): void {
+    for (const stage of STAGES) while (this.flush(stage));
   }
 
-  #put(facts: readonly Fact[]): boolean {
+  #writeFacts(facts: readonly Fact[]): boolean {
     const isWritten = this.write(({ facts: table, claims }) => {
       table.put(facts);
       for (const fact of facts) claims.done(fact);
@@ -233,9 +222,14 @@ export class FactStore {
     return this.#pages(after, (facts, last) => facts.definedAfter(last));
   }
 
-  /** Of the facts that could not be written. */
-  definedInMemory(): Iterable<Defined> {
-    return this.#keptDefined.values();
+  /** Of the facts that are not on disk. */
+  *definedInMemory(): Generator<Defined> {
+    for (const fact of this.#kept.values()) {
+      if (fact.summary === undefined) continue;
+      const defined = this.#defined.get(fact) ?? toDefined(fact, fact.summary);
+      this.#defined.set(fact, defined);
+      yield defined;
+    }
   }
 
   /** Moves when another file takes the place of the store. */
@@ -271,7 +265,7 @@ export class FactStore {
   }
 
   close(): void {
-    this.#writeAllKept();
+    this.#flushAll();
     this.write(({ claims }) => claims.release());
     this.#drop();
   }

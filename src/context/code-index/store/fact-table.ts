@@ -1,7 +1,8 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Sqlite } from '../../../store/driver.ts';
+import type { PackedSummary } from '../../lang/contract.ts';
 import type { Sketch } from '../words/sketch.ts';
-import { definedBy, type Fact, type FactKey, type FactStatus, type Stage } from './fact.ts';
+import type { Fact, FactKey, FactStatus, Stage } from './fact.ts';
 import { remembering } from './statements.ts';
 
 /** Contents of which the same is known. */
@@ -75,8 +76,7 @@ export class FactTable {
     const insert = this.#sql('INSERT INTO defined (fact, symbols, names, imports) VALUES (?, ?, ?, ?)');
     for (const fact of facts) {
       const id = this.#putFact(fact);
-      const defined = definedBy(fact);
-      if (defined) insert.run(id, defined.symbols, JSON.stringify(defined.names), JSON.stringify(defined.imports));
+      if (fact.summary) insert.run(id, fact.summary.symbols, fact.summary.names, fact.summary.imports);
     }
   }
 
@@ -130,18 +130,17 @@ export class FactTable {
     const rows = this.#sql(
       `SELECT f.id, hex(b.oid) AS oid, f.lang, d.names, d.imports FROM defined d JOIN fact f ON f.id = d.fact JOIN blob b ON b.id = f.blob
        WHERE d.fact > ? ORDER BY d.fact LIMIT ${PAGE}`,
-    ).all(id) as { id: number; oid: string; lang: string; names: string; imports: string }[];
-    return rows.map(({ oid, names, imports, ...row }) => ({
-      ...row,
-      oid: oid.toLowerCase(),
-      names: JSON.parse(names),
-      imports: JSON.parse(imports),
-    }));
+    ).all(id) as ({ id: number; oid: string; lang: string } & Omit<PackedSummary, 'symbols'>)[];
+    return rows.map((row) => ({ id: row.id, ...toDefined({ ...row, oid: row.oid.toLowerCase() }, row) }));
   }
 
   countSymbols(): number {
     return (this.#sql('SELECT coalesce(sum(symbols), 0) AS n FROM defined').get() as { n: number }).n;
   }
+}
+
+export function toDefined({ oid, lang }: Pick<Fact, 'oid' | 'lang'>, summary: Omit<PackedSummary, 'symbols'>): Defined {
+  return { oid, lang, names: JSON.parse(summary.names), imports: JSON.parse(summary.imports) };
 }
 
 /** A copy: the row's buffer may not lie on a word's boundary. */

@@ -1,5 +1,5 @@
 import type { Oid } from '../../../git/ref-name.ts';
-import { type Summary, summaryOf } from '../../lang/pack-facts.ts';
+import type { PackedSummary } from '../../lang/contract.ts';
 
 export type Stage = 1 | 2;
 
@@ -17,10 +17,7 @@ export interface Fact extends FactKey {
   extractor: string;
   status: FactStatus;
   data: Uint8Array;
+  /** Words define nothing, and neither does what was skipped. */
+  summary?: PackedSummary;
   bytes: number;
-}
-
-/** What a fact defines: words define nothing, and neither does what was skipped. */
-export function definedBy({ stage, status, data }: Pick<Fact, 'stage' | 'status' | 'data'>): Summary | undefined {
-  return stage === 2 && (status === 'ok' || status === 'partial') ? summaryOf(data) : undefined;
 }
