@@ -143,6 +143,14 @@ verifies('C-043', 'C-078').test(
   },
 );
 
+verifies('C-043', 'C-078').test('what is asked for while a worker ends is read by the next one', async () => {
+  const pool = open();
+  await pool.extract(FUNCTION, 'javascript');
+  const renewed = pool.renew('all');
+  expect(factRows(await pool.extract(FUNCTION, 'javascript'))).toEqual([FUNCTION_ROW]);
+  await renewed;
+});
+
 verifies('C-043').test('no more workers than allowed, however many files wait', async () => {
   const pool = open({ workers: 2 });
   const answers = await Promise.all(Array.from({ length: 40 }, () => pool.extract(FUNCTION, 'javascript')));

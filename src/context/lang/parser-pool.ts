@@ -140,13 +140,13 @@ export class ParserPool implements CodeParser {
     else job.settle(outcome as Promise<Answer>);
     if (worker.isDead && answer !== undefined && answer !== UNSERVED) this.#crashed++;
     await this.#retire(worker);
-    this.#next();
   }
 
-  /** Worn workers go first and are replaced after: two at once would be a worker too many in memory. */
+  /** Worn workers go first and are replaced after: two at once would be a worker too many in memory. What waited meanwhile goes on. */
   async #retire(worker: WorkerThread): Promise<void> {
     if (!worker.isDead && this.#isWorn(worker) && worker.load.requests === 0) await worker.end();
     if (worker.isDead) this.#workers.delete(worker);
+    this.#next();
   }
 
   #isWorn(worker: WorkerThread): boolean {

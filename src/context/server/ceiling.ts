@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-const LOOK_MS = 500;
+const LOOK_MS = 200;
 const EASE_AT = 0.75;
 const SHRINK_AT = 0.85;
 const COLLECT_AT = 0.95;
