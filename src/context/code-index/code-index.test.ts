@@ -22,7 +22,7 @@ async function openIndex(repository: TestRepository, worktree = repository.check
   return index;
 }
 
-async function isWritten(index: CodeIndex, key: { oid: string; lang: string; stage: 1 | 2 }): Promise<boolean> {
+async function isKnown(index: CodeIndex, key: { oid: string; lang: string; stage: 1 | 2 }): Promise<boolean> {
   return index.until(() => index.store.body(key) !== undefined, { ms: 20_000 });
 }
 
@@ -45,10 +45,7 @@ verifies('C-022').test(
       claims.claim({ ...words, oid: local }, true);
     });
     await here.view();
-    expect([await isWritten(here, { ...words, oid }), await isWritten(here, { ...structure, oid })]).toEqual([
-      true,
-      true,
-    ]);
+    expect([await isKnown(here, { ...words, oid }), await isKnown(here, { ...structure, oid })]).toEqual([true, true]);
     expect(here.names.definers('fromGit').map((row) => row.oid)).toEqual([oid]);
     expect(here.store.write(({ claims }) => claims.claim({ ...words, oid: local }, true))).toBe('busy');
     // It has no path here, so it is no part of any answer here.

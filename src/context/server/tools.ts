@@ -12,7 +12,7 @@ import { textOf } from './tool-text.ts';
 
 const DEADLINE_MS = 20_000;
 /** Each holds all it has found, which may be 200,000 places, and one thread reads for all of them. */
-const SCANS_AT_ONCE = 1;
+const SCANS_AT_ONCE = 2;
 /** Time to say so before the caller gives up by itself. */
 const MARGIN_MS = 1_000;
 

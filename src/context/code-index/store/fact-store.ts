@@ -226,7 +226,7 @@ export class FactStore {
   *definedInMemory(): Generator<Defined> {
     for (const fact of this.#kept.values()) {
       if (fact.summary === undefined) continue;
-      const defined = this.#defined.get(fact) ?? toDefined(fact, fact.summary);
+      const defined = this.#defined.get(fact) ?? toDefined({ ...fact, ...fact.summary });
       this.#defined.set(fact, defined);
       yield defined;
     }

@@ -130,8 +130,8 @@ export class FactTable {
     const rows = this.#sql(
       `SELECT f.id, hex(b.oid) AS oid, f.lang, d.names, d.imports FROM defined d JOIN fact f ON f.id = d.fact JOIN blob b ON b.id = f.blob
        WHERE d.fact > ? ORDER BY d.fact LIMIT ${PAGE}`,
-    ).all(id) as ({ id: number; oid: string; lang: string } & Omit<PackedSummary, 'symbols'>)[];
-    return rows.map((row) => ({ id: row.id, ...toDefined({ ...row, oid: row.oid.toLowerCase() }, row) }));
+    ).all(id) as ({ id: number } & Stored)[];
+    return rows.map((row) => ({ id: row.id, ...toDefined({ ...row, oid: row.oid.toLowerCase() }) }));
   }
 
   countSymbols(): number {
@@ -139,8 +139,10 @@ export class FactTable {
   }
 }
 
-export function toDefined({ oid, lang }: Pick<Fact, 'oid' | 'lang'>, summary: Omit<PackedSummary, 'symbols'>): Defined {
-  return { oid, lang, names: JSON.parse(summary.names), imports: JSON.parse(summary.imports) };
+type Stored = Pick<Fact, 'oid' | 'lang'> & Pick<PackedSummary, 'names' | 'imports'>;
+
+export function toDefined({ oid, lang, names, imports }: Stored): Defined {
+  return { oid, lang, names: JSON.parse(names), imports: JSON.parse(imports) };
 }
 
 /** A copy: the row's buffer may not lie on a word's boundary. */
