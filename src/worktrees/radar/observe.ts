@@ -22,11 +22,12 @@ export function recordObserved({ records, fold }: Parts, { subjects }: Picture):
   }
 }
 
-/** One notice for each two worktrees that collide, also across restarts (T-12). */
+/** One notice for each two worktrees that collide, also across restarts and by looks at the same time (T-12). */
 export function announceHot({ records, announce }: Parts, { subjects, clashes }: Picture): void {
   for (const { row } of subjects) {
     const hot = (clashes.get(row.id) ?? []).filter(({ tier, worktreeId }) => tier === 'hot' && row.id < worktreeId);
-    const news = hot.filter(({ worktreeId }) => !row.announced.includes(worktreeId));
+    const { announced } = records.get(row.id);
+    const news = hot.filter(({ worktreeId }) => !announced.includes(worktreeId));
     if (news.length === 0) continue;
     const ids = news.map(({ worktreeId }) => worktreeId);
     records.change(row.id, (now) => ({ ...now, announced: [...now.announced, ...ids] }));

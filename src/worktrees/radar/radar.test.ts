@@ -57,6 +57,15 @@ verifies('T-12', 'T-13', 'T-15', 'Q-52').test('every clash is named, by its tier
   expect(notices.length).toBe(1);
 });
 
+verifies('T-12').test('looks at the same time tell of a collision once', async () => {
+  const world = await makeWorld(files, { references: none });
+  const { manager, edit, notices } = world;
+  const [a, b] = [await world.start('a'), await world.start('b')];
+  for (const work of [a, b]) edit(work, 'hot.txt', replaced(20, 10, `from ${work.id}`));
+  await Promise.all([manager.conflicts(), manager.conflicts(), manager.scan(['hot.txt'])]);
+  expect(notices).toEqual([{ kind: 'hot_clash', worktrees: [a.id, b.id], files: ['hot.txt'] }]);
+});
+
 verifies('T-12').test('what git cannot merge is hot though no lines meet', async () => {
   const world = await makeWorld(files, { references: none });
   const { manager, edit } = world;
