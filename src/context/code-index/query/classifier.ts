@@ -12,6 +12,8 @@ export interface Question {
   hits: Hits;
 }
 
+type HitParser = Pick<CodeParser, 'classify'>;
+
 /** Skipped files stay unclassified for good: asking again would cost the same again. */
 export type Classes = readonly HitClass[] | 'skipped';
 
@@ -31,7 +33,7 @@ interface Batch {
 
 /** Tells calls from comments. Answers are kept by content and name: a file is parsed once for a name. */
 export class Classifier {
-  readonly #parser: () => Promise<CodeParser>;
+  readonly #parser: () => Promise<HitParser>;
   readonly #parallel: number;
   readonly #kept = new Map<string, Classes>();
   /** There are a dozen, which a thread's answer repeats for every hit. */
@@ -41,7 +43,7 @@ export class Classifier {
   #batches: Batch[] = [];
   #working = 0;
 
-  constructor(parser: () => Promise<CodeParser>, parallel: number) {
+  constructor(parser: () => Promise<HitParser>, parallel: number) {
     this.#parser = parser;
     this.#parallel = parallel;
   }

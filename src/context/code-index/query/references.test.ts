@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
 import { verifies } from '../../../../test/verifies.ts';
 import { openSqlite } from '../../../store/driver.ts';
+import type { CodeParser } from '../../lang/contract.ts';
 import { ParserPool } from '../../lang/parser-pool.ts';
 import { CodeIndex } from '../code-index.ts';
 import { Classifier } from './classifier.ts';
@@ -34,6 +35,27 @@ async function openIndex(files: Record<string, string>) {
   return { index, storeFile, classifier: new Classifier(index.parser, 1), pager: new Pager() };
 }
 
+/** The index's own parser classifies, when the test says so. */
+function gated({ index: { parser } }: { index: CodeIndex }) {
+  let opened = Promise.withResolvers<void>();
+  const gate = {
+    begun: 0,
+    ended: 0,
+    open: () => opened.resolve(),
+    close: () => {
+      opened = Promise.withResolvers();
+    },
+  };
+  const classify: CodeParser['classify'] = async (request) => {
+    gate.begun += 1;
+    await opened.promise;
+    const classes = await (await parser()).classify(request);
+    gate.ended += 1;
+    return classes;
+  };
+  return { gate, classifier: new Classifier(async () => ({ classify }), 1) };
+}
+
 const FILES = Object.fromEntries(
   Array.from({ length: 12 }, (_, at) => [`src/f${at}.ts`, `// shared\nexport const f${at} = () => shared(${at});\n`]),
 );
@@ -41,10 +63,13 @@ const FILES = Object.fromEntries(
 verifies('C-062').test(
   'what is not classified in time is returned as lexical, and says so; the next asker gets more',
   async () => {
-    const tools = await openIndex(FILES);
+    const open = await openIndex(FILES);
+    const { gate, classifier } = gated(open);
+    const tools = { ...open, classifier };
     const hasty = await references(tools, { name: 'shared', include_text: true }, { classifyMs: 0 });
     expect([hasty.total_count, hasty.basis.complete, hasty.basis.stage]).toEqual([24, false, 1]);
-    expect(hasty.references.some(({ confidence }) => confidence === 'lexical')).toBe(true);
+    expect(hasty.references.every(({ confidence }) => confidence === 'lexical')).toBe(true);
+    gate.open();
     const patient = await references(tools, { name: 'shared' }, { classifyMs: 20_000 });
     expect([patient.total_count, patient.basis.complete, patient.basis.stage]).toEqual([12, true, 2]);
     expect(new Set(patient.references.map(({ reference_type }) => reference_type))).toEqual(new Set(['Call']));
@@ -54,19 +79,25 @@ verifies('C-062').test(
 verifies('C-062', 'C-078').test(
   'what is classified for nobody any more can be left, what is waited for cannot',
   async () => {
-    const { classifier, index, pager } = await openIndex(FILES);
-    const ask = (classifyMs: number) =>
-      references({ index, classifier, pager }, { name: 'shared', include_text: true }, { classifyMs });
-    await ask(0); // answered without; it goes on in the background
-    classifier.rest();
+    const open = await openIndex(FILES);
+    const { gate, classifier } = gated(open);
+    const ask = async (classifyMs: number) => {
+      const asked = { name: 'shared', include_text: true };
+      return (await references({ ...open, classifier }, asked, { classifyMs })).basis;
+    };
+    expect((await ask(0)).pending).toBe(12); // answered without; it goes on in the background
+    expect(classifier.rest()).toBe(false);
+    gate.open();
+    await expect.poll(() => gate.ended).toBe(1);
+    await setImmediate();
+    expect(gate.begun).toBe(1);
+
+    gate.close();
     const patient = ask(20_000);
-    classifier.rest();
-    expect((await patient).basis.complete).toBe(true);
-    classifier.forget();
-    await ask(0);
-    classifier.rest();
-    await sleep(500);
-    expect((await ask(0)).basis.complete).toBe(false);
+    await expect.poll(() => gate.begun).toBe(2);
+    expect(classifier.rest()).toBe(true);
+    gate.open();
+    expect(await patient).toMatchObject({ complete: true, pending: 0 });
   },
 );
 
