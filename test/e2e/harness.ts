@@ -72,7 +72,7 @@ export function makeWorld(prefix = 'reef-e2e-'): World {
       if (!job) throw new Error(`no job ${id}`);
       return job;
     },
-    async until(id, isMet, limitMs = 20_000) {
+    async until(id, isMet, limitMs = 60_000) {
       const deadline = Date.now() + limitMs;
       for (;;) {
         const job = await world.job(id);
