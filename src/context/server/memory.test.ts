@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
+import { indexWithin, ServerClient } from '../../../test/fixtures/context/server-client.ts';
 import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
 import { textOf } from '../../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../../test/verifies.ts';
@@ -117,18 +117,6 @@ verifies('C-078').test(
   },
 );
 
-/** Index after index with so little room that a server must give up again and again: each goes on where the last one was. */
-async function indexWithin(at: { worktree: string; store: string }, maxMemoryMb: number): Promise<(number | null)[]> {
-  const codes: (number | null)[] = [];
-  for (let lives = 0; lives < 20; lives++) {
-    const client = new ServerClient({ ...at, maxMemoryMb });
-    const done = await client.call('index_code', { path: at.worktree, wait: 'complete' }).catch(() => undefined);
-    codes.push(await client.exited);
-    if (done?.status === 'success') return codes;
-  }
-  return codes;
-}
-
 function factsIn(store: string): unknown[] {
   const database = openSqlite(store, 'read');
   try {
@@ -145,7 +133,7 @@ verifies('C-078').test('however small its ceiling, a server drops no fact to fit
     string,
     string,
   ];
-  const codes = await indexWithin({ worktree, store: tight }, 40);
+  const codes = await indexWithin({ worktree, store: tight, maxMemoryMb: 40 });
   const client = new ServerClient({ worktree, store: ample });
   await client.call('index_code', { path: worktree, wait: 'complete' });
   await client.close();
