@@ -39,6 +39,7 @@ export async function openBench(
     clock: systemClock,
     log: { warn: (message) => warnings.push(message), info: () => {} },
     ...options,
+    timings: { start: 60_000, ...options.timings }, // of many at once, on a machine that does other things as well
   });
   const pids = () => manager.running().flatMap(({ pid }) => pid ?? []);
   return {
