@@ -309,7 +309,10 @@ verifies('C-076').test('no server goes while it answers: a start waits, then say
 });
 
 verifies('C-001').test('twelve starts at once never make more processes than allowed', async () => {
-  const { manager, worktree, pids, alive } = await bench(() => ({ delayMs: 5 }), { maxServers: 3, timings: { busy: 60_000 } });
+  const { manager, worktree, pids, alive } = await bench(() => ({ delayMs: 5 }), {
+    maxServers: 3,
+    timings: { busy: 60_000 },
+  });
   const worktrees = Array.from({ length: 12 }, (_, index) => worktree(`w${index}`));
   let most = 0;
   const seen = new Set<number>();
