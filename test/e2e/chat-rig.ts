@@ -75,15 +75,22 @@ export class Chat implements AsyncDisposable {
     });
   }
 
+  /** With what has left it at the top. */
   screen(): string {
-    // Blanks at the end of a line cannot be seen.
-    return this.tmux('capture-pane', '-p', '-J', '-S', '-').replace(/ +$/gm, '').trimEnd();
+    return this.#captured('-S', '-');
   }
 
-  async until(expected: RegExp): Promise<string> {
+  #captured(...range: string[]): string {
+    // Blanks at the end of a line cannot be seen.
+    return this.tmux('capture-pane', '-p', '-J', ...range)
+      .replace(/ +$/gm, '')
+      .trimEnd();
+  }
+
+  async until(expected: RegExp, look = () => this.screen()): Promise<string> {
     const deadline = Date.now() + LIMIT_MS;
     for (;;) {
-      const screen = this.screen();
+      const screen = look();
       if (expected.test(screen)) return screen;
       if (Date.now() > deadline) throw new Error(`${expected} is not on the screen:\n${screen}`);
       await sleep(30);
@@ -93,7 +100,7 @@ export class Chat implements AsyncDisposable {
   /** An empty screen with a prompt on it. */
   async clear(): Promise<void> {
     this.keys('C-l');
-    await this.until(/^\S*>$/m);
+    await this.until(/^\S*>$/, () => this.#captured());
     this.tmux('clear-history');
   }
 
@@ -109,6 +116,8 @@ export class Chat implements AsyncDisposable {
     if (edit !== undefined) writeFileSync(join(this.#user.root, 'home/edit'), `${edit}\n`);
     await this.clear();
     this.type(line);
+    // Before it is there the screen is that of the step before, whose prompt may be all that is waited for.
+    await this.until(/> \S/);
     this.keys('Enter');
     for (const answer of answers) {
       await this.until(answer.question);
