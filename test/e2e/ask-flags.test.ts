@@ -196,9 +196,11 @@ verifies('R-73', 'U-02').test('Ctrl-C ends an answer with 130 and keeps what had
   let heard = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     heard += text;
-    if (heard === 'Once upo') child.kill('SIGINT');
   });
-  const [code] = await once(child, 'close');
+  const closed = once(child, 'close');
+  await expect.poll(() => heard).toContain('Once upo');
+  child.kill('SIGINT');
+  const [code] = await closed;
   const stored = sessionFile(user);
   expect([code, stored.includes('interrupted: true'), stored.includes('Once upo')]).toEqual([130, true, true]);
 });
