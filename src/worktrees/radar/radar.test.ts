@@ -66,6 +66,30 @@ verifies('T-12').test('looks at the same time tell of a collision once', async (
   expect(notices).toEqual([{ kind: 'hot_clash', worktrees: [a.id, b.id], files: ['hot.txt'] }]);
 });
 
+verifies('T-33').test('a look at a worktree that is merged meanwhile leaves no ref of it', async () => {
+  const world = await makeWorld(files, { references: none });
+  const { git, plain } = world;
+  const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const gated: typeof git = {
+    ...git,
+    async call(place, args, options) {
+      if (!options?.input?.toString().startsWith('update refs/reef/captures/')) return git.call(place, args, options);
+      reached.resolve();
+      await opened.promise;
+      return git.call(world.place, args, options); // as one that was at it before the folder went
+    },
+  };
+  const manager = await world.reopen({ git: gated });
+  const work = await world.start('a');
+  world.edit(work, 'hot.txt', 'from a\n');
+  const looking = manager.scan([]);
+  await reached.promise;
+  await manager.accept(work.id);
+  opened.resolve();
+  await looking;
+  expect(plain('for-each-ref', '--format=%(refname)', 'refs/reef')).toBe(`refs/reef/archive/${work.id}`);
+});
+
 verifies('T-12').test('what git cannot merge is hot though no lines meet', async () => {
   const world = await makeWorld(files, { references: none });
   const { manager, edit } = world;

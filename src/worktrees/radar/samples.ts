@@ -3,6 +3,7 @@ import { diffTrees, type FileChange } from '../../git/diff.ts';
 import type { Place } from '../../git/place.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { findKept } from '../keep/kept.ts';
+import { dropRefs } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
 import { currentTip } from '../make/checks.ts';
 import { mergeBase } from '../merge/merge-base.ts';
@@ -28,6 +29,14 @@ interface Entry {
   sample: Sample;
 }
 
+interface Looked {
+  row: StoredWorktree;
+  worktree: Place;
+  tip: Oid;
+}
+
+const PUT_AWAY: readonly StoredWorktree['status'][] = ['accepted', 'discarded', 'held'];
+
 /** The last capture of each worktree: taken again only when files changed, and at most every two seconds (T-11). */
 export class Samples {
   readonly #parts: Parts;
@@ -39,7 +48,7 @@ export class Samples {
     this.#leastMs = leastMs;
   }
 
-  /** Undefined: there is nothing of it yet. */
+  /** Undefined: there is nothing of it yet, or no more. */
   async take(row: StoredWorktree): Promise<Sample | undefined> {
     if (row.status === 'held') return this.#takeHeld(row);
     if (row.status !== 'running' && row.status !== 'accepting') return undefined;
@@ -51,7 +60,7 @@ export class Samples {
     const takenMs = clock.monotonicMs();
     const sample =
       last?.stamp === stamp && last.tip === tip ? last.sample : await this.#capture({ row, worktree, tip });
-    this.#last.set(row.id, { stamp, takenMs, tip, sample });
+    if (sample) this.#last.set(row.id, { stamp, takenMs, tip, sample });
     return sample;
   }
 
@@ -60,10 +69,15 @@ export class Samples {
     for (const id of this.#last.keys()) if (!ids.has(id)) this.#last.delete(id);
   }
 
-  async #capture({ row, worktree, tip }: { row: StoredWorktree; worktree: Place; tip: Oid }): Promise<Sample> {
-    const { git, clock } = this.#parts;
+  async #capture({ row, worktree, tip }: Looked): Promise<Sample | undefined> {
+    const { git, clock, records } = this.#parts;
     const ref = refs.capture(row.id);
     const { commit, parent } = await capture(git, worktree, { ref, message: `Reef saw ${row.title}`, at: clock.now() });
+    // Put away while it was looked at, it may have dropped its refs before this one was there.
+    if (PUT_AWAY.includes(records.get(row.id).status)) {
+      await dropRefs(this.#parts, [ref]);
+      return undefined;
+    }
     const from = (await mergeBase(git, worktree, [parent, tip])) ?? row.base.commit;
     return { commit, from, worktree, changes: await diffTrees(git, worktree, { from, to: commit }) };
   }
