@@ -10,11 +10,13 @@ const MIB = 1024 * 1024;
 const big = 'All work and no play. '.repeat(MIB / 10);
 
 const command = (n: number): Turn => ({ tools: [{ shell: `echo ${n} >> steps.txt` }] });
+/** What comes before a person lets it go on is ended by the interrupt: the agent is not ahead of who counts its turns. */
+const held: Turn = { if: '^(?![^]*Continue)', text: 'Never said.', delayMs: 600_000 };
 const same: Turn = { tools: [{ shell: 'echo again >> again.txt', escalate: 'May I write it?' }] };
 
 const scripts: Scripts = {
   same: [same, same, { text: 'Written twice.' }],
-  steps: [1, 2, 3, 4, 5, 6, 7, 8].map(command),
+  steps: [command(1), command(2), held, command(3), command(4), held],
   print: [{ tools: [{ shell: 'echo "The key is $ANTHROPIC_API_KEY"' }] }, { text: 'Printed.' }],
   big: [{ tools: [{ write: 'big.txt', content: big }] }, { text: 'That was long.' }],
 };
@@ -77,9 +79,7 @@ for (const agent of ['claude', 'codex'] as const) {
         expect(await job.progress('budget')).toMatchObject([{ what: 'turns', used: 2, limit: 2 }]);
         await job.send({ option: ['Raise'] });
         await job.until(({ questions }) => questions.some(({ requestId }) => requestId !== question.requestId));
-        expect(await job.view()).toMatchObject({ status: 'awaiting_input', budget: { turns: 4 }, launch: 1 });
-        // An answer that was on its way when the interrupt came still counts.
-        expect([4, 5]).toContain((await job.view()).turns);
+        expect(await job.view()).toMatchObject({ status: 'awaiting_input', budget: { turns: 4 }, launch: 1, turns: 4 });
         const done = job.file('steps.txt') ?? '';
         await job.send({ option: ['Stop'] });
         expect(await job.ended()).toMatchObject({ status: 'error', reason: 'budget_exhausted' });
