@@ -41,8 +41,13 @@ for (let sequence = 0; sequence < order.sequences; sequence += 1) {
   const wrong = await liveRandomly({ manager, worktrees, random, ask }, order.steps);
   if (wrong.length > 0) process.stdout.write(`wrong ${JSON.stringify(wrong)}\n`);
 }
-// At the end some run and one is only starting.
+// At the end some run and one is only starting. All are active: silence must not end them before they are looked at.
+manager.follow({
+  onChange(listener) {
+    for (const worktreePath of worktrees.slice(0, 5)) listener({ worktreePath, active: true, removed: false });
+    return () => {};
+  },
+});
 await Promise.all(worktrees.slice(0, 4).map((path) => manager.ensureServer(path).catch(() => {})));
-void manager.spinUpServer(worktrees[4] ?? '').catch(() => {});
 process.stdout.write(`done ${manager.running().length}\n`);
 setInterval(() => {}, 60_000);
