@@ -13,7 +13,7 @@ import { wireAdapter } from './adapter.ts';
 const player = fileURLToPath(new URL('./player.ts', import.meta.url));
 const scripts = fileURLToPath(new URL('../../../test/fixtures/scripts/', import.meta.url));
 const adapter = wireAdapter('scripted:test');
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 let folder: string;
 let running: ChildProcessWithoutNullStreams[];
@@ -319,6 +319,7 @@ describe('messages', () => {
     job.child.stdin.write('hello\n{"id":1}\n');
     job.message('m1', 'one');
     await job.until(isEnd);
+    await job.untilState(() => job.stderr.split('\n').length > 2);
     expect(job.stderr).toBe('not a line of the reef wire: hello\nnot a line of the reef wire: {"id":1}\n');
   });
 });
