@@ -29,17 +29,23 @@ const startedAs = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => (event.type === 'started' ? [event.payload.pid] : []));
 const launchOf = (id: string) => readLaunch(join(jobDir(world.home.dir, id), '1'));
 const daemonPid = async () => (await world.client.daemon())?.pid;
+/** A step that lasts until the test lets it end. */
+const gate = () => join(world.home.dir, 'may-go-on');
+const waitAtGate = () => ({ shell: ['sh', '-c', `until [ -e ${gate()} ]; do sleep 0.05; done`] });
 
 verifies('A-70', 'A-67', 'Q-64').test(
   'an agent that says nothing is ended, with what it wrote elsewhere; the daemon and the other jobs go on',
   async () => {
     const mute = ['/bin/sh', '-c', 'echo waiting for a licence >&2; exec sleep 600'] as const;
-    world.configure({ timings: { start: 3_000, linger: 50 }, agents: { 'acp:mute': { command: mute } } });
     const other = await world.client.call('spawn', {
       agent: world.script('asks', [{ ask: { question: 'Go on?' } }, { say: 'Done.' }]),
       task: 'ask',
     });
     await world.until(other.agentId, ({ status }) => status === 'awaiting_input');
+    // Too short for an agent that has to start a program of its own first.
+    await world.stopDaemon();
+    world.configure({ timings: { start: 3_000, linger: 50 }, agents: { 'acp:mute': { command: mute } } });
+    await world.client.call('status', {});
     const daemon = await daemonPid();
     const { agentId } = await world.client.call('spawn', { agent: 'acp:mute', task: 'speak' });
     const { status } = await world.until(agentId, ({ activity }) => activity === 'ended');
@@ -84,11 +90,12 @@ verifies('A-72', 'Q-27').test(
   'silence is shown, as silence: nothing is killed, and it counts neither as a wait nor as an end',
   async () => {
     world.configure({ timings: { stalled: 300, linger: 50 } });
-    const agent = world.script('broods', [{ say: 'Hm.' }, { sleep: 2_000 }, { say: 'Done.' }]);
+    const agent = world.script('broods', [{ say: 'Hm.' }, waitAtGate(), { say: 'Done.' }]);
     const { agentId } = await world.client.call('spawn', { agent, task: 'think' });
     const silent = await world.until(agentId, ({ activity }) => activity === 'stalled');
     expect([silent.status, silent.awaiting_input, silent.questions]).toEqual(['running', false, []]);
     expect((await world.client.call('inbox', {})).questions).toEqual([]);
+    writeFileSync(gate(), '');
     const { status } = await world.until(agentId, ({ activity }) => activity === 'ended');
     const events = await world.events(agentId);
     expect([status, startedAs(events).length, errors(events)]).toEqual(['completed', 1, []]);
@@ -117,14 +124,12 @@ verifies('Q-13', 'A-22').test(
   async () => {
     world.configure({ timings: { linger: 50 } });
     const agent = world.script('works', [{ say: 'Working.' }, { sleep: 600_000 }]);
-    const mayEnd = join(world.home.dir, 'may-end');
-    const wait = { shell: ['sh', '-c', `until [ -e ${mayEnd} ]; do sleep 0.05; done`] };
-    const ends = world.script('ends', [{ say: 'Working.' }, wait, { exit: 7 }]);
+    const ends = world.script('ends', [{ say: 'Working.' }, waitAtGate(), { exit: 7 }]);
     const jobs = await Promise.all([agent, ends].map((each) => world.client.call('spawn', { agent: each, task: 'x' })));
     const [lost = '', over = ''] = jobs.map(({ agentId }) => agentId);
     for (const id of [lost, over]) await world.until(id, ({ lastOutput }) => lastOutput !== '');
     await world.killDaemon();
-    writeFileSync(mayEnd, '');
+    writeFileSync(gate(), '');
     // Its wrapper first: it would write down how the agent ended.
     process.kill(launchOf(lost).identity?.pid ?? Number.NaN, 'SIGKILL');
     await sweep(lost);
