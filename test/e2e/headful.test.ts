@@ -153,6 +153,10 @@ proves('A-121', 'Q-01', 'Q-20', 'Q-21').test(
     const id = await spawn({ NONCE: nonce });
     await shows(world, id, 'heard: Hello');
     const before = await world.job(id);
+    await eventually(
+      () => survivorsOf(nonce),
+      (found) => found.length > 0,
+    );
     await world.killDaemon();
     expect(survivorsOf(nonce)).toHaveLength(1);
     const { delivered } = await world.client.call('send', { id, text: 'after the first' });
