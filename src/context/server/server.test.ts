@@ -113,7 +113,7 @@ verifies('C-031', 'C-033').test('a symbol that is deleted, renamed or moved is g
   const { repository, client } = await indexed();
   repository.write('src/price.ts', 'export function roundMoney(value: number) { return value; }\n');
   const gone = await client.call('get_symbol', { name: 'roundPrice' });
-  const there = await client.call('get_symbol', { name: 'roundMoney' });
+  const there = await client.call('get_symbol', { name: 'roundMoney', require: 'complete' });
   rmSync(join(repository.checkout, 'src/price.ts'));
   const removed = await client.call('get_symbol', { name: 'roundMoney' });
   expect([gone.symbols, there.symbols.map(({ id }) => id), removed.symbols]).toEqual([
@@ -287,6 +287,6 @@ verifies('C-034').test('an announced edit is read before anybody asks', async ()
   const { repository, client } = await indexed();
   repository.write('src/price.ts', 'export function announced() {}\n');
   client.notify('reef/changed', { paths: ['src/price.ts', '../out', 'no/such'] });
-  const { symbols } = await client.call('get_symbol', { name: 'announced' });
+  const { symbols } = await client.call('get_symbol', { name: 'announced', require: 'complete' });
   expect(symbols.map(({ id }) => id)).toEqual(['src/price.ts#announced:1']);
 });
