@@ -77,10 +77,13 @@ verifies('R-107').test(
   'a turn that ends over its children is asked three times, then they are cancelled and named',
   async () => {
     const { promise: hangs } = Promise.withResolvers<Said>();
-    await using team = await openTeam({ boss: BOSS, kid: {}, quick: {} }, ({ agent, n }) => {
+    await using team = await openTeam({ boss: BOSS, kid: {}, quick: {} }, async ({ agent, n }) => {
       if (agent === 'kid') return hangs;
       if (agent === 'quick') return { text: 'quick' };
-      if (n > 0) return { text: `I am done (${n}).` };
+      if (n > 0) {
+        await expect.poll(() => root.supervisor.running().map((child) => child.agent)).toEqual(['kid']);
+        return { text: `I am done (${n}).` };
+      }
       return {
         calls: [
           call('agent__spawn', { agent: 'kid', prompt: 'k' }),
