@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
 import { bench, commands, folder } from '../../../test/fixtures/engine/workbench.ts';
+import { deadline } from '../../../test/scale.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { manualClock } from '../../base/clock.ts';
 import { ReefError } from '../../protocol/errors.ts';
@@ -273,14 +274,14 @@ describe('a turn that is cancelled', () => {
     ];
     const stage = await scene(`- reply: {text: Working., tool_calls: [${calls.join(', ')}]}`);
     const turn = play(stage);
-    await vi.waitUntil(() => existsSync(join(stage.dir, 'begun')), { timeout: 10_000 });
+    await expect.poll(() => existsSync(join(stage.dir, 'begun'))).toBe(true);
     const startedAt = performance.now();
     stage.abort.abort();
     const result = await turn;
     expect([
       result.error?.code,
       isValid(result),
-      performance.now() - startedAt < 2_000,
+      performance.now() - startedAt < deadline(2_000),
       existsSync(join(stage.dir, 'never')),
     ]).toEqual(['cancelled', true, true, false]);
     const outputs = result.messages.flatMap((message) => (message.role === 'tool' ? message.content : []));
@@ -297,11 +298,11 @@ describe('a turn that is cancelled', () => {
       return new Promise(() => {});
     };
     const turn = play(stage);
-    await vi.waitUntil(() => asked, { timeout: 10_000 });
+    await expect.poll(() => asked).toBe(true);
     const startedAt = performance.now();
     stage.abort.abort();
     const result = await turn;
-    expect([result.error?.code, isValid(result), performance.now() - startedAt < 2_000]).toEqual([
+    expect([result.error?.code, isValid(result), performance.now() - startedAt < deadline(2_000)]).toEqual([
       'cancelled',
       true,
       true,

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
 import type { Turn } from '../../../test/model-server/script.ts';
 import { serveTurns } from '../../../test/model-server/testing.ts';
+import { deadline } from '../../../test/scale.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { manualClock } from '../../base/clock.ts';
 import { ReefError } from '../../protocol/errors.ts';
@@ -159,7 +160,7 @@ describe('a cancelled call', () => {
       .catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'cancelled' });
     await Promise.all(closed);
-    expect([text, records.map(({ outcome }) => outcome), performance.now() - cancelledAt < 2_000]).toEqual([
+    expect([text, records.map(({ outcome }) => outcome), performance.now() - cancelledAt < deadline(2_000)]).toEqual([
       'Once upon',
       ['aborted'],
       true,
