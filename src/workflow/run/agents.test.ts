@@ -237,7 +237,7 @@ describe('ends of jobs', () => {
     bench = new Bench({ dir, clock, jobs: new Jobs(() => finished('SIGNAL:SUCCESS')) });
     await bench.start(nodes());
     for (const pause of [1_000, 2_000]) {
-      for (let n = 0; clock.sleeping() === 0 && n < 500; n++) await new Promise((resolve) => setTimeout(resolve, 2));
+      await expect.poll(() => clock.sleeping()).toBe(1);
       await clock.advance(pause);
     }
     const view = await bench.settle();
@@ -281,7 +281,7 @@ describe('ends of jobs', () => {
     bench = new Bench({ dir, clock, jobs });
     await bench.start(nodes(), { autoResume: true });
     expect((await bench.settle()).halt?.reason).toBe('rate_limit');
-    for (let n = 0; clock.sleeping() === 0 && n < 500; n++) await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect.poll(() => clock.sleeping()).toBe(1);
     await clock.advance(60_000);
     await bench.engine.result('run');
     expect((await bench.runs.view('run')).outcome).toBe('success');

@@ -38,13 +38,15 @@ const forking = (names: string[], more: object = {}) => ({
 /** Branches end in the order we say. */
 function gated() {
   const waiting = new Map<string, (end: JobEnd) => void>();
+  const begins: string[] = [];
   const jobs = new ScriptedJobs(({ spec: { run } }) => {
     if (run.branch === 'main') return finished('SIGNAL:SUCCESS', { summary: run.block });
+    begins.push(run.block);
     return new Promise((resolve) => waiting.set(run.block, resolve));
   });
   const begun = async (count: number) => {
-    for (let n = 0; waiting.size < count && n < 1_000; n++) await new Promise((resolve) => setTimeout(resolve, 2));
-    return [...waiting.keys()].sort();
+    await expect.poll(() => begins.length).toBe(count);
+    return begins.toSorted();
   };
   const end = (name: string, signal = 'SIGNAL:SUCCESS') => waiting.get(name)?.(finished(signal, { summary: name }));
   return { jobs, begun, end };
@@ -111,8 +113,7 @@ verifies('W-30', 'W-32').test('in a fork only the branch that asks halts, and it
   const { jobs, begun, end } = gated();
   bench = new Bench({ dir, jobs });
   await bench.start(forking(['P', 'P']));
-  for (let n = 0; jobs.specs.length < 3 && n < 1_000; n++) await new Promise((resolve) => setTimeout(resolve, 2));
-  await begun(1);
+  await begun(2);
   end('P__x', 'SIGNAL:ASK');
   const view = await bench.settle();
   expect(view.halts.map(({ block: at, visit, branch }) => `${branch} ${at}#${visit}`)).toEqual(['main.2 P__x#1']);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { HaltAnswer, RunView } from '../../protocol/workflow.ts';
+import type { JobEnd } from '../agent/agent-jobs.ts';
 import { block, manifest, node } from '../walk/test-walk.ts';
 import { Bench, finished, ScriptedJobs } from './test-bench.ts';
 
@@ -138,12 +139,8 @@ describe('a run under way', () => {
     return jobs;
   };
   const active = async () => {
-    for (let n = 0; n < 1_000; n++) {
-      const view = await bench.runs.view('run');
-      if (view.executionLog['N__A#1']?.jobId) return view;
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-    throw new Error('no job was begun');
+    await expect.poll(async () => (await bench.runs.view('run')).executionLog['N__A#1']?.jobId).toBeDefined();
+    return bench.runs.view('run');
   };
 
   verifies('W-80').test('shows its block as active, with its job', async () => {
@@ -177,15 +174,15 @@ describe('a run under way', () => {
   });
 
   test('let go by its process, its job lives on and is found again', async () => {
-    let release: (value: never) => void = () => {};
-    const jobs = new ScriptedJobs(() => new Promise((resolve) => (release = resolve as never)));
+    const { promise: work, resolve: finish } = Promise.withResolvers<JobEnd>();
+    const jobs = new ScriptedJobs(() => work);
     bench = new Bench({ dir, jobs });
     await bench.start(halting);
     await active();
     await bench.close();
     bench = new Bench({ dir, jobs });
     await bench.engine.recover();
-    release(finished('SIGNAL:FAILURE') as never);
+    finish(finished('SIGNAL:FAILURE'));
     const view = await bench.settle();
     expect([view.outcome, jobs.killed, jobs.specs.length]).toEqual(['failure', [], 1]);
   });
@@ -206,19 +203,13 @@ describe('stepping', () => {
   });
 
   verifies('W-34').test('turned on in the middle of a block it holds from the next one on', async () => {
-    let release: (value: never) => void = () => {};
-    const jobs = new ScriptedJobs(({ spec }) =>
-      spec.run.block === 'N__A' ? new Promise((resolve) => (release = resolve as never)) : finished('SIGNAL:SUCCESS'),
-    );
+    const { promise: work, resolve: finish } = Promise.withResolvers<JobEnd>();
+    const jobs = new ScriptedJobs(({ spec }) => (spec.run.block === 'N__A' ? work : finished('SIGNAL:SUCCESS')));
     bench = new Bench({ dir, jobs });
     await bench.start(two);
-    for (let n = 0; jobs.specs.length === 0 && n < 1_000; n++) await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect.poll(() => jobs.specs.length).toBe(1);
     await bench.runs.setStepping('run', true);
-    for (let n = 0; n < 1_000; n++) {
-      release(finished('SIGNAL:SUCCESS') as never);
-      if ((await bench.runs.view('run')).isHalted) break;
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
+    finish(finished('SIGNAL:SUCCESS'));
     const view = await bench.settle();
     expect([view.halt?.reason, view.halt?.block]).toEqual(['awaiting_approval', 'N__B']);
     const off = await bench.answer(view, { verb: 'approve', step: false });
