@@ -81,8 +81,8 @@ for (const agent of ['claude', 'codex'] as const) {
         });
         const events = await job.events();
         expect(events.filter(({ type }) => type === 'started')).toHaveLength(1);
-        expect(await job.progress('thinking')).toEqual([{ kind: 'thinking', text: 'A word of thought.' }]);
-        expect(await job.progress('text')).toEqual([{ kind: 'text', text: 'Hello from the script.' }]);
+        expect(await job.said('thinking')).toBe('A word of thought.');
+        expect(await job.said('text')).toBe('Hello from the script.');
         expect(await job.payloads('completed')).toMatchObject([
           { scope: 'turn', outcome: 'done', result: 'Hello from the script.' },
           { scope: 'process', outcome: 'done', result: 'Hello from the script.' },

@@ -144,6 +144,11 @@ export class RealJob {
     return all.filter((payload) => payload.kind === kind) as Extract<Progress, { kind: K }>[];
   }
 
+  /** Its words, joined: how many events a text becomes depends on how fast it comes. */
+  async said(kind: 'text' | 'thinking'): Promise<string> {
+    return (await this.progress(kind)).map(({ text }) => text).join('');
+  }
+
   /** What the model was asked in this run; requests without tools are about titles and the like. */
   requests(): RecordedRequest[] {
     const isOurs = ({ run, body }: RecordedRequest) => run === this.#run && Object.keys(body).length > 0;
