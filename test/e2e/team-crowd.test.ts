@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { verifies } from '../verifies.ts';
@@ -80,10 +80,13 @@ verifies('R-153', 'R-106', 'R-101').test(
     world = teamWorld(
       {
         boss: { can_spawn_agents: true, max_concurrent_agents: 10 },
-        ...Object.fromEntries(names.map((name) => [name, {}])),
+        ...Object.fromEntries(names.map((name) => [name, { global_tools: ['execute_command'] }])),
       },
-      { maxJobs: 16 },
+      { reef: { max_jobs: 16, permissions: [{ tool: 'execute_command', action: 'allow' }] } },
     );
+    // Nobody takes a second step before all letters are written.
+    const written = join(world.root, 'written');
+    const waits = call('execute_command', { command: `until [ -e ${written} ]; do sleep 0.1; done` });
     world.play([
       {
         agent: 'boss',
@@ -101,11 +104,16 @@ verifies('R-153', 'R-106', 'R-101').test(
       ),
       { agent: 'boss', tool: 'agent__collect', says: 'All ten are done.' },
       ...names.flatMap((agent): Line[] => [
-        { agent, user: `^Word of ${agent}\\.$`, does: [call('agent__list')], delay_ms: 4000 },
+        { agent, user: `^Word of ${agent}\\.$`, does: [waits, call('agent__list')] },
         { agent, user: `Letter to ${agent}\\.$`, says: `${agent} has its letter.` },
       ]),
     ]);
     const boss = await world.start('boss', 'Begin');
+    await eventually(
+      () => world.results(boss),
+      (all) => all.filter((text) => text.includes('"sent"')).length === names.length,
+    );
+    writeFileSync(written, '');
     expect(await world.until(boss, ({ endedAt }) => endedAt !== undefined, 90_000)).toMatchObject({
       status: 'completed',
       lastOutput: 'All ten are done.',

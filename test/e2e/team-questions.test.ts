@@ -117,10 +117,12 @@ verifies('R-102').test(
     await world.client.call('send', { id: hand.id, text: 'yes' });
     const asked = await world.until(hand.id, (job) => job.questions.some(({ kind }) => kind === 'permission'));
     const [permission] = asked.questions;
-    await world.client.call('send', { id: boss, text: 'nothing' });
     await world.client.call('send', {
       ...{ id: hand.id, decision: 'deny', questionId: permission?.questionId, fingerprint: permission?.fingerprint },
     });
+    // Before that the boss would be told of the permission, and not of the end.
+    await world.until(hand.id, ({ status }) => status === 'completed');
+    await world.client.call('send', { id: boss, text: 'nothing' });
     expect(await world.until(boss, ({ status }) => status === 'completed')).toMatchObject({ lastOutput: 'Over.' });
     expect((await world.results(hand.id)).map((text) => JSON.parse(text))).toMatchObject([
       { confirmed: true },
