@@ -34,7 +34,7 @@ async function worktree(title: string, files: Record<string, string> = {}): Prom
 }
 
 async function idsOf(name: string, ...where: string[]): Promise<string[]> {
-  const { symbols } = await rig.json('code', 'symbol', name, ...where);
+  const { symbols } = await rig.json('code', 'symbol', name, '--complete', ...where);
   return symbols.map(({ id }: { id: string }) => id);
 }
 
@@ -73,7 +73,8 @@ verifies('C-001', 'C-003', 'C-031').test(
     expect(await everywhere('roundPrice')).toEqual({ main: price, one: [], two: price });
     expect(await everywhere('onlyInOne')).toEqual({ main: [], one: ['src/price.js#onlyInOne:1'], two: [] });
     expect(await everywhere('onlyInTwo')).toEqual({ main: [], one: [], two: ['src/extra.js#onlyInTwo:1'] });
-    const inside = promisify(execFile)(process.execPath, [REEF, 'code', 'symbol', 'onlyInTwo', '--json'], {
+    const asked = ['code', 'symbol', 'onlyInTwo', '--complete', '--json'];
+    const inside = promisify(execFile)(process.execPath, [REEF, ...asked], {
       cwd: join(two.path, 'src'),
       env: rig.world.env,
     });
@@ -141,12 +142,13 @@ verifies('C-053').test(
     const { agentId } = await rig.json('spawn', agent, 'look', '--worktree', '--plan', 'src/mine.js');
     await rig.world.until(agentId, ({ status }) => status === 'awaiting_input');
     const client = await throughDoor(agentId);
-    const symbols = async (args: Record<string, string>) => {
-      const { structuredContent } = await client.callTool({ name: 'get_symbol', arguments: args });
+    const symbols = async (name: string) => {
+      const asked = { name: 'get_symbol', arguments: { name, require: 'complete' } };
+      const { structuredContent } = await client.callTool(asked);
       return (structuredContent as { symbols: { id: string }[] }).symbols.map(({ id }) => id);
     };
-    expect(await symbols({ name: 'mineAlone' })).toEqual(['src/mine.js#mineAlone:1']);
-    expect(await symbols({ name: 'foreignSecret' })).toEqual([]);
+    expect(await symbols('mineAlone')).toEqual(['src/mine.js#mineAlone:1']);
+    expect(await symbols('foreignSecret')).toEqual([]);
     const refused = await client.callTool({
       name: 'get_symbol',
       arguments: { name: 'foreignSecret', worktree: other.id },
