@@ -7,6 +7,7 @@ import {
   jobSpec,
   newNonce,
   PATH,
+  ring,
   runJob,
   startJob,
   startLauncher,
@@ -167,9 +168,10 @@ describe('in a real sandbox', () => {
     using polite = await startJob('says-goodbye.sh', capabilities, { sandbox, cwd: '/' });
     using deaf = await startJob('deaf.sh', capabilities, { sandbox, cwd: '/' });
     using tree = await startTree(capabilities, { sandbox, cwd: '/' });
-    using timedOut = await startTree(capabilities, { sandbox, cwd: '/', ceilingMs: 1_000 });
+    using timedOut = await startTree(capabilities, { sandbox, cwd: '/' });
     for (const job of [polite, tree]) await endTree(job, { graceMs: 5_000 });
     await endTree(deaf, { graceMs: 200 });
+    ring(timedOut);
     await until('the ceiling', () => readLaunch(timedOut.dir).exit);
     const jobs = [polite, deaf, tree, timedOut];
     expect({

@@ -71,12 +71,12 @@ verifies('Q-21', 'Q-24').test('a tree whose launcher is gone is ended by another
 verifies('Q-26', 'Q-20').test('the ceiling holds although nobody watches, also for what is deaf', async () => {
   using folder = temporaryFolder();
   const [tree, deaf] = await Promise.all([
-    launchedAndLeft(jobSpec('tree.sh', folder.path, { dir: join(folder.path, 'a'), ceilingMs: 500 }), 'SIGKILL'),
-    launchedAndLeft(jobSpec('deaf.sh', folder.path, { dir: join(folder.path, 'b'), ceilingMs: 500 }), 'SIGKILL'),
+    launchedAndLeft(jobSpec('tree.sh', folder.path, { dir: join(folder.path, 'a'), ceilingMs: 3_000 }), 'SIGKILL'),
+    launchedAndLeft(jobSpec('deaf.sh', folder.path, { dir: join(folder.path, 'b'), ceilingMs: 3_000 }), 'SIGKILL'),
   ]);
   const codes = [];
   for (const { spec } of [tree, deaf]) {
-    codes.push((await until('its end', () => readLaunch(spec.dir).exit, 20_000)).code);
+    codes.push((await until('its end', () => readLaunch(spec.dir).exit)).code);
   }
   const left = [tree, deaf].map(({ spec }) => survivorsOf(spec.nonce));
   expect({ said: [tree.said(), deaf.said()], codes, left }).toEqual({

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   fixture,
   jobSpec,
+  ring,
   startJob,
   startTree,
   survivorsOf,
@@ -29,10 +30,10 @@ const timed = { survivors: 0, waitedMs: expect.any(Number) };
 
 describe('a job leaves nothing behind', () => {
   /** How a job can end, each with the code its wrapper writes down. */
-  const endings: { name: string; code: number; ceilingMs: number; end(job: TestJob): unknown }[] = [
-    { name: 'exit', code: 7, ceilingMs: 60_000, end: (job) => writeLine(job, '7') },
-    { name: 'kill', code: 143, ceilingMs: 60_000, end: (job) => endTree(job, { graceMs: 5_000 }) },
-    { name: 'ceiling', code: 124, ceilingMs: 1_000, end: () => {} },
+  const endings: { name: string; code: number; end(job: TestJob): unknown }[] = [
+    { name: 'exit', code: 7, end: (job) => writeLine(job, '7') },
+    { name: 'kill', code: 143, end: (job) => endTree(job, { graceMs: 5_000 }) },
+    { name: 'ceiling', code: 124, end: ring },
   ];
   const jobs = scale('Q-20', { test: 20, faults: 1_000, soak: 10_000 });
 
@@ -50,7 +51,7 @@ describe('a job leaves nothing behind', () => {
     );
 
   async function checkEnding(ending: (typeof endings)[number]): Promise<void> {
-    using job = await startTree(capabilities, { ceilingMs: ending.ceilingMs });
+    using job = await startTree(capabilities);
     await ending.end(job);
     const { code } = await until('the exit is written', () => readLaunch(job.dir).exit);
     const left = survivorsOf(job.nonce);
@@ -203,8 +204,9 @@ describe('other machines', () => {
 
   async function checkMachine(machine: Capabilities): Promise<void> {
     using killed = await startTree(machine);
-    using timedOut = await startTree(machine, { ceilingMs: 1_000 });
+    using timedOut = await startTree(machine);
     const ended = await endTree(killed, { graceMs: 5_000 });
+    ring(timedOut);
     await until('the ceiling', () => readLaunch(timedOut.dir).exit);
     expect({
       ended,
@@ -214,8 +216,8 @@ describe('other machines', () => {
   }
 
   test('perl in place of timeout kills what is deaf 5 s after the ceiling', async () => {
-    using job = await startJob('deaf.sh', { ...capabilities, timeout: undefined }, { ceilingMs: 100 });
-    await until('the exit is written', () => readLaunch(job.dir).exit, 20_000);
+    using job = await startJob('deaf.sh', { ...capabilities, timeout: undefined }, { ceilingMs: 3_000 });
+    await until('the exit is written', () => readLaunch(job.dir).exit);
     expect({ code: readLaunch(job.dir).exit?.code, left: survivorsOf(job.nonce) }).toEqual({ code: 137, left: [] });
   });
 
