@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { newNonce, PATH, survivorsOf, until } from '../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../test/verifies.ts';
-import { type RunSpec, run } from './run.ts';
+import { processRow } from './process-table.ts';
+import { type RunResult, type RunSpec, run } from './run.ts';
 
 const shell = (script: string, more: Partial<RunSpec> = {}) =>
   run({ file: 'sh', args: ['-c', script], cwd: '/', env: { PATH }, timeoutMs: 10_000, ...more });
@@ -39,25 +40,45 @@ verifies('X-20').test('a command sees the environment it was given, and its tag'
   expect(lines).toEqual(['A=b', `PATH=${PATH}`, expect.stringMatching(/^REEF_JOB=run-/)]);
 });
 
+/** The timeout comes when this is so, and not before. */
+async function timedOutWhen(isSo: () => boolean, script: string): Promise<RunResult> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const running = shell(script);
+    await until('its timeout may come', () => vi.getTimerCount() > 0 && isSo());
+    vi.runAllTimers();
+    return await running;
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+/** Sleeps on, and the shell that started it is gone. */
+function isLeft(nonce: string): boolean {
+  const grandparentOf = (pid: number) => processRow(processRow(pid)?.parent ?? 0)?.parent;
+  return survivorsOf(nonce).some((pid) => grandparentOf(pid) !== process.pid);
+}
+
 test('at the timeout the whole tree is killed, also what left the group', async () => {
   const nonce = newNonce();
-  const result = await shell(`setsid sleep 600.${nonce} & sleep 600.${nonce} & echo out; sleep 600.${nonce}`, {
-    timeoutMs: 2_000,
-  });
+  const result = await timedOutWhen(
+    () => survivorsOf(nonce).length === 3,
+    `setsid sleep 600.${nonce} & sleep 600.${nonce} & echo out; sleep 600.${nonce}`,
+  );
   await until('the tree is gone', () => survivorsOf(nonce).length === 0);
   expect(result).toEqual({ ...quiet, code: null, signal: 'SIGKILL', stdout: Buffer.from('out\n'), timedOut: true });
 });
 
 test('a background child that holds the output is ended at the timeout', async () => {
   const nonce = newNonce();
-  const result = await shell(`setsid sleep 600.${nonce} & exit 4`, { timeoutMs: 2_000 });
+  const result = await timedOutWhen(() => isLeft(nonce), `setsid sleep 600.${nonce} & exit 4`);
   await until('the child is gone', () => survivorsOf(nonce).length === 0);
   expect(result).toEqual({ ...quiet, code: 4, timedOut: true });
 });
 
 test('one that left the group and cleared its environment cannot hold us', async () => {
   const nonce = newNonce();
-  const result = await shell(`env -i /usr/bin/setsid sleep 600.${nonce} & exit 4`, { timeoutMs: 2_000 });
+  const result = await timedOutWhen(() => isLeft(nonce), `env -i /usr/bin/setsid sleep 600.${nonce} & exit 4`);
   for (const pid of survivorsOf(nonce)) process.kill(pid, 'SIGKILL');
   expect(result).toEqual({ ...quiet, code: 4, timedOut: true });
 });
