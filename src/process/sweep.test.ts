@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { fixture, newNonce, PATH, survivorsOf, until } from '../../test/fixtures/programs/harness.ts';
+import { fixture, newNonce, PATH, survivorsOf, textOf, until } from '../../test/fixtures/programs/harness.ts';
 import { verifies } from '../../test/verifies.ts';
 import { identify } from './identity.ts';
 import { sweep, tagged } from './sweep.ts';
@@ -13,6 +13,13 @@ async function plainTree(nonce: string) {
   await once(child.stdout, 'data');
   await until('the tree stands', () => survivorsOf(nonce).length === 4);
   return { tag: env.REEF_JOB, group: child.pid ?? Number.NaN };
+}
+
+/** Somebody with a tag, which can be read a moment after the program has started. */
+async function sleeper(tag: string) {
+  const child = spawn('sleep', ['600'], { env: { PATH, REEF_JOB: tag } });
+  await until('its tag is there', () => textOf(`/proc/${child.pid}/environ`).includes(`REEF_JOB=${tag}\0`));
+  return child;
 }
 
 /** The check every ending has to pass. */
@@ -30,10 +37,10 @@ test('a sweep kills what carries the tag and says what it killed', async () => {
 });
 
 test('a sweep touches neither another tag nor one that merely begins alike', async () => {
-  const start = (tag: string) => spawn('sleep', ['600'], { env: { PATH, REEF_JOB: tag } });
-  const children = [start('job-1'), start('job-12'), start(''), start('other')];
+  const tag = `job-${newNonce()}`;
+  const children = await Promise.all([tag, `${tag}2`, '', 'other'].map(sleeper));
   const before = children.map((child) => identify(child.pid ?? 0));
-  const swept = await sweep('job-1');
+  const swept = await sweep(tag);
   await until('it is gone', () => identify(children[0]?.pid ?? 0) === undefined);
   const after = children.map((child) => identify(child.pid ?? 0));
   for (const child of children) child.kill('SIGKILL');
@@ -44,11 +51,12 @@ test('a sweep touches neither another tag nor one that merely begins alike', asy
 });
 
 test('all tagged processes are listed with their tag', async () => {
-  const child = spawn('sleep', ['600'], { env: { PATH, REEF_JOB: 'job-listed' } });
+  const tag = `job-${newNonce()}`;
+  const child = await sleeper(tag);
   const identity = identify(child.pid ?? 0);
-  const mine = (await tagged()).filter((each) => each.tag === 'job-listed');
+  const mine = (await tagged()).filter((each) => each.tag === tag);
   child.kill('SIGKILL');
-  expect(mine).toEqual([{ tag: 'job-listed', identity }]);
+  expect(mine).toEqual([{ tag, identity }]);
 });
 
 verifies('Q-96').test('the survivors check turns red when only the process group is killed', async () => {
