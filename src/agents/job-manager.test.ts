@@ -214,6 +214,19 @@ describe('kill', () => {
     const order = books.store.jobs.lastEnded(20).map(({ job }) => job.id);
     expect({ parent, order }).toEqual({ parent: 'running', order: [ID(1), ID(2), ID(3), ID(4)] });
   });
+
+  verifies('A-81').test('of a parent ends what it started while its children ended, too', async () => {
+    const below = { parentId: ID(1), rootId: ID(1), depth: 1 };
+    addJob(ID(1));
+    addJob(ID(2), below);
+    const meanwhile = [ID(3)];
+    const endRuns = async (id: string) => {
+      if (id === ID(2)) for (const another of meanwhile.splice(0)) addJob(another, below);
+    };
+    ({ manager, runner } = managerOf(books, { endRuns }));
+    await call('kill', { id: ID(1) });
+    expect(books.store.jobs.live()).toEqual([]);
+  });
 });
 
 describe('an id', () => {

@@ -219,9 +219,14 @@ export class JobManager implements JobCore {
     return (await this.#until(look, { isMet, timeoutMs: this.#parts.timings.grace + KILL_SLACK_MS })).job;
   }
 
-  /** A parent's children end first; ending twice is ending once (Q-24, A-81). */
+  /** A parent's children end first, and then those it started meanwhile; ending twice is ending once (Q-24, A-81). */
   async #killTree(id: string, caller: Caller): Promise<void> {
     await this.#killBelow(id, caller);
+    await this.#killOne(id, caller);
+    await this.#killBelow(id, caller, ({ status }) => isLive(status));
+  }
+
+  async #killOne(id: string, caller: Caller): Promise<void> {
     await this.#parts.runner.launched(id);
     const { job } = this.#find(id, caller);
     if (!isLive(job.status)) return;
@@ -235,13 +240,13 @@ export class JobManager implements JobCore {
     if (isLive(status)) throw new ReefError('internal', `job ${id} could not be ended`);
   }
 
-  async #killBelow(id: string, caller: Caller): Promise<void> {
+  async #killBelow(id: string, caller: Caller, isMeant: (job: Job) => boolean = () => true): Promise<void> {
     // Agents that could be ended must not outlive their job because a run could not.
     await this.#parts.endRuns?.(id).catch((error: unknown) => {
       this.#parts.log.warn('the runs of a job could not be ended', { job: id, error });
     });
-    for (const child of this.#parts.books.store.jobs.childrenOf<JobRuntime>(id))
-      await this.#killTree(child.job.id, caller);
+    for (const { job } of this.#parts.books.store.jobs.childrenOf<JobRuntime>(id))
+      if (isMeant(job)) await this.#killTree(job.id, caller);
   }
 
   /** Ended, or paused without a process: the agent's own session is continued by a new launch. */
