@@ -343,7 +343,7 @@ test('daemon stop returns when the daemon is gone', async () => {
   const child = spawn(process.execPath, [SMALL_DAEMON, dir], { stdio: 'ignore' });
   const exited = once(child, 'exit');
   const env = { REEF_HOME: dir };
-  await expect.poll(async () => (await reef(['daemon', 'status'], { env })).code, { timeout: 10_000 }).toBe(0);
+  await expect.poll(async () => (await reef(['daemon', 'status'], { env })).code).toBe(0);
   const stopped = await reef(['daemon', 'stop'], { env });
   expect([stopped.code, stopped.out, (await exited)[0]]).toEqual([0, 'stopped\n', 0]);
 });

@@ -72,7 +72,7 @@ const isAlive = (pid: number) => {
 };
 
 async function gone(...pids: number[]): Promise<void> {
-  await expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => pids.filter(isAlive)).toEqual([]);
 }
 
 verifies('Q-100', 'Q-102', 'Q-103', 'U-06').test(
@@ -128,7 +128,7 @@ verifies('Q-102', 'Q-103').test(
   'a damaged database is mended before any fix that starts a daemon on it',
   async () => {
     const { id } = await waiting('kept');
-    await expect.poll(() => readFileSync(world.home.snapshot, 'utf8'), { timeout: 10_000 }).toContain(id);
+    await expect.poll(() => readFileSync(world.home.snapshot, 'utf8')).toContain(id);
     await world.killDaemon();
     await damageInside(world.home.database);
     expect((await troubles()).sort()).toEqual([

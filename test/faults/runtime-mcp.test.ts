@@ -24,8 +24,8 @@ const leftOf = (nonce: string) => [...survivorsOf(nonce), ...pidsNaming(nonce)];
 const endings: Record<string, { mode: string[]; end(host: ChildProcess): void; withinMs: number }> = {
   'the chat ends': { mode: ['--exit'], end: (host) => host.stdin?.end(), withinMs: 0 },
   'a SIGTERM is heard': { mode: ['--exit'], end: (host) => host.kill('SIGTERM'), withinMs: 0 },
-  'a SIGTERM is not heard': { mode: [], end: (host) => host.kill('SIGTERM'), withinMs: 10_000 },
-  'a SIGKILL': { mode: [], end: (host) => host.kill('SIGKILL'), withinMs: 10_000 },
+  'a SIGTERM is not heard': { mode: [], end: (host) => host.kill('SIGTERM'), withinMs: 30_000 },
+  'a SIGKILL': { mode: [], end: (host) => host.kill('SIGKILL'), withinMs: 30_000 },
 };
 
 for (const [what, { mode, end, withinMs }] of Object.entries(endings)) {
