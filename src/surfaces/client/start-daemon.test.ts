@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,7 +35,8 @@ function program(args: string[]) {
   return { pid: child.pid };
 }
 const home = () => ({ dir, socket: join(dir, 'reefd.sock'), log: join(dir, 'daemon.log') });
-const start = () => startDaemon({ home: home(), launch: () => program([DAEMON, dir]) });
+const LONG_MS = 60_000;
+const start = () => startDaemon({ home: home(), launch: () => program([DAEMON, dir]), limitMs: LONG_MS });
 const starts = async () => (await readFile(join(dir, 'starts'), 'utf8')).trim().split('\n').length;
 
 verifies('Q-08').test('fifty at once on a cold home start one program, and all of them reach it', async () => {
@@ -49,9 +50,9 @@ verifies('Q-08').test('fifty at once on a cold home start one program, and all o
 
 verifies('Q-08').test('whoever loses the lock connects to the winner', async () => {
   const launches = [0, 1, 2].map(() => program([DAEMON, dir]));
-  await startDaemon({ home: home(), launch: () => launches[0] ?? { pid: undefined } });
-  await expect.poll(starts, { timeout: 10_000 }).toBe(3);
-  await expect.poll(() => children.filter(({ exitCode }) => exitCode === null).length, { timeout: 10_000 }).toBe(1);
+  await startDaemon({ home: home(), launch: () => launches.shift() ?? { pid: undefined }, limitMs: LONG_MS });
+  await expect.poll(starts).toBe(3);
+  await expect.poll(() => children.filter(({ exitCode }) => exitCode === null).length).toBe(1);
   expect(await listens(home().socket)).toBe(true);
 });
 
@@ -59,8 +60,8 @@ verifies('Q-08').test('a daemon that is just ending does not spoil the next star
   const lock = join(dir, 'lock');
   await writeFile(lock, 'held by one that is ending');
   const begun = start();
-  await expect.poll(() => starts().catch(() => 0), { timeout: 10_000 }).toBe(1);
-  await expect.poll(() => children[0]?.exitCode, { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => starts().catch(() => 0)).toBe(1);
+  await expect.poll(() => children[0]?.exitCode).toBe(0);
   await rm(lock);
   await begun;
   expect(await listens(home().socket)).toBe(true);
@@ -75,9 +76,21 @@ test('a starter that was killed does not stop the next', async () => {
   expect(await starts()).toBe(1);
 });
 
+test('a starter that waits for long is not taken for one that was killed', async () => {
+  const hanging = () => program(['-e', 'setInterval(() => {}, 1000)']);
+  const begun = startDaemon({ home: home(), launch: hanging, limitMs: LONG_MS });
+  await expect.poll(() => children.length).toBe(1);
+  const marker = join(dir, 'daemon.starting');
+  const longAgo = new Date(Date.now() - 60_000);
+  await utimes(marker, longAgo, longAgo);
+  await expect.poll(async () => (await stat(marker)).mtimeMs).toBeGreaterThan(longAgo.getTime());
+  program([DAEMON, dir]);
+  await begun;
+});
+
 test('a daemon that cannot start is reported with the end of its log, before the limit', async () => {
   const script = "console.error('x'.repeat(3000)); console.error('reef.db is from a newer Reef'); process.exit(1)";
-  const failed = startDaemon({ home: home(), launch: () => program(['-e', script]), limitMs: 60_000 });
+  const failed = startDaemon({ home: home(), launch: () => program(['-e', script]), limitMs: LONG_MS });
   const { error } = (await failed.catch(errorBody)) as ReturnType<typeof errorBody>;
   expect(error).toMatchObject({
     code: 'daemon_unavailable',

@@ -1,4 +1,4 @@
-import { mkdir, open, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rm, stat, utimes } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
@@ -34,7 +34,10 @@ export async function startDaemon({ home, launch, limitMs = LIMIT_MS }: Start): 
       if (await takeTurn(marker)) ours = await launch();
       return true;
     }
-    if (isAlive(ours.pid)) return true;
+    if (isAlive(ours.pid)) {
+      await keep(marker);
+      return true;
+    }
     const pause = pauses.shift();
     if (pause === undefined) return false;
     await systemClock.sleep(pause);
@@ -66,6 +69,12 @@ async function takeTurn(marker: string): Promise<boolean> {
   );
   if (age > STALE_MARKER_MS) await rm(marker, { force: true });
   return false;
+}
+
+/** However long the daemon takes to come up: the others see that somebody waits for it. */
+async function keep(marker: string): Promise<void> {
+  const now = new Date();
+  await utimes(marker, now, now).catch(() => {}); // taken for stale while we were stopped
 }
 
 async function makeHome(dir: string): Promise<void> {
