@@ -15,6 +15,7 @@ import { verifies } from '../../../../test/verifies.ts';
 import { manualClock } from '../../../base/clock.ts';
 import type { McpHandle, McpServerSpec, StdioServerSpec } from '../factory.ts';
 import { launchedSpec, SERVER, serverSpec, testFactory } from '../testing/harness.ts';
+import { Server } from './server.ts';
 
 const codeOf = async (work: Promise<unknown>) =>
   work.then(
@@ -368,6 +369,18 @@ verifies('R-37').test(
     });
   },
 );
+
+test('a server that was closed has no process, also while its end has not been told', async () => {
+  const none = () => Promise.reject(new Error('not asked'));
+  const gone = new Promise<string>(() => {});
+  const connection = { pid: 7, instructions: undefined, tools: () => [], call: none, ping: none, gone };
+  const host = { connect: async () => ({ ...connection, close: async () => {} }), died: () => {}, isOff: () => false };
+  const server = new Server(serverSpec('a'), 'key', host);
+  await server.ensure({});
+  const before = server.pid;
+  await server.close();
+  expect([before, server.pid]).toEqual([7, undefined]);
+});
 
 test('a closed factory starts nothing', async () => {
   const factory = await testFactory();

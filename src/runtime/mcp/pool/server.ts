@@ -81,7 +81,9 @@ export class Server implements McpHandle {
   async close(): Promise<void> {
     this.#ending.abort(new ReefError('mcp_server_gone', `MCP server ${this.name} was stopped`));
     await this.#starting?.catch(() => {}); // its failure went to those who asked for the start
-    await this.#connection?.close(STOP_GRACE_MS);
+    const connection = this.#connection;
+    await connection?.close(STOP_GRACE_MS);
+    if (connection) this.#lost(connection); // that its process ended may be told later than it is so
     await this.#reaping;
   }
 

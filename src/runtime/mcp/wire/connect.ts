@@ -83,7 +83,7 @@ async function startProcess(spec: StdioServerSpec, deps: ConnectDeps, logPath?: 
 }
 
 /** How long a process that has closed its output is given to say how it ended. */
-const EXIT_WAIT_MS = 500;
+const EXIT_WAIT_MS = 1_500;
 
 async function lastWords(process: BoundProcess, tail: () => string): Promise<string> {
   const waited = sleep(EXIT_WAIT_MS, undefined, { ref: false });
