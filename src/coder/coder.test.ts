@@ -1,4 +1,4 @@
-import { describe, expect, vi } from 'vitest';
+import { describe, expect } from 'vitest';
 import { call, calls, choice, done, say } from '../../test/fixtures/coder/scene.ts';
 import { sceneOfTest } from '../../test/fixtures/coder/scene-of-test.ts';
 import { verifies } from '../../test/verifies.ts';
@@ -177,7 +177,7 @@ describe('outages', () => {
       isOver.yes = true;
     });
     while (!isOver.yes) {
-      await vi.waitUntil(() => isOver.yes || clock.sleeping() > 0, { timeout: 10_000 });
+      await expect.poll(() => isOver.yes || clock.sleeping() > 0, { interval: 5 }).toBe(true);
       await clock.advance(1_000);
     }
     expect(await end).toEqual({ result: 'After all.', endedBy: 'done' });
@@ -198,7 +198,7 @@ describe('outages', () => {
       isOver.yes = true;
     });
     while (!isOver.yes) {
-      await vi.waitUntil(() => isOver.yes || clock.sleeping() > 0, { timeout: 10_000 });
+      await expect.poll(() => isOver.yes || clock.sleeping() > 0, { interval: 5 }).toBe(true);
       await clock.advance(5_000);
     }
     expect(await end).toMatch(/keys_exhausted|provider/);

@@ -141,11 +141,11 @@ verifies('C-077').test('killed in the middle, a server comes back and answers th
     },
   });
   active[0]?.({ worktreePath: one, active: true, removed: false });
-  await until('it is up', () => manager.running()[0]?.isUsable, 20_000);
+  await until('it is up', () => manager.running()[0]?.isUsable);
   const before = await service.getSymbol({ worktreePath: one, symbolName: 'total', require: 'complete' });
   const [{ pid = 0 } = {}] = manager.running();
   process.kill(pid, 'SIGKILL');
-  await until('another is up', () => manager.running().some((each) => each.isUsable && each.pid !== pid), 20_000);
+  await until('another is up', () => manager.running().some((each) => each.isUsable && each.pid !== pid));
   const after = await service.getSymbol({ worktreePath: one, symbolName: 'total', require: 'complete' });
   expect([after, after.length]).toEqual([before, 1]);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
 import { verifies } from '../../../test/verifies.ts';
 import { type Clock, manualClock } from '../../base/clock.ts';
@@ -118,7 +118,7 @@ describe('the scripted client', () => {
     const reply = chat({}, sink);
     const heard: string[][] = [];
     for (const ms of [99, 1, 50, 50, 50]) {
-      await vi.waitUntil(() => clock.sleeping() > 0, { timeout: 10_000 });
+      await expect.poll(() => clock.sleeping()).toBe(1);
       await clock.advance(ms);
       heard.push([...sink]);
     }

@@ -25,7 +25,7 @@ function come(jobId: string): void {
   const [input, output] = [new PassThrough(), new PassThrough()];
   input.write(`${JSON.stringify({ id: 'm1', text: 'Begin' })}\n`);
   const hello = { agent: 'boss', jobId, depth: 0, cwd: socket.dir, door, sessionId: 's', keep: false };
-  void relay(hostPath(door), hello, { input, output, patienceMs: 5_000 });
+  void relay(hostPath(door), hello, { input, output, patienceMs: 30_000 });
 }
 
 /** The first job does not come to life; the second does. */

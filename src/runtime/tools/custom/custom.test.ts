@@ -13,7 +13,7 @@ const python = await run({
   args: ['-V'],
   cwd: '/',
   env: { PATH: process.env.PATH ?? '' },
-  timeoutMs: 10_000,
+  timeoutMs: 60_000,
 }).catch(() => undefined);
 const hasPython = python?.code === 0;
 
