@@ -142,7 +142,8 @@ verifies('Q-50', 'Q-52').test(
       const env = { ...process.env, TMPDIR: world.root };
       const { signal, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000, env });
       expect([kill, signal, stderr]).toEqual([kill, 'SIGKILL', '']);
-      await world.reopen({ settings: { maxActive: 64, leastMs: 600_000 } });
+      // A git outlives who started it, and may be slow.
+      await world.reopen({ lockWaitMs: 20_000, settings: { maxActive: 64, leastMs: 600_000 } });
       const { zombies, ghosts } = await world.manager.reconcile();
       expect([kill, zombies, ghosts]).toEqual([kill, [], []]);
       for (const view of await world.manager.list({ all: true })) {
