@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo, type Socket } from 'node:net';
 
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openRegistry } from '../../../../test/fixtures/engine/registry.ts';
 import { serveTurns } from '../../../../test/model-server/testing.ts';
 import { verifies } from '../../../../test/verifies.ts';
@@ -126,8 +126,13 @@ verifies('R-80')
   });
 
 verifies('R-80').test('the time for a connection ends with the connection: an answer may take longer', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const patience = 1_500;
-  const server = http.createServer((_, out) => void setTimeout(() => out.end('at last'), patience + 100));
+  const server = http.createServer((_, out) => {
+    vi.advanceTimersByTime(patience + 100);
+    out.end('at last');
+  });
   const response = await fetchByWay({ connectTimeoutMs: patience })(`http://127.0.0.1:${await listening(server)}/`);
   expect(await response.text()).toBe('at last');
 });
