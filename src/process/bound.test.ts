@@ -37,7 +37,7 @@ verifies('Q-21', 'C-002').test(
       await until('the tree is gone', () => survivorsOf(nonce).length === 0);
     }
   },
-  30_000 + kills * 2_000,
+  90_000 + kills * 2_000,
 );
 
 test('a program bound to a parent that has died meanwhile does not start', async () => {

@@ -180,7 +180,7 @@ verifies('Q-30').test(
       args: ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, fixture('short-of-files.ts'), spec],
       cwd: folder.path,
       env: { PATH },
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     });
     const members = survivorsOf(running.nonce).length;
     await endTree(running, { graceMs: 5_000 });
@@ -248,7 +248,7 @@ verifies('Q-22').test(
     if (tier() !== 'test') expect(seen).toEqual(new Set(['abandoned', 'started']));
     expect(verdicts).toHaveLength(kills);
   },
-  30_000 + kills * 2_000,
+  90_000 + kills * 2_000,
 );
 
 async function killLauncherAfter(ms: number): Promise<string> {

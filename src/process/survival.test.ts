@@ -52,7 +52,7 @@ verifies('Q-21', 'Q-25').test(
       });
     }
   },
-  30_000 + rounds * 2_000,
+  90_000 + rounds * 2_000,
 );
 
 verifies('Q-21', 'Q-24').test('a tree whose launcher is gone is ended by another process', async () => {

@@ -216,7 +216,7 @@ describe('a terminal leaves nothing behind', () => {
           await Promise.all(batch.map((ending) => ending && check(ending)));
         }
       },
-      30_000 + rounds * 3_000,
+      90_000 + rounds * 3_000,
     );
 
   async function check(ending: (typeof endings)[number]): Promise<void> {

@@ -47,7 +47,7 @@ describe('a job leaves nothing behind', () => {
           await Promise.all(batch.map((ending) => ending && checkEnding(ending)));
         }
       },
-      30_000 + jobs * 2_000,
+      90_000 + jobs * 2_000,
     );
 
   async function checkEnding(ending: (typeof endings)[number]): Promise<void> {
@@ -82,7 +82,7 @@ describe('ending a tree', () => {
         await Promise.all(Array.from({ length: Math.min(10, deaf - done) }, () => checkDeaf(graceMs)));
       }
     },
-    30_000 + deaf * 1_000,
+    90_000 + deaf * 1_000,
   );
 
   async function checkDeaf(graceMs: number): Promise<void> {

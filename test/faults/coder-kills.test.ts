@@ -161,7 +161,7 @@ verifies('S-19', 'S-16', 'S-54').test(
       rmSync(place.root, { recursive: true, force: true, maxRetries: 5 });
     }
   },
-  tier() === 'test' ? 240_000 : 1_800_000,
+  tier() === 'test' ? 900_000 : 1_800_000,
 );
 
 function ledgerOf({ job }: Place): { epoch: number; segments: { kind: string; hash: string }[] }[] {

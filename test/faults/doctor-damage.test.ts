@@ -145,7 +145,7 @@ verifies('Q-102', 'Q-103').test(
     }
     expect(await troubles()).toEqual([]);
   },
-  60_000,
+  120_000,
 );
 
 const KILLS = scale('Q-102', { test: 8, faults: 100, soak: 500 });
