@@ -1,9 +1,23 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
 import { verifies } from '../verifies.ts';
-import { appeared, gone, installed, openRig, processesWith, type RealJob, type Rig, refusal, SLOW_MS } from './real.ts';
+import {
+  appeared,
+  gone,
+  installed,
+  nap,
+  openRig,
+  processesWith,
+  type RealJob,
+  type Rig,
+  refusal,
+  SLOW_MS,
+} from './real.ts';
 
 /** Gemini CLI and opencode over ACP. They start slowly, so each tells one long story. */
+
+const FIRST_NAP = nap(41);
+const SECOND_NAP = nap(43);
 
 const scripts: Scripts = {
   story: [
@@ -13,9 +27,9 @@ const scripts: Scripts = {
     { if: 'Run', tools: [{ shell: 'echo "yes" > approved.txt' }] },
     // opencode ends its turn at a refusal, and the model is not asked again.
     { if: '^(?![^]*Sleep)', text: 'I was told not to.' },
-    { if: 'Sleep', tools: [{ shell: 'echo begun > begun.txt; sleep 301.41' }] },
+    { if: 'Sleep', tools: [{ shell: `echo begun > begun.txt; ${FIRST_NAP}` }] },
     { if: 'Wake up', text: 'Awake.' },
-    { if: 'Once more', tools: [{ shell: 'echo again; sleep 301.43' }] },
+    { if: 'Once more', tools: [{ shell: `echo again; ${SECOND_NAP}` }] },
     { text: 'Never said.' },
   ],
   talk: [{ text: 'The first answer.' }, { if: 'second', text: 'The second answer.' }],
@@ -67,19 +81,19 @@ for (const agent of ['acp:gemini', 'acp:opencode'] as const) {
         await job.send({ text: 'Sleep now' });
         await job.decide('allow_once');
         await job.begun();
-        await appeared('sleep 301.41');
+        await appeared(FIRST_NAP);
         expect(await job.interrupt()).toMatchObject({ status: 'paused' });
         expect(await job.view()).toMatchObject({ reason: 'interrupted', pid });
-        await gone('sleep 301.41');
+        await gone(FIRST_NAP);
 
         await job.send({ text: 'Wake up' });
         expect(await idle(job)).toMatchObject({ pid, launch: 1, lastOutput: 'Awake.' });
 
         await job.send({ text: 'Once more' });
         await job.decide('allow_once');
-        await appeared('sleep 301.43');
+        await appeared(SECOND_NAP);
         expect(await job.kill()).toMatchObject({ status: 'killed' });
-        expect(processesWith('sleep 301.43', job.id)).toEqual([]);
+        expect(processesWith(SECOND_NAP, job.id)).toEqual([]);
         const calls = await job.payloads('tool_call');
         const results = await job.progress('tool_result');
         expect(results.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));

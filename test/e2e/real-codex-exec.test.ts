@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
 import { verifies } from '../verifies.ts';
-import { appeared, installed, openRig, processesWith, type Rig, refusal, SLOW_MS } from './real.ts';
+import { appeared, installed, nap, openRig, processesWith, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** The fallback for Codex: one prompt, one process, nothing asked and nothing heard while it runs. */
 
 const agent = 'codex-exec';
+
+const LONG_NAP = nap(37);
+const SPENT_NAP = nap(39);
 
 const scripts: Scripts = {
   work: [
@@ -22,10 +25,10 @@ const scripts: Scripts = {
   ],
   spent: [
     { tools: [{ write: 'list.txt', content: 'one\n' }] },
-    { tools: [{ shell: 'sleep 301.39' }] },
+    { tools: [{ shell: SPENT_NAP }] },
     { text: 'Never said.' },
   ],
-  long: [{ tools: [{ shell: 'echo begun > begun.txt; sleep 301.37' }] }, { text: 'Never said.' }],
+  long: [{ tools: [{ shell: `echo begun > begun.txt; ${LONG_NAP}` }] }, { text: 'Never said.' }],
 };
 
 let rig: Rig;
@@ -85,7 +88,7 @@ verifies('A-76')
       expect(await job.ended()).toMatchObject({ status: 'error', reason: 'budget_exhausted', turns: 2 });
       expect((await job.events()).at(-1)).toMatchObject({ payload: { code: 'budget_exhausted', fatal: true } });
       expect(job.file('list.txt')).toBe('one\n');
-      expect(processesWith('sleep 301.39', job.id)).toEqual([]);
+      expect(processesWith(SPENT_NAP, job.id)).toEqual([]);
     },
     SLOW_MS,
   );
@@ -97,9 +100,9 @@ verifies('A-21', 'Q-20', 'Q-24')
     async () => {
       const job = await rig.spawn({ agent, script: 'long' });
       await job.begun();
-      await appeared('sleep 301.37');
+      await appeared(LONG_NAP);
       expect(await job.kill()).toMatchObject({ status: 'killed' });
-      expect(processesWith('sleep 301.37', job.id)).toEqual([]);
+      expect(processesWith(LONG_NAP, job.id)).toEqual([]);
     },
     SLOW_MS,
   );

@@ -3,9 +3,23 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
 import { verifies } from '../verifies.ts';
-import { appeared, eventually, gone, installed, openRig, processesWith, type Rig, refusal, SLOW_MS } from './real.ts';
+import {
+  appeared,
+  eventually,
+  gone,
+  installed,
+  nap,
+  openRig,
+  processesWith,
+  type Rig,
+  refusal,
+  SLOW_MS,
+} from './real.ts';
 
 /** Claude Code and Codex do the same work under Reef: one table of tests for both. */
+
+const LONG_NAP = nap(17);
+const KILLED_NAP = nap(29);
 
 const scripts: Scripts = {
   text: [{ thinking: 'A word of thought.', text: 'Hello from the script.', usage: { input: 120, output: 30 } }],
@@ -37,7 +51,7 @@ const scripts: Scripts = {
     { if: '^(?=[^]*kraken)[^]*nobody', text: 'SQLite, 5432, kraken, nobody.' },
   ],
   long: [
-    { tools: [{ shell: 'echo begun > begun.txt; sleep 301.17' }] },
+    { tools: [{ shell: `echo begun > begun.txt; ${LONG_NAP}` }] },
     { if: 'Something else', text: 'Something else, then.', usage: { input: 7, output: 5 } },
   ],
   talk: [
@@ -49,7 +63,7 @@ const scripts: Scripts = {
     { text: 'Both are done.' },
   ],
   killed: [
-    { text: 'Now I sleep.', tools: [{ shell: 'echo begun > begun.txt; sleep 301.29' }] },
+    { text: 'Now I sleep.', tools: [{ shell: `echo begun > begun.txt; ${KILLED_NAP}` }] },
     { text: 'Never said.' },
   ],
 };
@@ -217,12 +231,12 @@ for (const agent of ['claude', 'codex'] as const) {
           (calls) => calls.length > 0,
         );
         await job.begun();
-        await appeared('sleep 301.17');
+        await appeared(LONG_NAP);
         const { pid } = await job.view();
         expect(await job.interrupt()).toMatchObject({ status: 'paused' });
         expect(await job.interrupt()).toMatchObject({ status: 'paused' });
         expect(await job.view()).toMatchObject({ status: 'paused', reason: 'interrupted', pid });
-        await gone('sleep 301.17');
+        await gone(LONG_NAP);
         expect(await job.progress('tool_result')).toMatchObject([{ ok: false }]);
         expect(await job.send({ text: 'Something else' })).toMatchObject({ status: 'running', delivered: true });
         expect(await job.ended()).toMatchObject({
@@ -309,9 +323,9 @@ for (const agent of ['claude', 'codex'] as const) {
       async () => {
         const job = await rig.spawn({ agent, script: 'killed', ...NOT_ASKED });
         await job.begun();
-        await appeared('sleep 301.29');
+        await appeared(KILLED_NAP);
         const killed = await job.kill();
-        expect(processesWith('sleep 301.29', job.id)).toEqual([]);
+        expect(processesWith(KILLED_NAP, job.id)).toEqual([]);
         expect(killed).toMatchObject({ status: 'killed', finalOutput: 'Now I sleep.' });
         expect(await job.kill()).toEqual(killed);
         expect((await job.events()).at(-1)).toMatchObject({ payload: { scope: 'process', outcome: 'killed' } });

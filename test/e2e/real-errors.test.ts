@@ -8,6 +8,7 @@ import {
   eventually,
   gone,
   installed,
+  nap,
   openRig,
   processesWith,
   type RealJob,
@@ -17,6 +18,8 @@ import {
 } from './real.ts';
 
 /** What goes wrong with real agents, and what Reef makes of it. */
+
+const LONG_NAP = nap(31);
 
 const scripts: Scripts = {
   text: [{ text: 'Hello.' }, { text: 'Hello again.' }],
@@ -32,7 +35,7 @@ const scripts: Scripts = {
   ],
   'retried-claude': [{ status: 529, text: 'Overloaded.' }, { text: 'Through.' }],
   'retried-codex': [{ text: 'This is cut off.', cutAfter: 2 }, { text: 'Through.' }],
-  long: [{ tools: [{ shell: 'echo begun > begun.txt; sleep 301.31' }] }, { text: 'Never said.' }],
+  long: [{ tools: [{ shell: `echo begun > begun.txt; ${LONG_NAP}` }] }, { text: 'Never said.' }],
 };
 
 let rig: Rig;
@@ -123,13 +126,13 @@ for (const agent of ['claude', 'codex'] as const) {
           (calls) => calls.length > 0,
         );
         await job.begun();
-        await appeared('sleep 301.31');
+        await appeared(LONG_NAP);
         const [program = ''] = (await job.payloads('started'))[0]?.command ?? [];
         const [victim] = processesWith(`REEF_JOB=${job.id}`).filter(({ args }) => args.startsWith(program));
         process.kill(victim?.pid ?? 0, 'SIGKILL');
         expect(await job.ended()).toMatchObject({ status: 'error', signal: 'SIGKILL' });
         expect(await end(job)).toMatchObject({ code: 'agent_signalled', signal: 'SIGKILL', retryable: true });
-        await gone(job.id, 'sleep 301.31');
+        await gone(job.id, LONG_NAP);
         const calls = await job.payloads('tool_call');
         const results = await job.progress('tool_result');
         expect(results.map(({ id, ok, closedBy }) => [id, ok, closedBy])).toEqual([[calls[0]?.id, false, 'exit']]);

@@ -240,6 +240,9 @@ export function processesWith(...marks: string[]): Running[] {
   });
 }
 
+/** Ends long after any test; told by its length from those of others, of another run of the same tests as well. */
+export const nap = (n: number) => `sleep 301.${n}${process.pid}`;
+
 export const appeared = (mark: string) =>
   eventually(
     () => processesWith(mark),
