@@ -13,7 +13,8 @@ export interface Start {
 }
 
 const POLL_MS = 20;
-const LIMIT_MS = 10_000;
+/** For one that hangs: that a program has ended is seen at once, and on a busy machine one may take long to begin. */
+const LIMIT_MS = 60_000;
 /** A program that ended has lost the lock, perhaps to a daemon that is just ending, or cannot start at all. */
 const RELAUNCH_AFTER_MS = [250, 500, 1_000];
 /** Whoever made the marker has been killed. */
