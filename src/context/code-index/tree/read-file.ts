@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { freeBytes } from '../../../base/free-bytes.ts';
 
 /** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
 export const TICK_MS = 20;
@@ -42,12 +43,18 @@ export interface FileRead {
 /** Where the bytes of a file of this size go. */
 export type Room = (size: number) => Buffer;
 
-/** Room for one file after the other: what the last one left is written over. Else a scan leaves a buffer a file to the collector. */
+/**
+ * Room for one file after the other: what the last one left is written over, or given back where it was large. Else a scan leaves a
+ * buffer a file to the collector.
+ */
 export class Scratch {
   #bytes = Buffer.alloc(SMALLEST_SCRATCH);
+  #large: Buffer | undefined;
 
   readonly room: Room = (size) => {
-    if (size > LARGEST_SCRATCH) return Buffer.allocUnsafe(size);
+    if (this.#large) freeBytes(this.#large);
+    this.#large = size > LARGEST_SCRATCH ? Buffer.allocUnsafe(size) : undefined;
+    if (this.#large) return this.#large;
     if (size > this.#bytes.length) this.#bytes = Buffer.alloc(Math.min(2 * size, LARGEST_SCRATCH));
     return this.#bytes.subarray(0, size);
   };
