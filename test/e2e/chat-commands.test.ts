@@ -78,6 +78,7 @@ const FLOWS: Readonly<Record<string, readonly Step[]>> = {
   agents: [
     step('.starter', /no agent is active: run `\.agent NAME` first/),
     step('.agent sisyphus inner thing=water', /# sisyphus 0\.1\.0\nRolls a stone uphill\.[\s\S]*sisyphus\/inner>/),
+    step('.edit agent-config', /agent-config\nsisyphus\/inner>/, { edit: 's/0.1.0/0.1.1/' }),
     step('.starter', /1\. Where is the stone\?\n2\. Roll it again\nsisyphus\/inner>/),
     step('.starter 1', /The stone is at the foot of the hill\.\nsisyphus\/inner>/),
     step('.info agent', /You roll water uphill/),
@@ -85,7 +86,7 @@ const FLOWS: Readonly<Record<string, readonly Step[]>> = {
     step('.edit config', /agent sisyphus is active: run `\.exit agent` first/),
     step('.role code', /agent sisyphus is active: run `\.exit agent` first/),
     step('.agent coder', /agent sisyphus is active: run `\.exit agent` first/),
-    step('.edit agent-config', /sisyphus\/inner>/, { edit: 's/Rolls a stone/Rolls a boulder/' }),
+    step('.edit agent-config', /agent-config\nsisyphus\/inner>/, { edit: 's/Rolls a stone/Rolls a boulder/' }),
     step('.info agent', /description: Rolls a boulder/),
     step('.exit agent', /^>$/m),
     step('.delete agent-data sisyphus', /Deleted agent-data sisyphus\n>$/, { answers: yes }),

@@ -5,6 +5,7 @@ import { writeAtomic } from '../../../base/atomic-file.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { SHIPPED_AGENTS } from '../../../runtime/agent-spec/shipped.ts';
 import { userText } from '../../../runtime/models/message.ts';
+import type { Session } from '../../../runtime/sessions/session.ts';
 import { agentBanner, agentInfo } from '../../../runtime/state/show/info.ts';
 import { anAgent, type DotCommand, type FollowOn, type Hands, noAgent } from './command.ts';
 import { editorOf } from './general.ts';
@@ -68,9 +69,15 @@ async function editAgent({ ctx, face, io }: Hands): Promise<void> {
     await writeAtomic(file, shippedText(agent.name));
   }
   await edit(file);
-  const again = { name: agent.name, session: session?.isStored ? session.id : undefined, variables: agent.variables };
+  const again = { name: agent.name, session: session && wayBackTo(session), variables: agent.variables };
   await ctx.exitAgent(io.signal);
   await ctx.useAgent({ ...again, signal: io.signal });
+}
+
+/** One in which nothing was said yet is stored nowhere: it is begun again by its name. */
+function wayBackTo({ isStored, isTemporary, id, name }: Session): string | undefined {
+  if (isStored) return id;
+  return isTemporary ? undefined : name;
 }
 
 function shippedText(name: string): string {
