@@ -229,6 +229,19 @@ describe('kill', () => {
   });
 });
 
+verifies('A-61').test('output that was read before the end does not say that the job is over', async () => {
+  addJob(ID(1));
+  books.tell(ID(1), says('first'));
+  const reading = call('output', { id: ID(1) });
+  books.tell(ID(1), says('last'), ends());
+  const page = await reading;
+  const rest = await call('output', { id: ID(1), since: page.nextCursor });
+  expect([page, rest].map(({ events, status }) => [events.length, status])).toEqual([
+    [1, 'running'],
+    [2, 'completed'],
+  ]);
+});
+
 describe('an id', () => {
   const reading = ['status', 'output', 'kill', 'interrupt', 'resume'] as const;
   verifies('A-149', 'Q-37').test(

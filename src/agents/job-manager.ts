@@ -81,13 +81,14 @@ export class JobManager implements JobCore {
     signal: AbortSignal,
   ): Promise<OperationOutput<'output'>> {
     const { id } = this.#find(request.id, caller).job;
-    const read = () => this.#parts.books.log.slice({ jobId: id, since: request.since, limit: request.limit });
-    const page = await this.#until(read, {
-      isMet: (found) => found.events.length > 0 || !isLive(this.#find(id, caller).job.status),
-      timeoutMs: request.waitMs,
-      signal,
+    // At one moment: an end that comes after the page would keep who follows from what came between.
+    const read = () => ({
+      status: this.#find(id, caller).job.status,
+      ...this.#parts.books.log.slice({ jobId: id, since: request.since, limit: request.limit }),
     });
-    return { agentId: id, status: this.#find(id, caller).job.status, ...page };
+    const isMet = ({ events, status }: ReturnType<typeof read>) => events.length > 0 || !isLive(status);
+    const page = await this.#until(read, { isMet, timeoutMs: request.waitMs, signal });
+    return { agentId: id, ...page };
   }
 
   async kill(request: OperationRequest<'kill'>, caller: Caller): Promise<OperationOutput<'kill'>> {
