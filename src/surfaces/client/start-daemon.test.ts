@@ -35,8 +35,7 @@ function program(args: string[]) {
   return { pid: child.pid };
 }
 const home = () => ({ dir, socket: join(dir, 'reefd.sock'), log: join(dir, 'daemon.log') });
-const LONG_MS = 60_000;
-const start = () => startDaemon({ home: home(), launch: () => program([DAEMON, dir]), limitMs: LONG_MS });
+const start = () => startDaemon({ home: home(), launch: () => program([DAEMON, dir]) });
 const starts = async () => (await readFile(join(dir, 'starts'), 'utf8')).trim().split('\n').length;
 
 verifies('Q-08').test('fifty at once on a cold home start one program, and all of them reach it', async () => {
@@ -50,7 +49,7 @@ verifies('Q-08').test('fifty at once on a cold home start one program, and all o
 
 verifies('Q-08').test('whoever loses the lock connects to the winner', async () => {
   const launches = [0, 1, 2].map(() => program([DAEMON, dir]));
-  await startDaemon({ home: home(), launch: () => launches.shift() ?? { pid: undefined }, limitMs: LONG_MS });
+  await startDaemon({ home: home(), launch: () => launches.shift() ?? { pid: undefined } });
   await expect.poll(starts).toBe(3);
   await expect.poll(() => children.filter(({ exitCode }) => exitCode === null).length).toBe(1);
   expect(await listens(home().socket)).toBe(true);
@@ -78,7 +77,7 @@ test('a starter that was killed does not stop the next', async () => {
 
 test('a starter that waits for long is not taken for one that was killed', async () => {
   const hanging = () => program(['-e', 'setInterval(() => {}, 1000)']);
-  const begun = startDaemon({ home: home(), launch: hanging, limitMs: LONG_MS });
+  const begun = startDaemon({ home: home(), launch: hanging });
   await expect.poll(() => children.length).toBe(1);
   const marker = join(dir, 'daemon.starting');
   const longAgo = new Date(Date.now() - 60_000);
@@ -90,7 +89,7 @@ test('a starter that waits for long is not taken for one that was killed', async
 
 test('a daemon that cannot start is reported with the end of its log, before the limit', async () => {
   const script = "console.error('x'.repeat(3000)); console.error('reef.db is from a newer Reef'); process.exit(1)";
-  const failed = startDaemon({ home: home(), launch: () => program(['-e', script]), limitMs: LONG_MS });
+  const failed = startDaemon({ home: home(), launch: () => program(['-e', script]) });
   const { error } = (await failed.catch(errorBody)) as ReturnType<typeof errorBody>;
   expect(error).toMatchObject({
     code: 'daemon_unavailable',
