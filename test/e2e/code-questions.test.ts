@@ -50,13 +50,6 @@ function analysisServers(of = rig.world.root): number[] {
   });
 }
 
-async function eventually(isMet: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 30_000; !isMet(); ) {
-    if (Date.now() > deadline) throw new Error('not within 30 s');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 verifies('C-001', 'C-003', 'C-031').test(
   'each checkout answers for itself: what is defined in one worktree is unknown in the others',
   async () => {
@@ -254,7 +247,7 @@ verifies('C-002').test(
     await idsOf('roundPrice');
     expect(analysisServers().length).toBeGreaterThan(0);
     await rig.world.killDaemon();
-    await eventually(() => analysisServers().length === 0);
+    await expect.poll(() => analysisServers()).toEqual([]);
     expect(await idsOf('roundPrice')).toEqual(['src/price.js#roundPrice:1']);
   },
   90_000,

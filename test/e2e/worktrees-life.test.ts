@@ -35,13 +35,6 @@ async function view(id: string, of = rig): Promise<WorktreeView> {
   return found;
 }
 
-async function eventually(isMet: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 30_000; !(await isMet()); ) {
-    if (Date.now() > deadline) throw new Error('not within 30 s');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 verifies('T-01', 'T-22').test(
   'a hundred requests, fifty at once, for one task make one worktree, outside the checkout',
   async () => {
@@ -226,7 +219,7 @@ verifies('T-32', 'T-34', 'T-35', 'T-41', 'T-47', 'Q-52').test(
     expect(usersOwn(rig)).toEqual(dirty);
     rig.git('checkout', '-q', '--', 'notes.txt');
     rig.git('commit', '-qam', 'mine');
-    await eventually(async () => (await view(waits.id)).status === 'accepted');
+    await expect.poll(async () => (await view(waits.id)).status).toBe('accepted');
     expect([
       readFileSync(join(rig.world.repository, 'notes.txt'), 'utf8'),
       readFileSync(join(rig.world.repository, 'staged.txt'), 'utf8'),

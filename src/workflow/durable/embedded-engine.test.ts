@@ -20,12 +20,8 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; tries < 2_000; tries++) {
-    await new Promise((resolve) => setImmediate(resolve));
-    if (await condition()) return;
-  }
-  throw new Error('the condition never held');
+async function until(condition: () => boolean): Promise<void> {
+  await expect.poll(condition, { interval: 1 }).toBe(true);
 }
 
 function embedded(): Harness {
