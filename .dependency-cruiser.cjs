@@ -15,13 +15,30 @@ const LAYERS = [
   ['protocol'],
   ['base'],
   ['process', 'git', 'events', 'store'],
+  ['child-servers'],
   ['runtime', 'context', 'repostate', 'agents', 'worktrees'],
   ['workflow', 'coder'],
   ['fleet'],
   ['app'],
   ['surfaces'],
+  // Entry points: they see everything, and nobody imports them.
+  ['programs'],
 ];
 const ADAPTERS = 'acp|claude|codex|native|wire';
+/** Development dependencies that the build copies into the package (docs/decisions/0013). */
+const BUNDLED = [
+  '@ai-sdk/[^/]+',
+  '@modelcontextprotocol/(client|server)',
+  'ai',
+  'commander',
+  'diff',
+  'fastest-levenshtein',
+  'gpt-tokenizer',
+  'unpdf',
+  'web-tree-sitter',
+  'yaml',
+  'zod',
+];
 const TESTS = String.raw`\.test\.ts$`;
 
 /** Matches files of the given rooms; a room is a folder or, like app.ts, one file. */
@@ -35,8 +52,7 @@ const layerRules = LAYERS.flatMap((layer, depth) =>
       comment: `${room} imports only what lies below it`,
       severity: 'error',
       from: { path: inRooms([room]), pathNot: TESTS },
-      // main.ts and daemon.ts start processes; being entry points they see everything and nobody sees them.
-      to: { path: [inRooms([...siblings, ...LAYERS.slice(depth + 1).flat()]), String.raw`^src/(main|daemon)\.ts$`] },
+      to: { path: inRooms([...siblings, ...LAYERS.slice(depth + 1).flat()]) },
     };
   }),
 );
@@ -61,7 +77,7 @@ module.exports = {
     },
     {
       name: 'adapters-apart',
-      comment: 'what one agent needs stays in its own folder (A-50)',
+      comment: 'what one agent needs stays in its own folder',
       severity: 'error',
       from: { path: `^src/agents/(${ADAPTERS})/`, pathNot: TESTS },
       to: { path: `^src/agents/(${ADAPTERS})/`, pathNot: '^src/agents/$1/' },
@@ -74,16 +90,21 @@ module.exports = {
     },
     {
       name: 'product-needs-no-dev-dependency',
+      comment: 'an installed package has what it depends on and what was built into it',
       severity: 'error',
       from: { path: '^(src|web|bin)/', pathNot: TESTS },
-      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
+        pathNot: `(^|/)node_modules/(${BUNDLED.join('|')})/`,
+      },
     },
+    // Cycles of folders: scripts/tree.ts. The cruiser's own rule sees the tests beside the sources, and no subfolders.
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     only('processes', ['process'], ['child_process']),
     only(
       'sockets',
-      ['surfaces', 'runtime/mcp', 'app/runtime/ports'],
+      ['surfaces', 'runtime/mcp', 'app/runtime/http-requests'],
       ['net', 'tls', 'http', 'https', 'http2', 'dgram', 'hono', '@hono/[^/]+'],
     ),
     only('mcp', ['surfaces', 'runtime/mcp', 'context/server'], ['@modelcontextprotocol/[^/]+']),
@@ -92,7 +113,7 @@ module.exports = {
     only('parsers', ['context/lang'], ['web-tree-sitter', 'tree-sitter-[^/]+', '@tree-sitter-grammars/[^/]+']),
     only('tokenizer', ['base'], ['gpt-tokenizer']),
     only('database', ['store'], ['better-sqlite3', 'sqlite']),
-    only('command-line', ['main', 'surfaces/cli'], ['commander']),
+    only('command-line', ['programs', 'surfaces/terminal'], ['commander']),
   ],
   options: {
     // TypeScript 7 has no compiler API; with cruiser's own parser it would cruise 0 modules and be green.

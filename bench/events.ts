@@ -10,7 +10,7 @@ const MB = 1024;
 
 /** Events end to end (a program's line to a committed row) against raw batched inserts of the same rows. */
 export async function benchEvents(): Promise<boolean> {
-  const world = makeWorld('reef-bench-');
+  const world = makeWorld();
   try {
     const agent = world.script('flood', [{ flood: { events: EVENTS } }]);
     world.configure({ timings: { linger: 0 }, maxJobs: JOBS });
@@ -32,7 +32,7 @@ export async function benchEvents(): Promise<boolean> {
 
 /** many jobs at once. */
 export async function benchLoad(): Promise<boolean> {
-  const world = makeWorld('reef-bench-');
+  const world = makeWorld();
   try {
     const agent = world.script('flood', [{ flood: { events: EVENTS } }]);
     world.configure({ timings: { linger: 0 }, maxJobs: JOBS });

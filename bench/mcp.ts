@@ -10,7 +10,7 @@ const CALLS = 300;
 
 /** Tool calls a second over stdio: ours asks a daemon, the bare server answers at once. */
 export async function benchMcp(): Promise<boolean> {
-  const world = makeWorld('reef-bench-');
+  const world = makeWorld();
   try {
     await world.client.call('status', {});
     const env = Object.fromEntries(Object.entries(world.env).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])));

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { makeWorld, type World } from '../test/e2e/harness.ts';
 import { median, printRows, timed } from './measure.ts';
 
-const PLAYER = join(import.meta.dirname, '../src/agents/wire/player.ts');
+const PLAYER = join(import.meta.dirname, '../src/agents/reef-protocol/scripted-agent.ts');
 const ROUNDS = 10;
 
 /** From the call to the first line of the program: through Reef, and the program alone. */
 export async function benchSpawn(): Promise<boolean> {
-  const world = makeWorld('reef-bench-');
+  const world = makeWorld();
   try {
     const agent = world.script('hello', [{ say: 'hello' }]);
     world.configure({ timings: { linger: 0 } });

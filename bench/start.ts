@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeWorld } from '../test/e2e/harness.ts';
-import { installPackage } from '../test/installed-package.ts';
+import { installPackage } from '../test/support/installed-package.ts';
 import { median, printRows, type Row, timed } from './measure.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../bin/reef.cjs');
@@ -21,7 +21,7 @@ interface Command {
 /** What a person waits for before a command does anything, from a checkout and from the package (U-05, R-156). */
 export async function benchStart(): Promise<boolean> {
   using installed = installPackage();
-  const world = makeWorld('reef-bench-');
+  const world = makeWorld();
   const configHome = join(world.root, 'configured');
   mkdirSync(join(configHome, 'reef'), { recursive: true });
   writeFileSync(join(configHome, 'reef/config.yaml'), CONFIG);

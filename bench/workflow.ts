@@ -1,22 +1,22 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../src/base/clock.ts';
 import { createIds } from '../src/base/ids.ts';
 import { createLogger } from '../src/base/log.ts';
 import { capture } from '../src/git/capture.ts';
+import type { Checkout } from '../src/git/checkout.ts';
 import { createGit, type Git } from '../src/git/git-command.ts';
 import { mergeAll, mergeTrees } from '../src/git/merge.ts';
-import type { Place } from '../src/git/place.ts';
 import { run } from '../src/process/run.ts';
 import type { WorkflowManifest } from '../src/protocol/workflow.ts';
 import { Store } from '../src/store/store.ts';
 import { journalBlobs } from '../src/workflow/memory/journal-blobs.ts';
-import { Bench } from '../src/workflow/run/test-bench.ts';
 import { RunFold } from '../src/workflow/view/run-fold.ts';
 import { GitWorktreeManager } from '../src/worktrees/manager.ts';
 import { RunsRig } from '../test/e2e/runs-rig.ts';
+import { initRepository } from '../test/support/repository.ts';
+import { disposableFolder } from '../test/support/temporary-folder.ts';
+import { Bench } from '../test/support/workflow/run-bench.ts';
 import { median, printRows, type Row, timed } from './measure.ts';
 
 const VISITS = 1_000;
@@ -27,13 +27,10 @@ const REPEATS = 3;
 
 /** The figures the design page of workflows and worktrees promises, side by side. */
 export async function benchWorkflow(): Promise<boolean> {
-  const dir = mkdtempSync(join(tmpdir(), 'reef-bench-'));
-  try {
-    const rows = [await visits(dir), await rebuild(dir), await twoTasks(), ...(await radar(dir))];
-    return printRows('workflows and worktrees', rows);
-  } finally {
-    rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
-  }
+  using folder = disposableFolder();
+  const dir = folder.path;
+  const rows = [await visits(dir), await rebuild(dir), await twoTasks(), ...(await radar(dir))];
+  return printRows('workflows and worktrees', rows);
 }
 
 const back = (times: number) => [
@@ -123,7 +120,7 @@ async function rebuild(root: string): Promise<Row> {
 
 /** The agents wait for their model, as agents do. */
 async function twoTasks(): Promise<Row> {
-  const rig = new RunsRig('reef-bench-two-', { 'package.json': '{"scripts":{"test":"true"}}\n' });
+  const rig = new RunsRig({ 'package.json': '{"scripts":{"test":"true"}}\n' });
   try {
     await rig.trust();
     const steps = [{ sleep: 3_000 }, { edit: { path: 'x', content: 'x\n' } }, { say: 'Done.\nSIGNAL:SUCCESS' }];
@@ -147,14 +144,14 @@ async function twoTasks(): Promise<Row> {
 
 interface Radar {
   git: Git;
-  place: Place;
+  checkout: Checkout;
   manager: GitWorktreeManager;
   paths: string[];
   close(): Promise<void>;
 }
 
 async function radar(root: string): Promise<Row[]> {
-  const { git, place, manager, paths, close } = await openRadar(join(root, 'radar'));
+  const { git, checkout, manager, paths, close } = await openRadar(join(root, 'radar'));
   const commits: string[] = [];
   const captures = await timed(async () => {
     for (const [n, path] of paths.entries()) {
@@ -164,9 +161,9 @@ async function radar(root: string): Promise<Row[]> {
     }
   });
   const pairs = commits.flatMap((ours, n) => commits.slice(n + 1).map((theirs) => ({ ours, theirs })));
-  const batched = await timed(() => mergeAll(git, place, pairs));
+  const batched = await timed(() => mergeAll(git, checkout, pairs));
   const single = await timed(async () => {
-    for (const pair of pairs) await mergeTrees(git, place, pair);
+    for (const pair of pairs) await mergeTrees(git, checkout, pair);
   });
   const first = await timed(() => manager.conflicts());
   const second = await timed(() => manager.conflicts());
@@ -193,7 +190,8 @@ async function radar(root: string): Promise<Row[]> {
 
 async function openRadar(dir: string): Promise<Radar> {
   const repository = join(dir, 'repo');
-  makeRepository(repository);
+  const text = (n: number) => `export const value${n} = ${n};\n`.repeat(40);
+  initRepository(repository, Object.fromEntries(Array.from({ length: FILES }, (_, n) => [name(n), text(n)])));
   const env = { PATH: process.env.PATH ?? '', HOME: dir, GIT_CONFIG_NOSYSTEM: '1' };
   const git = createGit({ run, env });
   const store = new Store(join(dir, 'reef.db'));
@@ -202,7 +200,6 @@ async function openRadar(dir: string): Promise<Radar> {
     log: createLogger({ write() {}, clock: systemClock, redact: (text) => text }),
     newId: createIds(systemClock),
     run: (spec) => run({ ...spec, env }),
-    jobs: { isBusy: () => false, end: async () => {} },
     isPortFree: async () => true,
     settings: { maxActive: WORKTREES, leastMs: 0 },
   });
@@ -218,16 +215,7 @@ async function openRadar(dir: string): Promise<Radar> {
     await manager.close();
     store.close();
   };
-  return { git, place: await git.locate(repository), manager, paths, close };
+  return { git, checkout: await git.locate(repository), manager, paths, close };
 }
 
 const name = (n: number) => join(`d${n % 97}`, `f${n}.ts`);
-
-function makeRepository(path: string): void {
-  for (let n = 0; n < 97; n++) mkdirSync(join(path, `d${n}`), { recursive: true });
-  for (let n = 0; n < FILES; n++) writeFileSync(join(path, name(n)), `export const value${n} = ${n};\n`.repeat(40));
-  const git = (...args: string[]) => execFileSync('git', ['-C', path, ...args], { stdio: 'pipe' });
-  git('init', '-q', '-b', 'main');
-  git('add', '-A');
-  git('-c', 'user.name=Bench', '-c', 'user.email=bench@example.invalid', 'commit', '-qm', 'start');
-}

@@ -11,7 +11,7 @@ const OWN_NODE = join(__dirname, '../node_modules/node/bin/node');
 
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'reef');
 
-// A command checks a file or two: to compile checks for speed takes longer than to make them.
+// A command checks a file or two: compiling the checks takes longer than making them.
 globalThis.__zod_globalConfig = { jitless: true };
 
 /** Again, by that Node: what a terminal sends reaches it too, what others send is passed on. */
@@ -37,14 +37,14 @@ async function start() {
 
 /** A checkout runs its sources as they are, whatever was built of them; a package has none (docs/decisions/0013). */
 function program() {
-  if (existsSync(join(__dirname, '../src/main.ts'))) {
+  if (existsSync(join(__dirname, '../src/programs/reef.ts'))) {
     require('node:module').enableCompileCache(join(CACHE, 'compile-cache'));
-    return import('../src/main.ts');
+    return import('../src/programs/reef.ts');
   }
   const [, , word = ''] = process.argv;
   const command = /^[a-z]{1,20}$/.test(word) ? word : 'any';
   const { builtLoader } = require('./load-built.cjs');
-  return builtLoader(join(CACHE, 'built'), command)('main.cjs');
+  return builtLoader(join(CACHE, 'built'), command)('reef.cjs');
 }
 
 if (!isTooOld) void start();

@@ -1,24 +1,28 @@
 /** Builds what a package holds in place of the sources: Node strips no types below `node_modules` (docs/decisions/0013). */
 import { createHash } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'rolldown';
-import { isTest, ROOT, sourceFiles } from '../test/source-files.ts';
+import { isTest, ROOT, sourceFiles } from '../test/support/source-files.ts';
 
 const DIST = join(ROOT, 'dist');
+const PACKAGES = join(ROOT, 'node_modules');
 
-const FILE_OF_SOURCE = /new URL\('([^']+\.ts)', import\.meta\.url\)|import\.meta\.(\w+)/g;
+/** A program or the folder of packages that a source names by its own address, or another use of that address. */
+const FILE_OF_SOURCE = /new URL\('([^']+(?:\.ts|node_modules\/))', import\.meta\.url\)|import\.meta\.(\w+)/g;
 
 /**
- * What is found beside its source is found there still: a package keeps the data files of src in their places, and has a
- * program where the source of one is asked for. All that is built lies two folders below the root.
+ * Redirects what a source finds by its own address. The data files of src keep their paths in the package; a program's
+ * source becomes the built program, and node_modules the folder of copied grammars. Every built file lies two folders
+ * below the root.
  */
-const places: Plugin = {
-  name: 'places',
+const redirects: Plugin = {
+  name: 'redirects',
   transform: {
     filter: { id: /\/src\/.*\.ts$/, code: 'import.meta' },
     handler: (code, id) =>
       code.replace(FILE_OF_SOURCE, (_, source: string | undefined, property: string) => {
+        if (source?.endsWith('/')) return `new URL('../grammars/', import.meta.url)`;
         if (source !== undefined)
           return `new URL('../programs/${programOf(join(dirname(id), source))}.js', import.meta.url)`;
         if (property === 'url') return `new URL('../../${relative(ROOT, id)}', import.meta.url).href`;
@@ -66,21 +70,47 @@ function chunkOf(id: string): string {
     .replaceAll('/', '-');
 }
 
-/** Whatever a source starts by the name of its file. */
+/** Every source that another one starts as a program. */
 function programs(): Record<string, string> {
-  const sources = sourceFiles('src').filter((path) => !isTest(path) && !path.includes('/testing/'));
+  const sources = sourceFiles('src').filter((path) => !isTest(path));
   const started = sources.flatMap((path) => {
     const found = readFileSync(join(ROOT, path), 'utf8').matchAll(FILE_OF_SOURCE);
-    return [...found].flatMap(([, source]) => (source === undefined ? [] : [join(ROOT, dirname(path), source)]));
+    return [...found].flatMap(([, source]) => (source?.endsWith('.ts') ? [join(ROOT, dirname(path), source)] : []));
   });
   return Object.fromEntries(started.map((source) => [programOf(source), source]));
+}
+
+/** Copies the grammars, and nothing else of their packages: the rest is 500 MB of parser sources and native builds. */
+function copyGrammars(): string[] {
+  const source = readFileSync(join(ROOT, 'src/context/lang/grammars.ts'), 'utf8');
+  const files = [...source.matchAll(/'([^']+\.wasm)'/g)].map(([, file = '']) => file);
+  for (const file of files) {
+    const copy = join(DIST, 'grammars', file);
+    mkdirSync(dirname(copy), { recursive: true });
+    copyFileSync(join(PACKAGES, file), copy);
+  }
+  return files.map((file) => packageOf(join(PACKAGES, file)) ?? '');
+}
+
+/** What the licences ask for: each package that travels inside ours, with its licence as its authors wrote it. */
+function thirdParty(names: string[]): string {
+  const entries = [...new Set(names)].sort().map((name) => {
+    const dir = join(PACKAGES, name);
+    const { version, license } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
+    const files = readdirSync(dir).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+    const texts = files.map((file) => readFileSync(join(dir, file), 'utf8').trim());
+    return [`## ${name} ${version} (${license})`, ...texts].join('\n\n');
+  });
+  return `# Third-party software in this package\n\n${entries.join('\n\n')}\n`;
 }
 
 const shared: BuildOptions = {
   cwd: ROOT,
   platform: 'node',
-  // Native code, WASM and megabytes of vocabulary stay in the packages they come in.
-  external: [/^better-sqlite3$/, /^web-tree-sitter/, /tree-sitter-/, /^gpt-tokenizer/, /^unpdf$/],
+  // Native code stays in the package it comes in.
+  external: [/^better-sqlite3$/],
+  // web-tree-sitter evaluates code for grammars that carry JavaScript; ours carry none.
+  checks: { eval: false },
 };
 
 rmSync(DIST, { recursive: true, force: true });
@@ -88,11 +118,11 @@ rmSync(DIST, { recursive: true, force: true });
 // has no facade over each module of Node.
 const { output } = await build({
   ...shared,
-  plugins: [places, lateRequires],
-  input: { main: 'src/main.ts' },
+  plugins: [redirects, lateRequires],
+  input: { reef: 'src/programs/reef.ts' },
   preserveEntrySignatures: 'allow-extension',
   // No file of ours does anything by being read.
-  treeshake: { moduleSideEffects: (id) => packageOf(id) !== undefined || id.endsWith('/main.ts') },
+  treeshake: { moduleSideEffects: (id) => packageOf(id) !== undefined || id.endsWith('/programs/reef.ts') },
   output: {
     dir: join(DIST, 'cli'),
     format: 'cjs',
@@ -101,11 +131,12 @@ const { output } = await build({
     codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: chunkOf, debugName: 'files' }] },
   },
 });
-const sources = output.flatMap((file) => (file.type === 'chunk' ? [file.fileName, file.code] : []));
+const cli = output.filter((file) => file.type === 'chunk');
+const sources = cli.flatMap(({ fileName, code }) => [fileName, code]);
 writeFileSync(join(DIST, 'cli/id'), createHash('sha256').update(JSON.stringify(sources)).digest('hex').slice(0, 16));
-await build({
+const built = await build({
   ...shared,
-  plugins: [places],
+  plugins: [redirects],
   input: programs(),
   output: {
     dir: join(DIST, 'programs'),
@@ -114,3 +145,6 @@ await build({
     chunkFileNames: '[name]-[hash].js',
   },
 });
+const modules = [...cli, ...built.output.filter((file) => file.type === 'chunk')].flatMap(({ moduleIds }) => moduleIds);
+const bundled = modules.flatMap((id) => packageOf(id) ?? []);
+writeFileSync(join(DIST, 'THIRD-PARTY.md'), thirdParty([...bundled, ...copyGrammars()]));

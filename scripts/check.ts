@@ -1,7 +1,7 @@
 /** npm run check: every gate but the tests, side by side, with one line each and the whole output of those that failed. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { sourceFiles } from '../test/source-files.ts';
+import { sourceFiles } from '../test/support/source-files.ts';
 
 interface Gate {
   name: string;
@@ -25,6 +25,12 @@ const GATES: Gate[] = [
   { name: 'lint, format', command: ['biome', 'ci', '.', '--error-on-warnings', '--colors=off'] },
   { name: 'layers', command: ['depcruise', ...FOLDERS, '--config', '.dependency-cruiser.cjs'], judge: judgeCount },
   { name: 'unused code', command: ['knip', '--no-progress', '--no-config-hints'] },
+  {
+    name: 'only tested',
+    command: ['knip', '--production', '--config', 'knip.production.ts', '--no-progress', '--no-config-hints'],
+  },
+  { name: 'tree', command: ['node', 'scripts/figures.ts', '--check'] },
+  { name: 'commits', command: ['node', 'scripts/check-commits.ts'] },
 ];
 
 function run([file, ...args]: Gate['command']): Promise<{ output: string; ok: boolean }> {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { errorTable } from '../src/protocol/errors.ts';
+import { errorTable } from '../src/protocol/error-table.ts';
 import { operations } from '../src/protocol/operations.ts';
 import { citations } from '../test/requirements/citations.ts';
 import { requirementRows } from '../test/requirements.ts';

@@ -1,11 +1,13 @@
 import { GuardedFolders } from './agents/guarded-folders.ts';
 import { JobManager } from './agents/job-manager.ts';
 import { JobRunner } from './agents/job-runner.ts';
-import type { JobDoors } from './agents/launcher.ts';
+import type { JobSockets } from './agents/launcher.ts';
 import { AdapterRegistry } from './agents/registry.ts';
 import { Snapshotter } from './agents/snapshotter.ts';
 import { defaultTimings } from './agents/timings.ts';
-import { openWorkspaceOrSay } from './app/no-workspace.ts';
+import { withoutRepository } from './app/no-repository.ts';
+import { findRepository, openRepository, type Repository } from './app/open-repository.ts';
+import { activeRuns, openRuns } from './app/open-runs.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Environment } from './base/env.ts';
 import type { Home } from './base/home.ts';
@@ -15,13 +17,16 @@ import { createRedactor, redactDeep } from './base/redact.ts';
 import { ChangeSignal } from './events/change-signal.ts';
 import { EventLog } from './events/event-log.ts';
 import { probeCapabilities } from './process/capabilities.ts';
+import type { Job } from './protocol/jobs.ts';
 import type { Core } from './protocol/operations.ts';
-import { configPath, readConfig, type UserConfig } from './runtime/config-file.ts';
-import { GrantsFile, grantsPath } from './runtime/grants-file.ts';
-import { secretsOf } from './runtime/secrets.ts';
+import { GrantsFile, grantsPath } from './runtime/config/grants-file.ts';
+import { configPath, readConfig, secretsOf, type UserConfig } from './runtime/config/user-config.ts';
 import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
+import type { Store } from './store/store.ts';
+import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
+import { endRunsOf } from './workflow/runs/end.ts';
 
 export interface App {
   core: Core;
@@ -30,6 +35,8 @@ export interface App {
   /** Jobs with a process, and those that wait for one. */
   counts(): { live: number; queued: number };
   lastSeq(): number;
+  /** How long a daemon with nothing to do stays, in milliseconds. */
+  idleMs: number;
   audit(entry: AuditEntry): void;
   /**
    * Lets go of everything in reverse order; agents run on. `beforeJobs` is called when runs start no more jobs, and jobs can
@@ -43,13 +50,15 @@ export interface AppOptions {
   env: Environment;
   log: Logger;
   version: string;
-  doors: JobDoors;
+  jobSockets: JobSockets;
   isPortFree(port: number): Promise<boolean>;
 }
 
-/** The composition root: the only place where parts meet. */
+const DAEMON_IDLE_MS = 600_000;
+
+/** The composition root: the only place where rooms meet. */
 export async function openApp(options: AppOptions): Promise<App> {
-  const { home, env, log } = options;
+  const { home, env, log, isPortFree } = options;
   const clock: Clock = systemClock;
   const { readSettings, redact } = openSettings(env);
   const config = readSettings();
@@ -57,67 +66,96 @@ export async function openApp(options: AppOptions): Promise<App> {
   const hook = new SnapshotFile(home.snapshot);
   const store = await openStore(home, { hook, clock, log });
   const eventLog = new EventLog({ rows: store.events, clock, redact });
-  const books = { store, log: eventLog, clock, standing: new GrantsFile(grantsPath(env)) };
+  const storage = { store, log: eventLog, clock, savedGrants: new GrantsFile(grantsPath(env)) };
   const signal = new ChangeSignal();
-  const failures = limited(clock, (error: unknown, count) =>
-    log.warn('state.json cannot be written', { error, count }),
-  );
-  const snapshotter = new Snapshotter({ store, hook, clock, onFailure: (error) => failures.report(error) });
+  const snapshotter = openSnapshotter({ store, hook, clock, log });
 
   const registry = new AdapterRegistry(() => readSettings().agents);
   const capabilities = await probeCapabilities();
   const guards = new GuardedFolders(store);
-  const shared = { books, registry, capabilities, timings, signal, log };
-  const runner: JobRunner = new JobRunner({
-    ...{ ...shared, clock, guards, env: env.all, homeDir: home.dir },
-    ...{ version: options.version, doors: options.doors },
+  const newId = createIds(clock);
+  const below = { home, env, clock, log, store, signal, capabilities, guards, newId, redact };
+  const { found, refusal } = await findRepository(below);
+  const repository = found && (await openRepository({ ...below, isPortFree, settings: readSettings }, found));
+  const engine = openEngine(below, repository);
+  const shared = { ...below, storage, registry, timings };
+  const runner = new JobRunner({
+    ...shared,
+    env: env.all,
+    homeDir: home.dir,
+    version: options.version,
+    jobSockets: options.jobSockets,
     maxJobs: () => config.maxJobs,
-    folderOf: (worktreeId) => workspace.folderOf(worktreeId),
-    onOver: (jobId) => void jobs.settle(jobId),
+    folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),
     onChange: () => {
       snapshotter.changed();
-      workspace.jobsChanged();
+      repository?.activity.look();
     },
   });
-  const newId = createIds(clock);
-  const jobs: JobManager = new JobManager({
+  const jobs = new JobManager({
     ...shared,
     runner,
-    newId,
     defaultCwd: home.repository ?? home.dir,
     searchPath: env.path,
-    briefOf: (job) => workspace.briefOf(job),
-    endRuns: (jobId) => workspace.endRuns(jobId),
+    ...(repository && {
+      briefOf: (job: Job) => repository.states.briefOf(job),
+      endRuns: (jobId: string) => endRunsOf({ store, engine, worktrees: repository.worktrees }, jobId),
+    }),
   });
-  const hands = {
-    ...{ home, env, clock, log, store, signal, capabilities, registry, guards, runner, jobs, newId, redact },
-    settings: readSettings,
-  };
-  const workspace = await openWorkspaceOrSay(home.repository, { ...hands, isPortFree: options.isPortFree });
+  const runs =
+    repository &&
+    openRuns({ ...below, isPortFree, settings: readSettings, registry, runner, jobs, engine, repository });
+  if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   return {
-    core: workspace.core,
+    core: runs?.core ?? withoutRepository(jobs, refusal),
     async start() {
       await runner.start();
-      await workspace.start();
+      await runs?.start();
       void jobs.endOrphans();
     },
-    counts: () => ({ live: runner.liveCount + workspace.activeRuns(), queued: store.jobs.queuedCount() }),
+    counts: () => ({ live: runner.liveCount + (runs ? activeRuns({ store }) : 0), queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
-    audit(entry) {
-      try {
-        store.audit.append(clock.now().toISOString(), entry);
-      } catch (error) {
-        log.error('the audit cannot be written', { entry, error }); // the call's own answer says what is wrong
-      }
-    },
+    idleMs: config.timings.daemonIdle ?? DAEMON_IDLE_MS,
+    audit: (entry) => writeAudit({ store, clock, log }, entry),
     async close(beforeJobs) {
-      await workspace.close();
+      await runs?.close();
       await beforeJobs?.();
       await runner.close();
       await snapshotter.close();
       store.close();
     },
   };
+}
+
+/** Never throws: the answer to the call itself says what is wrong. */
+function writeAudit({ store, clock, log }: { store: Store; clock: Clock; log: Logger }, entry: AuditEntry): void {
+  try {
+    store.audit.append(clock.now().toISOString(), entry);
+  } catch (error) {
+    log.error('the audit cannot be written', { entry, error });
+  }
+}
+
+function openSnapshotter({ store, hook, clock, log }: { store: Store; hook: SnapshotFile; clock: Clock; log: Logger }) {
+  const failures = limited(clock, (error: unknown, count) =>
+    log.warn('state.json cannot be written', { error, count }),
+  );
+  return new Snapshotter({ store, hook, clock, onFailure: (error) => failures.report(error) });
+}
+
+/** What a run does is news for the worktrees, their analysis servers, and whoever waits. */
+function openEngine(deps: { store: Store; clock: Clock; log: Logger; signal: ChangeSignal }, repository?: Repository) {
+  const { store, clock, log, signal } = deps;
+  return new EmbeddedEngine({
+    store,
+    clock,
+    log,
+    onEntry(_runId, { kind }) {
+      if (kind === 'step') repository?.worktrees.touched();
+      repository?.activity.look();
+      signal.notify();
+    },
+  });
 }
 
 /** The user's configuration, and everything in it that must never be shown. */

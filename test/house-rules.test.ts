@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Module, parseSync } from '@swc/core';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { isTest, ROOT, sourceFiles } from './source-files.ts';
-import { verifies } from './verifies.ts';
+import { faultOf } from '../scripts/check-commits.ts';
+import { classesTwice, idsInComments, linked, orphans, siblingCycles, spreadsOfShorthand } from '../scripts/tree.ts';
+import { isTest, ROOT, sourceFiles } from './support/source-files.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+import { verifies } from './support/verifies.ts';
 
 /** House rules the linter has no rule for, over the syntax tree; and proof that the linter's and cruiser's rules bite. */
 
@@ -62,7 +64,7 @@ function mutableState(code: string): string[] {
   });
   const statics = find(
     code,
-    (node) => node.type === 'ClassProperty' && node.isStatic === true && node.readonly !== true,
+    (node) => /^(Class|Private)Property$/.test(node.type) && node.isStatic === true && node.readonly !== true,
   );
   return [...variables.map(({ id }) => `${id.value ?? id.type}`), ...statics.map(() => 'static property')];
 }
@@ -83,15 +85,18 @@ test('no file is longer than 500 lines', () => {
   expect(offenders(all, (path) => lines(path) > 500)).toEqual([]);
 });
 
+/** Seed 000 asks for these two by name; each gives what the running app has installed, and nothing of ours calls them. */
+const ACCESSORS = ['src/context/manager/server-manager.ts', 'src/context/partitioner/context-partitioner.ts'];
+
 test('no module keeps mutable state', () => {
   const wrong = product.flatMap((path) => mutableState(read(path)).map((name) => `${path}: ${name}`));
-  expect(wrong).toEqual([]);
+  expect(wrong).toEqual(ACCESSORS.map((path) => `${path}: static property`));
 });
 
 test('the check for mutable state knows its forms', () => {
   const bad = `let a = 1; export let b: string; var c; const d = new Map<string, number>(); export const e: string[] = [];
-    const f = {} as Record<string, number>; export class G { static h = 0 }`;
-  expect(mutableState(bad)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'static property']);
+    const f = {} as Record<string, number>; export class G { static h = 0; static #i = 0 }`;
+  expect(mutableState(bad)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'static property', 'static property']);
   const good = `const a = new Map([[1, 2]]); const b = ['x']; class C { static readonly d = 1; e = [] } function f() { let g = 1; return g; }`;
   expect(mutableState(good)).toEqual([]);
 });
@@ -117,11 +122,7 @@ test('an error thrown for another keeps it as its cause', () => {
 
 test('nothing is a singleton', () => {
   const isAccessor = (node: Node) => node.type === 'Identifier' && node.value === 'getInstance';
-  // Seed 000 asks for these two by name; each reads what the running app has installed, and nothing of ours calls them.
-  expect(offenders(product, (path) => find(read(path), isAccessor).length > 0)).toEqual([
-    'src/context/manager/server-manager.ts',
-    'src/context/partitioner/context-partitioner.ts',
-  ]);
+  expect(offenders(product, (path) => find(read(path), isAccessor).length > 0)).toEqual(ACCESSORS);
 });
 
 verifies('X-21').test('no program is started through a shell', () => {
@@ -147,6 +148,15 @@ verifies('X-120').test('no file in the folder that all users share has a name ot
   expect(offenders(product, (path) => read(path).split('\n').some(isGuessable))).toEqual([]);
 });
 
+test('tests and benchmarks make folders by one helper, which removes them, and none before a whole file', () => {
+  // An installed agent's home is made by a program that is copied alone.
+  const makers = ['test/support/temporary-folder.ts', 'test/agents/real-agents.ts', 'test/house-rules.test.ts'];
+  const rigs = [...tests, ...sourceFiles('test'), ...sourceFiles('bench')].filter((path) => !makers.includes(path));
+  const inBeforeAll = /beforeAll\((?:async )?\(\) => (?:\{[^}]*)?temporaryFolder\(/;
+  const isWrong = (code: string) => code.includes('mkdtemp') || inBeforeAll.test(code);
+  expect(offenders(rigs, (path) => isWrong(read(path)))).toEqual([]);
+});
+
 verifies('A-50').test('what is particular to an agent stands in its adapter folder only', () => {
   const words: Record<string, RegExp> = {
     claude: /permission-prompt-tool|can_use_tool|control_request|session_state_changed/,
@@ -169,7 +179,9 @@ test('a TODO names its requirement', () => {
 });
 
 test('no file is named after nothing', () => {
-  expect(offenders(product, (path) => /\/(utils?|common|misc|helpers?|index)(\.ts|\/)/.test(path))).toEqual([]);
+  // A folder called index may hold one; a file of that name holds what found no other.
+  const isNothing = (path: string) => /\/(utils?|common|misc|helpers?)(\.ts|\/)|\/index\.ts$/.test(path);
+  expect(offenders(product, isNothing)).toEqual([]);
 });
 
 verifies('Q-97').test('no test is retried', () => {
@@ -186,23 +198,55 @@ verifies('Q-97').test('a test that cannot run says what it needs', () => {
   expect(offenders(tests, silent)).toEqual([]);
 });
 
+test('the check of the tree knows cycles of folders, classes named twice, requirement ids and needless spreads', () => {
+  const sources = linked([
+    ['src/a/deep/one.ts', "import '../../b/two.ts';\nexport class Same {}\n// As X-41 asks.\n"],
+    ['src/a/three.ts', 'export class Same {}\n'],
+    ['src/b/two.ts', "import '../a/three.ts';\nexport const two = { ...{ sources }, id: 'X-41' };\n"],
+  ]);
+  expect([classesTwice(sources), idsInComments(sources), spreadsOfShorthand(sources), orphans(sources)]).toEqual([
+    ['Same: src/a/deep/one.ts src/a/three.ts'],
+    ['src/a/deep/one.ts: X-41'],
+    ['src/b/two.ts'],
+    ['src/a/deep/one.ts'],
+  ]);
+  expect(siblingCycles(sources)).toEqual([expect.stringMatching(/^src\/\{a,b\}\n/)]);
+});
+
+test('a commit subject is imperative and at most 72 characters', () => {
+  const good = ['Add a row', 'Bring back the lock', 'Pass ids on', 'Re-read files', 'Focus: keep it'];
+  const bad = ['Added a row', 'Adds a row', 'Adding a row', 'The row is added', 'a row', `Add ${'x'.repeat(70)}`];
+  expect([good.map(faultOf), bad.filter((subject) => faultOf(subject) === undefined)]).toEqual([
+    good.map(() => undefined),
+    [],
+  ]);
+});
+
 /** Packages that are released together, or are grammars of one parser, are one decision. */
 function familyOf(name: string): string {
   if (name.includes('tree-sitter')) return 'tree-sitter';
   return name.startsWith('@ai-sdk/') ? 'ai' : name.replace(/^@([^/]+)\/.*/, '$1');
 }
 
-test('every dependency is pinned to one version, and all of them are at most 15 families', () => {
+test('every dependency is pinned to one version, and those of the product are at most 15 families', () => {
   const versions = { ...packageJson.dependencies, ...packageJson.devDependencies };
   expect(Object.entries(versions).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
-  const families = new Set(Object.keys(packageJson.dependencies).map(familyOf));
+  const named = product.flatMap((path) => [
+    ...read(path).matchAll(/(?:from |import\(|^ {2}\w+: )'((?:@[^/']+\/)?[\w-]+)[/']/gm),
+  ]);
+  const families = new Set(
+    named
+      .map(([, name = '']) => name)
+      .filter((name) => name in versions)
+      .map(familyOf),
+  );
+  expect(families.size).toBeGreaterThan(5);
   expect(families.size).toBeLessThanOrEqual(15);
 });
 
 /** A small repository with our settings and the given files. */
 function badTwin(files: Record<string, string>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'reef-twin-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   for (const name of ['biome.json', '.dependency-cruiser.cjs', 'package.json', 'tsconfig.json']) {
     cpSync(join(ROOT, name), join(folder, name));
   }
@@ -231,10 +275,10 @@ export default function go(kind: 'x' | 'y', ...[a, b]: any[]) {
   try { later(); } catch { throw new Error('no cause'); }
   return [process.env.HOME, spawn, a!, b];
 }
-export function wide(a: number, b: number, c: number, d: number) { return a + b + c + d; }
+export function wide(a: number, b: number, c: number, d: number, e: number) { return a + b + c + d + e; }
 `,
     'src/base/second.ts': `import { first } from './first.ts';\nexport const second = first;\nexport * from './first.ts';\n`,
-    'src/base/BadName.ts': `export const long = () => {\n${'  long();\n'.repeat(61)}};\n`,
+    'src/base/BadName.ts': `export const long = () => {\n${'  long();\n'.repeat(81)}};\n`,
     'src/base/tall.ts': 'void 0;\n'.repeat(501),
     'src/base/only.test.ts': `import { test } from 'vitest';\ntest.only('a', () => {});\ntest.skip('b', () => {});\n`,
     'src/process/shell.ts': `import { execSync } from 'node:child_process';\nexport const run = execSync;\n`,
@@ -268,8 +312,8 @@ test('the cruiser turns red on imports that point upwards, sideways, in circles 
     'src/store/open.ts': `import 'better-sqlite3';\n`,
     'src/agents/claude/a.ts': `import '../codex/b.ts';\nimport 'better-sqlite3';\n`,
     'src/agents/codex/b.ts': `import './absent.ts';\n`,
-    'src/app.ts': `import './main.ts';\n`,
-    'src/main.ts': `import './surfaces/high.ts';\nimport './x.test.ts';\n`,
+    'src/app.ts': `import './programs/reef.ts';\n`,
+    'src/programs/reef.ts': `import '../surfaces/high.ts';\nimport '../x.test.ts';\n`,
     'src/process/held.ts': `export async function hold() {\n  await using held = await import('../git/side.ts');\n  return held;\n}\n`,
     'src/x.test.ts': `import './surfaces/high.ts';\nimport 'node:child_process';\n`,
   });
@@ -287,7 +331,7 @@ test('the cruiser turns red on imports that point upwards, sideways, in circles 
     'only-sockets src/base/about.ts',
     'only-sockets src/git/side.ts',
     'product-needs-no-dev-dependency src/git/side.ts',
-    'product-needs-no-test src/main.ts',
+    'product-needs-no-test src/programs/reef.ts',
     'resolvable src/agents/codex/b.ts',
   ]);
 });

@@ -3,38 +3,36 @@ import {
   closeSync,
   constants,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   readSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Adapter, HostFacts, LaunchRequest } from '../src/agents/adapter.ts';
+import type { Adapter, LaunchRequest, MachineFacts } from '../src/agents/adapter.ts';
 import { Delivery } from '../src/agents/delivery.ts';
 import { closeTurn, flushNoise } from '../src/agents/effects.ts';
 import { terminalEvent } from '../src/agents/ending.ts';
 import { ingest, RawOutput } from '../src/agents/ingest.ts';
 import { freshRuntime, type JobRuntime } from '../src/agents/job-runtime.ts';
-import { beforeAnyEvent, foldStatus, isLive } from '../src/agents/job-status.ts';
-import { type Books, JobTransaction } from '../src/agents/job-transaction.ts';
+import { foldStatus, isLive, type StatusState } from '../src/agents/job-status.ts';
+import { type JobStorage, JobTransaction } from '../src/agents/job-transaction.ts';
 import { noteStarted } from '../src/agents/launcher.ts';
 import { enqueueInterrupt, enqueueLine, enqueueMessage, type OutboxDoc } from '../src/agents/outbox.ts';
 import { AdapterRegistry } from '../src/agents/registry.ts';
 import { send } from '../src/agents/sending.ts';
-import { manualClock } from '../src/base/clock.ts';
 import { EventLog } from '../src/events/event-log.ts';
 import { makeFifo } from '../src/process/fifo.ts';
 import type { EventBody } from '../src/protocol/events.ts';
 import type { Job, Question } from '../src/protocol/jobs.ts';
-import { GrantsFile } from '../src/runtime/grants-file.ts';
+import { GrantsFile } from '../src/runtime/config/grants-file.ts';
 import { Store } from '../src/store/store.ts';
-import { aJob } from './books.ts';
-import { verifies } from './verifies.ts';
+import { aJob } from './support/job-storage.ts';
+import { manualClock } from './support/manual-clock.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+import { verifies } from './support/verifies.ts';
 
 /**
  * Every recording of a real agent goes through the whole pipeline but for the process: its output through files, reader,
@@ -107,24 +105,19 @@ function questionsIn({ dir, line }: Entry): number {
   return /\/requestApproval$|^session\/request_permission$/.test(message.method) ? 1 : 0;
 }
 
-let dir: string;
-let fifo: string;
+const dir = temporaryFolder();
+const fifo = join(dir, 'in');
 let store: Store;
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-replay-'));
-  fifo = join(dir, 'in');
   await makeFifo(fifo);
   store = new Store(join(dir, 'reef.db'));
 });
-afterAll(() => {
-  store.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterAll(() => store.close());
 
-function openBooks(): Books {
+function openStorage(): JobStorage {
   const clock = manualClock();
   const log = new EventLog({ rows: store.events, clock, redact: (value) => value });
-  return { store, log, clock, standing: new GrantsFile(join(dir, 'grants.json')) };
+  return { store, log, clock, savedGrants: new GrantsFile(join(dir, 'grants.json')) };
 }
 
 /** One launch of a job, played from a recording. */
@@ -138,7 +131,7 @@ class Replay {
   #written: Message[] = [];
   /** Recorded ids of the recorder's requests, by the ids Reef gave its own. */
   readonly #ids = new Map<unknown, unknown>();
-  #books = openBooks();
+  #storage = openStorage();
   #raw: RawOutput;
   #delivery: Delivery;
   #messages = 0;
@@ -206,7 +199,7 @@ class Replay {
       clientVersion: '0.0.1',
     };
     const { version } = this.#recording;
-    const host: HostFacts = { command: ['/bin/agent'], version, agentSandbox: true, settings: {} };
+    const host: MachineFacts = { command: ['/bin/agent'], version, agentSandbox: true, settings: {} };
     const job = aJob(this.#id, {
       agent: this.#recording.agent,
       task: 'Do it',
@@ -220,7 +213,7 @@ class Replay {
     this.#commit((tx) => {
       for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `1:greeting:${index}`);
     });
-    noteStarted({ books: this.#books }, this.#id, { identity: { pid: 1, startTime: '1', bootId: 'b' }, plan });
+    noteStarted({ storage: this.#storage }, this.#id, { identity: { pid: 1, startTime: '1', bootId: 'b' }, plan });
   }
 
   #openRaw(): RawOutput {
@@ -243,14 +236,14 @@ class Replay {
     this.#delivery.close();
     store.close();
     store = new Store(join(dir, 'reef.db'));
-    this.#books = openBooks();
+    this.#storage = openStorage();
     this.#raw = this.#openRaw();
     this.#delivery = this.#openDelivery();
   }
 
   #commit<T>(change: (tx: JobTransaction) => T): T {
     return store.record(() => {
-      const tx = new JobTransaction(this.#books, this.record());
+      const tx = new JobTransaction(this.#storage, this.record());
       const result = change(tx);
       const { job, runtime } = tx.save();
       const stored = { status: job.status, reason: job.reason, open: runtime.open };
@@ -324,7 +317,7 @@ class Replay {
       if (state !== 'open' || given === undefined) continue;
       const request = { id: this.#id, questionId: question.questionId, ...given };
       this.answered += 1;
-      send({ books: this.#books, adapter: this.#adapter }, { job: this.record().job, request, caller });
+      send({ storage: this.#storage, adapter: this.#adapter }, { job: this.record().job, request, caller });
     }
   }
 
@@ -350,8 +343,9 @@ class Replay {
   }
 }
 
+const queued: StatusState = { status: 'queued', open: [] };
 const foldOf = (events: EventBody[], job: Job) =>
-  events.reduce((state, event) => foldStatus(state, event, job), beforeAnyEvent);
+  events.reduce((state, event) => foldStatus(state, event, job), queued);
 const SIGNALS: Record<string, number> = { SIGINT: 130, SIGKILL: 137, SIGTERM: 143 };
 const indexOf = (question: Question) => question.group?.index ?? 0;
 /** While a turn is open Reef steers where the recorder began another. */

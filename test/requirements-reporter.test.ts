@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { ROOT } from './source-files.ts';
-import { verifies } from './verifies.ts';
+import { expect, test } from 'vitest';
+import { ROOT } from './support/source-files.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+import { verifies } from './support/verifies.ts';
 
 /** Runs vitest on a small project whose ledger says that Q-01, Q-02 and Q-03 are done. */
 function runProject(tests: string, args: string[] = []) {
-  const folder = mkdtempSync(join(tmpdir(), 'reef-reporter-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const row = { page: 'reliability', from: '+', says: 'it holds', status: 'done' };
   const rows = [
@@ -24,7 +23,7 @@ function runProject(tests: string, args: string[] = []) {
     export default { test: { reporters: [reporter], include: ['*.test.ts'] } };`,
   );
   writeFileSync(join(folder, 'other.test.ts'), `import { test } from 'vitest';\ntest('plain', () => {});\n`);
-  writeFileSync(join(folder, 'a.test.ts'), `import { verifies } from '${ROOT}test/verifies.ts';\n${tests}`);
+  writeFileSync(join(folder, 'a.test.ts'), `import { verifies } from '${ROOT}test/support/verifies.ts';\n${tests}`);
   const env = { ...process.env, REEF_TIER: 'test' };
   const { status, stdout } = spawnSync('node_modules/.bin/vitest', ['run', ...args], {
     cwd: folder,

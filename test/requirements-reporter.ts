@@ -9,7 +9,7 @@ import {
   unproved,
 } from './requirements/evidence.ts';
 import { type RequirementId, requirementRows } from './requirements.ts';
-import { tier } from './scale.ts';
+import { tier } from './support/scale.ts';
 
 type Totals = Record<'passed' | 'failed' | 'skipped', number>;
 

@@ -1,6 +1,7 @@
 import { agents } from './requirements/agents.ts';
 import { codeContext } from './requirements/code-context.ts';
 import { fleet } from './requirements/fleet.ts';
+import { journeys } from './requirements/journeys.ts';
 import { reliability } from './requirements/reliability.ts';
 import { repostate } from './requirements/repostate.ts';
 import type { Requirement } from './requirements/row.ts';
@@ -20,6 +21,7 @@ export const requirements = {
   ...repostate,
   ...runtime,
   ...fleet,
+  ...journeys,
 };
 
 export type RequirementId = keyof typeof requirements;

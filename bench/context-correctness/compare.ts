@@ -1,6 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import type { CodeParser, Definition, FileFacts, Language } from '../../src/context/lang/contract.ts';
-import { decodeSource } from '../../src/context/lang/decode-source.ts';
+import {
+  type CodeParser,
+  type Definition,
+  decodeSource,
+  type FileFacts,
+  type Language,
+} from '../../src/context/lang/contract.ts';
 import { unpackFacts } from '../../src/context/lang/pack-facts.ts';
 import { bashCode } from './bash-text.ts';
 import type { CorpusFile } from './corpus.ts';

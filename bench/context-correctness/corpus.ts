@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, open, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, open, readdir } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import type { Language } from '../../src/context/lang/contract.ts';
 import { languageOf } from '../../src/context/lang/language-of.ts';
 import { run } from '../../src/process/run.ts';
+import { disposableFolder } from '../../test/support/temporary-folder.ts';
 
 export interface CorpusFile {
   path: string;
@@ -22,21 +22,16 @@ const HEAD_BYTES = 8_192;
 
 /** Unpacks npm packages under a fresh directory, which goes when `use` has ended. */
 export async function withPackages<T>(specs: readonly string[], use: (roots: Corpus[]) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'reef-corpus-'));
-  try {
-    const corpora: Corpus[] = [];
-    for (const spec of specs) corpora.push(await fetchPackage(spec, folder));
-    return await use(corpora);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  using folder = disposableFolder();
+  const corpora: Corpus[] = [];
+  for (const [index, spec] of specs.entries()) corpora.push(await fetchPackage(spec, join(folder.path, String(index))));
+  return await use(corpora);
 }
 
-async function fetchPackage(spec: string, folder: string): Promise<Corpus> {
-  const target = await mkdtemp(join(folder, 'package-'));
+async function fetchPackage(spec: string, target: string): Promise<Corpus> {
   const unpacked = join(target, 'unpacked');
-  await mkdir(unpacked);
-  await tool('npm', ['pack', '--silent', '--pack-destination', target, spec], { cwd: folder });
+  await mkdir(unpacked, { recursive: true });
+  await tool('npm', ['pack', '--silent', '--pack-destination', target, spec], { cwd: target });
   const archive = (await readdir(target)).find((name) => name.endsWith('.tgz'));
   if (archive === undefined) throw new Error(`npm pack gave no archive for ${spec}`);
   await tool('tar', ['-xzf', join(target, archive), '-C', unpacked, '--strip-components=1'], { cwd: target });

@@ -1,9 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { CodeParser, HitClass, Language, Position } from '../../src/context/lang/contract.ts';
-import { decodeSource } from '../../src/context/lang/decode-source.ts';
+import { LineIndex } from '../../src/base/line-index.ts';
+import {
+  type CodeParser,
+  decodeSource,
+  type HitClass,
+  type Language,
+  type Position,
+} from '../../src/context/lang/contract.ts';
 import { CODE, lexicalMask } from '../../src/context/lang/lexical-mask.ts';
-import { LineIndex } from '../../src/context/lang/line-index.ts';
 import { bashCode } from './bash-text.ts';
 import { type Corpus, type CorpusFile, tool } from './corpus.ts';
 import { SwcReferee } from './swc-referee.ts';

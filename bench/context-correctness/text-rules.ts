@@ -1,5 +1,7 @@
 import type { Language } from '../../src/context/lang/contract.ts';
-import type { LexicalRules, StringRule } from '../../src/context/lang/lexical-mask.ts';
+import type { LexicalRules } from '../../src/context/lang/lexical-mask.ts';
+
+type StringRule = LexicalRules['strings'][number];
 
 const plain = (open: RegExp, more: Partial<StringRule> = {}): StringRule => ({
   open,

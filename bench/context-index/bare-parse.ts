@@ -1,7 +1,7 @@
 /** A program of its own: parses the files named on stdin with web-tree-sitter as it comes, and prints what it took, by processor and by clock. */
 import { readFileSync } from 'node:fs';
 import { Language, Parser } from 'web-tree-sitter';
-import { decodeSource } from '../../src/context/lang/decode-source.ts';
+import { decodeSource } from '../../src/context/lang/contract.ts';
 import { grammarFile, type ParsedLanguage } from '../../src/context/lang/grammars.ts';
 import { languageOf } from '../../src/context/lang/language-of.ts';
 import { tooLarge } from '../../src/context/lang/limits.ts';

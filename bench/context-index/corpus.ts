@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { initRepository, type PlainGit, plainGit, writeFiles } from '../../test/support/repository.ts';
+import { disposableFolder } from '../../test/support/temporary-folder.ts';
 
 export interface Corpus {
   name: string;
@@ -9,33 +9,24 @@ export interface Corpus {
   root: string;
   checkout: string;
   files: string[];
-  git(...args: string[]): string;
+  git: PlainGit;
   remove(): void;
 }
 
-const ENV = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
-const BYTES = 1 << 30;
-
 /** A clone of a repository by path, or a generated one: the user's own is never touched. */
 export function makeCorpus(source: { path: string } | { files: number }): Corpus {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'reef-bench-index-')));
+  const folder = disposableFolder();
+  const root = folder.path;
   const checkout = join(root, 'repo');
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', checkout, '-c', 'user.name=bench', '-c', 'user.email=b@example.invalid', ...args], {
-      env: ENV,
-      encoding: 'utf8',
-      maxBuffer: BYTES,
-    }).trim();
-  if ('path' in source) execFileSync('git', ['clone', '-q', '--shared', source.path, checkout], { env: ENV });
-  else generate(checkout, source.files);
-  if (!('path' in source)) {
-    git('init', '-q', '-b', 'main');
-    git('add', '-A');
-    git('commit', '-q', '-m', 'generated');
+  const git = plainGit(checkout);
+  if ('path' in source) plainGit(root)('clone', '-q', '--shared', resolve(source.path), checkout);
+  else {
+    generate(checkout, source.files);
+    initRepository(checkout);
   }
   const files = git('ls-files', '-z').split('\0').filter(Boolean);
   const name = 'path' in source ? basename(source.path) : `generated, ${source.files} files`;
-  return { name, root, checkout, files, git, remove: () => rmSync(root, { recursive: true, force: true }) };
+  return { name, root, checkout, files, git, remove: folder[Symbol.dispose] };
 }
 
 /** C-122 is of a file that is no larger. */
@@ -68,9 +59,7 @@ function nameOf(at: number): string {
 function generate(folder: string, count: number): void {
   for (let at = 0; at < count; at++) {
     const [path, text] = at % 3 === 0 ? python(at, count) : at % 3 === 1 ? script(at, count) : go(at);
-    const file = join(folder, path);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
+    writeFiles(folder, { [path]: text });
   }
 }
 

@@ -1,14 +1,9 @@
-/**
- * node bench/context-index/main.ts [--files N] [REPOSITORY ...]
- * The figures of the code index, side by side with what others take on the same tree in the same run. Repositories are cloned
- * into a temporary folder; without any, one of 3,000 and one of 18,000 files are generated. An absent peer is reported as absent.
- */
-import { spawnSync } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ServerClient } from '../../test/fixtures/context/server-client.ts';
+import { ServerClient } from '../../test/support/context/server-client.ts';
+import { initRepository } from '../../test/support/repository.ts';
 import { printRows, type Row } from '../measure.ts';
 import { codegraph } from './codegraph.ts';
 import { type Corpus, makeCorpus } from './corpus.ts';
@@ -124,8 +119,7 @@ function plus(a: Spent, b: Spent, sign = 1): Spent {
 /** What any first answer takes, whatever the repository: of one with a single file, by a server whose modules are compiled. */
 async function startCost({ root }: Corpus, store: string): Promise<Spent> {
   const empty = join(root, 'empty');
-  spawnSync('git', ['init', '-q', empty]);
-  writeFileSync(join(empty, 'a.txt'), 'a\n');
+  initRepository(empty, { 'a.txt': 'a\n' });
   const once = async () => {
     const client = new ServerClient({ worktree: empty, store: `${store}.empty` });
     await client.request('initialize', {});

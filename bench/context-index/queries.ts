@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CodeSymbol } from '../../src/protocol/code.ts';
-import type { ServerClient } from '../../test/fixtures/context/server-client.ts';
+import type { ServerClient } from '../../test/support/context/server-client.ts';
 import { quantile, type Row, timed } from '../measure.ts';
 import { type Corpus, parsedFile } from './corpus.ts';
 import { meanCpu } from './cpu.ts';

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ServerClient } from '../../test/fixtures/context/server-client.ts';
+import type { ServerClient } from '../../test/support/context/server-client.ts';
 import type { Corpus } from './corpus.ts';
 
 const SWITCHES = 10;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServerClient } from '../../test/fixtures/context/server-client.ts';
+import { ServerClient } from '../../test/support/context/server-client.ts';
 import type { Row } from '../measure.ts';
 import { type Corpus, parsedFile } from './corpus.ts';
 import { cpuMs, meanCpu, spentBy } from './cpu.ts';

@@ -1,4 +1,4 @@
-import { call, done, openScene, type SceneOptions } from '../../test/fixtures/coder/scene.ts';
+import { call, done, openScene, type SceneOptions } from '../../test/support/coder/scene.ts';
 
 /**
  * The seed's failing scenario: a story of three small files and a model that does not notice that it is done and writes

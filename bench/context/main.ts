@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadTokenCounter } from '../../src/base/tokens.ts';
 import { ReefError } from '../../src/protocol/errors.ts';
 import { createArtifactStore } from '../../src/repostate/artifacts/artifact-store.ts';
+import { disposableFolder } from '../../test/support/temporary-folder.ts';
 import { checkRows } from './check.ts';
 import { type MeasureInput, measureRun, Reader } from './measure-run.ts';
 import { type Measured, rowOf, tableOf } from './report.ts';
@@ -88,13 +88,9 @@ async function main(): Promise<number> {
   const { runs, refused } = loadTrajectories(options.input ?? SHIPPED, options.format);
   for (const error of refused) console.error(`${error.code}: ${error.message}`);
   if (runs.length === 0) throw new ReefError('trajectory_invalid', 'There is no trajectory to run.');
-  const scratch = mkdtempSync(join(tmpdir(), 'reef-bench-context-'));
-  const bench = new Bench(options.names, scratch);
-  try {
-    for (const run of runs) await bench.play(run);
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  using scratch = disposableFolder();
+  const bench = new Bench(options.names, scratch.path);
+  for (const run of runs) await bench.play(run);
   const full = bench.measured.get('full') as Measured;
   const rows = options.names.map((name) => rowOf(name, bench.measured.get(name) as Measured, full));
   const turns = runs.reduce((count, run) => count + run.turns.length, 0);

@@ -1,13 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { createGit } from '../../src/git/git-command.ts';
 import { run as runProgram } from '../../src/process/run.ts';
 import type { RepoState } from '../../src/protocol/repostate.ts';
 import { createGitSource } from '../../src/repostate/state/git-view.ts';
 import { Tracker } from '../../src/repostate/state/tracker.ts';
+import { GIT_ENV, initRepository, plainGit, writeFiles } from '../../test/support/repository.ts';
 import type { Trajectory, Turn } from './trajectory.ts';
 
 export interface States {
@@ -80,47 +80,21 @@ async function play(tracker: Tracker, turn: Turn, workDir: string): Promise<void
 
 function makeRepository(files: Readonly<Record<string, string>>, scratch: string): string {
   const workDir = join(scratch, 'repository');
-  mkdirSync(workDir, { recursive: true });
-  git(workDir, 'init', '-q', '-b', 'main', '--template=');
-  writeAll(workDir, files);
-  git(workDir, 'add', '-A');
-  git(workDir, 'commit', '-q', '--allow-empty', '-m', 'base');
+  initRepository(workDir, files);
   return workDir;
 }
 
 function writeAll(workDir: string, files: Readonly<Record<string, string | null>>): void {
   for (const [path, content] of Object.entries(files)) {
-    const file = join(workDir, path);
-    if (content === null) rmSync(file, { force: true });
-    else {
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, content);
-    }
+    if (content === null) rmSync(join(workDir, path), { force: true });
+    else writeFiles(workDir, { [path]: content });
   }
 }
 
-const ENV = {
-  PATH: process.env.PATH ?? '',
-  HOME: '/nonexistent',
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_AUTHOR_NAME: 'bench',
-  GIT_AUTHOR_EMAIL: 'bench@localhost.invalid',
-  GIT_COMMITTER_NAME: 'bench',
-  GIT_COMMITTER_EMAIL: 'bench@localhost.invalid',
-};
-
-function git(workDir: string, ...args: string[]): string {
-  return execFileSync('git', ['-C', workDir, ...args], {
-    env: ENV,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  }).trim();
-}
-
 async function gitSource(workDir: string) {
-  const command = createGit({ run: runProgram, env: { PATH: ENV.PATH, HOME: ENV.HOME } });
+  const command = createGit({ run: runProgram, env: { PATH: GIT_ENV.PATH, HOME: GIT_ENV.HOME } });
   const place = await command.locate(workDir);
-  const base = git(workDir, 'rev-parse', 'HEAD');
+  const base = plainGit(workDir)('rev-parse', 'HEAD');
   return { base, source: createGitSource(command, place, base) };
 }
 
@@ -128,14 +102,14 @@ async function gitSource(workDir: string) {
 function checkTruth(states: States, state: Readonly<RepoState>, workDir: string): void {
   const present = state.files.filter(({ status }) => status !== 'deleted');
   const paths = present.map(({ path }) => path);
-  const oids = paths.length === 0 ? [] : git(workDir, 'hash-object', '--', ...paths).split('\n');
+  const oids = paths.length === 0 ? [] : plainGit(workDir)('hash-object', '--', ...paths).split('\n');
   for (const [index, file] of present.entries()) {
     const sha256 = createHash('sha256')
       .update(readFileSync(join(workDir, file.path)))
       .digest('hex');
     judge(states, file.hash === sha256 && file.blob === oids[index], `${state.storyId}: ${file.path}`);
   }
-  const changed = git(workDir, 'status', '--porcelain', '-z', '--no-renames', '--untracked-files=all').split('\0');
+  const changed = plainGit(workDir)('status', '--porcelain', '-z', '--no-renames', '--untracked-files=all').split('\0');
   const expected = changed.filter((line) => line !== '').map((line) => line.replace(/^.. ?/, ''));
   const listed = new Set(state.files.flatMap(({ path, from, status }) => (status === 'unchanged' ? [] : [path, from])));
   judge(

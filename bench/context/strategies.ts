@@ -2,8 +2,8 @@ import type { TokenCounter } from '../../src/base/tokens.ts';
 import type { Message, RepoState } from '../../src/protocol/repostate.ts';
 import type { ArtifactStore } from '../../src/repostate/artifacts/artifact-store.ts';
 import { type CacheProfile, parametersFor } from '../../src/repostate/prompt/cache-profile.ts';
+import { OWN_LIMITS } from '../../src/repostate/prompt/caps.ts';
 import { type BuiltPrompt, ContextManager } from '../../src/repostate/prompt/context-manager.ts';
-import { OWN_LIMITS } from '../../src/repostate/prompt/limits.ts';
 import type { Exchange } from '../../src/repostate/prompt/messages.ts';
 import { formatForPrompt } from '../../src/repostate/snapshot/format.ts';
 import type { Trajectory } from './trajectory.ts';
@@ -90,8 +90,6 @@ const epoch =
       writeFactor: 1,
       minPrefix,
       ttlS: 300,
-      maxMarks: 4,
-      lookback: 20,
       reasoning: false,
     };
     const isLong = counter.count(run.system) > OWN_LIMITS.system;

@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { SourceDocument } from '../../src/runtime/rag/load/source-document.ts';
-import { createEmbedder } from '../../src/runtime/rag/retrieve/embedder.ts';
-import { HASH_MODEL } from '../../src/runtime/rag/retrieve/hash-embedder.ts';
-import { type Retrieval, retrieve, vectorRanking, wordRanking } from '../../src/runtime/rag/retrieve/search.ts';
-import { buildIndex } from '../../src/runtime/rag/stored/build.ts';
-import { IndexReader } from '../../src/runtime/rag/stored/reader.ts';
+import { buildIndex } from '../../src/runtime/rag/index/build.ts';
+import { createEmbedder, HASH_MODEL } from '../../src/runtime/rag/index/embedder.ts';
+import { IndexReader } from '../../src/runtime/rag/index/reader.ts';
+import { type Retrieval, retrieve, vectorRanking, wordRanking } from '../../src/runtime/rag/index/search.ts';
+import type { SourceDocument } from '../../src/runtime/rag/load/load-text.ts';
 
 const FOLDER = join(import.meta.dirname, 'evaluation');
 const TRAITS = { chunk_size: 2000, chunk_overlap: 100, wanted_embedder: HASH_MODEL };

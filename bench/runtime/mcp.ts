@@ -1,7 +1,7 @@
 import { loadTokenCounter } from '../../src/base/tokens.ts';
 import { metaTools } from '../../src/runtime/mcp/meta/meta-tools.ts';
 import { acquireRuntime, releaseRuntime } from '../../src/runtime/mcp/scope.ts';
-import { SERVER, serverSpec, testFactory } from '../../src/runtime/mcp/testing/harness.ts';
+import { SERVER, serverSpec, testFactory } from '../../test/support/runtime/mcp.ts';
 import { median, printRows, quantile, timed } from '../measure.ts';
 
 const WARM = 500;

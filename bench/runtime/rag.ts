@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildIndex } from '../../src/runtime/rag/index/build.ts';
+import { createEmbedder, HASH_MODEL } from '../../src/runtime/rag/index/embedder.ts';
+import { IndexReader } from '../../src/runtime/rag/index/reader.ts';
+import { retrieve, wordRanking } from '../../src/runtime/rag/index/search.ts';
 import { documentsOf } from '../../src/runtime/rag/load/sources.ts';
-import { createEmbedder } from '../../src/runtime/rag/retrieve/embedder.ts';
-import { HASH_MODEL } from '../../src/runtime/rag/retrieve/hash-embedder.ts';
-import { retrieve, wordRanking } from '../../src/runtime/rag/retrieve/search.ts';
-import { buildIndex } from '../../src/runtime/rag/stored/build.ts';
-import { IndexReader } from '../../src/runtime/rag/stored/reader.ts';
+import { disposableFolder } from '../../test/support/temporary-folder.ts';
 import { median, printRows, quantile, timed } from '../measure.ts';
 import { type Evaluation, evaluate, METHODS, readQuestions, textDocument } from './evaluation.ts';
 
@@ -16,16 +14,11 @@ const TRAITS = { chunk_size: CHUNK, chunk_overlap: 50, wanted_embedder: HASH_MOD
 
 /** R-155: the evaluation set alone, and hidden among the sources of Reef. */
 export async function benchQuality(): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'reef-bench-rag-'));
-  try {
-    const noise = documentsOf([`${ROOT}/src/**/!(*.test).ts`], { cwd: ROOT, run: unused, loaders: {}, fetch });
-    const alone = report('Retrieval, the handbook alone', await evaluate(join(folder, 'alone.sqlite')));
-    return (
-      report('Retrieval, the handbook among our sources', await evaluate(join(folder, 'noise.sqlite'), noise)) && alone
-    );
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  using folder = disposableFolder();
+  const noise = documentsOf([`${ROOT}/src/**/!(*.test).ts`], { cwd: ROOT, run: unused, loaders: {}, fetch });
+  const alone = report('Retrieval, the handbook alone', await evaluate(join(folder.path, 'alone.sqlite')));
+  const among = await evaluate(join(folder.path, 'noise.sqlite'), noise);
+  return report('Retrieval, the handbook among our sources', among) && alone;
 }
 
 function report(title: string, evaluation: Evaluation): boolean {
@@ -80,15 +73,11 @@ const unused = () => Promise.reject(new Error('no model is used here'));
 
 /** Build, question and re-index at two sizes; R-155 promises the last. */
 export async function benchIndex(): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'reef-bench-rag-'));
+  using folder = disposableFolder();
   let isMet = true;
-  try {
-    for (const chunks of [2_000, 50_000])
-      isMet = (await measureIndex(join(folder, `${chunks}.sqlite`), chunks)) && isMet;
-    return isMet;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  for (const chunks of [2_000, 50_000])
+    isMet = (await measureIndex(join(folder.path, `${chunks}.sqlite`), chunks)) && isMet;
+  return isMet;
 }
 
 async function measureIndex(path: string, chunks: number): Promise<boolean> {

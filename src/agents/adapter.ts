@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../protocol/errors.ts';
+import type { ErrorCode } from '../protocol/error-table.ts';
 import type { EventOf } from '../protocol/events.ts';
 import type { Decision, QuestionKind } from '../protocol/jobs.ts';
 
@@ -12,14 +12,14 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export interface Adapter<S extends Json = Json> {
   describe(): AgentDescription;
   /** The command line of a first launch (`sessionId` absent or to be minted by `spec.mint`) or of a resume. */
-  command(spec: LaunchRequest, host: HostFacts): LaunchPlan;
-  /** The same for the terminal it has for people; absent where it has none, or none that says when it takes a task (A-121). */
-  terminal?(spec: LaunchRequest, host: HostFacts): LaunchPlan;
+  command(spec: LaunchRequest, machine: MachineFacts): LaunchPlan;
+  /** The same for the terminal it has for people; absent where it has none, or none that says when it takes a task. */
+  terminal?(spec: LaunchRequest, machine: MachineFacts): LaunchPlan;
   /** State before the first line of a launch. */
-  initial(spec: LaunchRequest, host: HostFacts): S;
+  initial(spec: LaunchRequest, machine: MachineFacts): S;
   parse(state: S, line: AgentLine): { state: S; effects: Effect[] };
   encode(state: S, outgoing: Outgoing): Encoded<S>;
-  /** What only this agent's state or stderr tells about an exit; undefined leaves it to the general table (A-32). */
+  /** What only this agent's state or stderr tells about an exit; undefined leaves it to the general table. */
   finish(state: S, exit: Exit): { code: ErrorCode; message: string } | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface AgentDescription {
   title: string;
   /** Looked for on PATH unless the configuration names a command. */
   executable: string;
-  /** Where the real program may lie behind a launcher script, given the launcher's real path (A-100: codex). */
+  /** Where the real program may lie behind a launcher script, given the launcher's real path, as Codex has. */
   behindLauncher?(realPath: string): string[];
   versionArgs: string[];
   tested?: string;
@@ -39,7 +39,7 @@ export interface AgentDescription {
   login: string;
   /** What shows that it is logged in: a file (`~/…`, `$NAME/…`) or a variable that reaches it (`$NAME`). Looked for, never read. */
   loginSigns?: readonly string[];
-  /** The day of the newest recording it is tested with (A-57). */
+  /** The day of the newest recording it is tested with. */
   recorded?: string;
   asks: QuestionKind[];
   /** A message to a busy agent: joins the turn, waits for the next one, or is refused. */
@@ -74,11 +74,11 @@ export interface LaunchRequest {
   clientVersion: string;
 }
 
-export interface HostFacts {
+export interface MachineFacts {
   /** Program and leading arguments, resolved: an absolute path first. */
   command: [string, ...string[]];
   version?: string;
-  /** False: the agent's own sandbox cannot work here (A-104). */
+  /** False: the agent's own sandbox cannot work here. */
   agentSandbox: boolean;
   /** Settings of this agent's entry in the configuration, e.g. ACP `auth`. */
   settings: Record<string, string>;
@@ -125,7 +125,7 @@ export type Effect =
   | { do: 'turn'; is: 'failed'; code: ErrorCode; message: string; retryable: boolean; status?: number }
   /** The provider's limit is reached: the job pauses, its process ends, it can be resumed. */
   | { do: 'limit'; message: string; resumeAt?: string }
-  /** A message this adapter does not know: counted, kept by reference, never an error (A-55). */
+  /** A message this adapter does not know: counted, kept by reference, never an error. */
   | { do: 'unknown'; name: string };
 
 export interface AskedQuestion {
@@ -139,7 +139,7 @@ export interface AskedQuestion {
   tool?: string;
   input?: Json;
   diff?: string;
-  /** A tool of Reef's own server: the job's door decides what it may do, so nobody is asked. */
+  /** A tool of Reef's own server: the socket of the job decides what it may do, so nobody is asked. */
   isOwnTool?: boolean;
 }
 
@@ -151,7 +151,7 @@ interface Tokens {
   reasoning: number;
 }
 
-/** `more`: add it. `session`: a running total of the session; the difference to the last one counts (A-77). */
+/** `more`: add it. `session`: a running total of the session; the difference to the last one counts. */
 export interface UsageReport {
   tokens?: Tokens & { scope: 'more' | 'session' };
   cost?: { usd: number; scope: 'more' | 'session' };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aQuestion } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
+import { aQuestion } from '../../test/support/job-storage.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { decisionSchema, type Question } from '../protocol/jobs.ts';
 import { type OperationRequest, operations } from '../protocol/operations.ts';

@@ -8,8 +8,8 @@ type SendRequest = OperationRequest<'send'>;
 export type Intent = { is: 'message'; text: string } | { is: 'answer'; question: Question; answer: Answer };
 
 /**
- * What a `send` means, given the questions that are open (A-47). Nothing that is not exactly an allowance ever becomes
- * one: text answers a question, never a permission (X-55).
+ * What a `send` means, given the questions that are open. Nothing that is not exactly an allowance ever becomes
+ * one: text answers a question, never a permission.
  */
 export function interpretSend(request: SendRequest, open: Question[]): Intent {
   const given = [request.text !== undefined && !request.option, request.option, request.decision].filter(

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ends, TestBooks } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
-import { manualClock } from '../base/clock.ts';
+import { ends, TestStorage } from '../../test/support/job-storage.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import type { Budget } from '../protocol/jobs.ts';
 import type { Adapter, Effect } from './adapter.ts';
 import { checkBudget } from './budget.ts';
@@ -9,31 +9,31 @@ import { claudeAdapter } from './claude/claude.ts';
 import { applyEffects } from './effects.ts';
 import { send } from './sending.ts';
 
-let books: TestBooks;
+let storage: TestStorage;
 beforeEach(() => {
-  books = new TestBooks(manualClock());
+  storage = new TestStorage(manualClock());
 });
-afterEach(() => books.close());
+afterEach(() => storage.close());
 
-const addJob = (id: string, budget: Budget) => books.addJob(id, { budget });
-const child = (id: string, budget: Budget = {}) => books.addJob(id, { budget, parentId: 'R', rootId: 'R', depth: 1 });
-const record = (id: string) => books.record(id);
+const addJob = (id: string, budget: Budget) => storage.addJob(id, { budget });
+const child = (id: string, budget: Budget = {}) => storage.addJob(id, { budget, parentId: 'R', rootId: 'R', depth: 1 });
+const record = (id: string) => storage.record(id);
 /** One round of reading, as a live job makes it: effects, then the budget, in one transaction. */
 function round(id: string, effects: Effect[], worked = 0): void {
-  books.change(id, (tx) => {
+  storage.change(id, (tx) => {
     tx.job.workedMs += worked;
     applyEffects(tx, effects, { stream: 'out', offset: 0, bytes: 1, text: '' });
     checkBudget(tx);
   });
 }
-const events = (id: string) => books.events(id);
+const events = (id: string) => storage.events(id);
 const told = (id: string) =>
   events(id).flatMap(({ payload }) => ('kind' in payload && payload.kind === 'budget' ? [payload] : []));
 const asked = (id: string) => events(id).flatMap(({ type, payload }) => (type === 'needs_input' ? [payload] : []));
-const mail = (id: string) => books.mail(id);
+const mail = (id: string) => storage.mail(id);
 const answer = (id: string, option: string) =>
   send(
-    { books, adapter: claudeAdapter as unknown as Adapter },
+    { storage, adapter: claudeAdapter as unknown as Adapter },
     { job: record(id).job, request: { id, option: [option] }, caller: { by: 'me', surface: 'cli' } },
   );
 
@@ -109,7 +109,7 @@ describe('a budget', () => {
     addJob('R', { tokens: 1000 });
     child('A');
     child('B', { tokens: 1_000_000 });
-    books.addJob('G', { parentId: 'A', rootId: 'R', depth: 2 });
+    storage.addJob('G', { parentId: 'A', rootId: 'R', depth: 2 });
     round('R', [begun, used(300)]);
     round('A', [begun, used(300)]);
     round('G', [begun, used(150)]);
@@ -133,7 +133,7 @@ describe('a budget', () => {
   });
 
   verifies('A-76').test('used up by the last usage of a kept turn asks before the next one', () => {
-    books.addJob('J', { budget: { tokens: 1000 }, keep: true });
+    storage.addJob('J', { budget: { tokens: 1000 }, keep: true });
     round('J', [begun, used(1200), over('done')]);
     expect({ asked: asked('J').length, mail: mail('J'), status: record('J').job.status }).toEqual({
       asked: 1,
@@ -157,7 +157,7 @@ describe('the person asked about a budget', () => {
   function useUp(id: string): void {
     round(id, [begun, used(1000)]);
     round(id, [over('interrupted')]);
-    books.store.commit(() => books.store.outbox.move(`${id}:budget:tokens:1000`, 'delivered'));
+    storage.store.commit(() => storage.store.outbox.move(`${id}:budget:tokens:1000`, 'delivered'));
   }
   const message = (id: string, text: string) => ({
     kind: 'message',
@@ -233,10 +233,10 @@ describe('the person asked about a budget', () => {
     addJob('R', { tokens: 1000 });
     addJob('Z', {});
     child('C');
-    for (const id of ['R', 'Z']) books.tell(id, ends());
+    for (const id of ['R', 'Z']) storage.tell(id, ends());
     useUp('C');
     answer('C', 'Raise');
-    const ended = books.store.jobs.lastEnded(20).map(({ job }) => [job.id, job.status]);
+    const ended = storage.store.jobs.lastEnded(20).map(({ job }) => [job.id, job.status]);
     expect({ budgets: [record('R').job.budget, record('C').job.budget], ended }).toEqual({
       budgets: [{ tokens: 2000 }, {}],
       ended: [

@@ -12,9 +12,9 @@ const CHOICES = [
   { id: 'stop', label: 'Stop', description: 'End the job; its work is kept' },
 ];
 
-/** Checked in the transaction that recorded the usage: told at 80 %, interrupted and asked about at 100 % (A-76). */
+/** Checked in the transaction that recorded the usage: told at 80 %, interrupted and asked about at 100 %. */
 export function checkBudget(tx: JobTransaction): void {
-  const { jobs } = tx.books.store;
+  const { jobs } = tx.storage.store;
   const isRoot = tx.job.rootId === tx.job.id;
   const budget = isRoot ? tx.job.budget : (jobs.get(tx.job.rootId)?.job.budget ?? {});
   if (Object.keys(budget).length === 0) return;
@@ -30,7 +30,7 @@ export function checkBudget(tx: JobTransaction): void {
 }
 
 function family(tx: JobTransaction, rootId: string): JobTransaction['job'][] {
-  const { jobs } = tx.books.store;
+  const { jobs } = tx.storage.store;
   const below = (id: string): JobTransaction['job'][] =>
     jobs.childrenOf(id).flatMap(({ job }) => [job, ...below(job.id)]);
   const root = jobs.get(rootId)?.job;
@@ -73,13 +73,13 @@ export function decideBudget(tx: JobTransaction, answer: Answer, messageId: stri
 }
 
 function raise(tx: JobTransaction, more: Budget): void {
-  const { jobs } = tx.books.store;
+  const { jobs } = tx.storage.store;
   if (tx.job.rootId === tx.job.id) {
     tx.job.budget = { ...tx.job.budget, ...more };
     return;
   }
   const root = jobs.get(tx.job.rootId);
   if (!root) return;
-  const endedSeq = isLive(root.job.status) ? null : (tx.books.store.events.tail(root.job.id, 1)[0]?.seq ?? null);
+  const endedSeq = isLive(root.job.status) ? null : (tx.storage.store.events.tail(root.job.id, 1)[0]?.seq ?? null);
   jobs.update({ ...root, job: { ...root.job, budget: { ...root.job.budget, ...more } } }, endedSeq);
 }

@@ -12,7 +12,7 @@ type Commit = <T>(change: (tx: JobTransaction) => T) => T;
 
 /**
  * Writes what waits in the outbox to the agent's FIFO: recorded before it is written, marked after, and done only when
- * the agent itself names it (A-44, A-45). Never waits for a reader.
+ * the agent itself names it. Never waits for a reader.
  */
 export class Delivery {
   readonly #adapter: Adapter;
@@ -23,25 +23,25 @@ export class Delivery {
   /** The key of the row whose last bytes the pipe has not taken yet. */
   #held: string | undefined;
 
-  constructor(parts: { adapter: Adapter; jobDir: string; fifo: string; waiting: () => Outbound[]; commit: Commit }) {
-    this.#adapter = parts.adapter;
-    this.#jobDir = parts.jobDir;
-    this.#commit = parts.commit;
-    this.#waiting = parts.waiting;
-    this.#fifo = new FifoWriter(parts.fifo);
+  constructor(deps: { adapter: Adapter; jobDir: string; fifo: string; waiting: () => Outbound[]; commit: Commit }) {
+    this.#adapter = deps.adapter;
+    this.#jobDir = deps.jobDir;
+    this.#commit = deps.commit;
+    this.#waiting = deps.waiting;
+    this.#fifo = new FifoWriter(deps.fifo);
   }
 
   /**
    * After a restart, once the raw output was read to its end: what was written and not acknowledged goes out again.
-   * A long write that may have been torn cannot be mended: then the agent has to be ended (A-46).
+   * A long write that may have been torn cannot be mended: then the agent has to be ended.
    */
   recover(): 'ok' | 'torn' {
     return this.#commit((tx) => {
-      const rows = tx.books.store.outbox.open<OutboxDoc>(tx.job.id);
+      const rows = tx.storage.store.outbox.open<OutboxDoc>(tx.job.id);
       const isTorn = rows.some((row) => row.state === 'writing' && (row.doc.size ?? 0) > ATOMIC_WRITE);
       const isRepeat = !isTorn && !this.#adapter.describe().ignoresRepeats;
       for (const row of rows) {
-        if (isTorn || isRepeatable(row)) tx.books.store.outbox.move(row.key, 'new', { ...row.doc, isRepeat });
+        if (isTorn || isRepeatable(row)) tx.storage.store.outbox.move(row.key, 'new', { ...row.doc, isRepeat });
       }
       return isTorn ? 'torn' : 'ok';
     });
@@ -73,7 +73,7 @@ export class Delivery {
     if (written === 'full') {
       this.#commit((tx) => {
         tx.runtime.adapter = prepared.stateBefore;
-        tx.books.store.outbox.move(row.key, 'new');
+        tx.storage.store.outbox.move(row.key, 'new');
       });
       return 'full';
     }
@@ -87,7 +87,7 @@ export class Delivery {
 
   #markWritten(key: string, delivered?: Outbound): void {
     this.#commit((tx) => {
-      tx.books.store.outbox.move(key, 'written');
+      tx.storage.store.outbox.move(key, 'written');
       if (delivered) acknowledgeMessage(tx, delivered.ref);
     });
   }
@@ -131,12 +131,12 @@ function prepare(
   if ('later' in encoded) return undefined;
   if ('refuse' in encoded) {
     const refused = { code: encoded.refuse, message: encoded.message };
-    tx.books.store.outbox.move(row.key, 'failed', { ...row.doc, refused });
+    tx.storage.store.outbox.move(row.key, 'failed', { ...row.doc, refused });
     return 'refused';
   }
   const bytes = Buffer.from(encoded.lines.map((line) => `${line}\n`).join(''));
   tx.runtime.adapter = encoded.state;
-  tx.books.store.outbox.move(row.key, 'writing', { ...row.doc, size: bytes.length });
+  tx.storage.store.outbox.move(row.key, 'writing', { ...row.doc, size: bytes.length });
   // Lines of the adapter's own and interrupts are acknowledged by what follows, not by name.
   const isNamed = how.outgoing.kind === 'message' || how.outgoing.kind === 'answer';
   const isDelivered = encoded.delivered === true || !isNamed;

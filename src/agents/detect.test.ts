@@ -1,19 +1,18 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { detectAgents, findAgent, locateAgent } from './detect.ts';
 import { AdapterRegistry, type AgentSettings } from './registry.ts';
 
 let dir: string;
 let bin: string;
 beforeEach(() => {
-  dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-detect-')));
+  dir = temporaryFolder();
   bin = join(dir, 'bin');
   mkdirSync(bin);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** A program that only knows its version, as agents print theirs. */
 function install(path: string, version: string): string {

@@ -1,8 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { findOnPath } from '../base/programs.ts';
+import { allowedEnv } from '../process/environment.ts';
 import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
-import { type Login, loginOf } from './login.ts';
+import { namedPath } from './named-path.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 
 export interface Detection {
@@ -32,7 +33,7 @@ export interface Found {
   version?: string;
 }
 
-/** The program of an agent, or the error that says how to get it (A-56). Only looks: cheap enough for every spawn. */
+/** The program of an agent, or the error that says how to get it. Only looks: cheap enough for every spawn. */
 export function locateAgent(agent: RegisteredAgent, searchPath: string): Found['command'] {
   const about = agent.adapter.describe();
   const [program, ...args] = agent.settings.command ?? [about.executable];
@@ -45,7 +46,7 @@ export function locateAgent(agent: RegisteredAgent, searchPath: string): Found['
   return [about.behindLauncher?.(real).find(existsSync) ?? path, ...args];
 }
 
-/** The same with its version, refused when it is too old to be driven (A-57). */
+/** The same with its version, refused when it is too old to be driven. */
 export async function findAgent(agent: RegisteredAgent, env: NodeJS.ProcessEnv): Promise<Found> {
   const about = agent.adapter.describe();
   const command = locateAgent(agent, env.PATH ?? '');
@@ -72,7 +73,9 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
     const agent = registry.get(name);
     const { title, executable, install, tested, recorded, login, passEnv } = agent.adapter.describe();
     about = {
-      ...{ name, title, install },
+      name,
+      title,
+      install,
       program: agent.settings.command?.[0] ?? executable,
       ...(tested !== undefined && { tested }),
       ...(recorded !== undefined && { recorded }),
@@ -111,4 +114,23 @@ function isOlder(version: string, than: string): boolean {
   const b = than.split('.').map(Number);
   const at = a.findIndex((part, index) => part !== b[index]);
   return at !== -1 && (a[at] ?? 0) < (b[at] ?? 0);
+}
+
+export type Login = 'yes' | 'no' | 'unknown';
+
+/**
+ * Whether an agent shows a sign of its log-in. Asking the program itself would make it write and call home. On a Mac the
+ * log-in may be in the keychain, which nobody but its owner opens: there a missing sign says nothing.
+ */
+function loginOf({ adapter, settings }: RegisteredAgent, env: NodeJS.ProcessEnv): Login {
+  const { loginSigns, passEnv } = adapter.describe();
+  if (loginSigns === undefined) return 'unknown';
+  const given = allowedEnv(env, passEnv, settings.env ?? {});
+  if (loginSigns.some((sign) => isShown(sign, given))) return 'yes';
+  return process.platform === 'darwin' ? 'unknown' : 'no';
+}
+
+function isShown(sign: string, given: Readonly<Record<string, string>>): boolean {
+  const path = namedPath(sign, given);
+  return path !== undefined && (!sign.includes('/') || existsSync(path));
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CANARY, TestBooks } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
-import { manualClock } from '../base/clock.ts';
+import { CANARY, TestStorage } from '../../test/support/job-storage.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import type { EventBody } from '../protocol/events.ts';
 import type { Adapter, Effect } from './adapter.ts';
 import { claudeAdapter } from './claude/claude.ts';
@@ -11,18 +11,18 @@ import { type Batch, ingest } from './ingest.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { noUsage } from './usage.ts';
 
-let books: TestBooks;
+let storage: TestStorage;
 beforeEach(() => {
-  books = new TestBooks(manualClock());
-  books.addJob('J');
+  storage = new TestStorage(manualClock());
+  storage.addJob('J');
 });
-afterEach(() => books.close());
+afterEach(() => storage.close());
 
-const record = (id = 'J') => books.record(id);
-const change = (act: (tx: JobTransaction) => void, id = 'J') => books.change(id, act);
+const record = (id = 'J') => storage.record(id);
+const change = (act: (tx: JobTransaction) => void, id = 'J') => storage.change(id, act);
 const source: Source = { stream: 'out', offset: 0, bytes: 10, text: '{"type":"x"}' };
 const apply = (...effects: Effect[]) => change((tx) => applyEffects(tx, effects, source));
-const events = (id = 'J') => books.events(id);
+const events = (id = 'J') => storage.events(id);
 const said = (text: string, more = {}): EventBody => ({ type: 'progress', payload: { kind: 'text', text, ...more } });
 const piece = (text: string, more: Partial<Extract<Effect, { do: 'text' }>> = {}): Effect => ({
   do: 'text',
@@ -87,10 +87,10 @@ describe('text in pieces', () => {
     );
     fc.assert(
       fc.property(fc.array(fc.array(anyEffect, { maxLength: 5 }), { maxLength: 8 }), (batches) => {
-        const start = books.store.events.lastSeq();
+        const start = storage.store.events.lastSeq();
         for (const effects of batches) apply(...effects);
         change((tx) => closeTurn(tx, 'exit'));
-        const told = books.store.events.ofJob({ jobId: 'J', after: start, limit: 10_000 });
+        const told = storage.store.events.ofJob({ jobId: 'J', after: start, limit: 10_000 });
         const texts = told.flatMap(({ payload }) => ('kind' in payload && 'text' in payload ? [payload] : []));
         for (const kind of ['text', 'thinking'] as const) {
           const given = batches
@@ -210,7 +210,7 @@ describe('what is not understood', () => {
   verifies('Q-61').test('beyond 20 a minute is told as a count, with the next minute or the end', async () => {
     ingestOut(...Array.from({ length: 25 }, (_, n) => `not json ${n}`));
     const first = events().length;
-    await books.clock.advance(60_000);
+    await storage.clock.advance(60_000);
     ingestOut('not json again');
     const [hidden, shown] = events().slice(first);
     ingestOut(...Array.from({ length: 22 }, (_, n) => `not json ${n}`));
@@ -284,7 +284,7 @@ describe('a batch of lines', () => {
   });
 
   verifies('Q-64').test('that breaks an adapter marks its own job and no other', () => {
-    books.addJob('K');
+    storage.addJob('K');
     const broken: Adapter = {
       ...generic,
       parse: () => {
@@ -388,7 +388,7 @@ describe('a turn', () => {
 
   test('that is over tells its outcome, its result, its usage and how long it took', async () => {
     apply({ do: 'turn', is: 'begun' });
-    await books.clock.advance(1500);
+    await storage.clock.advance(1500);
     const tokens = { input: 7, output: 3, cacheRead: 0, cacheWrite: 0, reasoning: 0, scope: 'more' as const };
     apply({ do: 'usage', report: { tokens, partial: false } }, done);
     const usage = { ...noUsage, input: 7, output: 3 };
@@ -430,7 +430,7 @@ verifies('A-51').test("a line of the adapter's own is in the outbox once, though
   apply(write, write);
   apply(write, write);
   change((tx) => applyEffects(tx, [write], { ...source, offset: 10 }));
-  const rows = books.store.outbox.open('J').map(({ key, state, doc }) => ({ key, state, doc }));
+  const rows = storage.store.outbox.open('J').map(({ key, state, doc }) => ({ key, state, doc }));
   const doc = { kind: 'line', line: '{"id":1,"method":"initialized"}' };
   expect(rows).toEqual([
     { key: 'J:1:out:0:0', state: 'new', doc },

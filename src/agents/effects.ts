@@ -3,8 +3,8 @@ import { capText } from '../base/cap.ts';
 import type { EventBody, EventOf } from '../protocol/events.ts';
 import type { Effect } from './adapter.ts';
 import { askAboutBudget } from './budget.ts';
+import type { Noise } from './job-runtime.ts';
 import type { JobTransaction } from './job-transaction.ts';
-import { admit } from './noise.ts';
 import { acknowledgeMessage, enqueueLine } from './outbox.ts';
 import { acknowledgeAnswer, ask, withdraw } from './questions.ts';
 import { addUsage } from './usage.ts';
@@ -98,7 +98,7 @@ function trackTools(tx: JobTransaction, event: EventBody): void {
   }
 }
 
-/** Agents report absolute paths; people read them relative to the folder of the job. */
+/** Agents report absolute paths; people read them relative to the folder of the job. */
 function inFolder(cwd: string, edit: EventOf<'file_edit'>['payload']): EventOf<'file_edit'>['payload'] {
   const path = shortPath(cwd, edit.path);
   const from = edit.from === undefined ? {} : { from: shortPath(cwd, edit.from) };
@@ -121,7 +121,7 @@ function joinText(tx: JobTransaction, piece: Extract<Effect, { do: 'text' }>): v
   else if (text.length >= TEXT_FLUSH) flushText(tx);
 }
 
-/** Joined pieces become an event at the end of their message, at 4 KiB, or when something else happens. */
+/** Joined pieces become an event at the end of their message, at 4 KiB, or when something else happens. */
 export function flushText(tx: JobTransaction, isWhole = false): void {
   const pending = tx.runtime.pendingText;
   tx.runtime.pendingText = null;
@@ -135,7 +135,7 @@ export function flushText(tx: JobTransaction, isWhole = false): void {
 /** The last message, whole though it became several events: what a job leaves when it is ended. */
 function keepText(tx: JobTransaction, text: string, id: string | null): void {
   const before = id !== null && id === tx.runtime.lastTextId ? tx.runtime.lastText : '';
-  tx.runtime.lastText = tx.books.log.redact(before + text).slice(-LAST_TEXT_CAP);
+  tx.runtime.lastText = tx.storage.log.redact(before + text).slice(-LAST_TEXT_CAP);
   tx.runtime.lastTextId = id;
 }
 
@@ -194,7 +194,7 @@ function endTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'over' }>): voi
   if (outcome === 'interrupted') askAboutBudget(tx);
 }
 
-/** Nothing stays half open behind a turn or a process: tools get a result, questions are withdrawn. */
+/** Nothing stays half open behind a turn or a process: tools get a result, questions are withdrawn. */
 export function closeTurn(tx: JobTransaction, by: 'turn' | 'interrupt' | 'exit'): void {
   flushText(tx);
   for (const id of tx.runtime.openTools) {
@@ -222,7 +222,7 @@ function noteUnknown(tx: JobTransaction, name: string, source: Source): void {
   });
 }
 
-/** A line that is no message of the protocol: told with a bounded piece of it, and the job goes on. */
+/** A line that is no message of the protocol: told with a bounded piece of it, and the job goes on. */
 export function noteBadLine(tx: JobTransaction, error: EventOf<'error'>['payload'], source: Source): void {
   const payload = { ...error, raw: excerpt(tx, source.text), ref: reference(tx, source) };
   tellNoise(tx, 'badLines', { type: 'error', payload });
@@ -233,7 +233,7 @@ export function noteStderr(tx: JobTransaction, text: string): void {
 }
 
 function excerpt(tx: JobTransaction, line: string): string {
-  return capText(tx.books.log.redact(line), RAW_CAP);
+  return capText(tx.storage.log.redact(line), RAW_CAP);
 }
 
 function reference(tx: JobTransaction, source: Source): string {
@@ -241,7 +241,7 @@ function reference(tx: JobTransaction, source: Source): string {
 }
 
 function tellNoise(tx: JobTransaction, kind: 'warnings' | 'badLines', body: EventBody): void {
-  const minute = Math.floor(tx.books.clock.now().getTime() / 60_000);
+  const minute = Math.floor(tx.storage.clock.now().getTime() / 60_000);
   const { noise, isShown, toTell } = admit(tx.runtime[kind], minute);
   tx.runtime[kind] = noise;
   if (toTell > 0) tellHidden(tx, toTell);
@@ -260,4 +260,16 @@ export function flushNoise(tx: JobTransaction): void {
     if (hidden > 0) tellHidden(tx, hidden);
     tx.runtime[kind] = { ...tx.runtime[kind], hidden: 0 };
   }
+}
+
+const SHOWN_A_MINUTE = 20;
+
+/** Lets 20 lines of a kind through a minute; the rest are counted and told with the next minute. */
+export function admit(noise: Noise, minute: number): { noise: Noise; isShown: boolean; toTell: number } {
+  const isNewMinute = minute !== noise.minute;
+  const current = isNewMinute ? { minute, shown: 0, hidden: 0 } : noise;
+  const toTell = isNewMinute ? noise.hidden : 0;
+  const isShown = current.shown < SHOWN_A_MINUTE;
+  const next = isShown ? { ...current, shown: current.shown + 1 } : { ...current, hidden: current.hidden + 1 };
+  return { noise: next, isShown, toTell };
 }

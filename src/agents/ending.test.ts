@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aJob } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
-import { type ErrorCode, errorTable } from '../protocol/errors.ts';
+import { aJob } from '../../test/support/job-storage.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { type ErrorCode, errorTable } from '../protocol/error-table.ts';
 import { type EventBody, eventBodySchema } from '../protocol/events.ts';
 import type { Job } from '../protocol/jobs.ts';
 import { type ProcessEnd, terminalEvent, toExit } from './ending.ts';

@@ -1,4 +1,4 @@
-import { errorTable } from '../protocol/errors.ts';
+import { errorTable } from '../protocol/error-table.ts';
 import type { EventBody, EventOf } from '../protocol/events.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Adapter, Exit } from './adapter.ts';
@@ -10,8 +10,8 @@ const STDERR_TAIL = 2048;
 export type ProcessEnd = { code: number; ceilingReached: boolean; at: string } | 'unknown';
 
 /**
- * The one event that ends a launch (A-03), derived from what ended it, the exit code and the last turn: never from the
- * code alone, for agents answer SIGINT with 0 and exit with an HTTP status (A-32). The first rule that fits decides.
+ * The one event that ends a launch, derived from what ended it, the exit code and the last turn: never from the
+ * code alone, for agents answer SIGINT with 0 and exit with an HTTP status. The first rule that fits decides.
  */
 export function terminalEvent(parts: {
   job: Job;

@@ -1,24 +1,24 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { TestBooks } from '../../test/books.ts';
-import { managerOf } from '../../test/manager.ts';
-import { verifies } from '../../test/verifies.ts';
+import { TestStorage } from '../../test/support/job-storage.ts';
+import { managerOf } from '../../test/support/manager.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Job } from '../protocol/jobs.ts';
 import { GuardedFolders } from './guarded-folders.ts';
 import type { JobRuntime } from './job-runtime.ts';
 
-let books: TestBooks<Clock>;
+let storage: TestStorage<Clock>;
 let guards: GuardedFolders;
 beforeEach(() => {
-  books = new TestBooks(systemClock);
-  guards = new GuardedFolders(books.store);
-  mkdirSync(join(books.dir, '.claude'));
+  storage = new TestStorage(systemClock);
+  guards = new GuardedFolders(storage.store);
+  mkdirSync(join(storage.dir, '.claude'));
 });
-afterEach(() => books.close());
+afterEach(() => storage.close());
 
-const isGuarded = () => existsSync(join(books.dir, '.claude'));
+const isGuarded = () => existsSync(join(storage.dir, '.claude'));
 const ID = '01JOB000000000000000000001';
 
 describe('when something in a sandbox is over, what guards its folder', () => {
@@ -32,25 +32,25 @@ describe('when something in a sandbox is over, what guards its folder', () => {
   ];
   for (const [what, job, runtime, isKept] of others) {
     verifies('X-25').test(what, () => {
-      books.addJob(ID, { cwd: books.dir, sandbox: 'bubblewrap', ...job }, runtime);
-      guards.leave(books.dir);
+      storage.addJob(ID, { cwd: storage.dir, sandbox: 'bubblewrap', ...job }, runtime);
+      guards.leave(storage.dir);
       expect(isGuarded()).toBe(isKept);
     });
   }
 
   verifies('X-25').test('goes with the launch that a killed daemon did not complete', async () => {
-    books.addJob(ID, { cwd: books.dir, sandbox: 'bubblewrap', status: 'queued' }, { isLaunching: true });
-    guards.leave(books.dir);
+    storage.addJob(ID, { cwd: storage.dir, sandbox: 'bubblewrap', status: 'queued' }, { isLaunching: true });
+    guards.leave(storage.dir);
     const before = isGuarded();
-    const { runner } = managerOf(books);
+    const { runner } = managerOf(storage);
     await runner.start();
     await runner.close();
     expect([before, isGuarded()]).toEqual([true, false]);
   });
 
   verifies('X-25').test('stays for a gate, and goes with the last', () => {
-    const [first, last] = [guards.enter(books.dir), guards.enter(books.dir)];
-    const seen = [() => guards.leave(books.dir), first, last].map((over) => {
+    const [first, last] = [guards.enter(storage.dir), guards.enter(storage.dir)];
+    const seen = [() => guards.leave(storage.dir), first, last].map((over) => {
       over();
       return isGuarded();
     });

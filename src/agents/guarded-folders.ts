@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { guardedIn } from './sandbox.ts';
 
-/** Folders in which something runs in a sandbox: the last that leaves one takes away what guards it. */
+/** Folders in which something runs in a sandbox: the last that leaves one takes away what guards it. */
 export class GuardedFolders {
   readonly #store: Store;
   /** The folder of each gate. A gate ends with the daemon, so it is stored nowhere. */

@@ -64,7 +64,7 @@ function openReaders(paths: { out: string; err: string }, read: { out: number; e
   };
 }
 
-/** Lines become effects, effects become events; how far it was read is part of the same transaction (Q-02). */
+/** Lines become effects, effects become events; how far it was read is part of the same transaction. */
 export function ingest(tx: JobTransaction, adapter: Adapter, batch: Batch): void {
   for (const line of batch.out) ingestLine(tx, adapter, { stream: 'out', ...line });
   for (const line of batch.err) ingestLine(tx, adapter, { stream: 'err', ...line });
@@ -81,7 +81,7 @@ function ingestLine(tx: JobTransaction, adapter: Adapter, source: Source & Line)
   }
   const effects = translate(tx, adapter, read);
   if (source.stream === 'out') tx.runtime.wasHeard = true;
-  else tx.runtime.stderrTail = `${tx.runtime.stderrTail}${tx.books.log.redact(source.text)}\n`.slice(-STDERR_TAIL);
+  else tx.runtime.stderrTail = `${tx.runtime.stderrTail}${tx.storage.log.redact(source.text)}\n`.slice(-STDERR_TAIL);
   if (source.stream === 'err' && effects.length === 0) noteStderr(tx, source.text);
   applyEffects(tx, effects, source);
 }
@@ -97,7 +97,7 @@ function readProtocolLine(line: Line): AgentLine | { why: string } {
 /** V8 quotes a few characters around the fault: half a secret, for all we know. */
 const QUOTED = /, (?:\.\.\.)?".*$/s;
 
-/** A defect in an adapter marks its own job and no other (Q-64). */
+/** A defect in an adapter marks its own job and no other. */
 function translate(tx: JobTransaction, adapter: Adapter, line: AgentLine): Effect[] {
   try {
     const { state, effects } = adapter.parse(tx.runtime.adapter, line);

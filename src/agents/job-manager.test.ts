@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { aJob, CANARY, ends, says, TestBooks } from '../../test/books.ts';
-import { managerOf } from '../../test/manager.ts';
-import { verifies } from '../../test/verifies.ts';
+import { aJob, CANARY, ends, says, TestStorage } from '../../test/support/job-storage.ts';
+import { managerOf } from '../../test/support/manager.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job, JobStatus } from '../protocol/jobs.ts';
@@ -16,23 +16,23 @@ import { Snapshotter } from './snapshotter.ts';
 
 let dir: string;
 let repo: string;
-let books: TestBooks<Clock>;
+let storage: TestStorage<Clock>;
 let manager: JobManager;
 let runner: JobRunner;
 beforeEach(() => {
-  books = new TestBooks(systemClock);
-  dir = books.dir;
+  storage = new TestStorage(systemClock);
+  dir = storage.dir;
   repo = join(dir, 'repo');
   mkdirSync(join(repo, '.git'), { recursive: true });
   writeFileSync(join(repo, '.git', 'HEAD'), 'ref: refs/heads/main\n');
   mkdirSync(join(dir, 'bin'));
   writeFileSync(join(dir, 'bin', 'claude'), '#!/bin/sh\n');
   chmodSync(join(dir, 'bin', 'claude'), 0o755);
-  ({ manager, runner } = managerOf(books));
+  ({ manager, runner } = managerOf(storage));
 });
 afterEach(async () => {
   await runner.close();
-  books.close();
+  storage.close();
 });
 
 const me: Caller = { by: 'me', surface: 'cli' };
@@ -53,8 +53,8 @@ async function refusal(act: Promise<unknown>): Promise<string> {
 
 const ID = (n: number) => `01JOB${String(n).padStart(21, '0')}`;
 const addJob = (id: string, more: Partial<Job> = {}, runtime: Partial<JobRuntime> = {}) =>
-  books.addJob(id, { cwd: repo, sessionId: 's', ...more }, runtime);
-const mail = (id: string) => books.mail(id);
+  storage.addJob(id, { cwd: repo, sessionId: 's', ...more }, runtime);
+const mail = (id: string) => storage.mail(id);
 
 const STATUSES = ['queued', 'running', 'awaiting_input', 'paused', 'completed', 'error', 'killed', 'stale'] as const;
 type Trigger = 'send' | 'interrupt' | 'resume' | 'kill';
@@ -112,23 +112,23 @@ describe.each(Object.keys(table) as Trigger[])('%s', (trigger) => {
       typeof expected === 'string' ? `leads from ${status} to ${expected}` : `is refused to a job that is ${status}`;
     verifies('A-24', ...proves[trigger]).test(how, async () => {
       addJob(ID(1), { status, ...(status === 'paused' ? { reason: 'interrupted' } : {}) });
-      const before = { record: books.store.jobs.get(ID(1)), lastSeq: books.store.events.lastSeq() };
+      const before = { record: storage.store.jobs.get(ID(1)), lastSeq: storage.store.events.lastSeq() };
       const act = trigger === 'send' ? call('send', { id: ID(1), text: 'go on' }) : call(trigger, { id: ID(1) });
       if (typeof expected !== 'string') {
         const code = await refusal(act);
-        const after = { record: books.store.jobs.get(ID(1)), lastSeq: books.store.events.lastSeq() };
+        const after = { record: storage.store.jobs.get(ID(1)), lastSeq: storage.store.events.lastSeq() };
         expect({ code, after, mail: mail(ID(1)) }).toEqual({ code: expected.refused, after: before, mail: [] });
         return;
       }
       const answer = await act;
-      expect([answer.status, books.store.jobs.get(ID(1))?.job.status]).toEqual([expected, expected]);
+      expect([answer.status, storage.store.jobs.get(ID(1))?.job.status]).toEqual([expected, expected]);
     });
   }
 });
 
 describe('resume', () => {
   test('of a job whose agent never named a session is no_session', async () => {
-    books.addJob(ID(1), { cwd: repo, status: 'completed' });
+    storage.addJob(ID(1), { cwd: repo, status: 'completed' });
     expect(await refusal(call('resume', { id: ID(1) }))).toBe('no_session');
   });
 
@@ -150,9 +150,9 @@ describe('status', () => {
       const file = new SnapshotFile(join(dir, 'state.json'));
       const shown = async () => {
         const snapshotter = new Snapshotter({
-          store: books.store,
+          store: storage.store,
           hook: file,
-          clock: books.clock,
+          clock: storage.clock,
           onFailure: () => undefined,
         });
         await snapshotter.close();
@@ -164,11 +164,11 @@ describe('status', () => {
       addJob(ID(50));
       for (let n = 1; n <= 20; n++) {
         addJob(ID(n));
-        books.tell(ID(n), ends());
+        storage.tell(ID(n), ends());
       }
       const before = await shown();
       addJob(ID(0));
-      books.tell(ID(0), ends('killed'));
+      storage.tell(ID(0), ends('killed'));
       const after = await shown();
       const newestFirst = Array.from({ length: 20 }, (_, n) => ID(20 - n));
       const all = [ID(50), ...newestFirst];
@@ -179,11 +179,11 @@ describe('status', () => {
 
   test('tells what a job says last, shortened and without secrets, and what it asks', async () => {
     addJob(ID(1), {}, { wasHeard: true });
-    books.tell(ID(1), says(`the key is ${CANARY} ${'x'.repeat(1000)}`));
+    storage.tell(ID(1), says(`the key is ${CANARY} ${'x'.repeat(1000)}`));
     const { jobs } = await call('status', { id: ID(1) });
     expect(jobs).toEqual([
       {
-        ...books.store.jobs.get(ID(1))?.job,
+        ...storage.store.jobs.get(ID(1))?.job,
         awaiting_input: false,
         activity: 'working',
         questions: [],
@@ -209,9 +209,9 @@ describe('kill', () => {
     addJob(ID(3), { parentId: ID(2), rootId: ID(1), depth: 2 });
     addJob(ID(4), { parentId: ID(1), rootId: ID(1), depth: 1 });
     await call('kill', { id: ID(4) });
-    const parent = books.store.jobs.get(ID(1))?.job.status;
+    const parent = storage.store.jobs.get(ID(1))?.job.status;
     await call('kill', { id: ID(1) });
-    const order = books.store.jobs.lastEnded(20).map(({ job }) => job.id);
+    const order = storage.store.jobs.lastEnded(20).map(({ job }) => job.id);
     expect({ parent, order }).toEqual({ parent: 'running', order: [ID(1), ID(2), ID(3), ID(4)] });
   });
 
@@ -223,17 +223,17 @@ describe('kill', () => {
     const endRuns = async (id: string) => {
       if (id === ID(2)) for (const another of meanwhile.splice(0)) addJob(another, below);
     };
-    ({ manager, runner } = managerOf(books, { endRuns }));
+    ({ manager, runner } = managerOf(storage, { endRuns }));
     await call('kill', { id: ID(1) });
-    expect(books.store.jobs.live()).toEqual([]);
+    expect(storage.store.jobs.live()).toEqual([]);
   });
 });
 
 verifies('A-61').test('output that was read before the end does not say that the job is over', async () => {
   addJob(ID(1));
-  books.tell(ID(1), says('first'));
+  storage.tell(ID(1), says('first'));
   const reading = call('output', { id: ID(1) });
-  books.tell(ID(1), says('last'), ends());
+  storage.tell(ID(1), says('last'), ends());
   const page = await reading;
   const rest = await call('output', { id: ID(1), since: page.nextCursor });
   expect([page, rest].map(({ events, status }) => [events.length, status])).toEqual([
@@ -309,12 +309,12 @@ describe('spawn', () => {
 
   verifies('A-10').test('answers from the queued row, which holds the task', async () => {
     const { agentId, status } = await call('spawn', { ...task, cwd: repo, budget: { turns: 3 }, keep: true });
-    const { job } = books.store.jobs.get<JobRuntime>(agentId) ?? {};
+    const { job } = storage.store.jobs.get<JobRuntime>(agentId) ?? {};
     expect({
       status,
       job,
       mail: mail(agentId),
-      events: books.log.tail(agentId, 5).map(({ payload }) => payload),
+      events: storage.log.tail(agentId, 5).map(({ payload }) => payload),
     }).toEqual({
       status: 'queued',
       job: expect.objectContaining({
@@ -335,7 +335,7 @@ describe('spawn', () => {
       await call('spawn', { ...task, key: 'k' }),
       await call('spawn', { ...task, task: 'other', key: 'k' }),
     ];
-    expect([both[0], books.store.jobs.queuedCount()]).toEqual([both[1], 1]);
+    expect([both[0], storage.store.jobs.queuedCount()]).toEqual([both[1], 1]);
   });
 
   const bad: [string, Partial<OperationInput<'spawn'>>, string][] = [
@@ -357,14 +357,14 @@ describe('spawn', () => {
   for (const [what, input, code] of bad) {
     verifies('A-60').test(`with ${what} leaves no row`, async () => {
       const refused = await refusal(call('spawn', { ...task, ...input }));
-      expect([refused, books.store.jobs.live(), books.store.events.lastSeq()]).toEqual([code, [], 0]);
+      expect([refused, storage.store.jobs.live(), storage.store.events.lastSeq()]).toEqual([code, [], 0]);
     });
   }
 
   test('of the 1,001st that waits is queue_full', async () => {
-    books.store.commit(() => {
+    storage.store.commit(() => {
       for (let n = 0; n < 1000; n++) {
-        books.store.jobs.insert({ job: aJob(ID(n), { cwd: repo, status: 'queued' }), runtime: freshRuntime() });
+        storage.store.jobs.insert({ job: aJob(ID(n), { cwd: repo, status: 'queued' }), runtime: freshRuntime() });
       }
     });
     expect(await refusal(call('spawn', task))).toBe('queue_full');
@@ -374,6 +374,6 @@ describe('spawn', () => {
     addJob(ID(1), { depth: 0 });
     const caller: Caller = { by: ID(1), surface: 'job', jobId: ID(1) };
     const { agentId } = await call('spawn', task, caller);
-    expect(books.store.jobs.get(agentId)?.job).toMatchObject({ parentId: ID(1), rootId: ID(1), depth: 1, cwd: repo });
+    expect(storage.store.jobs.get(agentId)?.job).toMatchObject({ parentId: ID(1), rootId: ID(1), depth: 1, cwd: repo });
   });
 });

@@ -3,28 +3,28 @@ import type { Logger } from '../base/log.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { JobView } from '../protocol/job-operations.ts';
-import type { Job } from '../protocol/jobs.ts';
+import type { Job, JobStatus } from '../protocol/jobs.ts';
 import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
-import { DEAF_HOST } from './deaf-host.ts';
 import { findJob, isTheirs } from './find-job.ts';
 import type { JobRunner } from './job-runner.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import { JobTransaction } from './job-transaction.ts';
 import { viewJob } from './job-view.ts';
+import { STUCK_PARENT_EXIT } from './native-agents.ts';
 import { enqueueInterrupt, enqueueMessage, type OutboxDoc } from './outbox.ts';
 import { send } from './sending.ts';
 import { COMPLETED_KEPT } from './snapshotter.ts';
-import { createJob, MAX_QUEUED, type SpawnHost, type SpawnRequest } from './spawn.ts';
+import { createJob, MAX_QUEUED, type SpawnDeps, type SpawnRequest } from './spawn.ts';
 import type { Timings } from './timings.ts';
 
-export interface ManagerParts extends SpawnHost {
+export interface ManagerDeps extends SpawnDeps {
   runner: JobRunner;
   signal: ChangeSignal;
   timings: Timings;
   log: Logger;
-  /** What is true of the worktree of a job now, for an agent that goes on in it (S-25). */
+  /** What is true of the worktree of a job now, for an agent that goes on in it. */
   briefOf?(job: Job): Promise<string>;
   /** The runs it started end with it, before their agents do: to them that would be a fault. */
   endRuns?(jobId: string): Promise<void>;
@@ -32,40 +32,40 @@ export interface ManagerParts extends SpawnHost {
 
 /** Longer than the ladder from SIGTERM to the last wait, so that `kill` answers with the end and not with a hope. */
 const KILL_SLACK_MS = 10_000;
-const POLL_MS = 100;
 const REEF: Caller = { by: 'reef', surface: 'cli' };
 const GO_ON = 'Continue where you left off.';
 
 /** The seed's AgentManager: every operation on jobs, for every surface. */
 export class JobManager implements JobCore {
-  readonly #parts: ManagerParts;
+  readonly #deps: ManagerDeps;
 
-  constructor(parts: ManagerParts) {
-    this.#parts = parts;
+  constructor(deps: ManagerDeps) {
+    this.#deps = deps;
+    deps.runner.whenOver((id) => void this.settle(id));
   }
 
   async spawn(request: SpawnRequest, caller: Caller): Promise<OperationOutput<'spawn'>> {
-    const job = createJob(this.#parts, request, caller);
-    this.#parts.runner.kick();
+    const job = createJob(this.#deps, request, caller);
+    this.#deps.runner.kick();
     return { agentId: job.id, status: job.status, ...(job.worktree !== undefined && { worktree: job.worktree }) };
   }
 
   async status(request: OperationRequest<'status'>, caller: Caller): Promise<OperationOutput<'status'>> {
-    const { jobs } = this.#parts.books.store;
+    const { jobs } = this.#deps.storage.store;
     if (request.id !== undefined) return { jobs: [this.#view(this.#find(request.id, caller))] };
     const all = [...jobs.live<JobRuntime>(), ...jobs.lastEnded<JobRuntime>(COMPLETED_KEPT)];
-    const theirs = all.filter((record) => isTheirs(this.#parts.books.store, record, caller));
+    const theirs = all.filter((record) => isTheirs(this.#deps.storage.store, record, caller));
     return { jobs: theirs.map((record) => this.#view(record)) };
   }
 
   async send(request: OperationRequest<'send'>, caller: Caller): Promise<OperationOutput<'send'>> {
     const job = await this.#afterEnding(request.id, caller);
-    const { books, registry } = this.#parts;
-    const isParked = job.status === 'paused' && this.#parts.runner.get(job.id) === undefined;
-    const isRepeated = request.key !== undefined && books.store.outbox.get(`${job.id}:${request.key}`) !== undefined;
+    const { storage, registry } = this.#deps;
+    const isParked = job.status === 'paused' && this.#deps.runner.get(job.id) === undefined;
+    const isRepeated = request.key !== undefined && storage.store.outbox.get(`${job.id}:${request.key}`) !== undefined;
     if (isParked && !isRepeated && request.text !== undefined) return this.#wakeWith(request, caller);
-    const sent = send({ books, adapter: registry.get(job.agent).adapter }, { job, request, caller });
-    this.#parts.runner.kick(job.id);
+    const sent = send({ storage, adapter: registry.get(job.agent).adapter }, { job, request, caller });
+    this.#deps.runner.kick(job.id);
     const isDelivered = sent.key === undefined || (await this.#delivered(sent.key));
     return {
       agentId: job.id,
@@ -84,10 +84,15 @@ export class JobManager implements JobCore {
     // At one moment: an end that comes after the page would keep who follows from what came between.
     const read = () => ({
       status: this.#find(id, caller).job.status,
-      ...this.#parts.books.log.slice({ jobId: id, since: request.since, limit: request.limit }),
+      ...this.#deps.storage.log.slice({ jobId: id, since: request.since, limit: request.limit }),
     });
     const isMet = ({ events, status }: ReturnType<typeof read>) => events.length > 0 || !isLive(status);
-    const page = await this.#until(read, { isMet, timeoutMs: request.waitMs, signal });
+    const page = await this.#deps.signal.until(read, {
+      clock: this.#deps.storage.clock,
+      isMet,
+      timeoutMs: request.waitMs,
+      signal,
+    });
     return { agentId: id, ...page };
   }
 
@@ -99,16 +104,21 @@ export class JobManager implements JobCore {
   }
 
   async wait(request: OperationRequest<'wait'>, caller: Caller, signal: AbortSignal): Promise<OperationOutput<'wait'>> {
-    const { store } = this.#parts.books;
+    const { store } = this.#deps.storage;
     const active = () => store.jobs.live<JobRuntime>().filter((record) => isTheirs(store, record, caller));
     const others = active().filter(({ job }) => job.id !== caller.jobId);
     const ids =
       request.ids.length > 0 ? request.ids.map((id) => this.#find(id, caller).job.id) : others.map(({ job }) => job.id);
     const isMet = (jobs: JobView[]) => isWaitOver(jobs, request.until);
-    const takeBack = caller.jobId === undefined ? undefined : this.#parts.runner.lend(caller.jobId);
+    const takeBack = caller.jobId === undefined ? undefined : this.#deps.runner.lend(caller.jobId);
     try {
       const look = () => ids.map((id) => this.#view(this.#find(id, caller)));
-      const jobs = await this.#until(look, { isMet, timeoutMs: request.timeoutMs, signal });
+      const jobs = await this.#deps.signal.until(look, {
+        clock: this.#deps.storage.clock,
+        isMet,
+        timeoutMs: request.timeoutMs,
+        signal,
+      });
       return { met: isMet(jobs), jobs };
     } finally {
       takeBack?.();
@@ -119,17 +129,21 @@ export class JobManager implements JobCore {
     const { job } = this.#find(request.id, caller);
     if (job.status === 'paused') return { agentId: job.id, status: job.status };
     if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
-    if (!this.#parts.runner.get(job.id)) throw new ReefError('invalid_transition', `job ${job.id} has no turn to end`);
+    if (!this.#deps.runner.get(job.id)) throw new ReefError('invalid_transition', `job ${job.id} has no turn to end`);
     if (job.mode === 'headful') {
       throw new ReefError('invalid_transition', `end the turn of ${job.id} in its terminal: reef attach ${job.id}`);
     }
-    const { busyMessage, title } = this.#parts.registry.get(job.agent).adapter.describe();
+    const { busyMessage, title } = this.#deps.registry.get(job.agent).adapter.describe();
     if (busyMessage === 'refused') throw new ReefError('send_unsupported', `${title} hears nothing while it works`);
     this.#change(job.id, (tx) => enqueueInterrupt(tx, randomUUID()));
-    this.#parts.runner.kick(job.id);
+    this.#deps.runner.kick(job.id);
     const look = () => this.#find(job.id, caller).job.status;
-    const isMet = (status: string) => status === 'paused' || !isLive(status as typeof job.status);
-    const status = await this.#until(look, { isMet, timeoutMs: this.#parts.timings.acknowledge });
+    const isMet = (status: JobStatus) => status === 'paused' || !isLive(status);
+    const status = await this.#deps.signal.until(look, {
+      clock: this.#deps.storage.clock,
+      isMet,
+      timeoutMs: this.#deps.timings.acknowledge,
+    });
     if (!isMet(status)) throw new ReefError('interrupt_timeout', `the agent did not end its turn within 5 s`);
     return { agentId: job.id, status };
   }
@@ -137,10 +151,10 @@ export class JobManager implements JobCore {
   async resume(request: OperationRequest<'resume'>, caller: Caller): Promise<OperationOutput<'resume'>> {
     const job = await this.#afterEnding(request.id, caller);
     const repeated =
-      request.key === undefined ? undefined : this.#parts.books.store.outbox.get(`${job.id}:${request.key}`);
+      request.key === undefined ? undefined : this.#deps.storage.store.outbox.get(`${job.id}:${request.key}`);
     if (repeated) return { agentId: job.id, status: job.status, launch: job.launch };
-    const text = request.text ?? [GO_ON, await this.#parts.briefOf?.(job)].filter(Boolean).join('\n\n');
-    if (job.status === 'paused' && this.#parts.runner.get(job.id)) {
+    const text = request.text ?? [GO_ON, await this.#deps.briefOf?.(job)].filter(Boolean).join('\n\n');
+    if (job.status === 'paused' && this.#deps.runner.get(job.id)) {
       const message = { messageId: randomUUID(), text, by: caller.by, isTask: false };
       this.#change(job.id, (tx) =>
         enqueueMessage(tx, { ...message, ...(request.key !== undefined && { key: request.key }) }),
@@ -148,13 +162,13 @@ export class JobManager implements JobCore {
     } else {
       this.#requeue(job.id, { text, isOwnText: request.text !== undefined, key: request.key }, caller);
     }
-    this.#parts.runner.kick(job.id);
+    this.#deps.runner.kick(job.id);
     const now = this.#find(job.id, caller).job;
     return { agentId: job.id, status: now.status, launch: now.launch };
   }
 
   async inbox(_request: OperationRequest<'inbox'>, caller: Caller): Promise<OperationOutput<'inbox'>> {
-    const { store } = this.#parts.books;
+    const { store } = this.#deps.storage;
     const questions = store.questions.open().flatMap(({ jobId, question, askedAt }) => {
       const record = store.jobs.get<JobRuntime>(jobId);
       if (!record || !isTheirs(store, record, caller)) return [];
@@ -164,9 +178,9 @@ export class JobManager implements JobCore {
     return { questions, notices: [] };
   }
 
-  /** What the end of a process means for others of its family (R-08). Never fails: nobody waits for it. */
+  /** What the end of a process means for others of its family. Never fails: nobody waits for it. */
   async settle(id: string): Promise<void> {
-    await this.#attempt(() => this.#endDeafHost(id));
+    await this.#attempt(() => this.#endStuckParent(id));
     await this.#attempt(() => this.#endOrphansOf(id));
   }
 
@@ -181,34 +195,35 @@ export class JobManager implements JobCore {
     try {
       await work();
     } catch (error) {
-      this.#parts.log.warn('what a job left could not be ended', { error });
+      this.#deps.log.warn('what a job left could not be ended', { error });
     }
   }
 
   /** To an agent that lives in no host that code means something else. */
-  async #endDeafHost(id: string): Promise<void> {
-    const { books, registry } = this.#parts;
-    const job = books.store.jobs.get<JobRuntime>(id)?.job;
-    if (job?.exitCode === DEAF_HOST && registry.isHosted(job.agent)) await this.#killTree(this.#hostOf(job), REEF);
+  async #endStuckParent(id: string): Promise<void> {
+    const { storage, registry } = this.#deps;
+    const job = storage.store.jobs.get<JobRuntime>(id)?.job;
+    if (job?.exitCode === STUCK_PARENT_EXIT && registry.isHosted(job.agent))
+      await this.#killTree(this.#hostOf(job), REEF);
   }
 
   /** The first in an unbroken line of the user's own agents: all of these live in its process. */
   #hostOf(job: Job): string {
-    const { books, registry } = this.#parts;
-    const parent = job.parentId === undefined ? undefined : books.store.jobs.get<JobRuntime>(job.parentId)?.job;
+    const { storage, registry } = this.#deps;
+    const parent = job.parentId === undefined ? undefined : storage.store.jobs.get<JobRuntime>(job.parentId)?.job;
     return parent && registry.isHosted(parent.agent) ? this.#hostOf(parent) : job.id;
   }
 
   /** Nobody else takes the children of these agents. */
   async #endOrphansOf(id: string): Promise<void> {
-    const { books, registry } = this.#parts;
-    const job = books.store.jobs.get<JobRuntime>(id)?.job;
+    const { storage, registry } = this.#deps;
+    const job = storage.store.jobs.get<JobRuntime>(id)?.job;
     const hasFailed = job?.status === 'error' || job?.status === 'stale';
     if (hasFailed && registry.ownsChildren(job.agent)) await this.#killBelow(id, REEF);
   }
 
   #parents(): Set<string> {
-    const live = this.#parts.books.store.jobs.live<JobRuntime>();
+    const live = this.#deps.storage.store.jobs.live<JobRuntime>();
     return new Set(live.flatMap(({ job }) => job.parentId ?? []));
   }
 
@@ -216,11 +231,17 @@ export class JobManager implements JobCore {
   async #afterEnding(id: string, caller: Caller): Promise<Job> {
     const look = () => this.#find(id, caller);
     const isMet = ({ job, runtime }: ReturnType<typeof look>) =>
-      job.status !== 'paused' || runtime.ending === null || this.#parts.runner.get(job.id) === undefined;
-    return (await this.#until(look, { isMet, timeoutMs: this.#parts.timings.grace + KILL_SLACK_MS })).job;
+      job.status !== 'paused' || runtime.ending === null || this.#deps.runner.get(job.id) === undefined;
+    return (
+      await this.#deps.signal.until(look, {
+        clock: this.#deps.storage.clock,
+        isMet,
+        timeoutMs: this.#deps.timings.grace + KILL_SLACK_MS,
+      })
+    ).job;
   }
 
-  /** A parent's children end first, and then those it started meanwhile; ending twice is ending once (Q-24, A-81). */
+  /** A parent's children end first, and then those it started meanwhile; ending twice is ending once. */
   async #killTree(id: string, caller: Caller): Promise<void> {
     await this.#killBelow(id, caller);
     await this.#killOne(id, caller);
@@ -228,25 +249,29 @@ export class JobManager implements JobCore {
   }
 
   async #killOne(id: string, caller: Caller): Promise<void> {
-    await this.#parts.runner.launched(id);
+    await this.#deps.runner.launched(id);
     const { job } = this.#find(id, caller);
     if (!isLive(job.status)) return;
-    const live = this.#parts.runner.get(id);
+    const live = this.#deps.runner.get(id);
     if (live) live.end({ why: 'kill' });
     else this.#change(id, endWithoutProcess);
-    this.#parts.runner.kick(id);
+    this.#deps.runner.kick(id);
     const look = () => this.#find(id, caller).job.status;
-    const timeoutMs = this.#parts.timings.grace + KILL_SLACK_MS;
-    const status = await this.#until(look, { isMet: (now) => !isLive(now), timeoutMs });
+    const timeoutMs = this.#deps.timings.grace + KILL_SLACK_MS;
+    const status = await this.#deps.signal.until(look, {
+      clock: this.#deps.storage.clock,
+      isMet: (now) => !isLive(now),
+      timeoutMs,
+    });
     if (isLive(status)) throw new ReefError('internal', `job ${id} could not be ended`);
   }
 
   async #killBelow(id: string, caller: Caller, isMeant: (job: Job) => boolean = () => true): Promise<void> {
     // Agents that could be ended must not outlive their job because a run could not.
-    await this.#parts.endRuns?.(id).catch((error: unknown) => {
-      this.#parts.log.warn('the runs of a job could not be ended', { job: id, error });
+    await this.#deps.endRuns?.(id).catch((error: unknown) => {
+      this.#deps.log.warn('the runs of a job could not be ended', { job: id, error });
     });
-    for (const { job } of this.#parts.books.store.jobs.childrenOf<JobRuntime>(id))
+    for (const { job } of this.#deps.storage.store.jobs.childrenOf<JobRuntime>(id))
       if (isMeant(job)) await this.#killTree(job.id, caller);
   }
 
@@ -261,12 +286,12 @@ export class JobManager implements JobCore {
     if (!isParked) throw new ReefError('invalid_transition', `job ${id} is ${job.status}: there is nothing to resume`);
     if (job.status === 'killed') throw new ReefError('not_resumable', `job ${id} was killed`);
     if (job.sessionId === undefined) throw new ReefError('no_session', `job ${id} has no session to continue`);
-    const { resumes, title } = this.#parts.registry.get(job.agent).adapter.describe();
+    const { resumes, title } = this.#deps.registry.get(job.agent).adapter.describe();
     if (!resumes) throw new ReefError('resume_unsupported', `${title} cannot continue a session`);
     const messageId = randomUUID();
     const key = message.key ?? messageId;
     this.#change(id, (tx) => {
-      const { store } = tx.books;
+      const { store } = tx.storage;
       const queued = store.jobs.queuedCount();
       if (queued >= MAX_QUEUED) throw new ReefError('queue_full', `${MAX_QUEUED} jobs are waiting already`);
       const waits = store.outbox.open<OutboxDoc>(id).some(({ doc }) => doc.kind === 'message');
@@ -289,57 +314,46 @@ export class JobManager implements JobCore {
     const { id } = this.#find(request.id, caller).job;
     const message = { text: request.text ?? '', isOwnText: true, key: request.key };
     const { messageId, key } = this.#requeue(id, message, caller);
-    this.#parts.runner.kick(id);
+    this.#deps.runner.kick(id);
     const isDelivered = await this.#delivered(key);
     return { agentId: id, status: this.#find(id, caller).job.status, delivered: isDelivered, messageId };
   }
 
-  /** Success is the agent's own acknowledgement; without it in time the message is on its way, not lost (A-45). */
+  /** Success is the agent's own acknowledgement; without it in time the message is on its way, not lost. */
   async #delivered(key: string): Promise<boolean> {
-    const { outbox } = this.#parts.books.store;
+    const { outbox } = this.#deps.storage.store;
     const isSettled = (row: ReturnType<typeof outbox.get<OutboxDoc>>) =>
       row?.state === 'delivered' || row?.state === 'failed';
     const look = () => outbox.get<OutboxDoc>(key);
-    const row = await this.#until(look, { isMet: isSettled, timeoutMs: this.#parts.timings.acknowledge });
+    const row = await this.#deps.signal.until(look, {
+      clock: this.#deps.storage.clock,
+      isMet: isSettled,
+      timeoutMs: this.#deps.timings.acknowledge,
+    });
     if (row?.doc.refused) throw new ReefError(row.doc.refused.code, row.doc.refused.message);
     return row?.state === 'delivered';
   }
 
   #find(id: string, caller: Caller): JobRecord<JobRuntime> {
-    return findJob(this.#parts.books.store, id, caller);
+    return findJob(this.#deps.storage.store, id, caller);
   }
 
   #view(record: JobRecord<JobRuntime>): JobView {
-    const live = this.#parts.runner.get(record.job.id);
-    const stalledAfterMs = this.#parts.timings.stalled;
+    const live = this.#deps.runner.get(record.job.id);
+    const stalledAfterMs = this.#deps.timings.stalled;
     const liveness = live && { silentMs: live.silentMs(), isEnding: live.isEnding, stalledAfterMs };
-    return viewJob(this.#parts.books.store, record, liveness);
+    return viewJob(this.#deps.storage.store, record, liveness);
   }
 
   #change(id: string, change: (tx: JobTransaction) => void): void {
-    const { books } = this.#parts;
-    books.store.commit(() => {
-      const record = books.store.jobs.get<JobRuntime>(id);
+    const { storage } = this.#deps;
+    storage.store.commit(() => {
+      const record = storage.store.jobs.get<JobRuntime>(id);
       if (!record) throw new ReefError('job_not_found', `there is no job "${id}"`);
-      const tx = new JobTransaction(books, record);
+      const tx = new JobTransaction(storage, record);
       change(tx);
       tx.save();
     });
-  }
-
-  /** Looks again at each change until the condition holds, the time is up, or the caller is gone. */
-  async #until<T>(
-    look: () => T,
-    how: { isMet: (seen: T) => boolean; timeoutMs: number; signal?: AbortSignal },
-  ): Promise<T> {
-    const { clock } = this.#parts.books;
-    const deadline = clock.monotonicMs() + how.timeoutMs;
-    for (;;) {
-      const seen = look();
-      const left = deadline - clock.monotonicMs();
-      if (how.isMet(seen) || left <= 0 || how.signal?.aborted) return seen;
-      await this.#parts.signal.next(Math.min(left, POLL_MS * 10), how.signal);
-    }
   }
 }
 

@@ -5,19 +5,21 @@ import type { ChangeSignal } from '../events/change-signal.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { abandonLaunch, readLaunch } from '../process/launch-folder.ts';
 import { sweep, tagged } from '../process/sweep.ts';
-import { errorTable, type ReefError, toReefError } from '../protocol/errors.ts';
+import { errorTable } from '../protocol/error-table.ts';
+import { type ReefError, toReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import type { GuardedFolders } from './guarded-folders.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import { JobTransaction } from './job-transaction.ts';
-import { jobDir, type LaunchHost, launchJob, noteStarted } from './launcher.ts';
+import { type LaunchDeps, launchJob, noteStarted } from './launcher.ts';
 import { LiveJob } from './live-job.ts';
+import { jobDir } from './sandbox.ts';
 import { nextToStart } from './slots.ts';
 import { Turnstile } from './turnstile.ts';
 
-export interface RunnerParts extends LaunchHost {
+export interface RunnerDeps extends LaunchDeps {
   clock: Clock;
   log: Logger;
   signal: ChangeSignal;
@@ -25,8 +27,6 @@ export interface RunnerParts extends LaunchHost {
   maxJobs: () => number;
   /** The folder of a worktree; undefined while it does not stand, and thrown when it never will. */
   folderOf(worktreeId: string): string | undefined;
-  /** A process is gone and its end is stored. */
-  onOver?(jobId: string): void;
   /** Called after every round that changed something. */
   onChange: () => void;
 }
@@ -36,31 +36,37 @@ const RETRY_MS = 500;
 
 /** Owns the jobs that have a process: starts them when a slot is free, keeps them going, lets go of them at the end. */
 export class JobRunner {
-  readonly #parts: RunnerParts;
+  readonly #deps: RunnerDeps;
   readonly #live = new Map<string, LiveJob>();
   readonly #launching = new Map<string, Promise<void>>();
   readonly #rounds = new Map<string, Promise<void>>();
   readonly #lending = new Map<string, number>();
   readonly #awake: AwakeTime;
   readonly #turnstile = new Turnstile();
+  #onOver: ((jobId: string) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #seenSeq = 0;
   #syncedAt = 0;
   #mayStart = true;
   #isClosed = false;
 
-  constructor(parts: RunnerParts) {
-    this.#parts = parts;
-    this.#awake = new AwakeTime(parts.clock.monotonicMs());
+  constructor(deps: RunnerDeps) {
+    this.#deps = deps;
+    this.#awake = new AwakeTime(deps.clock.monotonicMs());
   }
 
   /** Recovery is the ordinary start: every stored job finds its process again, or its end. */
   async start(): Promise<void> {
-    for (const record of this.#parts.books.store.jobs.live<JobRuntime>()) this.#recover(record);
-    await Promise.all([...this.#live.keys()].map((id) => this.#parts.doors.open(id)));
+    for (const record of this.#deps.storage.store.jobs.live<JobRuntime>()) this.#recover(record);
+    await Promise.all([...this.#live.keys()].map((id) => this.#deps.jobSockets.open(id)));
     await this.#sweepLeftovers();
-    this.#seenSeq = this.#parts.books.store.events.lastSeq();
+    this.#seenSeq = this.#deps.storage.store.events.lastSeq();
     this.#schedule();
+  }
+
+  /** Called when a process is gone and its end is stored. */
+  whenOver(listener: (jobId: string) => void): void {
+    this.#onOver = listener;
   }
 
   get(id: string): LiveJob | undefined {
@@ -106,10 +112,10 @@ export class JobRunner {
   }
 
   #recover({ job, runtime }: JobRecord<JobRuntime>): void {
-    const dir = join(jobDir(this.#parts.homeDir, job.id), String(job.launch));
+    const dir = join(jobDir(this.#deps.homeDir, job.id), String(job.launch));
     if (runtime.isLaunching) {
       const { identity } = abandonLaunch(dir) === 'started' ? readLaunch(dir) : {};
-      if (identity) this.#attach(noteStarted(this.#parts, job.id, { identity }), identity, false);
+      if (identity) this.#attach(noteStarted(this.#deps, job.id, { identity }), identity, false);
       else this.#fail(job, 'spawn_interrupted', 'the daemon was ended while it started this job');
       return;
     }
@@ -120,7 +126,7 @@ export class JobRunner {
 
   /** What an earlier daemon could not end: processes that carry the tag of a job that is over. */
   async #sweepLeftovers(): Promise<void> {
-    const { jobs } = this.#parts.books.store;
+    const { jobs } = this.#deps.storage.store;
     const tags = new Set((await tagged()).map((process) => process.tag));
     for (const tag of tags) {
       const job = jobs.get<JobRuntime>(tag);
@@ -131,13 +137,13 @@ export class JobRunner {
   #schedule(): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
-      this.#awake.tick(this.#parts.clock.monotonicMs());
+      this.#awake.tick(this.#deps.clock.monotonicMs());
       for (const id of this.#live.keys()) this.#round(id);
       this.#fillSlots();
       this.#sync();
       this.#announce();
       this.#schedule();
-    }, this.#parts.timings.tick);
+    }, this.#deps.timings.tick);
   }
 
   /** One round of one job; a second call while it is under way is the same round. */
@@ -158,15 +164,15 @@ export class JobRunner {
       if (state === 'over') await this.#release(live);
     } catch (error) {
       const { code, message } = toReefError(error);
-      this.#parts.log.error('a job could not be read', { job: live.id, code, reason: message });
-      await this.#parts.clock.sleep(RETRY_MS);
+      this.#deps.log.error('a job could not be read', { job: live.id, code, reason: message });
+      await this.#deps.clock.sleep(RETRY_MS);
     }
   }
 
   async #release(live: LiveJob): Promise<void> {
     this.#live.delete(live.id);
-    await this.#parts.doors.close(live.id);
-    this.#parts.onOver?.(live.id);
+    await this.#deps.jobSockets.close(live.id);
+    this.#onOver?.(live.id);
     this.#mayStart = true;
     this.#fillSlots();
     this.#announce();
@@ -174,13 +180,13 @@ export class JobRunner {
 
   #attach(record: JobRecord<JobRuntime>, identity: ProcessIdentity, isFresh: boolean): void {
     const { job } = record;
-    const { adapter } = this.#parts.registry.get(job.agent);
-    const { books, timings, guards, homeDir } = this.#parts;
+    const { adapter } = this.#deps.registry.get(job.agent);
+    const { storage, timings, guards, homeDir } = this.#deps;
     const place = { id: job.id, adapter, identity, jobDir: jobDir(homeDir, job.id) };
     this.#live.set(
       job.id,
       new LiveJob(
-        { ...place, books, timings, guards, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile },
+        { ...place, storage, timings, guards, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile },
         record,
         isFresh,
       ),
@@ -191,20 +197,20 @@ export class JobRunner {
   #fillSlots(): void {
     if (!this.#mayStart || this.#isClosed) return;
     this.#mayStart = false;
-    const jobs = this.#parts.books.store.jobs.live<JobRuntime>().map(({ job }) => job);
+    const jobs = this.#deps.storage.store.jobs.live<JobRuntime>().map(({ job }) => job);
     const queued = jobs
       .filter((job) => job.status === 'queued' && !this.#launching.has(job.id))
       .flatMap((job) => this.#housed(job) ?? []);
     const busy = jobs.filter((job) => this.#holdsSlot(job));
     const lending = new Set(this.#lending.keys());
-    for (const job of nextToStart({ queued, busy, lending, maxJobs: this.#parts.maxJobs() })) this.#launch(job);
+    for (const job of nextToStart({ queued, busy, lending, maxJobs: this.#deps.maxJobs() })) this.#launch(job);
   }
 
   /** The job with its folder, or undefined while its worktree waits; one whose worktree is gone ends here. */
   #housed(job: Job): Job | undefined {
     if (job.worktree === undefined) return job;
     try {
-      const cwd = this.#parts.folderOf(job.worktree);
+      const cwd = this.#deps.folderOf(job.worktree);
       if (cwd === undefined) return undefined;
       return cwd === job.cwd ? job : this.#move(job, cwd);
     } catch (error) {
@@ -215,7 +221,7 @@ export class JobRunner {
   }
 
   #move(job: Job, cwd: string): Job {
-    const { store } = this.#parts.books;
+    const { store } = this.#deps.storage;
     const record = store.jobs.get<JobRuntime>(job.id);
     const moved = { ...job, cwd };
     if (record) store.commit(() => store.jobs.update({ ...record, job: moved }, null));
@@ -227,11 +233,11 @@ export class JobRunner {
   }
 
   #launch(job: Job): void {
-    const launching = launchJob(this.#parts, job)
+    const launching = launchJob(this.#deps, job)
       .then(({ record, identity }) => this.#attach(record, identity, true))
       .catch((error: unknown) => {
         this.#fail(job, ...launchFailure(error));
-        return this.#parts.doors.close(job.id);
+        return this.#deps.jobSockets.close(job.id);
       })
       .finally(() => {
         this.#launching.delete(job.id);
@@ -243,11 +249,11 @@ export class JobRunner {
 
   /** A job that never got a process ends with the reason. */
   #fail(job: Job, code: ReefError['code'], message: string): void {
-    const { books, guards } = this.#parts;
-    const wasLaunching = books.store.commit(() => {
-      const record = books.store.jobs.get<JobRuntime>(job.id);
+    const { storage, guards } = this.#deps;
+    const wasLaunching = storage.store.commit(() => {
+      const record = storage.store.jobs.get<JobRuntime>(job.id);
       if (!record || !isLive(record.job.status)) return false;
-      const tx = new JobTransaction(books, record);
+      const tx = new JobTransaction(storage, record);
       const { isLaunching } = tx.runtime;
       const { retryable } = errorTable[code];
       tx.emit({ type: 'error', payload: { code, message, fatal: true, scope: 'process', retryable } });
@@ -259,25 +265,25 @@ export class JobRunner {
     if (wasLaunching && job.sandbox !== 'none') guards.leave(job.cwd);
   }
 
-  /** Ingested output becomes durable at the latest a second after it was read. */
+  /** Ingested output becomes durable at the latest a second after it was read. */
   #sync(): void {
-    const now = this.#parts.clock.monotonicMs();
+    const now = this.#deps.clock.monotonicMs();
     if (now - this.#syncedAt < SYNC_MS) return;
     this.#syncedAt = now;
     try {
-      this.#parts.books.store.sync();
+      this.#deps.storage.store.sync();
     } catch (error) {
-      this.#parts.log.error('the database cannot be synced', { reason: toReefError(error).message });
+      this.#deps.log.error('the database cannot be synced', { reason: toReefError(error).message });
     }
   }
 
   #announce(): void {
-    const seq = this.#parts.books.store.events.lastSeq();
+    const seq = this.#deps.storage.store.events.lastSeq();
     if (seq === this.#seenSeq) return;
     this.#seenSeq = seq;
     this.#mayStart = true;
-    this.#parts.signal.notify();
-    this.#parts.onChange();
+    this.#deps.signal.notify();
+    this.#deps.onChange();
   }
 }
 

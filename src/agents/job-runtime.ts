@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../protocol/errors.ts';
+import type { ErrorCode } from '../protocol/error-table.ts';
 import type { Json } from './adapter.ts';
 
 /** Why Reef itself ends a process. `fails` makes the job an error with that code. */
@@ -39,10 +39,10 @@ interface SessionTotals {
 
 /**
  * What the manager knows of a job beyond what it shows: stored with the events it led to, in one transaction, so that
- * a daemon killed at any instruction goes on from here (Q-02).
+ * a daemon killed at any instruction goes on from here.
  */
 export interface JobRuntime {
-  /** The launch intent is recorded before the process is started (Q-22). */
+  /** The launch intent is recorded before the process is started. */
   isLaunching: boolean;
   hasProcess: boolean;
   /** First byte of each raw file that has not been read yet. */

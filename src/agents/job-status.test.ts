@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aQuestion } from '../../test/books.ts';
 import type { RequirementId } from '../../test/requirements.ts';
-import { verifies } from '../../test/verifies.ts';
+import { aQuestion } from '../../test/support/job-storage.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import type { EventBody } from '../protocol/events.ts';
-import { beforeAnyEvent, foldStatus, isLive, type StatusState } from './job-status.ts';
+import { foldStatus, isLive, type StatusState } from './job-status.ts';
 import { noUsage } from './usage.ts';
 
 const started: EventBody = {
@@ -199,10 +199,6 @@ describe.each(Object.entries(table))('a job that is %s', (_, { proves, from, to,
   });
 });
 
-test('a job without events is queued', () => {
-  expect(beforeAnyEvent).toEqual(queued);
-});
-
 verifies('A-25').test('four statuses make up the list of those that are over', () => {
   const statuses = ['queued', 'running', 'awaiting_input', 'paused', 'completed', 'error', 'killed', 'stale'] as const;
   expect(statuses.filter((status) => !isLive(status))).toEqual(['completed', 'error', 'killed', 'stale']);
@@ -213,7 +209,7 @@ const anyEvent = fc.oneof(
   fc.constantFrom('a', 'b', 'c').chain((id) => fc.constantFrom(asks(id), answered(id), withdrawn(id))),
 );
 const anyHistory = fc.record({ keep: fc.boolean(), history: fc.array(anyEvent, { maxLength: 60 }) });
-const fold = (job: { keep: boolean }, history: EventBody[], from = beforeAnyEvent) =>
+const fold = (job: { keep: boolean }, history: EventBody[], from = queued) =>
   history.reduce((state, event) => foldStatus(state, event, job), from);
 
 verifies('A-04').test('the fold of a prefix, stored and taken up again with the rest, is the fold of all', () => {
@@ -228,7 +224,7 @@ verifies('A-04').test('the fold of a prefix, stored and taken up again with the 
 verifies('A-04').test('a job awaits input exactly while a question is open, and a killed one stays killed', () => {
   fc.assert(
     fc.property(anyHistory, ({ keep, history }) => {
-      let state = beforeAnyEvent;
+      let state = queued;
       for (const event of history) {
         const before = state;
         state = foldStatus(before, event, { keep });

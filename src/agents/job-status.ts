@@ -8,20 +8,18 @@ export interface StatusState {
   open: string[];
 }
 
-export const beforeAnyEvent: StatusState = { status: 'queued', open: [] };
-
 const LIVE: readonly JobStatus[] = ['queued', 'running', 'awaiting_input', 'paused'];
 
 export function isLive(status: JobStatus): boolean {
   return LIVE.includes(status);
 }
 
-/** A job's status is the fold of its events and nothing else: replaying the log gives the same answer. */
+/** A job's status is the fold of its events and nothing else: replaying the log gives the same answer. */
 export function foldStatus(state: StatusState, event: EventBody, job: { keep: boolean }): StatusState {
   return isRow(state.status, event) ? nextStatus(state, event, job) : state;
 }
 
-/** Where an event can lead anywhere at all; any other pair changes nothing. */
+/** Where an event can lead anywhere at all; any other pair changes nothing. */
 function isRow(status: JobStatus, event: EventBody): boolean {
   if (event.type === 'progress' && event.payload.kind === 'queued') {
     return status === 'paused' || (!isLive(status) && status !== 'killed');

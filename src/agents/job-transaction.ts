@@ -7,17 +7,17 @@ import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { foldStatus, isLive } from './job-status.ts';
 
-/** What a person allowed for good, for every job: kept with the user, not in the home. */
-interface StandingGrants {
+/** What a person allowed for good, for every job: kept with the user, not in the home. */
+interface SavedGrants {
   has(fingerprint: string): boolean;
   add(grant: { fingerprint: string; tool: string; input: unknown; cwd: string; at: string; by: string }): Promise<void>;
 }
 
-export interface Books {
+export interface JobStorage {
   store: Store;
   log: EventLog;
   clock: Clock;
-  standing: StandingGrants;
+  savedGrants: SavedGrants;
 }
 
 /**
@@ -27,21 +27,21 @@ export interface Books {
 export class JobTransaction {
   job: Job;
   runtime: JobRuntime;
-  readonly books: Books;
+  readonly storage: JobStorage;
   #lastSeq: number | undefined;
 
-  constructor(books: Books, record: JobRecord<JobRuntime>) {
-    this.books = books;
+  constructor(storage: JobStorage, record: JobRecord<JobRuntime>) {
+    this.storage = storage;
     this.job = structuredClone(record.job);
     this.runtime = structuredClone(record.runtime);
   }
 
   now(): string {
-    return this.books.clock.now().toISOString();
+    return this.storage.clock.now().toISOString();
   }
 
   emit(body: EventBody): void {
-    for (const event of this.books.log.append(this.job.id, [body])) {
+    for (const event of this.storage.log.append(this.job.id, [body])) {
       const before = { status: this.job.status, reason: this.job.reason, open: this.runtime.open };
       const { status, reason, open } = foldStatus(before, event, this.job);
       const { reason: _, ...rest } = this.job;
@@ -59,7 +59,7 @@ export class JobTransaction {
   save(): JobRecord<JobRuntime> {
     const isOver = !isLive(this.job.status);
     const record = { job: this.job, runtime: this.runtime };
-    this.books.store.jobs.update(record, isOver ? (this.#lastSeq ?? this.books.store.events.lastSeq()) : null);
+    this.storage.store.jobs.update(record, isOver ? (this.#lastSeq ?? this.storage.store.events.lastSeq()) : null);
     return record;
   }
 }

@@ -9,19 +9,18 @@ import { launchTerminal } from '../process/terminal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
-import type { HostFacts, LaunchPlan, LaunchRequest } from './adapter.ts';
+import type { LaunchPlan, LaunchRequest, MachineFacts } from './adapter.ts';
 import { findAgent } from './detect.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { type Books, JobTransaction } from './job-transaction.ts';
+import { type JobStorage, JobTransaction } from './job-transaction.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
-import { sandboxFor } from './sandbox.ts';
-import { gitMounts } from './sandbox-git.ts';
-import { forMode } from './terminal/at-terminal.ts';
+import { gitMounts, jobDir, sandboxFor } from './sandbox.ts';
+import { forMode } from './terminal/headful.ts';
 import type { Timings } from './timings.ts';
 
-export interface LaunchHost {
-  books: Books;
+export interface LaunchDeps {
+  storage: JobStorage;
   registry: AdapterRegistry;
   capabilities: Capabilities;
   /** The daemon's own environment: children get what is allowed and named, nothing else. */
@@ -29,11 +28,11 @@ export interface LaunchHost {
   timings: Timings;
   homeDir: string;
   version: string;
-  doors: JobDoors;
+  jobSockets: JobSockets;
 }
 
-/** How a job reaches Reef itself: a door of its own, open while it has a process (X-08). */
-export interface JobDoors {
+/** How a job reaches Reef itself: by a socket of its own, open while it has a process. */
+export interface JobSockets {
   open(jobId: string): Promise<LaunchRequest['mcp']>;
   close(jobId: string): Promise<void>;
 }
@@ -43,42 +42,38 @@ export interface Launched {
   identity: ProcessIdentity;
 }
 
-export function jobDir(homeDir: string, id: string): string {
-  return join(homeDir, 'jobs', id);
-}
-
-/** Starts a queued job in two phases: the intent is stored, the process started, its identity stored (Q-22). */
-export async function launchJob(host: LaunchHost, job: Job): Promise<Launched> {
-  const agent = host.registry.get(job.agent);
+/** Starts a queued job in two phases: the intent is stored, the process started, its identity stored. */
+export async function launchJob(deps: LaunchDeps, job: Job): Promise<Launched> {
+  const agent = deps.registry.get(job.agent);
   checkFolder(job);
-  const found = await findAgent(agent, { ...host.env, ...agent.settings.env });
-  const mcp = await host.doors.open(job.id);
-  const { plan, prompt } = announce(host, job, { agent, found, mcp });
+  const found = await findAgent(agent, { ...deps.env, ...agent.settings.env });
+  const mcp = await deps.jobSockets.open(job.id);
+  const { plan, prompt } = announce(deps, job, { agent, found, mcp });
   const launchNumber = job.launch + 1;
-  const dir = join(jobDir(host.homeDir, job.id), String(launchNumber));
+  const dir = join(jobDir(deps.homeDir, job.id), String(launchNumber));
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
-  const env = childEnv(host, job, { agent, planned: plan.env });
+  const env = childEnv(deps, job, { agent, planned: plan.env });
   const { stateDirs, settings } = agent.adapter.describe();
-  const around = { stateDirs, settings, homeDir: host.homeDir, env: host.env, agentEnv: env, program: plan.file };
+  const around = { stateDirs, settings, homeDir: deps.homeDir, env: deps.env, agentEnv: env, program: plan.file };
   const spec = {
     dir,
     file: plan.file,
     args: plan.args,
     cwd: job.cwd,
     env,
-    ceilingMs: host.timings.ceiling,
+    ceilingMs: deps.timings.ceiling,
     tag: job.id,
     sandbox: sandboxFor(job, { ...around, git: await gitMounts(job) }),
   };
   const identity =
     typeof plan.stdin === 'object'
-      ? await launchTerminal({ ...spec, ready: plan.stdin.ready }, host.capabilities)
+      ? await launchTerminal({ ...spec, ready: plan.stdin.ready }, deps.capabilities)
       : await launch(
           { ...spec, stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo' },
-          host.capabilities,
+          deps.capabilities,
         );
-  return { identity, record: noteStarted(host, job.id, { identity, plan }) };
+  return { identity, record: noteStarted(deps, job.id, { identity, plan }) };
 }
 
 function checkFolder(job: Job): void {
@@ -93,20 +88,20 @@ interface Chosen {
 }
 
 /** Phase one: launch number, fresh state and greeting are stored before anything is started. */
-function announce(host: LaunchHost, job: Job, chosen: Chosen): { plan: LaunchPlan; prompt: string } {
+function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPlan; prompt: string } {
   const { settings } = chosen.agent;
   const adapter = forMode(chosen.agent.adapter, job.mode);
-  const facts: HostFacts = {
+  const facts: MachineFacts = {
     ...chosen.found,
-    agentSandbox: host.capabilities.namespaces !== 'none' && job.sandbox === 'none',
+    agentSandbox: deps.capabilities.namespaces !== 'none' && job.sandbox === 'none',
     settings: settings.auth === undefined ? {} : { auth: settings.auth },
-    env: childEnv(host, job, { agent: chosen.agent, planned: {} }),
+    env: childEnv(deps, job, { agent: chosen.agent, planned: {} }),
   };
-  return host.books.store.commit(() => {
-    const tx = new JobTransaction(host.books, load(host, job.id));
+  return deps.storage.store.commit(() => {
+    const tx = new JobTransaction(deps.storage, load(deps, job.id));
     const prompt = firstMessage(tx);
     const request = {
-      ...toRequest(tx.job, prompt?.text ?? '', host.version),
+      ...toRequest(tx.job, prompt?.text ?? '', deps.version),
       ...(chosen.mcp ? { mcp: chosen.mcp } : {}),
     };
     const plan = adapter.command(request, facts);
@@ -117,14 +112,14 @@ function announce(host: LaunchHost, job: Job, chosen: Chosen): { plan: LaunchPla
     if (plan.sessionId !== undefined) tx.job.sessionId = plan.sessionId;
     if (chosen.found.version !== undefined) tx.job.agentVersion = chosen.found.version;
     for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `${tx.job.launch}:greeting:${index}`);
-    if (plan.stdin === 'file' && prompt) tx.books.store.outbox.move(prompt.key, 'delivered');
+    if (plan.stdin === 'file' && prompt) tx.storage.store.outbox.move(prompt.key, 'delivered');
     tx.save();
     return { plan, prompt: prompt?.text ?? '' };
   });
 }
 
 function firstMessage(tx: JobTransaction): { key: string; text: string } | undefined {
-  const row = tx.books.store.outbox.open<OutboxDoc>(tx.job.id).find(({ doc }) => doc.kind === 'message');
+  const row = tx.storage.store.outbox.open<OutboxDoc>(tx.job.id).find(({ doc }) => doc.kind === 'message');
   return row?.doc.kind === 'message' ? { key: row.key, text: row.doc.text } : undefined;
 }
 
@@ -142,23 +137,23 @@ function toRequest(job: Job, prompt: string, clientVersion: string): LaunchReque
 }
 
 function childEnv(
-  host: LaunchHost,
+  deps: LaunchDeps,
   job: Job,
   of: { agent: RegisteredAgent; planned: LaunchPlan['env'] },
 ): Record<string, string> {
   const { adapter, settings } = of.agent;
   const own = { ...(job.mode === 'headful' ? {} : { NO_COLOR: '1' }), ...of.planned, ...settings.env, PWD: job.cwd };
-  return allowedEnv(host.env, adapter.describe().passEnv, own);
+  return allowedEnv(deps.env, adapter.describe().passEnv, own);
 }
 
 /** Phase two. Also for a launch whose daemon died between the two: the process is there, so the job runs. */
 export function noteStarted(
-  host: Pick<LaunchHost, 'books'>,
+  deps: Pick<LaunchDeps, 'storage'>,
   id: string,
   started: { identity: ProcessIdentity; plan?: LaunchPlan },
 ): JobRecord<JobRuntime> {
-  return host.books.store.commit(() => {
-    const tx = new JobTransaction(host.books, load(host, id));
+  return deps.storage.store.commit(() => {
+    const tx = new JobTransaction(deps.storage, load(deps, id));
     const { pid, startTime, bootId } = started.identity;
     const { endedAt: _ended, exitCode: _code, signal: _signal, resumeAt: _resume, ...job } = tx.job;
     tx.job = { ...job, startedAt: tx.now(), pid, pidStartTime: startTime, bootId };
@@ -183,8 +178,8 @@ export function noteStarted(
   });
 }
 
-function load(host: Pick<LaunchHost, 'books'>, id: string): JobRecord<JobRuntime> {
-  const record = host.books.store.jobs.get<JobRuntime>(id);
+function load(deps: Pick<LaunchDeps, 'storage'>, id: string): JobRecord<JobRuntime> {
+  const record = deps.storage.store.jobs.get<JobRuntime>(id);
   if (!record) throw new ReefError('job_not_found', `no job ${id}`);
   return record;
 }

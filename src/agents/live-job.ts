@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { adopt, type ProcessIdentity } from '../process/identity.ts';
 import { readLaunch } from '../process/launch-folder.ts';
-import { openTerminal, type Terminal } from '../process/terminal.ts';
+import { openTerminal, type TmuxTerminal } from '../process/terminal.ts';
 import { endTree } from '../process/tree.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { JobRecord } from '../store/job-table.ts';
@@ -13,11 +13,10 @@ import { type ProcessEnd, terminalEvent, toExit } from './ending.ts';
 import type { GuardedFolders } from './guarded-folders.ts';
 import { type Batch, ingest, RawOutput } from './ingest.ts';
 import type { Ending, JobRuntime } from './job-runtime.ts';
-import { type Books, JobTransaction } from './job-transaction.ts';
+import { type JobStorage, JobTransaction } from './job-transaction.ts';
 import type { OutboxDoc } from './outbox.ts';
-import { forMode } from './terminal/at-terminal.ts';
+import { forMode } from './terminal/headful.ts';
 import { Keyboard } from './terminal/keyboard.ts';
-import { timeUp } from './terminal/time-up.ts';
 import type { Timings } from './timings.ts';
 import type { Turnstile } from './turnstile.ts';
 
@@ -27,14 +26,14 @@ const LOOK_MS = 1000;
 const NOTED_WITHIN_MS = 2_000;
 const SAVE_WORK_MS = 5000;
 
-export interface LiveJobParts {
+interface LiveJobDeps {
   id: string;
   adapter: Adapter;
   identity: ProcessIdentity;
   jobDir: string;
-  books: Books;
+  storage: JobStorage;
   timings: Timings;
-  /** Time in which the daemon was awake: sleep and stops move every deadline (Q-71). */
+  /** Time in which the daemon was awake: sleep and stops move every deadline. */
   awakeMs: () => number;
   turnstile: Turnstile;
   guards: GuardedFolders;
@@ -46,10 +45,10 @@ export interface LiveJobParts {
  */
 export class LiveJob {
   readonly id: string;
-  readonly #parts: LiveJobParts;
+  readonly #deps: LiveJobDeps;
   readonly #dir: string;
   readonly #raw: RawOutput;
-  readonly #terminal: Terminal | undefined;
+  readonly #terminal: TmuxTerminal | undefined;
   readonly #delivery: Delivery | Keyboard | undefined;
   #isRecovered: boolean;
   #ending: Promise<unknown> | undefined;
@@ -63,29 +62,29 @@ export class LiveJob {
   #wasRunning = false;
   #isToldLate = false;
 
-  constructor(parts: LiveJobParts, record: JobRecord<JobRuntime>, isFresh: boolean) {
-    this.id = parts.id;
-    this.#parts = { ...parts, adapter: forMode(parts.adapter, record.job.mode) };
-    this.#dir = join(parts.jobDir, String(record.job.launch));
-    const now = parts.awakeMs();
+  constructor(deps: LiveJobDeps, record: JobRecord<JobRuntime>, isFresh: boolean) {
+    this.id = deps.id;
+    this.#deps = { ...deps, adapter: forMode(deps.adapter, record.job.mode) };
+    this.#dir = join(deps.jobDir, String(record.job.launch));
+    const now = deps.awakeMs();
     this.#launchedAt = now;
     this.#lastLineAt = now;
     this.#tickedAt = now;
     this.#isRecovered = isFresh;
     this.#raw = new RawOutput({ out: join(this.#dir, 'out'), err: join(this.#dir, 'err') }, record.runtime.read);
     const access: Access = {
-      waiting: () => parts.books.store.outbox.open<OutboxDoc>(parts.id),
+      waiting: () => deps.storage.store.outbox.open<OutboxDoc>(deps.id),
       commit: (change) => this.#record(change),
     };
     this.#terminal = openTerminal(this.#dir);
     this.#delivery = this.#terminal
-      ? new Keyboard({ terminal: this.#terminal, awakeMs: parts.awakeMs, ...access })
-      : openDelivery(parts, this.#dir, access);
+      ? new Keyboard({ terminal: this.#terminal, awakeMs: deps.awakeMs, ...access })
+      : openDelivery(deps, this.#dir, access);
   }
 
   /** Milliseconds since the process last wrote anything; a terminal is not listened to. */
   silentMs(): number {
-    return this.#terminal ? 0 : this.#parts.awakeMs() - this.#lastLineAt;
+    return this.#terminal ? 0 : this.#deps.awakeMs() - this.#lastLineAt;
   }
 
   get isEnding(): boolean {
@@ -124,13 +123,13 @@ export class LiveJob {
   }
 
   async #read(): Promise<Batch> {
-    await this.#parts.turnstile.pass();
+    await this.#deps.turnstile.pass();
     const batch = await this.#raw.next();
     if (!hasLines(batch)) return batch;
-    this.#lastLineAt = this.#parts.awakeMs();
+    this.#lastLineAt = this.#deps.awakeMs();
     try {
       this.#record((tx) => {
-        ingest(tx, this.#parts.adapter, batch);
+        ingest(tx, this.#deps.adapter, batch);
         checkBudget(tx);
       });
     } catch (error) {
@@ -143,10 +142,10 @@ export class LiveJob {
   #processEnd(): ProcessEnd | undefined {
     const { exit } = readLaunch(this.#dir);
     if (exit) return { ...exit, ceilingReached: this.#isCeiling(exit) };
-    const now = this.#parts.awakeMs();
+    const now = this.#deps.awakeMs();
     if (now - this.#lastLookAt < LOOK_MS) return undefined;
     this.#lastLookAt = now;
-    if (adopt(this.#parts.identity) === 'alive') return undefined;
+    if (adopt(this.#deps.identity) === 'alive') return undefined;
     // It may have written its exit and ended between the two looks.
     const { exit: late } = readLaunch(this.#dir);
     return late ? { ...late, ceilingReached: this.#isCeiling(late) } : 'unknown';
@@ -156,7 +155,7 @@ export class LiveJob {
   #isCeiling(exit: { code: number; at: string }): boolean {
     const { startedAt } = this.#load().job;
     const lived = Date.parse(exit.at) - Date.parse(startedAt ?? exit.at);
-    return (exit.code === 124 || exit.code === 137) && lived >= this.#parts.timings.ceiling - NOTED_WITHIN_MS;
+    return (exit.code === 124 || exit.code === 137) && lived >= this.#deps.timings.ceiling - NOTED_WITHIN_MS;
   }
 
   async #finish(end: ProcessEnd): Promise<void> {
@@ -165,15 +164,15 @@ export class LiveJob {
     while (hasLines(await this.#read()));
     const rest = this.#raw.rest();
     this.#commit((tx) => {
-      ingest(tx, this.#parts.adapter, rest);
+      ingest(tx, this.#deps.adapter, rest);
       closeTurn(tx, 'exit');
       flushNoise(tx);
       if (this.#terminal && end !== 'unknown' && end.code === 0) tx.runtime.turn = { is: 'over', outcome: 'done' };
-      tx.emit(terminalEvent({ job: tx.job, runtime: tx.runtime, end, adapter: this.#parts.adapter }));
+      tx.emit(terminalEvent({ job: tx.job, runtime: tx.runtime, end, adapter: this.#deps.adapter }));
       noteEnd(tx, end);
     });
     const { sandbox, cwd } = this.#load().job;
-    if (sandbox !== 'none') this.#parts.guards.leave(cwd);
+    if (sandbox !== 'none') this.#deps.guards.leave(cwd);
     this.#delivery?.close();
     await this.#raw.close();
   }
@@ -192,7 +191,7 @@ export class LiveJob {
   }
 
   #watchClocks(): void {
-    const now = this.#parts.awakeMs();
+    const now = this.#deps.awakeMs();
     const { job, runtime } = this.#load();
     this.#countWork(now, job.status === 'running' && runtime.turn.is === 'open');
     this.#flushOldText(now, runtime);
@@ -203,15 +202,15 @@ export class LiveJob {
   }
 
   /** Before it takes a task, an agent may have something to ask that only its terminal shows. */
-  #hear(terminal: Terminal, now: number): void {
-    const isLate = !this.#isToldLate && now - this.#launchedAt > this.#parts.timings.start;
+  #hear(terminal: TmuxTerminal, now: number): void {
+    const isLate = !this.#isToldLate && now - this.#launchedAt > this.#deps.timings.start;
     this.#isToldLate ||= isLate;
     if (terminal.isReady()) this.#record((tx) => Object.assign(tx.runtime, { wasHeard: true }));
     else if (isLate) this.#record((tx) => tx.warn(`it takes no task yet: see why with \`reef attach ${this.id}\``));
   }
 
   #dueEnding(now: number, { job, runtime }: JobRecord<JobRuntime>): Ending | undefined {
-    const { timings } = this.#parts;
+    const { timings } = this.#deps;
     if (this.#terminal) return timeUp(runtime);
     if (!runtime.wasHeard && now - this.#launchedAt > timings.start) {
       const message = `nothing was heard of the agent for ${timings.start / 1000} s`;
@@ -236,9 +235,9 @@ export class LiveJob {
 
   /** A message on its way may open another turn; an agent that never acknowledges is not waited for without end. */
   #patience(isPaused: boolean): number {
-    const { timings, books } = this.#parts;
+    const { timings, storage } = this.#deps;
     if (isPaused) return timings.idle;
-    const hasMail = books.store.outbox.open(this.id).length > 0;
+    const hasMail = storage.store.outbox.open(this.id).length > 0;
     return hasMail ? Math.max(timings.linger, timings.unacknowledged) : timings.linger;
   }
 
@@ -255,32 +254,32 @@ export class LiveJob {
 
   #flushOldText(now: number, runtime: JobRuntime): void {
     this.#textSince = runtime.pendingText ? (this.#textSince ?? now) : undefined;
-    if (this.#textSince === undefined || now - this.#textSince < this.#parts.timings.textFlush) return;
+    if (this.#textSince === undefined || now - this.#textSince < this.#deps.timings.textFlush) return;
     this.#textSince = undefined;
     this.#record((tx) => flushText(tx));
   }
 
   #endTree(): void {
-    const { identity, timings, id } = this.#parts;
+    const { identity, timings, id } = this.#deps;
     this.#ending ??= endTree({ identity, tag: id }, { graceMs: timings.grace });
   }
 
   #load(): JobRecord<JobRuntime> {
-    const record = this.#parts.books.store.jobs.get<JobRuntime>(this.id);
+    const record = this.#deps.storage.store.jobs.get<JobRuntime>(this.id);
     if (!record) throw new ReefError('job_not_found', `no job ${this.id}`);
     return record;
   }
 
   #commit<T>(change: (tx: JobTransaction) => T): T {
-    return this.#parts.books.store.commit(() => this.#change(change));
+    return this.#deps.storage.store.commit(() => this.#change(change));
   }
 
   #record<T>(change: (tx: JobTransaction) => T): T {
-    return this.#parts.books.store.record(() => this.#change(change));
+    return this.#deps.storage.store.record(() => this.#change(change));
   }
 
   #change<T>(change: (tx: JobTransaction) => T): T {
-    const tx = new JobTransaction(this.#parts.books, this.#load());
+    const tx = new JobTransaction(this.#deps.storage, this.#load());
     tx.job.workedMs += Math.round(this.#unsavedWorkMs);
     const result = change(tx);
     tx.save();
@@ -296,10 +295,10 @@ function hasLines(batch: Batch): boolean {
 type Access = Pick<ConstructorParameters<typeof Delivery>[0], 'waiting' | 'commit'>;
 
 /** A prompt in a file has no way back in: such an agent is told nothing more. */
-function openDelivery(parts: LiveJobParts, dir: string, access: Access): Delivery | undefined {
+function openDelivery(deps: LiveJobDeps, dir: string, access: Access): Delivery | undefined {
   const fifo = join(dir, 'in');
   try {
-    return new Delivery({ adapter: parts.adapter, jobDir: parts.jobDir, fifo, ...access });
+    return new Delivery({ adapter: deps.adapter, jobDir: deps.jobDir, fifo, ...access });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
@@ -317,8 +316,15 @@ function noteEnd(tx: JobTransaction, end: ProcessEnd): void {
   };
   tx.runtime.hasProcess = false;
   const staysPaused = tx.job.status === 'paused';
-  for (const row of tx.books.store.outbox.open<OutboxDoc>(tx.job.id)) {
+  for (const row of tx.storage.store.outbox.open<OutboxDoc>(tx.job.id)) {
     const isKept = staysPaused && row.doc.kind === 'message';
-    tx.books.store.outbox.move(row.key, isKept ? 'new' : 'failed');
+    tx.storage.store.outbox.move(row.key, isKept ? 'new' : 'failed');
   }
+}
+
+/** Whether a terminal's turn is over nobody can tell: no rest, no question is waited for when the budget is used up. */
+function timeUp({ spent }: JobRuntime): Ending | undefined {
+  if (!spent) return undefined;
+  const message = `the budget of ${spent.limit} ${spent.what} is used up`;
+  return { why: 'failure', fails: { code: 'budget_exhausted', message } };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
-import { admit } from './noise.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { admit } from './effects.ts';
 
 const quiet = { minute: 0, shown: 0, hidden: 0 };
 

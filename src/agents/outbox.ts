@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../protocol/errors.ts';
+import type { ErrorCode } from '../protocol/error-table.ts';
 import type { EventOf } from '../protocol/events.ts';
 import type { OutboxRow } from '../store/outbox-table.ts';
 import type { RawLine, StoredQuestion } from '../store/question-table.ts';
@@ -34,7 +34,13 @@ export type Outbound = OutboxRow<OutboxDoc>;
 
 export function enqueueLine(tx: JobTransaction, line: string, key: string): void {
   const { id } = tx.job;
-  tx.books.store.outbox.insert({ key: `${id}:${key}`, jobId: id, ref: key, state: 'new', doc: { kind: 'line', line } });
+  tx.storage.store.outbox.insert({
+    key: `${id}:${key}`,
+    jobId: id,
+    ref: key,
+    state: 'new',
+    doc: { kind: 'line', line },
+  });
 }
 
 export function enqueueMessage(
@@ -43,7 +49,7 @@ export function enqueueMessage(
 ): void {
   const { key = message.messageId, ...rest } = message;
   const doc: OutboxDoc = { kind: 'message', ...rest };
-  tx.books.store.outbox.insert({
+  tx.storage.store.outbox.insert({
     key: `${tx.job.id}:${key}`,
     jobId: tx.job.id,
     ref: message.messageId,
@@ -54,7 +60,7 @@ export function enqueueMessage(
 
 export function enqueueInterrupt(tx: JobTransaction, messageId: string): void {
   const doc: OutboxDoc = { kind: 'interrupt', messageId };
-  tx.books.store.outbox.insert({
+  tx.storage.store.outbox.insert({
     key: `${tx.job.id}:${messageId}`,
     jobId: tx.job.id,
     ref: messageId,
@@ -70,13 +76,13 @@ export function enqueueAnswer(tx: JobTransaction, requestId: string, rows: Store
   const { launch, line } = first;
   const doc: OutboxDoc = { kind: 'answer', requestId, answers, launch, line };
   const key = `${tx.job.id}:answer:${launch}:${requestId}`;
-  tx.books.store.outbox.insert({ key, jobId: tx.job.id, ref: requestId, state: 'new', doc });
+  tx.storage.store.outbox.insert({ key, jobId: tx.job.id, ref: requestId, state: 'new', doc });
 }
 
 /** The agent named it, or will never: the row is history. */
 export function settleRow(tx: JobTransaction, ref: string, state: 'delivered' | 'failed'): Outbound | undefined {
-  const row = tx.books.store.outbox.open<OutboxDoc>(tx.job.id).find((candidate) => candidate.ref === ref);
-  if (row) tx.books.store.outbox.move(row.key, state);
+  const row = tx.storage.store.outbox.open<OutboxDoc>(tx.job.id).find((candidate) => candidate.ref === ref);
+  if (row) tx.storage.store.outbox.move(row.key, state);
   return row;
 }
 

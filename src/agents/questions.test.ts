@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CANARY, TestBooks } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
-import { manualClock } from '../base/clock.ts';
+import { CANARY, TestStorage } from '../../test/support/job-storage.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Caller, OperationRequest } from '../protocol/operations.ts';
-import { GrantsFile } from '../runtime/grants-file.ts';
+import { GrantsFile } from '../runtime/config/grants-file.ts';
 import type { Adapter, AskedQuestion, Effect } from './adapter.ts';
 import { claudeAdapter } from './claude/claude.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
@@ -13,22 +13,22 @@ import { applyEffects, closeTurn } from './effects.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { send } from './sending.ts';
 
-let books: TestBooks;
+let storage: TestStorage;
 beforeEach(() => {
-  books = new TestBooks(manualClock());
-  books.addJob('J');
+  storage = new TestStorage(manualClock());
+  storage.addJob('J');
 });
-afterEach(() => books.close());
+afterEach(() => storage.close());
 
-const record = (id = 'J') => books.record(id);
-const change = (act: (tx: JobTransaction) => void, id = 'J') => books.change(id, act);
+const record = (id = 'J') => storage.record(id);
+const change = (act: (tx: JobTransaction) => void, id = 'J') => storage.change(id, act);
 const source = { stream: 'out' as const, offset: 40, bytes: 60, text: '' };
 const apply = (effects: Effect[], id = 'J') => change((tx) => applyEffects(tx, effects, source), id);
-const events = (id = 'J') => books.events(id);
+const events = (id = 'J') => storage.events(id);
 const inputs = (id = 'J') => events(id).flatMap(({ type, payload }) => (type === 'input_sent' ? [payload] : []));
-const inbox = () => books.store.questions.open().map(({ jobId, question }) => [jobId, question.questionId]);
+const inbox = () => storage.store.questions.open().map(({ jobId, question }) => [jobId, question.questionId]);
 const answersFor = (id = 'J') =>
-  books.store.outbox
+  storage.store.outbox
     .open<{ kind: string; answers?: unknown }>(id)
     .flatMap(({ doc }) => (doc.kind === 'answer' ? [doc.answers] : []));
 
@@ -36,7 +36,7 @@ const me: Caller = { by: 'me', surface: 'cli' };
 type Say = Omit<OperationRequest<'send'>, 'id'>;
 const say = (request: Say, how: { id?: string; caller?: Caller; adapter?: Adapter } = {}) => {
   const { id = 'J', caller = me, adapter = claudeAdapter as unknown as Adapter } = how;
-  return send({ books, adapter }, { job: record(id).job, request: { id, ...request }, caller });
+  return send({ storage, adapter }, { job: record(id).job, request: { id, ...request }, caller });
 };
 const refusal = (act: () => unknown): { code: string; details?: unknown } => {
   try {
@@ -62,14 +62,15 @@ const pick = (question: string): AskedQuestion => ({
   ],
 });
 const asks = (requestId: string, ...questions: AskedQuestion[]): Effect => ({ do: 'ask', requestId, questions });
-const printOf = (questionId: string, id = 'J') => books.store.questions.get(id, questionId)?.question.fingerprint ?? '';
+const printOf = (questionId: string, id = 'J') =>
+  storage.store.questions.get(id, questionId)?.question.fingerprint ?? '';
 const decide = (decision: 'allow_once' | 'allow_session' | 'allow_always' | 'deny', questionId: string, id = 'J') =>
   say({ decision, questionId, fingerprint: printOf(questionId, id) }, { id });
 
 describe('a request', () => {
   verifies('A-40').test('is one event with all there is to know, and in the inbox', () => {
-    books.addJob('P', { id: 'P' });
-    books.addJob('C', { parentId: 'P', rootId: 'P', depth: 1 });
+    storage.addJob('P', { id: 'P' });
+    storage.addJob('C', { parentId: 'P', rootId: 'P', depth: 1 });
     apply([asks('7', { ...pick('Which?'), header: 'Database', multi: true, freeText: true })], 'C');
     const payload = {
       question: 'Which?',
@@ -88,7 +89,7 @@ describe('a request', () => {
       header: 'Database',
       path: ['P', 'C'],
     };
-    expect({ events: events('C'), inbox: books.store.questions.open(), status: record('C').job.status }).toEqual({
+    expect({ events: events('C'), inbox: storage.store.questions.open(), status: record('C').job.status }).toEqual({
       events: [{ type: 'needs_input', payload }],
       inbox: [
         {
@@ -149,7 +150,7 @@ describe('a request', () => {
     const before = inputs();
     apply([{ do: 'ack', requestId: '0' }]);
     apply([{ do: 'ack', requestId: '0' }]);
-    expect({ before, after: inputs(), status: record().job.status, open: books.store.outbox.open('J') }).toEqual({
+    expect({ before, after: inputs(), status: record().job.status, open: storage.store.outbox.open('J') }).toEqual({
       before: [],
       after: [
         { messageId: 'J:0#0', questionId: '0#0', option: ['Yes'], by: 'me' },
@@ -169,7 +170,7 @@ describe('a request', () => {
 
   verifies('X-50').test('that shows a secret is in the inbox without it', () => {
     apply([asks('0', { ...bash(`curl -H ${CANARY}`), diff: CANARY }, { ...pick(CANARY), header: CANARY })]);
-    expect(JSON.stringify([events(), books.store.questions.open()])).not.toContain('canary');
+    expect(JSON.stringify([events(), storage.store.questions.open()])).not.toContain('canary');
   });
 });
 
@@ -220,7 +221,7 @@ describe('an answer', () => {
   });
 
   verifies('X-08').test('of a job, be it the one that asks or its parent, is refused', () => {
-    books.addJob('C', { parentId: 'J', rootId: 'J', depth: 1 });
+    storage.addJob('C', { parentId: 'J', rootId: 'J', depth: 1 });
     apply([asks('0', bash('ls'))], 'C');
     const fingerprint = printOf('0#0', 'C');
     const by = (jobId: string) =>
@@ -235,7 +236,7 @@ describe('an answer', () => {
     apply([asks('0', pick('Which?')), asks('1', pick('Which?'))]);
     const chosen = [1, 2].map(() => say({ option: [1], questionId: '0#0', key: 'k' }));
     const told = [1, 2].map(() => say({ text: 'No', key: 'l' }));
-    expect({ chosen, told, answers: answersFor().length, open: books.store.outbox.open('J').length }).toEqual({
+    expect({ chosen, told, answers: answersFor().length, open: storage.store.outbox.open('J').length }).toEqual({
       chosen: [1, 2].map(() => ({ messageId: 'J:0#0', key: 'J:answer:1:0' })),
       told: [1, 2].map(() => ({ messageId: 'J:1#0', key: 'J:answer:1:1' })),
       answers: 2,
@@ -296,13 +297,15 @@ describe('a question nobody waits for any more', () => {
     apply([asks('0', pick('One?')), asks('1', pick('Two?'))]);
     say({ option: [1], questionId: '0#0' });
     apply([{ do: 'withdraw', requestId: '0', by: 'agent' }]);
-    expect({ row: books.store.outbox.get('J:answer:1:0')?.state, inbox: inbox(), status: record().job.status }).toEqual(
-      {
-        row: 'failed',
-        inbox: [['J', '1#0']],
-        status: 'awaiting_input',
-      },
-    );
+    expect({
+      row: storage.store.outbox.get('J:answer:1:0')?.state,
+      inbox: inbox(),
+      status: record().job.status,
+    }).toEqual({
+      row: 'failed',
+      inbox: [['J', '1#0']],
+      status: 'awaiting_input',
+    });
   });
 
   verifies('A-15').test('was the last: the job goes on', () => {
@@ -318,7 +321,7 @@ describe('an allowance that lasts', () => {
   const allow = { kind: 'permission', decision: 'allow_once' };
 
   verifies('A-49').test('for the session answers exactly the same again, for this job and no other', () => {
-    books.addJob('K');
+    storage.addJob('K');
     apply([asks('0', bash('ls'))]);
     decide('allow_session', '0#0');
     apply([{ do: 'ack', requestId: '0' }]);
@@ -338,11 +341,11 @@ describe('an allowance that lasts', () => {
   verifies('A-49').test(
     'for good answers the same again in every job of that folder, and in no other folder',
     async () => {
-      books.addJob('K');
-      books.addJob('L', { cwd: '/other' });
+      storage.addJob('K');
+      storage.addJob('L', { cwd: '/other' });
       apply([asks('0', bash('ls'))]);
       decide('allow_always', '0#0');
-      await expect.poll(() => new GrantsFile(join(books.dir, 'grants.json')).list().length).toBe(1);
+      await expect.poll(() => new GrantsFile(join(storage.dir, 'grants.json')).list().length).toBe(1);
       apply([asks('0', bash('ls'))], 'K');
       apply([asks('0', bash('ls'))], 'L');
       expect({ auto: [auto('K'), auto('L')], inbox: inbox() }).toEqual({
@@ -353,7 +356,7 @@ describe('an allowance that lasts', () => {
   );
 
   verifies('A-49').test('--yes answers permissions; choices and texts are still asked', () => {
-    books.addJob('Y', { yes: true });
+    storage.addJob('Y', { yes: true });
     apply(
       [
         asks('0', bash('rm -rf .')),
@@ -391,7 +394,7 @@ describe('an allowance that lasts', () => {
 describe('a message', () => {
   verifies('A-45').test('is in the outbox once, however often it is sent with its key', () => {
     const sent = [say({ text: 'go on', key: 'k' }), say({ text: 'go on', key: 'k' })];
-    const rows = books.store.outbox.open('J').map(({ key, state, doc }) => ({ key, state, doc }));
+    const rows = storage.store.outbox.open('J').map(({ key, state, doc }) => ({ key, state, doc }));
     const messageId = sent[0]?.messageId;
     expect({ sent, rows }).toEqual({
       sent: [
@@ -411,7 +414,7 @@ describe('a message', () => {
   });
 
   test('to a job that is over is job_ended', () => {
-    for (const status of ['completed', 'error', 'killed', 'stale'] as const) books.addJob(status, { status });
+    for (const status of ['completed', 'error', 'killed', 'stale'] as const) storage.addJob(status, { status });
     const ended = ['completed', 'error', 'killed', 'stale'].map(
       (id) => refusal(() => say({ text: 'hello?' }, { id })).code,
     );

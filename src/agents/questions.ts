@@ -16,7 +16,7 @@ interface Asking {
   line: RawLine;
 }
 
-/** What "the same again" means for a standing allowance: tool, arguments and folder, whoever asks. */
+/** What "the same again" means for a saved grant: tool, arguments and folder, whoever asks. */
 export function grantKey(job: Job, question: { tool?: string | undefined; input?: unknown }): string {
   return fingerprint({ tool: question.tool ?? null, input: (question.input ?? null) as Json, cwd: job.cwd });
 }
@@ -24,9 +24,9 @@ export function grantKey(job: Job, question: { tool?: string | undefined; input?
 /** A request of an agent becomes one `needs_input` per question; what a person allowed before is answered at once. */
 export function ask(tx: JobTransaction, { requestId, questions, line }: Asking): void {
   for (const [index, asked] of questions.entries()) {
-    const question = tx.books.log.redact(toQuestion(tx, asked, { requestId, index, of: questions.length }));
+    const question = tx.storage.log.redact(toQuestion(tx, asked, { requestId, index, of: questions.length }));
     tx.emit({ type: 'needs_input', payload: question });
-    tx.books.store.questions.insert({
+    tx.storage.store.questions.insert({
       jobId: tx.job.id,
       launch: tx.job.launch,
       question,
@@ -34,7 +34,7 @@ export function ask(tx: JobTransaction, { requestId, questions, line }: Asking):
       askedAt: tx.now(),
       line: { offset: line.offset, bytes: line.bytes },
     });
-    const grant = asked.kind === 'permission' ? standingAnswer(tx, asked) : undefined;
+    const grant = asked.kind === 'permission' ? savedAnswer(tx, asked) : undefined;
     if (grant) {
       tx.emit({ type: 'progress', payload: { kind: 'auto_answered', questionId: question.questionId, grant } });
       const decision = grant === 'readonly' ? 'deny' : 'allow_once';
@@ -43,13 +43,13 @@ export function ask(tx: JobTransaction, { requestId, questions, line }: Asking):
   }
 }
 
-function standingAnswer(tx: JobTransaction, asked: AskedQuestion): string | undefined {
+function savedAnswer(tx: JobTransaction, asked: AskedQuestion): string | undefined {
   if (asked.isOwnTool) return 'own_tool';
   if (tx.job.readonly) return 'readonly';
   if (tx.job.yes) return 'yes';
   const key = grantKey(tx.job, asked);
-  if (tx.books.store.grants.find(key, tx.job.id) !== undefined) return 'session';
-  return tx.books.standing.has(key) ? 'always' : undefined;
+  if (tx.storage.store.grants.find(key, tx.job.id) !== undefined) return 'session';
+  return tx.storage.savedGrants.has(key) ? 'always' : undefined;
 }
 
 function toQuestion(
@@ -81,14 +81,14 @@ function ancestry(tx: JobTransaction): string[] {
   let parentId = tx.job.parentId;
   while (parentId !== undefined) {
     path.unshift(parentId);
-    parentId = tx.books.store.jobs.get(parentId)?.job.parentId;
+    parentId = tx.storage.store.jobs.get(parentId)?.job.parentId;
   }
   return path;
 }
 
-/** False when somebody else was first. The reply goes to the agent with the last answer of its request (A-42). */
+/** False when somebody else was first. The reply goes to the agent with the last answer of its request. */
 export function giveAnswer(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): boolean {
-  const { questions } = tx.books.store;
+  const { questions } = tx.storage.store;
   const messageId = `${tx.job.id}:${question.questionId}`;
   const answer: GivenAnswer = { ...given, at: tx.now(), messageId };
   const id = { jobId: tx.job.id, questionId: question.questionId };
@@ -101,17 +101,17 @@ export function giveAnswer(tx: JobTransaction, question: Question, given: { answ
 
 /** The rows of one request, in the order they were asked. */
 function requestRows(tx: JobTransaction, requestId: string): StoredQuestion<GivenAnswer>[] {
-  return tx.books.store.questions
+  return tx.storage.store.questions
     .unclosedOf<GivenAnswer>(tx.job.id)
     .filter((row) => row.question.requestId === requestId)
     .sort((a, b) => (a.question.group?.index ?? 0) - (b.question.group?.index ?? 0));
 }
 
-/** The agent took the answer: only now is it sent, and the job goes on (A-44). */
+/** The agent took the answer: only now is it sent, and the job goes on. */
 export function acknowledgeAnswer(tx: JobTransaction, requestId: string): void {
   for (const row of requestRows(tx, requestId)) {
     const id = { jobId: tx.job.id, questionId: row.question.questionId };
-    if (row.answer === undefined || !tx.books.store.questions.move(id, 'answered', { state: 'closed' })) continue;
+    if (row.answer === undefined || !tx.storage.store.questions.move(id, 'answered', { state: 'closed' })) continue;
     tx.emit({ type: 'input_sent', payload: inputSent(row.question, row.answer) });
   }
   settleRow(tx, requestId, 'delivered');
@@ -134,13 +134,13 @@ export function isOwn(question: { requestId: string }): boolean {
 
 /** Questions the agent no longer waits for: one request's, or all. */
 export function withdraw(tx: JobTransaction, by: string, requestId?: string): void {
-  const rows = tx.books.store.questions.unclosedOf<GivenAnswer>(tx.job.id);
+  const rows = tx.storage.store.questions.unclosedOf<GivenAnswer>(tx.job.id);
   for (const row of rows) {
     const isOthers =
       requestId === undefined ? by !== 'exit' && isOwn(row.question) : row.question.requestId !== requestId;
     if (isOthers) continue;
     const id = { jobId: tx.job.id, questionId: row.question.questionId };
-    tx.books.store.questions.move(id, row.state, {
+    tx.storage.store.questions.move(id, row.state, {
       state: 'closed',
       ...(row.answer ? {} : { answer: { withdrawn: by } }),
     });

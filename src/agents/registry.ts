@@ -7,11 +7,11 @@ import { acpAdapter } from './acp/adapter.ts';
 import { knownAcpAgents } from './acp/known-agents.ts';
 import type { Adapter, Json } from './adapter.ts';
 import { claudeAdapter } from './claude/claude.ts';
-import { CODER } from './coder-name.ts';
 import { codexAdapter } from './codex/adapter.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
-import { wireAdapter } from './wire/adapter.ts';
-import { parseScript } from './wire/script.ts';
+import { CODER } from './native-agents.ts';
+import { reefProtocolAdapter } from './reef-protocol/adapter.ts';
+import { parseScript } from './reef-protocol/script.ts';
 
 /** One agent's entry in the user's configuration. */
 export interface AgentSettings {
@@ -28,20 +28,20 @@ export interface RegisteredAgent {
   settings: AgentSettings;
 }
 
-const CODER_HOST = fileURLToPath(new URL('../coder-host.ts', import.meta.url));
+const CODER_HOST = fileURLToPath(new URL('../programs/native-coder.ts', import.meta.url));
 /** Any other agent of the user's own, by its folder's name. */
 const NATIVE = /^native:([A-Za-z0-9][\w.-]{0,127})$/;
 /** The agent somebody talks to in `reef ask` or `reef chat`, as a job while it has others at work. */
 const CHAT = /^chat:([A-Za-z0-9][\w.-]{0,127})$/;
-const AGENT_HOST = fileURLToPath(new URL('../agent-host.ts', import.meta.url));
+const AGENT_HOST = fileURLToPath(new URL('../programs/native-agent.ts', import.meta.url));
 /** Where models and keys are configured, and keys themselves. */
 const MODEL_VARIABLES = [
   ...['XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'REEF_CONFIG_DIR', 'REEF_MODEL', 'REEF_PLATFORM'],
   ...['ANTHROPIC_API_KEY', 'CLAUDE_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
 ];
-const PLAYER = fileURLToPath(new URL('./wire/player.ts', import.meta.url));
+const PLAYER = fileURLToPath(new URL('./reef-protocol/scripted-agent.ts', import.meta.url));
 
-/** Agent names to adapters: the one place that knows them all (A-56). */
+/** Agent names to adapters: the one place that knows them all. */
 export class AdapterRegistry {
   readonly #settings: () => Record<string, AgentSettings>;
 
@@ -67,7 +67,7 @@ export class AdapterRegistry {
     return NATIVE.test(name) || CHAT.test(name);
   }
 
-  /** Agents of the user's own: those of a family live in one process, and they are talked to outside repositories too (R-08). */
+  /** Agents of the user's own: those of a family live in one process, and they are talked to outside repositories too. */
   isHosted(name: string): boolean {
     return this.ownsChildren(name) && name !== CODER;
   }
@@ -97,16 +97,16 @@ function builtIn(name: string): Adapter | undefined {
   return name === 'codex-exec' ? generic(codexExecAdapter) : undefined;
 }
 
-/** Any other agent speaks ACP or the reef wire; ACP agents we know need no command in the configuration (A-56, A-120). */
+/** Any other agent speaks ACP or the reef protocol; ACP agents we know need no command in the configuration. */
 function configurable(name: string, settings: AgentSettings, isConfigured: boolean): Adapter | undefined {
   const isKnown = isConfigured || Object.hasOwn(knownAcpAgents, name);
   if (name.startsWith('acp:') && isKnown) return generic(acpAdapter(name, settings));
-  return name.startsWith('wire:') && isConfigured ? generic(wireAdapter(name)) : undefined;
+  return name.startsWith('wire:') && isConfigured ? generic(reefProtocolAdapter(name)) : undefined;
 }
 
-/** Reef's own agent is a program on the reef wire like any other. */
+/** Reef's own agent is a program on the reef protocol like any other. */
 function native(name: string, settings: AgentSettings): RegisteredAgent {
-  const wire = wireAdapter(name);
+  const wire = reefProtocolAdapter(name);
   const adapter: Adapter<null> = {
     ...wire,
     // It reads models and keys from Reef's own configuration, and keeps what it needs after a restart in Reef's home.
@@ -120,7 +120,7 @@ function native(name: string, settings: AgentSettings): RegisteredAgent {
 
 /** Its process carries bytes to the one that asked for it, and has no conversation of its own to go on with. */
 function chat(name: string): RegisteredAgent {
-  const wire = wireAdapter(name);
+  const wire = reefProtocolAdapter(name);
   const adapter: Adapter<null> = {
     ...wire,
     describe: () => ({ ...wire.describe(), resumes: false }),
@@ -140,7 +140,7 @@ function scripted(name: string): RegisteredAgent {
   }
   parseScript(text);
   const command: [string, ...string[]] = [process.execPath, PLAYER, file];
-  return { adapter: generic(wireAdapter(name)), settings: { command, env: compileCache() } };
+  return { adapter: generic(reefProtocolAdapter(name)), settings: { command, env: compileCache() } };
 }
 
 /** What the daemon has compiled its programs need not compile again: half the start, and 30 MB less each. */

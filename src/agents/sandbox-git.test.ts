@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { makeRepository } from '../../test/fixtures/git/repository.ts';
-import { verifies } from '../../test/verifies.ts';
-import { gitMounts } from './sandbox-git.ts';
+import { makeRepository } from '../../test/support/repository.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { gitMounts } from './sandbox.ts';
 
 const BRANCH = 'reef/one-12345678';
 

@@ -1,15 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { beforeEach, expect } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { sandboxFor } from './sandbox.ts';
 
 let home: string;
 beforeEach(() => {
-  home = realpathSync(mkdtempSync(join(tmpdir(), 'reef-agent-home-')));
+  home = temporaryFolder();
 });
-afterEach(() => rmSync(home, { recursive: true }));
 
 const sandboxOf = (agentEnv: Record<string, string>) => {
   const around = { stateDirs: ['$AGENT_DIR', '~/.agent'], settings: { '$AGENT_DIR/set': '{}', '~/.agent/set': '{}' } };

@@ -1,18 +1,19 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Checkout, readCheckout } from '../git/checkout.ts';
 import type { SandboxSpec } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { AgentDescription } from './adapter.ts';
 import { namedPath } from './named-path.ts';
-import type { GitMounts } from './sandbox-git.ts';
 
-/** What no agent in a sandbox may see: keys, histories, and doors to other programs. */
+/** What no agent in a sandbox may see: keys, histories, and sockets of other programs. */
 const PRIVATE = ['.ssh', '.gnupg', '.aws', '.netrc', '.bash_history', '.zsh_history'];
 const PRIVATE_CONFIG = ['gh', 'reef'];
 const DOORS = ['/var/run/docker.sock', '/run/docker.sock', '/tmp/.X11-unix'];
 
-/** What programs of the user's act on when they next come by: whoever writes it has code run outside the sandbox. */
+/** What programs of the user's act on when they next come by: whoever writes it has code run outside the sandbox. */
 const GUARDED = ['.reef', '.mcp.json', '.claude', '.codex', '.vscode', '.envrc', '.gitmodules'];
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -32,13 +33,17 @@ interface Surroundings {
   program: string;
 }
 
-/** The folder of the socket by which a job reaches Reef: all of Reef's home that its sandbox shows. */
-export function doorDir(homeDir: string, jobId: string): string {
-  return join(homeDir, 'jobs', jobId, 'door');
+/** The folder of the socket by which a job reaches Reef: all of Reef's home that its sandbox shows. */
+export function jobDir(homeDir: string, jobId: string): string {
+  return join(homeDir, 'jobs', jobId);
 }
 
-export function doorSocket(homeDir: string, jobId: string): string {
-  return join(doorDir(homeDir, jobId), 'sock');
+export function jobSocketDir(homeDir: string, jobId: string): string {
+  return join(jobDir(homeDir, jobId), 'door');
+}
+
+export function jobSocketPath(homeDir: string, jobId: string): string {
+  return join(jobSocketDir(homeDir, jobId), 'sock');
 }
 
 /** A job in a sandbox writes its folder, a private temporary one and what its agent keeps; the rest is read-only. */
@@ -47,7 +52,7 @@ export function sandboxFor(
   of: Surroundings,
 ): SandboxSpec | undefined {
   if (job.sandbox === 'none') return undefined;
-  const door = doorDir(of.homeDir, job.id);
+  const socketDir = jobSocketDir(of.homeDir, job.id);
   const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
     kind: 'bubblewrap',
@@ -57,7 +62,7 @@ export function sandboxFor(
       ...of.stateDirs.flatMap((name) => namedPath(name, of.agentEnv) ?? []).filter(isThere),
     ],
     // A folder, for a new daemon makes a new socket.
-    readOnly: [...(existsSync(door) ? [door] : []), ...programsIn('/tmp/', of.program), ...readOnly],
+    readOnly: [...(existsSync(socketDir) ? [socketDir] : []), ...programsIn('/tmp/', of.program), ...readOnly],
     hidden: [of.homeDir, ...privatePaths(of.env), ...hidden],
     guarded: [...guardedIn(job.cwd), ...guarded, ...makeSettings(of)],
     network: 'host',
@@ -76,7 +81,7 @@ export function programsIn(folder: string, program: string): string[] {
   return [dirname(program), dirname(process.execPath), REEF].filter((path) => path.startsWith(folder));
 }
 
-/** The user's keys and histories, and the doors to other programs: a socket can be used where nothing can be written. */
+/** The user's keys and histories, and sockets of other programs: a socket works even where nothing can be written. */
 export function privatePaths({
   HOME: home = '/',
   XDG_CONFIG_HOME: config,
@@ -110,4 +115,38 @@ function makeSettings({ settings = {}, agentEnv }: Surroundings): string[] {
 function isThere(path: string): boolean {
   if (!existsSync(path) && extname(path) === '') mkdirSync(path, { recursive: true, mode: 0o700 });
   return existsSync(path);
+}
+
+type GitMounts = Required<Pick<SandboxSpec, 'writable' | 'readOnly' | 'hidden' | 'guarded'>>;
+
+/**
+ * What a commit in a worktree of Reef's writes: objects, what git keeps of this worktree, and the folder of its own branch. Other
+ * branches, configuration and hooks stay closed, and so does all of git in the user's own checkout.
+ */
+export async function gitMounts(
+  job: Pick<Job, 'cwd' | 'worktree' | 'sandbox' | 'readonly'>,
+): Promise<GitMounts | undefined> {
+  const { cwd, worktree, sandbox, readonly } = job;
+  if (sandbox === 'none' || readonly || worktree === undefined) return undefined;
+  const checkout = await readCheckout(cwd).catch(() => undefined);
+  if (!checkout || checkout.gitDir === checkout.commonDir) return undefined;
+  const own = (name: string) => join(checkout.gitDir, name);
+  const config = own('config.worktree');
+  const isThere = existsSync(config);
+  return {
+    writable: [join(checkout.commonDir, 'objects'), checkout.gitDir, ...(await branchFolders(checkout, worktree))],
+    readOnly: [own('gitdir'), own('commondir'), ...(isThere ? [config] : [])],
+    hidden: isThere ? [] : [config], // git reads it as a file, so an empty one stands for it
+    guarded: [own('modules')],
+  };
+}
+
+/** By the name Reef gave it: an agent may have pointed HEAD elsewhere. Git removes folders of refs that it packs. */
+async function branchFolders({ gitDir, commonDir }: Checkout, worktree: string): Promise<string[]> {
+  const head = await readFile(join(gitDir, 'HEAD'), 'utf8');
+  const [, folder, id] = /^ref: (refs\/heads\/reef\/[a-z0-9-]+-([a-z0-9]{8}))\/tip\s*$/.exec(head) ?? [];
+  if (folder === undefined || id !== worktree.slice(-8).toLowerCase()) return [];
+  const folders = [join(commonDir, folder), join(commonDir, 'logs', folder)];
+  for (const path of folders) mkdirSync(path, { recursive: true });
+  return folders;
 }

@@ -7,7 +7,7 @@ import { interpretSend } from './answers.ts';
 import { decideBudget } from './budget.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
-import { type Books, JobTransaction } from './job-transaction.ts';
+import { type JobStorage, JobTransaction } from './job-transaction.ts';
 import { enqueueMessage, type GivenAnswer, type OutboxDoc } from './outbox.ts';
 import { acknowledgeAnswer, giveAnswer, grantKey, isOwn } from './questions.ts';
 
@@ -24,9 +24,9 @@ export interface Sent {
 }
 
 /** Stores what is to be sent: a message, or the answer to an open question. The runner delivers it. */
-export function send(host: { books: Books; adapter: Adapter }, sending: Sending): Sent {
+export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: Sending): Sent {
   const { job, request } = sending;
-  const { store } = host.books;
+  const { store } = deps.storage;
   const key = request.key === undefined ? undefined : `${job.id}:${request.key}`;
   const repeated = key === undefined ? undefined : store.outbox.get<OutboxDoc | { answered: Sent }>(key);
   if (repeated)
@@ -35,7 +35,7 @@ export function send(host: { books: Books; adapter: Adapter }, sending: Sending)
   return store.commit(() => {
     const record = store.jobs.get<JobRuntime>(job.id);
     if (!record) throw new ReefError('job_not_found', `there is no job "${job.id}"`);
-    const tx = new JobTransaction(host.books, record);
+    const tx = new JobTransaction(deps.storage, record);
     refuseLateAnswer(tx, request);
     const open = store.questions.unclosedOf(job.id).filter((row) => row.state === 'open');
     const intent = interpretSend(
@@ -44,7 +44,7 @@ export function send(host: { books: Books; adapter: Adapter }, sending: Sending)
     );
     const sent =
       intent.is === 'message'
-        ? sendMessage(tx, host.adapter, { ...sending, text: intent.text })
+        ? sendMessage(tx, deps.adapter, { ...sending, text: intent.text })
         : sendAnswer(tx, intent, sending.caller);
     // A repeated answer must find its first: the question is no longer open, and its text would pass for a message.
     const answered = { jobId: job.id, ref: sent.messageId, state: 'delivered' as const, doc: { answered: sent } };
@@ -54,10 +54,10 @@ export function send(host: { books: Books; adapter: Adapter }, sending: Sending)
   });
 }
 
-/** An answer to a question that is no longer open says who was first, or that nobody waits any more (X-56, A-43). */
+/** An answer to a question that is no longer open says who was first, or that nobody waits any more. */
 function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>): void {
   if (request.questionId === undefined) return;
-  const row = tx.books.store.questions.get<Partial<GivenAnswer>>(tx.job.id, request.questionId);
+  const row = tx.storage.store.questions.get<Partial<GivenAnswer>>(tx.job.id, request.questionId);
   if (!row || row.state === 'open') return;
   if (row.answer?.by === undefined)
     throw new ReefError('question_withdrawn', `question ${request.questionId} was withdrawn`);
@@ -71,7 +71,7 @@ function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>)
 function sendMessage(tx: JobTransaction, adapter: Adapter, sending: Sending & { text: string }): Sent {
   const { busyMessage, title } = adapter.describe();
   if (busyMessage === 'refused') throw new ReefError('send_unsupported', `${title} takes no message while it works`);
-  // Keys pressed in a terminal may answer its dialogs, and that is for people (X-08).
+  // Keys pressed in a terminal may answer its dialogs, and that is for people.
   const isJobAtTerminal = tx.job.mode === 'headful' && sending.caller.jobId !== undefined;
   if (isJobAtTerminal) throw new ReefError('not_yours', 'a job may not type into a terminal');
   const messageId = randomUUID();
@@ -80,7 +80,7 @@ function sendMessage(tx: JobTransaction, adapter: Adapter, sending: Sending & { 
   return { messageId, key: `${tx.job.id}:${key}` };
 }
 
-/** A job never answers questions, its children's included: that is for people (X-08). */
+/** A job never answers questions, its children's included: that is for people. */
 function sendAnswer(tx: JobTransaction, intent: { question: Question; answer: Answer }, caller: Caller): Sent {
   if (caller.jobId !== undefined) throw new ReefError('not_yours', 'questions are answered by people, not by jobs');
   const { question, answer } = intent;
@@ -94,19 +94,19 @@ function sendAnswer(tx: JobTransaction, intent: { question: Question; answer: An
     return { messageId };
   }
   const key = `${tx.job.id}:answer:${tx.job.launch}:${question.requestId}`;
-  return tx.books.store.outbox.get(key) ? { messageId, key } : { messageId };
+  return tx.storage.store.outbox.get(key) ? { messageId, key } : { messageId };
 }
 
-/** What is allowed for longer than once lives in Reef; the agent hears a plain single allow (A-49). */
+/** What is allowed for longer than once lives in Reef; the agent hears a plain single allow. */
 function remember(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): void {
   const { answer, by } = given;
   if (answer.kind !== 'permission') return;
   const grant = { fingerprint: grantKey(tx.job, question), at: tx.now(), by };
-  if (answer.decision === 'allow_session') tx.books.store.grants.insert({ ...grant, jobId: tx.job.id });
+  if (answer.decision === 'allow_session') tx.storage.store.grants.insert({ ...grant, jobId: tx.job.id });
   if (answer.decision !== 'allow_always') return;
   const { tool = '', input } = question;
   // A grant that could not be kept is asked about again: no harm, so nothing waits for it.
-  tx.books.standing.add({ ...grant, tool, input, cwd: tx.job.cwd }).catch((error: unknown) => {
+  tx.storage.savedGrants.add({ ...grant, tool, input, cwd: tx.job.cwd }).catch((error: unknown) => {
     process.emitWarning(`a grant could not be stored: ${String(error)}`);
   });
 }

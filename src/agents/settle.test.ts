@@ -1,31 +1,31 @@
 import { afterEach, beforeEach, expect } from 'vitest';
-import { TestBooks } from '../../test/books.ts';
-import { managerOf } from '../../test/manager.ts';
-import { verifies } from '../../test/verifies.ts';
+import { TestStorage } from '../../test/support/job-storage.ts';
+import { managerOf } from '../../test/support/manager.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Job } from '../protocol/jobs.ts';
-import { DEAF_HOST } from './deaf-host.ts';
+import { STUCK_PARENT_EXIT } from './native-agents.ts';
 
-let books: TestBooks<Clock>;
+let storage: TestStorage<Clock>;
 beforeEach(() => {
-  books = new TestBooks(systemClock);
+  storage = new TestStorage(systemClock);
 });
-afterEach(() => books.close());
+afterEach(() => storage.close());
 
 const [TOP, MIDDLE, LOW] = ['01JOB0000000000000000000TP', '01JOB0000000000000000000MD', '01JOB0000000000000000000LW'];
-const statuses = () => [TOP, MIDDLE, LOW].map((id) => books.record(id).job.status);
+const statuses = () => [TOP, MIDDLE, LOW].map((id) => storage.record(id).job.status);
 
 /** Three generations, the last of which has ended by itself. */
 function family(agents: [string, string, string], low: Partial<Job>, middle: Partial<Job> = {}): void {
   const [top, between, last] = agents;
-  books.addJob(TOP, { agent: top });
-  books.addJob(MIDDLE, { agent: between, parentId: TOP, rootId: TOP, depth: 1, ...middle });
-  books.addJob(LOW, { agent: last, parentId: MIDDLE, rootId: TOP, depth: 2, status: 'error', ...low });
+  storage.addJob(TOP, { agent: top });
+  storage.addJob(MIDDLE, { agent: between, parentId: TOP, rootId: TOP, depth: 1, ...middle });
+  storage.addJob(LOW, { agent: last, parentId: MIDDLE, rootId: TOP, depth: 2, status: 'error', ...low });
 }
 
 verifies('R-08').test('a host that let go of no child in time ends whole', async () => {
-  family(['native:boss', 'native:lead', 'native:hand'], { exitCode: DEAF_HOST });
-  await managerOf(books).manager.settle(LOW);
+  family(['native:boss', 'native:lead', 'native:hand'], { exitCode: STUCK_PARENT_EXIT });
+  await managerOf(storage).manager.settle(LOW);
   expect(statuses()).toEqual(['killed', 'killed', 'error']);
 });
 
@@ -44,22 +44,22 @@ for (const [agents, after] of [
   ],
 ] as const) {
   verifies('R-08').test(`the end of ${agents[2]} below ${agents[0]} says nothing of who is no host of it`, async () => {
-    family([...agents], { exitCode: DEAF_HOST });
-    await managerOf(books).manager.settle(LOW);
+    family([...agents], { exitCode: STUCK_PARENT_EXIT });
+    await managerOf(storage).manager.settle(LOW);
     expect(statuses()).toEqual(after);
   });
 }
 
 verifies('R-08').test('what is below a job that failed ends, also when its runs cannot be ended', async () => {
   family(['native:boss', 'native:lead', 'native:hand'], { status: 'running' }, { status: 'error' });
-  const { manager, logged } = managerOf(books, { endRuns: () => Promise.reject(new Error('a run stays')) });
+  const { manager, logged } = managerOf(storage, { endRuns: () => Promise.reject(new Error('a run stays')) });
   await manager.endOrphans();
   expect(statuses()).toEqual(['running', 'error', 'killed']);
   expect(logged.join()).toContain('a run stays');
 });
 
 verifies('R-08').test('a job that cannot be looked up is logged, and no failure of the caller', async () => {
-  const broken = new TestBooks(systemClock);
+  const broken = new TestStorage(systemClock);
   const { manager, logged } = managerOf(broken);
   broken.close();
   await manager.settle(LOW);

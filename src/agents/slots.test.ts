@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { aJob } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
+import { aJob } from '../../test/support/job-storage.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import type { Job } from '../protocol/jobs.ts';
 import { nextToStart } from './slots.ts';
 

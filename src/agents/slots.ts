@@ -2,7 +2,7 @@ import type { Job } from '../protocol/jobs.ts';
 
 /**
  * Who may start next. Children go before roots, then first come first served; paused jobs hold no slot, and a parent
- * that waits for its children lends them its own, so a family cannot starve itself (A-80).
+ * that waits for its children lends them its own, so a family cannot starve itself.
  */
 export function nextToStart(state: {
   queued: Job[];

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ends, says, TestBooks } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
-import { type ManualClock, manualClock } from '../base/clock.ts';
+import { ends, says, TestStorage } from '../../test/support/job-storage.ts';
+import { type ManualClock, manualClock } from '../../test/support/manual-clock.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { limited } from '../base/log.ts';
 import type { EventBody } from '../protocol/events.ts';
 import { type PersistenceHook, type Snapshot, SnapshotFile } from '../store/snapshot-file.ts';
@@ -11,17 +11,17 @@ import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { Snapshotter, takeSnapshot } from './snapshotter.ts';
 
-let books: TestBooks;
+let storage: TestStorage;
 let dir: string;
 let store: Store;
 let clock: ManualClock;
 beforeEach(() => {
-  books = new TestBooks(manualClock());
-  ({ dir, store, clock } = books);
+  storage = new TestStorage(manualClock());
+  ({ dir, store, clock } = storage);
 });
 afterEach(() => {
   vi.useRealTimers();
-  books.close();
+  storage.close();
 });
 
 const killed = ends('killed');
@@ -30,8 +30,8 @@ const stale: EventBody = {
   payload: { scope: 'process', fatal: true, code: 'exit_unknown', retryable: false, message: 'Unknown' },
 };
 function add(id: string, ...bodies: EventBody[]): void {
-  books.addJob(id, { status: 'queued' });
-  books.tell(id, ...bodies);
+  storage.addJob(id, { status: 'queued' });
+  storage.tell(id, ...bodies);
 }
 const name = (n: number) => `J${String(n).padStart(3, '0')}`;
 const jobIds = (jobs: Snapshot['active']) => jobs.map(({ id }) => id);
@@ -147,7 +147,7 @@ describe('when it is written', () => {
       const lastSeqs: number[] = [];
       for (let step = 1; step <= 100; step++) {
         for (let n = 0; n < 100; n++) snapshotter.changed();
-        books.tell('A', says(`step ${step}`));
+        storage.tell('A', says(`step ${step}`));
         await pass(100, () => hook.savedAt.length === Math.floor(step / 10) && hook.atOnce === 0);
         if (step % 10 === 0) lastSeqs.push((await hook.load())?.lastSeq ?? 0);
       }
@@ -206,7 +206,7 @@ describe('when it is written', () => {
     add('A', says('one'));
     await file.save(await takeSnapshot(store, clock));
     const old = readFileSync(join(dir, 'state.json'), 'utf8');
-    books.tell('A', ...Array.from({ length: 100 }, (_, n) => says(`two ${n}`)));
+    storage.tell('A', ...Array.from({ length: 100 }, (_, n) => says(`two ${n}`)));
     const seen = new Set<string>();
     let isSaved = false;
     const saving = file.save(await takeSnapshot(store, clock)).finally(() => {

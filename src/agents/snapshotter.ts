@@ -11,22 +11,22 @@ const TAIL_EVENTS = 200;
 const TAIL_BYTES = 64 * 1024;
 export const COMPLETED_KEPT = 20;
 
-interface SnapshotParts {
+interface SnapshotDeps {
   store: Store;
   hook: PersistenceHook;
   clock: Clock;
   onFailure: (error: unknown) => void;
 }
 
-/** Keeps `state.json` up to date: at most one write a second, one at a time, never in anybody's way (Q-05, Q-11). */
+/** Keeps `state.json` up to date: at most one write a second, one at a time, never in anybody's way. */
 export class Snapshotter {
-  readonly #parts: SnapshotParts;
+  readonly #deps: SnapshotDeps;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #isBehind = false;
 
-  constructor(parts: SnapshotParts) {
-    this.#parts = parts;
+  constructor(deps: SnapshotDeps) {
+    this.#deps = deps;
   }
 
   changed(): void {
@@ -56,14 +56,14 @@ export class Snapshotter {
 
   async #save(): Promise<void> {
     try {
-      await this.#parts.hook.save(await takeSnapshot(this.#parts.store, this.#parts.clock));
+      await this.#deps.hook.save(await takeSnapshot(this.#deps.store, this.#deps.clock));
     } catch (error) {
-      this.#parts.onFailure(error);
+      this.#deps.onFailure(error);
     }
   }
 }
 
-/** Job by job, each whole in itself, with a turn of the event loop between: nobody waits for fifty of them (Q-82). */
+/** Job by job, each whole in itself, with a turn of the event loop between: nobody waits for fifty of them. */
 export async function takeSnapshot(store: Store, clock: Clock): Promise<Snapshot> {
   const snapshot: Snapshot = {
     version: 1,

@@ -8,18 +8,18 @@ import type { Caller, OperationRequest } from '../protocol/operations.ts';
 import { locateAgent } from './detect.ts';
 import { findJob } from './find-job.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { type Books, JobTransaction } from './job-transaction.ts';
-import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape, refuseSandbox } from './leave.ts';
+import { type JobStorage, JobTransaction } from './job-transaction.ts';
 import { enqueueMessage } from './outbox.ts';
+import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape, refuseSandbox } from './permissions.ts';
 import type { AdapterRegistry } from './registry.ts';
-import { refuseHeadful } from './terminal/refuse-headful.ts';
+import { refuseHeadful } from './terminal/headful.ts';
 import { noUsage } from './usage.ts';
 
 const MAX_TASK_BYTES = 1024 * 1024;
 export const MAX_QUEUED = 1000;
 
-export interface SpawnHost {
-  books: Books;
+export interface SpawnDeps {
+  storage: JobStorage;
   registry: AdapterRegistry;
   capabilities: Capabilities;
   newId: () => string;
@@ -35,28 +35,28 @@ export type SpawnRequest = OperationRequest<'spawn'> & {
   brief?: string;
 };
 
-/** Everything that can be refused is refused before there is a row (A-60); the row is `queued` and holds the task. */
-export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller): Job {
-  const { store } = host.books;
+/** Everything that can be refused is refused before there is a row; the row is `queued` and holds the task. */
+export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller): Job {
+  const { store } = deps.storage;
   const known = request.key === undefined ? undefined : store.jobs.byKey<JobRuntime>(request.key);
   if (known) return findJob(store, known.job.id, caller).job;
-  const parent = parentOf(host, request, caller);
+  const parent = parentOf(deps, request, caller);
   if (parent) refuseDepth(parent);
   // Of a worktree that does not stand yet the folder is known when the job starts.
-  const cwd = workingFolder(request.cwd ?? parent?.cwd ?? host.defaultCwd);
+  const cwd = workingFolder(request.cwd ?? parent?.cwd ?? deps.defaultCwd);
   if (parent && caller.jobId !== undefined) {
-    refuseEscape(host.registry, parent, request);
+    refuseEscape(deps.registry, parent, request);
     refuseOutside(parent, cwd);
   }
-  const agent = host.registry.get(request.agent);
-  if (!host.registry.isHosted(request.agent)) refuseNoRepository(cwd, parent);
-  locateAgent(agent, host.searchPath);
+  const agent = deps.registry.get(request.agent);
+  if (!deps.registry.isHosted(request.agent)) refuseNoRepository(cwd, parent);
+  locateAgent(agent, deps.searchPath);
   if (Buffer.byteLength(request.task) > MAX_TASK_BYTES) throw new ReefError('task_too_large', 'the task is over 1 MiB');
-  refuseHeadful(request, { ...host, ...agent }, caller);
+  refuseHeadful(request, { ...deps, ...agent }, caller);
   refuseSandbox(request, parent, agent.adapter.describe());
-  const sandbox = chooseSandbox(request, parent, host.capabilities);
-  const id = host.newId();
-  const now = host.books.clock.now().toISOString();
+  const sandbox = chooseSandbox(request, parent, deps.capabilities);
+  const id = deps.newId();
+  const now = deps.storage.clock.now().toISOString();
   const job: Job = {
     id,
     agent: request.agent,
@@ -82,16 +82,16 @@ export function createJob(host: SpawnHost, request: SpawnRequest, caller: Caller
     budget: request.budget,
     unknownMessages: 0,
   };
-  return store.commit(() => insertQueued(host, job, request));
+  return store.commit(() => insertQueued(deps, job, request));
 }
 
-function insertQueued(host: SpawnHost, job: Job, { key, brief = '' }: Pick<SpawnRequest, 'key' | 'brief'>): Job {
-  const { store } = host.books;
+function insertQueued(deps: SpawnDeps, job: Job, { key, brief = '' }: Pick<SpawnRequest, 'key' | 'brief'>): Job {
+  const { store } = deps.storage;
   const position = store.jobs.queuedCount() + 1;
   if (position > MAX_QUEUED) throw new ReefError('queue_full', `${MAX_QUEUED} jobs are waiting already`);
   const record = { job, runtime: freshRuntime() };
   store.jobs.insert(record, key);
-  const tx = new JobTransaction(host.books, record);
+  const tx = new JobTransaction(deps.storage, record);
   tx.emit({ type: 'progress', payload: { kind: 'queued', position } });
   const text = brief === '' ? job.task : `${job.task}\n\n${brief}`;
   enqueueMessage(tx, { messageId: `${job.id}:task`, text, by: 'task', isTask: true });
@@ -99,9 +99,9 @@ function insertQueued(host: SpawnHost, job: Job, { key, brief = '' }: Pick<Spawn
 }
 
 /** A job's own calls make children of it, whatever it says. */
-function parentOf(host: SpawnHost, request: SpawnRequest, caller: Caller): Job | undefined {
+function parentOf(deps: SpawnDeps, request: SpawnRequest, caller: Caller): Job | undefined {
   const parentId = request.parentId ?? caller.jobId;
-  return parentId === undefined ? undefined : findJob(host.books.store, parentId, caller).job;
+  return parentId === undefined ? undefined : findJob(deps.storage.store, parentId, caller).job;
 }
 
 function refuseOutside(parent: Job, cwd: string): void {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aJob } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
+import { aJob } from '../../test/support/job-storage.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import type { Usage } from '../protocol/jobs.ts';
 import type { Json, UsageReport } from './adapter.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';

@@ -14,7 +14,7 @@ export const noUsage: Usage = {
 
 const TOKEN_KINDS = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning'] as const;
 
-/** A running total counts as its difference to the last one seen; a smaller one means that the agent began anew. */
+/** A running total counts as its difference to the last one seen; a smaller one means that the agent began anew. */
 function growth(total: number, before: number): number {
   return total >= before ? total - before : total;
 }
@@ -46,7 +46,7 @@ interface BudgetUse {
   limit: number;
 }
 
-/** Each limited measure of a family of jobs: children count against their root. */
+/** Each limited measure of a family of jobs: children count against their root. */
 export function budgetUses(budget: Budget, family: Job[]): BudgetUse[] {
   const used = { tokens: 0, turns: 0, seconds: 0 };
   for (const job of family) {

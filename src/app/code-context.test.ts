@@ -4,16 +4,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { writePlayer } from '../../test/fixtures/context/roberto/programs.ts';
-import { makeRepository } from '../../test/fixtures/git/repository.ts';
-import { PATH } from '../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../test/verifies.ts';
+import { PATH } from '../../test/support/programs.ts';
+import { makeRepository } from '../../test/support/repository.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { systemClock } from '../base/clock.ts';
 import { readEnvironment } from '../base/env.ts';
 import { homeAt } from '../base/home.ts';
-import { isComplete } from '../context/partitioner/answers.ts';
-import { prepareHome } from '../home-keeper.ts';
 import { probeCapabilities } from '../process/capabilities.ts';
 import { argumentsOf, processRows } from '../process/process-table.ts';
+import { prepareHome } from '../programs/daemon/home.ts';
 import { openCodeContext } from './code-context.ts';
 
 const capabilities = await probeCapabilities();
@@ -75,11 +74,13 @@ verifies('C-002', 'X-27')
       const { root, checkout, home, person, runtimeDir, worktree, context } = await world();
       for (const worktreePath of [worktree, checkout]) {
         await context.servers.ensureServer(worktreePath);
-        const total = { worktreePath, symbolName: 'total', require: 'complete' as const };
-        expect((await context.service.getSymbol(total)).map(({ filePath }) => filePath)).toEqual(['src/cart.ts']);
+        const total = { worktreePath, args: { name: 'total', require: 'complete' as const } };
+        const { symbols } = await context.service.callTool('get_symbol', total);
+        expect(symbols.map(({ location }) => location.file)).toEqual(['src/cart.ts']);
       }
-      const manifest = await context.service.codeSearch({ worktreePath: checkout, query: 'namedInManifest' });
-      expect(manifest.map(({ filePath }) => filePath)).toEqual(['.reef/workflows.yaml']);
+      const named = { worktreePath: checkout, args: { query: 'namedInManifest' } };
+      const { results } = await context.service.callTool('code_search', named);
+      expect(results.map(({ file_path }) => file_path)).toEqual(['.reef/workflows.yaml']);
       for (const { pid: tree = 0, worktreePath } of context.servers.running()) {
         const pid = serverPid(tree);
         const tries = [
@@ -112,7 +113,7 @@ verifies('C-095').test(
     const { worktree, context } = await world((root) => ({ server: writePlayer(join(root, 'bin')) }));
     await context.servers.ensureServer(worktree);
     const outline = await context.service.getFileOutline({ worktreePath: worktree, filePath: 'src/cart.ts' });
-    expect([outline.classes, isComplete(outline)]).toEqual([[{ name: 'Cart', line: 7 }], false]);
+    expect([outline.classes, outline.basis.complete]).toEqual([[{ name: 'Cart', line: 7 }], false]);
     const { text, complete } = await context.slices({
       slices: ['outline:src/cart.ts'],
       worktreePath: worktree,

@@ -9,23 +9,31 @@ import { lazily } from '../base/lazily.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import { loadTokenCounter } from '../base/tokens.ts';
-import { ownServer, robertoServer } from '../context/manager/server-command.ts';
+import { configuredServer, ownServer } from '../context/manager/server-command.ts';
 import { R_Mcp_ServerManager } from '../context/manager/server-manager.ts';
 import { ContextPartitionerService } from '../context/partitioner/context-partitioner.ts';
-import { type CodeContextRequest, createCodeContext } from '../context/slices/code-context.ts';
-import { createFileOutline, type OutlinedFile } from '../context/slices/file-outline.ts';
+import {
+  type CodeContextRequest,
+  createCodeContext,
+  createFileOutline,
+  type OutlinedFile,
+} from '../context/slices/code-context.ts';
 import { launchBound } from '../process/bound.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
 import type { SandboxSpec } from '../process/sandbox.ts';
+import type { ReferenceSource } from '../worktrees/deps.ts';
 
-interface CodeContextParts {
+/** That one question of the radar may name. */
+const MOST_FILES = 1_000;
+
+interface CodeContextDeps {
   home: Home;
   env: Environment;
   clock: Clock;
   log: Logger;
   capabilities: Capabilities;
-  /** The common git folder: all worktrees of a repository share one store (C-003). */
+  /** The common git folder: all worktrees of a repository share one store. */
   commonDir: string;
   /** `context` of the user's configuration. */
   settings: { server?: string | undefined; max_memory_mb?: number | undefined; max_servers?: number | undefined };
@@ -34,26 +42,27 @@ interface CodeContextParts {
 /** Files of the home that a repository may hold in git, and what keeps the rest out of it. */
 const KEPT_IN_HOME = ['.gitignore', 'config.yaml', 'workflows.json', 'workflows.yaml'];
 
-/** The analysis servers of a repository, and the one door to them. */
-export function openCodeContext(parts: CodeContextParts) {
-  const { env, clock, log, capabilities, settings } = parts;
-  const store = storeOf(parts);
+/** The analysis servers of a repository, and the one way to ask them. */
+export function openCodeContext(deps: CodeContextDeps) {
+  const { env, clock, log, capabilities, settings } = deps;
+  const store = storeOf(deps);
   const serverEnv = allowedEnv(env.all, [], { PATH: SYSTEM_PATH });
   const servers = new R_Mcp_ServerManager({
-    ...{ clock, log },
+    clock,
+    log,
     server: settings.server
-      ? robertoServer(settings.server, serverEnv)
+      ? configuredServer(settings.server, serverEnv)
       : ownServer({ storeOf: () => store, env: serverEnv }),
     launch: (spec) => launchBound(spec, capabilities),
     ...(settings.max_memory_mb !== undefined && { maxMemoryMb: settings.max_memory_mb }),
     ...(settings.max_servers !== undefined && { maxServers: settings.max_servers }),
-    ...(capabilities.bubblewrap !== undefined && { sandboxOf: (path: string) => sandbox(parts, store, path) }),
+    ...(capabilities.bubblewrap !== undefined && { sandboxOf: (path: string) => sandbox(deps, store, path) }),
   });
   const service = new ContextPartitionerService({ servers });
   R_Mcp_ServerManager.install(servers);
   ContextPartitionerService.install(service);
   const counter = lazily(loadTokenCounter);
-  const sliceParts = async () => ({
+  const sliceDeps = async () => ({
     ...{ service, servers, openDir: createSafeDir, clock },
     count: (await counter.get()).count,
   });
@@ -62,10 +71,10 @@ export function openCodeContext(parts: CodeContextParts) {
     service,
     tokens: async (text: string) => (await counter.get()).count(text),
     async slices(request: CodeContextRequest) {
-      return createCodeContext(await sliceParts())(request);
+      return createCodeContext(await sliceDeps())(request);
     },
     async outline(file: OutlinedFile) {
-      return createFileOutline(await sliceParts())(file);
+      return createFileOutline(await sliceDeps())(file);
     },
     async close() {
       R_Mcp_ServerManager.install(undefined);
@@ -75,16 +84,35 @@ export function openCodeContext(parts: CodeContextParts) {
   };
 }
 
-function storeOf({ home, commonDir }: CodeContextParts): string {
+/** What the radar asks: it starts no server, and without one it does not know. */
+export function referencesOf({ servers, service }: ReturnType<typeof openCodeContext>): ReferenceSource {
+  return {
+    async related(worktreePath, files, hops) {
+      if (!servers.getClientFor(worktreePath)) return { complete: false, files: [] };
+      // A plan may name files that are not there yet, and a diff files that are gone: nothing refers to those.
+      const there = files.filter((file) => existsSync(join(worktreePath, file))).slice(0, MOST_FILES);
+      if (there.length === 0) return { complete: true, files: [] };
+      const args = { files: there, depth: Math.min(3, hops) };
+      const found = await service.callTool('get_hops', { worktreePath, args });
+      if (found.files === 'unknown') return { complete: false, files: [] };
+      return {
+        complete: true,
+        files: found.files.map(({ file_path, distance }) => ({ path: file_path, hops: distance })),
+      };
+    },
+  };
+}
+
+function storeOf({ home, commonDir }: CodeContextDeps): string {
   const repository = createHash('sha256').update(commonDir).digest('hex').slice(0, 12);
   const file = join(home.dir, 'index', repository, 'code.db');
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   return file;
 }
 
-/** It parses what an agent wrote: it reads, and writes its store and nothing else (C-002, X-27). */
+/** It parses what an agent wrote: it reads, and writes its store and nothing else. */
 function sandbox(
-  { home, env, commonDir, settings }: CodeContextParts,
+  { home, env, commonDir, settings }: CodeContextDeps,
   store: string,
   worktreePath: string,
 ): SandboxSpec {

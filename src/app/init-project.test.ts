@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeRepository } from '../../test/fixtures/git/repository.ts';
-import { manualClock } from '../base/clock.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { makeRepository } from '../../test/support/repository.ts';
+import { PROJECT_CONFIG, readOverlay } from '../workflow/project/project.ts';
 import { configState, configText, lookAtCheckout, lookAtProject, writeConfig } from './init-project.ts';
-import { PROJECT_CONFIG, readOverlay } from './project.ts';
 
 const CARGO = '[package]\nname = "coral"\n';
 

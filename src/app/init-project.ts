@@ -4,15 +4,15 @@ import { dirname, join, resolve } from 'node:path';
 import { setAside, writeAtomic } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
 import { findOnPath } from '../base/programs.ts';
+import type { Checkout } from '../git/checkout.ts';
 import type { Git } from '../git/git-command.ts';
-import type { Place } from '../git/place.ts';
 import { findCommit, readIdentity } from '../git/repository.ts';
 import { readStatus } from '../git/status.ts';
 import { ReefError } from '../protocol/errors.ts';
-import { GATES, type Gate } from '../workflow/language/worker-name.ts';
+import { GATES, type Gate } from '../protocol/workflow.ts';
+import { PROJECT_CONFIG, readOverlay, readProjectFile } from '../workflow/project/project.ts';
 import { type Proposal, proposalBelow, proposeProject } from '../workflow/project/propose.ts';
 import type { ProjectFolder, Suggestion } from '../workflow/project/toolchain.ts';
-import { PROJECT_CONFIG, readOverlay, readProjectFile } from './project.ts';
 
 export interface ProjectLook {
   root: string;
@@ -157,7 +157,7 @@ export async function configState(root: string, text: string, isEmpty: boolean):
 export async function writeConfig(root: string, text: string, clock: Clock): Promise<string | undefined> {
   const path = join(root, PROJECT_CONFIG);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const aside = existsSync(path) ? await setAside(path, clock, 'before') : undefined;
+  const aside = existsSync(path) ? setAside(path, clock, 'before') : undefined;
   await writeAtomic(path, text, 0o644);
   return aside;
 }
@@ -172,20 +172,20 @@ export interface CheckoutLook {
 }
 
 export async function lookAtCheckout(git: Git, root: string, leaves: readonly string[]): Promise<CheckoutLook> {
-  const place = await git.locate(root);
-  const ignored = await Promise.all(leaves.map((name) => isIgnored(git, place, name)));
-  const status = await readStatus(git, place);
+  const checkout = await git.locate(root);
+  const ignored = await Promise.all(leaves.map((name) => isIgnored(git, checkout, name)));
+  const status = await readStatus(git, checkout);
   return {
-    hasCommit: (await findCommit(git, place, 'HEAD')) !== undefined,
-    hasIdentity: (await readIdentity(git, place)) !== undefined,
+    hasCommit: (await findCommit(git, checkout, 'HEAD')) !== undefined,
+    hasIdentity: (await readIdentity(git, checkout)) !== undefined,
     changed: status.filter(({ path }) => !path.startsWith('.reef/')).length,
     notIgnored: leaves.filter((_, index) => !ignored[index]),
   };
 }
 
 /** With its slash: most patterns are for folders, and this one may not be there yet. The command knows no literal names. */
-async function isIgnored(git: Git, place: Place, folder: string): Promise<boolean> {
-  const { code } = await git.call(place, ['--no-literal-pathspecs', 'check-ignore', '--quiet', '--', `${folder}/`], {
+async function isIgnored(git: Git, checkout: Checkout, folder: string): Promise<boolean> {
+  const { code } = await git.call(checkout, ['--no-literal-pathspecs', 'check-ignore', '--quiet', '--', `${folder}/`], {
     okCodes: [0, 1],
   });
   return code === 0;

@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { removeLeftovers, setAside, writeAtomic } from './atomic-file.ts';
-import { manualClock, systemClock } from './clock.ts';
+import { systemClock } from './clock.ts';
 
 let dir: string;
 
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reef-atomic-'));
+beforeEach(() => {
+  dir = temporaryFolder();
 });
-afterEach(() => rm(dir, { recursive: true }));
 
 const modeOf = async (path: string) => ((await lstat(path)).mode & 0o777).toString(8);
 
@@ -145,9 +145,9 @@ test('an unreadable file is set aside under the time, never over an earlier one'
   const moved: string[] = [];
   for (const content of ['a', 'b', 'c']) {
     await writeFile(path, content);
-    moved.push(await setAside(path, clock));
+    moved.push(setAside(path, clock));
   }
-  await expect(setAside(path, clock)).rejects.toMatchObject({ code: 'ENOENT' });
+  expect(() => setAside(path, clock)).toThrow(expect.objectContaining({ code: 'ENOENT' }));
   const base = `${path}.bad-2026-05-06T07-08-09.010Z`;
   expect(moved).toEqual([base, `${base}-2`, `${base}-3`]);
   expect(await Promise.all(moved.map((name) => readFile(name, 'utf8')))).toEqual(['a', 'b', 'c']);
@@ -158,6 +158,6 @@ test('a folder that cannot be searched is an error, not an absent file', async (
   await mkdir(closed);
   await writeFile(join(dir, 'file'), '');
   await chmod(closed, 0);
-  await expect(setAside(join(dir, 'file', 'x'), manualClock())).rejects.toMatchObject({ code: 'ENOTDIR' });
+  expect(() => setAside(join(dir, 'file', 'x'), manualClock())).toThrow(expect.objectContaining({ code: 'ENOTDIR' }));
   await chmod(closed, 0o700);
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { lstat, open, readdir, rename, unlink } from 'node:fs/promises';
+import { closeSync, constants, fsyncSync, lstatSync, openSync, renameSync } from 'node:fs';
+import { open, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from './clock.ts';
 
@@ -8,8 +8,8 @@ const TEMP_PREFIX = '.reef-tmp-';
 const TEMP_NAME = /^\.reef-tmp-[0-9a-f]{24}$/;
 
 /**
- * Replaces a file so that at every instant, also after a crash or loss of power, it is the old or the new one (Q-11).
- * A link in its place is replaced, not followed (X-42).
+ * Replaces a file so that at every instant, even after a crash or a power failure, it is either the old or the new one.
+ * A link in its place is replaced, not followed.
  */
 export async function writeAtomic(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
   const dir = dirname(path);
@@ -18,7 +18,7 @@ export async function writeAtomic(path: string, data: string | Uint8Array, mode 
     await writeNew(temp, data, mode);
     await rename(temp, path);
   } catch (error) {
-    await unlink(temp).catch(() => undefined); // never made, or left to removeLeftovers: the first failure is the news
+    await unlink(temp).catch(() => undefined); // may not exist, or is left to removeLeftovers: the first failure is the one to report
     throw error;
   }
   await syncDir(dir);
@@ -44,27 +44,21 @@ async function syncDir(dir: string): Promise<void> {
   }
 }
 
-/** What a killed `writeAtomic` left in a folder. Only for the one who owns the folder: a write under way looks the same. */
+/** Removes what a killed `writeAtomic` left in a folder. Only its owner may call this: a write in progress looks the same. */
 export async function removeLeftovers(dir: string): Promise<string[]> {
   const leftovers = (await readdir(dir)).filter((name) => TEMP_NAME.test(name));
   for (const name of leftovers) await unlink(join(dir, name));
   return leftovers;
 }
 
-/** Moves a file, by default an unreadable one, out of the way and returns where it is; never over an earlier one (Q-12). */
-export async function setAside(path: string, clock: Clock, mark = 'bad'): Promise<string> {
+/** Moves a file, by default an unreadable one, out of the way and returns where it went; never over an earlier one. */
+export function setAside(path: string, clock: Clock, mark = 'bad'): string {
   const base = `${path}.${mark}-${clock.now().toISOString().replaceAll(':', '-')}`;
   let aside = base;
-  for (let n = 2; await exists(aside); n++) aside = `${base}-${n}`;
-  await rename(path, aside);
-  await syncDir(dirname(path));
+  for (let n = 2; lstatSync(aside, { throwIfNoEntry: false }); n++) aside = `${base}-${n}`;
+  renameSync(path, aside);
+  const folder = openSync(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);
+  fsyncSync(folder);
+  closeSync(folder);
   return aside;
-}
-
-async function exists(path: string): Promise<boolean> {
-  const stat = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  return stat !== undefined;
 }

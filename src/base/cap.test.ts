@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { capJson, capText } from './cap.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '日', '😀', '"', '\n', '\u0001', '\ud800'), maxLength: 300 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
-import { AwakeTime, manualClock, systemClock } from './clock.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { AwakeTime, systemClock } from './clock.ts';
 
 verifies('Q-70').test('a wall clock that jumps a day either way moves neither deadlines nor sleepers', async () => {
   const clock = manualClock(new Date('2026-03-01T12:00:00.000Z'));

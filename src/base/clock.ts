@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Wall time is for people, `monotonicMs` for every deadline: the wall clock may jump a day either way (Q-70). */
+/** Wall time is for people, `monotonicMs` for every deadline: the wall clock may jump a day either way. */
 export interface Clock {
   now(): Date;
   monotonicMs(): number;
@@ -8,7 +8,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Node turns a longer timer into one of a millisecond. */
+/** Node shortens a longer timer to one millisecond. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -27,8 +27,8 @@ export const systemClock: Clock = {
 const GAP_MS = 5_000;
 
 /**
- * Counts only the time in which the loop was awake. A gap over 5 s between two ticks means that the process was stopped
- * or the machine asleep; it counts as one tick, so deadlines kept in awake time move with it (Q-71).
+ * Counts only the time in which the event loop was awake. A gap of over 5 s between two ticks means that the process was
+ * stopped or the machine slept; it counts as one tick, so deadlines measured in awake time move with it.
  */
 export class AwakeTime {
   readonly #tickMs: number;
@@ -51,68 +51,4 @@ export class AwakeTime {
     this.#last = Math.max(this.#last, monotonicMs);
     return this.#awake;
   }
-}
-
-export interface ManualClock extends Clock {
-  /** Moves both clocks, waking sleepers in the order of their deadlines; a woken sleeper may sleep again within it. */
-  advance(ms: number): Promise<void>;
-  /** Moves the wall clock alone, as a person or NTP does (Q-70). */
-  jumpWall(ms: number): void;
-  /** How many are asleep: what a test polls before it advances. */
-  sleeping(): number;
-}
-
-interface Sleeper {
-  due: number;
-  wake(): void;
-}
-
-/** Time that moves only when a test says so. */
-export function manualClock(start = new Date('2026-01-01T00:00:00.000Z')): ManualClock {
-  let monotonic = 0;
-  let wall = start.getTime();
-  const sleepers = new Set<Sleeper>();
-
-  const moveTo = (target: number) => {
-    wall += target - monotonic;
-    monotonic = target;
-  };
-  const earliest = () => [...sleepers].reduce<Sleeper | undefined>((a, b) => (a && a.due <= b.due ? a : b), undefined);
-
-  return {
-    now: () => new Date(wall),
-    monotonicMs: () => monotonic,
-    sleeping: () => sleepers.size,
-    jumpWall(ms) {
-      wall += ms;
-    },
-    sleep(ms, signal) {
-      return new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason);
-        const abort = () => {
-          sleepers.delete(sleeper);
-          reject(signal?.reason);
-        };
-        const sleeper: Sleeper = {
-          due: monotonic + Math.max(0, ms),
-          wake() {
-            sleepers.delete(sleeper);
-            signal?.removeEventListener('abort', abort);
-            resolve();
-          },
-        };
-        signal?.addEventListener('abort', abort, { once: true });
-        sleepers.add(sleeper);
-      });
-    },
-    async advance(ms) {
-      const target = monotonic + ms;
-      for (let next = earliest(); next && next.due <= target; next = earliest()) {
-        moveTo(Math.max(monotonic, next.due));
-        next.wake();
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      moveTo(target);
-    },
-  };
 }

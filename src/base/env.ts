@@ -5,7 +5,7 @@ export interface Environment {
   home: string;
   /** `REEF_HOME`: where the home lies when it is not `.reef` of the repository. */
   reefHome: string | undefined;
-  /** `REEF_SOCKET`: inside a job, the door that is this job's own. */
+  /** `REEF_SOCKET`: inside a job, the socket of that job. */
   reefSocket: string | undefined;
   configHome: string;
   dataHome: string;
@@ -17,10 +17,7 @@ export interface Environment {
   shell: string;
   editor: string | undefined;
   noColor: boolean;
-  ci: boolean;
-  /** `REEF_SEED` repeats a run of the fault tests. */
-  seed: number | undefined;
-  /** All of it, for the allow-list of children (X-20) and for nothing else. */
+  /** All of it, for the allow-list of child processes and nothing else. */
   all: Readonly<NodeJS.ProcessEnv>;
 }
 
@@ -41,8 +38,6 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
     shell: nonEmpty(all.SHELL) ?? '/bin/sh',
     editor: nonEmpty(all.VISUAL) ?? nonEmpty(all.EDITOR),
     noColor: nonEmpty(all.NO_COLOR) !== undefined || all.TERM === 'dumb',
-    ci: !['', '0', 'false'].includes(all.CI ?? ''),
-    seed: integer('REEF_SEED', nonEmpty(all.REEF_SEED)),
     all,
   };
 }
@@ -54,11 +49,4 @@ function nonEmpty(value: string | undefined): string | undefined {
 /** The XDG rules: a relative path is to be ignored. */
 function absolute(value: string | undefined): string | undefined {
   return value !== undefined && isAbsolute(value) ? value : undefined;
-}
-
-function integer(name: string, value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const number = Number(value);
-  if (!Number.isSafeInteger(number)) throw new TypeError(`${name} is not a whole number: ${value}`);
-  return number;
 }

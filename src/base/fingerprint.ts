@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * SHA-256 of the canonical JSON of a value: keys in order of their code units, no white space (as RFC 8785). What JSON
- * cannot say throws, because two different things must never share a fingerprint (X-56). An absent and an undefined
+ * cannot say throws, because two different things must never share a fingerprint. An absent and an undefined
  * property are the same.
  */
 export function fingerprint(value: unknown): string {

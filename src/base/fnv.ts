@@ -1,4 +1,4 @@
-/** FNV-1a of 32 bits, for tables and sketches: quick, and nothing to keep a secret by. */
+/** FNV-1a with 32 bits, for tables and sketches: fast, and not for secrets. */
 export const FNV_SEED = 0x811c9dc5;
 export const FNV_PRIME = 0x01000193;
 

@@ -1,29 +1,21 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { initRepository, plainGit } from '../../test/support/repository.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { readEnvironment } from './env.ts';
 import { findHome, findRepository, homeAt } from './home.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-home-')));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const env = (more: NodeJS.ProcessEnv = {}) => readEnvironment({ HOME: '/home/dev', ...more });
 
-function git(cwd: string, ...args: string[]): void {
-  const own = { PATH: process.env.PATH, HOME: dir, GIT_CONFIG_NOSYSTEM: '1' };
-  const name = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
-  execFileSync('git', [...name, ...args], { cwd, env: own, stdio: 'pipe' });
-}
 /** A repository with one commit, so that worktrees can be made of it. */
 function makeRepository(path: string): string {
-  mkdirSync(path, { recursive: true });
-  git(path, 'init', '-q');
-  git(path, 'commit', '-q', '--allow-empty', '-m', 'one');
+  initRepository(path);
   return path;
 }
 
@@ -46,13 +38,13 @@ describe('the home', () => {
 
   test('of a worktree is that of its repository', () => {
     const repo = makeRepository(join(dir, 'repo'));
-    git(repo, 'worktree', 'add', '-q', join(dir, 'tree'));
+    plainGit(repo)('worktree', 'add', '-q', join(dir, 'tree'));
     expect(findHome(env(), join(dir, 'tree'))).toEqual(findHome(env(), repo));
   });
 
   test('of a worktree with relative links is that of its repository too', () => {
     const repo = makeRepository(join(dir, 'repo'));
-    git(repo, 'worktree', 'add', '-q', join(dir, 'tree'));
+    plainGit(repo)('worktree', 'add', '-q', join(dir, 'tree'));
     // As git 2.48 writes it with `worktree.useRelativePaths`.
     expect(readFileSync(join(dir, 'tree', '.git'), 'utf8')).toBe(`gitdir: ${repo}/.git/worktrees/tree\n`);
     writeFileSync(join(dir, 'tree', '.git'), 'gitdir: ../repo/.git/worktrees/tree\n');

@@ -18,7 +18,7 @@ export interface Home {
   repository?: string;
 }
 
-/** The kernel takes no longer path for a socket; it is not even told why. */
+/** The kernel accepts no longer path for a socket. */
 const LONGEST_SOCKET = 100;
 const WORKTREE_GITDIR = /^gitdir: (.+)[/\\]\.git[/\\]worktrees[/\\][^/\\]+\s*$/;
 
@@ -58,9 +58,9 @@ export function findRepository(folder: string): string | undefined {
 function socketFor(dir: string, env: Environment): string {
   const beside = join(dir, 'reefd.sock');
   if (Buffer.byteLength(beside) <= LONGEST_SOCKET) return beside;
-  // Not imported: every command pays for what this file imports, and hardly any home lies that deep (U-05).
+  // Loaded here because every command pays for what this file imports, and hardly any home lies that deep.
   const { createHash } = process.getBuiltinModule('node:crypto');
   const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
-  // Not in the temporary folder: there another user could have made it first, and listen (X-120).
+  // Not in the temporary folder: another user could create the socket there first and listen on it.
   return join(env.runtimeDir ?? env.cacheHome, 'reef', 'run', `${name}.sock`);
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
-import { manualClock } from './clock.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { createIds, isId } from './ids.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

@@ -12,9 +12,9 @@ function encode(value: number, length: number): string {
 }
 
 /**
- * Makes ids of 26 characters: 48 bits of time, then 80 of chance. Within a process each is greater than the one before,
- * also within a millisecond and after the wall clock went back (Q-70). The last characters differ, not the first:
- * a short form is taken from the end.
+ * Makes ids of 26 characters: 48 bits of time, then 80 random bits. Within a process each is greater than the one before,
+ * even within a millisecond or after the wall clock was set back. Neighbours differ at the end, so a short form is taken
+ * from there.
  */
 export function createIds(clock: Pick<Clock, 'now'>, random: (size: number) => Buffer = randomBytes): () => string {
   let time = -1;

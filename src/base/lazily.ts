@@ -1,4 +1,4 @@
-/** Made by the first who wants it. A failed making is forgotten, so that the next tries afresh. */
+/** Created by the first caller who wants it. A failure is forgotten, so that the next caller tries again. */
 export function lazily<T>(make: () => Promise<T>): { get(): Promise<T>; made(): Promise<T> | undefined } {
   let made: Promise<T> | undefined;
   return {
@@ -10,5 +10,14 @@ export function lazily<T>(make: () => Promise<T>): { get(): Promise<T>; made(): 
       return made;
     },
     made: () => made,
+  };
+}
+
+/** Created once, by the first caller: a program does not pay at start for what it may never use. */
+export function onFirstUse<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
 }

@@ -1,23 +1,18 @@
 import { execFile } from 'node:child_process';
-import { appendFile, mkdtemp, open, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, open, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+import { expect, test } from 'vitest';
+import { scale } from '../../test/support/scale.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { LINE_LIMITS, type Line, LineReader, readLineAt } from './line-reader.ts';
 import { parseJson } from './safe-json.ts';
 
 const MIB = 1024 * 1024;
-let dir: string;
+const dir = temporaryFolder();
 let made = 0;
-
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reef-lines-'));
-});
-afterAll(() => rm(dir, { recursive: true }));
 
 async function fileOf(content: string | Uint8Array): Promise<string> {
   const path = join(dir, `f${made++}`);

@@ -16,11 +16,11 @@ export const LINE_LIMITS: LineLimits = { whole: 1024 * KIB, line: 16 * 1024 * KI
 
 const CHUNK = 256 * KIB;
 const NEWLINE = 0x0a;
-/** Neither a link nor a FIFO put in the file's place is followed or waited for (X-43). */
+/** A link or a FIFO put in the place of the file is neither followed nor waited for. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Reads the lines of a file that a program may still be writing, in bounded memory (Q-60, Q-62). Pull style: read a
+ * Reads the lines of a file that a program may still be writing, in bounded memory. Pull style: read a
  * batch, store what it meant together with `offset`, read on. A reader made with that offset goes on from there.
  * One call at a time.
  */
@@ -44,7 +44,7 @@ export class LineReader {
     this.#lineAt = offset;
   }
 
-  /** The first byte not delivered: between two batches, what is to be committed with the first of them. */
+  /** The first byte not yet delivered: what to commit together with a batch. */
   get offset(): number {
     return this.#lineAt;
   }
@@ -66,7 +66,7 @@ export class LineReader {
     return lines;
   }
 
-  /** The rest without a newline. To be called once the writer is gone and `readBatch` gave nothing. */
+  /** The last line without a newline. Call it when the writer is gone and `readBatch` returned nothing. */
   finish(): Line | undefined {
     const begun = this.#begun;
     this.#begun = undefined;
@@ -114,7 +114,7 @@ export class LineReader {
   }
 }
 
-/** The bytes of one line as written, for a reply that must echo what a skeleton has cut (A-53). */
+/** One line as it was written, for a reply that must echo what a skeleton left out. */
 export async function readLineAt(path: string, line: Pick<Line, 'offset' | 'bytes'>): Promise<string> {
   const file = await open(path, READ_FLAGS);
   try {

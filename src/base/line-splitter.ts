@@ -3,11 +3,11 @@ const NEWLINE = 0x0a;
 interface SplitterOptions {
   longest: number;
   onLine(line: string): void;
-  /** Once for each line that is dropped. */
+  /** Called once for each dropped line. */
   onTooLong(): void;
 }
 
-/** Lines out of chunks, in bounded memory: of a line beyond the limit nothing is kept. */
+/** Splits chunks into lines in bounded memory: a line beyond the limit is dropped. */
 export class LineSplitter {
   readonly #options: SplitterOptions;
   #parts: Buffer[] = [];

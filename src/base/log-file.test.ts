@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rename, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { openLogFile } from './log-file.ts';
 
 let dir: string;
 let path: string;
 
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reef-log-'));
+beforeEach(() => {
+  dir = temporaryFolder();
   path = join(dir, 'daemon.log');
 });
-afterEach(() => rm(dir, { recursive: true }));
 
 test('a log is private and goes on where the last process stopped', async () => {
   for (const line of ['one\n', 'two\n']) {

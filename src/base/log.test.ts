@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
-import { manualClock } from './clock.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { createLogger, type Level, limited } from './log.ts';
 import { createRedactor } from './redact.ts';
 

@@ -10,11 +10,11 @@ export type Level = (typeof LEVELS)[number];
 export type Logger = Record<Level, (message: string, fields?: Record<string, unknown>) => void>;
 
 interface LoggerOptions {
-  /** Gets a line with its newline; must not throw. */
+  /** Receives a line with its newline; must not throw. */
   write(line: string): void;
   clock: Pick<Clock, 'now'>;
   redact: Redact;
-  /** The lowest that is written; `info` unless told. */
+  /** The lowest level that is written, `info` by default. */
   level?: Level;
 }
 
@@ -52,11 +52,11 @@ function errorFields(error: Error): Record<string, unknown> {
 
 interface Limited<T> {
   report(news: T): void;
-  /** Emits what is still held back, for the end. */
+  /** Emits what is still held back, before the end. */
   flush(): void;
 }
 
-/** Passes on the first report at once, then at most one a minute with the latest and the count since the last (Q-05). */
+/** Passes the first report on at once, then at most one a minute: the latest, with the count since the last. */
 export function limited<T>(clock: Pick<Clock, 'monotonicMs'>, emit: (latest: T, count: number) => void): Limited<T> {
   let last = Number.NEGATIVE_INFINITY;
   let held: { latest: T; count: number } | undefined;

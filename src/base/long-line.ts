@@ -1,6 +1,3 @@
-import { ByteStore, ByteTail } from './byte-store.ts';
-import { SkeletonScan } from './skeleton.ts';
-
 const CARRIAGE_RETURN = 0x0d;
 
 export interface LineLimits {
@@ -22,7 +19,7 @@ export interface LineText {
   truncated?: { head: string; tail: string };
 }
 
-/** One line that arrives in pieces. Its memory is bounded by the limits, whatever its length (Q-60). */
+/** One line that arrives in pieces. Its memory is bounded by the limits, whatever its length. */
 export class LongLine {
   readonly #limits: LineLimits;
   #length = 0;
@@ -91,4 +88,130 @@ function decodeEnd(bytes: Buffer): string {
   let start = 0;
   while (start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
   return bytes.toString('utf8', start);
+}
+
+const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
+const [NO_ESCAPE, ESCAPE_BEGUN, HEX_DIGITS] = [0, -1, 4];
+/** A cut waits for the end of a character, but only this long: endless surrogates or bytes that are no text end the wait. */
+const PATIENCE = 16;
+
+/**
+ * Reads JSON text piece by piece and keeps it all, except that a string over `limit` bytes (as written) is cut there
+ * and marked: type, ids and usage of a huge message survive. Valid JSON stays valid; a cut never splits a
+ * character, an escape or a pair of surrogates.
+ */
+export class SkeletonScan {
+  readonly #limit: number;
+  readonly #out = new ByteStore(64 * 1024);
+  #inString = false;
+  #length = 0;
+  #cut = 0;
+  /** `NO_ESCAPE`, `ESCAPE_BEGUN`, or how many hex digits are still to come. */
+  #escape = NO_ESCAPE;
+  #hex = 0;
+  #afterHighSurrogate = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  push(chunk: Buffer): void {
+    let from = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const before = this.#cut;
+      this.#step(chunk[at] ?? 0);
+      if (before === 0 && this.#cut > 0) this.#out.push(chunk.subarray(from, at));
+      if (before > 0 && this.#cut === 0) {
+        this.#out.push(Buffer.from(`…[cut ${before} bytes]`));
+        from = at;
+      }
+    }
+    if (this.#cut === 0) this.#out.push(chunk.subarray(from));
+  }
+
+  text(): string {
+    return this.#out.view().toString('utf8');
+  }
+
+  #step(byte: number): void {
+    if (byte === QUOTE && this.#escape === NO_ESCAPE) {
+      this.#inString = !this.#inString;
+      this.#afterHighSurrogate = false;
+      this.#length = 0;
+      this.#cut = 0;
+    } else if (this.#inString) {
+      if (this.#cut > 0 || this.#mayCutBefore(byte)) this.#cut++;
+      this.#take(byte);
+    }
+  }
+
+  #mayCutBefore(byte: number): boolean {
+    if (this.#length < this.#limit || this.#escape !== NO_ESCAPE) return false;
+    if ((byte & 0xc0) === 0x80) return this.#length >= this.#limit + 2 * PATIENCE;
+    return !this.#afterHighSurrogate || this.#length >= this.#limit + PATIENCE;
+  }
+
+  #take(byte: number): void {
+    this.#length++;
+    if (this.#escape === NO_ESCAPE) {
+      this.#afterHighSurrogate = false;
+      if (byte === BACKSLASH) this.#escape = ESCAPE_BEGUN;
+    } else if (this.#escape === ESCAPE_BEGUN) {
+      this.#escape = byte === LETTER_U ? HEX_DIGITS : NO_ESCAPE;
+      this.#hex = 0;
+    } else {
+      this.#hex = this.#hex * 16 + (byte & 0xf) + (byte > 0x39 ? 9 : 0);
+      this.#escape--;
+      this.#afterHighSurrogate = this.#escape === NO_ESCAPE && this.#hex >= 0xd800 && this.#hex <= 0xdbff;
+    }
+  }
+}
+
+/** A growing buffer of bytes, not a list of pieces: a line that arrives byte by byte must not cost 100 times its size. */
+export class ByteStore {
+  #bytes: Buffer;
+  #length = 0;
+
+  constructor(capacity: number) {
+    this.#bytes = Buffer.allocUnsafe(capacity);
+  }
+
+  push(bytes: Uint8Array): void {
+    const length = this.#length + bytes.length;
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, this.#bytes.length * 2));
+      larger.set(this.view());
+      this.#bytes = larger;
+    }
+    this.#bytes.set(bytes, this.#length);
+    this.#length = length;
+  }
+
+  /** Valid until the next push. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+}
+
+/** The last `size` bytes of all that was pushed. */
+export class ByteTail {
+  readonly #bytes: Buffer;
+  #length = 0;
+
+  constructor(size: number) {
+    this.#bytes = Buffer.allocUnsafe(size);
+  }
+
+  push(bytes: Uint8Array): void {
+    const size = this.#bytes.length;
+    const added = bytes.subarray(Math.max(0, bytes.length - size));
+    const kept = Math.min(this.#length, size - added.length);
+    this.#bytes.copyWithin(0, this.#length - kept, this.#length);
+    this.#bytes.set(added, kept);
+    this.#length = kept + added.length;
+  }
+
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { printable } from './printable.ts';
 
 /** Written out apart from the code under test: C0 less tab and newline, DEL, C1, bidi, zero-width and other invisibles. */

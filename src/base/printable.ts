@@ -1,11 +1,11 @@
 /** Control, format (bidi, zero-width, tags), lone surrogate, line separator and invisible characters. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-/** Only chooses the look of the picture before it; shown as a code it would spoil every "✔️". */
+/** These only choose how the emoji before them looks; shown as codes they would spoil every "✔️". */
 const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})(?:\ufe0f\u200d|[\ufe0e\ufe0f\u200d])/gu;
 
 /**
- * The one way to a terminal for text of agents, git and servers (X-51). Nothing that acts on a terminal or hides itself
- * survives; it becomes visible instead of vanishing, so that a command to be approved is seen as it is (X-57).
+ * The one way to a terminal for text of agents, git and servers. Nothing that acts on a terminal or hides itself
+ * survives; it becomes visible instead of vanishing, so that a command to be approved is seen as it is.
  */
 export function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(EMOJI_STYLE, '').replace(UNSAFE, visible);

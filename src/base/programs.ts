@@ -10,7 +10,7 @@ export function isProgram(path: string): boolean {
   }
 }
 
-/** An empty or relative entry means the folder we stand in: a repository must not name the program we start. */
+/** Empty and relative entries mean the current folder and are ignored: a repository must not choose the program we start. */
 export function findOnPath(program: string, path: string): string | undefined {
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
   const candidates = isAbsolute(program) ? [program] : folders.map((folder) => join(folder, program));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { createRedactor, redactDeep } from './redact.ts';
 
 const SECRET = 'p/ss "w+rd"\\é*1';

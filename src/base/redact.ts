@@ -6,7 +6,7 @@ const SHORTEST = 8;
 
 /**
  * Tokens known by their shape. Each pattern either fails within a bounded distance or begins where no token character
- * stands before it, so a search is linear (Q-65). It runs only where its hint occurs: most text has none of them.
+ * stands before it, so a search is linear. It runs only where its hint occurs: most text has none of them.
  */
 const TOKEN_SHAPES: readonly (readonly [hint: string, shape: RegExp])[] = [
   ['sk-', /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}/g],
@@ -24,7 +24,7 @@ const TOKEN_SHAPES: readonly (readonly [hint: string, shape: RegExp])[] = [
 
 type Span = [start: number, end: number];
 
-/** Replaces known secrets in every form of X-50, and tokens of well-known shape. Secrets under 8 characters are not looked for. */
+/** Replaces known secrets (plain, and as JSON, URL or base64 would write them) and tokens of well-known shape. Secrets under 8 characters are ignored. */
 export function createRedactor(secrets: readonly string[]): Redact {
   const needles = [...new Set(secrets.flatMap(formsOf))];
   return (text) => {

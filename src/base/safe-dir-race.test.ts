@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect } from 'vitest';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+import { beforeEach, expect } from 'vitest';
+import { scale } from '../../test/support/scale.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { createSafeDir } from './safe-dir.ts';
 
 const CANARY = 'outside the worktree';
@@ -14,15 +14,14 @@ const onLinux = process.platform === 'linux';
 let base: string;
 let root: string;
 
-beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'reef-race-'));
+beforeEach(() => {
+  base = temporaryFolder();
   root = join(base, 'root');
   for (const dir of ['outside', 'root/swap']) mkdirSync(join(base, dir), { recursive: true });
   writeFileSync(join(base, 'outside/secret'), CANARY);
   writeFileSync(join(root, 'swap/secret'), 'inside');
   symlinkSync('../outside', join(root, 'trap'));
 });
-afterEach(() => rm(base, { recursive: true }));
 
 /**
  * Turns the folder `swap` into a link to the outside and back, as fast as it can. A write that came between two renames

@@ -11,16 +11,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { chmod, link, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, link, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
-import { descriptorAnchor, realpathAnchor } from './dir-anchor.ts';
-import { createSafeDir, type SafeDir } from './safe-dir.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { scale } from '../../test/support/scale.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { createSafeDir, descriptorAnchor, realpathAnchor, type SafeDir } from './safe-dir.ts';
 
 const CANARY = 'outside the worktree';
 const onLinux = process.platform === 'linux';
@@ -28,8 +27,8 @@ let base: string;
 let root: string;
 
 /** A worktree, and beside it what must never be read or written: also as a sibling whose name begins like the root. */
-beforeEach(async () => {
-  base = await mkdtemp(join(tmpdir(), 'reef-safe-'));
+beforeEach(() => {
+  base = temporaryFolder();
   root = join(base, 'root');
   for (const dir of ['root/dir/deep', 'root/.git', 'outside', 'root-evil'])
     mkdirSync(join(base, dir), { recursive: true });
@@ -41,7 +40,6 @@ beforeEach(async () => {
   symlinkSync('dir', join(root, 'inner'));
   symlinkSync('../../root-evil', join(root, 'dir/evil'));
 });
-afterEach(() => rm(base, { recursive: true }));
 
 async function outcome(work: Promise<unknown>): Promise<unknown> {
   return work.then(

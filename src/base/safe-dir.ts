@@ -1,8 +1,8 @@
-import { constants, lstatSync, type Stats } from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, realpathSync, type Stats } from 'node:fs';
 import { open, opendir, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 import { writeAtomic } from './atomic-file.ts';
-import { type Anchor, descriptorAnchor, type OpenAnchor, realpathAnchor } from './dir-anchor.ts';
 import { refusePath, safeParts, whyUnsafe } from './safe-path.ts';
 
 interface Entry {
@@ -14,7 +14,7 @@ interface Entry {
 }
 
 /**
- * A folder whose content may be hostile. Paths are relative; none leaves it, by words or by links (X-40, X-41).
+ * A folder whose content may be hostile. Paths are relative; none leaves it, neither by its text nor through a link.
  * Refusals are `path_outside_worktree`; what is merely absent is the system's own ENOENT.
  */
 export interface SafeDir {
@@ -72,7 +72,7 @@ async function held<T>(anchor: Anchor, use: (dir: string) => Promise<T> | T): Pr
   }
 }
 
-/** A FIFO, device or socket that bears a file's name neither hangs nor is read (X-42). */
+/** A FIFO, device or socket in place of a file is refused; it must not make the reader hang. */
 async function readRegular(leaf: string, path: string, cap: number): Promise<Buffer> {
   const file = await open(leaf, READ_FLAGS).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ELOOP') throw refusePath(path, 'is a link', error);
@@ -129,7 +129,73 @@ function modeOf(leaf: string): number {
   return stat?.isFile() ? stat.mode & 0o777 : 0o600;
 }
 
-/** Who may read the file may pass its folder. */
+/** Whoever may read the file may enter its folder. */
 function dirMode(fileMode: number): number {
   return fileMode | 0o700 | ((fileMode & 0o444) >> 2);
+}
+
+/** A folder held open, so that `${path}/name` is an entry of that very folder even if a link was swapped meanwhile. */
+interface Anchor {
+  readonly path: string;
+  close(): void;
+}
+
+interface AnchorRequest {
+  root: string;
+  parts: readonly string[];
+  /** If present, missing folders are created with this mode. */
+  makeMode?: number;
+}
+
+export type OpenAnchor = (request: AnchorRequest) => Anchor;
+
+const DIR_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/** Linux: one descriptor per part and none through a link, so that nobody can swap a folder between check and use. */
+export const descriptorAnchor: OpenAnchor = ({ root, parts, makeMode }) => {
+  let fd = openDir(root, root);
+  try {
+    for (const part of parts) {
+      const path = `/proc/self/fd/${fd}/${part}`;
+      if (makeMode !== undefined) makeDir(path, makeMode);
+      const next = openDir(path, parts.join('/'));
+      closeSync(fd);
+      fd = next;
+    }
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  return { path: `/proc/self/fd/${fd}`, close: () => closeSync(fd) };
+};
+
+/** Elsewhere a race is possible between check and use; only the sandbox protects there. */
+export const realpathAnchor: OpenAnchor = ({ root, parts, makeMode }) => {
+  if (lstatSync(root).isSymbolicLink()) throw refusePath(root, 'is a link');
+  let path = realpathSync(root);
+  for (const part of parts) {
+    const next = join(path, part);
+    if (makeMode !== undefined) makeDir(next, makeMode);
+    path = realpathSync(next);
+    if (path !== next) throw refusePath(parts.join('/'), 'leads through a link');
+  }
+  return { path, close: () => undefined };
+};
+
+function openDir(path: string, shown: string): number {
+  try {
+    return openSync(path, DIR_FLAGS);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTDIR' || code === 'ELOOP') throw refusePath(shown, 'leads through a link or a file', error);
+    throw error;
+  }
+}
+
+function makeDir(path: string, mode: number): void {
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { parseJson } from './safe-json.ts';
 
 verifies('Q-62', 'X-60').test('ten thousand levels, and sixteen million, are refused and not parsed', () => {

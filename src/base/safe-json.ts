@@ -5,7 +5,7 @@ const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x
 
 /** JSON from outside: never throws, never nests deeper than `maxDepth`, and its result is safe to spread or assign. */
 export function parseJson(text: string, { maxDepth = DEFAULT_DEPTH } = {}): Parsed {
-  // Before parsing, not after: 16 MiB of "[" cost the parser gigabytes (Q-62).
+  // Before parsing, not after: 16 MiB of "[" cost the parser gigabytes.
   if (isDeeperThan(text, maxDepth)) return { ok: false, why: `nested deeper than ${maxDepth} levels` };
   try {
     const value: unknown = JSON.parse(text);
@@ -38,12 +38,12 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Keys may be spelt with \u escapes; a false alarm only costs a walk. */
+/** Keys may be written with \u escapes; a false alarm only costs a walk. */
 function mayPollute(text: string): boolean {
   return text.includes('__proto__') || text.includes('constructor') || text.includes('\\u');
 }
 
-/** `constructor` alone is an honest name in data about code; only with `prototype` below it is it a way to pollute. */
+/** `constructor` is a normal key in data about code; only with `prototype` below it can it pollute. */
 function removePollution(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value)) {

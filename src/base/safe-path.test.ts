@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { safeParts } from './safe-path.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
-import { SkeletonScan } from './skeleton.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { SkeletonScan } from './long-line.ts';
 
 function skeletonOf(text: string | Buffer, limit: number, pieceSize = 7): string {
   const scan = new SkeletonScan(limit);

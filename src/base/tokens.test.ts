@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { createTokenCounter, loadTokenCounter, slicesOf } from './tokens.ts';
 
 const PROSE = `export function applyTax(line: LineItem, rate: Rate): Money {

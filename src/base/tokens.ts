@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 
 export interface TokenCounter {
-  /** Whether counts are exact o200k; without the vocabulary they are characters ÷ 3.3 (S-41). */
+  /** Whether counts are exact o200k; without the vocabulary they are characters ÷ 3.3. */
   readonly isExact: boolean;
   count(text: string): number;
-  /** What a provider reported for a call we had counted; teaches the model's factor. */
+  /** Learns a model's factor from what the provider reported for a call we had counted. */
   observe(model: string, counted: number, reported: number): void;
-  /** What the model will report for so many of ours, by what was learned about it. */
+  /** What the model is likely to report for this many of our tokens. */
   estimate(model: string, tokens: number): number;
 }
 
 interface CounterOptions {
-  /** Texts remembered. */
+  /** How many texts are remembered. */
   memoSize?: number;
 }
 
 type CountSlice = (slice: string) => number;
 
-/** BPE is quadratic on an unbroken run, so no longer piece is ever handed to it (S-40). */
+/** BPE is quadratic on unbroken text, so it never gets a longer piece. */
 const LONGEST_SLICE = 1_024;
 /** How far back a slice looks for a place where the encoding itself would split. */
 const LOOK_BACK = 256;
@@ -26,7 +26,7 @@ const MEMO_SIZE = 100_000;
 const OBSERVATIONS = 20;
 const CHARACTERS_PER_TOKEN = 3.3;
 
-/** Exact o200k where its vocabulary loads (2 MB, so only when first asked for); an estimate elsewhere. */
+/** Exact o200k where its vocabulary can be loaded (2 MB, so only on first use), an estimate elsewhere. */
 export async function loadTokenCounter(options: CounterOptions = {}): Promise<TokenCounter> {
   const exact = await import('gpt-tokenizer/encoding/o200k_base').then(
     // No token is special in data: `<|endoftext|>` is thirteen characters like others.
@@ -38,7 +38,7 @@ export async function loadTokenCounter(options: CounterOptions = {}): Promise<To
   return createTokenCounter(exact, options);
 }
 
-/** Without a function for slices: characters ÷ 3.3. */
+/** Without a function that counts slices: characters ÷ 3.3. */
 export function createTokenCounter(countSlice?: CountSlice, options: CounterOptions = {}): TokenCounter {
   const { memoSize = MEMO_SIZE } = options;
   const memo = new Map<string, number>();
@@ -92,7 +92,7 @@ export function* slicesOf(text: string): Generator<string> {
 
 const LETTER = /[A-Za-z]/;
 
-/** A place where o200k splits anyway: after a line break or before a blank, where a letter follows. Else the limit. */
+/** A position where o200k splits anyway: after a line break or before a blank that a letter follows. Otherwise the limit. */
 function cutBefore(text: string, limit: number): number {
   for (let at = limit; at > limit - LOOK_BACK; at--) {
     const isLineStart = text[at - 1] === '\n' && LETTER.test(text[at] ?? '');

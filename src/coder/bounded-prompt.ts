@@ -1,12 +1,20 @@
+import type { TokenCounter } from '../base/tokens.ts';
+import type { Message as PromptMessage, ToolCall } from '../protocol/repostate.ts';
 import type { ContextManager } from '../repostate/prompt/context-manager.ts';
 import type { Ledger } from '../repostate/prompt/ledger.ts';
-import type { AssistantMessage, Message, ToolMessage } from '../runtime/models/message.ts';
-import type { CoderParts } from './coder-parts.ts';
-import { toExchange, toModelMessages } from './convert.ts';
+import type { Exchange, ToolResult } from '../repostate/prompt/messages.ts';
+import type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  ToolMessage,
+  ToolResultPart,
+} from '../runtime/models/message.ts';
+import type { CoderDeps } from './coder-deps.ts';
 
 /** What the engine shows the model: never the history of the turn, but the projection that the context manager keeps. */
 export class BoundedPrompt {
-  readonly #parts: Pick<CoderParts, 'clock' | 'counter'>;
+  readonly #deps: Pick<CoderDeps, 'clock' | 'counter'>;
   readonly #context: ContextManager;
   #taken = 0;
   readonly #turn: () => number;
@@ -14,8 +22,8 @@ export class BoundedPrompt {
   #asked = 0;
   lastLedger: Ledger | undefined;
 
-  constructor(parts: Pick<CoderParts, 'clock' | 'counter'>, context: ContextManager, turn: () => number) {
-    this.#parts = parts;
+  constructor(deps: Pick<CoderDeps, 'clock' | 'counter'>, context: ContextManager, turn: () => number) {
+    this.#deps = deps;
     this.#context = context;
     this.#turn = turn;
   }
@@ -28,7 +36,7 @@ export class BoundedPrompt {
   build(messages: readonly Message[]): Message[] {
     this.take(messages);
     this.#asked = this.#turn();
-    const prompt = this.#context.build(this.#parts.clock.now().getTime());
+    const prompt = this.#context.build(this.#deps.clock.now().getTime());
     this.lastLedger = prompt.ledger;
     return toModelMessages(prompt.messages);
   }
@@ -45,6 +53,75 @@ export class BoundedPrompt {
   }
 
   #append(reply: AssistantMessage, results: ToolMessage | undefined): void {
-    this.#context.append(toExchange(this.#asked, { reply, results }, this.#parts.counter));
+    this.#context.append(toExchange(this.#asked, { reply, results }, this.#deps.counter));
   }
+}
+
+/** Between the engine's messages and those of the bounded prompt: both plain data, each room with its own. */
+
+const KINDS: Record<string, ToolResult['kind']> = { run_command: 'command', read_file: 'read' };
+
+/** One reply and the results of all its calls, as the prompt keeps them. */
+export function toExchange(
+  turn: number,
+  { reply, results }: { reply: AssistantMessage; results: ToolMessage | undefined },
+  counter: TokenCounter,
+): Exchange {
+  const reasoning = reply.content.filter((part) => part.type === 'reasoning');
+  const calls = reply.content.flatMap((part): ToolCall[] =>
+    part.type === 'tool_call' ? [{ id: part.id, tool: part.name, args: asRecord(part.arguments) }] : [],
+  );
+  return {
+    turn,
+    text: reply.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''),
+    ...(reasoning.length > 0 && {
+      reasoning: reasoning.map((part) => ({ data: part, tokens: counter.count(part.text) })),
+    }),
+    calls,
+    results: (results?.content ?? []).map((part) => toResult(part)),
+  };
+}
+
+function toResult({ id, name, output, isError }: ToolResultPart): ToolResult {
+  const noop = output.startsWith('{"success":true,"noop":true');
+  return { id, text: output, kind: KINDS[name] ?? 'other', ...(isError && { isError }), ...(noop && { noop }) };
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord ? (value as Record<string, unknown>) : { input: value ?? null };
+}
+
+/** The bounded prompt as the model client wants it. Results of one reply stand in one message. */
+export function toModelMessages(prompt: readonly PromptMessage[]): Message[] {
+  const messages: Message[] = [];
+  const names = new Map<string, string>();
+  for (const message of prompt) {
+    if (message.role === 'system') messages.push({ role: 'system', content: message.text });
+    else if (message.role === 'user') messages.push({ role: 'user', content: [{ type: 'text', text: message.text }] });
+    else if (message.role === 'assistant') {
+      for (const { id, tool } of message.calls) names.set(id, tool);
+      messages.push({ role: 'assistant', content: partsOf(message) });
+    } else pushResult(messages, { ...message, name: names.get(message.id) ?? '' });
+  }
+  return messages;
+}
+
+function partsOf({ text, reasoning = [], calls }: Extract<PromptMessage, { role: 'assistant' }>): AssistantPart[] {
+  return [
+    ...reasoning.map(({ data }) => data as AssistantPart),
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+    ...calls.map(({ id, tool, args }) => ({ type: 'tool_call' as const, id, name: tool, arguments: args })),
+  ];
+}
+
+function pushResult(
+  messages: Message[],
+  result: { id: string; name: string; text: string; isError?: boolean | undefined },
+): void {
+  const { id, name, text, isError } = result;
+  const part: ToolResultPart = { type: 'tool_result', id, name, output: text, ...(isError && { isError: true }) };
+  const last = messages.at(-1);
+  if (last?.role === 'tool') last.content.push(part);
+  else messages.push({ role: 'tool', content: [part] });
 }

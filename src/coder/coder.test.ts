@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { call, calls, choice, done, say } from '../../test/fixtures/coder/scene.ts';
-import { sceneOfTest } from '../../test/fixtures/coder/scene-of-test.ts';
-import { verifies } from '../../test/verifies.ts';
-import { manualClock } from '../base/clock.ts';
+import { call, calls, choice, done, say } from '../../test/support/coder/scene.ts';
+import { sceneOfTest } from '../../test/support/coder/scene-of-test.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { textOf } from '../runtime/models/message.ts';
 
 const codeOf = (result = '') => /"code":"(\w+)"/.exec(result)?.[1];

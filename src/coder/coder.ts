@@ -1,32 +1,31 @@
+import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { ContextNews, RepoState } from '../protocol/repostate.ts';
 import { ProgressWatch } from '../repostate/detect/progress-watch.ts';
 import { RewriteWatch } from '../repostate/detect/rewrite-watch.ts';
 import { FileTools } from '../repostate/files/file-tools.ts';
-import { cutToTokens } from '../repostate/prompt/caps.ts';
+import { cutToTokens, OWN_LIMITS } from '../repostate/prompt/caps.ts';
 import { ContextManager } from '../repostate/prompt/context-manager.ts';
 import { CacheWatch, countedTokens, type Ledger, type ReportedCall } from '../repostate/prompt/ledger.ts';
-import { OWN_LIMITS } from '../repostate/prompt/limits.ts';
-import { TodoList } from '../repostate/state/todo-list.ts';
+import { TaskList } from '../repostate/state/task-list.ts';
 import type { EngineEvent } from '../runtime/engine/emitter.ts';
+import type { StepProgress, TurnDeps } from '../runtime/engine/turn-deps.ts';
 import { runTurn } from '../runtime/engine/turn-loop.ts';
-import type { StepProgress, TurnParts } from '../runtime/engine/turn-parts.ts';
 import { type Message, userText } from '../runtime/models/message.ts';
 import { createFunctions, type Functions, type ToolCallTracker } from '../runtime/tools/tool.ts';
 import { BoundedPrompt } from './bounded-prompt.ts';
-import type { CoderParts, CoderUsage } from './coder-parts.ts';
-import { waitOutOutage } from './outage.ts';
+import type { CoderDeps, CoderUsage } from './coder-deps.ts';
 import { SYSTEM_TEXT } from './system-text.ts';
 import { commandTool, runLine } from './tools/command.ts';
 import { doneTool } from './tools/done.ts';
 import { fileTools } from './tools/files.ts';
 import { codeTools, stateTools } from './tools/state.ts';
 import { answerText, askTool, todoTool } from './tools/talk.ts';
-import { type RepeatHands, repeatWatch, Watch } from './tools/watched.ts';
+import { type Repeats, repeatWatch, Watch } from './tools/watched.ts';
 
 export interface CoderEnd {
   result: string;
-  /** `criteria`: all there was to do was done, and the agent did not say so (S-47). */
+  /** `criteria`: all there was to do was done, and the agent did not say so. */
   endedBy: 'done' | 'criteria' | 'person';
 }
 
@@ -34,13 +33,13 @@ export interface CoderEnd {
 interface Earlier {
   turn: number;
   used: CoderUsage;
-  /** Newest last: they teach how the model counts (S-41). */
+  /** Newest last: they teach how the model counts. */
   calls?: readonly ReportedCall[];
 }
 
-/** Results of calls are bounded by the prompt itself (S-39), which keeps the rest as artifacts. */
-const UNCAPPED: TurnParts['outputs'] = { cap: async (output) => output };
-/** Repetition is judged by the detectors of the coder, which know the tree and ask before they end anything (S-42 to S-47). */
+/** Results of calls are bounded by the prompt itself, which keeps the rest as artifacts. */
+const UNCAPPED: TurnDeps['outputs'] = { cap: async (output) => output };
+/** Repetition is judged by the detectors of the coder, which know the tree and ask before they end anything. */
 const UNGUARDED: ToolCallTracker = { reset: () => {}, nextStep: () => {}, record: () => 'ok' };
 const NUDGE = 'You called no tool. Every reply calls at least one; when the task is done call done.';
 const WARN_AT = 0.8;
@@ -57,13 +56,13 @@ class Ending extends ReefError {
 
 /** Reef's own coding agent: the engine's loop over bounded prompts, file tools that see before they write, and a checked end. */
 export class Coder {
-  readonly #parts: CoderParts;
+  readonly #deps: CoderDeps;
   readonly #context: ContextManager;
   readonly #prompt: BoundedPrompt;
   readonly #functions: Functions;
-  readonly #repeats: RepeatHands;
+  readonly #repeats: Repeats;
   readonly #rewrites: RewriteWatch;
-  readonly #todos = new TodoList();
+  readonly #todos = new TaskList();
   #progress: ProgressWatch;
   readonly #cache: CacheWatch;
   readonly #readings = new Set<string>();
@@ -81,18 +80,24 @@ export class Coder {
   /** How often a person has extended the budget. */
   #grants = 1;
 
-  constructor(parts: CoderParts, task: string) {
-    this.#parts = parts;
-    this.#startedAt = parts.clock.monotonicMs();
-    this.#repeats = repeatWatch(parts);
-    this.#rewrites = new RewriteWatch(parts.tell);
-    this.#progress = new ProgressWatch(parts.tell);
-    this.#cache = new CacheWatch(parts.profile);
-    this.#todos.load(parts.tracker.getSnapshot().openTasks);
+  constructor(deps: CoderDeps, task: string) {
+    this.#deps = deps;
+    this.#startedAt = deps.clock.monotonicMs();
+    this.#repeats = repeatWatch(deps);
+    this.#rewrites = new RewriteWatch(deps.tell);
+    this.#progress = new ProgressWatch(deps.tell);
+    this.#cache = new CacheWatch(deps.profile);
+    this.#todos.load(deps.tracker.getSnapshot().openTasks);
     this.#functions = createFunctions(this.#tools());
-    const { jobId, counter, profile, parameters, redact, tracker, artifacts, instructions } = parts;
+    const { jobId, counter, profile, parameters, redact, tracker, artifacts, instructions } = deps;
     this.#context = new ContextManager({
-      ...{ jobId, counter, profile, parameters, redact, system: SYSTEM_TEXT, task },
+      jobId,
+      counter,
+      profile,
+      parameters,
+      redact,
+      system: SYSTEM_TEXT,
+      task,
       ...(instructions !== undefined && { instructions }),
       tools: this.#functions.declarations(),
       estimate: (tokens) => this.#estimate(tokens),
@@ -100,10 +105,10 @@ export class Coder {
       keep: (text, from) => artifacts.put(text, from),
       tell: (news) => this.#unsaid.push(news),
     });
-    this.#prompt = new BoundedPrompt(parts, this.#context, () => this.#turn);
+    this.#prompt = new BoundedPrompt(deps, this.#context, () => this.#turn);
   }
 
-  /** Goes on where an earlier process stopped: the same epoch, the same tail (S-19), and what it used counts. */
+  /** Goes on where an earlier process stopped: the same epoch, the same tail, and what it used counts. */
   restore(log: Iterable<{ type: string; payload: unknown }>, { turn, used, calls = [] }: Earlier): void {
     this.#context.restore(log);
     this.#turn = turn;
@@ -118,7 +123,7 @@ export class Coder {
 
   /** Something a person said after the task; as long as a task may be, the rest is an artifact. */
   async tell(message: string): Promise<void> {
-    const { counter, artifacts, jobId } = this.#parts;
+    const { counter, artifacts, jobId } = this.#deps;
     const { text, id } = cutToTokens(counter, message, { tokens: OWN_LIMITS.task });
     if (id !== undefined) await artifacts.put(message, { jobId });
     this.#context.note(`The person says: ${text}`);
@@ -131,7 +136,7 @@ export class Coder {
     for (;;) {
       this.#accepted = undefined;
       this.#prompt.begin();
-      const turn = await runTurn(this.#turnParts(signal), [userText('Go on.')]);
+      const turn = await runTurn(this.#turnDeps(signal), [userText('Go on.')]);
       this.#prompt.take(turn.messages);
       await this.#settle();
       if (turn.error instanceof Ending) return turn.error.end;
@@ -143,9 +148,9 @@ export class Coder {
     }
   }
 
-  /** There is more to do: a plan that was carried out says nothing about it, and would end the work as done (S-47). */
+  /** There is more to do: a plan that was carried out says nothing about it, and would end the work as done. */
   #beginAnew(): void {
-    const { tracker, tell } = this.#parts;
+    const { tracker, tell } = this.#deps;
     this.#progress = new ProgressWatch(tell);
     if (this.#todos.list().some(({ status }) => status !== 'completed')) return;
     this.#todos.set([]);
@@ -153,34 +158,41 @@ export class Coder {
   }
 
   #tools() {
-    const { tracker, dir, checks, jobId, guards = true } = this.#parts;
+    const { tracker, dir, checks, jobId, guards = true } = this.#deps;
     const seen = seenBy(jobId, tracker.getSnapshot());
     const files = new FileTools({ dir, rewrites: this.#rewrites, guards, seen });
-    const hands = { ...this.#parts, files, repeats: this.#repeats, rewrites: this.#rewrites };
+    const deps = { ...this.#deps, files, repeats: this.#repeats, rewrites: this.#rewrites };
     const tools = [
       ...fileTools({
-        ...hands,
+        ...deps,
         isShown: (turn) => this.#context.shows(turn),
         onReading: (key) => {
           this.#hasNewReading ||= !this.#readings.has(key);
           this.#readings.add(key);
         },
       }),
-      ...codeTools(this.#parts),
-      commandTool(hands),
-      askTool(this.#parts),
-      todoTool(this.#todos, this.#parts),
-      ...stateTools(this.#parts),
-      doneTool({ tracker, dir, checks, run: (command, how) => runLine(hands, command, how) }),
+      ...codeTools(this.#deps),
+      commandTool(deps),
+      askTool(this.#deps),
+      todoTool(this.#todos, this.#deps),
+      ...stateTools(this.#deps),
+      doneTool({ tracker, dir, checks, run: (command, how) => runLine(deps, command, how) }),
     ];
     const watch = new Watch(this.#repeats, tracker, (message) => this.#emit({ type: 'warning', message }));
     return tools.map((tool) => watch.over(tool));
   }
 
-  #turnParts(signal: AbortSignal): TurnParts {
-    const { client, model, gate, ask, cwd, jobId, clock, budget } = this.#parts;
+  #turnDeps(signal: AbortSignal): TurnDeps {
+    const { client, model, gate, ask, cwd, jobId, clock, budget } = this.#deps;
     return {
-      ...{ client, model, gate, ask, cwd, jobId, signal, agent: 'coder' },
+      client,
+      model,
+      gate,
+      ask,
+      cwd,
+      jobId,
+      signal,
+      agent: 'coder',
       settings: { temperature: null, top_p: null, max_output_tokens: null, stream: true },
       prompt: { build: (messages) => this.#buildPrompt(messages) },
       functions: this.#functions,
@@ -218,15 +230,15 @@ export class Coder {
     }
   }
 
-  /** First what was taken out of the prompt is stored, then the log says that it was (S-19, S-37). */
+  /** First what was taken out of the prompt is stored, then the log says that it was. */
   async #settle(): Promise<void> {
     await this.#context.settle();
-    for (const news of this.#unsaid.splice(0)) this.#parts.tell(news);
+    for (const news of this.#unsaid.splice(0)) this.#deps.tell(news);
   }
 
   /** One turn of the coder is one step of the engine. */
   async #beforeTurn({ step, messages }: StepProgress, signal: AbortSignal): Promise<void> {
-    const { tracker } = this.#parts;
+    const { tracker } = this.#deps;
     // The exchange first: what Reef has to say about it stands behind it.
     this.#prompt.take(messages);
     await this.#settle();
@@ -241,7 +253,7 @@ export class Coder {
   }
 
   async #judge(signal: AbortSignal): Promise<void> {
-    const { tracker, checks, ask, guards = true } = this.#parts;
+    const { tracker, checks, ask, guards = true } = this.#deps;
     if (!guards) return;
     const facts = {
       turn: this.#turn,
@@ -262,7 +274,7 @@ export class Coder {
   }
 
   async #checkBudget(signal: AbortSignal): Promise<void> {
-    const { budget, clock, ask } = this.#parts;
+    const { budget, clock, ask } = this.#deps;
     const used = { ...this.#used, turns: this.#turn - 1, ms: clock.monotonicMs() - this.#startedAt };
     const share = Math.max(
       ...(['turns', 'tokens', 'ms', 'usd'] as const).map(
@@ -280,19 +292,19 @@ export class Coder {
 
   #emit(event: EngineEvent): void {
     if (event.type === 'assistant_message_end' && !event.interrupted) this.#account(event);
-    this.#parts.emit(event);
+    this.#deps.emit(event);
   }
 
   #learn(ledger: Ledger, reported: number): void {
     const counted = countedTokens(ledger);
-    this.#parts.counter.observe(this.#parts.model.id, counted, reported);
+    this.#deps.counter.observe(this.#deps.model.id, counted, reported);
     if (reported > 0) this.#anchor = { counted, reported };
   }
 
-  /** Only what came since the last call is estimated (S-41). */
+  /** Only what came since the last call is estimated. */
   #estimate(tokens: number): number {
     const { counted, reported } = this.#anchor;
-    return reported + this.#parts.counter.estimate(this.#parts.model.id, tokens - counted);
+    return reported + this.#deps.counter.estimate(this.#deps.model.id, tokens - counted);
   }
 
   #account({ usage, cost }: Extract<EngineEvent, { type: 'assistant_message_end' }>): void {
@@ -301,16 +313,16 @@ export class Coder {
     this.#used.usd += cost ?? 0;
     if (!ledger) return;
     const reported = { input: usage.input, cacheRead: usage.cached, cacheWrite: 0, ...(cost !== null && { cost }) };
-    this.#parts.record(ledger, reported);
+    this.#deps.record(ledger, reported);
     this.#learn(ledger, usage.input);
     const segment = this.#cache.observe(ledger, reported);
     if (segment === undefined || this.#missed.has(segment)) return;
     this.#missed.add(segment);
-    this.#parts.tell({ kind: 'context.cache_miss', turn: this.#turn, segment });
+    this.#deps.tell({ kind: 'context.cache_miss', turn: this.#turn, segment });
   }
 }
 
-/** What this job knew of its files when an earlier process of it ended; what others changed since it has to read again (S-22). */
+/** What this job knew of its files when an earlier process of it ended; what others changed since it has to read again. */
 function seenBy(jobId: string, { files }: Readonly<RepoState>): Map<string, string> {
   const known = files.filter(({ read, wrote }) => {
     const looked = read?.jobId === jobId ? read.turn : -1;
@@ -318,4 +330,27 @@ function seenBy(jobId: string, { files }: Readonly<RepoState>): Map<string, stri
     return isOwn ? looked >= 0 || wrote !== undefined : looked > wrote.turn;
   });
   return new Map(known.map(({ path, hash }) => [path, hash]));
+}
+
+const FIRST_MS = 2_000;
+const LONGEST_MS = 60_000;
+const PATIENCE_MS = 15 * 60_000;
+
+interface OutageDeps {
+  clock: Clock;
+  signal: AbortSignal;
+  tell(message: string): void;
+}
+
+/** A provider that cannot be reached is waited for, longer each time, a quarter of an hour in all; the turn stays the same. */
+async function waitOutOutage({ clock, signal, tell }: OutageDeps, error: ReefError, attempt: number): Promise<boolean> {
+  const delay = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt - 1));
+  const waited = Array.from({ length: attempt - 1 }, (_, n) => Math.min(LONGEST_MS, FIRST_MS * 2 ** n)).reduce(
+    (sum, ms) => sum + ms,
+    0,
+  );
+  if (waited + delay > PATIENCE_MS) return false;
+  tell(`${error.code}: ${error.message} Tried again in ${Math.round(delay / 1_000)} s.`);
+  await clock.sleep(delay, signal);
+  return !signal.aborted;
 }

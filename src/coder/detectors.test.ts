@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { call, choice, done, type Scene } from '../../test/fixtures/coder/scene.ts';
-import { sceneOfTest } from '../../test/fixtures/coder/scene-of-test.ts';
-import { verifies } from '../../test/verifies.ts';
+import { call, choice, done, type Scene } from '../../test/support/coder/scene.ts';
+import { sceneOfTest } from '../../test/support/coder/scene-of-test.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { textOf } from '../runtime/models/message.ts';
 
 const PROGRAM = (n: number) => `package main\n${'\tfmt.Println("hello")\n'.repeat(20)}// attempt ${n}\n`;

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { makeRepository } from '../../test/fixtures/git/repository.ts';
-import { trackerOn } from '../../test/fixtures/repostate/world.ts';
-import { verifies } from '../../test/verifies.ts';
+import { makeRepository } from '../../test/support/repository.ts';
+import { trackerOn } from '../../test/support/repostate/world.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { within } from '../repostate/state/git-view.ts';
 
 verifies('S-02').test('an agent that works in one folder is told about that folder, by paths from there', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { playAll, tableOf } from '../../bench/context/hello-world.ts';
-import { verifies } from '../../test/verifies.ts';
+import { verifies } from '../../test/support/verifies.ts';
 
 verifies('S-24', 'S-66').test(
   'the hello-world story writes every file once, in fewer turns and with smaller prompts than without guards',

@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import { parseJson } from '../base/safe-json.ts';
 import { type ContextNews, contextNewsSchema, type StateNews } from '../protocol/repostate.ts';
 import { type Ledger, ledgerLine, type Reported, type ReportedCall } from '../repostate/prompt/ledger.ts';
-import type { CoderUsage } from './coder-parts.ts';
+import type { CoderUsage } from './coder-deps.ts';
 
 /**
- * What a restart needs to build the same prompt again, byte for byte (S-19): the news of the context manager, in the folder of
+ * What a restart needs to build the same prompt again, byte for byte: the news of the context manager, in the folder of
  * the job. Written before the next call of the model, line by line, so that a crash tears at most the last one.
  */
 export class JobLog {

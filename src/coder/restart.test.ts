@@ -1,15 +1,15 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { call, calls, done } from '../../test/fixtures/coder/scene.ts';
-import { sceneOfTest } from '../../test/fixtures/coder/scene-of-test.ts';
-import { verifies } from '../../test/verifies.ts';
+import { expect, test } from 'vitest';
+import { call, calls, done } from '../../test/support/coder/scene.ts';
+import { sceneOfTest } from '../../test/support/coder/scene-of-test.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { loadTokenCounter } from '../base/tokens.ts';
 import type { ContextNews } from '../protocol/repostate.ts';
 import type { Ledger } from '../repostate/prompt/ledger.ts';
 import type { Message } from '../runtime/models/message.ts';
-import { toExchange, toModelMessages } from './convert.ts';
+import { toExchange, toModelMessages } from './bounded-prompt.ts';
 import { JobLog } from './job-log.ts';
 
 verifies('S-19', 'S-22').test(
@@ -80,8 +80,7 @@ test('a plan that is set again is the plan there was, so that its ids stay', asy
 });
 
 test('a line that a crash tore costs nothing but itself', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'reef-log-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = temporaryFolder();
   const note = (turn: number) => ({ kind: 'context.noted', turn, why: 'delta', text: `note ${turn}` }) as const;
   const appended: ContextNews = { kind: 'context.appended', turn: 7, messages: [], called: [], thought: [] };
   const log = new JobLog(dir);

@@ -1,3 +1,15 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+
+/** Whoever waits looks again at least this often, so that a missed notification costs a second and not for ever. */
+const LOOK_AGAIN_MS = 1_000;
+
+export interface WaitOptions<T> {
+  isMet(seen: T): boolean;
+  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+  clock?: Clock;
+}
+
 /**
  * Wakes whoever waits for the next change. It carries no data: readers pull from the log by cursor, so a slow one
  * grows no buffer and misses nothing.
@@ -23,6 +35,18 @@ export class ChangeSignal {
       this.#waiting.add(wake);
       if (signal?.aborted) wake();
     });
+  }
+
+  /** Looks now and after every change until the condition holds, the time is up or the caller is gone; gives what it saw last. */
+  async until<T>(look: () => T | Promise<T>, options: WaitOptions<T>): Promise<T> {
+    const { isMet, timeoutMs = Number.POSITIVE_INFINITY, signal, clock = systemClock } = options;
+    const deadline = clock.monotonicMs() + timeoutMs;
+    for (;;) {
+      const seen = await look();
+      const left = deadline - clock.monotonicMs();
+      if (isMet(seen) || left <= 0 || signal?.aborted) return seen;
+      await this.next(Math.min(left, LOOK_AGAIN_MS), signal);
+    }
   }
 
   get waiting(): number {

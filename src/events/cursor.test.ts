@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
-import { type Cursor, parseCursor } from './cursor.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { type Cursor, parseCursor } from './event-log.ts';
 
 const good: [string | undefined, Cursor][] = [
   [undefined, { after: 0 }],

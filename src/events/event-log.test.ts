@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
-import { manualClock } from '../base/clock.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { createRedactor, redactDeep } from '../base/redact.ts';
 import type { AgentEvent, EventBody } from '../protocol/events.ts';
 import { Store } from '../store/store.ts';
@@ -18,16 +17,13 @@ let store: Store;
 let clock: ReturnType<typeof manualClock>;
 let log: EventLog;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-log-'));
+  dir = temporaryFolder();
   store = new Store(join(dir, 'reef.db'));
   clock = manualClock(new Date(START));
   const redact = createRedactor([CANARY]);
   log = new EventLog({ rows: store.events, clock, redact: (value) => redactDeep(redact, value) });
 });
-afterEach(() => {
-  store.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => store.close());
 
 const says = (text: string): EventBody => ({ type: 'progress', payload: { kind: 'text', text } });
 const append = (jobId: string, ...bodies: EventBody[]) => store.record(() => log.append(jobId, bodies));

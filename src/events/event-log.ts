@@ -1,7 +1,7 @@
 import { capJson } from '../base/cap.ts';
 import type { Clock } from '../base/clock.ts';
+import { ReefError } from '../protocol/errors.ts';
 import { type AgentEvent, type EventBody, eventBodySchema } from '../protocol/events.ts';
-import { parseCursor } from './cursor.ts';
 
 const PAYLOAD_CAP = 64 * 1024;
 
@@ -26,10 +26,10 @@ export class EventLog {
   readonly #clock: Clock;
   readonly #redact: <T>(value: T) => T;
 
-  constructor(parts: { rows: EventRows; clock: Clock; redact: <T>(value: T) => T }) {
-    this.#rows = parts.rows;
-    this.#clock = parts.clock;
-    this.#redact = parts.redact;
+  constructor(deps: { rows: EventRows; clock: Clock; redact: <T>(value: T) => T }) {
+    this.#rows = deps.rows;
+    this.#clock = deps.clock;
+    this.#redact = deps.redact;
   }
 
   /** For what is kept or shown beside the events: applied before anything is cut, or half a secret would slip through. */
@@ -47,7 +47,7 @@ export class EventLog {
     });
   }
 
-  /** A `seq` is exclusive, an instant inclusive: by time a page may repeat, it never loses (Q-04). */
+  /** A `seq` is exclusive, an instant inclusive: by time a page may repeat, it never loses. */
   slice(query: { jobId: string; since?: string | undefined; limit: number }): Page {
     const cursor = parseCursor(query.since);
     const after =
@@ -86,4 +86,19 @@ function checked(body: EventBody): EventBody {
 
 function capped(body: EventBody): EventBody {
   return { ...body, payload: capJson(body.payload, PAYLOAD_CAP) } as EventBody;
+}
+
+/** Where a reader stands: after a `seq`, or at an instant. */
+export type Cursor = { after: number } | { at: string };
+
+const SEQ = /^\d{1,15}$/;
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
+
+export function parseCursor(since: string | undefined): Cursor {
+  if (since === undefined) return { after: 0 };
+  if (SEQ.test(since)) return { after: Number(since) };
+  const time = ISO.test(since) ? Date.parse(since) : Number.NaN;
+  if (Number.isNaN(time))
+    throw new ReefError('bad_cursor', `"${since.slice(0, 64)}" is no cursor and no ISO-8601 time`);
+  return { at: new Date(time).toISOString() };
 }

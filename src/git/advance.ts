@@ -1,9 +1,9 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
+import { type Checkout, readCheckout } from './checkout.ts';
 import { diffTrees } from './diff.ts';
 import type { Git } from './git-command.ts';
-import { type Place, readPlace } from './place.ts';
 import { checkBranch, checkOid, type Oid } from './ref-name.ts';
 import { setRef } from './refs.ts';
 import { branchUnderRebase, isAncestor, operationUnderWay, readHead, readRef } from './repository.ts';
@@ -29,30 +29,30 @@ const CHECKOUT_MS = 600_000;
 
 /**
  * Moves a branch forward, and its checkout with it if there is one: the ref alone would make that look reverted. A
- * checkout with changes, or in which git would overwrite a file it does not track, ignored ones too, is not touched (T-32).
+ * checkout with changes, or in which git would overwrite a file it does not track, ignored ones too, is not touched.
  */
-export async function advanceBranch(git: Git, place: Place, { branch, from, to }: Advance): Promise<Advanced> {
+export async function advanceBranch(git: Git, checkout: Checkout, { branch, from, to }: Advance): Promise<Advanced> {
   const ref = `refs/heads/${checkBranch(branch)}`;
   const [old, next] = [checkOid(from), checkOid(to)];
-  const at = await readRef(git, place, ref);
+  const at = await readRef(git, checkout, ref);
   if (at !== old) return { status: 'moved', commit: at };
-  if (!(await isAncestor(git, place, { of: next, commit: old }))) return { status: 'diverged' };
-  const checkouts = await checkoutsOf(git, place, ref);
+  if (!(await isAncestor(git, checkout, { of: next, commit: old }))) return { status: 'diverged' };
+  const checkouts = await checkoutsOf(git, checkout, ref);
   const [only] = checkouts;
   if (only === undefined) {
-    if (await setRef(git, place, { ref, from: old, to: next })) return { status: 'advanced' };
-    return { status: 'moved', commit: await readRef(git, place, ref) };
+    if (await setRef(git, checkout, { ref, from: old, to: next })) return { status: 'advanced' };
+    return { status: 'moved', commit: await readRef(git, checkout, ref) };
   }
   // Of two checkouts the second would look reverted, as would one on a disk that is away.
-  const checkout = checkouts.length === 1 ? await placeAt(only) : undefined;
-  if (checkout?.commonDir !== place.commonDir) return { status: 'dirty', checkout: only, files: [] };
-  return forward(git, checkout, { branch: ref, from: old, to: next });
+  const target = checkouts.length === 1 ? await checkoutAt(only) : undefined;
+  if (target?.commonDir !== checkout.commonDir) return { status: 'dirty', checkout: only, files: [] };
+  return forward(git, target, { branch: ref, from: old, to: next });
 }
 
 /** Where a branch is checked out, or will be again when the rebase there ends. */
-async function checkoutsOf(git: Git, place: Place, ref: string): Promise<string[]> {
+async function checkoutsOf(git: Git, checkout: Checkout, ref: string): Promise<string[]> {
   const found: string[] = [];
-  for (const { path, branch, isBare, prunable } of await listWorktrees(git, place)) {
+  for (const { path, branch, isBare, prunable } of await listWorktrees(git, checkout)) {
     if (isBare || prunable !== undefined) continue;
     if (branch === ref || (branch === undefined && (await rebasedAt(path)) === ref)) found.push(path);
   }
@@ -60,18 +60,18 @@ async function checkoutsOf(git: Git, place: Place, ref: string): Promise<string[
 }
 
 /** A locked worktree may lie on a disk that is not there. */
-function placeAt(path: string): Promise<Place | undefined> {
+function checkoutAt(path: string): Promise<Checkout | undefined> {
   return realpath(path)
-    .then(readPlace)
+    .then(readCheckout)
     .catch(() => undefined);
 }
 
 async function rebasedAt(path: string): Promise<string | undefined> {
-  const place = await placeAt(path);
-  return place && branchUnderRebase(place);
+  const checkout = await checkoutAt(path);
+  return checkout && branchUnderRebase(checkout);
 }
 
-async function forward(git: Git, checkout: Place, { branch, from, to }: Advance): Promise<Advanced> {
+async function forward(git: Git, checkout: Checkout, { branch, from, to }: Advance): Promise<Advanced> {
   const dirty = (files: string[]): Advanced => ({ status: 'dirty', checkout: checkout.toplevel, files });
   if (await operationUnderWay(checkout)) return dirty([]);
   const changed = (await readStatus(git, checkout)).filter(({ kind }) => kind !== 'untracked');
@@ -101,7 +101,7 @@ async function forward(git: Git, checkout: Place, { branch, from, to }: Advance)
  * and its `read-tree` takes ignored ones for worthless. Folders, and files in the place of folders, are left to git. A
  * name that only changes its case is in its own way.
  */
-async function untrackedInTheWay(git: Git, checkout: Place, sides: Pick<Advance, 'from' | 'to'>): Promise<string[]> {
+async function untrackedInTheWay(git: Git, checkout: Checkout, sides: Pick<Advance, 'from' | 'to'>): Promise<string[]> {
   const changes = await diffTrees(git, checkout, sides);
   const fold = (path: string) => path.normalize('NFC').toLowerCase();
   const leaving = new Set(changes.flatMap(({ status, path, from }) => from ?? (status === 'D' ? path : [])).map(fold));
@@ -126,8 +126,8 @@ interface Restore {
   staged?: Oid;
 }
 
-/** Lays the files of a capture into a clean checkout, so that `status` there says what it said when they were kept (T-35). */
-export async function restoreFiles(git: Git, checkout: Place, { tree, staged }: Restore): Promise<void> {
+/** Lays the files of a capture into a clean checkout, so that `status` there says what it said when they were kept. */
+export async function restoreFiles(git: Git, checkout: Checkout, { tree, staged }: Restore): Promise<void> {
   const [files, index] = [checkOid(tree), staged === undefined ? 'HEAD' : checkOid(staged)];
   const dirty = (await readStatus(git, checkout)).map(({ path }) => path);
   const { commit } = await readHead(git, checkout);

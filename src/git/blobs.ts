@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { access, lstat } from 'node:fs/promises';
 import { ReefError } from '../protocol/errors.ts';
+import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
-import type { Place } from './place.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
 const BATCH = 1_000;
@@ -17,19 +17,19 @@ const SPARE_BYTES = 64 * 1024;
  */
 export async function* hashFiles(
   git: Git,
-  place: Place,
+  checkout: Checkout,
   paths: Iterable<string>,
 ): AsyncGenerator<{ path: string; oid: Oid | undefined }> {
   for (const batch of batches(paths, BATCH)) {
-    const regular = await Promise.all(batch.map((path) => isRegular(place, path)));
+    const regular = await Promise.all(batch.map((path) => isRegular(checkout, path)));
     const wanted = batch.filter((_, index) => regular[index]);
     const oids = new Map<string, Oid>();
-    await hashInto(oids, git, { place, paths: wanted });
+    await hashInto(oids, git, { checkout, paths: wanted });
     for (const path of batch) yield { path, oid: oids.get(path) };
   }
 }
 
-async function isRegular({ toplevel }: Place, path: string): Promise<boolean> {
+async function isRegular({ toplevel }: Checkout, path: string): Promise<boolean> {
   if (/^\/|(^|\/)\.\.(\/|$)|\0/.test(path)) return false;
   const file = `${toplevel}/${path}`;
   try {
@@ -45,11 +45,15 @@ async function isRegular({ toplevel }: Place, path: string): Promise<boolean> {
 async function hashInto(
   oids: Map<string, Oid>,
   git: Git,
-  { place, paths }: { place: Place; paths: readonly string[] },
+  { checkout, paths }: { checkout: Checkout; paths: readonly string[] },
 ): Promise<void> {
   const hash = async (some: readonly string[], okCodes: readonly number[]) => {
     const input = some.map((path) => `${quoted(path)}\n`).join('');
-    const { stdout } = await git.call(place, ['hash-object', '--stdin-paths'], { input, okCodes, timeoutMs: HASH_MS });
+    const { stdout } = await git.call(checkout, ['hash-object', '--stdin-paths'], {
+      input,
+      okCodes,
+      timeoutMs: HASH_MS,
+    });
     const answers = stdout.toString('latin1').split('\n').slice(0, -1).map(checkOid);
     for (const [index, oid] of answers.entries()) oids.set(some[index] as string, oid);
     return answers.length;
@@ -57,7 +61,7 @@ async function hashInto(
   for (let rest = paths; rest.length > 0; ) {
     const [stopped, ...after] = rest.slice(await hash(rest, [0, 128]));
     // Still there, so it was no file's fault: git says what it was.
-    if (stopped !== undefined && (await isRegular(place, stopped))) await hash([stopped], [0]);
+    if (stopped !== undefined && (await isRegular(checkout, stopped))) await hash([stopped], [0]);
     rest = after;
   }
 }
@@ -91,14 +95,14 @@ type Readable = Sized & { size: number };
 /** The contents of blobs, in the order asked for; never more of them in memory than the limits say. */
 export async function* readBlobs(
   git: Git,
-  place: Place,
+  checkout: Checkout,
   { oids, maxBlobBytes = 4 * 1024 * 1024, maxBatchBytes = 16 * 1024 * 1024 }: ReadLimits & { oids: Iterable<Oid> },
 ): AsyncGenerator<BlobRead> {
   const isWanted = (blob: Sized): blob is Readable => blob.size !== undefined && blob.size <= maxBlobBytes;
   const costOf = (blob: Sized) => (isWanted(blob) ? blob.size : 0);
   for (const batch of batches(oids, BATCH)) {
-    for (const group of groups(await readSizes(git, place, batch), costOf, maxBatchBytes)) {
-      const contents = await readContents(git, place, group.filter(isWanted));
+    for (const group of groups(await readSizes(git, checkout, batch), costOf, maxBatchBytes)) {
+      const contents = await readContents(git, checkout, group.filter(isWanted));
       for (const blob of group) yield toRead(blob, contents.get(blob.oid));
     }
   }
@@ -124,9 +128,9 @@ function* groups<T>(items: readonly T[], costOf: (item: T) => number, limit: num
   yield group;
 }
 
-async function readSizes(git: Git, place: Place, oids: readonly Oid[]): Promise<Sized[]> {
+async function readSizes(git: Git, checkout: Checkout, oids: readonly Oid[]): Promise<Sized[]> {
   const input = oids.map((oid) => `${checkOid(oid)}\n`).join('');
-  const { stdout } = await git.call(place, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], { input });
+  const { stdout } = await git.call(checkout, ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], { input });
   const lines = stdout.toString('latin1').split('\n');
   return oids.map((oid, index) => {
     const [, size] = /^blob (\d+)$/.exec(lines[index] as string) ?? [];
@@ -134,12 +138,12 @@ async function readSizes(git: Git, place: Place, oids: readonly Oid[]): Promise<
   });
 }
 
-async function readContents(git: Git, place: Place, blobs: readonly Readable[]): Promise<Map<Oid, Buffer>> {
+async function readContents(git: Git, checkout: Checkout, blobs: readonly Readable[]): Promise<Map<Oid, Buffer>> {
   const contents = new Map<Oid, Buffer>();
   if (blobs.length === 0) return contents;
   const input = blobs.map(({ oid }) => `${oid}\n`).join('');
   const maxBytes = blobs.reduce((sum, { size }) => sum + size + HEADER_BYTES, SPARE_BYTES);
-  const { stdout } = await git.call(place, ['cat-file', '--batch=%(objectsize)'], { input, maxBytes });
+  const { stdout } = await git.call(checkout, ['cat-file', '--batch=%(objectsize)'], { input, maxBytes });
   let at = 0;
   for (const { oid, size } of blobs) {
     const start = stdout.indexOf('\n', at) + 1;

@@ -3,14 +3,8 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, wri
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import {
-  collect,
-  makeRepository,
-  pictureOf,
-  type TestRepository,
-  userPicture,
-} from '../../test/fixtures/git/repository.ts';
-import { verifies } from '../../test/verifies.ts';
+import { collect, makeRepository, pictureOf, type TestRepository, userPicture } from '../../test/support/repository.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { restoreFiles } from './advance.ts';
 import { capture } from './capture.ts';
@@ -122,7 +116,7 @@ verifies('T-03').test(
   'a nested repository, too much, an operation under way or no commit refuse, and nothing is kept',
   async () => {
     const nested = makeRepository();
-    execFileSync('git', ['init', '-q', join(nested.checkout, 'inner')]);
+    nested.plain('init', '-q', 'inner');
     const large = makeRepository();
     large.write('large', 'x'.repeat(2_000));
     const busy = makeRepository();
@@ -189,7 +183,7 @@ test('the copy of the index is gone afterwards, also after a failure', async () 
     },
   };
   await keep({ ...repository, git: looking });
-  execFileSync('git', ['init', '-q', join(repository.checkout, 'inner')]);
+  repository.plain('init', '-q', 'inner');
   await codeOf(keep(repository));
   expect([seen, readdirSync(folder)]).toEqual([[[expect.stringMatching(/^reef-index-/)]], []]);
 });

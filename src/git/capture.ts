@@ -2,10 +2,10 @@ import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
+import type { Checkout } from './checkout.ts';
 import { commitTree } from './commit.ts';
 import type { Git } from './git-command.ts';
 import { nulFields } from './nul-fields.ts';
-import type { Place } from './place.ts';
 import { checkOid, checkRef, type Oid } from './ref-name.ts';
 import { setRef } from './refs.ts';
 import { findCommit, operationUnderWay, readRef } from './repository.ts';
@@ -34,42 +34,44 @@ const WRITE_MS = 600_000;
 const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
 
 /**
- * Keeps the files of a checkout, tracked and untracked but not ignored, as a commit (T-03). All work is done on a copy of
+ * Keeps the files of a checkout, tracked and untracked but not ignored, as a commit. All work is done on a copy of
  * the index, so index, branch and files stay as they are. Refused: a merge or rebase under way, a repository inside,
  * more than 2 GiB of changes.
  */
-export async function capture(git: Git, place: Place, options: CaptureOptions): Promise<Capture> {
+export async function capture(git: Git, checkout: Checkout, options: CaptureOptions): Promise<Capture> {
   const ref = checkRef(options.ref);
   if (!ref.startsWith('refs/reef/'))
     throw new ReefError('ref_invalid', `A capture is kept below refs/reef/, not on ${ref}.`);
-  await refuseUnderWay(place);
-  const parent = await findCommit(git, place, 'HEAD');
-  if (parent === undefined) throw new ReefError('repo_empty', `${place.toplevel} has no commit yet.`);
-  const { tree, staged } = await withIndexCopy(place, async (indexFile) => {
-    const index = await writeStaged(git, place, indexFile);
-    const hasTaken = await takeFiles(git, place, { indexFile, maxBytes: options.maxBytes ?? MAX_BYTES });
-    return { staged: index, tree: hasTaken || !index ? await writeIndex(git, place, indexFile) : index };
+  await refuseUnderWay(checkout);
+  const parent = await findCommit(git, checkout, 'HEAD');
+  if (parent === undefined) throw new ReefError('repo_empty', `${checkout.toplevel} has no commit yet.`);
+  const { tree, staged } = await withIndexCopy(checkout, async (indexFile) => {
+    const index = await writeStaged(git, checkout, indexFile);
+    const hasTaken = await takeFiles(git, checkout, { indexFile, maxBytes: options.maxBytes ?? MAX_BYTES });
+    return { staged: index, tree: hasTaken || !index ? await writeIndex(git, checkout, indexFile) : index };
   });
   const signature = { ...AUTHOR, at: options.at };
-  const commit = await commitTree(git, place, { tree, parents: [parent], message: options.message, signature });
-  const last = (await readRef(git, place, ref)) ?? null;
-  if (!(await setRef(git, place, { ref, to: commit, from: last }))) {
+  const commit = await commitTree(git, checkout, { tree, parents: [parent], message: options.message, signature });
+  const last = (await readRef(git, checkout, ref)) ?? null;
+  if (!(await setRef(git, checkout, { ref, to: commit, from: last }))) {
     throw new ReefError('git_locked', `${ref} was moved by another capture.`);
   }
   return { commit, tree, parent, ...(staged !== undefined && { staged }) };
 }
 
-async function refuseUnderWay(place: Place): Promise<void> {
-  const operation = await operationUnderWay(place);
+async function refuseUnderWay(checkout: Checkout): Promise<void> {
+  const operation = await operationUnderWay(checkout);
   if (operation)
-    throw new ReefError('repo_busy', `A ${operation} is under way in ${place.toplevel}.`, { details: { operation } });
+    throw new ReefError('repo_busy', `A ${operation} is under way in ${checkout.toplevel}.`, {
+      details: { operation },
+    });
 }
 
-async function withIndexCopy<T>(place: Place, use: (indexFile: string) => Promise<T>): Promise<T> {
+async function withIndexCopy<T>(checkout: Checkout, use: (indexFile: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'reef-index-'));
   try {
     const copy = join(folder, 'index');
-    await copyIndex(join(place.gitDir, 'index'), copy);
+    await copyIndex(join(checkout.gitDir, 'index'), copy);
     return await use(copy);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -93,11 +95,11 @@ async function copyIndex(index: string, copy: string): Promise<void> {
 /** Stages what differs from the index and what is untracked, by plumbing that enters no submodule. False if nothing does. */
 async function takeFiles(
   git: Git,
-  place: Place,
+  checkout: Checkout,
   { indexFile, maxBytes }: { indexFile: string; maxBytes: number },
 ): Promise<boolean> {
   const list = async (...which: string[]) =>
-    (await git.call(place, ['ls-files', '-z', ...which], { indexFile, maxBytes: 128 * 1024 * 1024 })).stdout;
+    (await git.call(checkout, ['ls-files', '-z', ...which], { indexFile, maxBytes: 128 * 1024 * 1024 })).stdout;
   const [tracked, untracked] = await Promise.all([list('--modified'), list('--others', '--exclude-standard')]);
   const nested = [...nulFields(untracked)].filter((path) => path.at(-1) === SLASH).map((path) => path.toString('utf8'));
   if (nested.length > 0) {
@@ -109,15 +111,15 @@ async function takeFiles(
   // Tracked ones first: a file that became a folder must go before what is in the folder comes.
   const input = Buffer.concat([tracked, untracked]);
   if (input.length === 0) return false;
-  await refuseTooLarge(place, nulFields(input), maxBytes);
+  await refuseTooLarge(checkout, nulFields(input), maxBytes);
   const update = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'];
-  await git.call(place, update, { indexFile, input, timeoutMs: WRITE_MS });
+  await git.call(checkout, update, { indexFile, input, timeoutMs: WRITE_MS });
   return true;
 }
 
 const SLASH = 0x2f;
 
-async function refuseTooLarge({ toplevel }: Place, paths: Iterable<Buffer>, maxBytes: number): Promise<void> {
+async function refuseTooLarge({ toplevel }: Checkout, paths: Iterable<Buffer>, maxBytes: number): Promise<void> {
   const folder = Buffer.from(`${toplevel}/`);
   let total = 0;
   for (const path of paths) {
@@ -130,12 +132,12 @@ async function refuseTooLarge({ toplevel }: Place, paths: Iterable<Buffer>, maxB
 }
 
 /** Conflicts without an operation, as `stash pop` leaves them, are no tree; their files are kept all the same. */
-async function writeStaged(git: Git, place: Place, indexFile: string): Promise<Oid | undefined> {
-  const { stdout } = await git.call(place, ['ls-files', '-z', '--unmerged'], { indexFile });
-  return stdout.length === 0 ? writeIndex(git, place, indexFile) : undefined;
+async function writeStaged(git: Git, checkout: Checkout, indexFile: string): Promise<Oid | undefined> {
+  const { stdout } = await git.call(checkout, ['ls-files', '-z', '--unmerged'], { indexFile });
+  return stdout.length === 0 ? writeIndex(git, checkout, indexFile) : undefined;
 }
 
-async function writeIndex(git: Git, place: Place, indexFile: string): Promise<Oid> {
-  const { stdout } = await git.call(place, ['write-tree'], { indexFile, timeoutMs: WRITE_MS });
+async function writeIndex(git: Git, checkout: Checkout, indexFile: string): Promise<Oid> {
+  const { stdout } = await git.call(checkout, ['write-tree'], { indexFile, timeoutMs: WRITE_MS });
   return checkOid(stdout.toString('latin1').trim());
 }

@@ -1,20 +1,20 @@
+import type { Checkout } from './checkout.ts';
 import type { Git, Signature } from './git-command.ts';
-import type { Place } from './place.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
 interface NewCommit {
   tree: Oid;
   parents: readonly Oid[];
   message: string;
-  /** Without one, the user's own from their configuration (T-30). */
+  /** Without one, the user's own from their configuration. */
   signature?: Signature;
 }
 
 /** Makes a commit that no ref names yet. Equal content, signature and time give the same commit. */
-export async function commitTree(git: Git, place: Place, wanted: NewCommit): Promise<Oid> {
+export async function commitTree(git: Git, checkout: Checkout, wanted: NewCommit): Promise<Oid> {
   const { tree, parents, message, signature } = wanted;
   const args = ['commit-tree', '--no-gpg-sign', ...parents.flatMap((parent) => ['-p', checkOid(parent)])];
-  const { stdout } = await git.call(place, [...args, '-F', '-', checkOid(tree)], {
+  const { stdout } = await git.call(checkout, [...args, '-F', '-', checkOid(tree)], {
     input: message,
     ...(signature && { author: signature, committer: signature }),
   });

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
+import { type Checkout, isSameCheckout, readCheckout, redirected, stampOf } from './checkout.ts';
 import { namedOverrides, type Overrides } from './hardening.ts';
 import { nulFields } from './nul-fields.ts';
-import { isSamePlace, type Place, readPlace, redirected, stampOf } from './place.ts';
 
 /** Runs git with the fixed overrides only: for the questions that must come first. */
 export type AskGit = (dir: string, args: readonly string[]) => Promise<Buffer>;
@@ -17,17 +17,17 @@ interface Entry {
 const MOST_ENTRIES = 500;
 
 /**
- * Checks before every command that git still takes a place for what its record says (X-32), and finds the names its
- * configuration must be overridden by (X-31). Both rest on files only, so both are asked again only after one changed.
+ * Checks before every command that git still takes a place for what its record says, and finds the names its
+ * configuration must be overridden by. Both rest on files only, so both are asked again only after one changed.
  */
-export function createPlaceCheck(ask: AskGit): (place: Place) => Promise<Overrides> {
+export function createPlaceCheck(ask: AskGit): (checkout: Checkout) => Promise<Overrides> {
   const known = new Map<string, Entry>();
 
-  const learn = async (place: Place): Promise<Overrides> => {
-    const { toplevel } = place;
-    const own = ownFiles(place);
+  const learn = async (checkout: Checkout): Promise<Overrides> => {
+    const { toplevel } = checkout;
+    const own = ownFiles(checkout);
     const first = await tryStamp(own);
-    refuseOther(place, await askPlace(ask, toplevel));
+    refuseOther(checkout, await askCheckout(ask, toplevel));
     const { keys, origins, includes } = await readConfig(ask, toplevel);
     const overrides = namedOverrides(keys);
     const stamp = await tryStamp([...own, ...origins]);
@@ -40,11 +40,11 @@ export function createPlaceCheck(ask: AskGit): (place: Place) => Promise<Overrid
     return overrides;
   };
 
-  return async (place) => {
-    refuseOther(place, await readPlace(place.toplevel));
-    const entry = known.get(place.toplevel);
-    const stamp = entry && (await tryStamp([...ownFiles(place), ...entry.origins]));
-    return entry !== undefined && stamp === entry.stamp ? entry.overrides : learn(place);
+  return async (checkout) => {
+    refuseOther(checkout, await readCheckout(checkout.toplevel));
+    const entry = known.get(checkout.toplevel);
+    const stamp = entry && (await tryStamp([...ownFiles(checkout), ...entry.origins]));
+    return entry !== undefined && stamp === entry.stamp ? entry.overrides : learn(checkout);
   };
 }
 
@@ -54,7 +54,7 @@ function tryStamp(files: readonly string[]): Promise<string | undefined> {
 }
 
 /** The files of a repository that decide where it is and how it is configured, present or not. */
-function ownFiles({ toplevel, gitDir, commonDir }: Place): string[] {
+function ownFiles({ toplevel, gitDir, commonDir }: Checkout): string[] {
   const pointers = gitDir === commonDir ? [] : [join(toplevel, '.git'), join(gitDir, 'commondir')];
   return [...pointers, join(commonDir, 'config'), join(gitDir, 'config.worktree')];
 }
@@ -72,16 +72,17 @@ async function readConfig(ask: AskGit, toplevel: string) {
 }
 
 /** First contact with a folder a person named, at its top or below. */
-export async function locate(ask: AskGit, dir: string): Promise<Place> {
-  const place = await askPlace(ask, dir);
-  const isInside = dir === place.toplevel || dir.startsWith(place.toplevel === '/' ? '/' : `${place.toplevel}/`);
-  if (!isInside) throw redirected(dir, `is taken by git for a part of ${place.toplevel}`);
-  refuseOther(await readPlace(place.toplevel), place);
-  return place;
+export async function locate(ask: AskGit, dir: string): Promise<Checkout> {
+  const checkout = await askCheckout(ask, dir);
+  const isInside =
+    dir === checkout.toplevel || dir.startsWith(checkout.toplevel === '/' ? '/' : `${checkout.toplevel}/`);
+  if (!isInside) throw redirected(dir, `is taken by git for a part of ${checkout.toplevel}`);
+  refuseOther(await readCheckout(checkout.toplevel), checkout);
+  return checkout;
 }
 
 /** What git takes a folder for. */
-async function askPlace(ask: AskGit, dir: string): Promise<Place> {
+async function askCheckout(ask: AskGit, dir: string): Promise<Checkout> {
   const wanted = ['--is-bare-repository', '--show-toplevel', '--absolute-git-dir', '--git-common-dir'];
   const answer = await ask(dir, ['rev-parse', '--path-format=absolute', ...wanted]).catch((error: unknown) => {
     throw notACheckout(dir, error);
@@ -100,7 +101,7 @@ function notACheckout(dir: string, cause: unknown): unknown {
   return isBare ? new ReefError('repo_bare', `${dir} is in a repository without a checkout.`, { cause }) : cause;
 }
 
-function refuseOther(record: Place, found: Place): void {
-  if (isSamePlace(record, found)) return;
+function refuseOther(record: Checkout, found: Checkout): void {
+  if (isSameCheckout(record, found)) return;
   throw redirected(record.toplevel, `leads to ${found.toplevel} of ${found.gitDir} and not to ${record.gitDir}`);
 }

@@ -2,8 +2,8 @@ import { chmodSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { makeRepository, type TestRepository } from '../../test/fixtures/git/repository.ts';
-import { diffCheckout, diffRanges, diffTrees, type FileRanges } from './diff.ts';
+import { makeRepository, type TestRepository } from '../../test/support/repository.ts';
+import { diffRanges, diffTrees, type FileRanges } from './diff.ts';
 
 const ten = Array.from({ length: 10 }, (_, at) => `line ${at + 1}\n`);
 const lines = (change: (text: string[]) => void) => {
@@ -118,27 +118,6 @@ test('names are read whole and modes and blobs are told', async () => {
       after: { mode: '100644', oid: plain('rev-parse', 'HEAD:a\nb') },
     },
     { status: 'D', path: 'ü "q"', before: { mode: '100644', oid: gone }, after: none },
-  ]);
-});
-
-test('a checkout is compared with a commit, staged or not', async () => {
-  const { git, place, plain, write, commit } = makeRepository({ edited: 'x\n', gone: 'x\n', same: 'x\n' });
-  const from = plain('rev-parse', 'HEAD');
-  write('added', 'nothing like it\n');
-  write('same', 'y\n');
-  commit('on top');
-  write('same', 'x\n');
-  write('edited', 'y\n');
-  write('untracked', 'y\n');
-  rmSync(join(place.toplevel, 'gone'));
-  const [zero, x] = ['0'.repeat(40), plain('rev-parse', `${from}:edited`)];
-  const file = (oid: string) => ({ mode: '100644', oid });
-  const none = { mode: '000000', oid: zero };
-  expect(await diffCheckout(git, place, from)).toEqual([
-    { status: 'A', path: 'added', before: none, after: file(plain('rev-parse', 'HEAD:added')) },
-    { status: 'M', path: 'edited', before: file(x), after: file(zero) },
-    { status: 'D', path: 'gone', before: file(x), after: none },
-    { status: 'M', path: 'same', before: file(x), after: file(zero) },
   ]);
 });
 

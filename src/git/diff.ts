@@ -1,6 +1,6 @@
+import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
 import { nextField, nulFields } from './nul-fields.ts';
-import type { Place } from './place.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
 export interface FileChange {
@@ -33,7 +33,7 @@ const HUNKS = ['--patch', '--unified=0', '--inter-hunk-context=0', '--diff-algor
 const MAX_BYTES = 128 * 1024 * 1024;
 
 /** What changed between two trees or commits, in order of the paths. */
-export async function diffTrees(git: Git, place: Place, { from, to }: Sides): Promise<FileChange[]> {
+export async function diffTrees(git: Git, checkout: Checkout, { from, to }: Sides): Promise<FileChange[]> {
   const args = [
     'diff-tree',
     '-r',
@@ -45,25 +45,15 @@ export async function diffTrees(git: Git, place: Place, { from, to }: Sides): Pr
     checkOid(from),
     checkOid(to),
   ];
-  const { stdout } = await git.call(place, args, { maxBytes: MAX_BYTES });
+  const { stdout } = await git.call(checkout, args, { maxBytes: MAX_BYTES });
   return parseRaw(stdout);
 }
 
-/**
- * What differs between a tree or commit and the files of a checkout, untracked ones apart. An `after.oid` of zeros is
- * content on disk that only may differ: its times do.
- */
-export async function diffCheckout(git: Git, place: Place, from: Oid): Promise<FileChange[]> {
-  const args = ['diff-index', '-z', '--raw', ...RENAMES, ...PLAIN, '--ignore-submodules=all', '--end-of-options'];
-  const { stdout } = await git.call(place, [...args, checkOid(from)], { maxBytes: MAX_BYTES });
-  return parseRaw(stdout);
-}
-
-/** The same as `diffTrees`, with the lines each file's changes touch in coordinates of `from` (T-12). */
-export async function diffRanges(git: Git, place: Place, { from, to }: Sides): Promise<FileRanges[]> {
-  const changes = await diffTrees(git, place, { from, to });
+/** The same as `diffTrees`, with the lines each file's changes touch in coordinates of `from`. */
+export async function diffRanges(git: Git, checkout: Checkout, { from, to }: Sides): Promise<FileRanges[]> {
+  const changes = await diffTrees(git, checkout, { from, to });
   const args = ['diff-tree', '-r', ...HUNKS, ...RENAMES, ...PLAIN, '--end-of-options', checkOid(from), checkOid(to)];
-  const { stdout } = await git.call(place, args, { maxBytes: MAX_BYTES });
+  const { stdout } = await git.call(checkout, args, { maxBytes: MAX_BYTES });
   const patches = parsePatches(stdout).values();
   // Names in a patch are quoted and ambiguous; its order is that of the raw listing, a change of type counting twice.
   return changes.map((change) => {

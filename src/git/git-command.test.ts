@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeRepository } from '../../test/fixtures/git/repository.ts';
-import { verifies } from '../../test/verifies.ts';
+import { makeRepository } from '../../test/support/repository.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { createGit, type Run } from './git-command.ts';
@@ -214,7 +214,7 @@ verifies('X-32').test('a worktree whose .git file was rewritten is refused', asy
   const [path, twin, foreign] = ['w', 'twin', 'foreign'].map((name) => join(root, name)) as [string, string, string];
   plain('worktree', 'add', '-q', '--detach', path);
   plain('worktree', 'add', '-q', '--detach', twin);
-  execFileSync('git', ['init', '-q', foreign]);
+  plain('init', '-q', foreign);
   const worktree = await git.locate(path);
   const own = readFileSync(join(path, '.git'));
   const pointers = [
@@ -268,9 +268,9 @@ test('a configuration of many megabytes is read by git each time and kept by nob
 });
 
 verifies('X-32').test('a path that git cannot name on one line is refused', async () => {
-  const { git, root } = makeRepository();
+  const { git, root, plain } = makeRepository();
   const path = join(root, 'line\nbreak');
-  execFileSync('git', ['init', '-q', path]);
+  plain('init', '-q', path);
   expect(await codeOf(git.locate(path))).toBe('git_redirected');
 });
 
@@ -286,7 +286,7 @@ verifies('X-32').test('a worktree that lost its .git does not fall to the reposi
 test('what is no checkout is refused by its own code', async () => {
   const { git, root, checkout, plain } = makeRepository();
   const bare = join(root, 'bare.git');
-  execFileSync('git', ['init', '-q', '--bare', bare]);
+  plain('init', '-q', '--bare', bare);
   const codes = [await codeOf(git.locate(bare)), await codeOf(git.locate(join(checkout, '.git')))];
   codes.push(await codeOf(git.locate(root)), await codeOf(git.locate(join(root, 'absent'))));
   plain('config', 'core.bare', 'true');

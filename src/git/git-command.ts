@@ -2,9 +2,9 @@ import { realpath } from 'node:fs/promises';
 import { capText } from '../base/cap.ts';
 import { lazily } from '../base/lazily.ts';
 import { ReefError } from '../protocol/errors.ts';
+import type { Checkout } from './checkout.ts';
 import { type AskGit, createPlaceCheck, locate } from './config-overrides.ts';
 import { fixedOverrides, gitEnv, LOCK_WAIT_MS, type Overrides, overrideEnv } from './hardening.ts';
-import type { Place } from './place.ts';
 
 /** Runs a program to its end; what the composition root passes in. Rejects only if it cannot be started. */
 export type Run = (spec: {
@@ -50,12 +50,12 @@ interface GitResult {
   stdout: Buffer;
 }
 
-/** The one way to git (X-30). Every command but the first contact is bound to a place and checked against it (X-32). */
+/** The one way to git. Every command but the first contact is bound to a place and checked against it. */
 export interface Git {
   /** The checkout that a folder named by a person lies in. */
-  locate(dir: string): Promise<Place>;
-  /** Options end before values: the caller puts `--end-of-options` before revisions and `--` before paths (X-33). */
-  call(place: Place, args: readonly string[], options?: CallOptions): Promise<GitResult>;
+  locate(dir: string): Promise<Checkout>;
+  /** Options end before values: the caller puts `--end-of-options` before revisions and `--` before paths. */
+  call(checkout: Checkout, args: readonly string[], options?: CallOptions): Promise<GitResult>;
   version(): Promise<GitVersion>;
 }
 
@@ -66,7 +66,7 @@ interface GitVersion {
 
 interface GitSettings {
   run: Run;
-  /** Already reduced to what a child may have (X-20), with a PATH no agent can write to. */
+  /** Already reduced to what a child may have, with a PATH no agent can write to. */
   env: Readonly<Record<string, string>>;
   lockWaitMs?: number;
 }
@@ -117,15 +117,15 @@ export function createGit({ run, env, lockWaitMs = LOCK_WAIT_MS }: GitSettings):
       });
       return locate(ask, real);
     },
-    async call(place, args, options = {}) {
+    async call(checkout, args, options = {}) {
       await ready();
-      const overrides = await check(place);
+      const overrides = await check(checkout);
       const childEnv = {
         ...ownEnv,
         ...overrideEnv([...fixed, ...overrides, ...indexOverrides(options)]),
         ...callEnv(options),
       };
-      return start(['--no-pager', '-C', place.toplevel, ...args], childEnv, options);
+      return start(['--no-pager', '-C', checkout.toplevel, ...args], childEnv, options);
     },
   };
 }

@@ -4,11 +4,11 @@ import { ReefError } from '../protocol/errors.ts';
 /** Configuration laid over that of the repository; git gives the command's own values the last word. */
 export type Overrides = readonly (readonly [key: string, value: string])[];
 
-/** Git waits this long for a foreign ref lock before it gives up (Q-51). */
+/** Git waits this long for a foreign ref lock before it gives up. */
 export const LOCK_WAIT_MS = 10_000;
 
 /**
- * X-30: whatever names a program, signs, asks or reaches out is off. Merge's signature check is among it: it runs
+ * Whatever names a program, signs, asks or reaches out is off. Merge's signature check is among it: it runs
  * `gpg.program`. The last three keep a planted `.git` in a tree from being checked out and background work from starting.
  */
 export function fixedOverrides(lockWaitMs: number): Overrides {
@@ -71,7 +71,7 @@ export function overrideEnv(overrides: Overrides): Record<string, string> {
 const TEXT_MERGE = 'git merge-file --marker-size=%L %A %O %B';
 
 /**
- * X-31: no switch turns these off, so each name found is overridden. `required` without a filter would make git die.
+ * No switch turns these off, so each name found is overridden. `required` without a filter would make git die.
  * Hooks by configuration (git 2.54) do not heed `core.hooksPath`; `mergeOptions` may name a strategy, which is a program.
  */
 const FAMILIES: Record<string, Overrides> = {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { collect, makeRepository, type TestRepository } from '../../test/fixtures/git/repository.ts';
+import { collect, makeRepository, type TestRepository } from '../../test/support/repository.ts';
 import { type RecordedEntry, readIndexFile, SEEN_RANGE } from './index-file.ts';
 import { listIndex } from './tree.ts';
 

@@ -1,7 +1,7 @@
 import { ReefError } from '../protocol/errors.ts';
+import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
 import { nextField, nulFields } from './nul-fields.ts';
-import type { Place } from './place.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
 export interface MergeSides {
@@ -26,26 +26,26 @@ const MERGE_MS = 300_000;
  * Merges two commits without a checkout; only objects are written. Where a repository names a merge driver git makes
  * short-lived files in the top folder of `place`: give it a worktree of ours, not the user's checkout.
  */
-export async function mergeTrees(git: Git, place: Place, { ours, theirs }: MergeSides): Promise<MergeResult> {
+export async function mergeTrees(git: Git, checkout: Checkout, { ours, theirs }: MergeSides): Promise<MergeResult> {
   const args = ['merge-tree', '--write-tree', '-z', '--messages', '--allow-unrelated-histories', '--end-of-options'];
   const options = { okCodes: [0, 1], maxBytes: MAX_BYTES, timeoutMs: MERGE_MS };
-  const { code, stdout } = await git.call(place, [...args, checkOid(ours), checkOid(theirs)], options);
+  const { code, stdout } = await git.call(checkout, [...args, checkOid(ours), checkOid(theirs)], options);
   // Git ends with 1 as well when one of them is no commit.
   if (stdout.length === 0) throw new ReefError('git_failed', `git merge-tree could not merge ${ours} and ${theirs}.`);
   return parseMerge(nulFields(stdout), code === 0);
 }
 
 /** Many merges in one process, as the radar needs them; git 2.38 cannot and takes one for each. */
-export async function mergeAll(git: Git, place: Place, pairs: readonly MergeSides[]): Promise<MergeResult[]> {
+export async function mergeAll(git: Git, checkout: Checkout, pairs: readonly MergeSides[]): Promise<MergeResult[]> {
   const { major, minor } = await git.version();
   const results: MergeResult[] = [];
   if (major === 2 && minor < 39) {
-    for (const pair of pairs) results.push(await mergeTrees(git, place, pair));
+    for (const pair of pairs) results.push(await mergeTrees(git, checkout, pair));
     return results;
   }
   const input = pairs.map(({ ours, theirs }) => `${checkOid(ours)} ${checkOid(theirs)}\n`).join('');
   const args = ['merge-tree', '--write-tree', '-z', '--messages', '--allow-unrelated-histories', '--stdin'];
-  const { stdout } = await git.call(place, args, { input, maxBytes: MAX_BYTES, timeoutMs: MERGE_MS });
+  const { stdout } = await git.call(checkout, args, { input, maxBytes: MAX_BYTES, timeoutMs: MERGE_MS });
   const fields = nulFields(stdout);
   for (const status of fields) {
     results.push(parseMerge(fields, status.toString('latin1') === '1'));

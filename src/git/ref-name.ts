@@ -10,7 +10,7 @@ const OID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** A full object id, SHA-1 or SHA-256. */
 export type Oid = string;
 
-/** The rules of `git check-ref-format` and ours: no leading `-`, no more than a file system takes (X-33). */
+/** The rules of `git check-ref-format` and ours: no leading `-`, no more than a file system takes. */
 export function whyBadName(name: string): string | undefined {
   if (name === '' || name === '@') return 'is empty';
   if (FORBIDDEN.test(name)) return 'contains a character or sequence git forbids';
@@ -64,7 +64,7 @@ export function slugOf(text: string): string {
   return words.join('-').slice(0, SLUG_LENGTH).replace(/-$/, '') || 'task';
 }
 
-/** T-02, X-24. Only the end of an id differs between neighbours; the last part lets a sandbox open one folder of refs. */
+/** Only the end of an id differs between neighbours; the last part lets a sandbox open one folder of refs. */
 export function worktreeBranch(title: string, id: string): string {
   return checkBranch(`reef/${slugOf(title)}-${id.slice(-8).toLowerCase()}/tip`);
 }

@@ -1,9 +1,9 @@
 import { lstat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
+import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
 import { nulFields } from './nul-fields.ts';
-import type { Place } from './place.ts';
 import { checkOid, checkRef, type Oid } from './ref-name.ts';
 import { readRef } from './repository.ts';
 
@@ -16,17 +16,17 @@ interface RefChange {
 }
 
 /** Moves a ref only from where the caller last saw it; false if somebody was faster. */
-export async function setRef(git: Git, place: Place, { ref, to, from }: RefChange): Promise<boolean> {
+export async function setRef(git: Git, checkout: Checkout, { ref, to, from }: RefChange): Promise<boolean> {
   const [name, next, last] = [checkRef(ref), to && checkOid(to), from && checkOid(from)];
-  if (next === last) return (await readRef(git, place, name)) === (next ?? undefined);
+  if (next === last) return (await readRef(git, checkout, name)) === (next ?? undefined);
   const none = '0'.repeat((next ?? last ?? '').length);
   const line = next === null ? `delete ${name}\0${last}\0` : `update ${name}\0${next}\0${last ?? none}\0`;
   try {
-    await git.call(place, ['update-ref', '--no-deref', '--stdin', '-z'], { input: line });
+    await git.call(checkout, ['update-ref', '--no-deref', '--stdin', '-z'], { input: line });
     return true;
   } catch (error) {
     const isFailure = error instanceof ReefError && error.code === 'git_failed';
-    if (isFailure && (await readRef(git, place, name)) !== (last ?? undefined)) return false;
+    if (isFailure && (await readRef(git, checkout, name)) !== (last ?? undefined)) return false;
     throw error;
   }
 }
@@ -37,9 +37,9 @@ export interface Ref {
 }
 
 /** Refs below a folder such as `refs/reef/discarded`, in order of their names. */
-export async function listRefs(git: Git, place: Place, folder: string): Promise<Ref[]> {
+export async function listRefs(git: Git, checkout: Checkout, folder: string): Promise<Ref[]> {
   const args = ['for-each-ref', '--format=%(objectname) %(refname)%00', '--', `${checkRef(folder)}/`];
-  const { stdout } = await git.call(place, args, { maxBytes: 64 * 1024 * 1024 });
+  const { stdout } = await git.call(checkout, args, { maxBytes: 64 * 1024 * 1024 });
   const lines = [...nulFields(stdout.subarray(0, -1))].map((field) => field.toString('utf8').trim());
   return lines.map((line) => ({ oid: line.slice(0, line.indexOf(' ')), ref: line.slice(line.indexOf(' ') + 1) }));
 }
@@ -50,9 +50,9 @@ export interface RefLock {
   identity: string;
 }
 
-/** Q-51. Whose it is, and whether its process is dead, is for the caller to know. */
-export async function findRefLock(place: Place, ref: string): Promise<RefLock | undefined> {
-  const path = join(place.commonDir, `${checkRef(ref)}.lock`);
+/** Whose it is, and whether its process is dead, is for the caller to know. */
+export async function findRefLock(checkout: Checkout, ref: string): Promise<RefLock | undefined> {
+  const path = join(checkout.commonDir, `${checkRef(ref)}.lock`);
   const stat = await lstat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
     throw error;
@@ -61,8 +61,8 @@ export async function findRefLock(place: Place, ref: string): Promise<RefLock | 
 }
 
 /** Removes the very lock that was found; false if it is gone or another's by now. */
-export async function removeRefLock(place: Place, ref: string, found: RefLock): Promise<boolean> {
-  const now = await findRefLock(place, ref);
+export async function removeRefLock(checkout: Checkout, ref: string, found: RefLock): Promise<boolean> {
+  const now = await findRefLock(checkout, ref);
   if (now?.path !== found.path || now.identity !== found.identity) return false;
   await unlink(now.path);
   return true;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeRepository } from '../../test/fixtures/git/repository.ts';
+import { makeRepository } from '../../test/support/repository.ts';
 import { ReefError } from '../protocol/errors.ts';
 import {
   branchUnderRebase,
@@ -55,7 +55,7 @@ test('a detached head has no branch, a repository without a commit is empty', as
   const { git, root, place, plain } = makeRepository();
   plain('checkout', '-q', '--detach');
   const empty = join(root, 'empty');
-  execFileSync('git', ['init', '-q', empty]);
+  plain('init', '-q', empty);
   const refused = await readHead(git, await git.locate(empty)).catch((error: unknown) => error);
   expect(await readHead(git, place)).toEqual({ commit: plain('rev-parse', 'HEAD') });
   expect(refused).toMatchObject({ code: 'repo_empty' });
@@ -63,10 +63,10 @@ test('a detached head has no branch, a repository without a commit is empty', as
 });
 
 test('SHA-256 repositories are read like others', async () => {
-  const { git, root, env } = makeRepository();
+  const { git, root, plain } = makeRepository();
   const path = join(root, 'sha256');
-  execFileSync('git', ['init', '-q', '--object-format=sha256', '-b', 'main', path]);
-  execFileSync('git', ['-C', path, 'commit', '-q', '--allow-empty', '-m', 'x'], { env });
+  plain('init', '-q', '--object-format=sha256', '-b', 'main', path);
+  plain('-C', path, 'commit', '-q', '--allow-empty', '-m', 'x');
   const { commit } = await readHead(git, await git.locate(path));
   expect(commit).toMatch(/^[0-9a-f]{64}$/);
 });

@@ -1,8 +1,8 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
+import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
-import type { Place } from './place.ts';
 import { checkRef, checkRevision, type Oid } from './ref-name.ts';
 
 export interface Head {
@@ -17,48 +17,52 @@ export interface Identity {
 }
 
 /** The commit and branch a checkout stands on. A repository without a commit is `repo_empty`. */
-export async function readHead(git: Git, place: Place): Promise<Head> {
-  const commit = await findCommit(git, place, 'HEAD');
-  if (commit === undefined) throw new ReefError('repo_empty', `${place.toplevel} has no commit yet.`);
-  const { code, stdout } = await git.call(place, ['symbolic-ref', '--quiet', 'HEAD'], { okCodes: [0, 1] });
+export async function readHead(git: Git, checkout: Checkout): Promise<Head> {
+  const commit = await findCommit(git, checkout, 'HEAD');
+  if (commit === undefined) throw new ReefError('repo_empty', `${checkout.toplevel} has no commit yet.`);
+  const { code, stdout } = await git.call(checkout, ['symbolic-ref', '--quiet', 'HEAD'], { okCodes: [0, 1] });
   return { commit, ...(code === 0 && { branch: lineOf(stdout) }) };
 }
 
 /** The commit a person's words name; `undefined` if there is none. */
-export async function findCommit(git: Git, place: Place, revision: string): Promise<Oid | undefined> {
-  return resolve(git, place, `${checkRevision(revision)}^{commit}`);
+export async function findCommit(git: Git, checkout: Checkout, revision: string): Promise<Oid | undefined> {
+  return resolve(git, checkout, `${checkRevision(revision)}^{commit}`);
 }
 
 /** What a ref points at; `undefined` if it does not exist. */
-export async function readRef(git: Git, place: Place, ref: string): Promise<Oid | undefined> {
-  return resolve(git, place, checkRef(ref));
+export async function readRef(git: Git, checkout: Checkout, ref: string): Promise<Oid | undefined> {
+  return resolve(git, checkout, checkRef(ref));
 }
 
-export async function readTree(git: Git, place: Place, commit: Oid): Promise<Oid> {
-  const tree = await resolve(git, place, `${checkRevision(commit)}^{tree}`);
+export async function readTree(git: Git, checkout: Checkout, commit: Oid): Promise<Oid> {
+  const tree = await resolve(git, checkout, `${checkRevision(commit)}^{tree}`);
   if (tree === undefined) throw new ReefError('ref_invalid', `There is no tree of ${commit}.`);
   return tree;
 }
 
-async function resolve(git: Git, place: Place, revision: string): Promise<Oid | undefined> {
+async function resolve(git: Git, checkout: Checkout, revision: string): Promise<Oid | undefined> {
   const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', revision];
-  const { code, stdout } = await git.call(place, args, { okCodes: [0, 1] });
+  const { code, stdout } = await git.call(checkout, args, { okCodes: [0, 1] });
   return code === 0 ? lineOf(stdout) : undefined;
 }
 
-export async function isAncestor(git: Git, place: Place, { of, commit }: { of: Oid; commit: Oid }): Promise<boolean> {
+export async function isAncestor(
+  git: Git,
+  checkout: Checkout,
+  { of, commit }: { of: Oid; commit: Oid },
+): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', '--end-of-options', checkRevision(commit), checkRevision(of)];
-  return (await git.call(place, args, { okCodes: [0, 1] })).code === 0;
+  return (await git.call(checkout, args, { okCodes: [0, 1] })).code === 0;
 }
 
 /** As the user's configuration says; git's guess from the machine's name is no identity. */
-export async function readIdentity(git: Git, place: Place): Promise<Identity | undefined> {
-  const [name, email] = [await readConfig(git, place, 'user.name'), await readConfig(git, place, 'user.email')];
+export async function readIdentity(git: Git, checkout: Checkout): Promise<Identity | undefined> {
+  const [name, email] = [await readConfig(git, checkout, 'user.name'), await readConfig(git, checkout, 'user.email')];
   return name && email ? { name, email } : undefined;
 }
 
-async function readConfig(git: Git, place: Place, key: string): Promise<string | undefined> {
-  const { code, stdout } = await git.call(place, ['config', '-z', '--get', key], { okCodes: [0, 1] });
+async function readConfig(git: Git, checkout: Checkout, key: string): Promise<string | undefined> {
+  const { code, stdout } = await git.call(checkout, ['config', '-z', '--get', key], { okCodes: [0, 1] });
   return code === 0 ? stdout.subarray(0, -1).toString('utf8') : undefined;
 }
 
@@ -71,7 +75,7 @@ const OPERATIONS = {
 export type Operation = keyof typeof OPERATIONS;
 
 /** What a person, or an agent, began in this checkout and has not ended. */
-export async function operationUnderWay({ gitDir }: Pick<Place, 'gitDir'>): Promise<Operation | undefined> {
+export async function operationUnderWay({ gitDir }: Pick<Checkout, 'gitDir'>): Promise<Operation | undefined> {
   for (const [operation, names] of Object.entries(OPERATIONS)) {
     for (const name of names) if (await exists(join(gitDir, name))) return operation as Operation;
   }
@@ -79,7 +83,7 @@ export async function operationUnderWay({ gitDir }: Pick<Place, 'gitDir'>): Prom
 }
 
 /** The branch a rebase in this checkout will move when it ends; HEAD is detached meanwhile. */
-export async function branchUnderRebase({ gitDir }: Pick<Place, 'gitDir'>): Promise<string | undefined> {
+export async function branchUnderRebase({ gitDir }: Pick<Checkout, 'gitDir'>): Promise<string | undefined> {
   for (const folder of OPERATIONS.rebase) {
     const name = await readFile(join(gitDir, folder, 'head-name'), 'utf8').catch(ifAbsent);
     if (name !== undefined) return name.trim();

@@ -1,6 +1,6 @@
+import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
 import { nextField, nulFields } from './nul-fields.ts';
-import type { Place } from './place.ts';
 import type { Oid } from './ref-name.ts';
 
 /** One letter of porcelain v2: `.` unchanged, M, T, A, D, R, C. */
@@ -18,11 +18,11 @@ interface Version {
 
 /**
  * What differs between HEAD, index and files. Paths that are not UTF-8 come out with replacement characters. Submodules
- * are left out: git would run `git status` inside each, with that repository's configuration in effect (X-119).
+ * are left out: git would run `git status` inside each, with that repository's configuration in effect.
  */
-export async function readStatus(git: Git, place: Place): Promise<StatusEntry[]> {
+export async function readStatus(git: Git, checkout: Checkout): Promise<StatusEntry[]> {
   const args = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--ignore-submodules=all', '--find-renames'];
-  const { stdout } = await git.call(place, [...args, '--no-ahead-behind'], { maxBytes: 128 * 1024 * 1024 });
+  const { stdout } = await git.call(checkout, [...args, '--no-ahead-behind'], { maxBytes: 128 * 1024 * 1024 });
   const fields = nulFields(stdout);
   const entries: StatusEntry[] = [];
   for (const field of fields) {

@@ -1,7 +1,7 @@
+import type { Checkout } from './checkout.ts';
 import { diffTrees } from './diff.ts';
 import type { Git } from './git-command.ts';
 import { nulFields } from './nul-fields.ts';
-import type { Place } from './place.ts';
 import type { Oid } from './ref-name.ts';
 
 export interface Version {
@@ -22,9 +22,9 @@ const ABSENT = '000000';
 const ARGS = ['--porcelain=v2', '--branch', '-z', '--untracked-files=all', '--ignore-submodules=all', '--no-renames'];
 
 /** HEAD, branch and everything that differs from HEAD, untracked files included, by one command. */
-export async function readTreeState(git: Git, place: Place, timeoutMs: number): Promise<TreeState> {
+export async function readTreeState(git: Git, checkout: Checkout, timeoutMs: number): Promise<TreeState> {
   const options = { timeoutMs, maxBytes: 128 * 1024 * 1024 };
-  const { stdout } = await git.call(place, ['status', ...ARGS, '--no-ahead-behind'], options);
+  const { stdout } = await git.call(checkout, ['status', ...ARGS, '--no-ahead-behind'], options);
   const state: TreeState = { branch: null, changed: new Map() };
   for (const field of nulFields(stdout)) takeLine(state, field.toString('utf8'));
   return state;
@@ -49,11 +49,11 @@ function version(mode = ABSENT, oid = ''): Version | null {
 /** Paths whose version in `base` is not that in `head`: the one in `base`, or null where it has none. */
 export async function baseVersions(
   git: Git,
-  place: Place,
+  checkout: Checkout,
   { base, head }: { base: Oid; head: Oid },
 ): Promise<Map<string, Version | null>> {
   const versions = new Map<string, Version | null>();
-  for (const change of await diffTrees(git, place, { from: base, to: head })) {
+  for (const change of await diffTrees(git, checkout, { from: base, to: head })) {
     if (change.from !== undefined) versions.set(change.from, change.before);
     const isNew = change.status === 'A' || change.status === 'R';
     versions.set(change.path, isNew ? null : change.before);

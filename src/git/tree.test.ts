@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { collect, makeRepository } from '../../test/fixtures/git/repository.ts';
-import { verifies } from '../../test/verifies.ts';
+import { collect, initRepository, makeRepository } from '../../test/support/repository.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { hashFiles, readBlobs } from './blobs.ts';
 import { nextField, nulFields } from './nul-fields.ts';
 import { readStatus } from './status.ts';
@@ -78,7 +78,7 @@ test('untracked, ignored and touched paths are told apart', async () => {
   for (const path of ['out/x/y', 'x.log', 'private', 'new/file', '-odd\nname']) write(path, 'x');
   write('a.txt', 'two\n');
   rmSync(join(place.toplevel, 'b.txt'));
-  execFileSync('git', ['init', '-q', join(place.toplevel, 'nested')]);
+  plain('init', '-q', 'nested');
   expect({
     untracked: (await collect(listUntracked(git, place))).sort(),
     ignored: (await collect(listIgnored(git, place))).sort(),
@@ -257,20 +257,7 @@ test('never more than a batch of blobs is held', async () => {
 verifies('X-119').test('a submodule is neither entered nor listed as changed', async () => {
   const { git, root, place, plain, commit } = makeRepository();
   const [origin, canary] = [join(root, 'origin'), join(root, 'canary')];
-  execFileSync('git', ['init', '-q', origin]);
-  execFileSync('git', [
-    '-C',
-    origin,
-    '-c',
-    'user.name=x',
-    '-c',
-    'user.email=x',
-    'commit',
-    '-q',
-    '--allow-empty',
-    '-m',
-    'x',
-  ]);
+  initRepository(origin);
   plain('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', origin, 'sub');
   commit('a submodule');
   plain('config', '-f', '.git/modules/sub/config', 'core.fsmonitor', `touch ${canary}; false`);

@@ -1,6 +1,6 @@
+import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
 import { nextField, nulFields } from './nul-fields.ts';
-import type { Place } from './place.ts';
 import { checkOid, type Oid } from './ref-name.ts';
 
 export interface TreeEntry {
@@ -21,9 +21,9 @@ export interface IndexEntry extends TreeEntry {
 const LISTING = { maxBytes: 192 * 1024 * 1024 };
 
 /** Files, links and submodules of a tree or commit. Paths that are not UTF-8 come out with replacement characters. */
-export async function* listTree(git: Git, place: Place, tree: Oid): AsyncGenerator<TreeEntry> {
+export async function* listTree(git: Git, checkout: Checkout, tree: Oid): AsyncGenerator<TreeEntry> {
   const args = ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', checkOid(tree)];
-  const { stdout } = await git.call(place, args, LISTING);
+  const { stdout } = await git.call(checkout, args, LISTING);
   for (const field of nulFields(stdout)) {
     const { words, path } = splitAtTab(field);
     const [mode, , oid] = words as [string, string, Oid];
@@ -32,8 +32,8 @@ export async function* listTree(git: Git, place: Place, tree: Oid): AsyncGenerat
 }
 
 /** The index of a checkout, conflicts included, entries outside a sparse checkout left out. */
-export async function* listIndex(git: Git, place: Place): AsyncGenerator<IndexEntry> {
-  const { stdout } = await git.call(place, ['ls-files', '--stage', '-t', '-z'], LISTING);
+export async function* listIndex(git: Git, checkout: Checkout): AsyncGenerator<IndexEntry> {
+  const { stdout } = await git.call(checkout, ['ls-files', '--stage', '-t', '-z'], LISTING);
   for (const field of nulFields(stdout)) {
     const { words, path } = splitAtTab(field);
     const [tag, mode, oid, stage] = words as [string, string, Oid, string];
@@ -42,24 +42,24 @@ export async function* listIndex(git: Git, place: Place): AsyncGenerator<IndexEn
 }
 
 /** Files neither tracked nor ignored. A repository in a folder of the checkout is one entry that ends with `/`. */
-export function listUntracked(git: Git, place: Place): AsyncGenerator<string> {
-  return listPaths(git, place, ['ls-files', '--others', '--exclude-standard', '-z']);
+export function listUntracked(git: Git, checkout: Checkout): AsyncGenerator<string> {
+  return listPaths(git, checkout, ['ls-files', '--others', '--exclude-standard', '-z']);
 }
 
 /** What is ignored, whole folders as one entry that ends with `/`. */
-export function listIgnored(git: Git, place: Place): AsyncGenerator<string> {
-  return listPaths(git, place, ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']);
+export function listIgnored(git: Git, checkout: Checkout): AsyncGenerator<string> {
+  return listPaths(git, checkout, ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']);
 }
 
 /** Tracked paths whose file may differ from the index: their times or sizes do. Submodules are not looked into. */
-export function listTouched(git: Git, place: Place): AsyncGenerator<string> {
-  return listPaths(git, place, ['diff-files', '--name-only', '-z', '--ignore-submodules=all', '--no-ext-diff']);
+export function listTouched(git: Git, checkout: Checkout): AsyncGenerator<string> {
+  return listPaths(git, checkout, ['diff-files', '--name-only', '-z', '--ignore-submodules=all', '--no-ext-diff']);
 }
 
 /** Which of these paths a filter such as LFS applies to: their file may differ from the blob git has of them. */
-export async function filteredPaths(git: Git, place: Place, paths: readonly string[]): Promise<Set<string>> {
+export async function filteredPaths(git: Git, checkout: Checkout, paths: readonly string[]): Promise<Set<string>> {
   const input = paths.map((path) => `${path}\0`).join('');
-  const { stdout } = await git.call(place, ['check-attr', '-z', '--stdin', 'filter'], { ...LISTING, input });
+  const { stdout } = await git.call(checkout, ['check-attr', '-z', '--stdin', 'filter'], { ...LISTING, input });
   const fields = nulFields(stdout);
   const found = new Set<string>();
   for (const path of fields) {
@@ -71,8 +71,8 @@ export async function filteredPaths(git: Git, place: Place, paths: readonly stri
 
 const NO_FILTER = new Set(['unspecified', 'unset', 'set']);
 
-async function* listPaths(git: Git, place: Place, args: readonly string[]): AsyncGenerator<string> {
-  const { stdout } = await git.call(place, args, LISTING);
+async function* listPaths(git: Git, checkout: Checkout, args: readonly string[]): AsyncGenerator<string> {
+  const { stdout } = await git.call(checkout, args, LISTING);
   for (const field of nulFields(stdout)) yield field.toString('utf8');
 }
 

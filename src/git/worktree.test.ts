@@ -1,20 +1,12 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeRepository, userPicture } from '../../test/fixtures/git/repository.ts';
-import { verifies } from '../../test/verifies.ts';
+import { addWorktree } from '../../test/support/git/add-worktree.ts';
+import { makeRepository, userPicture } from '../../test/support/repository.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { findRefLock, listRefs, removeRefLock, setRef } from './refs.ts';
-import {
-  addWorktree,
-  listWorktrees,
-  lockWorktree,
-  moveWorktree,
-  pruneWorktree,
-  removeCleanWorktree,
-  removeWorktree,
-  unlockWorktree,
-} from './worktree.ts';
+import { listWorktrees, pruneWorktree, removeCleanWorktree, removeWorktree } from './worktree.ts';
 
 const codeOf = (attempt: Promise<unknown>) =>
   attempt.then(
@@ -114,23 +106,6 @@ test('only the worktree named is forgotten, and only when its folder is gone', a
   ]);
 });
 
-test('a worktree is unlocked, locked and moved', async () => {
-  const { git, place, path, add, root } = makeOne();
-  await add();
-  const locks = async () => (await listWorktrees(git, place)).at(-1)?.locked;
-  const to = join(root, 'moved');
-  await unlockWorktree(git, place, path);
-  const unlocked = await locks();
-  await lockWorktree(git, place, { path, reason: '' });
-  const locked = await locks();
-  const moved = await moveWorktree(git, place, { from: path, to });
-  expect([unlocked, locked, moved]).toEqual([
-    undefined,
-    '',
-    { toplevel: to, gitDir: join(place.commonDir, 'worktrees', 'one'), commonDir: place.commonDir },
-  ]);
-});
-
 verifies('X-110').test('a value that looks like an option is refused wherever a name is taken', async () => {
   const { git, root, checkout, place, commit, path } = makeOne();
   const bad = `--output=${join(root, 'canary')}`;
@@ -141,10 +116,6 @@ verifies('X-110').test('a value that looks like an option is refused wherever a 
     addWorktree(git, place, { path, branch: 'x', commit: bad, reason: '' }),
     removeWorktree(git, place, bad),
     pruneWorktree(git, place, bad),
-    lockWorktree(git, place, { path: bad, reason: bad }),
-    unlockWorktree(git, place, bad),
-    moveWorktree(git, place, { from: bad, to: path }),
-    moveWorktree(git, place, { from: path, to: bad }),
     setRef(git, place, { ref: bad, to: commit, from: null }),
     setRef(git, place, { ref: 'refs/heads/x', to: bad, from: null }),
     setRef(git, place, { ref: 'refs/heads/x', to: commit, from: bad }),

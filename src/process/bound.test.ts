@@ -1,17 +1,10 @@
 import { text } from 'node:stream/consumers';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import {
-  fixture,
-  lineOf,
-  newNonce,
-  PATH,
-  startLauncher,
-  survivorsOf,
-  until,
-} from '../../test/fixtures/programs/harness.ts';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+import { fixture, lineOf, newNonce, PATH, startLauncher, survivorsOf } from '../../test/support/programs.ts';
+import { scale } from '../../test/support/scale.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { type BoundSpec, launchBound } from './bound.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { adopt } from './identity.ts';

@@ -1,8 +1,8 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../../test/fixtures/programs/harness.ts';
-import { noCapabilities } from '../../test/no-capabilities.ts';
+import { noCapabilities } from '../../test/support/no-capabilities.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { probeCapabilities } from './capabilities.ts';
 
 function makeTool(folder: string, name: string, script: string): void {
@@ -11,22 +11,22 @@ function makeTool(folder: string, name: string, script: string): void {
 }
 
 test('a machine with none of the tools can do nothing', async () => {
-  using folder = temporaryFolder();
-  expect(await probeCapabilities(folder.path)).toEqual(noCapabilities);
+  const folder = temporaryFolder();
+  expect(await probeCapabilities(folder)).toEqual(noCapabilities);
 });
 
 test('a tool that is there and does not work counts as missing', async () => {
-  using folder = temporaryFolder();
-  for (const name of ['unshare', 'bwrap', 'setpriv', 'perl']) makeTool(folder.path, name, 'exit 1');
-  makeTool(folder.path, 'timeout', 'shift 3; exec "$@"'); // as one that opens no group
-  expect(await probeCapabilities(folder.path)).toEqual(noCapabilities);
+  const folder = temporaryFolder();
+  for (const name of ['unshare', 'bwrap', 'setpriv', 'perl']) makeTool(folder, name, 'exit 1');
+  makeTool(folder, 'timeout', 'shift 3; exec "$@"'); // as one that opens no group
+  expect(await probeCapabilities(folder)).toEqual(noCapabilities);
 });
 
 test('where only root may make namespaces the user namespace is left out', async () => {
-  using folder = temporaryFolder();
-  makeTool(folder.path, 'unshare', 'case "$*" in *--user*) exit 1 ;; esac');
-  const { namespaces, unshare } = await probeCapabilities(folder.path);
-  expect({ namespaces, unshare }).toEqual({ namespaces: 'pid', unshare: join(folder.path, 'unshare') });
+  const folder = temporaryFolder();
+  makeTool(folder, 'unshare', 'case "$*" in *--user*) exit 1 ;; esac');
+  const { namespaces, unshare } = await probeCapabilities(folder);
+  expect({ namespaces, unshare }).toEqual({ namespaces: 'pid', unshare: join(folder, 'unshare') });
 });
 
 test('tools are absolute paths', async () => {

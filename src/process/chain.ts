@@ -50,7 +50,7 @@ export function contained(program: Program, capabilities: Capabilities): string[
   return [unshare, ...UNSHARE_OPTIONS[namespaces], ...network, '/bin/sh', '-c', FIRST_PROCESS, 'sh', ...command];
 }
 
-/** The same under a ceiling that holds without the daemon (Q-26). What it starts leads a process group of its own. */
+/** The same under a ceiling that holds without the daemon. What it starts leads a process group of its own. */
 export function underCeiling(ceilingMs: number, command: readonly string[], capabilities: Capabilities): string[] {
   if (!(ceilingMs > 0)) throw new ReefError('bad_request', `A ceiling of ${ceilingMs} ms is none`);
   const { timeout, perl } = capabilities;

@@ -1,4 +1,4 @@
-/** a child gets these, what its adapter, server or worker names, and nothing else. */
+/** A child gets these, what its adapter, server or worker names, and nothing else. */
 const ALWAYS = new Set(['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TERM', 'TZ', 'TMPDIR']);
 
 /** Where our own tools are looked up. Never the caller's PATH: it may name a folder an agent can write to. */

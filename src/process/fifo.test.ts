@@ -5,24 +5,26 @@ import { statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startJob, temporaryFolder, until } from '../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../test/verifies.ts';
+import { startJob } from '../../test/support/programs.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { FifoWriter, makeFifo } from './fifo.ts';
 import { endTree } from './tree.ts';
 
 verifies('X-44').test('a FIFO is for its owner alone, whatever the umask', async () => {
-  using folder = temporaryFolder();
-  await makeFifo(join(folder.path, 'in'));
-  const stat = statSync(join(folder.path, 'in'));
+  const folder = temporaryFolder();
+  await makeFifo(join(folder, 'in'));
+  const stat = statSync(join(folder, 'in'));
   expect([stat.isFIFO(), (stat.mode & 0o777).toString(8)]).toEqual([true, '600']);
 });
 
 test('a name that is taken is refused', async () => {
-  using folder = temporaryFolder();
-  writeFileSync(join(folder.path, 'in'), '');
-  await expect(makeFifo(join(folder.path, 'in'))).rejects.toMatchObject({ code: 'spawn_failed' });
-  expect(() => new FifoWriter(join(folder.path, 'in'))).toThrow('Not a FIFO');
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'in'), '');
+  await expect(makeFifo(join(folder, 'in'))).rejects.toMatchObject({ code: 'spawn_failed' });
+  expect(() => new FifoWriter(join(folder, 'in'))).toThrow('Not a FIFO');
 });
 
 verifies('Q-36').test(
@@ -40,7 +42,6 @@ verifies('Q-36').test(
     const files = await Promise.all(Array.from({ length: 32 }, () => readFile(new URL(import.meta.url), 'utf8')));
     for (const writer of writers) writer.close();
     const ended = await Promise.all(jobs.map((job) => endTree(job, { graceMs: 5_000 })));
-    for (const job of jobs) job[Symbol.dispose]();
     expect({ answers, files: files.filter((text) => text.length > 0).length, ended }).toEqual({
       answers: Array(8).fill({ taken: true, next: 'full', large: 'full' }),
       files: 32,
@@ -50,8 +51,8 @@ verifies('Q-36').test(
 );
 
 test('a message larger than the pipe is held and goes out before anything else', async () => {
-  using folder = temporaryFolder();
-  const path = join(folder.path, 'in');
+  const folder = temporaryFolder();
+  const path = join(folder, 'in');
   await makeFifo(path);
   const writer = new FifoWriter(path);
   const large = randomBytes(300_000);
@@ -68,9 +69,9 @@ test('a message larger than the pipe is held and goes out before anything else',
 });
 
 test('what fits into the free space is written whole', async () => {
-  using folder = temporaryFolder();
-  await makeFifo(join(folder.path, 'in'));
-  const writer = new FifoWriter(join(folder.path, 'in'));
+  const folder = temporaryFolder();
+  await makeFifo(join(folder, 'in'));
+  const writer = new FifoWriter(join(folder, 'in'));
   const answers = [writer.write(Buffer.alloc(0)), writer.write(Buffer.alloc(65_536)), writer.write(Buffer.alloc(1))];
   writer.close();
   expect(answers).toEqual(['written', 'written', 'full']);

@@ -11,7 +11,7 @@ export async function makeFifo(path: string): Promise<void> {
 
 /**
  * Writes without ever waiting. A blocking write holds a thread of Node's pool for as long as nobody reads: a few agents that
- * read no input would freeze all file access of the daemon (Q-36).
+ * read no input would freeze all file access of the daemon.
  */
 export class FifoWriter {
   readonly #descriptor: number;

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { textOf, until } from '../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../test/verifies.ts';
+import { textOf } from '../../test/support/programs.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { adopt, bootId, identify } from './identity.ts';
 
 verifies('Q-23').test('a process is ours only if pid, start time and boot all match', async () => {

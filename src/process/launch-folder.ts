@@ -23,7 +23,7 @@ export function readLaunch(dir: string): LaunchRecord {
 
 /**
  * Settles a launch whose launcher was killed, once for all: either its wrapper has got as far as its identity, and the job
- * runs; or it finds the name taken, whenever it gets there, and starts nothing (Q-22).
+ * runs; or it finds the name taken, whenever it gets there, and starts nothing.
  */
 export function abandonLaunch(dir: string): 'abandoned' | 'started' {
   try {

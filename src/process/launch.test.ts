@@ -13,12 +13,12 @@ import {
   startTree,
   survivorsOf,
   TREE_SIZE,
-  temporaryFolder,
   textOf,
-  until,
-} from '../../test/fixtures/programs/harness.ts';
-import { scale, tier } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+} from '../../test/support/programs.ts';
+import { scale, tier } from '../../test/support/scale.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { allowedEnv } from './environment.ts';
 import { FifoWriter } from './fifo.ts';
@@ -33,15 +33,15 @@ import { endTree } from './tree.ts';
 const capabilities = await probeCapabilities();
 
 verifies('X-21').test('arguments arrive literally, whatever is in them', async () => {
-  using folder = temporaryFolder();
+  const folder = temporaryFolder();
   const args = ['a b', "it's", '"', '$(touch pwned)', '`id`', 'line\nbreak', '', '*', '-k', '; exit 9', '\\', 'ü💥'];
-  const shown = await show(folder.path, { args, tag: "tag '$(id)'" });
-  expect(shown).toEqual({ args, env: expect.objectContaining({ REEF_JOB: "tag '$(id)'" }), cwd: folder.path });
-  expect(readdirSync(folder.path)).toEqual(['job']);
+  const shown = await show(folder, { args, tag: "tag '$(id)'" });
+  expect(shown).toEqual({ args, env: expect.objectContaining({ REEF_JOB: "tag '$(id)'" }), cwd: folder });
+  expect(readdirSync(folder)).toEqual(['job']);
 });
 
 verifies('X-20').test('the agent sees the environment it was given and nothing of ours', async () => {
-  using folder = temporaryFolder();
+  const folder = temporaryFolder();
   const ours = {
     ...process.env,
     NODE_OPTIONS: '',
@@ -51,27 +51,27 @@ verifies('X-20').test('the agent sees the environment it was given and nothing o
     OTHER_API_KEY: 'k',
   };
   const env = allowedEnv(ours, [], { MINE: "$(id) '\n", REEF_JOB: 'the job we run in' });
-  const shown = await show(folder.path, { env, tag: 'job-own' });
+  const shown = await show(folder, { env, tag: 'job-own' });
   const { PWD, OLDPWD, SHLVL, _, ...seen } = shown.env; // a shell may add these
   expect(seen).toEqual({ ...env, REEF_JOB: 'job-own' });
 });
 
 test('the wrapper carries no tag, not even the one we run under ourselves', async () => {
-  using job = await startJob('tree.sh', capabilities, { env: { PATH, REEF_JOB: 'outer' } });
+  const job = await startJob('tree.sh', capabilities, { env: { PATH, REEF_JOB: 'outer' } });
   const tags = [await tagOf(job.identity.pid), (await tagged()).some(({ tag }) => tag === job.tag)];
   await endTree(job, { graceMs: 5_000 });
   expect(tags).toEqual([undefined, true]);
 });
 
 verifies('X-20').test('an agent never finds our tools by a PATH it can write to', async () => {
-  using folder = temporaryFolder();
+  const folder = temporaryFolder();
   for (const tool of ['timeout', 'unshare', 'grep', 'date', 'ln', 'mv', 'sh', 'mkfifo']) {
-    writeFileSync(join(folder.path, tool), `#!/bin/sh\n/usr/bin/touch '${folder.path}/hijacked'\n`);
-    chmodSync(join(folder.path, tool), 0o755);
+    writeFileSync(join(folder, tool), `#!/bin/sh\n/usr/bin/touch '${folder}/hijacked'\n`);
+    chmodSync(join(folder, tool), 0o755);
   }
-  const shown = await show(folder.path, { file: process.execPath, env: { PATH: `${folder.path}:${PATH}` } });
-  expect({ path: shown.env.PATH, hijacked: readdirSync(folder.path).includes('hijacked') }).toEqual({
-    path: `${folder.path}:${PATH}`,
+  const shown = await show(folder, { file: process.execPath, env: { PATH: `${folder}:${PATH}` } });
+  expect({ path: shown.env.PATH, hijacked: readdirSync(folder).includes('hijacked') }).toEqual({
+    path: `${folder}:${PATH}`,
     hijacked: false,
   });
 });
@@ -84,18 +84,17 @@ verifies('X-44').test('everything in the folder of a launch is for its owner alo
     folder: '700',
     files: { in: '600', out: '600', err: '600', pid: '600', begun: '600', exit: '600' },
   });
-  job[Symbol.dispose]();
 });
 
 test('the agent keeps the umask of its user', async () => {
-  using folder = temporaryFolder();
-  const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'umask'] });
+  const folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder, { file: 'sh', args: ['-c', 'umask'] });
   const { out } = await runJob(spec, capabilities);
   expect(Number.parseInt(out, 8)).toBe(process.umask());
 });
 
 test('the agent reads its input line by line and its code is kept', async () => {
-  using job = await startJob('repeats-input.sh', capabilities);
+  const job = await startJob('repeats-input.sh', capabilities);
   for (const line of ['one\n', 'two\n', 'end\n']) {
     const input = new FifoWriter(join(job.dir, 'in')); // each by another writer, as after a restart
     input.write(Buffer.from(line));
@@ -106,17 +105,17 @@ test('the agent reads its input line by line and its code is kept', async () => 
 });
 
 test('a file as input ends where it ends', async () => {
-  using folder = temporaryFolder();
-  const file = join(folder.path, 'prompt');
+  const folder = temporaryFolder();
+  const file = join(folder, 'prompt');
   writeFileSync(file, 'first\nlast\n');
-  const spec = jobSpec('repeats-input.sh', folder.path, { stdin: { file } });
+  const spec = jobSpec('repeats-input.sh', folder, { stdin: { file } });
   const { out, code } = await runJob(spec, capabilities);
   expect({ said: out, code }).toEqual({ said: 'ready\nfirst\nlast\n', code: 0 });
 });
 
 test('what is written as soon as a launch resolves reaches the agent', async () => {
-  using folder = temporaryFolder();
-  const spec = jobSpec('repeats-input.sh', folder.path);
+  const folder = temporaryFolder();
+  const spec = jobSpec('repeats-input.sh', folder);
   await launch(spec, capabilities);
   const input = new FifoWriter(join(spec.dir, 'in'));
   input.write(Buffer.from('early\nend\n'));
@@ -126,8 +125,8 @@ test('what is written as soon as a launch resolves reaches the agent', async () 
 });
 
 verifies('Q-25').test('the end is kept with code and time in milliseconds', async () => {
-  using folder = temporaryFolder();
-  const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'echo out; echo err >&2; exit 42'] });
+  const folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder, { file: 'sh', args: ['-c', 'echo out; echo err >&2; exit 42'] });
   const startedAt = Date.now();
   const { code, at, out, err } = await runJob(spec, capabilities);
   expect({ code, out, err }).toEqual({ code: 42, out: 'out\n', err: 'err\n' });
@@ -137,8 +136,8 @@ verifies('Q-25').test('the end is kept with code and time in milliseconds', asyn
 });
 
 test('a program that does not exist is an exit with 127 and its reason', async () => {
-  using folder = temporaryFolder();
-  const spec = jobSpec('tree.sh', folder.path, { file: 'no-such-agent', env: {} });
+  const folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder, { file: 'no-such-agent', env: {} });
   const { code, err } = await runJob(spec, capabilities);
   expect({ code, err }).toEqual({
     code: 127,
@@ -147,23 +146,23 @@ test('a program that does not exist is an exit with 127 and its reason', async (
 });
 
 test('an agent killed by a signal leaves no message of a shell in its errors', async () => {
-  using folder = temporaryFolder();
-  const spec = jobSpec('tree.sh', folder.path, { file: 'sh', args: ['-c', 'kill -KILL $$'] });
+  const folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder, { file: 'sh', args: ['-c', 'kill -KILL $$'] });
   const { code, err } = await runJob(spec, capabilities);
   expect({ code, err }).toEqual({ code: 137, err: '' });
 });
 
 test('a launch that cannot start rejects with what is wrong', async () => {
-  using folder = temporaryFolder();
-  const used = jobSpec('tree.sh', folder.path, { dir: join(folder.path, 'used') });
+  const folder = temporaryFolder();
+  const used = jobSpec('tree.sh', folder, { dir: join(folder, 'used') });
   await endTree({ identity: await launch(used, capabilities), tag: used.tag }, { graceMs: 5_000 });
   const start = (more: object, machine: object = {}) =>
-    launch({ ...jobSpec('tree.sh', folder.path), ...more }, { ...capabilities, ...machine });
+    launch({ ...jobSpec('tree.sh', folder), ...more }, { ...capabilities, ...machine });
   const failures = [
-    start({ cwd: '/no/such/folder', dir: join(folder.path, '1') }),
+    start({ cwd: '/no/such/folder', dir: join(folder, '1') }),
     start({ dir: used.dir }),
-    start({ ceilingMs: 0, dir: join(folder.path, '2') }),
-    start({ dir: join(folder.path, '3') }, { timeout: undefined, perl: undefined }),
+    start({ ceilingMs: 0, dir: join(folder, '2') }),
+    start({ dir: join(folder, '3') }, { timeout: undefined, perl: undefined }),
   ];
   const codes = await Promise.all(failures.map((failure) => failure.catch((error: { code: string }) => error.code)));
   expect(codes).toEqual(['cwd_missing', 'spawn_failed', 'bad_request', 'spawn_failed']);
@@ -172,13 +171,13 @@ test('a launch that cannot start rejects with what is wrong', async () => {
 verifies('Q-30').test(
   'short of descriptors a launch says so, a running job is unharmed and never taken for dead',
   async () => {
-    using folder = temporaryFolder();
-    using running = await startTree(capabilities);
-    const spec = JSON.stringify({ spec: jobSpec('tree.sh', folder.path), capabilities });
+    const folder = temporaryFolder();
+    const running = await startTree(capabilities);
+    const spec = JSON.stringify({ spec: jobSpec('tree.sh', folder), capabilities });
     const { stdout, stderr } = await run({
       file: 'sh',
       args: ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, fixture('short-of-files.ts'), spec],
-      cwd: folder.path,
+      cwd: folder,
       env: { PATH },
       timeoutMs: 60_000,
     });
@@ -193,18 +192,18 @@ verifies('Q-30').test(
 );
 
 verifies('Q-22').test('the identity is on disk before the agent starts', async () => {
-  using folder = temporaryFolder();
-  const dir = join(folder.path, 'job');
-  const spec = jobSpec('tree.sh', folder.path, { file: 'cat', args: [join(dir, 'pid')] });
+  const folder = temporaryFolder();
+  const dir = join(folder, 'job');
+  const spec = jobSpec('tree.sh', folder, { file: 'cat', args: [join(dir, 'pid')] });
   const { identity, out } = await runJob(spec, capabilities);
   expect(JSON.parse(out)).toEqual(identity);
 });
 
 verifies('Q-22').test('a launch given up starts nothing, however late its wrapper comes', async () => {
-  using folder = temporaryFolder();
-  const spec = jobSpec('tree.sh', folder.path);
+  const folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder);
   mkdirSync(spec.dir);
-  const verdicts = [abandonLaunch(join(folder.path, 'never made')), abandonLaunch(spec.dir), abandonLaunch(spec.dir)];
+  const verdicts = [abandonLaunch(join(folder, 'never made')), abandonLaunch(spec.dir), abandonLaunch(spec.dir)];
   const failure = await launch(spec, capabilities).catch((error: { code: string }) => error.code);
   expect({
     verdicts,
@@ -220,18 +219,18 @@ verifies('Q-22').test('a launch given up starts nothing, however late its wrappe
 });
 
 test('what is torn or not of its shape in a launch folder is nothing', () => {
-  using folder = temporaryFolder();
+  const folder = temporaryFolder();
   const contents = ['', '{', '7', 'null', '[]', '{"pid":"1","code":"0"}', '{"pid":1.5,"startTime":"1","bootId":"b"}'];
   const records = contents.map((content) => {
-    for (const name of ['pid', 'exit']) writeFileSync(join(folder.path, name), content);
-    return readLaunch(folder.path);
+    for (const name of ['pid', 'exit']) writeFileSync(join(folder, name), content);
+    return readLaunch(folder);
   });
-  writeFileSync(join(folder.path, 'exit'), '{"code":0,"at":"yesterday"}');
-  expect([...records, readLaunch(folder.path)]).toEqual(Array(contents.length + 1).fill({}));
+  writeFileSync(join(folder, 'exit'), '{"code":0,"at":"yesterday"}');
+  expect([...records, readLaunch(folder)]).toEqual(Array(contents.length + 1).fill({}));
 });
 
 test('a launch that runs is not given up', async () => {
-  using job = await startJob('tree.sh', capabilities);
+  const job = await startJob('tree.sh', capabilities);
   const verdict = abandonLaunch(job.dir);
   const record = readLaunch(job.dir);
   await endTree(job, { graceMs: 5_000 });
@@ -252,8 +251,8 @@ verifies('Q-22').test(
 );
 
 async function killLauncherAfter(ms: number): Promise<string> {
-  using folder = temporaryFolder();
-  const spec = jobSpec('tree.sh', folder.path);
+  const folder = temporaryFolder();
+  const spec = jobSpec('tree.sh', folder);
   const launcher = startLauncher('durable', spec, capabilities);
   await lineOf(launcher, 0);
   const deadline = performance.now() + ms;

@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect } from 'vitest';
-import { verifies } from '../../test/verifies.ts';
+import { expect } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { joinedPath, loginPath } from './login-shell.ts';
 
-const dir = mkdtempSync(join(tmpdir(), 'reef-shell-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = temporaryFolder();
 
 const home = dir;
 const all = { PATH: '/usr/bin:/bin', HOME: dir, API_KEY: 'secret' };

@@ -7,7 +7,7 @@ import { run } from './run.ts';
 const LIMIT_MS = 5_000;
 
 /**
- * The PATH a person has at a new terminal, as their login shell says it (A-83). Read between marks, for start files like to
+ * The PATH a person has at a new terminal, as their login shell says it. Read between marks, for start files like to
  * talk; undefined where the shell does not answer in time, or is of a kind that is not asked like that.
  */
 export async function loginPath(

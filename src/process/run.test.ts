@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { newNonce, PATH, survivorsOf, until } from '../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../test/verifies.ts';
+import { newNonce, PATH, survivorsOf } from '../../test/support/programs.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { processRow } from './process-table.ts';
 import { type RunResult, type RunSpec, run } from './run.ts';
 

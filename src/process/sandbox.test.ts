@@ -14,11 +14,11 @@ import {
   startTree,
   survivorsOf,
   TREE_SIZE,
-  temporaryFolder,
   textOf,
-  until,
-} from '../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../test/verifies.ts';
+} from '../../test/support/programs.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { launch } from './launch.ts';
 import { readLaunch } from './launch-folder.ts';
@@ -47,8 +47,8 @@ function makeRoom(folder: string) {
 }
 
 test('mounts come from the outside in, so that the longer path decides', () => {
-  using folder = temporaryFolder();
-  const { at, spec } = makeRoom(folder.path);
+  const folder = temporaryFolder();
+  const { at, spec } = makeRoom(folder);
   symlinkSync(at('netrc'), at('link'));
   const options = sandboxOptions({ ...spec, hidden: [...spec.hidden, at('link')] }, at('home/worktree'));
   expect(options).toEqual([
@@ -72,8 +72,8 @@ test('mounts come from the outside in, so that the longer path decides', () => {
 verifies('X-25').test(
   'what is guarded is read-only where it is, an empty folder where it is not, and left alone elsewhere',
   () => {
-    using folder = temporaryFolder();
-    const { at, spec } = makeRoom(folder.path);
+    const folder = temporaryFolder();
+    const { at, spec } = makeRoom(folder);
     const names = ['home/worktree/.git', 'home/worktree/.claude', 'home/worktree/.vscode', 'other/.codex'];
     mkdirSync(at('home/worktree/.vscode'));
     const options = sandboxOptions({ ...spec, guarded: names.map(at) }, at('home/worktree'));
@@ -91,15 +91,15 @@ verifies('X-25').test(
 );
 
 test('a writable folder that does not exist is refused before anything starts', () => {
-  using folder = temporaryFolder();
-  const { at, spec } = makeRoom(folder.path);
+  const folder = temporaryFolder();
+  const { at, spec } = makeRoom(folder);
   expect(() => sandboxOptions({ ...spec, writable: [at('nowhere')] }, '/')).toThrow(at('nowhere'));
 });
 
 verifies('X-22').test('without bubblewrap a sandboxed launch is refused, not run bare', async () => {
-  using folder = temporaryFolder();
-  const { spec: sandbox } = makeRoom(folder.path);
-  const starting = launch(jobSpec('tree.sh', folder.path, { sandbox }), { ...capabilities, bubblewrap: undefined });
+  const folder = temporaryFolder();
+  const { spec: sandbox } = makeRoom(folder);
+  const starting = launch(jobSpec('tree.sh', folder, { sandbox }), { ...capabilities, bubblewrap: undefined });
   await expect(starting).rejects.toMatchObject({ code: 'sandbox_unavailable' });
 });
 
@@ -108,9 +108,9 @@ describe('in a real sandbox', () => {
     verifies(...ids).needs(capabilities.bubblewrap !== undefined, 'bubblewrap is missing or not allowed to work');
 
   verifiesInside('X-23').test('only what is writable can be written, and what is hidden is not there', async () => {
-    using folder = temporaryFolder('/var/tmp'); // not in /tmp, of which a sandbox has one of its own
-    const { at, spec: sandbox } = makeRoom(folder.path);
-    const tried = await inSandbox(folder.path, sandbox, [
+    const folder = temporaryFolder('/var/tmp'); // not in /tmp, of which a sandbox has one of its own
+    const { at, spec: sandbox } = makeRoom(folder);
+    const tried = await inSandbox(folder, sandbox, [
       ...['home/worktree/new', 'state/new', 'home/worktree/.git/objects/new'].map((name) => `echo x >${at(name)}`),
       'echo x >/tmp/new',
       ...['other/new', 'other/file', 'home/new', 'home/worktree/.git/config', 'netrc', 'run/new'].map(
@@ -130,18 +130,18 @@ describe('in a real sandbox', () => {
   verifiesInside('X-23').test(
     'sockets in hidden folders and hidden sockets are closed doors, open ones are open',
     async () => {
-      using folder = temporaryFolder();
-      const { at, spec } = makeRoom(folder.path);
+      const folder = temporaryFolder();
+      const { at, spec } = makeRoom(folder);
       const doors = [at('run/bus'), at('docker.sock'), at('state/open')];
       const servers = await Promise.all(doors.map(listen));
       const connect = `const s = require('node:net').connect(process.argv[1]); s.on('connect', () => process.exit(0));
       s.on('error', () => process.exit(1));`;
-      const script = join(folder.path, 'state', 'connect.cjs');
+      const script = join(folder, 'state', 'connect.cjs');
       writeFileSync(script, connect.replace('argv[1]', 'argv[2]'));
       // Node itself may lie in /tmp, which is private.
       const sandbox = { ...spec, hidden: [...spec.hidden, at('docker.sock')], readOnly: [dirname(process.execPath)] };
       const tried = await inSandbox(
-        folder.path,
+        folder,
         sandbox,
         doors.map((door) => `${process.execPath} ${script} ${door}`),
       );
@@ -151,24 +151,24 @@ describe('in a real sandbox', () => {
   );
 
   verifiesInside('X-23').test('the network is there or not as asked', async () => {
-    using folder = temporaryFolder();
-    const { spec } = makeRoom(folder.path);
+    const folder = temporaryFolder();
+    const { spec } = makeRoom(folder);
     const seen = [];
     for (const network of ['none', 'host'] as const) {
-      const job = { ...spec, network, scratch: join(folder.path, network) };
-      seen.push(await inSandbox(folder.path, job, ['[ "$(wc -l </proc/net/dev)" -gt 3 ]']));
+      const job = { ...spec, network, scratch: join(folder, network) };
+      seen.push(await inSandbox(folder, job, ['[ "$(wc -l </proc/net/dev)" -gt 3 ]']));
     }
     const hasNetwork = textOf('/proc/net/dev').trim().split('\n').length > 3;
     expect(seen).toEqual(['no', hasNetwork ? 'yes' : 'no']);
   });
 
   verifiesInside('Q-20', 'Q-24').test('a sandboxed tree gets its SIGTERM, and nothing of it is left', async () => {
-    using folder = temporaryFolder();
-    const sandbox = seeingFixtures(makeRoom(folder.path).spec);
-    using polite = await startJob('says-goodbye.sh', capabilities, { sandbox, cwd: '/' });
-    using deaf = await startJob('deaf.sh', capabilities, { sandbox, cwd: '/' });
-    using tree = await startTree(capabilities, { sandbox, cwd: '/' });
-    using timedOut = await startTree(capabilities, { sandbox, cwd: '/' });
+    const folder = temporaryFolder();
+    const sandbox = seeingFixtures(makeRoom(folder).spec);
+    const polite = await startJob('says-goodbye.sh', capabilities, { sandbox, cwd: '/' });
+    const deaf = await startJob('deaf.sh', capabilities, { sandbox, cwd: '/' });
+    const tree = await startTree(capabilities, { sandbox, cwd: '/' });
+    const timedOut = await startTree(capabilities, { sandbox, cwd: '/' });
     for (const job of [polite, tree]) await endTree(job, { graceMs: 5_000 });
     await endTree(deaf, { graceMs: 200 });
     ring(timedOut);
@@ -182,8 +182,8 @@ describe('in a real sandbox', () => {
   });
 
   verifiesInside('Q-21').test('a bound program in a sandbox is gone when its daemon is killed', async () => {
-    using folder = temporaryFolder();
-    const sandbox = seeingFixtures(makeRoom(folder.path).spec);
+    const folder = temporaryFolder();
+    const sandbox = seeingFixtures(makeRoom(folder).spec);
     const nonce = newNonce();
     const tree = { file: fixture('tree.sh'), args: [nonce], cwd: '/', env: { PATH }, tag: `bound-${nonce}`, sandbox };
     const launcher = startLauncher('bound', tree, capabilities);

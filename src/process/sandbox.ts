@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 
 /**
- * What a sandboxed program may touch (X-23); everything else is read-only. Where paths lie within each other the longer one
+ * What a sandboxed program may touch; everything else is read-only. Where paths lie within each other the longer one
  * decides: a worktree inside the hidden home of Reef is writable, `.git` inside it may be read-only again.
  */
 export interface SandboxSpec {

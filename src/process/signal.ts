@@ -1,6 +1,6 @@
 import { adopt, type ProcessIdentity } from './identity.ts';
 
-/** Every signal of Reef goes through here: the identity is checked right before it. True when it was sent. */
+/** Every signal of Reef goes through here: the identity is checked right before it. True when it was sent. */
 export function signal(target: ProcessIdentity, name: NodeJS.Signals): boolean {
   return adopt(target) === 'alive' && send(target.pid, name);
 }

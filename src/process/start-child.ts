@@ -1,7 +1,8 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { ReefError } from '../protocol/errors.ts';
+import { TAG_VARIABLE } from './process-table.ts';
 
 /**
  * Resolves when the program runs, before Node can have seen it end. Short of descriptors, Node hands out a child without
@@ -35,4 +36,24 @@ export function toLaunchError(what: { file: string; cwd: string }, error: unknow
     return new ReefError('cwd_missing', `There is no folder ${what.cwd}`, { cause: error });
   }
   return new ReefError('spawn_failed', `Cannot start ${what.file}: ${message}`, { cause: error });
+}
+
+/** Starts a program of ours that lives on after us, its words in a log file. Resolves once it has started. */
+export async function startDetached(
+  file: string,
+  args: readonly string[],
+  place: { cwd: string; env: NodeJS.ProcessEnv; logFile: string },
+): Promise<{ pid: number | undefined }> {
+  // With the tag of a job it would end with that job.
+  const { [TAG_VARIABLE]: _, ...env } = place.env;
+  const log = openSync(place.logFile, 'a', 0o600);
+  try {
+    const child = await startChild({ file, cwd: place.cwd }, () =>
+      spawn(file, args, { cwd: place.cwd, env, detached: true, stdio: ['ignore', log, log] }),
+    );
+    child.unref();
+    return { pid: child.pid };
+  } finally {
+    closeSync(log);
+  }
 }

@@ -1,17 +1,10 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import {
-  jobSpec,
-  lineOf,
-  startLauncher,
-  survivorsOf,
-  TREE_SIZE,
-  temporaryFolder,
-  textOf,
-  until,
-} from '../../test/fixtures/programs/harness.ts';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+import { jobSpec, lineOf, startLauncher, survivorsOf, TREE_SIZE, textOf } from '../../test/support/programs.ts';
+import { scale } from '../../test/support/scale.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { FifoWriter } from './fifo.ts';
 import { adopt, type ProcessIdentity } from './identity.ts';
@@ -37,8 +30,8 @@ verifies('Q-21', 'Q-25').test(
   `an agent runs on when its launcher is killed, answers another process, and its end is kept (${rounds} times)`,
   async () => {
     for (let round = 0; round < rounds; round += 1) {
-      using folder = temporaryFolder();
-      const job = await launchedAndLeft(jobSpec('repeats-input.sh', folder.path), 'SIGKILL');
+      const folder = temporaryFolder();
+      const job = await launchedAndLeft(jobSpec('repeats-input.sh', folder), 'SIGKILL');
       await until('it is ready', () => job.said() === 'ready\n');
       const adopted = adopt(job.identity);
       const input = new FifoWriter(join(job.spec.dir, 'in'));
@@ -56,8 +49,8 @@ verifies('Q-21', 'Q-25').test(
 );
 
 verifies('Q-21', 'Q-24').test('a tree whose launcher is gone is ended by another process', async () => {
-  using folder = temporaryFolder();
-  const job = await launchedAndLeft(jobSpec('tree.sh', folder.path), 'SIGKILL');
+  const folder = temporaryFolder();
+  const job = await launchedAndLeft(jobSpec('tree.sh', folder), 'SIGKILL');
   await until('the tree stands', () => survivorsOf(job.spec.nonce).length === TREE_SIZE);
   const before = survivorsOf(job.spec.nonce).length;
   const ended = await endTree(job, { graceMs: 5_000 });
@@ -69,10 +62,10 @@ verifies('Q-21', 'Q-24').test('a tree whose launcher is gone is ended by another
 });
 
 verifies('Q-26', 'Q-20').test('the ceiling holds although nobody watches, also for what is deaf', async () => {
-  using folder = temporaryFolder();
+  const folder = temporaryFolder();
   const [tree, deaf] = await Promise.all([
-    launchedAndLeft(jobSpec('tree.sh', folder.path, { dir: join(folder.path, 'a'), ceilingMs: 3_000 }), 'SIGKILL'),
-    launchedAndLeft(jobSpec('deaf.sh', folder.path, { dir: join(folder.path, 'b'), ceilingMs: 3_000 }), 'SIGKILL'),
+    launchedAndLeft(jobSpec('tree.sh', folder, { dir: join(folder, 'a'), ceilingMs: 3_000 }), 'SIGKILL'),
+    launchedAndLeft(jobSpec('deaf.sh', folder, { dir: join(folder, 'b'), ceilingMs: 3_000 }), 'SIGKILL'),
   ]);
   const codes = [];
   for (const { spec } of [tree, deaf]) {
@@ -87,8 +80,8 @@ verifies('Q-26', 'Q-20').test('the ceiling holds although nobody watches, also f
 });
 
 verifies('Q-29').test('a hang-up of the launcher and its terminal ends no job', async () => {
-  using folder = temporaryFolder();
-  const job = await launchedAndLeft(jobSpec('tree.sh', folder.path), 'SIGHUP');
+  const folder = temporaryFolder();
+  const job = await launchedAndLeft(jobSpec('tree.sh', folder), 'SIGHUP');
   await until('the tree stands', () => survivorsOf(job.spec.nonce).length === TREE_SIZE);
   const members = survivorsOf(job.spec.nonce).length;
   const session = sessionOf(job.identity);

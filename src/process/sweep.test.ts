@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { fixture, newNonce, PATH, survivorsOf, textOf, until } from '../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../test/verifies.ts';
+import { fixture, newNonce, PATH, survivorsOf, textOf } from '../../test/support/programs.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { identify } from './identity.ts';
 import { sweep, tagged } from './sweep.ts';
 

@@ -1,23 +1,15 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import {
-  fixture,
-  jobSpec,
-  newNonce,
-  PATH,
-  survivorsOf,
-  TREE_SIZE,
-  temporaryFolder,
-  textOf,
-  until,
-} from '../../test/fixtures/programs/harness.ts';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+import { fixture, jobSpec, newNonce, PATH, survivorsOf, TREE_SIZE, textOf } from '../../test/support/programs.ts';
+import { scale } from '../../test/support/scale.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { eventually, until } from '../../test/support/wait.ts';
 import { type Capabilities, probeCapabilities } from './capabilities.ts';
 import { readLaunch } from './launch-folder.ts';
 import { run } from './run.ts';
-import { launchTerminal, openTerminal, type Terminal, type TerminalSpec } from './terminal.ts';
+import { launchTerminal, openTerminal, type TerminalSpec, type TmuxTerminal } from './terminal.ts';
 import { endTree, type JobTree } from './tree.ts';
 
 const capabilities = await probeCapabilities();
@@ -27,10 +19,10 @@ const { tmux = 'tmux' } = capabilities;
 const proves: typeof verifies = (...ids) =>
   verifies(...ids).needs(capabilities.tmux !== undefined, 'tmux is not installed');
 
-interface TestTerminal extends JobTree, Disposable {
+interface TestTerminal extends JobTree {
   dir: string;
   nonce: string;
-  terminal: Terminal;
+  terminal: TmuxTerminal;
   /** What the terminal shows now. */
   shown(): Promise<string>;
   shows(text: string): Promise<string>;
@@ -44,8 +36,7 @@ async function start(
   more: Partial<TerminalSpec> = {},
   machine: Capabilities = capabilities,
 ): Promise<TestTerminal> {
-  const folder = temporaryFolder();
-  const spec = { ...jobSpec(program, folder.path), ready: '\u001b]0;', ...more };
+  const spec = { ...jobSpec(program, temporaryFolder()), ready: '\u001b]0;', ...more };
   const identity = await launchTerminal(spec, machine);
   const { dir, tag, nonce } = spec;
   const terminal = openTerminal(dir);
@@ -62,24 +53,10 @@ async function start(
     nonce,
     terminal,
     shown,
-    shows: (text) => eventually(`it shows ${text}`, shown, (screen) => screen.includes(text)),
+    shows: (text) => eventually(shown, (screen) => screen.includes(text), { what: `it shows ${text}` }),
     tmux: ask,
     code: async () => (await until('the exit is written', () => readLaunch(dir).exit)).code,
-    [Symbol.dispose]: folder[Symbol.dispose],
   };
-}
-
-async function eventually(
-  what: string,
-  look: () => Promise<string>,
-  isMet: (seen: string) => boolean,
-): Promise<string> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    const seen = await look();
-    if (isMet(seen)) return seen;
-    if (performance.now() > deadline) throw new Error(`Not within 30 s: ${what}\n${seen}`);
-  }
 }
 
 const end = (job: JobTree) => endTree(job, { graceMs: 5_000 });
@@ -94,7 +71,7 @@ describe('a program in a terminal', () => {
   proves('A-121', 'A-44').test(
     'is told a text by keystrokes, also while somebody scrolls, and its code is kept',
     async () => {
-      using job = await start('terminal-agent.sh');
+      const job = await start('terminal-agent.sh');
       await until('it is ready', () => job.terminal.isReady());
       const first = await job.terminal.type('the first\nof two lines');
       await job.shows('heard: of two lines');
@@ -117,7 +94,7 @@ describe('a program in a terminal', () => {
 
   proves('A-121').test('is not ready before it says so', async () => {
     const program = 'echo dialog; read -r _; printf "\\033]0;x\\007"; read -r _';
-    using job = await start('sh', { file: 'sh', args: ['-c', program] });
+    const job = await start('sh', { file: 'sh', args: ['-c', program] });
     await job.shows('dialog');
     const before = job.terminal.isReady();
     await job.tmux('send-keys', '-t', '%0', 'Enter');
@@ -127,7 +104,7 @@ describe('a program in a terminal', () => {
 
   proves('A-121').test('cannot be typed into by a pasted text that ends its own paste', async () => {
     const program = 'stty raw -echo; printf "\\033[?2004h\\033]0;x\\007"; exec cat -v';
-    using job = await start('sh', { file: 'sh', args: ['-c', program] });
+    const job = await start('sh', { file: 'sh', args: ['-c', program] });
     await until('it is ready', () => job.terminal.isReady());
     await job.terminal.type('one\u001b[201~\u0003two\u009b201~\r\nthree\tfour');
     await job.shows('four^[[201~^M');
@@ -136,11 +113,11 @@ describe('a program in a terminal', () => {
   });
 
   proves('A-121', 'X-21').test('gets its arguments literally, in its folder', async () => {
-    using folder = temporaryFolder();
-    const cwd = join(folder.path, '#S #{pid} 100%;');
+    const folder = temporaryFolder();
+    const cwd = join(folder, '#S #{pid} 100%;');
     mkdirSync(cwd);
     const args = ['a b', "it's", '$(touch pwned)', '`id`', '', '#{pid}', '#S', 'end;', '\\;', ';', '-k', '%0', 'ü💥'];
-    using job = await start('show', { file: process.execPath, args: [fixture('show-arguments.mjs'), ...args], cwd });
+    const job = await start('show', { file: process.execPath, args: [fixture('show-arguments.mjs'), ...args], cwd });
     expect(await shownBy(job)).toEqual({ args, cwd, env: expect.anything() });
     expect(readdirSync(cwd)).toEqual([]);
   });
@@ -152,13 +129,13 @@ describe('a program in a terminal', () => {
       file: 'sh',
       args: ['-c', 'read -r _; exec "$@"', 'sh', process.execPath, fixture('show-arguments.mjs')],
     };
-    using job = await start('show', { ...program, env });
+    const job = await start('show', { ...program, env });
     await until('it runs', () => pidsWith(`REEF_JOB=${job.tag}`, 'environ').length > 4);
     const inArguments = pidsWith(secret, 'cmdline');
     await eventually(
-      'it has read',
       () => job.tmux('send-keys', '-t', '%0', 'Enter'),
       () => job.terminal.isReady() || readLaunch(job.dir).exit !== undefined,
+      { what: 'it has read' },
     );
     const { TERM, TERM_PROGRAM, TERM_PROGRAM_VERSION: _, SHLVL, PWD, SHELL, ...seen } = (await shownBy(job)).env;
     expect({ inArguments, seen, TERM, TERM_PROGRAM }).toEqual({
@@ -170,7 +147,7 @@ describe('a program in a terminal', () => {
   });
 
   proves('A-121', 'X-44').test('leaves files for its owner alone', async () => {
-    using job = await start('terminal-agent.sh');
+    const job = await start('terminal-agent.sh');
     await until('it is ready', () => job.terminal.isReady());
     const modes = readdirSync(job.dir).map((name) => [name, (statSync(join(job.dir, name)).mode & 0o777).toString(8)]);
     await end(job);
@@ -178,11 +155,11 @@ describe('a program in a terminal', () => {
   });
 
   proves('A-121').test('is joined by a person, however long the path of its folder is', async () => {
-    using folder = temporaryFolder();
-    for (const dir of [join(folder.path, 'short'), join(folder.path, 'long'.repeat(30), 'job')]) {
-      using job = await start('terminal-agent.sh', { dir });
+    const folder = temporaryFolder();
+    for (const dir of [join(folder, 'short'), join(folder, 'long'.repeat(30), 'job')]) {
+      const job = await start('terminal-agent.sh', { dir });
       await until('it is ready', () => job.terminal.isReady());
-      using person = await start('person', personAt(job.terminal));
+      const person = await start('person', personAt(job.terminal));
       await person.shows('started with:');
       await person.tmux('send-keys', '-t', '%0', 'by hand', 'Enter');
       await job.shows('heard: by hand');
@@ -220,7 +197,7 @@ describe('a terminal leaves nothing behind', () => {
     );
 
   async function check(ending: (typeof endings)[number]): Promise<void> {
-    using job = await start('tree.sh', { ceilingMs: ending.ceilingMs });
+    const job = await start('tree.sh', { ceilingMs: ending.ceilingMs });
     if (ending.name !== 'ceiling') await until('the tree stands', () => survivorsOf(job.nonce).length === TREE_SIZE);
     await ending.end(job);
     const code = await job.code();
@@ -235,8 +212,8 @@ describe('a terminal leaves nothing behind', () => {
   proves('A-121', 'Q-24').test(
     'an agent that obeys SIGTERM ends by its own code, one that is deaf is killed',
     async () => {
-      using polite = await start('says-goodbye.sh');
-      using deaf = await start('deaf.sh');
+      const polite = await start('says-goodbye.sh');
+      const deaf = await start('deaf.sh');
       await polite.shows('ready');
       await deaf.shows('ready');
       const ended = [await end(polite), await endTree(deaf, { graceMs: 200 })];
@@ -251,7 +228,7 @@ describe('a terminal leaves nothing behind', () => {
 
   proves('A-121').test('Ctrl-C is for the program alone: what holds the tree together does not hear it', async () => {
     const program = 'trap "echo caught" INT; echo ready; while :; do read -r line && echo "heard: $line"; done';
-    using job = await start('sh', { file: 'sh', args: ['-c', program] });
+    const job = await start('sh', { file: 'sh', args: ['-c', program] });
     await job.shows('ready');
     await job.tmux('send-keys', '-t', '%0', 'C-c');
     await job.shows('caught');
@@ -261,7 +238,7 @@ describe('a terminal leaves nothing behind', () => {
   });
 
   proves('A-121', 'Q-20').test('what is opened beside the agent in its terminal ends with it', async () => {
-    using job = await start('tree.sh');
+    const job = await start('tree.sh');
     const nonce = newNonce();
     await until('the tree stands', () => survivorsOf(job.nonce).length === TREE_SIZE);
     await job.tmux('new-window', 'sleep', `600.${nonce}`);
@@ -271,7 +248,7 @@ describe('a terminal leaves nothing behind', () => {
   });
 
   proves('A-121').test('without namespaces the tag finds what SIGTERM did not', async () => {
-    using job = await start('tree.sh', {}, { ...capabilities, namespaces: 'none' });
+    const job = await start('tree.sh', {}, { ...capabilities, namespaces: 'none' });
     await until('the tree stands', () => survivorsOf(job.nonce).length === TREE_SIZE);
     const ended = await end(job);
     const left = survivorsOf(job.nonce);
@@ -282,8 +259,8 @@ describe('a terminal leaves nothing behind', () => {
   proves('A-121', 'X-23', 'Q-20')
     .needs(capabilities.bubblewrap !== undefined, 'bubblewrap is not installed')
     .test('in a sandbox the program has its terminal and cannot reach the server behind it', async () => {
-      using folder = temporaryFolder();
-      const home = join(folder.path, 'home');
+      const folder = temporaryFolder();
+      const home = join(folder, 'home');
       const dir = join(home, 'jobs', '1');
       mkdirSync(home);
       const sandbox = {
@@ -333,7 +310,7 @@ async function killServer(job: TestTerminal): Promise<void> {
 }
 
 /** Another terminal, in which somebody attaches to this one. */
-function personAt(terminal: Terminal): Partial<TerminalSpec> {
+function personAt(terminal: TmuxTerminal): Partial<TerminalSpec> {
   const { file, args } = terminal.attachCommand();
   return { file, args, cwd: '/' };
 }

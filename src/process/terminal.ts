@@ -95,16 +95,16 @@ interface TerminalFacts {
 }
 
 /** The terminal of a launch, whoever launched it; undefined where the launch has none. */
-export function openTerminal(dir: string): Terminal | undefined {
+export function openTerminal(dir: string): TmuxTerminal | undefined {
   try {
-    return new Terminal(dir, JSON.parse(readFileSync(join(dir, 'terminal'), 'utf8')));
+    return new TmuxTerminal(dir, JSON.parse(readFileSync(join(dir, 'terminal'), 'utf8')));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-export class Terminal {
+export class TmuxTerminal {
   readonly #dir: string;
   readonly #facts: TerminalFacts;
   #isReady = false;

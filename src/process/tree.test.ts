@@ -10,12 +10,12 @@ import {
   survivorsOf,
   type TestJob,
   TREE_SIZE,
-  temporaryFolder,
   textOf,
-  until,
-} from '../../test/fixtures/programs/harness.ts';
-import { scale, tier } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+} from '../../test/support/programs.ts';
+import { scale, tier } from '../../test/support/scale.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { type Capabilities, probeCapabilities } from './capabilities.ts';
 import { FifoWriter } from './fifo.ts';
 import { adopt, identify, type ProcessIdentity } from './identity.ts';
@@ -51,7 +51,7 @@ describe('a job leaves nothing behind', () => {
     );
 
   async function checkEnding(ending: (typeof endings)[number]): Promise<void> {
-    using job = await startTree(capabilities);
+    const job = await startTree(capabilities);
     await ending.end(job);
     const { code } = await until('the exit is written', () => readLaunch(job.dir).exit);
     const left = survivorsOf(job.nonce);
@@ -61,14 +61,14 @@ describe('a job leaves nothing behind', () => {
 
 describe('ending a tree', () => {
   verifies('Q-24').test('an agent that obeys SIGTERM ends by its own code', async () => {
-    using job = await startJob('says-goodbye.sh', capabilities);
+    const job = await startJob('says-goodbye.sh', capabilities);
     const ended = await endTree(job, { graceMs: 5_000 });
     const { exit } = readLaunch(job.dir);
     expect({ ended, said: job.said(), code: exit?.code }).toEqual({ ended: timed, said: 'ready\ngoodbye\n', code: 5 });
   });
 
   test('an agent without handlers dies of SIGTERM: it is not the first process of its namespace', async () => {
-    using job = await startJob('never-reads.sh', capabilities);
+    const job = await startJob('never-reads.sh', capabilities);
     await endTree(job, { graceMs: 5_000 });
     expect(readLaunch(job.dir).exit?.code).toBe(143);
   });
@@ -86,7 +86,7 @@ describe('ending a tree', () => {
   );
 
   async function checkDeaf(graceMs: number): Promise<void> {
-    using job = await startJob('deaf.sh', capabilities);
+    const job = await startJob('deaf.sh', capabilities);
     await until('it sleeps', () => survivorsOf(job.nonce).length === 1);
     const ended = await endTree(job, { graceMs });
     const after = survivorsOf(job.nonce).length;
@@ -97,13 +97,13 @@ describe('ending a tree', () => {
   }
 
   verifies('Q-24').test('a second kill gives the same answer at once', async () => {
-    using job = await startTree(capabilities);
+    const job = await startTree(capabilities);
     const first = await endTree(job, { graceMs: 5_000 });
     expect([first, await endTree(job, { graceMs: 5_000 })]).toEqual([timed, gone]);
   });
 
   verifies('Q-24').test('two kills at once both end with nothing left', async () => {
-    using job = await startTree(capabilities);
+    const job = await startTree(capabilities);
     const both = await Promise.all([endTree(job, { graceMs: 5_000 }), endTree(job, { graceMs: 5_000 })]);
     expect({ both, left: survivorsOf(job.nonce) }).toEqual({ both: [timed, timed], left: [] });
   });
@@ -111,7 +111,7 @@ describe('ending a tree', () => {
   verifies('Q-24').test('an agent hears SIGTERM once, however young it is', async () => {
     const program = { file: process.execPath, args: [fixture('counts-signals.mjs')] };
     for (const machine of [capabilities, { ...capabilities, timeout: undefined }]) {
-      using job = await startJob('counts-signals.mjs', machine, program);
+      const job = await startJob('counts-signals.mjs', machine, program);
       await endTree(job, { graceMs: 5_000 });
       expect({ said: job.said(), code: readLaunch(job.dir).exit?.code }).toEqual({ said: 'ready\nheard 1\n', code: 5 });
     }
@@ -125,8 +125,8 @@ describe('ending a tree', () => {
   });
 
   async function killAfter(ms: number): Promise<number | undefined> {
-    using folder = temporaryFolder();
-    const spec = jobSpec('never-reads.sh', folder.path);
+    const folder = temporaryFolder();
+    const spec = jobSpec('never-reads.sh', folder);
     const identity = await launch(spec, capabilities);
     const deadline = performance.now() + ms;
     while (performance.now() < deadline); // a timer would not be as exact
@@ -155,7 +155,7 @@ describe('ending a tree', () => {
   });
 
   verifies('Q-23', 'Q-53').test('the wrapper of another job is not ended under our tag', async () => {
-    using other = await startTree(capabilities);
+    const other = await startTree(capabilities);
     const ended = await endTree({ identity: other.identity, tag: 'job-mine' }, { graceMs: 100 });
     const left = survivorsOf(other.nonce).length;
     await endTree(other, { graceMs: 5_000 });
@@ -169,14 +169,14 @@ describe('what holds the tree together is killed from outside', () => {
     { name: 'unshare', place: 1, code: 137 },
     { name: 'the first process of the namespace', place: 2, code: 1 }, // what unshare makes of it
   ])('$name dies: the job ends and leaves nothing', async ({ place, code }) => {
-    using job = await startTree(capabilities);
+    const job = await startTree(capabilities);
     process.kill(chainOf(job)[place] ?? Number.NaN, 'SIGKILL');
     const exit = await until('the exit is written', () => readLaunch(job.dir).exit);
     expect({ left: survivorsOf(job.nonce), code: exit.code }).toEqual({ left: [], code });
   });
 
   test('the wrapper dies: its tree runs on and is found by its tag', async () => {
-    using job = await startTree(capabilities);
+    const job = await startTree(capabilities);
     process.kill(job.identity.pid, 'SIGKILL');
     await until('the wrapper is dead', () => adopt(job.identity) === 'dead');
     const before = survivorsOf(job.nonce).length;
@@ -203,8 +203,8 @@ describe('other machines', () => {
   );
 
   async function checkMachine(machine: Capabilities): Promise<void> {
-    using killed = await startTree(machine);
-    using timedOut = await startTree(machine);
+    const killed = await startTree(machine);
+    const timedOut = await startTree(machine);
     const ended = await endTree(killed, { graceMs: 5_000 });
     ring(timedOut);
     await until('the ceiling', () => readLaunch(timedOut.dir).exit);
@@ -216,13 +216,13 @@ describe('other machines', () => {
   }
 
   test('perl in place of timeout kills what is deaf 5 s after the ceiling', async () => {
-    using job = await startJob('deaf.sh', { ...capabilities, timeout: undefined }, { ceilingMs: 3_000 });
+    const job = await startJob('deaf.sh', { ...capabilities, timeout: undefined }, { ceilingMs: 3_000 });
     await until('the exit is written', () => readLaunch(job.dir).exit);
     expect({ code: readLaunch(job.dir).exit?.code, left: survivorsOf(job.nonce) }).toEqual({ code: 137, left: [] });
   });
 
   test('without namespaces the tag finds all but the one with a cleared environment, which is a listed gap', async () => {
-    using job = await startTree({ ...capabilities, namespaces: 'none' });
+    const job = await startTree({ ...capabilities, namespaces: 'none' });
     const before = survivorsOf(job.nonce).length;
     writeLine(job, '7');
     await until('the exit is written', () => readLaunch(job.dir).exit);

@@ -40,7 +40,7 @@ export async function endTree(tree: JobTree, { graceMs }: { graceMs: number }): 
 
 /**
  * The launch folder of a living wrapper. A record may be wrong in all three parts of an identity; the wrapper's own arguments
- * say whose it is (Q-23).
+ * say whose it is.
  */
 function wrapperFolder({ identity, tag }: JobTree): string | undefined {
   if (adopt(identity) !== 'alive') return undefined;

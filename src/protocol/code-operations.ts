@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { codeTools } from './code.ts';
 import { operation } from './operation.ts';
 
-/** What the code of a worktree says about itself. An agent is always asked about its own worktree and no other (U-16). */
+/** Questions about the code of a worktree. An agent always asks about its own worktree. */
 const worktree = z.string().min(1).max(4_096).optional().describe('Worktree id or path; default: your own');
 
 const about = { worktree };

@@ -8,7 +8,7 @@ const path = z.string().min(1).max(4_096);
 const name = z.string().min(1).max(1_000);
 const atMost = (most: number) => z.number().int().positive().max(most);
 
-/** What an answer rests on. A partial answer that does not say so is a defect (C-013). */
+/** What an answer rests on. A partial answer that does not say so is a defect. */
 export const basisSchema = z.strictObject({
   worktree: z.string(),
   /** The commit HEAD stands on; empty before the first one. */
@@ -24,7 +24,7 @@ export const basisSchema = z.strictObject({
   /** When the sweep began that the answer rests on. */
   freshAsOf: z.iso.datetime(),
   watch: z.enum(['on', 'partial', 'off']),
-  /** `foreign` when another server than ours answers, which does not tell any of this (C-095). */
+  /** `foreign` when another server than ours answers, which says none of this. */
   engine: z.string(),
 });
 export type Basis = z.infer<typeof basisSchema>;
@@ -127,7 +127,7 @@ const outlineGroupSchema = z.enum([
 ]);
 export type OutlineGroup = z.infer<typeof outlineGroupSchema>;
 
-/** C-014: wait for a complete answer up to the deadline, then fail with `index_incomplete`. */
+/** Waits for a complete answer up to the deadline, then fails with `index_incomplete`. */
 const requirement = { require: z.literal('complete').exactOptional() };
 const cursor = z.string().min(1).max(200).exactOptional();
 
@@ -261,7 +261,3 @@ export const codeTools = {
 export type CodeToolName = keyof typeof codeTools;
 export type CodeToolArgs<N extends CodeToolName> = z.infer<(typeof codeTools)[N]['input']>;
 export type CodeToolResult<N extends CodeToolName> = z.infer<(typeof codeTools)[N]['output']>;
-
-/** The notification that announces edits, so that files are read again before anybody asks (C-034). */
-export const changedMethod = 'reef/changed';
-export const changedSchema = z.strictObject({ paths: z.array(z.string()).max(10_000) });

@@ -1,4 +1,4 @@
-/** What the socket speaks beside the operations. Plain types: the command line reads them at every start. */
+/** What the socket offers besides the operations. Plain types, because the command line loads them at every start. */
 
 export interface DaemonInfo {
   pid: number;
@@ -18,30 +18,31 @@ export const routes = {
   attach: (id: string) => `/v1/attach/${encodeURIComponent(id)}`,
 } as const;
 
-/** Operations that change nothing, so that one whose answer was lost may be asked again. By name: the table itself is costly to load. */
+/** Operations that change nothing: one whose answer was lost may be asked again. Listed by name because the table is costly to load. */
 export const readingOperations: ReadonlySet<string> = new Set([
-  ...[
-    'status',
-    'output',
-    'wait',
-    'inbox',
-    'runs',
-    'run_status',
-    'run_replay',
-    'calls',
-    'worktrees',
-    'diff',
-    'conflicts',
-  ],
-  ...[
-    'get_file_outline',
-    'get_directory_outline',
-    'get_symbol',
-    'get_symbol_references',
-    'find_symbols',
-    'code_search',
-  ],
-  ...['explore_code', 'code_index', 'code_slice', 'repo_state', 'artifact_read', 'context_calls'],
+  'status',
+  'output',
+  'wait',
+  'inbox',
+  'runs',
+  'run_status',
+  'run_replay',
+  'calls',
+  'worktrees',
+  'diff',
+  'conflicts',
+  'get_file_outline',
+  'get_directory_outline',
+  'get_symbol',
+  'get_symbol_references',
+  'find_symbols',
+  'code_search',
+  'explore_code',
+  'code_index',
+  'code_slice',
+  'repo_state',
+  'artifact_read',
+  'context_calls',
 ]);
 
 /** How to join the terminal of a headful job. */

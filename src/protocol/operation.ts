@@ -6,7 +6,7 @@ import type { z } from 'zod';
  */
 export type OperationEffect = 'reads' | 'settles' | 'acts' | 'ends';
 
-/** Who may call: an agent reaches Reef through the door of its job and never decides what people have to. */
+/** Who may call: an agent calls through the socket of its job and never decides what only people may. */
 type OperationUser = 'anyone' | 'people' | 'jobs';
 
 export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {

@@ -26,7 +26,7 @@ export type OperationInput<N extends OperationName> = z.input<(typeof operations
 export type OperationRequest<N extends OperationName> = z.output<(typeof operations)[N]['input']>;
 export type OperationOutput<N extends OperationName> = z.infer<(typeof operations)[N]['output']>;
 
-/** Who calls. A job may act on itself and its descendants only. */
+/** Who calls. A job may act on itself and its descendants only. */
 export interface Caller {
   by: string;
   surface: 'cli' | 'mcp' | 'job';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const text = z.string();
 const count = z.number().int().nonnegative();
 
-/** Unknown keys are kept everywhere: a newer Reef's fields survive a round trip through this one (S-17). */
+/** Unknown keys are kept everywhere: a newer Reef's fields survive a round trip through this one. */
 const attributionSchema = z.looseObject({
   jobId: text,
   turn: z.number().int(),
@@ -82,7 +82,7 @@ const messageSchema = z.discriminatedUnion('role', [
   z.strictObject({
     role: z.literal('assistant'),
     text,
-    /** Opaque: kept whole or dropped with its exchange, never edited (S-32). */
+    /** Opaque: kept whole or dropped with its exchange, never edited. */
     reasoning: z.array(reasoningSchema).optional(),
     calls: z.array(toolCallSchema),
   }),
@@ -96,13 +96,13 @@ export type Reasoning = z.infer<typeof reasoningSchema>;
 const rollReasonSchema = z.enum(['budget', 'idle', 'block', 'role', 'model', 'asked']);
 export type RollReason = z.infer<typeof rollReasonSchema>;
 
-/** What a context manager tells the log; enough to build the same prompt again, byte for byte (S-19). */
+/** What a context manager tells the log; enough to build the same prompt again, byte for byte. */
 export const contextNewsSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('context.appended'),
     turn: count,
     messages: z.array(messageSchema),
-    /** What the agent named: in its calls, no-ops apart (S-27), and only in its thoughts. */
+    /** What the agent named: in its calls, no-ops apart, and only in its thoughts. */
     called: z.array(text),
     thought: z.array(text),
   }),

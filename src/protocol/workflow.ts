@@ -136,7 +136,7 @@ const haltSchema = z.strictObject({
 });
 export type Halt = z.infer<typeof haltSchema>;
 
-/** An answer names the visit it is meant for: the first wins, one for another moment does nothing (W-32). */
+/** An answer names the visit it is meant for: the first wins, one for another moment does nothing. */
 export const haltAnswerSchema = z.strictObject({
   block: text,
   visit: count,
@@ -186,6 +186,10 @@ const positionSchema = z.strictObject({ block: text, visit: count, branch: text 
 const statusSchema = z.enum(['pending', 'active', 'complete', 'failed', 'halted', 'skipped']);
 export type BlockStatus = z.infer<typeof statusSchema>;
 
+/** In the order they are run. */
+export const GATES = ['lint', 'build', 'test'] as const;
+export type Gate = (typeof GATES)[number];
+
 const gateViewSchema = z.strictObject({
   ...positionSchema.shape,
   gate: text,
@@ -214,7 +218,7 @@ export type LogEntry = z.infer<typeof logEntrySchema>;
 const runEventSchema = z.strictObject({
   ...positionSchema.shape,
   at: text,
-  /** A slice of code context could not be had, and the block ran without it (C-103). */
+  /** A slice of code context could not be had, and the block ran without it. */
   type: z.literal('context_degraded'),
   slice: text,
   /** Of the error table. */

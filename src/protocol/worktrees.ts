@@ -86,7 +86,7 @@ const pendingSchema = z.strictObject({
 });
 export type PendingMerge = z.infer<typeof pendingSchema>;
 
-/** Health, overlap and place in the queue are separate signals (T-04). */
+/** Health, overlap and place in the queue are separate signals. */
 const worktreeViewSchema = worktreeRecordSchema.extend({
   createdAt: text,
   health: z.enum(['GREEN', 'AMBER', 'RED']).nullable(),

@@ -1,7 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { costOf, PrefixCache } from '../../bench/context/cache-model.ts';
 import { checkRows } from '../../bench/context/check.ts';
 import { makeSet } from '../../bench/context/generate/make-set.ts';
@@ -10,18 +9,13 @@ import { type Row, rowOf, tableOf } from '../../bench/context/report.ts';
 import { statesOf } from '../../bench/context/states.ts';
 import { STRATEGIES } from '../../bench/context/strategies.ts';
 import { exchangesOf, loadTrajectories, parseMini, type Trajectory } from '../../bench/context/trajectory.ts';
-import { verifies } from '../../test/verifies.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { loadTokenCounter } from '../base/tokens.ts';
 import { createArtifactStore } from './artifacts/artifact-store.ts';
 
 const SHIPPED = 'bench/context/trajectories';
 const counter = await loadTokenCounter();
-
-function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'reef-bench-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
 
 const shipped = loadTrajectories(SHIPPED, 'reef');
 
@@ -64,7 +58,7 @@ verifies('S-62').test(
 );
 
 verifies('S-60').test('a malformed file is named with its field, and the others still run', () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const good: Trajectory = {
     format: 'reef-trajectory/1',
     id: 'x',
@@ -142,7 +136,7 @@ async function rowsFor(
   run: Trajectory,
   names: readonly string[],
 ): Promise<{ rows: Row[]; checked: number; wrong: string[] }> {
-  const scratch = folder();
+  const scratch = temporaryFolder();
   const { at: states, checked, wrong } = await statesOf(run, scratch);
   const store = createArtifactStore({ dir: join(scratch, 'a'), rootId: run.id, jobId: run.id, redact: (text) => text });
   const input = { run, exchanges: exchangesOf(run), states, counter, reader: new Reader(counter), store };

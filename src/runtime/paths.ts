@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 
@@ -15,16 +16,11 @@ export function safeName(name: string): string {
 /** An agent's variable prefix: `my-agent` is `MY_AGENT`. */
 export const envName = (name: string) => name.replace(/[^A-Za-z0-9]/g, '_').toUpperCase();
 
-/**
- * Where everything lies, computed from the environment and the home folder and nothing else. One function for each of the
- * seed's step 2, under its name.
- */
+/** Where everything lies, computed from the environment and the home folder and nothing else. */
 export interface Paths {
   configDir(): string;
   localPath(name: string): string;
   cachePath(): string;
-  oauthTokensPath(): string;
-  tokenFile(client: string): string;
   logPath(): string;
   configFile(): string;
   envFile(): string;
@@ -40,20 +36,14 @@ export interface Paths {
   sessionsDir(): string;
   messagesFile(agent?: string): string;
   functionsDir(): string;
-  functionsBinDir(): string;
   mcpConfigFile(): string;
   functionsEnvFile(): string;
   globalToolsDir(): string;
-  globalUtilsDir(): string;
-  bashPromptUtilsFile(): string;
   agentsDataDir(): string;
   agentDataDir(name: string): string;
   agentConfigFile(name: string): string;
-  agentBinDir(name: string): string;
   agentSessionsDir(name: string): string;
   agentRagFile(agent: string, rag?: string): string;
-  agentFunctionsFile(name: string, extension: string): string;
-  agentEnvFile(name: string): string;
 }
 
 export function createPaths(env: Variables, home: string): Paths {
@@ -73,8 +63,6 @@ export function createPaths(env: Variables, home: string): Paths {
     configDir: () => config,
     localPath: local,
     cachePath: () => cache,
-    oauthTokensPath: () => join(cache, 'oauth'),
-    tokenFile: (client) => join(cache, 'oauth', `${safeName(client)}.json`),
     logPath: () => given('REEF_LOG_FILE') ?? join(cache, 'reef.log'),
     configFile: () => given('REEF_CONFIG_FILE') ?? local('config.yaml'),
     envFile: () => given('REEF_ENV_FILE') ?? local('.env'),
@@ -91,19 +79,23 @@ export function createPaths(env: Variables, home: string): Paths {
     messagesFile: (agent) =>
       agent === undefined ? join(cache, 'messages.md') : join(cache, 'agents', safeName(agent), 'messages.md'),
     functionsDir: () => functions,
-    functionsBinDir: () => join(functions, 'bin'),
     mcpConfigFile: () => join(functions, 'mcp.json'),
     functionsEnvFile: () => join(functions, '.env'),
     globalToolsDir: () => join(functions, 'tools'),
-    globalUtilsDir: () => join(functions, 'utils'),
-    bashPromptUtilsFile: () => join(functions, 'utils', 'prompt-utils.sh'),
     agentsDataDir: () => local('agents'),
     agentDataDir: agentDir,
     agentConfigFile: (name) => given(`${envName(name)}_CONFIG_FILE`) ?? join(agentDir(name), 'config.yaml'),
-    agentBinDir: (name) => join(agentDir(name), 'bin'),
     agentSessionsDir: (name) => join(agentDir(name), 'sessions'),
     agentRagFile: (agent, rag = 'rag') => join(agentDir(agent), `${safeName(rag)}.yaml`),
-    agentFunctionsFile: (name, extension) => join(agentDir(name), `tools.${safeName(extension)}`),
-    agentEnvFile: (name) => join(agentDir(name), '.env'),
   };
 }
+
+/** Names of the files of one kind; a folder that is not there has none. */
+export function namesIn(dir: string, ending: string): string[] {
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir)
+    .flatMap((name) => (name.endsWith(ending) && !name.startsWith('.') ? [name.slice(0, -ending.length)] : []))
+    .sort();
+}
+
+export const listRags = (paths: Paths) => namesIn(paths.ragsDir(), '.yaml');

@@ -8,7 +8,7 @@ export interface AuditEntry {
   outcome: string;
 }
 
-/** Who changed what: appended, never updated, no secrets. */
+/** Who changed what: appended, never updated, no secrets. */
 export class AuditTable {
   readonly #insert;
   readonly #all;

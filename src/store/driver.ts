@@ -17,7 +17,7 @@ export interface Sqlite {
 }
 
 export function openSqlite(path: string, access: 'read' | 'write' = 'write', busyTimeoutMs = 250): Sqlite {
-  // SQLite gives its side files the mode of the database, and the database that of the umask.
+  // SQLite gives its side files the mode of the database, and the database that of the umask.
   if (access === 'write') closeSync(openSync(path, 'a', 0o600));
   const database = new Database(path, { readonly: access === 'read', timeout: busyTimeoutMs });
   return {

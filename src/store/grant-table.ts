@@ -1,6 +1,6 @@
 import type { Sqlite } from './driver.ts';
 
-/** What a person allowed for the rest of a job, by the fingerprint of tool, arguments and folder. */
+/** What a person allowed for the rest of a job, by the fingerprint of tool, arguments and folder. */
 export class GrantTable {
   readonly #insert;
   readonly #find;

@@ -20,7 +20,7 @@ export interface RunRow {
 
 /**
  * What happened in each run, in order, once: a kind and key is recorded one time. The schema refuses to change or delete
- * an entry (W-75). Only inside a transaction of the store.
+ * an entry. Only inside a transaction of the store.
  */
 export class JournalTable {
   readonly #append;
@@ -95,7 +95,7 @@ export class JournalTable {
     return this.#openWaits.all() as (JournalRow & { runId: string })[];
   }
 
-  /** Counts how often a step was begun: outside the journal, so that a repeat leaves no trace in it (W-78). */
+  /** Counts how often a step was begun: outside the journal, so that a repeat leaves no trace in it. */
   beginAttempt(runId: string, key: string): number {
     return (this.#attempt.get(runId, key) as { attempt: number }).attempt;
   }

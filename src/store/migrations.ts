@@ -43,6 +43,10 @@ const migrations: readonly string[] = [
     schema TEXT NOT NULL, result TEXT) WITHOUT ROWID;
   CREATE INDEX block_job_run ON block_job (run_id);
   `,
+  `
+  CREATE TABLE gate_verdict (n INTEGER PRIMARY KEY, run_id TEXT NOT NULL, branch TEXT NOT NULL, block TEXT NOT NULL, visit INTEGER NOT NULL,
+    gate TEXT NOT NULL, result TEXT NOT NULL, tree TEXT, UNIQUE (run_id, branch, block, visit, result));
+  `,
 ];
 
 /** Each step commits with its version number: killed anywhere, the schema is the old one or the new one. */

@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { aJob, aQuestion } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
-import { manualClock } from '../base/clock.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { aJob, aQuestion } from '../../test/support/job-storage.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { createLogger } from '../base/log.ts';
 import { openSqlite } from './driver.ts';
 import { openStore } from './open-store.ts';
@@ -15,11 +15,10 @@ let dir: string;
 let files: { database: string; snapshot: string };
 let logged: { level: string; message: string }[];
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-open-'));
+  dir = temporaryFolder();
   files = { database: join(dir, 'reef.db'), snapshot: join(dir, 'state.json') };
   logged = [];
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 function open(): Promise<Store> {
   const clock = manualClock();

@@ -1,10 +1,9 @@
-import { rmSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
 import { setAside } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { openDatabase } from './open-database.ts';
 import type { PersistenceHook, Snapshot } from './snapshot-file.ts';
-import { isDamaged, Store } from './store.ts';
+import { Store } from './store.ts';
 
 interface Files {
   database: string;
@@ -19,19 +18,14 @@ interface Helpers {
 
 /**
  * Opens the database. A damaged one, or a damaged snapshot, is set aside and named, never taken for an empty list; a
- * database that is gone is rebuilt from the snapshot, and goes on reading the raw files from there (Q-12).
+ * database that is gone is rebuilt from the snapshot, and goes on reading the raw files from there.
  */
 export async function openStore(files: Files, helpers: Helpers): Promise<Store> {
   const snapshot = await loadSnapshot(files.snapshot, helpers);
-  let store: Store;
-  try {
-    store = new Store(files.database);
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    const aside = await setDatabaseAside(files.database, helpers.clock);
-    helpers.log.error('the database is damaged and was set aside', { aside });
-    store = new Store(files.database);
-  }
+  const store = openDatabase(files.database, (path) => new Store(path), {
+    clock: helpers.clock,
+    onDamage: (aside) => helpers.log.error('the database is damaged and was set aside', { aside }),
+  });
   const isLost = snapshot !== null && snapshot.lastSeq > 0 && store.events.lastSeq() === 0;
   if (isLost) {
     rebuild(store, snapshot);
@@ -44,18 +38,10 @@ async function loadSnapshot(path: string, { hook, clock, log }: Helpers): Promis
   try {
     return await hook.load();
   } catch (error) {
-    const aside = await setAside(path, clock);
+    const aside = setAside(path, clock);
     log.error('state.json cannot be read and was set aside', { aside, reason: String(error) });
     return null;
   }
-}
-
-/** The write-ahead log belongs to the database: without it, it would be replayed into the new one. */
-export async function setDatabaseAside(path: string, clock: Clock): Promise<string> {
-  const aside = await setAside(path, clock);
-  await rename(`${path}-wal`, `${aside}-wal`).catch(() => {});
-  rmSync(`${path}-shm`, { force: true });
-  return aside;
 }
 
 function rebuild(store: Store, snapshot: Snapshot): void {

@@ -18,13 +18,14 @@ interface Row {
 
 export class RunTable {
   readonly #insert;
-  readonly #house;
+  readonly #setWorktree;
   readonly #remove;
   readonly #move;
   readonly #get;
   readonly #byKey;
   readonly #byWorktree;
   readonly #open;
+  readonly #working;
   readonly #newest;
   readonly #byPrefix;
 
@@ -32,12 +33,18 @@ export class RunTable {
     const row = 'SELECT id, worktree_id AS worktreeId, state, doc FROM run';
     this.#insert = database.prepare('INSERT INTO run (id, key, worktree_id, state, doc) VALUES (?, ?, ?, ?, ?)');
     this.#move = database.prepare('UPDATE run SET state = ? WHERE id = ?');
-    this.#house = database.prepare('UPDATE run SET worktree_id = ? WHERE id = ?');
+    this.#setWorktree = database.prepare('UPDATE run SET worktree_id = ? WHERE id = ?');
     this.#remove = database.prepare("DELETE FROM run WHERE id = ? AND state = 'waiting'");
     this.#get = database.prepare(`${row} WHERE id = ?`);
     this.#byKey = database.prepare(`${row} WHERE key = ?`);
     this.#byWorktree = database.prepare(`${row} WHERE worktree_id = ? ORDER BY id DESC`);
     this.#open = database.prepare(`${row} WHERE state != 'over' ORDER BY id`);
+    this.#working = database.prepare(
+      `${row} r WHERE state = 'begun'
+       AND (SELECT kind FROM journal WHERE run_id = r.id ORDER BY n DESC LIMIT 1) NOT IN ('end', 'mismatch')
+       AND NOT EXISTS (SELECT 1 FROM journal w WHERE w.run_id = r.id AND w.kind = 'wait'
+         AND NOT EXISTS (SELECT 1 FROM journal a WHERE a.run_id = w.run_id AND a.kind = 'answer' AND a.key = w.key))`,
+    );
     this.#newest = database.prepare(`${row} ORDER BY id DESC LIMIT ?`);
     this.#byPrefix = database.prepare('SELECT id FROM run WHERE id >= ? AND id < ? LIMIT 5');
   }
@@ -51,7 +58,7 @@ export class RunTable {
   }
 
   setWorktree(id: string, worktreeId: string): void {
-    this.#house.run(worktreeId, id);
+    this.#setWorktree.run(worktreeId, id);
   }
 
   /** Only of one that was refused: it never began. */
@@ -74,6 +81,11 @@ export class RunTable {
 
   open<D>(): RunRequest<D>[] {
     return toRequests<D>(this.#open.all());
+  }
+
+  /** Those that go on without a person: begun, not at their end, and waiting for no answer. */
+  working<D>(): RunRequest<D>[] {
+    return toRequests<D>(this.#working.all());
   }
 
   newest<D>(count: number): RunRequest<D>[] {

@@ -1,22 +1,22 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { aJob, aQuestion } from '../../test/books.ts';
-import { verifies } from '../../test/verifies.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { aJob, aQuestion } from '../../test/support/job-storage.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import { openSqlite } from './driver.ts';
 import { holdLock, isLocked } from './home-lock.ts';
 import type { JobRecord } from './job-table.ts';
 import { migrate } from './migrations.ts';
-import { isDamaged, Store } from './store.ts';
+import { isDamaged } from './open-database.ts';
+import { Store } from './store.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-store-'));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const event = (n: number, jobId = 'a') => ({
   at: `2026-01-01T00:00:0${n % 10}.000Z`,

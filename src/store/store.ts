@@ -10,6 +10,7 @@ import { migrate } from './migrations.ts';
 import { OutboxTable } from './outbox-table.ts';
 import { QuestionTable } from './question-table.ts';
 import { RunTable } from './run-table.ts';
+import { VerdictTable } from './verdict-table.ts';
 import { WorktreeTable } from './worktree-table.ts';
 
 /** The truth of a home. What belongs together is written in one transaction, or not at all. */
@@ -24,6 +25,7 @@ export class Store {
   readonly worktrees: WorktreeTable;
   readonly runs: RunTable;
   readonly blocks: BlockTable;
+  readonly verdicts: VerdictTable;
   readonly #database: Sqlite;
   #isUnsynced = false;
 
@@ -42,13 +44,14 @@ export class Store {
       this.worktrees = new WorktreeTable(this.#database);
       this.runs = new RunTable(this.#database);
       this.blocks = new BlockTable(this.#database);
+      this.verdicts = new VerdictTable(this.#database);
     } catch (error) {
       this.#database.close();
       throw error;
     }
   }
 
-  /** For what acknowledges a command: on the disk, not only in the page cache, before it returns (Q-03). */
+  /** For what acknowledges a command: on the disk, not only in the page cache, before it returns. */
   commit<T>(work: () => T): T {
     return this.#transact('FULL', work);
   }
@@ -101,10 +104,4 @@ function unavailable(error: Error & { code: string }): ReefError {
   return new ReefError('storage_unavailable', `the database cannot be written (${error.code}: ${error.message})`, {
     cause: error,
   });
-}
-
-/** True when the file itself is damaged, so that another try on it is pointless. */
-export function isDamaged(error: unknown): boolean {
-  const cause = error instanceof ReefError ? error.cause : error;
-  return isSqliteError(cause) && /^SQLITE_(CORRUPT|NOTADB)/.test(cause.code);
 }

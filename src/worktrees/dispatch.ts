@@ -1,5 +1,5 @@
 import type { WorktreeView } from '../protocol/worktrees.ts';
-import type { Parts } from './parts.ts';
+import type { Deps } from './deps.ts';
 import { meetings, type Touched, touchedBy } from './plan/plan-path.ts';
 import { type Decision, decide, type QueueItem } from './queue.ts';
 import type { StoredWorktree } from './record.ts';
@@ -26,7 +26,7 @@ function toItem(row: StoredWorktree, since: number): QueueItem[] {
 }
 
 /** Where two plans meet, each pair compared once. What was really changed is in the plans, as observed. */
-function meetingsOf({ fold }: Parts, rows: readonly StoredWorktree[]) {
+function meetingsOf({ fold }: Deps, rows: readonly StoredWorktree[]) {
   const plans = new Map<string, Touched>();
   const known = new Map<string, string[]>();
   const planOf = (id: string) => {
@@ -43,32 +43,32 @@ function meetingsOf({ fold }: Parts, rows: readonly StoredWorktree[]) {
   };
 }
 
-function decideNow(parts: Parts, { maxActive, overlapThreshold }: QueueSettings) {
-  const rows = parts.records.open();
-  const shared = meetingsOf(parts, rows);
+function decideNow(deps: Deps, { maxActive, overlapThreshold }: QueueSettings) {
+  const rows = deps.records.open();
+  const shared = meetingsOf(deps, rows);
   const clash = (one: string, other: string) => shared(one, other).length >= Math.max(1, overlapThreshold);
   return { rows, shared, decision: decide(rows.flatMap(toItem), clash, maxActive) };
 }
 
-/** Looks at the whole queue and claims whoever may start. For a transaction: scan and claim are one (T-22). */
-export function claimWithin(parts: Parts, settings: QueueSettings): string[] {
-  const { start, overtaken } = decideNow(parts, settings).decision;
+/** Looks at the whole queue and claims whoever may start. For a transaction: scan and claim are one. */
+export function claimWithin(deps: Deps, settings: QueueSettings): string[] {
+  const { start, overtaken } = decideNow(deps, settings).decision;
   for (const id of start) {
-    parts.records.changeWithin(id, (now) => ({
+    deps.records.changeWithin(id, (now) => ({
       ...now,
       status: 'creating',
-      intent: { kind: 'create', by: parts.self, step: 'claimed' },
+      intent: { kind: 'create', by: deps.self, step: 'claimed' },
     }));
   }
   for (const id of overtaken) {
-    parts.records.changeWithin(id, (now) => ({ ...now, overtaken: now.overtaken + 1 }));
+    deps.records.changeWithin(id, (now) => ({ ...now, overtaken: now.overtaken + 1 }));
   }
   return start;
 }
 
-/** The place of every waiting worktree, and whom it waits for and where; held ones say so by their status (T-21). */
-export function queuePlaces(parts: Parts, settings: QueueSettings): Map<string, NonNullable<WorktreeView['queue']>> {
-  const { rows, shared, decision } = decideNow(parts, settings);
+/** The place of every waiting worktree, and whom it waits for and where; held ones say so by their status. */
+export function queuePlaces(deps: Deps, settings: QueueSettings): Map<string, NonNullable<WorktreeView['queue']>> {
+  const { rows, shared, decision } = decideNow(deps, settings);
   const statusOf = new Map(rows.map(({ id, status }) => [id, status]));
   const toView = ({ id, waitsFor }: Decision['waiting'][number], index: number) => {
     const blockers = waitsFor.map((worktreeId) => ({

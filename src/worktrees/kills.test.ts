@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { makeWorld, textOf, until, usersOwn, type World } from '../../test/fixtures/worktrees/world.ts';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+import { scale } from '../../test/support/scale.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
+import { makeWorld, textOf, usersOwn, type World } from '../../test/support/worktrees/world.ts';
+import type { Point } from './deps.ts';
 import type { GitWorktreeManager } from './manager.ts';
-import type { Point } from './parts.ts';
 
 const create: Point[] = ['create.claimed', 'create.added', 'create.made', 'create.set_up'];
 const keep: Point[] = ['keep.begun', 'keep.captured', 'keep.kept'];
@@ -126,7 +127,7 @@ for (const verb of Object.keys(verbs) as Verb[]) {
   });
 }
 
-const DRIVER = join(import.meta.dirname, '../../test/fixtures/worktrees/driver.ts');
+const DRIVER = join(import.meta.dirname, '../../test/support/worktrees/driver.ts');
 const KILLS = scale('Q-50', { test: 4, faults: 40, soak: 200 });
 const AT_ONCE = scale('Q-50', { test: 3, faults: 16, soak: 16 });
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, realpath } from 'node:fs/promises';
+import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative } from 'node:path';
-import type { Place } from '../git/place.ts';
+import type { Checkout } from '../git/checkout.ts';
 import { slugOf } from '../git/ref-name.ts';
 import { ReefError } from '../protocol/errors.ts';
 
@@ -22,21 +22,21 @@ interface Where {
 }
 
 /** Where they lie, whether or not any was made yet. */
-export function worktreesFolder(place: Place, { dataHome, root = join(dataHome, 'reef') }: Where): string {
-  const hash = createHash('sha256').update(place.commonDir).digest('hex').slice(0, 8);
-  return join(root, `${slugOf(basename(place.toplevel))}-${hash}`);
+export function worktreesFolder(checkout: Checkout, { dataHome, root = join(dataHome, 'reef') }: Where): string {
+  const hash = createHash('sha256').update(checkout.commonDir).digest('hex').slice(0, 8);
+  return join(root, `${slugOf(basename(checkout.toplevel))}-${hash}`);
 }
 
 /**
  * `<data home>/reef/<repository>-<hash>`: below the checkout the user's own test runner would run the copies, and they
- * would borrow its `node_modules` (T-01). `root` is the user's `worktrees.root`.
+ * would borrow its `node_modules`. `root` is the user's `worktrees.root`.
  */
-export async function layoutOf(place: Place, where: Where): Promise<Layout> {
-  const wanted = worktreesFolder(place, where);
-  refuseInside(place, wanted);
+export async function layoutOf(checkout: Checkout, where: Where): Promise<Layout> {
+  const wanted = worktreesFolder(checkout, where);
+  refuseInside(checkout, wanted);
   await mkdir(wanted, { recursive: true, mode: 0o700 });
   const folder = await realpath(wanted);
-  refuseInside(place, folder);
+  refuseInside(checkout, folder);
   return {
     folder,
     pathOf: (id) => join(folder, id),
@@ -45,7 +45,7 @@ export async function layoutOf(place: Place, where: Where): Promise<Layout> {
   };
 }
 
-function refuseInside({ toplevel, commonDir }: Place, folder: string): void {
+function refuseInside({ toplevel, commonDir }: Checkout, folder: string): void {
   const isBelow = (root: string) => {
     const path = relative(root, folder);
     return path === '' || (!path.startsWith('..') && !isAbsolute(path));
@@ -73,4 +73,14 @@ export const refs = {
 /** Captures that have done their service when the worktree is gone. */
 export function passing(id: string): string[] {
   return [refs.capture(id), refs.work(id), refs.tree(id)];
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return false;
+      throw error;
+    },
+  );
 }

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeRepository, userPicture } from '../../test/fixtures/git/repository.ts';
-import { codeOf, makeWorld, usersOwn } from '../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../test/verifies.ts';
+import { makeRepository, userPicture } from '../../test/support/repository.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { codeOf, makeWorld, usersOwn } from '../../test/support/worktrees/world.ts';
 import { createGit } from '../git/git-command.ts';
 import { run } from '../process/run.ts';
 import { worktreeOperations } from '../protocol/worktrees.ts';

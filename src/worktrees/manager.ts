@@ -17,6 +17,7 @@ import {
 import { Background } from './background.ts';
 import { type PruneOptions, prune } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
+import type { Deps } from './deps.ts';
 import { claimWithin } from './dispatch.ts';
 import { enterBranch } from './fork/branch-off.ts';
 import { mergeBack } from './fork/merge-back.ts';
@@ -25,31 +26,27 @@ import { findKept, readSession } from './keep/kept.ts';
 import { discard, hold } from './keep/put-aside.ts';
 import { refs } from './layout.ts';
 import { abandon, build } from './make/build.ts';
-import { runSetup } from './make/scripts.ts';
 import { accept } from './merge/accept.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
-import { type ManagerOptions, openParts, type Settings } from './open.ts';
+import { type ManagerOptions, openDeps, type Settings } from './open.ts';
 import { folderOf } from './open-worktree.ts';
-import type { Parts } from './parts.ts';
 import { addEntries, declaredPlan, touchedBy } from './plan/plan-path.ts';
 import { type Foreign, foreignWork } from './radar/foreign.ts';
 import { announceHot, recordObserved } from './radar/observe.ts';
 import { type Picture, Radar } from './radar/radar.ts';
 import { reportOf } from './radar/report.ts';
 import { type StoredWorktree, toRecord } from './record.ts';
+import { runSetup } from './scripts.ts';
 import { draft, enter, type Task } from './submit.ts';
 import { viewsOf } from './views.ts';
 import { worktreeDiff } from './worktree-diff.ts';
-
-/** Nobody tells us what another process changed. */
-const WAIT_MS = 1_000;
 
 /**
  * The worktrees of one repository, from the queue to the merge. Every operation on one worktree runs alone; what it is
  * about to do is recorded before it is done.
  */
 export class GitWorktreeManager {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
   readonly #settings: Settings;
   readonly #newId: () => string;
   readonly #background: Background;
@@ -61,18 +58,18 @@ export class GitWorktreeManager {
 
   static async open(options: ManagerOptions): Promise<GitWorktreeManager> {
     let manager: GitWorktreeManager | undefined;
-    const { parts, settings } = await openParts(options, () => manager?.evaluate());
-    manager = new GitWorktreeManager(parts, settings, options);
+    const { deps, settings } = await openDeps(options, () => manager?.evaluate());
+    manager = new GitWorktreeManager(deps, settings, options);
     return manager;
   }
 
-  private constructor(parts: Parts, settings: Settings, { newId, clock }: { newId(): string; clock: Clock }) {
-    this.#parts = parts;
+  private constructor(deps: Deps, settings: Settings, { newId, clock }: { newId(): string; clock: Clock }) {
+    this.#deps = deps;
     this.#settings = settings;
     this.#newId = newId;
-    this.#background = new Background(clock, parts.log);
-    this.#radar = new Radar(parts, settings);
-    this.#pending = new PendingMerges(parts, {
+    this.#background = new Background(clock, deps.log);
+    this.#radar = new Radar(deps, settings);
+    this.#pending = new PendingMerges(deps, {
       background: this.#background,
       pollMs: settings.pendingPollMs,
       retry: (id, retryOptions) => this.accept(id, retryOptions),
@@ -81,7 +78,7 @@ export class GitWorktreeManager {
 
   /** Answers at once: the record is `queued`, or `creating` while its worktree is made. */
   submit(task: Task): Promise<WorktreeRecord> {
-    const known = this.#parts.records.byTask(task.taskId);
+    const known = this.#deps.records.byTask(task.taskId);
     if (known) return Promise.resolve(toRecord(known));
     const under = this.#submitting.get(task.taskId) ?? this.#enter(task);
     this.#submitting.set(task.taskId, under);
@@ -90,10 +87,10 @@ export class GitWorktreeManager {
 
   /** Checked side by side, entered in the order they came. */
   #enter(task: Task): Promise<WorktreeRecord> {
-    const drafted = draft(this.#parts, task, this.#newId());
+    const drafted = draft(this.#deps, task, this.#newId());
     drafted.catch(() => undefined); // it is awaited when its turn comes
-    return this.#parts.locks.hold('submit', async () => {
-      const { row, claimed } = enter(this.#parts, await drafted, this.#settings);
+    return this.#deps.locks.run('submit', async () => {
+      const { row, claimed } = enter(this.#deps, await drafted, this.#settings);
       this.#make(claimed);
       return toRecord(row);
     });
@@ -101,21 +98,28 @@ export class GitWorktreeManager {
 
   /** The record once its worktree stands; the reason if it does not come about. */
   async whenReady(id: string, signal?: AbortSignal): Promise<WorktreeRecord> {
-    for (;;) {
-      const row = this.#parts.records.get(id);
-      if (row.status === 'lost') throw new ReefError('worktree_lost', row.failure?.message ?? 'Its folder is gone.');
-      if (row.status === 'running' && row.setup.state === 'failed') {
-        throw new ReefError('setup_failed', row.setup.message ?? 'The set-up failed.', { details: { id } });
-      }
-      if (row.status !== 'queued' && row.status !== 'creating') return toRecord(row);
-      signal?.throwIfAborted();
-      await this.#parts.changed.next(WAIT_MS, signal);
+    const isMade = ({ status }: StoredWorktree) => status !== 'queued' && status !== 'creating';
+    const row = await this.#deps.changed.until(() => this.#deps.records.get(id), { isMet: isMade, signal });
+    if (row.status === 'lost') throw new ReefError('worktree_lost', row.failure?.message ?? 'Its folder is gone.');
+    if (row.status === 'running' && row.setup.state === 'failed') {
+      throw new ReefError('setup_failed', row.setup.message ?? 'The set-up failed.', { details: { id } });
     }
+    if (!isMade(row)) signal?.throwIfAborted();
+    return toRecord(row);
+  }
+
+  openIds(): string[] {
+    return this.#deps.records.open().map(({ id }) => id);
+  }
+
+  /** Jobs at work in it, or about to be. */
+  jobsIn(id: string): string[] {
+    return this.#deps.records.jobsIn(id);
   }
 
   /** Where it stands; undefined while it is queued or being made, the reason where it never will stand. */
   folder(id: string): string | undefined {
-    const { status, path, setup } = this.#parts.records.get(id);
+    const { status, path, setup } = this.#deps.records.get(id);
     if (status === 'queued' || status === 'creating') return undefined;
     if (setup.state === 'failed') throw new ReefError('setup_failed', setup.message ?? 'The set-up failed.');
     if (path === null) throw new ReefError('worktree_state', `The worktree ${id} is ${status}.`);
@@ -124,9 +128,9 @@ export class GitWorktreeManager {
 
   /** Claims and makes whatever may start now; called whenever something was released. */
   evaluate(): void {
-    const { records, changed } = this.#parts;
+    const { records, changed } = this.#deps;
     if (!this.#background.isEnding && records.open().some(({ status }) => status === 'queued')) {
-      this.#make(records.transact(() => claimWithin(this.#parts, this.#settings)));
+      this.#make(records.transact(() => claimWithin(this.#deps, this.#settings)));
     }
     this.#pending.watch();
     changed.notify();
@@ -139,9 +143,9 @@ export class GitWorktreeManager {
   #build(id: string): Promise<StoredWorktree> {
     return this.#alone(id, async () => {
       try {
-        return await build(this.#parts, id);
+        return await build(this.#deps, id);
       } catch (error) {
-        await abandon(this.#parts, id, error);
+        await abandon(this.#deps, id, error);
         throw error;
       } finally {
         this.evaluate();
@@ -150,38 +154,38 @@ export class GitWorktreeManager {
   }
 
   #alone<T>(id: string, work: () => Promise<T>): Promise<T> {
-    return this.#background.track(this.#parts.locks.hold(`worktree ${id}`, work));
+    return this.#background.track(this.#deps.locks.run(`worktree ${id}`, work));
   }
 
   /** A whole id, the only one that begins so, or `@last`. */
-  #idOf(text: string): string {
-    return this.#parts.records.resolve(text).id;
+  idOf(text: string): string {
+    return this.#deps.records.resolve(text).id;
   }
 
   /** Lets a queued task start in spite of its clashes. */
   startAnyway(text: string): WorktreeRecord {
-    const row = this.#parts.records.move(this.#idOf(text), ['queued'], (now) => ({ ...now, anyway: true }));
+    const row = this.#deps.records.move(this.idOf(text), ['queued'], (now) => ({ ...now, anyway: true }));
     this.evaluate();
     return toRecord(row);
   }
 
   /** Without an id the one worktree that is at work. Paths that cannot be are in the report, and the others are added. */
   async addToChangePlan(newFiles: string[], worktreeId?: string): Promise<ConflictReport> {
-    const id = worktreeId === undefined ? this.#onlyOne() : this.#idOf(worktreeId);
+    const id = worktreeId === undefined ? this.#onlyOne() : this.idOf(worktreeId);
     let refused: { path: string; why: string }[] = [];
-    this.#parts.records.change(id, (now) => {
+    this.#deps.records.change(id, (now) => {
       const added = addEntries(now.changePlan, newFiles, 'discovered');
       refused = added.refused;
       return { ...now, changePlan: added.entries };
     });
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#parts)];
+    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
     const report = await this.#report({ picture, foreign }, id);
     this.evaluate();
     return refused.length === 0 ? report : { ...report, refused };
   }
 
   #onlyOne(): string {
-    const [only, ...others] = this.#parts.records.open().filter(({ status }) => status === 'running');
+    const [only, ...others] = this.#deps.records.open().filter(({ status }) => status === 'running');
     if (only && others.length === 0) return only.id;
     throw new ReefError('bad_request', 'Name the worktree: there is not exactly one at work.');
   }
@@ -189,13 +193,13 @@ export class GitWorktreeManager {
   /** Every clash a plan would have, before there is a worktree for it. */
   async scan(plan: string[]): Promise<ConflictReport> {
     const paths = declaredPlan(plan).map(({ path }) => path);
-    const about = { touched: touchedBy(paths, this.#parts.fold) };
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#parts)];
-    return reportOf(this.#parts, this.#settings, { picture, foreign, about });
+    const about = { touched: touchedBy(paths, this.#deps.fold) };
+    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
+    return reportOf(this.#deps, this.#settings, { picture, foreign, about });
   }
 
   async conflicts(): Promise<{ id: string; clashes: Clash[] }[]> {
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#parts)];
+    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
     const all: { id: string; clashes: Clash[] }[] = [];
     for (const { row } of picture.subjects) {
       all.push({ id: row.id, clashes: (await this.#report({ picture, foreign }, row.id)).clashes });
@@ -204,19 +208,19 @@ export class GitWorktreeManager {
   }
 
   async #report({ picture, foreign }: { picture: Picture; foreign: Foreign }, id: string): Promise<ConflictReport> {
-    const { touched = { patterns: [] } } = picture.subjects.find(({ row }) => row.id === id) ?? {};
-    return reportOf(this.#parts, this.#settings, { picture, foreign, about: { id, touched } });
+    const { row, touched = { patterns: [] } } = picture.subjects.find((subject) => subject.row.id === id) ?? {};
+    return reportOf(this.#deps, this.#settings, { picture, foreign, about: { id, path: row?.path ?? null, touched } });
   }
 
   async #look(): Promise<Picture> {
     const picture = await this.#radar.look();
     this.#picture = picture;
-    recordObserved(this.#parts, picture);
-    announceHot(this.#parts, picture);
+    recordObserved(this.#deps, picture);
+    announceHot(this.#deps, picture);
     return picture;
   }
 
-  /** A turn ended, a block wrote, an accept moved the target: all are looked at again, at most every two seconds (T-11). */
+  /** A turn ended, a block wrote, an accept moved the target: all are looked at again, at most every two seconds. */
   touched(): void {
     if (this.#isRescanDue) return;
     this.#isRescanDue = true;
@@ -228,96 +232,97 @@ export class GitWorktreeManager {
   }
 
   async accept(text: string, options: AcceptOptions = {}): Promise<Accepted> {
-    const id = this.#idOf(text);
+    const id = this.idOf(text);
     const wanted = acceptOptionsSchema.parse(options);
-    const done = await this.#alone(id, () => accept(this.#parts, id, wanted)).finally(() => this.evaluate());
+    const done = await this.#alone(id, () => accept(this.#deps, id, wanted)).finally(() => this.evaluate());
     this.touched();
     return done;
   }
 
   async discard(text: string): Promise<KeptWork> {
-    const id = this.#idOf(text);
-    return this.#alone(id, () => discard(this.#parts, id)).finally(() => this.evaluate());
+    const id = this.idOf(text);
+    return this.#alone(id, () => discard(this.#deps, id)).finally(() => this.evaluate());
   }
 
-  async hold(text: string): Promise<KeptWork> {
-    const id = this.#idOf(text);
-    return this.#alone(id, () => hold(this.#parts, id)).finally(() => this.evaluate());
+  /** `session`: what the run in it was at, kept with the work. */
+  async hold(text: string, session?: Json): Promise<KeptWork> {
+    const id = this.idOf(text);
+    return this.#alone(id, () => hold(this.#deps, id, session)).finally(() => this.evaluate());
   }
 
   /** Of discarded work by its ref, of held or lost by its ref or id. */
   async restore(refOrId: string): Promise<WorktreeRecord> {
     const isRef = refOrId.startsWith('refs/');
-    return this.reinflate(isRef ? (await recordOf(this.#parts, refOrId)).id : refOrId);
+    return this.reinflate(isRef ? (await recordOf(this.#deps, refOrId)).id : refOrId);
   }
 
   async reinflate(text: string): Promise<WorktreeRecord> {
-    const id = this.#idOf(text);
-    await this.#alone(id, () => beginReturn(this.#parts, id));
+    const id = this.idOf(text);
+    await this.#alone(id, () => beginReturn(this.#deps, id));
     return toRecord(await this.#build(id));
   }
 
-  /** A worktree for one branch of a fork, from the files of another as they are; the key makes it once only (W-26). */
+  /** A worktree for one branch of a fork, from the files of another as they are; the key makes it once only. */
   async branchOff(key: string, from: { id: string }): Promise<{ id: string; path: string }> {
     const order = { key, parentId: from.id, id: this.#newId() };
-    const row = await this.#alone(from.id, () => enterBranch(this.#parts, order));
+    const row = await this.#alone(from.id, () => enterBranch(this.#deps, order));
     const made = row.status === 'creating' ? await this.#build(row.id) : row;
     return { id: made.id, path: folderOf(made) };
   }
 
   /** Joined in the parent's files, the branch is put away; in conflict it stays as it is. */
   async mergeBack(branch: { id: string }, parent: { id: string }): Promise<{ conflicts: string[] }> {
-    const joined = await this.#alone(parent.id, () => mergeBack(this.#parts, branch.id, parent.id));
+    const joined = await this.#alone(parent.id, () => mergeBack(this.#deps, branch.id, parent.id));
     if (joined.conflicts.length === 0) await this.discard(branch.id);
     return joined;
   }
 
-  /** What the run of a held worktree was at, kept with it also after it came back (T-35). */
+  /** What the run of a held worktree was at, kept with it also after it came back. */
   async heldSession(text: string): Promise<Json | undefined> {
-    return readSession(this.#parts, await findKept(this.#parts, refs.held(this.#idOf(text))));
+    return readSession(this.#deps, await findKept(this.#deps, refs.held(this.idOf(text))));
   }
 
   async setup(text: string): Promise<WorktreeView> {
-    const id = this.#idOf(text);
+    const id = this.idOf(text);
     await this.#alone(id, async () => {
-      const setup = await runSetup(this.#parts, this.#parts.records.get(id));
-      this.#parts.records.move(id, ['running'], (now) => ({ ...now, setup }));
+      const setup = await runSetup(this.#deps, this.#deps.records.get(id));
+      this.#deps.records.move(id, ['running'], (now) => ({ ...now, setup }));
     });
-    this.#parts.changed.notify();
+    this.#deps.changed.notify();
     return this.view(id);
   }
 
   async diff(text: string): Promise<WorktreeDiff> {
-    const id = this.#idOf(text);
-    return this.#alone(id, () => worktreeDiff(this.#parts, this.#parts.records.get(id)));
+    const id = this.idOf(text);
+    return this.#alone(id, () => worktreeDiff(this.#deps, this.#deps.records.get(id)));
   }
 
   async list({ all = false } = {}): Promise<WorktreeView[]> {
-    const { records } = this.#parts;
+    const { records } = this.#deps;
     return this.#views(all ? records.all() : records.open());
   }
 
   async view(text: string): Promise<WorktreeView> {
-    const [view] = await this.#views([this.#parts.records.resolve(text)]);
+    const [view] = await this.#views([this.#deps.records.resolve(text)]);
     if (!view) throw new ReefError('worktree_not_found', `There is no worktree ${text}.`);
     return view;
   }
 
   #views(rows: readonly StoredWorktree[]): Promise<WorktreeView[]> {
-    return viewsOf(this.#parts, rows, { settings: this.#settings, picture: this.#picture });
+    return viewsOf(this.#deps, rows, { settings: this.#settings, picture: this.#picture });
   }
 
   reconcile(): Promise<ReconcileReport> {
-    return this.#parts.locks.hold('reconcile', () => reconcile(this.#parts));
+    return this.#deps.locks.run('reconcile', () => reconcile(this.#deps));
   }
 
   prune(options: PruneOptions): Promise<PruneReport> {
-    return this.#parts.locks.hold('reconcile', () => prune(this.#parts, options));
+    return this.#deps.locks.run('reconcile', () => prune(this.#deps, options));
   }
 
   /** What has begun comes to its end; nothing new begins. */
   async close(): Promise<void> {
     await this.#background.close();
-    this.#parts.ports.close();
+    this.#deps.ports.close();
   }
 }

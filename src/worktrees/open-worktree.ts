@@ -1,14 +1,14 @@
-import { type Place, redirected } from '../git/place.ts';
+import { type Checkout, redirected } from '../git/checkout.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Parts } from './parts.ts';
+import type { Deps } from './deps.ts';
 
 /**
  * The checkout in a folder of ours, which an agent can write to: one whose `.git` leads to another repository, or to
- * another checkout of this one, is not the worktree of the record (X-32).
+ * another checkout of this one, is not the worktree of the record.
  */
-export async function openWorktree({ git, place }: Parts, path: string): Promise<Place> {
+export async function openWorktree({ git, checkout }: Deps, path: string): Promise<Checkout> {
   const worktree = await git.locate(path);
-  if (worktree.toplevel === path && worktree.commonDir === place.commonDir) return worktree;
+  if (worktree.toplevel === path && worktree.commonDir === checkout.commonDir) return worktree;
   throw redirected(path, `leads to ${worktree.toplevel} of ${worktree.commonDir}`);
 }
 

@@ -2,34 +2,25 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { KeyedSerial } from '../base/serial.ts';
 import { ChangeSignal } from '../events/change-signal.ts';
 import type { Git } from '../git/git-command.ts';
 import { LOCK_WAIT_MS } from '../git/hardening.ts';
 import { identify } from '../process/identity.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Store } from '../store/store.ts';
-import { KeyedLocks } from './keyed-locks.ts';
+import type { Deps, Notice, Point, ReferenceSource, RepositoryItems, RunCommand } from './deps.ts';
 import { layoutOf } from './layout.ts';
 import { PortBook } from './make/port-book.ts';
-import type {
-  GateSource,
-  Notice,
-  Parts,
-  Point,
-  ReferenceSource,
-  RepositoryItems,
-  RunCommand,
-  WorktreeJobs,
-} from './parts.ts';
 import { foldOf } from './plan/plan-path.ts';
 import { Records } from './records.ts';
 
 export interface Settings {
-  /** Worktrees with a folder at one time (T-20). */
+  /** Worktrees with a folder at one time. */
   maxActive: number;
   overlapThreshold: number;
   slicerHops: number;
-  /** Between two looks of the radar at one worktree (T-11). */
+  /** Between two looks of the radar at one worktree. */
   leastMs: number;
   /** Between two looks at a checkout in which a merge waits. */
   pendingPollMs: number;
@@ -52,13 +43,12 @@ export interface ManagerOptions {
   /** `worktrees.root` of the user's configuration. */
   root?: string;
   run: RunCommand;
-  jobs: WorktreeJobs;
   /** Whether a port of the loopback interface can be bound. */
   isPortFree(port: number): Promise<boolean>;
-  gates?: GateSource;
+  vacate?: Deps['vacate'];
+  gateEnv?: Deps['gateEnv'];
   references?: ReferenceSource;
   items?: RepositoryItems;
-  sessionOf?: Parts['sessionOf'];
   announce?(notice: Notice): void;
   settings?: Partial<Omit<Settings, 'references'>>;
   freeBytes?(path: string): Promise<number>;
@@ -67,32 +57,39 @@ export interface ManagerOptions {
   lockWaitMs?: number;
 }
 
-export async function openParts(
+export async function openDeps(
   options: ManagerOptions,
   released: () => void,
-): Promise<{ parts: Parts; settings: Settings }> {
-  const { git, store, clock, log, jobs, run } = options;
-  const place = await git.locate(options.repository);
+): Promise<{ deps: Deps; settings: Settings }> {
+  const { git, store, clock, log, run } = options;
+  const checkout = await git.locate(options.repository);
   const where = { dataHome: options.dataHome, ...(options.root !== undefined && { root: options.root }) };
   const self = identify(process.pid);
   if (!self) throw new ReefError('internal', 'This process cannot be identified.');
-  const parts: Parts = {
-    ...{ git, place, clock, log, jobs, run, self, released },
-    layout: await layoutOf(place, where),
-    records: new Records(store, place.commonDir),
-    locks: new KeyedLocks(),
+  const deps: Deps = {
+    git,
+    checkout,
+    store,
+    clock,
+    log,
+    run,
+    self,
+    released,
+    layout: await layoutOf(checkout, where),
+    records: new Records(store, checkout.commonDir),
+    locks: new KeyedSerial(),
     changed: new ChangeSignal(),
-    fold: await foldOf(place.toplevel),
-    gates: options.gates,
+    fold: await foldOf(checkout.toplevel),
+    vacate: options.vacate ?? (() => Promise.resolve()),
+    gateEnv: options.gateEnv ?? (() => ({})),
     items: options.items ?? {},
     ports: new PortBook({ path: join(options.stateHome, 'reef', 'ports.db'), isFree: options.isPortFree }),
     freeBytes: options.freeBytes ?? freeBytes,
-    sessionOf: options.sessionOf ?? (() => Promise.resolve(undefined)),
     announce: options.announce ?? (() => {}),
     at: options.at ?? (() => {}),
     lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS,
   };
-  return { parts, settings: { ...DEFAULTS, ...options.settings, references: options.references } };
+  return { deps, settings: { ...DEFAULTS, ...options.settings, references: options.references } };
 }
 
 async function freeBytes(path: string): Promise<number> {

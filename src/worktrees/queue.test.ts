@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+import { scale } from '../../test/support/scale.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { decide, type QueueItem } from './queue.ts';
 
 const item = (id: string, since: number, more: Partial<QueueItem> = {}): QueueItem => ({

@@ -1,4 +1,4 @@
-/** The queue as a pure decision: who starts now, who waits for whom (T-20, T-21). */
+/** The queue as a pure decision: who starts now, who waits for whom. */
 export interface QueueItem {
   id: string;
   /** `active` has or gets a folder and takes room; `held` blocks without room. */

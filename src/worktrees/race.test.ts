@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { makeWorld, textOf, until, usersOwn, type World } from '../../test/fixtures/worktrees/world.ts';
-import { scale } from '../../test/scale.ts';
-import { verifies } from '../../test/verifies.ts';
+import { scale } from '../../test/support/scale.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
+import { makeWorld, textOf, usersOwn, type World } from '../../test/support/worktrees/world.ts';
 
 /** Nothing of Reef's is left but archives: no branch, no folder, no registration, no port. */
 function leftovers({ plain, dataHome }: World): string[] {

@@ -57,6 +57,17 @@ export class Records {
     return this.#store.worktrees.all(this.#repository);
   }
 
+  /** Jobs at work in it, or about to be; a paused one waits for a person. */
+  jobsIn(id: string): string[] {
+    const live = this.#store.jobs.live().filter(({ job }) => job.worktree === id && job.status !== 'paused');
+    return live.map(({ job }) => job.id);
+  }
+
+  /** A job or a run is at work in it. */
+  isBusy(id: string): boolean {
+    return this.jobsIn(id).length > 0 || this.#store.runs.working().some(({ worktreeId }) => worktreeId === id);
+  }
+
   change(id: string, change: Change): StoredWorktree {
     return this.transact(() => this.changeWithin(id, change));
   }

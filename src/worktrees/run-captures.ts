@@ -1,15 +1,15 @@
 import { basename } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { isId } from '../base/ids.ts';
+import { KeyedSerial } from '../base/serial.ts';
 import { capture } from '../git/capture.ts';
 import { diffTrees } from '../git/diff.ts';
 import type { Git } from '../git/git-command.ts';
 import { ReefError } from '../protocol/errors.ts';
-import { KeyedLocks } from './keyed-locks.ts';
 import { refs } from './layout.ts';
 import { namesOf } from './radar/compare.ts';
 
-/** What git tells a run of the files of its worktree, everything but ignored ones (T-03). */
+/** What git tells a run of the files of its worktree, everything but ignored ones. */
 export interface RunCaptures {
   /** Undefined where there is no repository. */
   treeId(worktreePath: string): Promise<string | undefined>;
@@ -18,9 +18,9 @@ export interface RunCaptures {
 }
 
 export function createRunCaptures({ git, clock }: { git: Git; clock: Clock }): RunCaptures {
-  const locks = new KeyedLocks();
+  const locks = new KeyedSerial();
   const take = (path: string, ref: string, message: string) =>
-    locks.hold(path, async () => capture(git, await git.locate(path), { ref, message, at: clock.now() }));
+    locks.run(path, async () => capture(git, await git.locate(path), { ref, message, at: clock.now() }));
   const now = (path: string) => {
     const name = basename(path);
     return take(path, refs.tree(isId(name) ? name : 'checkout'), 'Reef looks');

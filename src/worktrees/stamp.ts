@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
+import type { Checkout } from '../git/checkout.ts';
 import type { Git } from '../git/git-command.ts';
 import { nulFields } from '../git/nul-fields.ts';
-import type { Place } from '../git/place.ts';
 
 const ARGS = ['status', '--porcelain=v2', '--branch', '-z', '--untracked-files=all', '--ignore-submodules=all'];
 
@@ -10,11 +10,11 @@ const ARGS = ['status', '--porcelain=v2', '--branch', '-z', '--untracked-files=a
  * Changes whenever HEAD, the index or a file git does not ignore does: one process, where a capture takes ten. Files that
  * differ from HEAD enter with inode, size and times, since git names them the same however they differ.
  */
-export async function stampOf(git: Git, place: Place): Promise<string> {
+export async function stampOf(git: Git, checkout: Checkout): Promise<string> {
   const args = [...ARGS, '--no-renames', '--no-ahead-behind'];
-  const { stdout } = await git.call(place, args, { maxBytes: 128 * 1024 * 1024 });
+  const { stdout } = await git.call(checkout, args, { maxBytes: 128 * 1024 * 1024 });
   const hash = createHash('sha256').update(stdout);
-  const folder = Buffer.from(`${place.toplevel}/`);
+  const folder = Buffer.from(`${checkout.toplevel}/`);
   for (const field of nulFields(stdout)) {
     const path = pathOf(field);
     if (path === undefined) continue;

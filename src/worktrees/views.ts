@@ -1,7 +1,7 @@
 import type { WorktreeView } from '../protocol/worktrees.ts';
 import { healthOf } from './care/health.ts';
+import type { Deps } from './deps.ts';
 import { type QueueSettings, queuePlaces } from './dispatch.ts';
-import type { Parts } from './parts.ts';
 import { driftOf } from './plan/drift.ts';
 import { namesOf } from './radar/compare.ts';
 import type { Picture } from './radar/radar.ts';
@@ -14,11 +14,11 @@ export interface Seen {
 }
 
 export async function viewsOf(
-  parts: Parts,
+  deps: Deps,
   rows: readonly StoredWorktree[],
   { settings, picture }: Seen,
 ): Promise<WorktreeView[]> {
-  const places = queuePlaces(parts, settings);
+  const places = queuePlaces(deps, settings);
   const changes = new Map(picture?.subjects.map(({ row, sample }) => [row.id, sample?.changes.flatMap(namesOf)]));
   const toView = async (row: StoredWorktree): Promise<WorktreeView> => {
     const changed = changes.get(row.id);
@@ -26,10 +26,10 @@ export async function viewsOf(
     return {
       ...toRecord(row),
       createdAt,
-      health: await healthOf(parts, row),
+      health: await healthOf(deps, row),
       overlap: [...(picture?.clashes.get(row.id) ?? [])],
       queue: places.get(row.id) ?? null,
-      drift: changed ? driftOf(row.changePlan, changed, parts.fold) : null,
+      drift: changed ? driftOf(row.changePlan, changed, deps.fold) : null,
       setup,
       ...(pending && { pending: pendingView(pending) }),
       ...(failure && { failure }),

@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
-import { verifies } from '../verifies.ts';
+import { initRepository } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
 import { converse, drivers } from './drivers.ts';
 import { LineProcess } from './line-process.ts';
 import { type AgentName, agentNames, makeAgentHome, realAgent } from './real-agents.ts';
@@ -36,14 +36,14 @@ async function run(name: AgentName, script: string, wrapper: string[] = []) {
   const agent = realAgent(name);
   const server = await startModelServer({ scripts });
   const home = makeAgentHome();
-  const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'reef-direct-')));
-  execFileSync('git', ['init', '-q', cwd]);
+  const cwd = temporaryFolder();
+  initRepository(cwd);
   const [file = agent.file, ...args] = [...wrapper, agent.file, ...drivers[name].args];
   const child = new LineProcess([file, ...args], { cwd, env: agent.env(server.runUrl(script), home) });
   onTestFinished(async () => {
     await child.stop();
     await server.close();
-    for (const folder of [home, cwd]) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   });
   await drivers[name].begin(child, cwd);
   return { cwd, ...(await converse(child, drivers[name])) };
@@ -101,8 +101,7 @@ for (const name of agentNames) {
   proving.needs(strace !== undefined, 'strace is not installed').test(
     `${name} connects to nothing beyond loopback`,
     async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'reef-trace-'));
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      const folder = temporaryFolder();
       const file = join(folder, 'trace');
       const calls = 'trace=connect,sendto,sendmsg,sendmmsg';
       const turn = await run(name, 'permission', [strace ?? '', '-f', '-qq', '-e', calls, '-o', file]);

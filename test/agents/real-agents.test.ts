@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
 import { agentNames, makeAgentHome, realAgent } from './real-agents.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -40,8 +41,7 @@ verifies('A-133').test('the installer leaves real agents out when told to', () =
 verifies('A-133').test(
   'the installer that reaches no registry says which agents are unproved, and does not fail',
   () => {
-    const folder = mkdtempSync(join(tmpdir(), 'reef-install-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+    const folder = temporaryFolder();
     const files = ['package.json', 'real-agents.ts', 'sdk-packages.ts'].map((name) => `test/agents/${name}`);
     for (const file of ['scripts/install-agents.ts', ...files]) {
       cpSync(join(root, file), join(folder, file));

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 
 const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
-const world = makeWorld('reef-answers-');
+const world = makeWorld();
 world.configure({ timings: { linger: 50 } });
 afterAll(() => world.close());
 
@@ -74,7 +74,7 @@ verifies('X-55', 'A-47').test('text, and words that are no decision, never allow
 });
 
 test('no more jobs run at once than there are slots, and all get their turn', async () => {
-  const small = makeWorld('reef-slots-');
+  const small = makeWorld();
   try {
     small.configure({ maxJobs: 2, timings: { linger: 50 } });
     const agent = small.script('quick', [{ say: 'hi' }]);

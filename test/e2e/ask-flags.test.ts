@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeUser, type User } from './runtime-rig.ts';
 
 // Several programs one after the other, and the vault's key is slow to make by design.
@@ -21,7 +21,7 @@ const sessionFile = (user: User) => {
 };
 
 verifies('R-114').test('a fresh machine answers with no key, no file and no network', async () => {
-  using user = makeUser({ fixture: null });
+  const user = makeUser({ fixture: null });
   const answer = "Hello! I am Reef's scripted model: no key, no network, always the same words.\n";
   expect(await user.reef(['ask', '--model', 'scripted:demo', 'hello'])).toEqual(said(answer));
   expect(await user.reef(['ask', 'hello'])).toMatchObject({
@@ -32,7 +32,7 @@ verifies('R-114').test('a fresh machine answers with no key, no file and no netw
 });
 
 verifies('R-114', 'R-72', 'U-01').test('--json is one document with the outcome, or the error', async () => {
-  using user = makeUser();
+  const user = makeUser();
   const { stdout, code } = await user.reef(['ask', '--json', 'hello']);
   expect([code, JSON.parse(stdout)]).toEqual([
     0,
@@ -53,13 +53,13 @@ verifies('R-114', 'R-72', 'U-01').test('--json is one document with the outcome,
 });
 
 verifies('R-114', 'U-02').test('without a question and without a terminal there is no_tty, exit 2', async () => {
-  using user = makeUser();
+  const user = makeUser();
   expect(await user.reef(['ask'])).toMatchObject({ stderr: expect.stringMatching(/^no_tty: /), code: 2 });
   expect(await user.reef(['chat'])).toMatchObject({ stderr: expect.stringMatching(/^no_tty: /), code: 2 });
 });
 
 verifies('R-114').test('every list names what there is', async () => {
-  using user = makeUser();
+  const user = makeUser();
   await user.reef(['ask', '--session', 'my-project', 'hello']);
   user.write('home/.config/reef/rags/docs.yaml', 'document_paths: []\n');
   const lists = ['models', 'sessions', 'rags', 'macros'].map((what) => user.reef(['ask', `--list-${what}`]));
@@ -77,7 +77,7 @@ verifies('R-114').test('every list names what there is', async () => {
 });
 
 verifies('R-114', 'R-16').test('secrets come from standard input and are kept in the vault', async () => {
-  using user = makeUser();
+  const user = makeUser();
   const steps = [
     await user.reef(['ask', '--add-secret', 'TOKEN'], { input: 'one: "two"\n' }),
     await user.reef(['vault', 'get', 'TOKEN']),
@@ -99,7 +99,7 @@ verifies('R-114', 'R-16').test('secrets come from standard input and are kept in
 });
 
 verifies('R-114', 'R-93', 'U-02').test('what needs a person ends with 3 and says what; --yes allows it', async () => {
-  using user = makeUser();
+  const user = makeUser();
   const flags = ['--prompt', 'Be brief.'];
   user.write('home/.config/reef/.env', 'REEF_ENABLED_TOOLS=execute_command\n');
   const refused = await user.reef(['ask', '--headless', '--json', ...flags, 'touch something']);
@@ -116,7 +116,7 @@ verifies('R-114', 'R-93', 'U-02').test('what needs a person ends with 3 and says
 });
 
 verifies('R-114', 'R-53').test('a macro runs its steps; what is piped in comes after --', async () => {
-  using user = makeUser();
+  const user = makeUser();
   const { stdout, stderr, code } = await user.reef(['ask', '--macro', 'run-tests', 'unit'], { input: 'slowly\n' });
   expect([code, stdout, stderr.split('\n').slice(0, 3)]).toEqual([
     0,
@@ -126,12 +126,12 @@ verifies('R-114', 'R-53').test('a macro runs its steps; what is piped in comes a
 });
 
 verifies('R-114').test('-e off a terminal prints the command and nothing more', async () => {
-  using user = makeUser();
+  const user = makeUser();
   expect(await user.reef(['ask', '-e', 'list the files'])).toEqual(said('ls -la\n'));
 });
 
 verifies('R-114', 'R-115').test('the other flags do what they say', async () => {
-  using user = makeUser();
+  const user = makeUser();
   expect(await user.reef(['ask', '--authenticate', 'openai'])).toMatchObject({
     stderr: expect.stringMatching(/^oauth_not_configured: openai/),
     code: 2,
@@ -159,7 +159,7 @@ verifies('R-114', 'R-115').test('the other flags do what they say', async () => 
 });
 
 verifies('R-114', 'R-23').test('an agent gets its variables from the command line', async () => {
-  using user = makeUser();
+  const user = makeUser();
   const args = ['--dry-run', '-a', 'sisyphus', '--agent-variable', 'thing', 'two boulders', 'go'];
   const { stdout, code } = await user.reef(['ask', ...args]);
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^You roll two boulders uphill\.[\s\S]*\n\ngo\n$/)]);
@@ -168,7 +168,7 @@ verifies('R-114', 'R-23').test('an agent gets its variables from the command lin
 verifies('R-115', 'R-63').test(
   'a session goes on in the next call, and without one every prompt stands alone',
   async () => {
-    using user = makeUser();
+    const user = makeUser();
     await user.reef(['ask', '-s', 'my-project', 'hello']);
     await user.reef(['ask', 'hello again']);
     const [inSession, alone] = [
@@ -182,7 +182,7 @@ verifies('R-115', 'R-63').test(
 );
 
 verifies('R-115').test('with `save` a prompt without a session goes into messages.md', async () => {
-  using user = makeUser();
+  const user = makeUser();
   user.write('home/.config/reef/.env', 'REEF_SAVE=true\n');
   await user.reef(['ask', '-r', 'explain', 'a  reef']);
   const file = readFileSync(join(user.root, 'home/.cache/reef/messages.md'), 'utf8');
@@ -190,7 +190,7 @@ verifies('R-115').test('with `save` a prompt without a session goes into message
 });
 
 verifies('R-73', 'U-02').test('Ctrl-C ends an answer with 130 and keeps what had arrived in the session', async () => {
-  using user = makeUser();
+  const user = makeUser();
   const child = user.start(['ask', '-s', 'story', 'tell a long story']);
   child.stdin?.end();
   let heard = '';

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeUser } from './runtime-rig.ts';
 
 // Several programs one after the other.
@@ -15,7 +15,7 @@ function contentOf(folder: string): Record<string, string> {
 }
 
 verifies('R-15', 'R-13').test('the folder of Loki is taken over, and what could not be used is listed', async () => {
-  using user = makeUser({ fixture: null });
+  const user = makeUser({ fixture: null });
   const from = join(user.root, 'loki');
   cpSync(LOKI, from, { recursive: true });
   const before = contentOf(from);
@@ -52,7 +52,7 @@ verifies('R-15', 'R-13').test('the folder of Loki is taken over, and what could 
 });
 
 verifies('R-15').test('nothing that is there is overwritten', async () => {
-  using user = makeUser();
+  const user = makeUser();
   const mine = readFileSync(join(user.config, 'config.yaml'), 'utf8');
   const { stdout } = await user.reef(['config', 'import', '--from', LOKI]);
   expect(stdout).toMatch(/^Copied 5 files to .*\n(.*\n)*not used: config\.yaml: there is one already\n/);

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeUser, REEF } from './runtime-rig.ts';
 
 // Several programs one after the other.
@@ -44,7 +44,7 @@ verifies('R-17', 'R-80', 'R-82', 'U-02').test(
   'a provider is asked with the key of the vault, and the key is nowhere else',
   async () => {
     using provider = await openProvider();
-    using user = makeUser({ fixture: null });
+    const user = makeUser({ fixture: null });
     const client = `{ type: openai-compatible, name: far, api_base: "${provider.url}", api_key: "{{FAR_KEY}}", models: [{ name: m }] }`;
     user.write(
       'home/.config/reef/config.yaml',
@@ -82,7 +82,7 @@ verifies('R-17', 'R-80', 'R-82', 'U-02').test(
 );
 
 test('a dry run reads no SDK, no MCP code, no database and no vocabulary', async () => {
-  using user = makeUser();
+  const user = makeUser();
   const hook = `import { registerHooks } from 'node:module';
     registerHooks({ load: (url, context, next) => { process.stderr.write(url + '\\n'); return next(url, context); } });`;
   const register = `data:text/javascript,${encodeURIComponent(hook)}`;
@@ -97,5 +97,5 @@ test('a dry run reads no SDK, no MCP code, no database and no vocabulary', async
   });
   const [code] = await once(child, 'close');
   const packages = [...loaded.matchAll(/node_modules\/((?:@[^/\n]+\/)?[^/\n]+)/g)].map(([, name]) => name);
-  expect([code, [...new Set(packages)].sort()]).toEqual([0, ['commander', 'yaml', 'zod']]);
+  expect([code, [...new Set(packages)].sort()]).toEqual([0, ['commander', 'fastest-levenshtein', 'yaml', 'zod']]);
 });

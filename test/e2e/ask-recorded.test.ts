@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeUser, type Said } from './runtime-rig.ts';
 
 /** T18 of the seed: ten calls as they were recorded, byte for byte. `vitest -u` records anew, for a change that is meant. */
@@ -23,7 +23,7 @@ const asText = ({ stdout, stderr, code }: Said) => `exit ${code}\n--- stdout\n${
 
 for (const [name, { args, input }] of Object.entries(CALLS)) {
   verifies('R-138', 'R-114').test(`reef ask ${args.join(' ')} says what it said when it was recorded`, async () => {
-    using user = makeUser();
+    const user = makeUser();
     user.write('work/notes.txt', 'Coral grows slowly.\n');
     const said = await user.reef(['ask', ...args], input === undefined ? {} : { input });
     await expect(asText(said)).toMatchFileSnapshot(join(recorded, `${name}.txt`));

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { Chat, TMUX } from './chat-rig.ts';
 import { makeUser, type User } from './runtime-rig.ts';
 
@@ -31,7 +31,7 @@ function serversLeft(user: User): string[] {
 verifies('R-35', 'R-36', 'R-92')
   .needs(hasServer, 'npm run agents:install has not been run')
   .test('a question reaches a real MCP server through the meta-tools, and none is left', async () => {
-    using user = makeUser();
+    const user = makeUser();
     enableServer(user);
     user.write('work/coral.txt', 'pink\n');
     const { stdout, code } = await user.reef(['ask', '--yes', '--json', 'look into the files']);
@@ -47,7 +47,7 @@ verifies('R-35', 'R-36', 'R-92')
 verifies('R-35', 'R-139')
   .needs(hasServer && TMUX !== undefined, 'the real server or tmux is not installed')
   .test('a chat shows its servers, keeps them over a role, and leaves none behind', async () => {
-    using user = makeUser();
+    const user = makeUser();
     enableServer(user);
     await using chat = await Chat.open(user);
     await chat.step({ line: '.info mcp', shows: /^files +pid \d+ +\d+ tools\nstarted 1, shared 0, revived 0\n>$/m });
@@ -61,7 +61,7 @@ verifies('R-35', 'R-139')
   });
 
 verifies('R-35').test('a server that does not start is a warning, and the question is answered', async () => {
-  using user = makeUser();
+  const user = makeUser();
   enableServer(user);
   user.write('home/.config/reef/functions/mcp.json', '{"mcpServers": {"files": {"command": "/no/such/server"}}}');
   const { stdout, stderr, code } = await user.reef(['ask', 'hello']);
@@ -75,7 +75,7 @@ verifies('R-35').test('a server that does not start is a warning, and the questi
 verifies('R-43', 'R-44', 'R-45').test(
   'documents are built once, found though misspelt, and put into the question',
   async () => {
-    using user = makeUser();
+    const user = makeUser();
     user.write('work/docs/keys.md', '# Keys\n\nKeys are rotated every month by hand.\n');
     user.write('work/docs/fish.md', '# Fish\n\nThere are many fish.\n');
     expect(await user.reef(['rag', 'build', 'docs', './docs'])).toMatchObject({

@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEnvironment } from '../../src/base/env.ts';
-import { openClient } from '../../src/surfaces/client/open.ts';
-import { verifies } from '../verifies.ts';
+import { openClient } from '../../src/surfaces/client/client.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld, type World } from './harness.ts';
 
-const DAEMON = join(import.meta.dirname, '../../src/daemon.ts');
+const DAEMON = join(import.meta.dirname, '../../src/programs/daemon/daemon.ts');
 const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
 
 let world: World;
@@ -78,9 +78,8 @@ verifies('A-149').test('a job that is over takes no message', async () => {
 });
 
 test('a folder that is in no repository is refused, with the way out', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'reef-nowhere-'));
+  const folder = temporaryFolder();
   const result = await reef(['ps'], { cwd: folder });
-  rmSync(folder, { recursive: true });
   expect(refused(result)).toEqual(said(2, 'not_a_repository'));
 });
 

@@ -1,9 +1,11 @@
-import { afterAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, vi } from 'vitest';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 import { call, teamWorld } from './team-rig.ts';
 
-const world = makeWorld('reef-briefs-');
+const world = makeWorld();
 afterAll(() => world.close());
 
 verifies('S-25').test(
@@ -60,4 +62,28 @@ verifies('S-25').test(
     }
   },
   120_000,
+);
+
+verifies('S-38').test(
+  'what was cut from the prompts of a job long over is gone after the next start of the daemon',
+  async () => {
+    const { client, home } = world;
+    await client.call('status', {});
+    await world.stopDaemon();
+    const trees = join(home.dir, 'artifacts', 'trees');
+    mkdirSync(trees, { recursive: true });
+    const store = (tree: string, hash: string, date: Date) => {
+      const [list, text] = [join(trees, `${tree}.jsonl`), join(home.dir, 'artifacts', hash)];
+      writeFileSync(list, `${JSON.stringify({ job: '', name: `a:${hash.slice(0, 7)}`, hash })}\n`);
+      writeFileSync(text, tree);
+      for (const path of [list, text]) utimesSync(path, date, date);
+      return text;
+    };
+    const old = store('OLD', 'a'.repeat(64), new Date(Date.now() - 8 * 24 * 3_600_000));
+    const fresh = store('FRESH', 'b'.repeat(64), new Date());
+    await client.call('status', {});
+    await vi.waitFor(() => expect(existsSync(old)).toBe(false), { timeout: 20_000, interval: 50 });
+    expect([existsSync(join(trees, 'OLD.jsonl')), existsSync(fresh)]).toEqual([false, true]);
+  },
+  60_000,
 );

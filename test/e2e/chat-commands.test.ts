@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
 import { COMMANDS, parseCommand } from '../../src/app/runtime/commands/table.ts';
-import { verifies } from '../verifies.ts';
+import { initRepository } from '../support/repository.ts';
+import { verifies } from '../support/verifies.ts';
 import { Chat, type Step, TMUX } from './chat-rig.ts';
 import { makeUser, type User } from './runtime-rig.ts';
 
@@ -120,9 +120,9 @@ for (const [name, steps] of Object.entries(FLOWS)) {
   proves('R-139', 'R-110').test(
     `at a terminal: ${name}`,
     async () => {
-      using user = makeUser();
+      const user = makeUser();
       prepare(user);
-      if (name === 'jobs and servers') execFileSync('git', ['init', '-q', user.cwd]);
+      if (name === 'jobs and servers') initRepository(user.cwd);
       await using chat = await Chat.open(user);
       for (const each of steps) await chat.step(each);
       if (name === 'jobs and servers') await user.reef(['daemon', 'stop']);

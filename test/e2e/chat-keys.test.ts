@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { Chat, TMUX } from './chat-rig.ts';
 import { makeUser, type User } from './runtime-rig.ts';
 
@@ -16,7 +16,7 @@ const storedSession = (user: User) => {
 };
 
 proves('R-112').test('a question may have several lines, and be written in the editor', async () => {
-  using user = makeUser();
+  const user = makeUser();
   user.write('home/.config/reef/.env', 'REEF_DRY_RUN=true\n');
   await using chat = await Chat.open(user);
   await chat.clear();
@@ -40,7 +40,7 @@ proves('R-112').test('a question may have several lines, and be written in the e
 });
 
 proves('R-112').test('Tab completes commands, their arguments and settings', async () => {
-  using user = makeUser();
+  const user = makeUser();
   await using chat = await Chat.open(user);
   await chat.clear();
   chat.type('.mod');
@@ -59,7 +59,7 @@ proves('R-112').test('Tab completes commands, their arguments and settings', asy
 proves('R-112', 'R-73', 'R-139').test(
   'Ctrl-C stops an answer and the chat goes on; at the prompt it drops the line',
   async () => {
-    using user = makeUser();
+    const user = makeUser();
     await using chat = await Chat.open(user);
     await chat.step({ line: '.session story', shows: /\/story>$/ });
     await chat.clear();
@@ -81,7 +81,7 @@ proves('R-112', 'R-73', 'R-139').test(
 );
 
 proves('R-112', 'R-63').test('Ctrl-D leaves; a session nobody decided about is asked for', async () => {
-  using user = makeUser();
+  const user = makeUser();
   user.write('home/.config/reef/.env', 'REEF_SAVE_SESSION=null\n');
   await using chat = await Chat.open(user);
   await chat.step({ line: '.session mine', shows: /\/mine>$/ });
@@ -95,7 +95,7 @@ proves('R-112', 'R-63').test('Ctrl-D leaves; a session nobody decided about is a
 });
 
 proves('R-112').test('keybindings: vi edits a line in normal mode', async () => {
-  using user = makeUser();
+  const user = makeUser();
   user.write('home/.config/reef/.env', 'REEF_KEYBINDINGS=vi\nREEF_DRY_RUN=true\n');
   await using chat = await Chat.open(user);
   await chat.clear();
@@ -111,7 +111,7 @@ proves('R-112').test('keybindings: vi edits a line in normal mode', async () => 
 proves('R-93', 'R-112').test(
   'a tool that is to be asked about is asked about, whole, and runs when allowed',
   async () => {
-    using user = makeUser();
+    const user = makeUser();
     user.write('home/.config/reef/.env', 'REEF_ENABLED_TOOLS=execute_command\n');
     await using chat = await Chat.open(user);
     await chat.step({
@@ -134,7 +134,7 @@ proves('R-93', 'R-112').test(
 );
 
 proves('R-08').test('a closed terminal loses nothing that was said', async () => {
-  using user = makeUser();
+  const user = makeUser();
   user.write('home/.config/reef/.env', 'REEF_SAVE_SESSION=null\n');
   await using chat = await Chat.open(user);
   await chat.step({ line: '.session mine', shows: /\/mine>$/ });
@@ -144,7 +144,7 @@ proves('R-08').test('a closed terminal loses nothing that was said', async () =>
 });
 
 proves('R-113').test('the prompts are the templates of the configuration', async () => {
-  using user = makeUser();
+  const user = makeUser();
   user.write(
     'home/.config/reef/.env',
     `REEF_LEFT_PROMPT='{client_name}{?role  {role}}{?session  /{session}}{!session >}'\nREEF_RIGHT_PROMPT='{model_name}'\n`,
@@ -157,7 +157,7 @@ proves('R-113').test('the prompts are the templates of the configuration', async
 });
 
 proves('R-114').test('-e at a terminal offers what to do with a command, and does it', async () => {
-  using user = makeUser();
+  const user = makeUser();
   user.write('work/coral.txt', 'pink\n');
   user.env.SHELL = '/bin/bash';
   const history = user.write('home/.bash_history', 'before\n');
@@ -165,7 +165,7 @@ proves('R-114').test('-e at a terminal offers what to do with a command, and doe
   await chat.until(/ls -la\nexecute, revise, describe, copy or quit\? \[q\]$/);
   for (const [line, shows] of [
     ['d', /Understood\.\n(.*\n)*execute.*\[q\]$/],
-    ['r', /What is to be different\?$/],
+    ['r', /What should be different\?$/],
     ['list the files once more', /ls -la\nexecute.*\[q\]$/],
     ['e', /coral\.txt\n\[ended 0\]/],
   ] as const) {
@@ -177,7 +177,7 @@ proves('R-114').test('-e at a terminal offers what to do with a command, and doe
 });
 
 proves('R-73', 'R-112').test('Ctrl-C at a question of ask ends it, whoever asks; Ctrl-D is no answer', async () => {
-  using user = makeUser();
+  const user = makeUser();
   user.write('home/.config/reef/.env', 'REEF_ENABLED_TOOLS=execute_command\n');
   user.write(
     'home/.config/reef/agents/painter/config.yaml',

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually, until } from '../support/wait.ts';
 import { REEF, type User } from './runtime-rig.ts';
 
 export const TMUX = findTmux();
@@ -87,14 +87,9 @@ export class Chat implements AsyncDisposable {
       .trimEnd();
   }
 
-  async until(expected: RegExp, look = () => this.screen()): Promise<string> {
-    const deadline = Date.now() + LIMIT_MS;
-    for (;;) {
-      const screen = look();
-      if (expected.test(screen)) return screen;
-      if (Date.now() > deadline) throw new Error(`${expected} is not on the screen:\n${screen}`);
-      await sleep(30);
-    }
+  until(expected: RegExp, look = () => this.screen()): Promise<string> {
+    const what = `${expected} is on the screen`;
+    return eventually(look, (screen) => expected.test(screen), { what, withinMs: LIMIT_MS, everyMs: 30 });
   }
 
   /** An empty screen with a prompt on it. */
@@ -140,8 +135,7 @@ export class Chat implements AsyncDisposable {
   async hangUp(): Promise<void> {
     const pids = this.programs();
     this.tmux('kill-server');
-    const deadline = Date.now() + LIMIT_MS;
-    while (pids.some(isAlive) && Date.now() < deadline) await sleep(20);
+    await until('the terminal has closed', () => !pids.some(isAlive), LIMIT_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld, type World } from './harness.ts';
 
 /** The real command line, the real daemon, scripted agents: what a person types, and what happens. */
@@ -14,7 +14,7 @@ const REEF = fileURLToPath(new URL('../../bin/reef.cjs', import.meta.url));
 
 let world: World;
 beforeAll(() => {
-  world = makeWorld('reef-cli-');
+  world = makeWorld();
   world.configure({ timings: { linger: 0 } });
 });
 afterAll(async () => {

@@ -1,20 +1,20 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect } from 'vitest';
-import { jobDir } from '../../src/agents/launcher.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { jobDir } from '../../src/agents/sandbox.ts';
 import { readLaunch } from '../../src/process/launch-folder.ts';
 import { sweep } from '../../src/process/sweep.ts';
 import type { AgentEvent } from '../../src/protocol/events.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 import { makeWorld, type World } from './harness.ts';
-import { eventually } from './real.ts';
 
 /** The clocks of a job, shortened; and what is left of a job when its daemon, its process, or both are gone. */
 
 let world: World;
 beforeEach(() => {
-  world = makeWorld('reef-clocks-');
+  world = makeWorld();
 });
 afterEach(() => world.close());
 
@@ -61,6 +61,17 @@ verifies('A-70', 'A-67', 'Q-64').test(
     expect(await daemonPid()).toBe(daemon);
   },
 );
+
+test('a daemon with nothing to do ends after the time that the configuration gives it', async () => {
+  world.configure({ reef: { timings: { daemon_idle: 300 } } });
+  await world.client.call('status', {});
+  const pid = (await daemonPid()) ?? 0;
+  expect(isAlive(pid)).toBe(true);
+  await eventually(
+    () => isAlive(pid),
+    (lives) => !lives,
+  );
+});
 
 verifies('A-71').test(
   'an unused process is ended, after a turn that is over or kept, and its job can be resumed',

@@ -7,7 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { loadTokenCounter } from '../../src/base/tokens.ts';
 import { codeQueries } from '../../src/protocol/code-operations.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { byBlock, done, QUICK, RunsRig, writes } from './runs-rig.ts';
 
 /** Questions about code, asked of the real daemon: by people from the command line and by agents through their door. */
@@ -21,7 +21,7 @@ const FILES = {
 
 let rig: RunsRig;
 beforeAll(async () => {
-  rig = new RunsRig('reef-code-', FILES);
+  rig = new RunsRig(FILES);
   rig.write({ '.reef/workflows.yaml': QUICK });
   await rig.trust();
 });

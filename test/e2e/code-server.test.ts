@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { NO_REAL_ROBERTO, REAL_ROBERTO, writePlayer } from '../fixtures/context/roberto/programs.ts';
 import { SHOP } from '../fixtures/context/roberto/shop.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { RunsRig } from './runs-rig.ts';
 
 /** Another analysis server in the place of our own, asked by a person through the real daemon. */
@@ -20,7 +20,7 @@ for (const [name, { programIn, isThere }] of Object.entries(PROGRAMS)) {
     .test(
       `${name} answers what people ask on the command line`,
       async () => {
-        const rig = new RunsRig('reef-code-server-', SHOP);
+        const rig = new RunsRig(SHOP);
         onTestFinished(() => rig.close());
         rig.world.configure({ reef: { context: { server: programIn(join(rig.world.root, 'bin')) } } });
         const asked = async (...args: string[]) => {

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 
-const world = makeWorld('reef-failover-');
+const world = makeWorld();
 const keys: string[] = [];
 /** An OpenAI-compatible provider whose first key is over its limit. */
 const provider = createServer((request, response) => {

@@ -4,11 +4,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { claudeAdapter } from '../../src/agents/claude/claude.ts';
-import { doorDir } from '../../src/agents/sandbox.ts';
+import { jobSocketDir } from '../../src/agents/sandbox.ts';
 import type { Scripts } from '../model-server/script.ts';
-import { tier } from '../scale.ts';
-import { verifies } from '../verifies.ts';
-import { eventually, installed, openRig, type Rig, SLOW_MS } from './real.ts';
+import { tier } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** After its own compaction a command-line agent is told what is true of its worktree, and is never held up for it. */
 
@@ -26,7 +27,7 @@ const scripts: Scripts = {
 
 let rig: Rig;
 beforeAll(async () => {
-  rig = await openRig(scripts, 'reef-hook-');
+  rig = await openRig(scripts);
 });
 afterAll(() => rig.close());
 
@@ -61,7 +62,7 @@ verifies('S-49').test(
     await rig.world.until(agentId, ({ status }) => status === 'running');
     // It prints nothing either when the answer is late.
     const told = await eventually(
-      () => runHook(join(doorDir(rig.world.home.dir, agentId), 'sock')),
+      () => runHook(join(jobSocketDir(rig.world.home.dir, agentId), 'sock')),
       ({ out }) => out !== '',
     );
     expect([told.code, told.err, told.out]).toEqual([0, '', expect.stringContaining('--- Repository State ---')]);

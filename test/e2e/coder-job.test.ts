@@ -2,18 +2,18 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { stringify } from 'yaml';
-import { jobDir } from '../../src/agents/launcher.ts';
+import { jobDir } from '../../src/agents/sandbox.ts';
 import type { AgentEvent } from '../../src/protocol/events.ts';
 import type { JobView } from '../../src/protocol/job-operations.ts';
-import { call, calls, done } from '../fixtures/coder/scene.ts';
-import { verifies } from '../verifies.ts';
+import { call, calls, done } from '../support/coder/scene.ts';
+import { verifies } from '../support/verifies.ts';
 import { ADDS, PROJECT, RunsRig, SUBTRACTS, visitsOf } from './runs-rig.ts';
 
 /** Reef's own coder as a job: its questions, its tools, its state, and what a kill of either side costs it. */
 
 let rig: RunsRig;
 beforeAll(async () => {
-  rig = new RunsRig('reef-nc-', { ...PROJECT, 'sum.mjs': SUBTRACTS });
+  rig = new RunsRig({ ...PROJECT, 'sum.mjs': SUBTRACTS });
   const models = ['fixer', 'killed', 'blocks'].map((name) => ({ name, script: `${name}.yaml` }));
   rig.world.configure({
     model: 'demo:blocks',
@@ -164,7 +164,7 @@ function coderBehind(pid: number): number {
   const below = (parent: number): number[] =>
     readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   const isCoder = (each: number) =>
-    readFileSync(`/proc/${each}/cmdline`, 'utf8').split('\0')[1]?.endsWith('coder-host.ts');
+    readFileSync(`/proc/${each}/cmdline`, 'utf8').split('\0')[1]?.endsWith('native-coder.ts');
   for (let level = [pid]; level.length > 0; level = level.flatMap(below)) {
     const found = level.find(isCoder);
     if (found !== undefined) return found;

@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { expect } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
 import { firstLie, shownAfter } from './transcript.ts';
 
 const REEF = join(import.meta.dirname, '..', '..', 'bin', 'reef.cjs');
 const run = promisify(execFile);
-const home = mkdtempSync(join(tmpdir(), 'reef-demo-home-'));
-afterEach(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+const home = temporaryFolder();
 
 verifies('W-66', 'T-20', 'T-23', 'U-41').test(
   'the demo mends the failing test by a workflow, lets the clashing run wait, survives kill -9 and merges all three',

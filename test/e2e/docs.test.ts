@@ -3,13 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 import { argumentsOf, commandsOf, SHOP } from './transcript.ts';
 
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-const world = makeWorld('reef-docs-');
+const world = makeWorld();
 afterAll(() => world.close());
 
 const CODER = join(root, 'test/fixtures/docs-coder.yaml');
@@ -40,7 +40,7 @@ verifies('U-41').test(
     });
     await run('git', ['config', 'user.name', 'x'], { cwd: world.repository });
     await run('git', ['config', 'user.email', 'x@y'], { cwd: world.repository });
-    const player = join(root, 'src/agents/wire/player.ts');
+    const player = join(root, 'src/agents/reef-protocol/scripted-agent.ts');
     const script = join(root, 'test/fixtures/scripts/docs-agent.yaml');
     world.configure({
       clients: [{ type: 'scripted', name: 'demo', models: [{ name: 'coder', script: CODER }] }],

@@ -1,9 +1,9 @@
 import { afterAll, expect } from 'vitest';
-import { errorBody } from '../../src/surfaces/client/error-body.ts';
-import { verifies } from '../verifies.ts';
+import { errorBody } from '../../src/surfaces/client/request.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 
-const world = makeWorld('reef-queue-');
+const world = makeWorld();
 afterAll(() => world.close(), 180_000); // a thousand jobs
 
 const QUEUED = 1_000;

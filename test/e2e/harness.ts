@@ -1,14 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { readEnvironment } from '../../src/base/env.ts';
 import { findHome, type Home } from '../../src/base/home.ts';
 import type { AgentEvent } from '../../src/protocol/events.ts';
 import type { JobView } from '../../src/protocol/job-operations.ts';
-import type { Client } from '../../src/surfaces/client/client.ts';
-import { openClient } from '../../src/surfaces/client/open.ts';
+import { type Client, openClient } from '../../src/surfaces/client/client.ts';
+import { initRepository } from '../support/repository.ts';
+import { disposableFolder } from '../support/temporary-folder.ts';
+import { eventually, until } from '../support/wait.ts';
 
 export interface World {
   root: string;
@@ -31,14 +31,12 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** A throw-away repository with a home, a user configuration and a real daemon, started by the first call. */
-export function makeWorld(prefix = 'reef-e2e-'): World {
-  const root = mkdtempSync(join(tmpdir(), prefix));
+/** Below `parent`, or else the folder for temporary things: a throw-away repository with a home, a user configuration and a real daemon, started by the first call. */
+export function makeWorld(parent?: string): World {
+  const folder = disposableFolder(parent);
+  const root = folder.path;
   const repository = join(root, 'repo');
-  mkdirSync(repository);
-  const git = (...args: string[]) => execFileSync('git', ['-C', repository, ...args], { stdio: 'pipe' });
-  git('init', '-q', '-b', 'main');
-  git('-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', 'commit', '-q', '--allow-empty', '-m', 'start');
+  initRepository(repository);
   const env: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
     HOME: join(root, 'user'),
@@ -72,17 +70,12 @@ export function makeWorld(prefix = 'reef-e2e-'): World {
       if (!job) throw new Error(`no job ${id}`);
       return job;
     },
-    async until(id, isMet, limitMs = 60_000) {
-      const deadline = Date.now() + limitMs;
-      for (;;) {
-        const job = await world.job(id);
-        if (isMet(job)) return job;
-        if (Date.now() > deadline) {
-          const tail = (await world.events(id)).slice(-8).map((event) => JSON.stringify(event));
-          throw new Error(`job ${id} is ${job.status} after ${limitMs} ms\n${tail.join('\n')}`);
-        }
-        await new Promise((resolve) => setTimeout(resolve, 25));
-      }
+    until(id, isMet, limitMs = 60_000) {
+      const explain = async (job: JobView) => {
+        const tail = (await world.events(id)).slice(-8).map((event) => JSON.stringify(event));
+        return `job ${id} is ${job.status}\n${tail.join('\n')}`;
+      };
+      return eventually(() => world.job(id), isMet, { withinMs: limitMs, everyMs: 25, explain });
     },
     async killDaemon() {
       const daemon = await client.daemon();
@@ -100,7 +93,7 @@ export function makeWorld(prefix = 'reef-e2e-'): World {
       const daemon = await client.daemon().catch(() => undefined);
       await client.stop(true).catch(() => false);
       if (daemon) await untilGone(daemon.pid);
-      rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      folder[Symbol.dispose]();
     },
   };
   return world;
@@ -118,7 +111,7 @@ async function allEvents(client: Client, id: string): Promise<AgentEvent[]> {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(`${pid} is gone`, () => !isAlive(pid), 180_000); // it ends a thousand jobs first, where a test made them
 }
 
 function isAlive(pid: number): boolean {

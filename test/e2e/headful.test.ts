@@ -3,15 +3,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { doorDir } from '../../src/agents/sandbox.ts';
+import { jobSocketDir } from '../../src/agents/sandbox.ts';
 import type { EventOf, EventType } from '../../src/protocol/events.ts';
 import type { JobView } from '../../src/protocol/job-operations.ts';
 import type { OperationInput } from '../../src/protocol/operations.ts';
 import { connect } from '../../src/surfaces/client/client.ts';
-import { fixture, newNonce, survivorsOf } from '../fixtures/programs/harness.ts';
-import { verifies } from '../verifies.ts';
+import { fixture, newNonce, survivorsOf } from '../support/programs.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 import { makeWorld, type World } from './harness.ts';
-import { eventually, installed, openRig, processesWith, type Rig, refusal, SLOW_MS } from './real.ts';
+import { installed, openRig, processesWith, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** Agents at their own terminals, which people join: through the real daemon, in a real tmux. */
 
@@ -62,8 +63,8 @@ const scripts = {
 let world: World;
 let rig: Rig;
 beforeAll(async () => {
-  world = makeWorld('reef-headful-');
-  rig = await openRig(scripts, '../var/tmp/reef-headful-');
+  world = makeWorld();
+  rig = await openRig(scripts, '/var/tmp');
 });
 afterAll(async () => {
   await world.close();
@@ -193,7 +194,7 @@ proves('A-121', 'A-76').test('a budget of time ends the job, with its work kept'
 proves('A-121', 'X-08').test('no job opens a terminal or types into one, not even its own', async () => {
   const id = await spawn();
   await shows(world, id, 'heard: Hello');
-  const job = connect({ socket: join(doorDir(world.home.dir, id), 'sock'), surface: 'mcp' });
+  const job = connect({ socket: join(jobSocketDir(world.home.dir, id), 'sock'), surface: 'mcp' });
   const refusals = [
     await refusal(job.call('send', { id, text: 'yes' })),
     await refusal(job.call('spawn', { agent: 'claude', task: 'x', mode: 'headful' })),

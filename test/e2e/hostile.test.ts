@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 
 const HOSTILE = join(import.meta.dirname, '../fixtures/programs/hostile.mjs');
-const world = makeWorld('reef-hostile-');
+const world = makeWorld();
 afterAll(() => world.close());
 
 verifies('Q-60', 'Q-61', 'Q-62', 'Q-64').test(

@@ -8,7 +8,7 @@ import { makeWorld, type World } from './harness.ts';
 const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
 let world: World;
 beforeEach(() => {
-  world = makeWorld('reef-init-');
+  world = makeWorld();
 });
 afterEach(() => world.close());
 

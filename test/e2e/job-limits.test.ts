@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { connect } from '../../src/surfaces/client/client.ts';
-import { errorBody } from '../../src/surfaces/client/error-body.ts';
-import { verifies } from '../verifies.ts';
+import { errorBody } from '../../src/surfaces/client/request.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 
-const world = makeWorld('reef-limits-');
+const world = makeWorld();
 afterAll(() => world.close());
 
 async function refusal(act: Promise<unknown>): Promise<string> {

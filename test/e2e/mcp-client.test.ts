@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** A Claude Code of the user's own, no job of Reef: it knows Reef as one of its MCP servers. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { toolsFor } from '../../src/surfaces/mcp/server.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld, type World } from './harness.ts';
 
 /** The command line of the official MCP Inspector drives `reef mcp` over stdio. */

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 import { hasStrace, traced } from './traced.ts';
 
-const world = makeWorld('reef-outbound-');
+const world = makeWorld();
 afterAll(() => world.close());
 
 verifies('X-72')

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { OperationOutput } from '../../src/protocol/operations.ts';
 import { artifactId } from '../../src/repostate/prompt/caps.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 import { ALONE, isHolding, MENDED, OneProduct } from './one-product-rig.ts';
-import { eventually, installed } from './real.ts';
+import { installed } from './real.ts';
 
 /** Runs that want the same file, files that know each other, and the same line. */
 

@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { Client as McpClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'vitest';
-import { jobDir } from '../../src/agents/launcher.ts';
+import { jobDir } from '../../src/agents/sandbox.ts';
 import { loadTokenCounter } from '../../src/base/tokens.ts';
 import type { AgentEvent } from '../../src/protocol/events.ts';
 import type { InboxEntry } from '../../src/protocol/job-operations.ts';
 import type { Call } from '../../src/protocol/run-operations.ts';
 import { artifactId } from '../../src/repostate/prompt/caps.ts';
+import { eventually } from '../support/wait.ts';
 import { type OneProduct, QUESTION } from './one-product-rig.ts';
-import { eventually } from './real.ts';
 import { visitsOf } from './runs-rig.ts';
 
 /** What a person sees of the three agents and the fourth, on every surface. */

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { InboxEntry } from '../../src/protocol/job-operations.ts';
 import { artifactId } from '../../src/repostate/prompt/caps.ts';
-import { tier } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { tier } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 import {
   branches,
   completed,
@@ -15,7 +16,7 @@ import {
   seenOnBoth,
 } from './one-product-looks.ts';
 import { isHolding, MENDED, OneProduct, QUESTION } from './one-product-rig.ts';
-import { eventually, installed } from './real.ts';
+import { installed } from './real.ts';
 import { leftovers, usersOwn } from './runs-rig.ts';
 
 /** The same project, mended by an agent of Reef's own that has a workflow do it, in which another has a third one help. */

@@ -1,15 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { doorDir } from '../../src/agents/sandbox.ts';
+import { jobSocketDir } from '../../src/agents/sandbox.ts';
 import type { InboxEntry } from '../../src/protocol/job-operations.ts';
 import type { RunSummary } from '../../src/protocol/run-operations.ts';
 import { type Client, connect } from '../../src/surfaces/client/client.ts';
-import { call, calls, done } from '../fixtures/coder/scene.ts';
 import type { Action, Turn } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
-import { eventually, Rig } from './real.ts';
+import { call, calls, done } from '../support/coder/scene.ts';
+import { eventually } from '../support/wait.ts';
+import { Rig } from './real.ts';
 import { RunsRig } from './runs-rig.ts';
 import { call as does, type Line, scriptOf } from './team-rig.ts';
 
@@ -243,7 +245,7 @@ export class OneProduct extends RunsRig {
   readonly log: string;
 
   private constructor(agents: (runs: OneProduct) => Rig) {
-    super('reef-one-', { ...FILES, ...BROKEN });
+    super({ ...FILES, ...BROKEN });
     this.#agents = agents(this);
     const [file = '', ...args] = COMMAND;
     this.log = spawnSync(file, args, { cwd: this.world.repository, encoding: 'utf8', env: this.world.env }).stdout;
@@ -293,7 +295,7 @@ export class OneProduct extends RunsRig {
 
   /** Answers what the agents of a run ask, as a person does, until `enough` questions are left that are `kept`, or it has ended. */
   async tend(runId: string, kept: (question: InboxEntry) => boolean = () => false, enough = 1): Promise<InboxEntry[]> {
-    for (const deadline = Date.now() + STEP_MS; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    for (const deadline = Date.now() + STEP_MS; ; await sleep(50)) {
       const { questions } = await this.world.client.call('inbox', {});
       const own = questions.filter((question) => question.runId === runId);
       const left = own.filter(kept);
@@ -313,7 +315,7 @@ export class OneProduct extends RunsRig {
 
   /** Whoever comes through it is that job. */
   door(jobId: string): Client {
-    return connect({ socket: join(doorDir(this.world.home.dir, jobId), 'sock'), surface: 'mcp' });
+    return connect({ socket: join(jobSocketDir(this.world.home.dir, jobId), 'sock'), surface: 'mcp' });
   }
 
   /** Every file of a commit with its content. */

@@ -2,8 +2,8 @@ import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { artifactId } from '../../src/repostate/prompt/caps.ts';
-import { tier } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { tier } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
 import {
   branches,
   completed,

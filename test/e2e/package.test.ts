@@ -1,29 +1,21 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type InstalledPackage, installPackage } from '../installed-package.ts';
 import { serveTurns } from '../model-server/testing.ts';
-import { verifies } from '../verifies.ts';
+import { type InstalledPackage, installPackage } from '../support/installed-package.ts';
+import { initRepository } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
 
 const run = promisify(execFile);
-const user = mkdtempSync(join(tmpdir(), 'reef-package-user-'));
+const user = temporaryFolder();
 const repository = join(user, 'repo');
 const env = { PATH: process.env.PATH ?? '', HOME: user, NO_COLOR: '1' };
 let installed: InstalledPackage;
@@ -36,8 +28,7 @@ const reef = async (args: string[]) => {
 
 beforeAll(async () => {
   installed = installPackage();
-  mkdirSync(repository);
-  await run('git', ['init', '-q'], { cwd: repository });
+  initRepository(repository);
   const config = join(user, '.config/reef');
   mkdirSync(config, { recursive: true });
   writeFileSync(
@@ -47,14 +38,23 @@ beforeAll(async () => {
   writeFileSync(join(config, 'one.yaml'), '- reply: { text: packed }\n');
 });
 
-afterAll(() => {
-  installed?.[Symbol.dispose]();
-  rmSync(user, { recursive: true, force: true, maxRetries: 5 });
-});
+afterAll(() => installed?.[Symbol.dispose]());
 
 test('a package holds no program as source: Node would refuse it below node_modules', () => {
   const has = (path: string) => existsSync(join(installed.dir, path));
-  expect([has('src/main.ts'), has('src/daemon.ts'), has('dist/cli/main.cjs')]).toEqual([false, false, true]);
+  expect([has('src/programs/reef.ts'), has('src/programs/daemon/daemon.ts'), has('dist/cli/reef.cjs')]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});
+
+test('the package weighs at most 80 MB with its dependencies, and names what it bundles', async () => {
+  const { stdout } = await run('du', ['-sm', join(installed.dir, '..')]);
+  expect(Number.parseInt(stdout, 10)).toBeLessThanOrEqual(80);
+  expect(Object.keys(packageJson.dependencies)).toEqual(['better-sqlite3']);
+  const notices = readFileSync(join(installed.dir, 'dist/THIRD-PARTY.md'), 'utf8');
+  for (const name of ['zod', 'ai', 'gpt-tokenizer', 'tree-sitter-go']) expect(notices).toContain(`\n## ${name} `);
 });
 
 test('any file of the command line may be the first to be read', () => {

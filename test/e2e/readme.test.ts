@@ -7,14 +7,14 @@ import { afterAll, expect, test } from 'vitest';
 import { makeAgentHome, realAgent } from '../agents/real-agents.ts';
 import type { Turn } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 import { argumentsOf, commandsOf, firstLie, SHOP, transcriptOf } from './transcript.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const claude = realAgent('claude');
-const world = makeWorld('reef-readme-');
+const world = makeWorld();
 afterAll(() => world.close());
 
 const commands = commandsOf(readme);
@@ -77,7 +77,7 @@ verifies('U-06', 'U-41')
         expect({ line, code, lie: firstLie(says, said), said }).toEqual({ line, code: wanted, lie: undefined, said });
       }
       await model.close();
-      expect(git('log', '--format=%s')).toBe('Make the failing test pass\nA shop\nstart\n');
+      expect(git('log', '--format=%s')).toBe('Make the failing test pass\nA shop\nfirst\n');
       execFileSync(process.execPath, ['--test'], { cwd: world.repository, stdio: 'pipe' });
       expect((await run('reef doctor', env)).said).toMatch(/\n\nAll is well\.\n$/);
     },

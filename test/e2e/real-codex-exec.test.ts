@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { appeared, installed, nap, openRig, processesWith, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** The fallback for Codex: one prompt, one process, nothing asked and nothing heard while it runs. */

@@ -2,19 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
-import { verifies } from '../verifies.ts';
-import {
-  appeared,
-  eventually,
-  gone,
-  installed,
-  nap,
-  openRig,
-  processesWith,
-  type Rig,
-  refusal,
-  SLOW_MS,
-} from './real.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { appeared, gone, installed, nap, openRig, processesWith, type Rig, refusal, SLOW_MS } from './real.ts';
 
 /** Claude Code and Codex do the same work under Reef: one table of tests for both. */
 

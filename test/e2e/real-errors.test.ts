@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 import {
   appeared,
-  eventually,
   gone,
   installed,
   nap,

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JobView } from '../../src/protocol/job-operations.ts';
 import type { Action } from '../model-server/script.ts';
-import { verifies } from '../verifies.ts';
-import { eventually, installed, openRig, processesWith, type RealJob, type Rig, SLOW_MS } from './real.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { installed, openRig, processesWith, type RealJob, type Rig, SLOW_MS } from './real.ts';
 
 /** Jobs that use Reef themselves, each through the door that is its own. */
 

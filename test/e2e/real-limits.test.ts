@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts, Turn } from '../model-server/script.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** What a person allows for longer, what a budget allows, and what is too long for a line. */

@@ -5,8 +5,9 @@ import type { Effect, LaunchRequest } from '../../src/agents/adapter.ts';
 import { AdapterRegistry } from '../../src/agents/registry.ts';
 import type { AgentEvent, EventBody } from '../../src/protocol/events.ts';
 import type { Scripts, Turn } from '../model-server/script.ts';
-import { verifies } from '../verifies.ts';
-import { eventually, installed, openRig, processesWith, type RealJob, type Rig, SLOW_MS } from './real.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { installed, openRig, processesWith, type RealJob, type Rig, SLOW_MS } from './real.ts';
 
 /** The daemon is killed with SIGKILL while real agents work, ask and end; the next one goes on where it was. */
 

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** Real agents in Reef's own sandbox: they work in their folder, and see little else. */
@@ -11,7 +10,7 @@ import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 let rig: Rig;
 beforeAll(async () => {
   // In the sandbox /tmp is another folder: what lies there would be hidden by that alone.
-  rig = await openRig({}, join(relative(tmpdir(), '/var/tmp'), 'reef-boxed-'));
+  rig = await openRig({}, '/var/tmp');
 });
 afterAll(() => rig.close());
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Scripts } from '../model-server/script.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** Several agents at once, of both kinds: each in its folder, with its own events and its own answer. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { InboxEntry } from '../../src/protocol/job-operations.ts';
 import { shippedWorkflow } from '../../src/workflow/shipped/shipped.ts';
 import type { Scripts, Turn } from '../model-server/script.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
 
 /** The shipped workflow with real agents and a real vitest: red, told why, mended, green, merged. */
@@ -33,7 +33,7 @@ const scripts: Scripts = { claude: turns, codex: turns };
 
 let rig: Rig;
 beforeAll(async () => {
-  rig = await openRig(scripts, 'reef-real-flow-');
+  rig = await openRig(scripts);
   write(
     'sum.test.mjs',
     "import { sum } from './sum.mjs';\ntest('two and three make five', () => expect(sum(2, 3)).toBe(5));\n",

@@ -4,15 +4,17 @@ import type { AgentEvent, EventOf, EventType, Progress } from '../../src/protoco
 import type { JobView } from '../../src/protocol/job-operations.ts';
 import type { Decision, Question } from '../../src/protocol/jobs.ts';
 import type { OperationInput } from '../../src/protocol/operations.ts';
-import { errorBody } from '../../src/surfaces/client/error-body.ts';
+import { errorBody } from '../../src/surfaces/client/request.ts';
 import { type AgentName, makeAgentHome, realAgent } from '../agents/real-agents.ts';
 import type { Scripts } from '../model-server/script.ts';
 import { type ModelServer, type RecordedRequest, startModelServer } from '../model-server/server.ts';
+import { eventually } from '../support/wait.ts';
 import { makeWorld, type World } from './harness.ts';
 
 /** Real agents, driven by Reef, talking to the scripted model: what every file of these tests shares. */
 
 export const SLOW_MS = 120_000;
+
 /** For a step that a real agent takes: it may have to start first, on a machine that does other things as well. */
 const STEP_MS = 60_000;
 
@@ -213,10 +215,9 @@ export class Rig {
   }
 }
 
-/** `prefix` of the world's folder, relative to the temporary one. */
-export async function openRig(scripts: Scripts, prefix?: string): Promise<Rig> {
+export async function openRig(scripts: Scripts, parent?: string): Promise<Rig> {
   const model = await startModelServer({ scripts });
-  return new Rig({ world: makeWorld(prefix), model, scripts, timings: { linger: 200 } });
+  return new Rig({ world: makeWorld(parent), model, scripts, timings: { linger: 200 } });
 }
 
 export interface Running {
@@ -261,14 +262,4 @@ export async function refusal(call: Promise<unknown>): Promise<string> {
     (error: unknown) => error,
   );
   return errorBody(await failed).error.code;
-}
-
-export async function eventually<T>(look: () => T | Promise<T>, isMet: (seen: T) => boolean): Promise<T> {
-  const deadline = Date.now() + STEP_MS;
-  for (;;) {
-    const seen = await look();
-    if (isMet(seen)) return seen;
-    if (Date.now() > deadline) throw new Error(`not within ${STEP_MS} ms: ${JSON.stringify(seen)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
 }

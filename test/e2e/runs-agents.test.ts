@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { doorDir } from '../../src/agents/sandbox.ts';
-import { verifies } from '../verifies.ts';
+import { jobSocketDir } from '../../src/agents/sandbox.ts';
+import { verifies } from '../support/verifies.ts';
 import { ADDS, done, RunsRig, usersOwn, visitsOf, writes } from './runs-rig.ts';
 
 /** The agents of a run: how they hand in results, what is logged of them, and branches beside each other. */
@@ -68,7 +68,7 @@ nodes:
 
 let rig: RunsRig;
 beforeAll(async () => {
-  rig = new RunsRig('reef-agents-');
+  rig = new RunsRig();
   rig.write({ '.reef/workflows.yaml': FLOW });
   await rig.trust();
 });
@@ -78,7 +78,7 @@ afterAll(() => rig.close());
 /** `reef mcp` as an agent starts it: through the socket that is its job's own. */
 async function asJob<T>(jobId: string, work: (client: Client) => Promise<T>): Promise<T> {
   const args = [fileURLToPath(new URL('../../bin/reef.cjs', import.meta.url)), 'mcp'];
-  const socket = join(doorDir(rig.world.home.dir, jobId), 'sock');
+  const socket = join(jobSocketDir(rig.world.home.dir, jobId), 'sock');
   const env = { PATH: process.env.PATH ?? '', HOME: rig.world.env.HOME ?? '', REEF_SOCKET: socket };
   const client = new Client({ name: 'agent', version: '1' });
   await client.connect(new StdioClientTransport({ command: process.execPath, args, env, cwd: rig.world.repository }));

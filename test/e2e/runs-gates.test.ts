@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { openSqlite } from '../../src/store/driver.ts';
+import { verifies } from '../support/verifies.ts';
 import {
   ADDS,
   byBlock,
@@ -20,7 +21,7 @@ import {
 
 let rig: RunsRig;
 beforeAll(async () => {
-  rig = new RunsRig('reef-gates-');
+  rig = new RunsRig();
   rig.write({ '.reef/workflows.yaml': QUICK });
   await rig.trust();
 });
@@ -104,6 +105,23 @@ verifies('T-31').test(
     ]);
     writeFileSync(join(run.path ?? '', 'sum.mjs'), ADDS);
     expect((await rig.reef('worktree', 'accept', run.worktree)).code).toBe(0);
+    fallen();
+  },
+  90_000,
+);
+
+verifies('T-31').test(
+  'a run that ended in a home without stored verdicts is merged by what its journal says of its gates',
+  async () => {
+    const agent = rig.world.script('earlier', byBlock({ Quick__Write: WRITES_IT_RIGHT }));
+    const { runId } = await rig.start({ task: 'write sum', workflow: 'Quick', agent });
+    const { run } = await rig.settled(runId);
+    await rig.world.stopDaemon();
+    const database = openSqlite(rig.world.home.database);
+    database.exec('DELETE FROM gate_verdict');
+    database.close();
+    const accepted = await rig.reef('worktree', 'accept', run.worktree);
+    expect([accepted.code, accepted.err]).toEqual([0, '']);
     fallen();
   },
   90_000,

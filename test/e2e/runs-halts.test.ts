@@ -5,8 +5,9 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { JobView } from '../../src/protocol/job-operations.ts';
-import { tier } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { tier } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
+import { until } from '../support/wait.ts';
 import { refusal } from './real.ts';
 import { ADDS, byBlock, done, QUICK, RunsRig, SUBTRACTS, visitsOf, WRITES_IT_WRONG, writes } from './runs-rig.ts';
 
@@ -15,7 +16,7 @@ import { ADDS, byBlock, done, QUICK, RunsRig, SUBTRACTS, visitsOf, WRITES_IT_WRO
 let rig: RunsRig;
 let mcp: Client;
 beforeAll(async () => {
-  rig = new RunsRig('reef-halts-');
+  rig = new RunsRig();
   rig.write({ '.reef/workflows.yaml': QUICK });
   await rig.trust();
   const args = [fileURLToPath(new URL('../../bin/reef.cjs', import.meta.url)), 'mcp'];
@@ -54,13 +55,11 @@ interface Asked {
   askedAt: string;
 }
 
-async function askedOverMcp(runId: string): Promise<Asked> {
-  for (;;) {
+function askedOverMcp(runId: string): Promise<Asked> {
+  return until(`${runId} asks`, async () => {
     const { value } = await tool('inbox', {});
-    const found = (value.questions as Asked[]).find((question) => question.runId === runId);
-    if (found) return found;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return (value.questions as Asked[]).find((question) => question.runId === runId);
+  });
 }
 
 verifies('W-30', 'W-31').test(

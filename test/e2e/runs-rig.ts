@@ -1,17 +1,18 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OperationInput, OperationOutput } from '../../src/protocol/operations.ts';
 import type { RunSummary } from '../../src/protocol/run-operations.ts';
 import type { RunView } from '../../src/protocol/workflow.ts';
+import { plainGit, writeFiles } from '../support/repository.ts';
+import { eventually } from '../support/wait.ts';
 import { makeWorld, type World } from './harness.ts';
 
 /** What the tests of runs and worktrees share: a project with a failing test, the command line, and scripted agents. */
 
 const REEF = fileURLToPath(new URL('../../bin/reef.cjs', import.meta.url));
-const STEP_MS = 60_000;
 
 export interface Spoken {
   code: number;
@@ -71,8 +72,8 @@ nodes:
 export class RunsRig {
   readonly world: World;
 
-  constructor(prefix: string, files: Record<string, string> = PROJECT) {
-    this.world = makeWorld(prefix);
+  constructor(files: Record<string, string> = PROJECT, parent?: string) {
+    this.world = makeWorld(parent);
     this.world.configure({ timings: { linger: 0 } });
     this.git('config', 'user.name', 'The User');
     this.git('config', 'user.email', 'user@example.invalid');
@@ -80,17 +81,12 @@ export class RunsRig {
   }
 
   git(...args: string[]): string {
-    const { repository, env } = this.world;
-    return execFileSync('git', ['-C', repository, ...args], { encoding: 'utf8', env, stdio: 'pipe' }).trimEnd();
+    return plainGit(this.world.repository, this.world.env)(...args);
   }
 
   /** Files of the user's checkout. */
   write(files: Record<string, string>): void {
-    for (const [name, content] of Object.entries(files)) {
-      const path = join(this.world.repository, name);
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, content);
-    }
+    writeFiles(this.world.repository, files);
   }
 
   commit(files: Record<string, string>, message: string): void {
@@ -130,14 +126,9 @@ export class RunsRig {
   }
 
   async summaryWhen(id: string, isMet: (run: RunSummary, view: RunView | null) => boolean): Promise<RunSummary> {
-    const deadline = Date.now() + STEP_MS;
-    for (;;) {
-      const { runs, view } = await this.look(id);
-      const [run] = runs;
-      if (run && isMet(run, view)) return run;
-      if (Date.now() > deadline) throw new Error(`not within ${STEP_MS} ms: ${JSON.stringify({ run, view })}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const isShown = ({ runs: [run], view }: Seen) => run !== undefined && isMet(run, view);
+    const { runs } = await eventually(() => this.look(id), isShown, { everyMs: 50 });
+    return runs[0] as RunSummary;
   }
 
   async until(id: string, isMet: (run: RunSummary, view: RunView | null) => boolean): Promise<Shown> {

@@ -2,14 +2,14 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { ADDS, done, leftovers, QUICK, RunsRig, writes } from './runs-rig.ts';
 
 let rig: RunsRig;
 beforeEach(() => {
   // The temporary folder is private in a sandbox: the script of the agent has to lie elsewhere.
   vi.stubEnv('TMPDIR', '/var/tmp');
-  rig = new RunsRig('reef-runs-sandbox-');
+  rig = new RunsRig();
 });
 afterEach(async () => {
   vi.unstubAllEnvs();

@@ -1,14 +1,14 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { ADDS, done, QUICK, RunsRig, writes } from './runs-rig.ts';
 
 /** What a repository wants run is run only after a person has read it; and every wrong word gets its code and a way on. */
 
 let rig: RunsRig;
 beforeAll(() => {
-  rig = new RunsRig('reef-trust-');
+  rig = new RunsRig();
 });
 afterAll(() => rig.close());
 

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 export const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/reef/compile-cache');
@@ -14,7 +14,7 @@ export interface Said {
   code: number | null;
 }
 
-export interface User extends Disposable {
+export interface User {
   root: string;
   /** Where commands run. */
   cwd: string;
@@ -27,7 +27,7 @@ export interface User extends Disposable {
 
 /** A user of a machine of its own, with the configuration of the fixtures; no network, no key. */
 export function makeUser({ fixture = FIXTURE }: { fixture?: string | null } = {}): User {
-  const root = mkdtempSync(join(tmpdir(), 'reef-user-'));
+  const root = temporaryFolder();
   const cwd = join(root, 'work');
   const config = join(root, 'home', '.config', 'reef');
   mkdirSync(cwd);
@@ -77,6 +77,5 @@ export function makeUser({ fixture = FIXTURE }: { fixture?: string | null } = {}
       const here = (text: string) => text.replaceAll(root, '<root>');
       return { stdout: here(out.stdout), stderr: here(out.stderr), code };
     },
-    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
   };
 }

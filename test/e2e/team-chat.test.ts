@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 import { Chat, TMUX } from './chat-rig.ts';
-import { eventually, gone, SLOW_MS } from './real.ts';
+import { gone, SLOW_MS } from './real.ts';
 import { DEEP, FAMILY, type TeamWorld, teamWorld } from './team-rig.ts';
 
 let world: TeamWorld;

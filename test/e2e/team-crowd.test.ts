@@ -1,14 +1,15 @@
 import { realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
-import { eventually, processesWith, SLOW_MS } from './real.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { processesWith, SLOW_MS } from './real.ts';
 import { call, type Line, type TeamWorld, teamWorld } from './team-rig.ts';
 
 let world: TeamWorld;
 afterEach(() => world.close());
 
-const SERVER = join(import.meta.dirname, '../../src/runtime/mcp/testing/server.ts');
+const SERVER = join(import.meta.dirname, '../support/runtime/mcp-server.ts');
 const MARK = `--team-crowd-${process.pid}`;
 
 function withServers(opened: TeamWorld, ...names: string[]): TeamWorld {

@@ -2,14 +2,15 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import type { JobView } from '../../src/protocol/job-operations.ts';
-import { verifies } from '../verifies.ts';
-import { eventually, processesWith, SLOW_MS } from './real.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { processesWith, SLOW_MS } from './real.ts';
 import { call, type Line, type TeamWorld, teamWorld } from './team-rig.ts';
 
 let world: TeamWorld;
 afterEach(() => world.close());
 
-const SERVER = join(import.meta.dirname, '../../src/runtime/mcp/testing/server.ts');
+const SERVER = join(import.meta.dirname, '../support/runtime/mcp-server.ts');
 const MARK = `--team-life-${process.pid}`;
 const AGENTS = {
   boss: { can_spawn_agents: true, mcp_servers: ['github'], global_tools: ['execute_command'] },
@@ -53,7 +54,7 @@ function hostPid(id: string): number {
   const found = readdirSync('/proc').find((name) => {
     try {
       const args = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
-      const isHost = args[0] === process.execPath && (args[1] ?? '').endsWith('agent-host.ts');
+      const isHost = args[0] === process.execPath && (args[1] ?? '').endsWith('native-agent.ts');
       return isHost && readFileSync(`/proc/${name}/environ`, 'utf8').includes(`/jobs/${id}/door`);
     } catch {
       return false;

@@ -1,11 +1,13 @@
-import { mkdtempSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { readEnvironment } from '../../src/base/env.ts';
-import { openClient } from '../../src/surfaces/client/open.ts';
-import { deadline } from '../scale.ts';
-import { verifies } from '../verifies.ts';
-import { eventually, gone, SLOW_MS } from './real.ts';
+import { openClient } from '../../src/surfaces/client/client.ts';
+import { deadline } from '../support/scale.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { gone, SLOW_MS } from './real.ts';
 import { call, DEEP, FAMILY, type Line, type TeamWorld, teamWorld } from './team-rig.ts';
 
 let world: TeamWorld;
@@ -56,7 +58,7 @@ verifies('R-08').test(
     expect(await world.begin(['ask', '-a', 'boss', 'Alone']).done).toMatchObject({ stdout: 'I am alone.\n', code: 0 });
     expect(await world.client.daemon()).toBe(undefined);
 
-    const elsewhere = mkdtempSync(join(world.root, 'elsewhere-'));
+    const elsewhere = temporaryFolder(world.root);
     const said = await world.begin(['ask', '-a', 'boss', 'Begin'], elsewhere).done;
     const home = join(world.root, 'user', '.local', 'state', 'reef');
     expect([said.stdout, said.code], said.stderr).toEqual(['It is done.\n', 0]);

@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
-import { deadline } from '../scale.ts';
-import { verifies } from '../verifies.ts';
-import { eventually, processesWith, SLOW_MS } from './real.ts';
+import { deadline } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { processesWith, SLOW_MS } from './real.ts';
 import { call, type Line, type TeamWorld, teamWorld } from './team-rig.ts';
 
 let world: TeamWorld;

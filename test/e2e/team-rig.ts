@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import type { JobView } from '../../src/protocol/job-operations.ts';
+import { eventually } from '../support/wait.ts';
 import type { Seat } from './chat-rig.ts';
 import { makeWorld, type World } from './harness.ts';
-import { eventually } from './real.ts';
 import { REEF, type Said } from './runtime-rig.ts';
 
 export interface ToolCall {
@@ -74,7 +74,7 @@ export function teamWorld(
   agents: Record<string, Record<string, unknown>>,
   config: Record<string, unknown> = {},
 ): TeamWorld {
-  const world = makeWorld('reef-team-');
+  const world = makeWorld();
   const dir = join(world.root, 'config', 'reef');
   const write = (path: string, text: string) => {
     const file = join(dir, path);

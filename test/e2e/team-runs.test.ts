@@ -2,11 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { stringify } from 'yaml';
-import { doorDir } from '../../src/agents/sandbox.ts';
+import { jobSocketDir } from '../../src/agents/sandbox.ts';
 import type { InboxEntry } from '../../src/protocol/job-operations.ts';
 import { connect } from '../../src/surfaces/client/client.ts';
-import { verifies } from '../verifies.ts';
-import { eventually, processesWith, refusal, SLOW_MS } from './real.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
+import { processesWith, refusal, SLOW_MS } from './real.ts';
 import { call, type Line, type TeamWorld, teamWorld } from './team-rig.ts';
 
 /** A run is a child of the agent that starts it, and the agents of its blocks are jobs below that agent. */
@@ -199,7 +200,7 @@ verifies('X-08').test(
     const { runId } = await theRun();
     expect(halt).toMatchObject({ agent: 'workflow', jobId: runId, runId, block: 'Paint__Lead', path: [boss, runId] });
     const other = await world.client.call('run', { task: 'of a person', workflow: 'Paint' });
-    const door = connect({ socket: join(doorDir(world.home.dir, boss), 'sock'), surface: 'mcp' });
+    const door = connect({ socket: join(jobSocketDir(world.home.dir, boss), 'sock'), surface: 'mcp' });
     const seen = await door.call('inbox', {});
     const refused = [
       door.call('send', { id: runId, option: ['resume'] }),

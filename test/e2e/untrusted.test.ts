@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
 import { hasStrace, traced } from './traced.ts';
 
-const world = makeWorld('reef-untrusted-');
+const world = makeWorld();
 afterAll(() => world.close());
 
 const canary = join(world.root, 'canary');

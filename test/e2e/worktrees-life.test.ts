@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { WorktreeView } from '../../src/protocol/worktrees.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { ADDS, byBlock, done, leftovers, makeDirty, QUICK, RunsRig, SUBTRACTS, usersOwn, writes } from './runs-rig.ts';
 
 /** Worktrees from the command line: made once, set up, put aside, brought back, merged, removed; the user's files never. */
@@ -16,7 +16,7 @@ const FILES = {
 
 let rig: RunsRig;
 beforeAll(async () => {
-  rig = new RunsRig('reef-trees-', FILES);
+  rig = new RunsRig(FILES);
   rig.write({ '.reef/workflows.yaml': QUICK });
   await rig.trust();
 });
@@ -79,7 +79,7 @@ verifies('T-35', 'W-31').test(
 verifies('T-44', 'T-45', 'T-46').test(
   'a worktree gets the ignored files it is promised, its ports and its set-up; a set-up that fails halts the run until it works',
   async () => {
-    const own = new RunsRig('reef-setup-', FILES);
+    const own = new RunsRig(FILES);
     const script = 'env | grep ^REEF_ | sort > set-up.txt; test -e "$REEF_ROOT/.allowed"';
     own.write({
       '.worktreeinclude': '.env\nnotes.txt\n',
@@ -123,6 +123,15 @@ verifies('T-44', 'T-45', 'T-46').test(
   },
   90_000,
 );
+
+verifies('T-45').test("the user's own set-up prepares worktrees of a repository that names none", async () => {
+  const own = new RunsRig(FILES);
+  own.world.configure({ reef: { worktree: { setup: ['sh', '-c', 'echo mine > set-up.txt'] } } });
+  const made = await own.world.client.call('worktree_create', { title: 'one', plan: ['x'] });
+  const { path, setup } = await view(made.id, own);
+  expect([setup.state, readFileSync(join(path ?? '', 'set-up.txt'), 'utf8')]).toEqual(['done', 'mine\n']);
+  await own.close();
+});
 
 verifies('T-20', 'T-23').test(
   'a job whose plan clashes waits for the worktree and starts by itself when the other is merged',

@@ -5,11 +5,11 @@ import { afterAll, expect } from 'vitest';
 import { Chat, TMUX } from '../e2e/chat-rig.ts';
 import { appeared, gone, processesWith } from '../e2e/real.ts';
 import { call, type TeamWorld, teamWorld } from '../e2e/team-rig.ts';
-import { scale } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { scale } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
 
 const CYCLES = scale('R-154', { test: 2, faults: 50, soak: 200 });
-const SERVER = join(import.meta.dirname, '../../src/runtime/mcp/testing/server.ts');
+const SERVER = join(import.meta.dirname, '../support/runtime/mcp-server.ts');
 const MARK = `--chat-cycles-${process.pid}`;
 const SERVERS = ['coral', 'kelp', 'shoal'];
 const PROMPT = /boss\S*>(?: +\S+)?$/;

@@ -1,18 +1,19 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { stringify } from 'yaml';
-import { type Step, type SteppingModel, steppingModel } from '../fixtures/coder/stepping-model.ts';
-import { scale, tier } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { type Step, type SteppingModel, steppingModel } from '../support/coder/stepping-model.ts';
+import { GIT_ENV, initRepository, plainGit, writeFiles } from '../support/repository.ts';
+import { scale, tier } from '../support/scale.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
 
 /** The coder's own program, killed with -9 after each line it writes, and started again as `reef resume` does. */
 
-const HOST = fileURLToPath(new URL('../../src/coder-host.ts', import.meta.url));
+const HOST = fileURLToPath(new URL('../../src/programs/native-coder.ts', import.meta.url));
 const BIG = 7;
 const ASKED = 'Go on, please.';
 const LINES = (n: number) =>
@@ -37,25 +38,19 @@ const STEPS: Step[] = [
 ];
 
 let model: SteppingModel;
-const roots: string[] = [];
 beforeAll(async () => {
   model = await steppingModel(STEPS);
 });
-afterAll(async () => {
-  await model.close();
-  for (const root of roots) rmSync(root, { recursive: true, force: true, maxRetries: 5 });
-});
+afterAll(() => model.close());
 
 /** A repository, a folder of the job beside it, and the configuration of a user. */
 class Place {
-  readonly root = realpathSync(mkdtempSync(join(tmpdir(), 'reef-ck-')));
+  readonly root = temporaryFolder();
   readonly checkout = join(this.root, 'repo');
   readonly job = join(this.root, 'home', 'jobs', 'job-1');
   #launches = 0;
 
   constructor() {
-    roots.push(this.root);
-    for (const folder of [this.checkout, join(this.root, 'config', 'reef')]) mkdirSync(folder, { recursive: true });
     const client = {
       type: 'openai-compatible',
       name: 'local',
@@ -63,12 +58,12 @@ class Place {
       api_key: 'none',
       models: [{ name: 'm' }],
     };
-    writeFileSync(join(this.root, 'config', 'reef', 'config.yaml'), stringify({ clients: [client], ...ALLOWED }));
-    writeFileSync(join(this.checkout, 'a.txt'), 'alpha\n');
-    for (let n = 0; n < BIG; n++) writeFileSync(join(this.checkout, `big-${n}.txt`), `one\n${LINES(n)}`);
-    this.git('init', '-q', '-b', 'main', '--template=');
-    this.git('add', '-A');
-    this.git('-c', 'user.name=A', '-c', 'user.email=a@example.invalid', 'commit', '-qm', 'first');
+    writeFiles(this.root, { 'config/reef/config.yaml': stringify({ clients: [client], ...ALLOWED }) });
+    const big = Array.from({ length: BIG }, (_, n) => [`big-${n}.txt`, `one\n${LINES(n)}`]);
+    // The same commit every time: its id is part of the prompt.
+    const date = '@1700000000 +0000';
+    const git = plainGit(this.checkout, { ...GIT_ENV, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date });
+    initRepository(this.checkout, { 'a.txt': 'alpha\n', ...Object.fromEntries(big) }, git);
   }
 
   get env(): Record<string, string> {
@@ -79,12 +74,6 @@ class Place {
       XDG_CONFIG_HOME: join(root, 'config'),
       REEF_SOCKET: join(this.job, 'door', 'sock'),
     };
-  }
-
-  git(...args: string[]): string {
-    // The same commit every time: its id is part of the prompt.
-    const env = { ...this.env, GIT_AUTHOR_DATE: '@1700000000 +0000', GIT_COMMITTER_DATE: '@1700000000 +0000' };
-    return execFileSync('git', ['-C', this.checkout, ...args], { env, encoding: 'utf8', stdio: 'pipe' }).trim();
   }
 
   /** Runs until it has written `most` lines, then kills it; or until its turn is over. The lines it wrote. */
@@ -158,7 +147,6 @@ verifies('S-19', 'S-16', 'S-54').test(
         prompt: reference.get(first?.step ?? 0),
       });
       expect({ at, end: rest.at(-1), files: place.files() }).toEqual({ at, end: lines.at(-1), files: whole.files() });
-      rmSync(place.root, { recursive: true, force: true, maxRetries: 5 });
     }
   },
   tier() === 'test' ? 900_000 : 1_800_000,

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { ROOT } from '../source-files.ts';
-import { verifies } from '../verifies.ts';
+import { ROOT } from '../support/source-files.ts';
+import { verifies } from '../support/verifies.ts';
 
 /** The whole shipped set through every strategy and a real repository per run: a minute or two. */
 verifies('S-62', 'S-63').test(

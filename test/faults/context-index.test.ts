@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { expect, onTestFinished } from 'vitest';
 import { codeTools } from '../../src/protocol/code.ts';
 import { openSqlite } from '../../src/store/driver.ts';
-import { ServerClient } from '../fixtures/context/server-client.ts';
-import { makeRepository, type TestRepository } from '../fixtures/git/repository.ts';
-import { verifies } from '../verifies.ts';
+import { ServerClient } from '../support/context/server-client.ts';
+import { makeRepository, type TestRepository } from '../support/repository.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 
 function serve(repository: TestRepository, worktree = repository.checkout): ServerClient {
   const client = new ServerClient({ worktree, store: join(repository.root, 'index/code.db') });
@@ -102,12 +103,8 @@ function attempt<T>(work: () => T): T | undefined {
 }
 
 async function untilProgress(store: string, isMet: (progress: Progress) => boolean): Promise<Progress> {
-  for (const end = Date.now() + 60_000; ; ) {
-    const progress = existsSync(store) ? attempt(() => progressOf(store)) : undefined;
-    if (progress && isMet(progress)) return progress;
-    if (Date.now() > end) throw new Error(`not within a minute: ${JSON.stringify(progress)}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const look = () => (existsSync(store) ? attempt(() => progressOf(store)) : undefined);
+  return (await eventually(look, (progress) => progress !== undefined && isMet(progress))) as Progress;
 }
 
 function manyWorktrees(files: number, count: number) {

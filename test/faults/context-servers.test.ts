@@ -1,16 +1,18 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
-import type { HostOrder } from '../../src/context/manager/testing/random-host.ts';
 import { openSqlite } from '../../src/store/driver.ts';
-import { PATH, textOf, until } from '../fixtures/programs/harness.ts';
-import { scale } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import type { HostOrder } from '../support/context/random-host.ts';
+import { PATH, textOf } from '../support/programs.ts';
+import { initRepository } from '../support/repository.ts';
+import { scale } from '../support/scale.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { verifies } from '../support/verifies.ts';
+import { until } from '../support/wait.ts';
 
-const HOST = fileURLToPath(new URL('../../src/context/manager/testing/random-host.ts', import.meta.url));
+const HOST = fileURLToPath(new URL('../support/context/random-host.ts', import.meta.url));
 const WORKTREES = 12;
 const STEPS = 10;
 /** Of the host, each with one folder to watch. */
@@ -69,8 +71,7 @@ const sequences = scale('C-079', { test: 10, faults: 200, soak: 2_000 });
 verifies('C-079', 'C-002', 'C-001').test(
   `servers that go up, down, are asked and killed at random leave nothing when the daemon is killed (${sequences} sequences)`,
   async () => {
-    const dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-servers-')));
-    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const dir = temporaryFolder();
     const worktrees = Array.from({ length: WORKTREES }, (_, index) => join(dir, `w${index}`));
     for (const path of worktrees) mkdirSync(join(path, '.git'), { recursive: true });
     const seed = Number(process.env.REEF_SEED ?? Date.now() % 1_000_000);
@@ -85,8 +86,7 @@ const ownSequences = scale('C-079', { test: 2, faults: 20, soak: 200 });
 verifies('C-079').test(
   `the same with the real server: no process, no watch, no lease is left (${ownSequences} sequences)`,
   async () => {
-    const dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-servers-')));
-    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const dir = temporaryFolder();
     const worktrees = makeWorktrees(dir);
     const seed = Number(process.env.REEF_SEED ?? Date.now() % 1_000_000);
     process.stdout.write(`REEF_SEED=${seed}\n`);
@@ -105,19 +105,11 @@ verifies('C-079').test(
 /** One repository of small files, checked out twelve times. */
 function makeWorktrees(dir: string): string[] {
   const [first = '', ...others] = Array.from({ length: WORKTREES }, (_, index) => join(dir, `w${index}`));
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
-      cwd: first,
-      stdio: 'ignore',
-      env: { PATH, HOME: dir },
-    });
-  mkdirSync(first);
-  for (let index = 0; index < 100; index += 1) {
-    writeFileSync(join(first, `f${index}.ts`), `export function name${index}() {\n  return ${index};\n}\n`);
-  }
-  git('init', '-q');
-  git('add', '.');
-  git('commit', '-qm', 'files');
+  const files = Array.from({ length: 100 }, (_, at) => [
+    `f${at}.ts`,
+    `export function name${at}() {\n  return ${at};\n}\n`,
+  ]);
+  const git = initRepository(first, Object.fromEntries(files));
   for (const path of others) git('worktree', 'add', '-q', path);
   return [first, ...others];
 }

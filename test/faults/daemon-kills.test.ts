@@ -1,14 +1,14 @@
 import { afterAll, expect } from 'vitest';
 import type { AgentEvent } from '../../src/protocol/events.ts';
 import { makeWorld, type World } from '../e2e/harness.ts';
-import { scale } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { scale } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
 
 const KILLS = scale('Q-01', { test: 200, faults: 1_000, soak: 10_000 });
 const AT_ONCE = 8;
 const LINES = 400;
 
-const world = makeWorld('reef-kills-');
+const world = makeWorld();
 afterAll(() => world.close());
 
 /** What each agent will say, numbered, so that one lost or repeated line shows. */

@@ -7,13 +7,13 @@ import { afterAll, afterEach, expect } from 'vitest';
 import { openSqlite } from '../../src/store/driver.ts';
 import type { Finding } from '../../src/surfaces/doctor/finding.ts';
 import { makeWorld } from '../e2e/harness.ts';
-import { scale } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { scale } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
 
 /** The damage that kills, forgers and people do to a home, as doctor sees it: named, mended, or left to a person. */
 
 const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
-const world = makeWorld('reef-damage-');
+const world = makeWorld();
 const helpers: ChildProcess[] = [];
 afterEach(() => {
   for (const child of helpers.splice(0)) child.kill('SIGKILL');

@@ -3,9 +3,9 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { makeWorld } from '../e2e/harness.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 
-const world = makeWorld('reef-full-');
+const world = makeWorld();
 const home = world.home.dir;
 const FILLER = join(home, 'filler');
 const isMounted = mountSmallDisk();

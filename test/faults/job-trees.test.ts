@@ -2,9 +2,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import { makeWorld, type World } from '../e2e/harness.ts';
-import { survivorsOf, TREE_SIZE, until } from '../fixtures/programs/harness.ts';
-import { scale } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { survivorsOf, TREE_SIZE } from '../support/programs.ts';
+import { scale } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
+import { until } from '../support/wait.ts';
 
 const JOBS = scale('Q-20', { test: 200, faults: 1_000, soak: 10_000 });
 const TREE = join(import.meta.dirname, '../fixtures/programs/tree.sh');
@@ -16,7 +17,7 @@ afterAll(async () => {
 });
 
 function newWorld(config: object): World {
-  const world = makeWorld('reef-trees-');
+  const world = makeWorld();
   world.configure({ maxJobs: AT_ONCE, ...config });
   worlds.push(world);
   return world;
@@ -100,7 +101,7 @@ verifies('Q-20', 'Q-26', 'A-74').test(
     await world.until(id, (job) => job.lastOutput.includes('planted'), 60_000);
     await world.killDaemon();
     const before = alive(nonce);
-    while (alive(nonce) > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+    await until('the ceiling has ended the tree', () => alive(nonce) === 0);
     const job = await world.until(id, isOver);
     const last = (await world.events(id)).at(-1);
     expect({

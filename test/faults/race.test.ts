@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { processesWith } from '../e2e/real.ts';
 import { done, leftovers, makeDirty, RunsRig, usersOwn, writes } from '../e2e/runs-rig.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 
 /** The Conflicting Feature Race: two tasks want one file, a third wants none of it, and everything is merged in the end. */
 
@@ -77,8 +78,8 @@ const finalFiles = (rig: RunsRig) =>
 let rig: RunsRig;
 afterEach(() => rig.close());
 
-async function openRace(prefix: string): Promise<void> {
-  rig = new RunsRig(prefix, FILES);
+async function openRace(): Promise<void> {
+  rig = new RunsRig(FILES);
   rig.write({ '.reef/workflows.yaml': FLOW });
   await rig.trust();
 }
@@ -123,20 +124,23 @@ function isOver({ worktrees }: Where): boolean {
 
 const STUCK_MS = 60_000;
 
-async function until(
+async function raceUntil(
   isMet: (now: Where) => boolean,
   { at, limitMs = STUCK_MS }: { at?: (now: Where) => Promise<void>; limitMs?: number } = {},
 ): Promise<void> {
-  for (const deadline = Date.now() + limitMs; ; ) {
+  const explain = async (now: Where) => ({
+    now,
+    notices: (await rig.world.client.call('inbox', {})).notices,
+    left: leftovers(rig),
+  });
+  const look = async () => {
     const now = await stubbornly(where);
-    if (isMet(now)) return;
-    if (now.runs.some((run) => / (halted|failure|aborted|broken) /.test(run)) || Date.now() > deadline) {
-      const { notices } = await rig.world.client.call('inbox', {});
-      throw new Error(`the race is stuck: ${JSON.stringify({ now, notices, left: leftovers(rig) })}`);
-    }
-    await at?.(now);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
+    const isStuck = now.runs.some((run) => / (halted|failure|aborted|broken) /.test(run));
+    if (isStuck) throw new Error(`the race is stuck: ${JSON.stringify(await explain(now))}`);
+    if (!isMet(now)) await at?.(now);
+    return now;
+  };
+  await eventually(look, isMet, { withinMs: limitMs, everyMs: 25, explain });
 }
 
 /** Three merges, B on top of A, nothing of Reef's left but archives, no process, and the user's files as they were. */
@@ -146,7 +150,7 @@ async function expectTheEnd(own: Record<string, string>): Promise<void> {
   const merged = rig.git('log', '--format=%s', 'main').split('\n');
   expect([finalFiles(rig), merged.slice().sort(), merged.indexOf('B') < merged.indexOf('A')]).toEqual([
     END,
-    ['A', 'B', 'C', 'project', 'start'],
+    ['A', 'B', 'C', 'first', 'project'],
     true,
   ]);
   expect([leftovers(rig), usersOwn(rig), rig.git('fsck', '--no-dangling')]).toEqual([[], own, '']);
@@ -163,7 +167,7 @@ async function expectTheEnd(own: Record<string, string>): Promise<void> {
 verifies('T-50', 'T-13', 'T-20', 'T-23', 'T-32', 'W-82').test(
   'B waits for A and starts by itself from what A merged, C does not wait, and the dirty checkout is byte-identical',
   async () => {
-    await openRace('reef-race-');
+    await openRace();
     rig.git('checkout', '-q', '-b', 'mine');
     makeDirty(rig);
     const own = usersOwn(rig);
@@ -179,7 +183,7 @@ verifies('T-50', 'T-13', 'T-20', 'T-23', 'T-32', 'W-82').test(
     ]);
     expect(inC?.status).not.toBe('halted');
     await rig.summaryWhen(c, ({ status }) => status === 'success');
-    await until(isOver);
+    await raceUntil(isOver);
     await expectTheEnd(own);
     const seen = await rig.look(a);
     expect(seen.view?.gates.map(({ result }) => result)).toEqual(['failed', 'passed']);
@@ -192,7 +196,7 @@ verifies('T-50', 'T-13', 'T-20', 'T-23', 'T-32', 'W-82').test(
 verifies('T-51', 'W-74', 'W-77', 'W-78').test(
   'with the daemon killed at each transition the race ends the same',
   async () => {
-    await openRace('reef-race-kills-');
+    await openRace();
     rig.git('checkout', '-q', '-b', 'mine');
     makeDirty(rig);
     const own = usersOwn(rig);
@@ -204,7 +208,7 @@ verifies('T-51', 'W-74', 'W-77', 'W-78').test(
       killedAt.push(here);
       await rig.world.killDaemon();
     };
-    await until(isOver, { at: kill, limitMs: 4 * STUCK_MS });
+    await raceUntil(isOver, { at: kill, limitMs: 4 * STUCK_MS });
     await expectTheEnd(own);
     expect(killedAt.length).toBeGreaterThanOrEqual(8);
   },
@@ -214,15 +218,14 @@ verifies('T-51', 'W-74', 'W-77', 'W-78').test(
 verifies('T-51', 'T-32').test(
   'with the checkout dirty on main A pends and B waits, through a kill; after a commit there both complete',
   async () => {
-    await openRace('reef-race-main-');
+    await openRace();
     rig.write({ 'notes.txt': 'half a thought\n', untracked: 'mine\n' });
     const own = usersOwn(rig);
     for (const name of ['A', 'B'] as const) await start(name);
     const pending = async () =>
       (await rig.world.client.call('worktrees', {})).worktrees.map(({ pending: on }) => on?.target);
     const isPending = (targets: (string | undefined)[]) => targets.includes('main');
-    for (let n = 0; n < 600 && !isPending(await pending()); n++)
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(pending, isPending, { everyMs: 50 });
     await rig.world.killDaemon();
     const { worktrees } = await rig.world.client.call('worktrees', {});
     const states = worktrees.map(({ status, pending: on }) => [status, on?.files]);
@@ -234,7 +237,7 @@ verifies('T-51', 'T-32').test(
       own,
     ]);
     rig.git('commit', '-qam', 'mine');
-    await until(isOver);
+    await raceUntil(isOver);
     expect([
       rig.git('log', '--format=%s').split('\n').slice(0, 3),
       rig.git('show', 'main:FeatureB.tsx'),

@@ -2,12 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { launchedSpec } from '../../src/runtime/mcp/testing/harness.ts';
-import { lineOf, newNonce, pidsNaming, survivorsOf, until } from '../fixtures/programs/harness.ts';
-import { scale } from '../scale.ts';
-import { verifies } from '../verifies.ts';
+import { lineOf, newNonce, pidsNaming, survivorsOf } from '../support/programs.ts';
+import { launchedSpec } from '../support/runtime/mcp.ts';
+import { scale } from '../support/scale.ts';
+import { verifies } from '../support/verifies.ts';
+import { until } from '../support/wait.ts';
 
-const HOST = fileURLToPath(new URL('../../src/runtime/mcp/testing/host.ts', import.meta.url));
+const HOST = fileURLToPath(new URL('../support/runtime/mcp-host.ts', import.meta.url));
 const SERVERS = 3;
 
 async function startHost(nonce: string, ...mode: string[]): Promise<ChildProcess> {

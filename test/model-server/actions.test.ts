@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { NoSuchTool, toToolCall } from './actions.ts';
 import type { Action } from './script.ts';
 import type { OfferedTool } from './wire.ts';

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { postJson } from './testing.ts';
 
 const program = join(import.meta.dirname, 'main.ts');
@@ -19,8 +19,7 @@ function start(args: string[]) {
 }
 
 test('the program prints its address and serves the script of a file', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'reef-script-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const file = join(folder, 'script.json');
   writeFileSync(file, JSON.stringify([{ text: 'Hello' }]));
   const { child } = start(['--port', '0', '--script', file]);

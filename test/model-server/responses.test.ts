@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import type { Turn } from './script.ts';
 import { postJson, postStream, serveTurns } from './testing.ts';
 import { asObject } from './wire.ts';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, test } from 'vitest';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { post, postJson, serve, serveTurns } from './testing.ts';
 
 const chat = (content: string, ...tools: string[]) => ({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type RequirementId, requirements } from '../requirements.ts';
-import { isTest, ROOT, sourceFiles } from '../source-files.ts';
+import { isTest, ROOT, sourceFiles } from '../support/source-files.ts';
 
 /**
  * Ids named in test files that use `verifies`, with those files. It reads text and so sees tables of ids too; whether a

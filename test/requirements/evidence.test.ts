@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { requirementRows } from '../requirements.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
 import { type LastRun, pageTable, provedTodo, unproved } from './evidence.ts';
 
 const says = 'something holds';

@@ -1,6 +1,7 @@
 import { page } from './row.ts';
 
 export const fleet = page('fleet', {
+  'F-00': { from: '+', says: "a remote home works over the user's own ssh", status: 'todo', because: 'not built yet: it came after the first build' },
   'F-01': { from: '+', says: "a run's trace and result are the same on both engines", status: 'todo', because: 'issue not started' },
   'F-02': { from: '+', says: 'start of a known id joins it, and another input is run_exists', status: 'done' },
   'F-03': { from: '+', says: 'a key replayed elsewhere halts journal_mismatch', status: 'done' },
@@ -68,4 +69,6 @@ export const fleet = page('fleet', {
   'F-65': { from: '+', says: 'of two judges or ids one acts', status: 'todo', because: 'issue not started' },
   'F-66': { from: '+', says: 'one contract suite runs over both engines', status: 'todo', because: 'issue not started' },
   'F-67': { from: '+', says: 'the fleet benchmark meets its ratios', status: 'todo', because: 'issue not started' },
+  'F-68': { from: '+', says: 'a reconciler repairs disagreements between runs, engine and attempts', status: 'todo', because: 'not built yet: it came after the first build' },
+  'F-69': { from: '+', says: 'a job that waits long for an answer gives its slot back', status: 'todo', because: 'not built yet: it came after the first build' },
 });

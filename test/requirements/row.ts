@@ -7,7 +7,8 @@ export type Page =
   | 'code-context'
   | 'repostate'
   | 'runtime'
-  | 'fleet';
+  | 'fleet'
+  | 'journeys';
 export type Tier = 'test' | 'faults' | 'soak';
 type Seed = '000' | '001' | '002' | '003' | '004';
 

@@ -15,17 +15,11 @@ import { listRefs, setRef } from '../../src/git/refs.ts';
 import { findCommit, isAncestor, readRef, readTree } from '../../src/git/repository.ts';
 import { readStatus } from '../../src/git/status.ts';
 import { listTree } from '../../src/git/tree.ts';
-import {
-  addWorktree,
-  lockWorktree,
-  moveWorktree,
-  pruneWorktree,
-  removeWorktree,
-  unlockWorktree,
-} from '../../src/git/worktree.ts';
+import { pruneWorktree, removeWorktree } from '../../src/git/worktree.ts';
 import { run } from '../../src/process/run.ts';
 import { ReefError } from '../../src/protocol/errors.ts';
-import { everyVerb } from '../fixtures/git/every-verb.ts';
+import { addWorktree } from '../support/git/add-worktree.ts';
+import { everyVerb } from '../support/git/every-verb.ts';
 import {
   canaryNames,
   type HostileWorld,
@@ -33,9 +27,9 @@ import {
   type Placement,
   runPlainCommands,
   TERMINAL,
-} from '../fixtures/git/hostile.ts';
-import { collect, makeRepository, type TestRepository } from '../fixtures/git/repository.ts';
-import { verifies } from '../verifies.ts';
+} from '../support/git/hostile.ts';
+import { collect, makeRepository, type TestRepository } from '../support/repository.ts';
+import { verifies } from '../support/verifies.ts';
 
 const AT = new Date('2026-03-04T05:06:07Z');
 const signature = { name: 'N', email: 'n@example.invalid', at: AT };
@@ -317,9 +311,6 @@ verifies('X-110').test('a value that looks like an option is refused as any name
     'new commit': () => addWorktree(git, place, { path: join(root, 'w'), branch: 'x', commit: bad, reason: bad }),
     removed: () => removeWorktree(git, place, bad),
     pruned: () => pruneWorktree(git, place, bad),
-    locked: () => lockWorktree(git, place, { path: bad, reason: bad }),
-    unlocked: () => unlockWorktree(git, place, bad),
-    moved: () => moveWorktree(git, place, { from: bad, to: bad }),
     set: () => setRef(git, place, { ref: bad, to: commit, from: null }),
   };
   const accepted: string[] = [];

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
-import { eventually, SLOW_MS } from '../e2e/real.ts';
+import { SLOW_MS } from '../e2e/real.ts';
 import { RunsRig, usersOwn } from '../e2e/runs-rig.ts';
-import { verifies } from '../verifies.ts';
+import { verifies } from '../support/verifies.ts';
+import { eventually } from '../support/wait.ts';
 
 /** What an agent in Reef's sandbox can do to the repository it works in, and what it can leave there for others. */
 
@@ -17,7 +17,7 @@ const boxed = (...ids: Parameters<typeof verifies>) =>
 let rig: RunsRig;
 beforeEach(() => {
   // In the sandbox /tmp is another folder: what lies there would be hidden by that alone.
-  rig = new RunsRig(join(relative(tmpdir(), '/var/tmp'), 'reef-boxed-git-'), { 'a.txt': 'a\n', '.vscode/own': '1\n' });
+  rig = new RunsRig({ 'a.txt': 'a\n', '.vscode/own': '1\n' }, '/var/tmp');
 });
 afterEach(() => rig.close());
 

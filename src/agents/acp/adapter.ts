@@ -28,12 +28,12 @@ export function acpAdapter(name: string, settings: AcpSettings = {}): Adapter<Ac
       busyMessage: 'queues',
       ignoresRepeats: false,
     }),
-    command: (spec, host) => {
-      const [file, ...given] = host.command;
+    command: (spec, machine) => {
+      const [file, ...given] = machine.command;
       const args = given.length > 0 ? given : command.slice(1);
       return { file, args, env, stdin: 'fifo', greeting: [greeting(spec.clientVersion)] };
     },
-    initial: (spec, host) => initialState(spec, host, auth),
+    initial: (spec, machine) => initialState(spec, machine, auth),
     parse: (state, line) => {
       const draft: Draft = { state: { ...state }, out: [], login: about.login };
       if (line.stream === 'out') onMessage(draft, line.json, line.skeleton);

@@ -8,7 +8,7 @@ const CONFIRMATION: Choice[] = [
   { id: 'decline', label: 'Decline' },
 ];
 
-/** A question per property of the form; an address is shown and never opened (A-111). */
+/** A question per property of the form; an address is shown and never opened. */
 export function toQuestions(asked: Elicitation): AskedQuestion[] {
   if (asked.mode === 'url') {
     return [{ kind: 'text', question: `${asked.message}\n${asked.url ?? ''}`, freeText: true }];

@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { agent, machine, spec } from '../../../test/support/agents/acp-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
 import type { Effect, Json } from '../adapter.ts';
-import { agent, host, spec } from './talk.ts';
 
 const SEED = 20_261_115;
 const PASSES = 8;
@@ -47,7 +47,7 @@ function mutate(random: Random, value: Json): Json {
 }
 
 function play(stream: Json[], random: Random): Effect[] {
-  let state = agent.initial(spec, host);
+  let state = agent.initial(spec, machine);
   const all: Effect[] = [];
   for (const message of stream) {
     const json = random() < 0.5 ? message : mutate(random, message);

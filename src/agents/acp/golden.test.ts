@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
-import type { Adapter, AgentLine, Answer, Effect, HostFacts, Json, LaunchRequest, Outgoing } from '../adapter.ts';
+import type { Adapter, AgentLine, Answer, Effect, Json, LaunchRequest, MachineFacts, Outgoing } from '../adapter.ts';
 import { acpAdapter } from './adapter.ts';
 import type { AcpState } from './state.ts';
 
@@ -64,9 +64,9 @@ class Replay {
     const adapter = adapters[name.split('/')[0] ?? ''];
     if (!adapter) throw new Error(`no adapter for ${name}`);
     this.adapter = adapter;
-    const { spec, host } = launchOf(name);
-    this.state = adapter.initial(spec, host);
-    this.written.push(...adapter.command(spec, host).greeting);
+    const { spec, machine } = launchOf(name);
+    this.state = adapter.initial(spec, machine);
+    this.written.push(...adapter.command(spec, machine).greeting);
   }
 
   play(): this {
@@ -170,7 +170,7 @@ class Replay {
   }
 }
 
-function launchOf(name: string): { spec: LaunchRequest; host: HostFacts } {
+function launchOf(name: string): { spec: LaunchRequest; machine: MachineFacts } {
   const load = readRecording(name)
     .map(({ dir, line }) => (dir === 'in' && line ? toMessage(line) : undefined))
     .find((message) => message?.method === 'session/load');
@@ -184,7 +184,7 @@ function launchOf(name: string): { spec: LaunchRequest; host: HostFacts } {
       clientVersion: '0.0.1',
       ...(sessionId === undefined ? {} : { sessionId }),
     },
-    host: { command: ['/bin/agent'], agentSandbox: true, settings: {} },
+    machine: { command: ['/bin/agent'], agentSandbox: true, settings: {} },
   };
 }
 
@@ -202,7 +202,7 @@ const freeze = <T>(value: T): T => {
 
 describe.each(recordings)('the recording %s', (name) => {
   verifies('A-52').test('gives the events that were reviewed, and our lines are the recorded ones', async () => {
-    await expect(asText(new Replay(name).play().steps)).toMatchFileSnapshot(`golden/${name}.json`);
+    await expect(asText(new Replay(name).play().steps)).toMatchFileSnapshot(`../../../test/golden/acp/${name}.json`);
   });
 
   verifies('A-51').test(

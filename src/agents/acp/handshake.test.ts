@@ -5,13 +5,13 @@ import type {
   SetSessionConfigOptionRequest,
 } from '@agentclientprotocol/sdk';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { agent, chunk, initialized, machine, spec, Talk, written } from '../../../test/support/agents/acp-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Effect } from '../adapter.ts';
-import { agent, chunk, host, initialized, spec, Talk, written } from './talk.ts';
 
 describe('the hand-shake', () => {
   test('begins with what Reef offers', () => {
-    const plan = agent.command(spec, host);
+    const plan = agent.command(spec, machine);
     const params: InitializeRequest = {
       protocolVersion: 1,
       clientCapabilities: {

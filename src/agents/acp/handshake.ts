@@ -1,9 +1,8 @@
-import type { ErrorCode } from '../../protocol/errors.ts';
+import type { ErrorCode } from '../../protocol/error-table.ts';
 import type { Json } from '../adapter.ts';
-import { AUTH_REQUIRED, describeFailure } from './failure.ts';
 import { type RpcError, type RpcResponse, resultSchemas, rpc } from './messages.ts';
 import { type AcpState, type Draft, GREETING_ID } from './state.ts';
-import { failure } from './turn.ts';
+import { AUTH_REQUIRED, describeFailure, failure } from './turn.ts';
 
 const PROTOCOL_VERSION = 1;
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import type { HostFacts } from '../adapter.ts';
+import { machine, spec } from '../../../test/support/agents/acp-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import type { MachineFacts } from '../adapter.ts';
 import { acpAdapter } from './adapter.ts';
 import { knownAcpAgents } from './known-agents.ts';
-import { host, spec } from './talk.ts';
 
 describe('known agents', () => {
   verifies('A-113').test('ask, obey SIGTERM and log in as they need it', () => {
@@ -30,13 +30,13 @@ describe('known agents', () => {
   });
 
   test('get their arguments when only the program was found', () => {
-    const plan = acpAdapter('acp:gemini').command(spec, { ...host, command: ['/usr/bin/gemini'] });
+    const plan = acpAdapter('acp:gemini').command(spec, { ...machine, command: ['/usr/bin/gemini'] });
     expect([plan.file, plan.args]).toEqual(['/usr/bin/gemini', ['--acp']]);
   });
 
   test('take what the configuration says beside what is known', () => {
     const gemini = acpAdapter('acp:gemini', { command: ['/opt/gemini', '--acp', '-d'], env: { X: '1' }, auth: '' });
-    const at: HostFacts = { ...host, command: ['/opt/gemini', '--acp', '-d'] };
+    const at: MachineFacts = { ...machine, command: ['/opt/gemini', '--acp', '-d'] };
     expect([gemini.describe().executable, gemini.command(spec, at).env, gemini.initial(spec, at).launch?.auth]).toEqual(
       ['/opt/gemini', { GEMINI_CLI_NO_RELAUNCH: 'true', X: '1' }, null],
     );

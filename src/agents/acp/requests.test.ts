@@ -1,8 +1,8 @@
 import type { CreateElicitationRequest, RequestPermissionRequest } from '@agentclientprotocol/sdk';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { chunk, Talk, written } from '../../../test/support/agents/acp-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Answer, Effect } from '../adapter.ts';
-import { chunk, Talk, written } from './talk.ts';
 
 const permission = (id: string | number, more: object = {}) => ({
   id,

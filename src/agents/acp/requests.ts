@@ -1,9 +1,7 @@
 import type { Json } from '../adapter.ts';
-import { acknowledge } from './acknowledge.ts';
 import { toQuestions } from './elicitation.ts';
-import { endMessage } from './message.ts';
 import { cancelRequestSchema, elicitationSchema, permissionSchema, rpc, type WireId } from './messages.ts';
-import { badLine, type Draft, warning } from './state.ts';
+import { acknowledge, badLine, type Draft, endMessage, warning } from './state.ts';
 import { noteTool } from './tools.ts';
 
 const METHOD_NOT_FOUND = -32601;
@@ -23,7 +21,7 @@ export function onRequest(d: Draft, request: Request, isSkeleton: boolean): void
   else {
     const { id, method } = request;
     refuse(d, id, [METHOD_NOT_FOUND, `Reef does not offer ${method}`]);
-    // Some agents ask for files and terminals though we offered none (A-111).
+    // Some agents ask for files and terminals though we offered none.
     const isUnoffered = method.startsWith('fs/') || method.startsWith('terminal/');
     d.out.push(isUnoffered ? warning(`the agent asked for ${method}, which was not offered`) : unknown(method));
   }

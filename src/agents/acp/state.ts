@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../protocol/errors.ts';
+import type { ErrorCode } from '../../protocol/error-table.ts';
 import type { EventOf } from '../../protocol/events.ts';
-import type { Effect, HostFacts, Json, LaunchRequest } from '../adapter.ts';
+import type { Effect, Json, LaunchRequest, MachineFacts } from '../adapter.ts';
 
 /** What is needed to open the session; forgotten once it is open. */
 type Launch = {
@@ -61,7 +61,7 @@ export interface Draft {
 
 export const GREETING_ID = 1;
 
-export function initialState(spec: LaunchRequest, host: HostFacts, auth: string | undefined): AcpState {
+export function initialState(spec: LaunchRequest, machine: MachineFacts, auth: string | undefined): AcpState {
   const { mcp } = spec;
   const env = Object.entries(mcp?.env ?? {}).map(([name, value]) => ({ name, value }));
   return {
@@ -73,7 +73,7 @@ export function initialState(spec: LaunchRequest, host: HostFacts, auth: string 
       mcpServers: mcp ? [{ name: mcp.name, command: mcp.command, args: mcp.args, env }] : [],
       resume: spec.sessionId ?? null,
       model: spec.model ?? null,
-      auth: (host.settings.auth ?? auth) || null,
+      auth: (machine.settings.auth ?? auth) || null,
     },
     failure: null,
     agent: { name: '', version: null },
@@ -99,4 +99,62 @@ export function badLine(what: string): Effect {
 
 export function warning(message: string): Effect {
   return { do: 'emit', event: { type: 'progress', payload: { kind: 'warning', message } } };
+}
+
+const MAX_RESULT = 6 * 1024;
+
+/** ACP has no end of a message: whatever else comes ends it. */
+export function endMessage(d: Draft): void {
+  const { message } = d.state;
+  if (!message) return;
+  d.out.push({ do: 'text', kind: message.kind, id: message.id, text: '', final: true });
+  d.state.message = null;
+}
+
+export function addToMessage(
+  d: Draft,
+  piece: { kind: 'text' | 'thinking'; wireId: string | null; text: string },
+): void {
+  noteAnswer(d);
+  const { kind, wireId, text } = piece;
+  // claude-agent-acp gives a thought and the message after it the same id.
+  const isSame = d.state.message?.kind === kind && d.state.message.wireId === wireId;
+  if (!isSame) {
+    endMessage(d);
+    d.state.messages += 1;
+    d.state.message = { id: `m${d.state.messages}`, kind, wireId };
+    if (kind === 'text') d.state.result = '';
+  }
+  const id = d.state.message?.id ?? '';
+  d.out.push({ do: 'text', kind, id, text, final: false });
+  if (kind === 'text') d.state.result = (d.state.result + text).slice(0, MAX_RESULT);
+}
+
+/** No ACP agent counts the model's answers: one begins with the first word of a turn, and after each tool. */
+export function noteAnswer(d: Draft): void {
+  if (d.state.isAnswering) return;
+  d.out.push({ do: 'answer' });
+  d.state.isAnswering = true;
+}
+
+/** The agent works on the prompt: it has read it. */
+export function takePrompt(d: Draft): void {
+  const { prompt } = d.state;
+  if (!prompt || prompt.isTaken) return;
+  d.out.push({ do: 'ack', messageId: prompt.messageId }, { do: 'turn', is: 'begun' });
+  d.state.prompt = { ...prompt, isTaken: true };
+}
+
+/** News of the turn, perhaps of a tool, acknowledge the prompt and the answers that led to them. */
+export function acknowledge(d: Draft, tool: string | null): void {
+  takePrompt(d);
+  acknowledgeAnswers(d, (waitsFor) => waitsFor === null || waitsFor === tool);
+}
+
+export function acknowledgeAnswers(d: Draft, isHeard: (waitsFor: string | null) => boolean): void {
+  if (d.state.answered.length === 0) return;
+  for (const { requestId, tool } of d.state.answered) {
+    if (isHeard(tool)) d.out.push({ do: 'ack', requestId });
+  }
+  d.state.answered = d.state.answered.filter(({ tool }) => !isHeard(tool));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { chunk, Talk } from '../../../test/support/agents/acp-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Effect } from '../adapter.ts';
-import { chunk, Talk } from './talk.ts';
 
 describe('a tool', () => {
   const diff = (oldText: string, newText: string) => [{ type: 'diff', path: '/repo/f', oldText, newText }];

@@ -1,9 +1,9 @@
 import { capText } from '../../base/cap.ts';
 import type { Effect, Json } from '../adapter.ts';
-import { endMessage, noteAnswer } from './message.ts';
+import { unifiedDiff } from '../unified-diff.ts';
 import type { ToolNews } from './messages.ts';
 import type { AcpState, Draft, FileChange, OpenTool } from './state.ts';
-import { unifiedDiff } from './unified-diff.ts';
+import { endMessage, noteAnswer } from './state.ts';
 
 const MAX_TOOLS_BYTES = 24 * 1024;
 const MAX_DIFF_BYTES = 16 * 1024;

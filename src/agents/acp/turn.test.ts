@@ -1,7 +1,7 @@
 import type { PromptRequest } from '@agentclientprotocol/sdk';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { chunk, initialized, Talk } from './talk.ts';
+import { chunk, initialized, Talk } from '../../../test/support/agents/acp-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 
 describe('a message', () => {
   verifies('A-48').test('waits for the session, and for the end of a turn', () => {

@@ -1,11 +1,8 @@
-import type { Effect } from '../adapter.ts';
-import { acknowledgeAnswers, takePrompt } from './acknowledge.ts';
-import { describeFailure } from './failure.ts';
-import { endMessage } from './message.ts';
-import { promptResultSchema, type RpcError, type RpcResponse } from './messages.ts';
-import type { Draft } from './state.ts';
+import type { ErrorCode } from '../../protocol/error-table.ts';
+import type { Effect, Json, UsageReport } from '../adapter.ts';
+import { type PromptResult, promptResultSchema, type RpcError, type RpcResponse } from './messages.ts';
+import { acknowledgeAnswers, type Draft, endMessage, takePrompt } from './state.ts';
 import { forgetTools } from './tools.ts';
-import { turnUsage } from './usage.ts';
 
 /** The response to `session/prompt` is the end of the turn, whatever it says. */
 export function onPromptEnd(d: Draft, response: RpcResponse): void {
@@ -44,4 +41,81 @@ export function failure(error: RpcError, login: string): Effect {
   if (code === 'rate_limit') return { do: 'limit', message };
   const advice = code === 'agent_not_logged_in' ? `${message.replace(/\.$/, '')}. To log in: ${login}` : message;
   return { do: 'turn', is: 'failed', code, message: advice, ...more };
+}
+
+export const AUTH_REQUIRED = -32000;
+const NOT_LOGGED_IN =
+  /\b(unauthori[sz]ed|unauthenticated|authentication required|invalid (x-)?api[- ]key|not logged in)\b/i;
+
+interface Failure {
+  code: Extract<ErrorCode, 'agent_not_logged_in' | 'rate_limit' | 'agent_error'>;
+  message: string;
+  status?: number;
+  retryable: boolean;
+}
+
+/** Agents hide the provider's answer in four ways: as the code, as JSON in the message, in `data`, or only in words. */
+export function describeFailure(error: RpcError): Failure {
+  const words = [field(error.data, 'message'), field(error.data, 'details'), error.message].map(unwrap);
+  const message = words.map((text) => text.replace(/^Internal error(: )?/, '')).find(Boolean) ?? `error ${error.code}`;
+  const status = httpStatus(error, message);
+  const facts = { message, ...(status === undefined ? {} : { status }) };
+  if (status === 429) return { ...facts, code: 'rate_limit', retryable: true };
+  if (error.code === AUTH_REQUIRED || status === 401 || NOT_LOGGED_IN.test(message)) {
+    return { ...facts, code: 'agent_not_logged_in', retryable: false };
+  }
+  return { ...facts, code: 'agent_error', retryable: status !== undefined && status >= 500 };
+}
+
+function field(value: Json | undefined, name: string): string {
+  const found = typeof value === 'object' && value !== null && !Array.isArray(value) ? value[name] : undefined;
+  return typeof found === 'string' ? found : '';
+}
+
+/** `{"error":{"message":"…"}}` as a string is the body of the provider's answer. */
+function unwrap(text: string): string {
+  if (!text.startsWith('{')) return text;
+  try {
+    const body = JSON.parse(text) as Json;
+    const inner = typeof body === 'object' && body !== null && !Array.isArray(body) ? body.error : undefined;
+    return field(inner, 'message') || text;
+  } catch {
+    return text; // words that begin with a brace
+  }
+}
+
+function httpStatus({ code, data }: RpcError, message: string): number | undefined {
+  if (code >= 400 && code < 600) return code;
+  const told =
+    /"http_status_code":(\d{3})\b/.exec(JSON.stringify(data ?? null)) ?? /\bstatus:? (\d{3})\b/.exec(message);
+  return told ? Number(told[1]) : undefined;
+}
+
+/** `result.usage` means the turn for some agents and its last request for others; only tried ones are trusted. */
+const reportsWholeTurn = (agent: string) => agent.endsWith('claude-agent-acp') || agent === 'gemini-cli';
+
+function turnUsage(agent: string, { usage, _meta }: PromptResult): UsageReport {
+  const none = { cacheRead: 0, cacheWrite: 0, reasoning: 0, scope: 'more' } as const;
+  const quota = _meta?.quota?.token_count;
+  if (usage) {
+    const tokens = {
+      ...none,
+      input: usage.inputTokens ?? 0,
+      output: usage.outputTokens ?? 0,
+      cacheRead: usage.cachedReadTokens ?? 0,
+      cacheWrite: usage.cachedWriteTokens ?? 0,
+      reasoning: usage.thoughtTokens ?? 0,
+    };
+    return { tokens, partial: !reportsWholeTurn(agent) };
+  }
+  if (quota && (quota.input_tokens ?? quota.output_tokens ?? null) !== null) {
+    const tokens = { ...none, input: quota.input_tokens ?? 0, output: quota.output_tokens ?? 0 };
+    return { tokens, partial: !reportsWholeTurn(agent) };
+  }
+  return { partial: true };
+}
+
+/** Money is told as the session's total. */
+export function costReport(agent: string, usd: number): UsageReport {
+  return { cost: { usd, scope: 'session' }, partial: !reportsWholeTurn(agent) };
 }

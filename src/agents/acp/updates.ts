@@ -1,11 +1,9 @@
 import type { z } from 'zod';
 import type { Json } from '../adapter.ts';
-import { acknowledge, takePrompt } from './acknowledge.ts';
-import { addToMessage, endMessage } from './message.ts';
 import { type ToolNews, updateSchema, updateSchemas } from './messages.ts';
-import { badLine, type Draft, warning } from './state.ts';
+import { acknowledge, addToMessage, badLine, type Draft, endMessage, takePrompt, warning } from './state.ts';
 import { noteTool } from './tools.ts';
-import { costReport } from './usage.ts';
+import { costReport } from './turn.ts';
 
 type Handler = (d: Draft, update: { sessionUpdate: string }, isSkeleton: boolean) => void;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import type { Answer, Effect, HostFacts, Json, LaunchRequest, Outgoing } from '../adapter.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import type { Answer, Effect, Json, LaunchRequest, MachineFacts, Outgoing } from '../adapter.ts';
 import { claudeAdapter } from './claude.ts';
 import type { ClaudeState } from './state.ts';
 
@@ -12,7 +12,7 @@ const request: LaunchRequest = {
   clientVersion: '1.0.0',
 };
 
-function hostOf(version?: string): HostFacts {
+function hostOf(version?: string): MachineFacts {
   const found = version === undefined ? {} : { version };
   return { command: ['/opt/claude', '--leading'], agentSandbox: true, settings: {}, ...found };
 }

@@ -1,8 +1,7 @@
 import type { Adapter } from '../adapter.ts';
-import { command, terminal } from './command.ts';
-import { description } from './description.ts';
+import { command, description, terminal } from './command.ts';
 import { encode } from './encode.ts';
-import { finish } from './finish.ts';
+import { finish } from './outcome.ts';
 import { parse } from './parse.ts';
 import { type ClaudeState, initialState } from './state.ts';
 

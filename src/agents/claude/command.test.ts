@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import type { HostFacts, LaunchRequest } from '../adapter.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import type { LaunchRequest, MachineFacts } from '../adapter.ts';
 import { claudeAdapter } from './claude.ts';
-import { isOlder } from './version.ts';
+import { isOlder } from './state.ts';
 
 const request: LaunchRequest = {
   jobId: '01K',
@@ -11,10 +11,10 @@ const request: LaunchRequest = {
   prompt: 'secret task',
   clientVersion: '1.0.0',
 };
-const host: HostFacts = { command: ['/opt/claude', '--leading'], agentSandbox: true, settings: {} };
+const machine: MachineFacts = { command: ['/opt/claude', '--leading'], agentSandbox: true, settings: {} };
 
 verifies('A-93', 'A-85', 'A-49').test('a first launch names a fresh session and nothing of the task', () => {
-  expect(claudeAdapter.command(request, host)).toEqual({
+  expect(claudeAdapter.command(request, machine)).toEqual({
     file: '/opt/claude',
     args: [
       ...['--leading', '-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
@@ -35,7 +35,7 @@ verifies('A-93', 'A-85', 'A-49').test('a first launch names a fresh session and 
 
 test('a resume names its session and a model, and the values of the MCP server stay out of the arguments', () => {
   const mcp = { name: 'reef', command: '/bin/reef', args: ['mcp'], env: { REEF_TOKEN: 's3cret' } };
-  const plan = claudeAdapter.command({ ...request, sessionId: 'old', model: 'haiku', mcp }, host);
+  const plan = claudeAdapter.command({ ...request, sessionId: 'old', model: 'haiku', mcp }, machine);
   const config = {
     mcpServers: { reef: { command: '/bin/reef', args: ['mcp'], env: { REEF_TOKEN: `\${REEF_MCP_REEF_TOKEN}` } } },
   };
@@ -50,13 +50,13 @@ test('a resume names its session and a model, and the values of the MCP server s
 
 verifies('S-49').test('a hook of this job alone tells Claude the state after it has compacted its history', () => {
   const mcp = { name: 'reef', command: "/o'neil/node", args: ['/my reef/cli.ts', 'mcp'], env: { REEF_SOCKET: '/s' } };
-  const { args } = claudeAdapter.command({ ...request, mcp }, host);
+  const { args } = claudeAdapter.command({ ...request, mcp }, machine);
   const settings: unknown = JSON.parse(args[args.indexOf('--settings') + 1] ?? '');
   const command = `REEF_SOCKET="$REEF_MCP_REEF_SOCKET" '/o'\\''neil/node' '/my reef/cli.ts' 'state' 'hook'`;
   expect(settings).toEqual({
     hooks: { SessionStart: [{ matcher: 'compact', hooks: [{ type: 'command', command, timeout: 3 }] }] },
   });
-  expect(claudeAdapter.command(request, host).args).not.toContain('--settings');
+  expect(claudeAdapter.command(request, machine).args).not.toContain('--settings');
 });
 
 test('the native program is looked for behind the stub of the npm package, and behind nothing else', () => {

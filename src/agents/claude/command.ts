@@ -1,4 +1,5 @@
-import type { HostFacts, LaunchPlan, LaunchRequest } from '../adapter.ts';
+import { dirname, join } from 'node:path';
+import type { AgentDescription, LaunchPlan, LaunchRequest, MachineFacts } from '../adapter.ts';
 
 const PROTOCOL = [
   '-p',
@@ -15,13 +16,13 @@ const QUIET = { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDAT
 
 const ENV = {
   CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
-  // By default ten, up to 37 s each, also after a refused key (A-93).
+  // By default ten, up to 37 s each, also after a refused key.
   CLAUDE_CODE_MAX_RETRIES: '3',
   ...QUIET,
 };
 
-export function command(request: LaunchRequest, host: HostFacts): LaunchPlan {
-  const [file, ...leading] = host.command;
+export function command(request: LaunchRequest, machine: MachineFacts): LaunchPlan {
+  const [file, ...leading] = machine.command;
   const common = commonOptions(request);
   return {
     file,
@@ -35,8 +36,8 @@ export function command(request: LaunchRequest, host: HostFacts): LaunchPlan {
 /** Its window gets a title when its conversation begins: after its questions about key and folder, before it is typed into. */
 const TITLE = '\u001b]0;';
 
-export function terminal(request: LaunchRequest, host: HostFacts): LaunchPlan {
-  const [file, ...leading] = host.command;
+export function terminal(request: LaunchRequest, machine: MachineFacts): LaunchPlan {
+  const [file, ...leading] = machine.command;
   const common = commonOptions(request);
   return {
     file,
@@ -50,7 +51,7 @@ export function terminal(request: LaunchRequest, host: HostFacts): LaunchPlan {
 
 const WRITING_TOOLS = 'Edit,Write,NotebookEdit,Bash';
 
-/** The folder's own servers and settings stay out: nothing in a repository is configuration (X-15). */
+/** The folder's own servers and settings stay out: nothing in a repository is configuration. */
 function commonOptions({ sessionId, freshSessionId, model, mcp, readonly }: LaunchRequest) {
   const session = sessionId === undefined ? ['--session-id', freshSessionId] : ['--resume', sessionId];
   const server = mcp === undefined ? { args: [], env: {} } : mcpServer(mcp);
@@ -88,8 +89,8 @@ function mcpServer(server: Server): { args: string[]; env: Record<string, string
 const HOOK_SECONDS = 3;
 
 /**
- * What Claude forgets when it compacts its history, the worktree still knows: `reef state hook` prints it (S-49). The server is
- * `reef mcp`, so the hook is the same program with another word, and reaches Reef through the same door.
+ * What Claude forgets when it compacts its history, the worktree still knows: `reef state hook` prints it. The server is
+ * `reef mcp`, so the hook is the same program with another word, and reaches Reef through the same socket.
  */
 function compactHook({ command: program, args, env }: Server) {
   const door = Object.keys(env).map((name) => `${name}="$${variable(name)}"`);
@@ -101,4 +102,59 @@ function compactHook({ command: program, args, env }: Server) {
 /** One word for a shell, whatever it holds. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+export const LOGIN = 'run `claude`, then type /login';
+
+const PLATFORMS = [
+  'linux-x64',
+  'linux-arm64',
+  'linux-x64-musl',
+  'linux-arm64-musl',
+  'darwin-arm64',
+  'darwin-x64',
+] as const;
+
+export const description: AgentDescription = {
+  name: 'claude',
+  title: 'Claude Code',
+  executable: 'claude',
+  behindLauncher,
+  versionArgs: ['--version'],
+  tested: '2.1.325',
+  minimum: '2.1.197',
+  install: 'npm install -g @anthropic-ai/claude-code',
+  login: LOGIN,
+  loginSigns: [
+    ...['$CLAUDE_CODE_OAUTH_TOKEN', '$ANTHROPIC_API_KEY', '$ANTHROPIC_AUTH_TOKEN'],
+    ...['$CLAUDE_CODE_USE_BEDROCK', '$CLAUDE_CODE_USE_VERTEX'],
+    ...['$CLAUDE_CONFIG_DIR/.credentials.json', '~/.claude/.credentials.json'],
+  ],
+  recorded: '2026-11-15',
+  asks: ['permission', 'choice'],
+  busyMessage: 'queues',
+  resumes: true,
+  ignoresRepeats: true,
+  settings: { '$CLAUDE_CONFIG_DIR/settings.json': '{}\n', '~/.claude/settings.json': '{}\n' },
+  stateDirs: ['$CLAUDE_CONFIG_DIR', '~/.claude', '~/.claude.json', '~/.cache/claude-cli-nodejs'],
+  // A key or another endpoint moves billing and sends the prompts elsewhere: both are configured or absent.
+  passEnv: [
+    'CLAUDE_CONFIG_DIR',
+    'CLAUDE_CODE_OAUTH_TOKEN',
+    'HTTPS_PROXY',
+    'HTTP_PROXY',
+    'NO_PROXY',
+    'NODE_EXTRA_CA_CERTS',
+  ],
+};
+
+/**
+ * The npm package carries a stub that its post-install script replaces by the native program. Where such scripts are
+ * off the stub only fails, or a Node wrapper starts the program and would survive without it.
+ */
+function behindLauncher(realPath: string): string[] {
+  const home = /^(.*\/@anthropic-ai\/claude-code)\/(?:bin\/claude\.exe|cli-wrapper\.cjs)$/.exec(realPath)?.[1];
+  if (home === undefined) return [];
+  const scopes = [dirname(home), join(home, 'node_modules/@anthropic-ai')];
+  return scopes.flatMap((scope) => PLATFORMS.map((platform) => join(scope, `claude-code-${platform}`, 'claude')));
 }

@@ -54,7 +54,7 @@ function readRequest(line: string): { id: string | number; request: ToolRequest 
   return envelope.success && request.success ? { id: envelope.data.request_id, request: request.data } : undefined;
 }
 
-/** A standing allowance lives in Reef: the wire gets a plain single allow. */
+/** A saved grant lives in Reef: the wire gets a plain single allow. */
 function reply({ tool_name, input }: ToolRequest, answers: Answer[], echoes: boolean): Record<string, unknown> {
   const permissions = answers.filter((answer) => answer.kind === 'permission');
   const denial = permissions.find((answer) => answer.decision === 'deny');

@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 import { capJson, capText } from '../../base/cap.ts';
-import { diffOf } from './diff.ts';
 import { explain, isPassing, troubleCode } from './outcome.ts';
 import { PLAN_TOOL } from './question.ts';
-import { fitting, reader } from './reader.ts';
 import {
   assistantLine,
   fileResult,
@@ -13,8 +11,8 @@ import {
   toolUseBlock,
   userLine,
 } from './schema.ts';
-import { type Draft, remember } from './state.ts';
-import { editedPath, fieldOf, titleOf, toolKind } from './tools.ts';
+import { type Draft, fitting, reader, remember } from './state.ts';
+import { diffOf, editedPath, fieldOf, titleOf, toolKind } from './tools.ts';
 import { work } from './turn.ts';
 
 const SYNTHETIC = '<synthetic>';
@@ -116,7 +114,7 @@ const BLOCKS: ReadonlyMap<string, (draft: Draft, block: Block, place: Place) => 
   ['redacted_thinking', () => {}],
 ]);
 
-/** Only results of tools count: other texts are Claude's own notes to itself, or our message come back. */
+/** Only results of tools count: other texts are Claude's own notes to itself, or our message come back. */
 export const readUser = reader('a user line', userLine, (draft, line) => {
   if (line.isReplay === true && line.uuid !== undefined) ackMessage(draft, line.uuid);
   const { content } = line.message;

@@ -1,7 +1,7 @@
 import { capJson } from '../../base/cap.ts';
-import type { ErrorCode } from '../../protocol/errors.ts';
-import type { UsageReport } from '../adapter.ts';
-import { LOGIN } from './description.ts';
+import type { ErrorCode } from '../../protocol/error-table.ts';
+import type { Exit, UsageReport } from '../adapter.ts';
+import { LOGIN } from './command.ts';
 import type { ResultLine } from './schema.ts';
 import type { ClaudeState, Verdict } from './state.ts';
 
@@ -10,7 +10,7 @@ const VERDICT_CAP = 16 * 1024;
 const LOGIN_TROUBLES = new Set(['authentication_failed', 'oauth_org_not_allowed']);
 const PASSING_TROUBLES = new Set(['overloaded', 'server_error', 'unknown']);
 
-/** `is_error` and `terminal_reason` decide: `subtype: success` appears on failures too (A-91). */
+/** `is_error` and `terminal_reason` decide: `subtype: success` appears on failures too. */
 export function verdictOf(line: ResultLine, trouble: ClaudeState['trouble']): Verdict {
   const reason = line.terminal_reason ?? null;
   const result = line.result ?? '';
@@ -47,11 +47,11 @@ export function troubleCode({ kind, status }: Trouble, message: string): ErrorCo
   return isUnknownSession(message) ? 'no_session' : 'agent_error';
 }
 
-export function isUnknownSession(text: string): boolean {
+function isUnknownSession(text: string): boolean {
   return text.includes('No conversation found with session ID');
 }
 
-/** A missing log-in names the command that mends it (A-33). */
+/** A missing log-in names the command that mends it. */
 export function explain(code: ErrorCode, message: string): string {
   return code === 'agent_not_logged_in' ? `${message}; to log in, ${LOGIN}` : message;
 }
@@ -96,4 +96,25 @@ function mainTokens({ usage }: ResultLine): Tokens | undefined {
     cacheWrite: usage.cache_creation_input_tokens,
     reasoning: usage.output_tokens_details?.thinking_tokens ?? 0,
   };
+}
+
+const NO_LOGIN = /not logged in|please run \/login|invalid api key/i;
+const SESSION_IN_USE = /session id \S+ is already in use/i;
+
+/** A result that was never followed by idleness, then what Claude writes to stderr when it does not start. */
+export function finish(state: ClaudeState, exit: Exit): { code: ErrorCode; message: string } | undefined {
+  const { verdict } = state;
+  if (verdict?.is === 'failed') return { code: verdict.code, message: verdict.message };
+  if (verdict?.is === 'limit') return { code: 'rate_limit', message: verdict.message };
+  if (exit.code === 0 || exit.signal !== null) return undefined;
+  const lines = exit.stderrTail.split('\n').map((line) => line.trim());
+  const code = lines.map(codeOf).find((known) => known !== undefined);
+  const message = lines.find((line) => codeOf(line) === code) ?? '';
+  return code === undefined ? undefined : { code, message: explain(code, message) };
+}
+
+function codeOf(line: string): ErrorCode | undefined {
+  if (SESSION_IN_USE.test(line)) return 'session_in_use';
+  if (isUnknownSession(line)) return 'no_session';
+  return NO_LOGIN.test(line) ? 'agent_not_logged_in' : undefined;
 }

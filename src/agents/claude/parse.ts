@@ -1,13 +1,20 @@
 import type { AgentLine, Effect } from '../adapter.ts';
-import { readCancel, readControlRequest, readControlResponse } from './control-lines.ts';
 import { ackMessage, readAssistant, readUser } from './message-lines.ts';
 import { usageOf, verdictOf } from './outcome.ts';
-import { badLine, type Reader, reader } from './reader.ts';
-import { lifecycleLine, rateLimitLine, resultLine } from './schema.ts';
-import type { ClaudeState, Draft } from './state.ts';
+import { questionsOf } from './question.ts';
+import {
+  cancelLine,
+  controlRequestLine,
+  controlResponseLine,
+  lifecycleLine,
+  rateLimitLine,
+  resultLine,
+  toolRequest,
+} from './schema.ts';
+import { badLine, type ClaudeState, type Draft, fitting, type Reader, reader, remember } from './state.ts';
 import { readSystem } from './system-lines.ts';
 import { fieldOf } from './tools.ts';
-import { close, rest, work } from './turn.ts';
+import { close, interruptWait, rest, work } from './turn.ts';
 
 export function parse(state: ClaudeState, line: AgentLine): { state: ClaudeState; effects: Effect[] } {
   if (line.stream === 'err') return { state, effects: [] };
@@ -24,7 +31,7 @@ function readLine(draft: Draft, json: unknown): void {
   else if (!IGNORED.has(type)) draft.effects.push({ do: 'unknown', name: type });
 }
 
-/** Not the end of the turn: messages may wait, and background tasks may go on (A-30). */
+/** Not the end of the turn: messages may wait, and background tasks may go on. */
 const readResult = reader('a result', resultLine, (draft, line) => {
   const { state, effects } = draft;
   if (!state.tells.sessionState) work(draft);
@@ -58,6 +65,52 @@ function toTime(epochSeconds: number | undefined): string | null {
   const date = new Date((epochSeconds ?? Number.NaN) * 1000);
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
+
+const readControlRequest = reader('a request', controlRequestLine, (draft, { request_id, request }) => {
+  if (request.subtype !== 'can_use_tool') {
+    draft.effects.push({ do: 'unknown', name: `control_request/${request.subtype}` });
+    refuse(draft, request_id, `Unsupported control request subtype: ${request.subtype}`);
+    return;
+  }
+  const wish = fitting(draft, { what: 'a permission request', schema: toolRequest }, request);
+  if (!wish) {
+    refuse(draft, request_id, 'This request could not be read');
+    return;
+  }
+  const { state, effects } = draft;
+  const requestId = JSON.stringify(request_id);
+  const toolUse = wish.tool_use_id ?? null;
+  const plan = state.plan !== null && state.plan.id === toolUse ? state.plan.text : undefined;
+  state.asked = remember(state.asked, { requestId, toolUse, isAnswered: false });
+  effects.push({ do: 'ask', requestId, questions: questionsOf(wish, plan) });
+});
+
+/** Answered at once, so that Claude never waits for what nobody will answer. */
+function refuse(draft: Draft, request_id: string | number, error: string): void {
+  const line = JSON.stringify({ type: 'control_response', response: { subtype: 'error', request_id, error } });
+  draft.effects.push({ do: 'write', line });
+}
+
+const readCancel = reader('a withdrawal', cancelLine, (draft, { request_id }) => {
+  const requestId = JSON.stringify(request_id);
+  draft.state.asked = draft.state.asked.filter((asked) => asked.requestId !== requestId);
+  draft.effects.push({ do: 'withdraw', requestId, by: 'agent' });
+});
+
+/** The only request Reef makes is to interrupt. */
+const readControlResponse = reader('a response', controlResponseLine, (draft, { response }) => {
+  const { state, effects } = draft;
+  const messageId = String(response.request_id);
+  if (!state.interrupts.includes(messageId)) return;
+  state.interrupts = state.interrupts.filter((interrupt) => interrupt !== messageId);
+  effects.push({ do: 'ack', messageId });
+  if (response.subtype === 'success') {
+    interruptWait(draft);
+    return;
+  }
+  const message = `Claude did not take the interrupt: ${response.error ?? response.subtype}`;
+  effects.push({ do: 'emit', event: { type: 'progress', payload: { kind: 'warning', message } } });
+});
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ['assistant', readAssistant],

@@ -1,8 +1,7 @@
 import { capText } from '../../base/cap.ts';
 import type { AskedQuestion, Json } from '../adapter.ts';
-import { proposedDiff } from './diff.ts';
 import { questionsInput, type ToolRequest } from './schema.ts';
-import { fieldOf, subjectOf, toolKind } from './tools.ts';
+import { fieldOf, proposedDiff, subjectOf, toolKind } from './tools.ts';
 
 export const ASK_TOOL = 'AskUserQuestion';
 export const PLAN_TOOL = 'ExitPlanMode';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
 import type { Answer, Effect, Json, Outgoing } from '../adapter.ts';
@@ -15,7 +15,7 @@ const fixtures = join(here, '../../../test/fixtures/agents');
 const folders = [
   { name: 'claude', path: join(fixtures, 'claude'), version: '2.1.325' },
   { name: 'claude-2.1.197', path: join(fixtures, 'claude-2.1.197'), version: '2.1.197' },
-  { name: 'recordings', path: join(here, 'recordings'), version: '2.1.325' },
+  { name: 'recordings', path: join(fixtures, 'claude-recorded'), version: '2.1.325' },
 ];
 
 interface Step {
@@ -144,7 +144,7 @@ for (const recording of recordings) {
   verifies('A-52', 'A-140').test(`${recording.name} gives the effects that were reviewed`, async () => {
     const lines = replay(recording).effects.map((effect) => JSON.stringify(effect));
     const golden = `[\n${lines.join(',\n')}\n]\n`;
-    await expect(golden).toMatchFileSnapshot(`golden/${recording.name}.json`);
+    await expect(golden).toMatchFileSnapshot(`../../../test/golden/claude/${recording.name}.json`);
   });
 }
 

@@ -37,7 +37,7 @@ export const toolResultBlock = z.object({
   content: z.union([text, z.array(block)]).nullish(),
 });
 
-export const hunk = z.object({
+const hunk = z.object({
   oldStart: z.number(),
   oldLines: z.number(),
   newStart: z.number(),

@@ -1,8 +1,8 @@
-import type { ErrorCode } from '../../protocol/errors.ts';
-import type { Effect, HostFacts, LaunchRequest } from '../adapter.ts';
-import { isOlder } from './version.ts';
+import type { z } from 'zod';
+import type { ErrorCode } from '../../protocol/error-table.ts';
+import type { Effect, LaunchRequest, MachineFacts } from '../adapter.ts';
 
-/** From here on an allow without the arguments runs the tool as asked; before, it fails the tool (A-90). */
+/** From here on an allow without the arguments runs the tool as asked; before, it fails the tool. */
 const NEEDS_NO_ECHO = '2.1.325';
 
 export type Verdict =
@@ -52,9 +52,9 @@ export interface Draft {
   effects: Effect[];
 }
 
-export function initialState(_request: LaunchRequest, host: HostFacts): ClaudeState {
+export function initialState(_request: LaunchRequest, machine: MachineFacts): ClaudeState {
   return {
-    echoes: needsEcho(host.version),
+    echoes: needsEcho(machine.version),
     tells: { sessionState: false, tasks: false, lifecycle: false },
     isBusy: false,
     isTurnOpen: false,
@@ -77,7 +77,45 @@ export function needsEcho(version: string | undefined): boolean {
   return isOlder(version, NEEDS_NO_ECHO);
 }
 
-/** Lists in the state are bounded; the oldest entry goes. With ids of 128 characters all stays under 64 KiB (A-51). */
+/** Lists in the state are bounded; the oldest entry goes. With ids of 128 characters all stays under 64 KiB. */
 export function remember<T>(list: T[], entry: T, limit = 32): T[] {
   return [...list, entry].slice(-limit);
+}
+
+/** True when `version` names a release before `other`; a version nobody could read counts as old. */
+export function isOlder(version: string | undefined, other: string): boolean {
+  const [mine, theirs] = [numbers(version ?? ''), numbers(other)];
+  for (const [index, theirPart] of theirs.entries()) {
+    const part = mine[index] ?? -1;
+    if (part !== theirPart) return part < theirPart;
+  }
+  return false;
+}
+
+function numbers(version: string): number[] {
+  return (/\d+\.\d+\.\d+/.exec(version)?.[0] ?? '').split('.').filter(Boolean).map(Number);
+}
+
+export type Reader = (draft: Draft, json: unknown) => void;
+
+/** A line is read by its schema. */
+export function reader<T>(what: string, schema: z.ZodType<T>, read: (draft: Draft, line: T) => void): Reader {
+  return (draft, json) => {
+    const line = fitting(draft, { what, schema }, json);
+    if (line !== undefined) read(draft, line);
+  };
+}
+
+/** What does not fit is told and changes nothing. */
+export function fitting<T>(draft: Draft, { what, schema }: { what: string; schema: z.ZodType<T> }, json: unknown) {
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  badLine(draft, `${what} does not fit: ${issue?.path.join('.')}: ${issue?.message}`);
+  return undefined;
+}
+
+export function badLine(draft: Draft, message: string): void {
+  const payload = { code: 'bad_line', message, fatal: false, scope: 'line', retryable: false } as const;
+  draft.effects.push({ do: 'emit', event: { type: 'error', payload } });
 }

@@ -1,6 +1,5 @@
 import { capText } from '../../base/cap.ts';
 import { ackMessage } from './message-lines.ts';
-import { type Reader, reader } from './reader.ts';
 import {
   initLine,
   noticeLine,
@@ -11,7 +10,7 @@ import {
   tasksLine,
   taskUpdatedLine,
 } from './schema.ts';
-import { type Draft, needsEcho, remember } from './state.ts';
+import { type Draft, needsEcho, type Reader, reader, remember } from './state.ts';
 import { fieldOf } from './tools.ts';
 import { ackAnswers, rest, settle, work } from './turn.ts';
 

@@ -1,4 +1,8 @@
+import type { z } from 'zod';
+import { capText } from '../../base/cap.ts';
 import type { EventOf } from '../../protocol/events.ts';
+import { formatHunks, unifiedDiff } from '../unified-diff.ts';
+import type { fileResult } from './schema.ts';
 
 type ToolKind = EventOf<'tool_call'>['payload']['tool'];
 
@@ -50,4 +54,28 @@ export function titleOf(name: string, input: unknown): string {
   const [line = ''] = subject.split('\n', 1);
   const cut = line.length > TITLE_LENGTH || line.length < subject.length;
   return `${name}: ${line.slice(0, TITLE_LENGTH).toWellFormed()}${cut ? '…' : ''}`;
+}
+
+const DIFF_CAP = 16 * 1024;
+
+/** Hunks of a unified diff; the file stands beside it, in words a reader knows. */
+export function diffOf({ content, structuredPatch }: z.infer<typeof fileResult>): string | undefined {
+  const isNewFile = structuredPatch.length === 0 && content !== undefined;
+  const text = isNewFile ? unifiedDiff('', content) : formatHunks(structuredPatch);
+  return text === '' ? undefined : capText(text, DIFF_CAP);
+}
+
+/** What an edit that is only asked for would do, as far as its arguments tell: they name no line numbers. */
+export function proposedDiff(input: unknown): string | undefined {
+  const before = fieldOf(input, 'old_string');
+  const after = fieldOf(input, 'new_string') ?? fieldOf(input, 'content') ?? fieldOf(input, 'new_source');
+  if (after === undefined) return undefined;
+  const removed = linesOf(before ?? '').map((line) => `-${line}`);
+  const added = linesOf(after).map((line) => `+${line}`);
+  return capText([...removed, ...added].join('\n'), DIFF_CAP);
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split('\n');
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }

@@ -13,7 +13,7 @@ export function work(draft: Draft): void {
   effects.push({ do: 'turn', is: 'begun' });
 }
 
-/** Claude works no more. The turn is over unless it will go on by itself when a background task ends. */
+/** Claude works no more. The turn is over unless it will go on by itself when a background task ends. */
 export function rest(draft: Draft): void {
   const { state } = draft;
   state.isBusy = false;

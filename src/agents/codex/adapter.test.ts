@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { baseHost, baseSpec } from '../../../test/support/agents/codex-replay.ts';
+import { busy, input, opened, Talk, THREAD, TURN, turn } from '../../../test/support/agents/codex-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { codexAdapter } from './adapter.ts';
-import { baseHost, baseSpec } from './test-replay.ts';
-import { busy, input, opened, Talk, THREAD, TURN, turn } from './test-talk.ts';
 
 test('it is started as an app-server that hears who Reef is', () => {
   const plan = codexAdapter.command(baseSpec, { ...baseHost, command: ['/opt/codex', '-c', 'x=1'] });

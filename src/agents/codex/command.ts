@@ -1,4 +1,5 @@
-import type { HostFacts, LaunchPlan, LaunchRequest } from '../adapter.ts';
+import { dirname, join } from 'node:path';
+import type { AgentDescription, LaunchPlan, LaunchRequest, MachineFacts } from '../adapter.ts';
 import { requestLine } from './rpc.ts';
 import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
 import type { CodexState } from './state.ts';
@@ -6,18 +7,18 @@ import type { CodexState } from './state.ts';
 const INITIALIZE = 1;
 const OPEN = 2;
 
-export function command(spec: LaunchRequest, host: HostFacts): LaunchPlan {
-  refuseTemporaryHome(host);
-  const [file, ...leading] = host.command;
+export function command(spec: LaunchRequest, machine: MachineFacts): LaunchPlan {
+  refuseTemporaryHome(machine);
+  const [file, ...leading] = machine.command;
   const clientInfo = { name: 'reef', title: 'Reef', version: spec.clientVersion };
   const hello = requestLine(INITIALIZE, 'initialize', { clientInfo, capabilities: { experimentalApi: true } });
   return { file, args: [...leading, 'app-server'], env: {}, stdin: 'fifo', greeting: [hello] };
 }
 
-export function initial(spec: LaunchRequest, host: HostFacts): CodexState {
+export function initial(spec: LaunchRequest, machine: MachineFacts): CodexState {
   return {
-    opening: openingLine(spec, host),
-    isSandboxed: host.agentSandbox,
+    opening: openingLine(spec, machine),
+    isSandboxed: machine.agentSandbox,
     isSandboxBroken: false,
     agentVersion: null,
     threadId: null,
@@ -39,11 +40,11 @@ export function initial(spec: LaunchRequest, host: HostFacts): CodexState {
 export const openCall = { id: OPEN, for: 'open' } as const;
 
 /** A resumed thread forgets sandbox, policy and configuration of its first run, so both openings give them. */
-function openingLine(spec: LaunchRequest, host: HostFacts): string {
+function openingLine(spec: LaunchRequest, machine: MachineFacts): string {
   const settings = {
     cwd: spec.cwd,
     approvalPolicy: 'on-request',
-    sandbox: sandboxMode(host, spec),
+    sandbox: sandboxMode(machine, spec),
     ...(spec.model === undefined ? {} : { model: spec.model }),
     config: threadConfig(spec),
   };
@@ -54,7 +55,7 @@ function openingLine(spec: LaunchRequest, host: HostFacts): string {
 
 function threadConfig({ mcp }: LaunchRequest): Record<string, unknown> {
   const asking = {
-    // Without it Codex refuses questions in its default mode (A-101), with it every thread begins with a warning.
+    // Without it Codex refuses questions in its default mode, with it every thread begins with a warning.
     'features.default_mode_request_user_input': true,
     suppress_unstable_features_warning: true,
   };
@@ -63,4 +64,127 @@ function threadConfig({ mcp }: LaunchRequest): Record<string, unknown> {
   // Reef decides itself what a job may do with Reef: no question for each of its tools.
   const server = { command: program, args, env, default_tools_approval_mode: 'approve' };
   return { ...asking, [`mcp_servers.${name}`]: server };
+}
+
+const TESTED = '0.166.0';
+export const LOGIN = 'codex login';
+
+/** npm package and target of each native binary; only the one for this machine is ever installed. */
+const PLATFORMS = [
+  ['linux-x64', 'x86_64-unknown-linux-musl'],
+  ['linux-arm64', 'aarch64-unknown-linux-musl'],
+  ['darwin-x64', 'x86_64-apple-darwin'],
+  ['darwin-arm64', 'aarch64-apple-darwin'],
+] as const;
+
+/**
+ * Killing the Node launcher may leave the native binary alive, so that one is started itself. Its package lies beside
+ * the launcher's (npm, pnpm) or below it; an own download keeps `vendor` in the launcher's package.
+ */
+function behindLauncher(realPath: string): string[] {
+  const launcher = dirname(dirname(realPath));
+  const binary = (root: string, target: string) => join(root, 'vendor', target, 'bin', 'codex');
+  return PLATFORMS.flatMap(([name, target]) => [
+    binary(join(dirname(launcher), `codex-${name}`), target),
+    binary(join(launcher, 'node_modules', '@openai', `codex-${name}`), target),
+    binary(launcher, target),
+  ]);
+}
+
+const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> = {
+  executable: 'codex',
+  behindLauncher,
+  versionArgs: ['--version'],
+  tested: TESTED,
+  install: 'npm install -g @openai/codex',
+  login: LOGIN,
+  loginSigns: ['$CODEX_API_KEY', '$OPENAI_API_KEY', '$CODEX_HOME/auth.json', '~/.codex/auth.json'],
+  recorded: '2026-11-15',
+  resumes: true,
+  /** It returns our id with a message, and yet runs a repeated one again. */
+  ignoresRepeats: false,
+  stateDirs: ['$CODEX_HOME', '~/.codex'],
+  settings: { '$CODEX_HOME/config.toml': '', '~/.codex/config.toml': '' },
+  passEnv: ['CODEX_HOME'],
+};
+
+export const describeAppServer = (): AgentDescription => ({
+  ...common,
+  name: 'codex',
+  title: 'Codex',
+  asks: ['permission', 'choice', 'text'],
+  busyMessage: 'steers',
+});
+
+export const describeExec = (): AgentDescription => ({
+  ...common,
+  name: 'codex-exec',
+  title: 'Codex (exec)',
+  asks: [],
+  busyMessage: 'refused',
+});
+
+/** Of a title, which its window has when its session has begun: not while it asks to log in or whether to trust the folder. */
+const TITLE = '\u001b]0;';
+
+const SETTINGS = [
+  // Empty until the session has begun: before that its composer drops an Enter. And the user may want no title at all.
+  'tui.terminal_title=["session-id"]',
+  // By default it leaves a server behind that serves every Codex of the user, and lives on after the job.
+  'features.daemon_auto_start=false',
+];
+
+/** Codex as people use it. It names its session in its title alone, and cut off, so that such a job cannot be resumed. */
+export function terminal(spec: LaunchRequest, machine: MachineFacts): LaunchPlan {
+  refuseTemporaryHome(machine);
+  const [file, ...leading] = machine.command;
+  const { mcp } = spec;
+  const resume = spec.sessionId === undefined ? [] : ['resume', spec.sessionId];
+  const settings = mcp === undefined ? SETTINGS : [...SETTINGS, mcpServer(mcp)];
+  const model = spec.model === undefined ? [] : ['--model', spec.model];
+  const policy = ['--ask-for-approval', 'on-request', '--sandbox', sandboxMode(machine, spec)];
+  return {
+    file,
+    args: [...leading, ...resume, ...settings.flatMap((setting) => ['-c', setting]), ...policy, ...model],
+    env: mcp?.env ?? {},
+    stdin: { ready: TITLE },
+    greeting: [],
+  };
+}
+
+/** TOML, in which strings and lists are written as in JSON. Values come by the environment, which others cannot read. */
+function mcpServer({ name, command, args, env }: NonNullable<LaunchRequest['mcp']>): string {
+  const json = JSON.stringify;
+  const program = `command=${json(command)},args=${json(args)},env_vars=${json(Object.keys(env))}`;
+  return `mcp_servers.${name}={${program},default_tools_approval_mode="approve"}`;
+}
+
+/**
+ * The prompt is a file on stdin: an open pipe would hang it for ever. `resume` knows neither `-s` nor `-C` and falls
+ * back to a read-only sandbox, so both stand before it.
+ */
+export function execCommand(spec: LaunchRequest, machine: MachineFacts): LaunchPlan {
+  refuseTemporaryHome(machine);
+  const [file, ...leading] = machine.command;
+  const place = ['-s', sandboxMode(machine, spec), '-C', spec.cwd, '--skip-git-repo-check'];
+  const resume = spec.sessionId === undefined ? [] : ['resume'];
+  const session = spec.sessionId === undefined ? [] : [spec.sessionId];
+  const model = spec.model === undefined ? [] : ['-m', spec.model];
+  const args = [...leading, 'exec', ...place, ...resume, '--json', ...model, ...mcpArgs(spec), ...session, '-'];
+  return { file, args, env: spec.mcp?.env ?? {}, stdin: 'file', greeting: [] };
+}
+
+/** Values are TOML, of which JSON strings and lists are a part. Secrets go by name: everybody can read an argv. */
+function mcpArgs({ mcp }: LaunchRequest): string[] {
+  if (mcp === undefined) return [];
+  const settings = {
+    command: mcp.command,
+    args: mcp.args,
+    env_vars: Object.keys(mcp.env),
+    default_tools_approval_mode: 'approve',
+  };
+  return Object.entries(settings).flatMap(([key, value]) => [
+    '-c',
+    `mcp_servers.${mcp.name}.${key}=${JSON.stringify(value)}`,
+  ]);
 }

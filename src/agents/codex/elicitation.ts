@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Answer, AskedQuestion, Json } from '../adapter.ts';
-import { isAllowed } from './permission.ts';
 import type { RequestParams } from './schema.ts';
 
 type Params = RequestParams<'mcpServer/elicitation/request'>;
@@ -90,4 +89,14 @@ function fieldValue(shape: Property, answer: Answer | undefined): Json {
 function chosen(shape: Property, ids: string[]): Json {
   if (shape.type === 'array') return ids;
   return shape.type === 'boolean' ? ids[0] === 'true' : (ids[0] ?? '');
+}
+
+const ALLOWING: readonly string[] = ['allow_once', 'allow_session', 'allow_always'];
+
+/**
+ * Whether Codex hears a yes. Any word that is not exactly an allowance is a no. What is allowed for longer than
+ * once lives in Reef: the wire gets a single yes.
+ */
+export function isAllowed(answer: Answer | undefined): boolean {
+  return answer?.kind === 'permission' && ALLOWING.includes(answer.decision);
 }

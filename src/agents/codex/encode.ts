@@ -1,6 +1,5 @@
 import type { Answer, Encoded, Outgoing } from '../adapter.ts';
-import { elicitedReply } from './elicitation.ts';
-import { isAllowed } from './permission.ts';
+import { elicitedReply, isAllowed } from './elicitation.ts';
 import { replyLine, requestLine, turnStartLine, turnSteerLine } from './rpc.ts';
 import { readEnvelope, requests } from './schema.ts';
 import type { Call, CodexState } from './state.ts';
@@ -79,7 +78,7 @@ function resultFor(method: string, params: unknown, answers: Answer[]): object |
     case 'mcpServer/elicitation/request':
       return elicitedReply(requests[method].parse(params), answers);
     default:
-      // `cancel` would end the turn; `decline` works even where Codex does not list it (A-100).
+      // `cancel` would end the turn; `decline` works even where Codex does not list it.
       return { decision: isAllowed(answers[0]) ? 'accept' : 'decline' };
   }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { baseHost, baseSpec, recordings, replay } from '../../../test/support/agents/codex-replay.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Json } from '../adapter.ts';
 import { codexExecAdapter } from './exec-adapter.ts';
-import { baseHost, baseSpec, recordings, replay } from './test-replay.ts';
 
 verifies('A-105', 'A-85').test('the prompt is a file on stdin and never an argument', () => {
   const plan = codexExecAdapter.command({ ...baseSpec, prompt: 'do it' }, baseHost);

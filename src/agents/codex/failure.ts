@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../protocol/errors.ts';
+import type { ErrorCode } from '../../protocol/error-table.ts';
 import type { Effect } from '../adapter.ts';
-import { LOGIN } from './describe.ts';
+import { LOGIN } from './command.ts';
 import { warning } from './step.ts';
 
 const UNAUTHORIZED = 401;
@@ -43,7 +43,7 @@ function resumption(seconds: number | null): { resumeAt?: string } {
   return Number.isNaN(at.getTime()) ? {} : { resumeAt: at.toISOString() };
 }
 
-/** A failure that is told but decides nothing: the end of the turn does, and repeats it. */
+/** A failure that is told but decides nothing: the end of the turn does, and repeats it. */
 export const toldFailure = ({ message }: Failure): Effect => warning(plainMessage(message));
 
 const RECONNECTING = /^Reconnecting\.{3}(?: (\d{1,6})\/(\d{1,6}))?(?: \((.*)\))?/s;

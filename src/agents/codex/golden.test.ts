@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import {
+  compact,
+  type Entry,
+  type Recording,
+  recordings,
+  replay,
+  toAgentLine,
+  type Wire,
+} from '../../../test/support/agents/codex-replay.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
 import type { Adapter, Effect, Json } from '../adapter.ts';
 import { codexAdapter } from './adapter.ts';
 import { codexExecAdapter } from './exec-adapter.ts';
-import { compact, type Entry, type Recording, recordings, replay, toAgentLine, type Wire } from './test-replay.ts';
 
 const STATE_CAP = 64 * 1024;
 
@@ -19,7 +27,7 @@ describe.each(agents)('codex $kind', ({ kind, adapter }) => {
   for (const recording of all) {
     verifies('A-52', 'A-140').test(`${recording.name} reads as its reviewed snapshot`, async () => {
       const { effects } = replay(adapter, recording);
-      await expect(compact(effects)).toMatchFileSnapshot(`./golden/${kind}/${recording.name}.json`);
+      await expect(compact(effects)).toMatchFileSnapshot(`../../../test/golden/codex/${kind}/${recording.name}.json`);
     });
   }
 

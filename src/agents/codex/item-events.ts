@@ -1,12 +1,10 @@
 import type { z } from 'zod';
 import type { Effect } from '../adapter.ts';
-import { approvable } from './file-changes.ts';
-import { toolItems } from './items.ts';
+import { approvable, callEffect, resultEffects, toolItems, withParent } from './items.ts';
 import { ITEMS_OF_NO_INTEREST } from './known.ts';
 import { type delta, type itemEvent, items } from './schema.ts';
 import { type CodexState, type MessageCall, subAgent, withoutCall } from './state.ts';
 import { type Step, step, warning } from './step.ts';
-import { callEffect, resultEffects, withParent } from './tool-item.ts';
 
 const MAX_OPEN_TOOLS = 64;
 /** One at a time in a thread, but sub-agents edit too; each may take 16 KiB of the state. */

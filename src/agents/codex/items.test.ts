@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../adapter.ts';
-import { execTools } from './exec-items.ts';
+import { execTools } from './exec-adapter.ts';
 import { contentText, toolItems } from './items.ts';
 
 const base = { id: 'i' };

@@ -1,7 +1,11 @@
-import type { Json } from '../adapter.ts';
-import { fileEdits } from './file-changes.ts';
-import { items } from './schema.ts';
-import { isDone, type ToolReader, toolReader } from './tool-item.ts';
+import type { z } from 'zod';
+import { capJson, capText } from '../../base/cap.ts';
+import { fingerprint } from '../../base/fingerprint.ts';
+import type { EventOf } from '../../protocol/events.ts';
+import type { Effect, Json } from '../adapter.ts';
+import { unifiedDiff } from '../unified-diff.ts';
+import { type FileUpdate, items } from './schema.ts';
+import type { ChangedFile, FileChanges } from './state.ts';
 
 /** The items that are tools, by type. */
 export const toolItems: ReadonlyMap<string, ToolReader> = new Map([
@@ -85,4 +89,71 @@ export function contentText(content: Json[] = []): string {
     return typeof block.text === 'string' ? block.text : `[${String(block.type ?? 'content')}]`;
   });
   return texts.join('\n');
+}
+
+/** An item of Codex that is a tool of the agent. `result` counts once the item is over. */
+export interface ToolItem {
+  id: string;
+  call: Pick<EventOf<'tool_call'>['payload'], 'name' | 'tool' | 'title' | 'input'>;
+  result: { ok: boolean; text: string; exitCode?: number };
+  edits?: EventOf<'file_edit'>['payload'][];
+}
+
+export const withParent = (parent: string | undefined) => (parent === undefined ? {} : { parent });
+
+export function callEffect({ id, call }: ToolItem, parent?: string): Effect {
+  return { do: 'emit', event: { type: 'tool_call', payload: { id, ...call, ...withParent(parent) } } };
+}
+
+export function resultEffects({ id, result, edits = [] }: ToolItem, parent?: string): Effect[] {
+  const inside = withParent(parent);
+  const told: Effect[] = edits.map((edit) => ({
+    do: 'emit',
+    event: { type: 'file_edit', payload: { ...edit, ...inside } },
+  }));
+  const payload = { kind: 'tool_result' as const, id, ...result, ...inside };
+  return [...told, { do: 'emit', event: { type: 'progress', payload } }];
+}
+
+/** The statuses of both protocols: anything but `completed` is a failure once the item is over. */
+export const isDone = (status: string): boolean => status === 'completed';
+
+/** Undefined for an item that does not fit its schema. */
+export type ToolReader = (raw: unknown) => ToolItem | undefined;
+
+export function toolReader<S extends z.ZodType<{ id: string }>>(
+  schema: S,
+  read: (item: z.infer<S>) => Omit<ToolItem, 'id'>,
+): ToolReader {
+  return (raw) => {
+    const { data } = schema.safeParse(raw);
+    return data && { id: data.id, ...read(data) };
+  };
+}
+
+const DIFF_CAP = 16 * 1024;
+
+type FileEdit = EventOf<'file_edit'>['payload'];
+
+/** The path a change leaves behind, and the one it came from. */
+function place({ path, kind }: FileUpdate): ChangedFile {
+  return kind.move_path == null ? { path, kind: kind.type } : { path: kind.move_path, kind: 'rename', from: path };
+}
+
+function fileEdits(id: string, changes: FileUpdate[]): FileEdit[] {
+  return changes.map((change) => ({ id, ...place(change), diff: capText(unified(change), DIFF_CAP) }));
+}
+
+/** What a person must see to approve a change, small enough for the state. `digest` stands for what had to be cut. */
+export function approvable(changes: FileUpdate[]): FileChanges {
+  const places = changes.map(place);
+  const diffs = changes.map((change) => `--- ${change.path}\n+++ ${place(change).path}\n${unified(change)}`);
+  const seen = { changes: places, diff: diffs.join('') };
+  return { ...(capJson(seen, DIFF_CAP) as typeof seen), digest: fingerprint(changes) };
+}
+
+/** Codex gives hunks for an update, the bare content for a new or deleted file, and notes a move below the hunks. */
+function unified({ kind, diff }: FileUpdate): string {
+  if (kind.type === 'update') return diff.replace(/\n\nMoved to: .*$/s, '');
+  return kind.type === 'add' ? unifiedDiff('', diff) : unifiedDiff(diff, '');
 }

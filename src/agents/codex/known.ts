@@ -1,4 +1,4 @@
-/** Notifications of Codex 0.166.0 that tell a job nothing. Any other unknown one is drift, and counted. */
+/** Notifications of Codex 0.166.0 that tell a job nothing. Any other unknown one is drift, and counted. */
 export const OF_NO_INTEREST: ReadonlySet<string> = new Set([
   'account/gatewayOAuth/changed',
   'account/login/completed',

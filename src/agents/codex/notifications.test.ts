@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { baseHost, baseSpec } from '../../../test/support/agents/codex-replay.ts';
+import { busy, opened, Talk, THREAD, TURN, turn } from '../../../test/support/agents/codex-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Effect, Json } from '../adapter.ts';
 import { codexAdapter } from './adapter.ts';
-import { baseHost, baseSpec } from './test-replay.ts';
-import { busy, opened, Talk, THREAD, TURN, turn } from './test-talk.ts';
 
 verifies('A-55').test('unknown notifications and items are counted, whatever they hold', () => {
   const talk = busy();

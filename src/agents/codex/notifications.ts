@@ -2,11 +2,9 @@ import type { z } from 'zod';
 import type { Effect } from '../adapter.ts';
 import { type Failure, failedTurn, retryNotice, toldFailure } from './failure.ts';
 import { itemCompleted, itemStarted, said } from './item-events.ts';
-import { settleMessages } from './messages.ts';
 import * as schema from './schema.ts';
-import { type CodexState, subAgent } from './state.ts';
-import { type Handler, on, type Step, step, warning } from './step.ts';
-import { usageEffect } from './usage.ts';
+import { type CodexState, settleMessages, subAgent } from './state.ts';
+import { type Handler, on, type Step, step, usageEffect, warning } from './step.ts';
 
 const tellNote: Handler<CodexState> = on(schema.noted, (state, { message, summary, details }) => {
   const told = [message ?? summary, details].filter((part) => part != null);
@@ -38,7 +36,7 @@ export const notifications: ReadonlyMap<string, Handler<CodexState>> = new Map([
   ],
 ]);
 
-/** As the door of the job names it. */
+/** The name of Reef's own server in the job. */
 const OWN_SERVER = 'reef';
 
 function turnStarted(state: CodexState, { threadId, turn }: z.infer<typeof schema.turnEvent>): Step<CodexState> {
@@ -121,7 +119,7 @@ function limitsUpdated(state: CodexState, { rateLimits }: z.infer<typeof schema.
   return step({ ...state, resetsAt: resets.length > 0 ? Math.max(...resets) : null });
 }
 
-/** Resolved after our answer: taken. Without it: nobody waits any more. */
+/** Resolved after our answer: taken. Without it: nobody waits any more. */
 function requestResolved(
   state: CodexState,
   { requestId: id }: z.infer<typeof schema.requestResolved>,

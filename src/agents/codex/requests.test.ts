@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { allow, busy, declined, deny, refused, THREAD, TURN } from '../../../test/support/agents/codex-talk.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Answer, Json } from '../adapter.ts';
-import { allow, busy, declined, deny, refused, THREAD, TURN } from './test-talk.ts';
 
 const approval = {
   id: 0,

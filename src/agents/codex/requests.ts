@@ -13,7 +13,7 @@ interface Request {
 
 const isServed = (method: string): method is RequestMethod => Object.hasOwn(requests, method);
 
-/** Undefined when a request Reef serves does not fit its schema. What is not served is refused at once (A-55). */
+/** Undefined when a request Reef serves does not fit its schema. What is not served is refused at once. */
 export function onRequest(state: CodexState, { id, method, params }: Request): Step<CodexState> | undefined {
   const refused = step(state, { do: 'unknown', name: method }, { do: 'write', line: refusalLine(id, method) });
   if (!isServed(method)) return refused;
@@ -41,7 +41,7 @@ function questionsOf(state: CodexState, method: RequestMethod, raw: unknown): As
   }
 }
 
-/** The reason is the agent's own words and comes last; what would be run comes first (X-57). */
+/** The reason is the agent's own words and comes last; what would be run comes first. */
 const withReason = (question: string, reason: string | null | undefined) =>
   reason ? `${question}\n${reason}` : question;
 
@@ -73,7 +73,7 @@ function editQuestion(
   return [{ kind: 'permission', question, tool: 'edit', input, diff }];
 }
 
-/** Nobody may be asked to approve a change that cannot be shown (A-100). */
+/** Nobody may be asked to approve a change that cannot be shown. */
 function declineUnseen(state: CodexState, id: WireId): Step<CodexState> {
   const told = warning('Codex asked to approve a change it never showed: declined');
   return step(state, told, { do: 'write', line: replyLine(id, { decision: 'decline' }) });

@@ -1,9 +1,8 @@
 import type { Effect, Json } from '../adapter.ts';
 import { openCall } from './command.ts';
-import { settleMessages } from './messages.ts';
 import { notificationLine, requestLine, turnStartLine } from './rpc.ts';
 import { type Envelope, initialized, opened, turnAccepted } from './schema.ts';
-import { type CodexState, type MessageCall, withoutCall } from './state.ts';
+import { type CodexState, type MessageCall, settleMessages, withoutCall } from './state.ts';
 import { type Step, step, warning } from './step.ts';
 
 const OVERLOADED = -32001;
@@ -102,7 +101,7 @@ function replaceCall(state: CodexState, call: MessageCall): CodexState {
   return { ...state, calls: state.calls.map((other) => (other.id === call.id ? call : other)) };
 }
 
-/** Without the second request the command that ran goes on behind the interrupted turn. */
+/** Without the second request the command that ran goes on behind the interrupted turn. */
 function interrupted(state: CodexState, messageId: string, wasRunning: boolean): Step<CodexState> {
   const taken: Effect = { do: 'ack', messageId };
   const { threadId, nextId: id } = state;

@@ -1,19 +1,19 @@
 import { join, relative } from 'node:path';
 import { ReefError } from '../../protocol/errors.ts';
-import type { HostFacts, LaunchRequest } from '../adapter.ts';
+import type { LaunchRequest, MachineFacts } from '../adapter.ts';
 import { type Step, step } from './step.ts';
 
-/** Where Codex cannot sandbox, Reef's own sandbox is the wall. */
+/** Where Codex cannot sandbox, Reef's own sandbox is the wall. */
 export function sandboxMode(
-  host: HostFacts,
+  machine: MachineFacts,
   { readonly = false }: Pick<LaunchRequest, 'readonly'>,
 ): 'read-only' | 'workspace-write' | 'danger-full-access' {
-  if (readonly && host.agentSandbox) return 'read-only';
-  return host.agentSandbox ? 'workspace-write' : 'danger-full-access';
+  if (readonly && machine.agentSandbox) return 'read-only';
+  return machine.agentSandbox ? 'workspace-write' : 'danger-full-access';
 }
 
-/** There Codex makes no helper for its sandbox: every command fails, the exit is 0. */
-export function refuseTemporaryHome({ agentSandbox, env = {} }: HostFacts): void {
+/** There Codex makes no helper for its sandbox: every command fails, the exit is 0. */
+export function refuseTemporaryHome({ agentSandbox, env = {} }: MachineFacts): void {
   const { HOME = '/', TMPDIR = '/tmp', CODEX_HOME = join(HOME, '.codex') } = env;
   const isBelow = !relative(TMPDIR, CODEX_HOME).startsWith('..');
   if (agentSandbox && isBelow) {
@@ -25,7 +25,7 @@ const BROKEN = 'Codex cannot start its sandbox here: every command of it fails';
 
 export type SandboxState = { isSandboxed: boolean; isSandboxBroken: boolean };
 
-/** With its home below the temporary folder Codex has no sandbox helper: every command fails, the exit is 0. */
+/** With its home below the temporary folder Codex has no sandbox helper: every command fails, the exit is 0. */
 export function onStderr<S extends SandboxState>(state: S, text: string): Step<S> {
   const isNews = state.isSandboxed && !state.isSandboxBroken && text.includes('could not create PATH aliases');
   if (!isNews) return step(state);

@@ -1,4 +1,6 @@
+import type { Effect } from '../adapter.ts';
 import type { SandboxState } from './sandbox.ts';
+import { type Step, step, warning } from './step.ts';
 
 /** A request of ours that Codex has not answered, or a message it has not taken yet. */
 export type Call =
@@ -21,7 +23,7 @@ export type MessageCall = {
 export type ChangedFile = { path: string; kind: 'add' | 'update' | 'delete' | 'rename'; from?: string };
 export type FileChanges = { changes: ChangedFile[]; digest: string; diff: string };
 
-/** Everything the adapter must remember between two lines: JSON, bounded, committed with the events (A-51). */
+/** Everything the adapter must remember between two lines: JSON, bounded, committed with the events. */
 export type CodexState = SandboxState & {
   /** The `thread/start` or `thread/resume` line, until it is answered; null without a thread: there will be none. */
   opening: string | null;
@@ -36,7 +38,7 @@ export type CodexState = SandboxState & {
   calls: Call[];
   /** Requests of Codex that wait, by the JSON text of their id. */
   asked: Record<string, 'open' | 'answered'>;
-  /** File changes under way: an approval names only the item (A-100). */
+  /** File changes under way: an approval names only the item. */
   edits: ({ itemId: string } & FileChanges)[];
   /** Tools whose call was told. */
   openTools: string[];
@@ -57,4 +59,18 @@ export function subAgent(state: CodexState, threadId: string | null | undefined)
 
 export function withoutCall(state: CodexState, id: number): CodexState {
   return { ...state, calls: state.calls.filter((call) => call.id !== id) };
+}
+
+/**
+ * A turn that a message began has taken it, even if it never showed it. What was steered into it and not shown by its
+ * end is lost: an interrupted Codex drops it (tried with 0.166.0).
+ */
+export function settleMessages(state: CodexState, endedTurnId: string): Step<CodexState> {
+  const isOfTurn = (call: CodexState['calls'][number]): call is MessageCall =>
+    call.for === 'message' && call.turnId === endedTurnId;
+  const effects = state.calls.filter(isOfTurn).map((call): Effect => {
+    if (!call.isSteer) return { do: 'ack', messageId: call.messageId };
+    return warning('a message was still waiting when its turn ended, and Codex dropped it');
+  });
+  return step({ ...state, calls: state.calls.filter((call) => !isOfTurn(call)) }, ...effects);
 }

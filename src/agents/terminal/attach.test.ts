@@ -1,14 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { expect } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { attachCommand } from './attach.ts';
+import { attachCommand } from './headful.ts';
 
 verifies('A-121').test('only the terminal of a job that runs is joined', () => {
-  const home = mkdtempSync(join(tmpdir(), 'reef-attach-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const home = temporaryFolder();
   const dir = join(home, 'jobs', 'J', '1');
   mkdirSync(dir, { recursive: true });
   writeFileSync(join(dir, 'terminal'), JSON.stringify({ tmux: '/opt/tmux', ready: 'x' }));

@@ -1,23 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { fixture, PATH, textOf, until } from '../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { fixture, PATH, textOf } from '../../../test/support/programs.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
 import { EventLog } from '../../events/event-log.ts';
 import { probeCapabilities } from '../../process/capabilities.ts';
 import { launchTerminal, openTerminal } from '../../process/terminal.ts';
 import { endTree } from '../../process/tree.ts';
 import type { Job } from '../../protocol/jobs.ts';
-import { GrantsFile } from '../../runtime/grants-file.ts';
+import { GrantsFile } from '../../runtime/config/grants-file.ts';
 import type { JobRecord } from '../../store/job-table.ts';
 import { Store } from '../../store/store.ts';
 import type { Adapter } from '../adapter.ts';
 import { claudeAdapter } from '../claude/claude.ts';
 import { GuardedFolders } from '../guarded-folders.ts';
 import { freshRuntime, type JobRuntime } from '../job-runtime.ts';
-import { type Books, JobTransaction } from '../job-transaction.ts';
+import { type JobStorage, JobTransaction } from '../job-transaction.ts';
 import { LiveJob } from '../live-job.ts';
 import { enqueueInterrupt, enqueueMessage, type OutboxDoc } from '../outbox.ts';
 import { defaultTimings } from '../timings.ts';
@@ -32,12 +32,12 @@ const proves: typeof verifies = (...ids) =>
 const ID = 'J';
 const clock = manualClock();
 let dir: string;
-let books: Books;
+let storage: JobStorage;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-keyboard-'));
+  dir = temporaryFolder();
   const store = new Store(join(dir, 'reef.db'));
   const log = new EventLog({ rows: store.events, clock, redact: (value) => value });
-  books = { store, log, clock, standing: new GrantsFile(join(dir, 'grants.json')) };
+  storage = { store, log, clock, savedGrants: new GrantsFile(join(dir, 'grants.json')) };
   const now = clock.now().toISOString();
   const plain = { agent: 'claude', mode: 'headful', task: 't', cwd: '/', rootId: ID, depth: 0, launch: 1 } as const;
   const flags = { status: 'running', keep: false, yes: false, sandbox: 'none', budget: {} } as const;
@@ -53,20 +53,17 @@ beforeEach(() => {
   };
   store.commit(() => store.jobs.insert({ job: fresh, runtime: freshRuntime() }));
 });
-afterEach(() => {
-  books.store.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => storage.store.close());
 
 function job(): JobRecord<JobRuntime> {
-  const record = books.store.jobs.get<JobRuntime>(ID);
+  const record = storage.store.jobs.get<JobRuntime>(ID);
   if (!record) throw new Error('no job');
   return record;
 }
 
 function change<T>(act: (tx: JobTransaction) => T): T {
-  return books.store.commit(() => {
-    const tx = new JobTransaction(books, job());
+  return storage.store.commit(() => {
+    const tx = new JobTransaction(storage, job());
     const result = act(tx);
     tx.save();
     return result;
@@ -84,7 +81,7 @@ async function openKeyboard({ awakeMs = () => 0, onCommit = () => {} }: Partial<
   const identity = await launchTerminal({ ...place, tag, ceilingMs: 60_000, ready: '\u001b]0;' }, capabilities);
   const terminal = openTerminal(place.dir);
   if (!terminal) throw new Error('no terminal');
-  const waiting = () => books.store.outbox.open<OutboxDoc>(ID);
+  const waiting = () => storage.store.outbox.open<OutboxDoc>(ID);
   const commit: typeof change = (act) => {
     onCommit();
     return change(act);
@@ -97,16 +94,16 @@ async function openKeyboard({ awakeMs = () => 0, onCommit = () => {} }: Partial<
   };
 }
 
-const states = (...keys: string[]) => keys.map((key) => books.store.outbox.get<OutboxDoc>(`${ID}:${key}`)?.state);
+const states = (...keys: string[]) => keys.map((key) => storage.store.outbox.get<OutboxDoc>(`${ID}:${key}`)?.state);
 const message = (messageId: string, text: string, by = 'uid:1') => ({ messageId, text, by, isTask: false });
 const told = () =>
-  books.log.slice({ jobId: ID, since: '0', limit: 100 }).events.map(({ type, payload }) => ({ type, payload }));
+  storage.log.slice({ jobId: ID, since: '0', limit: 100 }).events.map(({ type, payload }) => ({ type, payload }));
 
 proves('A-44', 'A-45', 'A-121').test('what a killed daemon may have typed is typed again and marked so', async () => {
   change((tx) => {
     enqueueMessage(tx, { ...message('task', 'the task', 'task'), isTask: true });
     enqueueMessage(tx, message('m1', 'one'));
-    tx.books.store.outbox.move(`${ID}:m1`, 'writing');
+    tx.storage.store.outbox.move(`${ID}:m1`, 'writing');
   });
   const { keyboard, heard, end } = await openKeyboard();
   keyboard.recover();
@@ -146,7 +143,7 @@ proves('A-121', 'X-08').test('jobs do not type, and there is no key that ends a 
   await keyboard.deliver();
   await heard('by a person');
   await end();
-  const refused = ['m1', 'i1'].map((key) => books.store.outbox.get<OutboxDoc>(`${ID}:${key}`)?.doc.refused?.code);
+  const refused = ['m1', 'i1'].map((key) => storage.store.outbox.get<OutboxDoc>(`${ID}:${key}`)?.doc.refused?.code);
   expect({ states: states('m1', 'i1', 'm2'), refused }).toEqual({
     states: ['failed', 'failed', 'delivered'],
     refused: ['not_yours', 'send_unsupported'],
@@ -164,10 +161,10 @@ proves('A-121').test('a terminal that takes no task for long is told of once, an
   const of = { id: ID, adapter, identity, jobDir: join(dir, 'jobs', ID) };
   const parts = {
     ...of,
-    books,
+    storage,
     timings,
     turnstile: new Turnstile(),
-    guards: new GuardedFolders(books.store),
+    guards: new GuardedFolders(storage.store),
     awakeMs: () => now,
   };
   const live = new LiveJob(parts, job(), true);

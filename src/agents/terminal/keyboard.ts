@@ -1,4 +1,4 @@
-import type { Terminal } from '../../process/terminal.ts';
+import type { TmuxTerminal } from '../../process/terminal.ts';
 import type { JobTransaction } from '../job-transaction.ts';
 import { acknowledgeMessage, type Outbound, type OutboxDoc } from '../outbox.ts';
 
@@ -6,8 +6,8 @@ const RETRY_MS = 1_000;
 
 type Refused = NonNullable<OutboxDoc['refused']>;
 
-interface KeyboardParts {
-  terminal: Terminal;
+interface KeyboardDeps {
+  terminal: TmuxTerminal;
   waiting: () => Outbound[];
   commit: <T>(change: (tx: JobTransaction) => T) => T;
   awakeMs: () => number;
@@ -15,20 +15,20 @@ interface KeyboardParts {
 
 /**
  * Types what waits in the outbox into a terminal that says it takes input. Typed is delivered: keystrokes are all there is
- * to know until the agent's hooks are heard (A-44, A-121).
+ * to know until the agent's hooks are heard.
  */
 export class Keyboard {
-  readonly #parts: KeyboardParts;
+  readonly #deps: KeyboardDeps;
   #retryAt = 0;
 
-  constructor(parts: KeyboardParts) {
-    this.#parts = parts;
+  constructor(deps: KeyboardDeps) {
+    this.#deps = deps;
   }
 
   /** What a killed daemon was typing may have arrived: typed again, and marked so. */
   recover(): 'ok' {
-    return this.#parts.commit((tx) => {
-      const { outbox } = tx.books.store;
+    return this.#deps.commit((tx) => {
+      const { outbox } = tx.storage.store;
       const torn = outbox.open<OutboxDoc>(tx.job.id).filter((row) => row.state === 'writing');
       for (const row of torn) outbox.move(row.key, 'new', { ...row.doc, isRepeat: true });
       return 'ok';
@@ -36,7 +36,7 @@ export class Keyboard {
   }
 
   async deliver(): Promise<void> {
-    const { waiting, terminal, awakeMs } = this.#parts;
+    const { waiting, terminal, awakeMs } = this.#deps;
     const rows = waiting();
     if (rows.length === 0 || awakeMs() < this.#retryAt || !terminal.isReady()) return;
     for (const row of rows) {
@@ -49,19 +49,19 @@ export class Keyboard {
   close(): void {}
 
   async #type(row: Outbound, text: string): Promise<boolean> {
-    const { commit, terminal, awakeMs } = this.#parts;
-    commit((tx) => tx.books.store.outbox.move(row.key, 'writing'));
+    const { commit, terminal, awakeMs } = this.#deps;
+    commit((tx) => tx.storage.store.outbox.move(row.key, 'writing'));
     const isTyped = await terminal.type(text);
     commit((tx) => {
       if (isTyped) acknowledgeMessage(tx, row.ref);
-      else tx.books.store.outbox.move(row.key, 'new');
+      else tx.storage.store.outbox.move(row.key, 'new');
     });
     if (!isTyped) this.#retryAt = awakeMs() + RETRY_MS;
     return isTyped;
   }
 
   #refuse(row: Outbound, refused: Refused): void {
-    this.#parts.commit((tx) => tx.books.store.outbox.move(row.key, 'failed', { ...row.doc, refused }));
+    this.#deps.commit((tx) => tx.storage.store.outbox.move(row.key, 'failed', { ...row.doc, refused }));
   }
 }
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import type { Adapter, HostFacts, LaunchRequest } from '../adapter.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import type { Adapter, LaunchRequest, MachineFacts } from '../adapter.ts';
 import { claudeAdapter } from '../claude/claude.ts';
 import { codexAdapter } from '../codex/adapter.ts';
-import { forMode } from './at-terminal.ts';
+import { forMode } from './headful.ts';
 
 const request: LaunchRequest = {
   jobId: '01K',
@@ -13,11 +13,11 @@ const request: LaunchRequest = {
   clientVersion: '1.0.0',
   mcp: { name: 'reef', command: '/bin/reef', args: ['mcp', '"'], env: { REEF_SOCKET: '/a "socket"' } },
 };
-const host: HostFacts = { command: ['/opt/agent', '--leading'], agentSandbox: true, settings: {} };
+const machine: MachineFacts = { command: ['/opt/agent', '--leading'], agentSandbox: true, settings: {} };
 const ready = '\u001b]0;';
 
 const planOf = (adapter: unknown, more: Partial<LaunchRequest> = {}) =>
-  forMode(adapter as Adapter, 'headful').command({ ...request, ...more }, host);
+  forMode(adapter as Adapter, 'headful').command({ ...request, ...more }, machine);
 
 verifies('A-121', 'A-85').test(
   'Claude Code opens its terminal with a session we know, and nothing of the task or of a value',
@@ -67,7 +67,7 @@ verifies('A-121', 'A-85').test('Codex opens its terminal without a server that w
 test('a Codex whose session is known continues it, in the sandbox that is there', () => {
   const { mcp: _, ...bare } = request;
   const terminal = forMode(codexAdapter as unknown as Adapter, 'headful');
-  const { args } = terminal.command({ ...bare, sessionId: 'old' }, { ...host, agentSandbox: false });
+  const { args } = terminal.command({ ...bare, sessionId: 'old' }, { ...machine, agentSandbox: false });
   expect([args.slice(1, 3), args.slice(-2)]).toEqual([
     ['resume', 'old'],
     ['--sandbox', 'danger-full-access'],
@@ -76,7 +76,7 @@ test('a Codex whose session is known continues it, in the sandbox that is there'
 
 verifies('A-121').test('what an agent says in its terminal is not parsed, and how it ends is not read from it', () => {
   const terminal = forMode(claudeAdapter as unknown as Adapter, 'headful');
-  const state = terminal.initial(request, host);
+  const state = terminal.initial(request, machine);
   const line = { stream: 'err', text: 'tmux: lost server' } as const;
   expect({
     state,

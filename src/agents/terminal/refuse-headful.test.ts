@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { acpAdapter } from '../acp/adapter.ts';
 import type { Adapter } from '../adapter.ts';
 import { claudeAdapter } from '../claude/claude.ts';
 import { codexAdapter } from '../codex/adapter.ts';
 import { codexExecAdapter } from '../codex/exec-adapter.ts';
-import { wireAdapter } from '../wire/adapter.ts';
-import { refuseHeadful } from './refuse-headful.ts';
+import { reefProtocolAdapter } from '../reef-protocol/adapter.ts';
+import { refuseHeadful } from './headful.ts';
 
 const claude = claudeAdapter as unknown as Adapter;
 const asked = { mode: 'headful', yes: false, budget: {} } as const;
@@ -31,7 +31,12 @@ function refusal({ request, adapter = claude, jobId, ...machine }: Case): string
 }
 
 verifies('A-121').test('a terminal is refused where there is no tmux, which the message names, or no terminal', () => {
-  const adapters = [codexAdapter, codexExecAdapter, acpAdapter('acp:gemini', {}), wireAdapter('scripted:x.yaml')];
+  const adapters = [
+    codexAdapter,
+    codexExecAdapter,
+    acpAdapter('acp:gemini', {}),
+    reefProtocolAdapter('scripted:x.yaml'),
+  ];
   expect([refusal({ tmux: undefined }), ...adapters.map((adapter) => refusal({ adapter }))]).toEqual([
     'headful_unsupported: tmux is not installed here',
     'allowed',

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { systemClock } from '../../base/clock.ts';
 import { loadConfig } from '../../runtime/config/load.ts';
 import { userText } from '../../runtime/models/message.ts';
@@ -14,12 +14,9 @@ import { openModel } from './open-model.ts';
 const PLAIN = 'plain-key-in-the-configuration';
 const SEALED = 'sealed-key-of-the-vault';
 
-const home = mkdtempSync(join(tmpdir(), 'reef-coder-'));
+const home = temporaryFolder();
 let server: Server | undefined;
-afterEach(() => {
-  server?.close();
-  rmSync(home, { recursive: true, force: true });
-});
+afterEach(() => server?.close());
 
 function write(path: string, text: string): void {
   const file = join(home, '.config/reef', path);

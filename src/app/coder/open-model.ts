@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { createRedactor, type Redact } from '../../base/redact.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import type { CacheProfile } from '../../repostate/prompt/cache-profile.ts';
 import type { LoadedConfig } from '../../runtime/config/load.ts';
 import type { Model, ModelClient } from '../../runtime/models/client.ts';
 import { passwordFrom } from '../../runtime/vault/password.ts';
@@ -14,7 +15,7 @@ interface Wanted {
   clock: Clock;
   /** Chosen for this job. */
   model: string | undefined;
-  /** A key was refused for now and the next one is tried: in the log of calls as any retry (W-82). */
+  /** A key was refused for now and the next one is tried: in the log of calls as any retry. */
   onRetry(retry: { attempt: number; message: string }): void;
 }
 
@@ -33,7 +34,10 @@ export function openModel(configured: LoadedConfig, { home, clock, model: chosen
   const vault = new Vault({
     path: paths.vaultFile(),
     password: passwordFrom({
-      ...{ file: config.vault_password_file, home, configDir: paths.configDir(), ask: undefined },
+      file: config.vault_password_file,
+      home,
+      configDir: paths.configDir(),
+      ask: undefined,
     }),
     onReveal(secret) {
       secrets.push(secret);
@@ -42,7 +46,11 @@ export function openModel(configured: LoadedConfig, { home, clock, model: chosen
   });
   let failures = 0;
   const models = openModels({
-    ...{ config, vault, paths, environment, clock },
+    config,
+    vault,
+    paths,
+    environment,
+    clock,
     onCall({ client, key_id, outcome }) {
       if (outcome === 'ok') return;
       failures += 1;
@@ -58,4 +66,16 @@ export function openModel(configured: LoadedConfig, { home, clock, model: chosen
   }
   const model = models.find(wanted, 'chat');
   return { model, client: models.client(model), redact: (text) => redact(text) };
+}
+
+const EXPLICIT = { readFactor: 0.1, writeFactor: 1.25, ttlS: 300 };
+const AUTOMATIC = { readFactor: 0.1, writeFactor: 1, ttlS: 300 };
+
+/** How the provider of a model caches prompts: by the name of its client, since a gateway caches as what it stands before. */
+export function profileOf({ client, name }: Model): CacheProfile {
+  const reasoning = /(^|[^a-z])(o[134]|gpt-5|thinking|reason)/.test(name);
+  if (/claude|anthropic/.test(`${client} ${name}`)) {
+    return { ...EXPLICIT, minPrefix: /haiku|opus-4-5/.test(name) ? 4_096 : 1_024, reasoning };
+  }
+  return { ...AUTOMATIC, minPrefix: 1_024, reasoning };
 }

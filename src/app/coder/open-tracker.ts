@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
-import type { CoderParts } from '../../coder/coder-parts.ts';
+import type { CoderDeps } from '../../coder/coder-deps.ts';
 import { createGit } from '../../git/git-command.ts';
 import { readHead } from '../../git/repository.ts';
 import { allowedEnv, SYSTEM_PATH } from '../../process/environment.ts';
@@ -11,7 +11,7 @@ import type { StateNews } from '../../protocol/repostate.ts';
 import { createGitSource, within } from '../../repostate/state/git-view.ts';
 import { Tracker } from '../../repostate/state/tracker.ts';
 
-interface TrackerHands extends Pick<CoderParts, 'cwd' | 'jobId' | 'tell' | 'checks'> {
+interface TrackerDeps extends Pick<CoderDeps, 'cwd' | 'jobId' | 'tell' | 'checks'> {
   env: Environment;
   clock: Clock;
   jobDir: string;
@@ -20,21 +20,26 @@ interface TrackerHands extends Pick<CoderParts, 'cwd' | 'jobId' | 'tell' | 'chec
 }
 
 /** What is true of the worktree of a coder. `lines` tell what changed while no process of the job was there. */
-export async function openTracker(hands: TrackerHands): Promise<{ tracker: Tracker; lines: readonly string[] }> {
-  const { env, cwd, jobId, jobDir, clock, checks, tell, lastTurn } = hands;
+export async function openTracker(deps: TrackerDeps): Promise<{ tracker: Tracker; lines: readonly string[] }> {
+  const { env, cwd, jobId, jobDir, clock, checks, tell, lastTurn } = deps;
   const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
   const place = await git.locate(cwd);
   const base = await baseOf(jobDir, async () => (await readHead(git, place)).commit ?? '');
   const warn = (text: string) => void process.stderr.write(`${text}\n`);
   const tracker = new Tracker({
-    ...{ workDir: cwd, storyId: jobId, jobId, base, clock, checks },
+    workDir: cwd,
+    storyId: jobId,
+    jobId,
+    base,
+    clock,
+    checks,
     git: within(createGitSource(git, place, base), relative(place.toplevel, cwd)),
     log: { debug() {}, info() {}, warn, error: warn },
     tell: (news: StateNews) => tell(news),
   });
   await tracker.load();
   tracker.beginTurn(lastTurn ?? 0);
-  // The plan in the file is that of whoever worked here before (S-51).
+  // The plan in the file is that of whoever worked here before.
   if (lastTurn === undefined) tracker.setTasks([]);
   const { lines } = await tracker.refresh('load');
   return { tracker, lines };

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { CollectingEmitter } from '../../../test/support/engine/collecting-emitter.ts';
+import { type Desk, openDesk } from '../../../test/support/runtime/app.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Emitter, EngineEvent } from '../../runtime/engine/emitter.ts';
-import { CollectingEmitter } from '../../runtime/engine/emitters.ts';
-import { type EngineHost, PRESETS, type Preset, run } from '../../runtime/engine/engine.ts';
+import { type EnginePort, PRESETS, run } from '../../runtime/engine/engine.ts';
 import { userText } from '../../runtime/models/message.ts';
 import { createPermissionGate } from '../../runtime/permissions/gate.ts';
 import { createOutputCap } from '../../runtime/tools/output.ts';
 import { COMMANDS, findCommand, parseCommand } from './commands/table.ts';
-import { Conversation, type Drive } from './conversation.ts';
-import { type Desk, openDesk } from './testing/harness.ts';
+import { Dialogue, type Drive } from './dialogue.ts';
 
 const CONFIG = `
 model: scripted:desk
@@ -30,7 +30,7 @@ describe('a face', () => {
 - reply: { text: There is a reef., usage: { input: 9, output: 4 } }
 `;
     const stories: unknown[] = [];
-    for (const preset of Object.keys(PRESETS) as Preset[]) {
+    for (const preset of Object.keys(PRESETS) as (keyof typeof PRESETS)[]) {
       await using desk = await openDesk({ script, files: { 'config.yaml': `${CONFIG}enabled_tools: fs_ls\n` } });
       const emitter = new CollectingEmitter();
       const { request_id: _, ...outcome } = await desk.conversation.ask(userText('look'), {
@@ -43,7 +43,7 @@ describe('a face', () => {
       outcome: { final_message: 'There is a reef.', tool_call_count: 1, turns: 1 },
       told: [...['started', 'assistant_message_end', 'tool_call', 'tool_result', 'assistant_message_end', 'finished']],
     });
-    expect(others).toEqual([first, first, first]);
+    expect(others).toEqual([first, first]);
   });
 
   verifies('R-70').test('has one command of the core for each dot-command', () => {
@@ -78,7 +78,7 @@ const WORK = `
 /** Tells what the engine asks of its host, in order. */
 const NOTED = ['command', 'applyPrelude', 'prepare', 'turn', 'keep', 'compress', 'autoname', 'followUp'] as const;
 
-function noted<C>(host: EngineHost<C>, order: string[]): EngineHost<C> {
+function noted<C>(host: EnginePort<C>, order: string[]): EnginePort<C> {
   const wrapped = NOTED.flatMap((name) => {
     const own = host[name] as ((...args: unknown[]) => unknown) | undefined;
     const tell = (...args: unknown[]) => {
@@ -90,8 +90,8 @@ function noted<C>(host: EngineHost<C>, order: string[]): EngineHost<C> {
   return { ...host, ...Object.fromEntries(wrapped) };
 }
 
-function driven({ ctx, runtime, dir }: Desk, drive: Drive): Conversation {
-  return new Conversation(ctx, {
+function driven({ ctx, runtime, dir }: Desk, drive: Drive): Dialogue {
+  return new Dialogue(ctx, {
     ...{ runtime, drive, face: {}, home: dir, ask: async () => ({ kind: 'needs_human' as const }) },
     gate: createPermissionGate({ rules: [] }),
     outputs: createOutputCap(runtime.outputsDir, () => 'id'),

@@ -1,6 +1,6 @@
-import { localModelsOverride } from '../../runtime/config/sync-models.ts';
 import type { ModelRegistry } from '../../runtime/models/client.ts';
 import { createModelRegistry, type RegistryParts, readCatalogue } from '../../runtime/models/registry.ts';
+import { localModelsOverride } from '../../runtime/models/sync-models.ts';
 import type { PortBase } from '../../runtime/state/init.ts';
 
 interface ModelsBase extends Omit<PortBase, 'cwd'>, Pick<RegistryParts, 'onCall'> {}
@@ -11,7 +11,7 @@ export function openModels({ config, vault, paths, environment, clock, onCall }:
     clients: config.clients,
     catalogue: readCatalogue(localModelsOverride(paths)),
     fetch: globalThis.fetch,
-    fetchByWay: async (way) => (await import('./ports/fetch-by-way.ts')).fetchByWay(way),
+    fetchByWay: async (way) => (await import('./http-requests.ts')).fetchByWay(way),
     clock,
     reveal: (configured) => vault.fill(configured, 'clients'),
     env: environment,

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { openDesk } from '../../../test/support/runtime/app.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { createContext } from '../../runtime/state/init.ts';
-import { openDesk } from './testing/harness.ts';
 
 const FILES = {
   'functions/mcp.json': '{"mcpServers": {"a": {"command": "/no/such/program"}}}',

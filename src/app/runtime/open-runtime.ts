@@ -1,28 +1,30 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
 import { lazily } from '../../base/lazily.ts';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
-import type { ConfigWarning } from '../../runtime/config/yaml-file.ts';
+import type { ConfigWarning } from '../../runtime/config/settings-file.ts';
+import { type McpFactory, NO_STATS } from '../../runtime/mcp/factory.ts';
 import { readMcpFile } from '../../runtime/mcp/mcp-file.ts';
 import { createPaths } from '../../runtime/paths.ts';
+import type { RagLibrary } from '../../runtime/rag/library.ts';
+import type { RagCache } from '../../runtime/rag/rag.ts';
 import type { AppState, Ports } from '../../runtime/state/app-state.ts';
 import { initAppState, type PortBase } from '../../runtime/state/init.ts';
+import type { InboxMessage } from '../../runtime/state/scope.ts';
 import { createRunCommand, type RunCommand } from '../../runtime/tools/command.ts';
 import type { AskFn } from '../../runtime/tools/tool.ts';
-import { createTools } from './create-tools.ts';
 import { openModels } from './open-models.ts';
-import { lazyMcpFactory } from './ports/lazy-mcp.ts';
-import { lazyRag } from './ports/lazy-rag.ts';
-import { soloTeam } from './ports/solo-team.ts';
 import { openRuntimeLog, type RuntimeLog } from './runtime-log.ts';
+import { createTools } from './tool-box.ts';
 
 export interface RuntimeOptions {
   env: Environment;
   cwd: string;
   clock: Clock;
   version: string;
-  /** Where no server is kept for a next request, none is kept idle. */
+  /** Where no server is kept for a next request, none is kept idle. */
   isOneShot: boolean;
   /** Whoever sits at the surface; an agent without a team of its own asks there too. */
   ask: AskFn;
@@ -40,7 +42,7 @@ export interface Runtime {
 
 const IDLE_SECONDS = 300;
 
-/** Everything a request needs, and none of it started: processes, indexes and SDKs come with their first use. */
+/** Everything a request needs, and none of it started: processes, indexes and SDKs come with their first use. */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { env, clock } = options;
   const variables = env.all;
@@ -117,5 +119,63 @@ function createPorts(base: PortBase, parts: Parts): Ports {
     tools,
     dynamicInstructions,
     team: soloTeam(options.ask),
+  };
+}
+
+/** The pool of servers, made with the first server: most requests use none and need not pay for its code. */
+function lazyMcpFactory(open: () => Promise<McpFactory>): McpFactory {
+  let opened: McpFactory | undefined;
+  const factory = lazily(async () => {
+    opened = await open();
+    return opened;
+  });
+  return {
+    acquire: async (spec, options) => (await factory.get()).acquire(spec, options),
+    stats: () => opened?.stats() ?? NO_STATS,
+    reload: async (name) => (await factory.made())?.reload(name),
+    close: async () => (await factory.made())?.close(),
+  };
+}
+
+interface RagPorts {
+  cache: RagCache;
+  rebuild: RagLibrary['rebuild'];
+}
+
+/** Index and loaders, read with the first RAG that is used. */
+function lazyRag(openLibrary: () => Promise<RagLibrary>): RagPorts {
+  const parts = lazily(async () => {
+    const [{ createRagCache }, library] = await Promise.all([import('../../runtime/rag/cache.ts'), openLibrary()]);
+    return { library, cache: createRagCache((key, signal) => library.open(key, signal)) };
+  });
+  return {
+    cache: {
+      load: async (key, signal) => (await parts.get()).cache.load(key, signal),
+      invalidate: (key) => void parts.made()?.then(({ cache }) => cache.invalidate(key)),
+    },
+    rebuild: async (key, change) => (await parts.get()).library.rebuild(key, change),
+  };
+}
+
+const ORDER: Record<InboxMessage['kind'], number> = { shutdown: 0, task_completed: 1, text: 2 };
+
+/** An agent that works alone: it asks whoever sits at the surface and has no children. */
+function soloTeam(ask: AskFn): Required<Ports>['team'] {
+  return async () => {
+    let messages: InboxMessage[] = [];
+    return {
+      supervisor: { cancelAll: async () => {}, running: () => [] },
+      inbox: {
+        deliver: (message) => void messages.push(message),
+        drain() {
+          const taken = messages.toSorted((a, b) => ORDER[a.kind] - ORDER[b.kind]);
+          messages = [];
+          return taken;
+        },
+      },
+      escalationQueue: { ask, open: () => [] },
+      selfAgentId: randomUUID(),
+      currentDepth: 0,
+    };
   };
 }

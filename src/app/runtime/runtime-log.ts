@@ -8,7 +8,7 @@ import { createRedactor } from '../../base/redact.ts';
 const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'] satisfies Level[];
 
 export interface RuntimeLog extends Logger {
-  /** From now on nothing that is written holds this value. */
+  /** From now on nothing that is written holds this value. */
   hide(secret: string): void;
 }
 

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { RewriteWatch } from '../../repostate/detect/rewrite-watch.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
-import type { CoderParts } from '../coder-parts.ts';
-import type { RepeatHands } from './watched.ts';
+import type { CoderDeps } from '../coder-deps.ts';
+import type { Repeats } from './watched.ts';
 
 const USUAL_S = 120;
 const LONGEST_S = 600;
 
-interface CommandHands extends Pick<CoderParts, 'cwd' | 'runCommand' | 'tracker' | 'artifacts' | 'jobId' | 'checks'> {
-  repeats: RepeatHands;
+interface RunDeps extends Pick<CoderDeps, 'cwd' | 'runCommand' | 'tracker' | 'artifacts' | 'jobId' | 'checks'> {
+  repeats: Repeats;
   rewrites: RewriteWatch;
 }
 
@@ -20,22 +20,22 @@ export interface Ran {
 
 /** Runs a line in the shell of the worktree, and keeps what it did in the state; also for checks that Reef makes itself. */
 export async function runLine(
-  hands: CommandHands,
+  deps: RunDeps,
   command: string,
   { timeoutS, signal }: { timeoutS: number; signal: AbortSignal },
 ): Promise<Ran> {
-  const { cwd, runCommand, tracker, rewrites, checks } = hands;
+  const { cwd, runCommand, tracker, rewrites, checks } = deps;
   const spec = { file: '/bin/sh', args: ['-c', command], cwd, timeoutMs: timeoutS * 1_000, signal };
   const { code, stdout, stderr, timedOut } = await runCommand(spec);
   const output = `${stdout}${stderr}${timedOut ? `\nended after ${timeoutS} s` : ''}`;
   const exit = timedOut ? null : code;
   await tracker.updateFromToolResult('run_command', { command, exit, output });
-  // A failing check is a reason to write again (S-42).
+  // A failing check is a reason to write again.
   if (exit !== 0 && Object.values(checks).includes(command.trim())) rewrites.checkFailed();
   return { exit, output };
 }
 
-export function commandTool(hands: CommandHands): Tool {
+export function commandTool(deps: RunDeps): Tool {
   return defineTool({
     name: 'run_command',
     description: 'Run a shell command in the worktree; everything it started ends with it.',
@@ -46,10 +46,10 @@ export function commandTool(hands: CommandHands): Tool {
     }),
     claims: ({ command }) => ({ command }),
     run: async ({ command, timeout_s }, { signal }) => {
-      const ran = await runLine(hands, command, { timeoutS: timeout_s, signal });
-      const { fingerprint } = hands.tracker.getSnapshot();
-      const same = hands.repeats.afterCommand({ command, ...ran, fingerprint });
-      if (same !== undefined) await hands.artifacts.put(ran.output, { jobId: hands.jobId });
+      const ran = await runLine(deps, command, { timeoutS: timeout_s, signal });
+      const { fingerprint } = deps.tracker.getSnapshot();
+      const same = deps.repeats.afterCommand({ command, ...ran, fingerprint });
+      if (same !== undefined) await deps.artifacts.put(ran.output, { jobId: deps.jobId });
       return same ?? `exit ${ran.exit ?? 'none'}\n${ran.output}`;
     },
   });

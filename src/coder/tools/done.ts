@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ReefError } from '../../protocol/errors.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
-import type { CoderParts } from '../coder-parts.ts';
+import type { CoderDeps } from '../coder-deps.ts';
 import type { Ran } from './command.ts';
 import { answerText } from './talk.ts';
 
@@ -10,12 +10,12 @@ const MOST_REFUSALS = 3;
 const CHECK_S = 600;
 const CONFLICT = /^(<{7} |={7}$|>{7} )/m;
 
-interface DoneHands extends Pick<CoderParts, 'tracker' | 'dir' | 'checks'> {
+interface DoneDeps extends Pick<CoderDeps, 'tracker' | 'dir' | 'checks'> {
   run(command: string, how: { timeoutS: number; signal: AbortSignal }): Promise<Ran>;
 }
 
-/** The only way to finish. Reef looks for itself: no agent decides that the checks passed (S-56). */
-export function doneTool(hands: DoneHands): Tool {
+/** The only way to finish. Reef looks for itself: no agent decides that the checks passed. */
+export function doneTool(deps: DoneDeps): Tool {
   let refusals = 0;
   return defineTool({
     name: 'done',
@@ -23,7 +23,7 @@ export function doneTool(hands: DoneHands): Tool {
     effect: 'read',
     arguments: z.strictObject({ summary: z.string().min(1).max(20_000) }),
     run: async ({ summary }, { ask, signal }) => {
-      const missing = await whatIsMissing(hands, signal);
+      const missing = await whatIsMissing(deps, signal);
       if (missing.length === 0) return summary;
       refusals += 1;
       if (refusals >= MOST_REFUSALS && (await mayFinish(missing, (question) => ask(question, signal)))) return summary;
@@ -34,7 +34,7 @@ export function doneTool(hands: DoneHands): Tool {
 
 async function mayFinish(
   missing: string[],
-  ask: (question: { kind: 'choice'; question: string; options: string[] }) => ReturnType<CoderParts['ask']>,
+  ask: (question: { kind: 'choice'; question: string; options: string[] }) => ReturnType<CoderDeps['ask']>,
 ): Promise<boolean> {
   const question = `The agent wants to finish, but: ${missing.join('; ')}. What now?`;
   const answer = await ask({ kind: 'choice', question, options: ['continue', 'finish', 'stop'] });
@@ -43,7 +43,7 @@ async function mayFinish(
   return said === 'finish';
 }
 
-async function whatIsMissing({ tracker, dir, checks, run }: DoneHands, signal: AbortSignal): Promise<string[]> {
+async function whatIsMissing({ tracker, dir, checks, run }: DoneDeps, signal: AbortSignal): Promise<string[]> {
   await tracker.refresh('asked');
   const open = tracker.getSnapshot().openTasks.filter(({ status }) => status !== 'completed');
   const todos = open.map(({ id, description }) => `todo ${id} is open (${description})`);
@@ -55,12 +55,12 @@ async function whatIsMissing({ tracker, dir, checks, run }: DoneHands, signal: A
   return [...todos, ...red, ...(await conflictsIn(tracker, dir))];
 }
 
-function isGreen(tracker: CoderParts['tracker'], name: string): boolean {
+function isGreen(tracker: CoderDeps['tracker'], name: string): boolean {
   const { checks, fingerprint } = tracker.getSnapshot();
   return checks.some((check) => check.name === name && check.ok && check.fingerprint === fingerprint);
 }
 
-async function conflictsIn(tracker: CoderParts['tracker'], dir: CoderParts['dir']): Promise<string[]> {
+async function conflictsIn(tracker: CoderDeps['tracker'], dir: CoderDeps['dir']): Promise<string[]> {
   const changed = tracker.getSnapshot().files.filter(({ status }) => status === 'created' || status === 'modified');
   const found: string[] = [];
   for (const { path } of changed) {

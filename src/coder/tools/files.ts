@@ -2,21 +2,21 @@ import { z } from 'zod';
 import type { FileTools, WriteResult } from '../../repostate/files/file-tools.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
-import type { CoderParts } from '../coder-parts.ts';
-import type { RepeatHands } from './watched.ts';
+import type { CoderDeps } from '../coder-deps.ts';
+import type { Repeats } from './watched.ts';
 
 const path = z.string().min(1).max(4_096).describe('Relative to the worktree');
 const MOST_ENTRIES = 500;
 
-interface FileHands extends Pick<CoderParts, 'dir' | 'tracker' | 'edited'> {
+interface FileToolDeps extends Pick<CoderDeps, 'dir' | 'tracker' | 'edited'> {
   files: FileTools;
-  repeats: RepeatHands;
+  repeats: Repeats;
   isShown(turn: number): boolean;
   onReading(key: string): void;
 }
 
-export function fileTools(hands: FileHands): Tool[] {
-  const { files, tracker, dir, edited } = hands;
+export function fileTools(deps: FileToolDeps): Tool[] {
+  const { files, tracker, dir, edited } = deps;
   const wrote = async (tool: string, result: WriteResult, kind: 'add' | 'update') => {
     await tracker.updateFromToolResult(tool, result);
     if (result.noop) return { success: true, noop: true, message: result.message };
@@ -24,7 +24,7 @@ export function fileTools(hands: FileHands): Tool[] {
     return result;
   };
   return [
-    readFile(hands),
+    readFile(deps),
     defineTool({
       name: 'write_file',
       description: 'Create a file. To change one that exists use edit_file; replace: true rewrites it whole.',
@@ -64,7 +64,7 @@ export function fileTools(hands: FileHands): Tool[] {
   ];
 }
 
-function readFile({ files, tracker, repeats, isShown, onReading }: FileHands): Tool {
+function readFile({ files, tracker, repeats, isShown, onReading }: FileToolDeps): Tool {
   return defineTool({
     name: 'read_file',
     description: 'Lines of a file, all of them unless from and to are given.',

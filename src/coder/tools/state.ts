@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatForPrompt } from '../../repostate/snapshot/format.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
-import type { CoderParts } from '../coder-parts.ts';
+import type { CoderDeps } from '../coder-deps.ts';
 
 /** What is true of the worktree now, and what was left out of the prompt. */
 export function stateTools({
@@ -10,7 +10,7 @@ export function stateTools({
   artifacts,
   counter,
   redact,
-}: Pick<CoderParts, 'tracker' | 'artifacts' | 'counter' | 'redact'>): Tool[] {
+}: Pick<CoderDeps, 'tracker' | 'artifacts' | 'counter' | 'redact'>): Tool[] {
   return [
     defineTool({
       name: 'repo_state',
@@ -77,8 +77,8 @@ const CODE_TOOLS = [
   ],
 ] as const;
 
-/** Questions about the code of this worktree; without the daemon they say so, and files can still be read (S-54). */
-export function codeTools({ askCode }: Pick<CoderParts, 'askCode'>): Tool[] {
+/** Questions about the code of this worktree; without the daemon they say so, and files can still be read. */
+export function codeTools({ askCode }: Pick<CoderDeps, 'askCode'>): Tool[] {
   return CODE_TOOLS.map(([name, description, schema]) =>
     defineTool({
       name,

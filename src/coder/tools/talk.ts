@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { TodoList } from '../../repostate/state/todo-list.ts';
-import { checked } from '../../repostate/state/todo-list.ts';
+import { checked, type TaskList } from '../../repostate/state/task-list.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Answer, Tool } from '../../runtime/tools/tool.ts';
-import type { CoderParts } from '../coder-parts.ts';
+import type { CoderDeps } from '../coder-deps.ts';
 
-export function askTool({ tracker }: Pick<CoderParts, 'tracker'>): Tool {
+export function askTool({ tracker }: Pick<CoderDeps, 'tracker'>): Tool {
   return defineTool({
     name: 'ask_user',
     description: 'Ask the person a question and wait for the answer.',
@@ -36,8 +35,8 @@ export function answerText(answer: Answer): string {
   }
 }
 
-/** One list per job, in every prompt; the state has it too (S-51). */
-export function todoTool(todos: TodoList, { tracker }: Pick<CoderParts, 'tracker'>): Tool {
+/** One list per job, in every prompt; the state has it too. */
+export function todoTool(todos: TaskList, { tracker }: Pick<CoderDeps, 'tracker'>): Tool {
   return defineTool({
     name: 'todo',
     description: 'The plan. set: items; add, note: text; start, complete: id; drop: id and reason; list.',
@@ -71,7 +70,7 @@ interface Change {
   reason: string;
 }
 
-function change(todos: TodoList, { op, items, text, id, reason }: Change): void {
+function change(todos: TaskList, { op, items, text, id, reason }: Change): void {
   if (op === 'set') todos.set(items);
   else if (op === 'add') todos.add(text);
   else if (op === 'start') todos.start(id);

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { call, calls, choice, done } from '../../../test/fixtures/coder/scene.ts';
-import { sceneOfTest } from '../../../test/fixtures/coder/scene-of-test.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { call, calls, choice, done } from '../../../test/support/coder/scene.ts';
+import { sceneOfTest } from '../../../test/support/coder/scene-of-test.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { loadTokenCounter } from '../../base/tokens.ts';
 import { SYSTEM_TEXT } from '../system-text.ts';
 

@@ -1,13 +1,14 @@
+import { Limiter } from '../../base/serial.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import { RepeatWatch } from '../../repostate/detect/repeat-watch.ts';
 import type { Tracker } from '../../repostate/state/tracker.ts';
 import type { Tool, ToolContext } from '../../runtime/tools/tool.ts';
-import type { CoderParts } from '../coder-parts.ts';
+import type { CoderDeps } from '../coder-deps.ts';
 
-export type RepeatHands = Pick<RepeatWatch, keyof RepeatWatch>;
+export type Repeats = Pick<RepeatWatch, keyof RepeatWatch>;
 
-/** `context.guards` off: every call is made and shown whole (S-66). */
-const UNWATCHED: RepeatHands = {
+/** `context.guards` off: every call is made and shown whole. */
+const UNWATCHED: Repeats = {
   beginTurn: () => {},
   beforeCall: () => {},
   afterCall: () => {},
@@ -15,18 +16,18 @@ const UNWATCHED: RepeatHands = {
   afterCommand: () => undefined,
 };
 
-export function repeatWatch({ guards = true, tell }: Pick<CoderParts, 'guards' | 'tell'>): RepeatHands {
+export function repeatWatch({ guards = true, tell }: Pick<CoderDeps, 'guards' | 'tell'>): Repeats {
   return guards ? new RepeatWatch(tell) : UNWATCHED;
 }
 
 /** What all tools of one coder share: they look at the same worktree, so one call ends before the next begins. */
 export class Watch {
-  readonly #repeats: RepeatHands;
+  readonly #repeats: Repeats;
   readonly #tracker: Pick<Tracker, 'persist'>;
   readonly #warn: (message: string) => void;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #oneAtATime = new Limiter();
 
-  constructor(repeats: RepeatHands, tracker: Pick<Tracker, 'persist'>, warn: (message: string) => void) {
+  constructor(repeats: Repeats, tracker: Pick<Tracker, 'persist'>, warn: (message: string) => void) {
     this.#repeats = repeats;
     this.#tracker = tracker;
     this.#warn = warn;
@@ -35,15 +36,11 @@ export class Watch {
   over(tool: Tool): Tool {
     return {
       ...tool,
-      run: (args, context) => {
-        const call = this.#last.then(() => this.#call(tool, args, context));
-        this.#last = call.catch(() => {});
-        return call;
-      },
+      run: (args, context) => this.#oneAtATime.run(() => this.#call(tool, args, context)),
     };
   }
 
-  /** A call that failed three times alike is not made a fourth time (S-43). */
+  /** A call that failed three times alike is not made a fourth time. */
   async #call(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
     this.#repeats.beforeCall(tool.name, args);
     try {
@@ -58,7 +55,7 @@ export class Watch {
     }
   }
 
-  /** The result reaches the agent, whatever becomes of the state file (S-01, S-16). */
+  /** The result reaches the agent, whatever becomes of the state file. */
   async #persist(): Promise<void> {
     await this.#tracker.persist().catch((error: unknown) => {
       const { code, message } = toReefError(error);

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { writeFacts } from '../../../test/fixtures/context/write-facts.ts';
-import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { writeFacts } from '../../../test/support/context/write-facts.ts';
+import { makeRepository, type TestRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ParserPool } from '../lang/parser-pool.ts';
 import { CodeIndex } from './code-index.ts';
+import { collect } from './collect.ts';
 import { getSymbol } from './query/symbols.ts';
-import { collect } from './store/collect.ts';
-import type { Fact } from './store/fact.ts';
+import type { Fact } from './store/fact-table.ts';
 import { SKETCH_VERSION } from './words/sketch.ts';
 
 async function openIndex(repository: TestRepository, worktree = repository.checkout): Promise<CodeIndex> {

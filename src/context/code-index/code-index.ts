@@ -5,21 +5,21 @@ import type { Basis } from '../../protocol/code.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { CodeParser } from '../lang/contract.ts';
 import { ExtractorVersions } from '../lang/extractor-versions.ts';
+import { collect, dropsOf, isDue } from './collect.ts';
 import { BaseOrder } from './extract/base-order.ts';
 import { BlobSource } from './extract/blob-source.ts';
 import { Coverage } from './extract/coverage.ts';
 import { StructureStage } from './extract/structure-stage.ts';
 import { type Round, WordStage } from './extract/word-stage.ts';
-import { collect, dropsOf, isDue } from './store/collect.ts';
 import { FactStore } from './store/fact-store.ts';
 import { keptDigests } from './store/kept-digests.ts';
+import { NameIndex } from './store/name-index.ts';
+import { WordIndex } from './store/word-index.ts';
 import { formatOf } from './tree/blob-id.ts';
 import { isAnyCode, Languages } from './tree/languages.ts';
 import { Remembrance, readOverlay } from './tree/remembrance.ts';
 import { View } from './tree/view.ts';
 import { type TreeFile, WorktreeTree } from './tree/worktree-tree.ts';
-import { NameIndex } from './words/name-index.ts';
-import { WordIndex } from './words/word-index.ts';
 
 export interface IndexSettings {
   git: Git;
@@ -64,19 +64,19 @@ export class CodeIndex {
   #drops: string;
 
   static async open(settings: IndexSettings): Promise<CodeIndex> {
-    const place = await settings.git.locate(settings.worktree);
-    if (place.toplevel !== settings.worktree) {
+    const checkout = await settings.git.locate(settings.worktree);
+    if (checkout.toplevel !== settings.worktree) {
       throw new ReefError('path_outside_worktree', `${settings.worktree} is not the top folder of a worktree.`);
     }
     const store = new FactStore(settings.storeFile);
-    const kept = store.look(({ registry }) => registry.worktree(place.toplevel), undefined);
+    const kept = store.look(({ registry }) => registry.worktree(checkout.toplevel), undefined);
     const overlay = readOverlay(kept?.overlay);
-    const format = formatOf(kept?.head || overlay[0]?.oid || (await headOf(settings.git, place)));
+    const format = formatOf(kept?.head || overlay[0]?.oid || (await headOf(settings.git, checkout)));
     const onListed = (paths: Iterable<string>) => {
       // A thread is ready after some tenths of a second, in which this one looks at the files and reads them.
       if (!store.hasSketches() && isAnyCode(paths)) settings.parser().then((parser) => parser.prepare(), noticedLater);
     };
-    const tree = new WorktreeTree({ git: settings.git, place, format, overlay, onListed });
+    const tree = new WorktreeTree({ git: settings.git, checkout, format, overlay, onListed });
     return new CodeIndex(settings, tree, store);
   }
 
@@ -110,7 +110,7 @@ export class CodeIndex {
     this.#remembrance = new Remembrance({ git: settings.git, tree, store });
   }
 
-  /** The worktree as it is after this call (C-033). */
+  /** The worktree as it is after this call. */
   async view(): Promise<View> {
     const { head, beganAt } = await this.tree.sweep();
     this.#noticeDrops();
@@ -192,10 +192,10 @@ export class CodeIndex {
 
   async #tidy(): Promise<void> {
     await this.#remembrance.keep();
-    const parts = { git: this.git, tree: this.tree, store: this.store };
+    const deps = { git: this.git, tree: this.tree, store: this.store };
     if (this.#isTidy || !this.tree.isRead || this.#isClosed) return;
     this.#isTidy = true; // once per server: a worktree rarely outlives a day
-    if (isDue(parts)) await collect(parts);
+    if (isDue(deps)) await collect(deps);
   }
 
   get pendingWords(): number {
@@ -247,7 +247,7 @@ export class CodeIndex {
 
   async basis(of: Pick<Basis, 'stage' | 'complete' | 'pending' | 'skipped'>, view?: View): Promise<Basis> {
     return {
-      worktree: this.tree.place.toplevel,
+      worktree: this.tree.checkout.toplevel,
       head: view?.head ?? (await this.tree.head()),
       ...of,
       dirtyFiles: view?.localCount ?? this.tree.localCount,
@@ -278,7 +278,7 @@ export class CodeIndex {
 /** By whoever asks the parser for something. */
 function noticedLater(): void {}
 
-async function headOf(git: Git, place: WorktreeTree['place']): Promise<Oid> {
-  const { stdout } = await git.call(place, ['rev-parse', '--show-object-format']);
+async function headOf(git: Git, checkout: WorktreeTree['checkout']): Promise<Oid> {
+  const { stdout } = await git.call(checkout, ['rev-parse', '--show-object-format']);
   return '0'.repeat(stdout.toString('latin1').trim() === 'sha256' ? 64 : NULL_COMMIT_LENGTH);
 }

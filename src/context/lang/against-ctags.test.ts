@@ -5,7 +5,7 @@ import { type Corpus, readCorpus } from '../../../bench/context-correctness/corp
 import { byDialect } from '../../../bench/context-correctness/dialect.ts';
 import { checkReferences } from '../../../bench/context-correctness/references.ts';
 import { scoreOf } from '../../../bench/context-correctness/report.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Language } from './contract.ts';
 import { ParserPool } from './parser-pool.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { factRows } from '../../../test/support/context/rows.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Language } from './contract.ts';
 import { ParserPool } from './parser-pool.ts';
-import { factRows } from './test-rows.ts';
 
 /** Languages ctags does not know: every definition is labelled by hand, at the end of its line. */
 const LABELLED: [Language, string][] = [

@@ -1,8 +1,8 @@
 import type { Node, Query } from 'web-tree-sitter';
+import { LineIndex } from '../../base/line-index.ts';
 import type { HitClass, Language, Position } from './contract.ts';
 import type { DefinitionsQuery } from './definitions-query.ts';
 import { readFacts } from './facts.ts';
-import { LineIndex } from './line-index.ts';
 import { LocalNames } from './local-names.ts';
 import type { IsLate } from './time-bound.ts';
 import { type PathNode, TreePaths } from './tree-path.ts';
@@ -24,7 +24,7 @@ interface Hit {
 }
 
 /**
- * What a word at a position is (C-060). Only a leaf the grammar itself calls comment or string is text: whatever else there
+ * What a word at a position is. Only a leaf the grammar itself calls comment or string is text: whatever else there
  * is, code inside `${}` and unparsable stretches included, is code, for a reference must never be lost.
  */
 export function classifyHits(source: ParsedSource, positions: readonly Position[]): HitClass[] {

@@ -1,10 +1,9 @@
 /**
  * What the language side tells the rest of code context. Lines count from 1, columns from 0 in UTF-16 code units of the
  * file decoded as UTF-8: an invalid sequence becomes U+FFFD, a leading byte order mark stays a character of line 1, and
- * only `\n` ends a line. Facts hold no byte offset and no path (C-020).
+ * only `\n` ends a line. Facts hold no byte offset and no path.
  *
- * `languageOf` is in language-of.ts, `ExtractorVersions` in extractor-versions.ts, `ParserPool` in parser-pool.ts,
- * `decodeSource` (the decoding above) in decode-source.ts.
+ * `languageOf` is in language-of.ts, `ExtractorVersions` in extractor-versions.ts, `ParserPool` in parser-pool.ts.
  */
 export const LANGUAGES = [
   'typescript',
@@ -89,7 +88,7 @@ export interface PackedSummary {
   imports: string;
 }
 
-/** A skip is a fact of its own (C-015): stored, it keeps a poison file from costing a worker twice. */
+/** A skip is a fact of its own: stored, it keeps a poison file from costing a worker twice. */
 export interface Skipped {
   skipped: 'too_large' | 'long_line' | 'timeout' | 'crash';
 }
@@ -107,7 +106,7 @@ export interface HitClass {
 
 /** Implemented by `ParserPool` (`new ParserPool({ workers })`). An aborted signal rejects with the signal's reason. */
 export interface CodeParser {
-  /** It is about to be asked: what takes long is begun. */
+  /** Begins what takes long, before the first question. */
   prepare(): void;
   extract(source: Uint8Array, language: Language, signal?: AbortSignal): Promise<PackedFacts | Skipped>;
   /** One class per hit, in the order of the hits. A hit is the position of a word's first unit. */
@@ -119,4 +118,9 @@ export interface ClassifyRequest {
   source: Uint8Array;
   language: Language;
   hits: readonly Position[];
+}
+
+/** The one decoding all lines and columns rest on. */
+export function decodeSource(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }

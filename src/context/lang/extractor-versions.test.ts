@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { LANGUAGES } from './contract.ts';
 import { ExtractorVersions } from './extractor-versions.ts';
 

@@ -7,30 +7,28 @@ import { engineFile, grammarFile, queryFile } from './grammars.ts';
 /** Our part of the engine: a change in how captures are read is a change of what is extracted. */
 const READERS = [
   'facts.ts',
-  'bash-expansions.ts',
   'definitions-query.ts',
-  'kotlin-bodies.ts',
-  'macro-blanking.ts',
   'pack-facts.ts',
   'read-source.ts',
+  'readable-text.ts',
   'query-roots.ts',
   'resolve-name.ts',
   'signature.ts',
   'tree-memory.ts',
   'visibility.ts',
-  'decode-source.ts',
+  'contract.ts',
 ];
 const SCANNER = [
   'swift-scanner.ts',
   'lexical-mask.ts',
-  'line-index.ts',
+  '../../base/line-index.ts',
   'pack-facts.ts',
   'read-source.ts',
   'visibility.ts',
-  'decode-source.ts',
+  'contract.ts',
 ];
 
-/** C-020: what was extracted under another engine, grammar or query is extracted again. */
+/** What was extracted under another engine, grammar or query is extracted again. */
 export class ExtractorVersions {
   readonly #known = new Map<Language, string>();
   readonly #read: (file: string) => Uint8Array;

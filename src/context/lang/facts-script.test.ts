@@ -1,7 +1,7 @@
 import { afterAll, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { factRows } from '../../../test/support/context/rows.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ParserPool } from './parser-pool.ts';
-import { factRows } from './test-rows.ts';
 
 const parser = new ParserPool({ workers: 1 });
 afterAll(() => parser.close());

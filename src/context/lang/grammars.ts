@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Language } from './contract.ts';
 
-/** A language read by tree-sitter; Swift has no grammar that loads (C-040). */
+/** A language read by tree-sitter; Swift has no grammar that loads. */
 export type ParsedLanguage = Exclude<Language, 'swift'>;
 
 const WASM: Record<ParsedLanguage, string> = {
@@ -24,14 +23,17 @@ const WASM: Record<ParsedLanguage, string> = {
   bash: 'tree-sitter-bash/tree-sitter-bash.wasm',
 };
 
-const { resolve } = createRequire(import.meta.url);
+const ENGINE = 'web-tree-sitter/web-tree-sitter.wasm';
+
+/** The build copies the files named above into the package and points this at them. */
+const PACKAGES = new URL('../../../node_modules/', import.meta.url);
 
 export function engineFile(): string {
-  return resolve('web-tree-sitter/web-tree-sitter.wasm');
+  return fileURLToPath(new URL(ENGINE, PACKAGES));
 }
 
 export function grammarFile(language: ParsedLanguage): string {
-  return resolve(WASM[language]);
+  return fileURLToPath(new URL(WASM[language], PACKAGES));
 }
 
 /** The two TypeScript grammars name their nodes alike and share one query. */

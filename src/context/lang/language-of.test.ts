@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Language } from './contract.ts';
 import { languageOf } from './language-of.ts';
 

@@ -1,6 +1,5 @@
 import { basename, extname } from 'node:path';
-import type { Language } from './contract.ts';
-import { decodeSource } from './decode-source.ts';
+import { decodeSource, type Language } from './contract.ts';
 
 export interface LanguageHint {
   /** The file's first bytes; 8 KiB are enough, only a header or a file without extension needs them. */
@@ -49,7 +48,7 @@ const OBJC_ONLY = /^[ \t]*(?:@(?:interface|protocol|class)\b|#\s*import\b)/m;
 /** Lines no C header has: C++ keeps its public headers in a directory of their own. */
 const CPP_ONLY = /^[ \t]*(?:namespace\s|template\s*<|using\s+\w|class\s+\w|#\s*include\s*<[a-z_]+>)/m;
 
-/** C-041. `undefined` is plain text: words only, no structure. */
+/** `undefined` is plain text: words only, no structure. */
 export function languageOf(path: string, hint: LanguageHint): Language | undefined {
   const extension = extname(basename(path)).slice(1).toLowerCase();
   if (extension === 'h') return headerLanguage(hint);

@@ -6,7 +6,7 @@ export interface LexicalRules {
   strings: readonly StringRule[];
 }
 
-export interface StringRule {
+interface StringRule {
   open: RegExp;
   /** What ends it, given the text that opened it. */
   close: (opening: string) => string;

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { tooLarge, workersUnder } from './limits.ts';
 
 verifies('C-043').test('the ceiling and the cores bound the workers, and one there always is', () => {

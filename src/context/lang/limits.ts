@@ -8,7 +8,7 @@ export function isTooLarge(bytes: number): boolean {
   return bytes > MAX_BYTES;
 }
 
-/** C-015: what is too large to parse is known without parsing it. */
+/** What is too large to parse is known without parsing it. */
 export function tooLarge(source: Uint8Array): Skipped | undefined {
   if (isTooLarge(source.byteLength)) return { skipped: 'too_large' };
   for (let start = 0; start <= source.byteLength; ) {
@@ -20,7 +20,7 @@ export function tooLarge(source: Uint8Array): Skipped | undefined {
   return undefined;
 }
 
-/** C-043: each worker costs some 112 MB beside 128 MB for the server itself. */
+/** Each worker costs some 112 MB beside 128 MB for the server itself. */
 export function workersUnder(ceilingMb: number, cores: number): number {
   return Math.max(1, Math.min(Math.floor((ceilingMb - 128) / 112), cores - 1));
 }

@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { blankMacros } from './macro-blanking.ts';
+import { factRows } from '../../../test/support/context/rows.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ParserPool } from './parser-pool.ts';
-import { factRows } from './test-rows.ts';
+import { readableText } from './readable-text.ts';
 
 const CART = `@interface Cart : NSObject
 SHOP_EXTERN_METHOD(empty:(int)count)
@@ -67,5 +67,5 @@ verifies('C-042').test('Objective-C: whatever is opened and never closed, no lin
     text.repeat(10_000),
   );
   const lengths = (of: string) => of.split('\n').map((line) => line.length);
-  for (const text of texts) expect(lengths(blankMacros(text, 'objc'))).toEqual(lengths(text));
+  for (const text of texts) expect(lengths(readableText(text, 'objc'))).toEqual(lengths(text));
 });

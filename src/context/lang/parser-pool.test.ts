@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { factRows, readFacts } from '../../../test/support/context/rows.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Language } from './contract.ts';
 import { ParserPool, type ParserPoolOptions } from './parser-pool.ts';
-import { factRows, readFacts } from './test-rows.ts';
 
 function open(options: Partial<ParserPoolOptions> = {}): ParserPool {
   const pool = new ParserPool({ workers: 1, parseMs: 60_000, ...options });

@@ -1,7 +1,7 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { ClassifyRequest, CodeParser, HitClass, Language, PackedFacts, Skipped } from './contract.ts';
 import { tooLarge } from './limits.ts';
-import { ParserCode } from './parser-code.ts';
+import { ParserCode } from './wasm-code.ts';
 import type { Answer, ParseRequest } from './worker-messages.ts';
 import { UNSERVED, WorkerThread } from './worker-thread.ts';
 

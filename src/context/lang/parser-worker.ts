@@ -30,7 +30,7 @@ class Inbox {
     this.#waiting.push(request);
   }
 
-  /** Questions go ahead of extraction, also of what was handed over before (C-012). */
+  /** Questions go ahead of extraction, also of what was handed over before. */
   next(): WorkerRequest | undefined {
     for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
       this.take(sent.message);

@@ -35,7 +35,7 @@ export function queryRoots(query: string, grammar: Grammar): QueryRoots {
   return roots;
 }
 
-export function patternsOf(query: string): string[] {
+function patternsOf(query: string): string[] {
   return query.split(/^(?=\()/m).filter((text) => text.startsWith('('));
 }
 

@@ -1,19 +1,16 @@
-import { plainExpansions } from './bash-expansions.ts';
 import { classifyHits } from './classify.ts';
-import type { Language } from './contract.ts';
-import { decodeSource } from './decode-source.ts';
+import { decodeSource } from './contract.ts';
 import type { Engine, LoadedLanguage } from './engine.ts';
 import { readFacts } from './facts.ts';
-import { endMembers } from './kotlin-bodies.ts';
-import { blankMacros } from './macro-blanking.ts';
 import { packFacts } from './pack-facts.ts';
+import { readableText } from './readable-text.ts';
 import { classifySwift, scanSwift } from './swift-scanner.ts';
 import type { Answer, ParseRequest } from './worker-messages.ts';
 
 /** Facts or classes of one file, by its tree. */
 export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseRequest): Answer {
   const text = decodeSource(request.source);
-  const tree = engine.parse(readable(text, request.language), loaded, engine.clock.bound(request.parseMs));
+  const tree = engine.parse(readableText(text, request.language), loaded, engine.clock.bound(request.parseMs));
   if (tree === undefined) return { skipped: 'timeout' };
   try {
     const { language, hits, parseMs } = request;
@@ -27,12 +24,6 @@ export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseR
   } finally {
     tree.delete();
   }
-}
-
-/** What a grammar cannot read is shown to it otherwise, character for character. */
-function readable(text: string, language: Language): string {
-  if (language === 'bash') return plainExpansions(text);
-  return language === 'kotlin' ? endMembers(text) : blankMacros(text, language);
 }
 
 /** The same of a language without a grammar. */

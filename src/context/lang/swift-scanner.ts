@@ -1,11 +1,11 @@
+import { LineIndex } from '../../base/line-index.ts';
 import type { Definition, FileFacts, HitClass, ImportFact, Position, SymbolKind } from './contract.ts';
 import { joinPath } from './facts.ts';
 import { CODE, COMMENT, type LexicalRules, lexicalMask } from './lexical-mask.ts';
-import { LineIndex } from './line-index.ts';
 import { isExported } from './visibility.ts';
 
 /**
- * Swift by its words (C-040): no grammar loads in this engine. Keyword and name outside comments and strings, containers by
+ * Swift by its words: no grammar loads in this engine. Keyword and name outside comments and strings, containers by
  * braces. Its facts are always `partial`.
  */
 const RULES: LexicalRules = {
@@ -146,8 +146,11 @@ class SwiftScan {
       if (groups?.name === undefined) return;
       after += whole.length;
       const { definition } = this.#describe({
-        ...{ name: groups.name, at: after - groups.name.length },
-        ...{ kind, parent, inCode: false },
+        name: groups.name,
+        at: after - groups.name.length,
+        kind,
+        parent,
+        inCode: false,
       });
       if (definition !== undefined) this.definitions.push(definition);
     }

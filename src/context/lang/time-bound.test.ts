@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ThreadClock } from './time-bound.ts';
 
 function until(isMet: () => boolean, limitMs: number): boolean {

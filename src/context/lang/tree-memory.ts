@@ -67,7 +67,7 @@ export function addAliased(roots: QueryRoots, grammar: Grammar, buffer: ArrayBuf
 export function eachRoot(tree: Node, roots: QueryRoots, { text, buffer, show }: Showing): void {
   const places = new Places(text);
   const node: Movable = Object.assign(Object.create(Node.prototype), { tree: tree.tree, 0: 0 });
-  new Walk(memoryOf(buffer), tree.id, roots).spots((slot, alias, start) => {
+  new TreeWalk(memoryOf(buffer), tree.id, roots).spots((slot, alias, start) => {
     node.id = slot;
     node.startIndex = start / UNIT;
     node.startPosition = places.of(node.startIndex);
@@ -77,7 +77,7 @@ export function eachRoot(tree: Node, roots: QueryRoots, { text, buffer, show }: 
 }
 
 /** One walk over a tree, slot by slot. Nested ten thousand deep it must not recurse. */
-class Walk {
+class TreeWalk {
   readonly #words: Uint32Array;
   readonly #halves: Uint16Array;
   readonly #roots: QueryRoots;

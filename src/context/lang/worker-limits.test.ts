@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
-import { makeRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { ServerClient } from '../../../test/support/context/server-client.ts';
+import { makeRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ParserPool } from './parser-pool.ts';
 
 const MIB = 1024 * 1024;

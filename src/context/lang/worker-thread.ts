@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Language } from './contract.ts';
-import { type ParserCode, unavailable } from './parser-code.ts';
 import { processMs } from './time-bound.ts';
-import type { WasmCode } from './wasm-code.ts';
+import { type ParserCode, unavailable, type WasmCode } from './wasm-code.ts';
 import type { Answer, ParseRequest, WorkerData, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 const ENTRY = new URL('./parser-worker.ts', import.meta.url);
@@ -71,7 +70,7 @@ export class WorkerThread {
     return { requests: this.#waiting.size, bytes: this.#waitingBytes };
   }
 
-  /** What it has read, and how large its memory has become (C-043). */
+  /** What it has read, and how large its memory has become. */
   get wear(): { sourceBytes: number; memoryBytes: number } {
     return { sourceBytes: this.#sourceBytes, memoryBytes: this.#memoryBytes };
   }

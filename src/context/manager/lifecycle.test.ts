@@ -1,15 +1,14 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { until } from '../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
-import { ContextPartitionerService } from '../partitioner/context-partitioner.ts';
-import type { JsonRpcClient } from './json-rpc-client.ts';
+import type { FakePlan } from '../../../test/support/context/fake-plan.ts';
+import { openBench } from '../../../test/support/context/manager-bench.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
+import type { JsonRpcClient } from '../client/stdio-client.ts';
 import type { ActivitySource } from './lifecycle.ts';
 import type { ServerManagerOptions } from './server-manager.ts';
-import type { FakePlan } from './testing/fake-plan.ts';
-import { openBench } from './testing/manager-bench.ts';
 
 /** Real servers on a clock that moves when told, and a source of activity in the hand of the test. */
 async function followed(planOf: (name: string) => FakePlan, options: Partial<ServerManagerOptions> = {}) {
@@ -111,29 +110,22 @@ verifies('C-075').test('a question puts the end of an inactive server off', asyn
   expect(still).toBe(true);
 });
 
-verifies('C-075', 'C-034').test(
-  'an active worktree that nobody asks for ten minutes loses its server; announcements count',
-  async () => {
-    const { tell, worktree, isUp, clock, manager, starts, heard } = await followed(() => ({}));
-    const path = worktree('a');
-    const service = new ContextPartitionerService({ servers: manager });
-    tell(path, { active: true });
-    await until('it is up', () => isUp(path));
-    await clock.advance(595_000);
-    service.announceChanges({ worktreePath: path, paths: ['src/a.ts'] });
-    await until('it heard', () =>
-      heard(path).some((line) => line.includes('"reef/changed","params":{"paths":["src/a.ts"]}')),
-    );
-    await clock.advance(595_000);
-    const still = isUp(path);
-    await clock.advance(10_000);
-    await until('it is down', () => !isUp(path));
-    await clock.advance(120_000);
-    const before = starts(path);
-    await manager.ensureServer(path);
-    expect([still, before, starts(path)]).toEqual([true, 1, 2]);
-  },
-);
+verifies('C-075').test('an active worktree that nobody asks for ten minutes loses its server', async () => {
+  const { tell, worktree, isUp, clock, manager, starts } = await followed(() => ({}));
+  const path = worktree('a');
+  tell(path, { active: true });
+  await until('it is up', () => isUp(path));
+  await clock.advance(595_000);
+  await ask(await manager.ensureServer(path), 'x');
+  await clock.advance(595_000);
+  const still = isUp(path);
+  await clock.advance(10_000);
+  await until('it is down', () => !isUp(path));
+  await clock.advance(120_000);
+  const before = starts(path);
+  await manager.ensureServer(path);
+  expect([still, before, starts(path)]).toEqual([true, 1, 2]);
+});
 
 verifies('C-075').test(
   'spinning down is over before the folder goes, and a removed worktree is not started again',

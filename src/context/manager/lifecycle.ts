@@ -1,15 +1,17 @@
+import { readFileSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { Deaths } from '../../child-servers/deaths.ts';
+import type { ProcessIdentity } from '../../process/identity.ts';
+import { processRows } from '../../process/process-table.ts';
 import { toReefError } from '../../protocol/errors.ts';
-import { Deaths } from './deaths.ts';
 import type { Gone, ManagedProcess } from './managed-process.ts';
 import type { Timings } from './timings.ts';
-import { readTreeMemory } from './tree-memory.ts';
 
 export interface Activeness {
   /** A run or a job is at work in the worktree. */
   active: boolean;
-  /** It was held, discarded or accepted. */
+  /** The worktree was held, discarded or accepted. */
   removed: boolean;
 }
 
@@ -17,7 +19,7 @@ export interface ActivitySource {
   onChange(listener: (change: { worktreePath: string } & Activeness) => void): () => void;
 }
 
-interface LifecycleParts {
+interface LifecycleDeps {
   clock: Clock;
   log: Pick<Logger, 'warn' | 'info'>;
   timings: Timings;
@@ -27,23 +29,24 @@ interface LifecycleParts {
   down(path: string): Promise<void>;
 }
 
-/** The exit code by which a server asks to be started again, warm (C-078). */
+/** The exit code by which a server asks to be started again, warm. */
 const WARM_RESTART = 75;
 
 /** Decides when servers go up and down: with the worktree's activity, by silence, by their size, and after a death. */
 export class Lifecycle {
-  readonly #parts: LifecycleParts;
+  readonly #deps: LifecycleDeps;
   readonly #deaths: Deaths;
   readonly #active = new Set<string>();
   readonly #restarts = new Map<string, AbortController>();
-  /** Those above the ceiling at the last look: what is so twice in a row did not help itself. */
+  /** Servers above the ceiling at the last look. One that is above it twice in a row is ended. */
   #large = new Set<ManagedProcess>();
   readonly #closing = new AbortController();
   #isWatching = false;
 
-  constructor(parts: LifecycleParts) {
-    this.#parts = parts;
-    this.#deaths = new Deaths(parts.timings);
+  constructor(deps: LifecycleDeps) {
+    this.#deps = deps;
+    const { deathWindow: windowMs, restarts: delaysMs } = deps.timings;
+    this.#deaths = new Deaths(deps.clock, { windowMs, offMs: windowMs, delaysMs });
   }
 
   note(path: string, { active, removed }: Activeness): void {
@@ -52,28 +55,27 @@ export class Lifecycle {
     if (active && !removed) {
       this.#active.add(path);
       const isComing = server !== undefined || this.#restarts.has(path);
-      if (!isComing) this.#inBackground(path, this.#parts.up(path));
+      if (!isComing) this.#inBackground(path, this.#deps.up(path));
       return;
     }
     this.#active.delete(path);
     this.cancelRestart(path);
     if (!removed) return;
-    this.#deaths.forget(path);
-    this.#inBackground(path, this.#parts.down(path));
+    this.#deaths.forget((key) => key === path);
+    this.#inBackground(path, this.#deps.down(path));
   }
 
   /** After the tree of a server is gone. What was ended on purpose stays down until somebody asks. */
   noteGone(path: string, { why, code, wasStarted }: Gone): void {
     if (why === 'ended' || !wasStarted) return;
-    const { clock, log } = this.#parts;
-    const delayMs = this.#deaths.note(path, clock.monotonicMs());
+    const delayMs = this.#deaths.note(path);
     const isWarm = (why === 'ceiling' || code === WARM_RESTART) && this.unavailableFor(path) === 0;
-    log.warn('An analysis server ended', { worktreePath: path, why, code });
+    this.#deps.log.warn('An analysis server ended', { worktreePath: path, why, code });
     if (this.#active.has(path)) this.#restartAfter(path, isWarm ? 0 : delayMs);
   }
 
   unavailableFor(path: string): number {
-    return this.#deaths.unavailableFor(path, this.#parts.clock.monotonicMs());
+    return this.#deaths.offFor(path);
   }
 
   cancelRestart(path: string): void {
@@ -81,7 +83,7 @@ export class Lifecycle {
     this.#restarts.delete(path);
   }
 
-  /** Looks after the servers as long as there are any. */
+  /** Checks the servers regularly as long as there are any. */
   watch(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -96,7 +98,7 @@ export class Lifecycle {
   }
 
   async #watch(): Promise<void> {
-    const { clock, timings, servers } = this.#parts;
+    const { clock, timings, servers } = this.#deps;
     const { signal } = this.#closing;
     while (!signal.aborted && [...servers()].length > 0) {
       await clock.sleep(timings.look, signal).catch(() => {});
@@ -105,12 +107,12 @@ export class Lifecycle {
   }
 
   #look(): void {
-    const servers = [...this.#parts.servers()];
+    const servers = [...this.#deps.servers()];
     for (const server of servers.filter((each) => this.#isSilent(each))) {
       this.#inBackground(server.worktreePath, server.leave('ended'));
     }
     const memoryMb = readTreeMemory();
-    const large = servers.filter(({ process }) => process && memoryMb(process.identity) > this.#parts.ceilingMb);
+    const large = servers.filter(({ process }) => process && memoryMb(process.identity) > this.#deps.ceilingMb);
     for (const server of large.filter((each) => this.#large.has(each))) {
       this.#inBackground(server.worktreePath, server.leave('ceiling'));
     }
@@ -118,7 +120,7 @@ export class Lifecycle {
   }
 
   #isSilent({ worktreePath, activity, isBusy }: ManagedProcess): boolean {
-    const { clock, timings } = this.#parts;
+    const { clock, timings } = this.#deps;
     const limit = this.#active.has(worktreePath) ? timings.silent : timings.inactive;
     return !isBusy && clock.monotonicMs() - activity.lastAt >= limit;
   }
@@ -127,23 +129,45 @@ export class Lifecycle {
     const cancel = new AbortController();
     this.cancelRestart(path);
     this.#restarts.set(path, cancel);
-    const restarted = this.#parts.clock.sleep(delayMs, cancel.signal).then(() => {
+    const restarted = this.#deps.clock.sleep(delayMs, cancel.signal).then(() => {
       this.#restarts.delete(path);
-      return this.#parts.up(path);
+      return this.#deps.up(path);
     });
     this.#inBackground(path, restarted, cancel.signal);
   }
 
-  /** No block or job waits for these, so a failure is only told. */
+  /** No block or job waits for this work, so a failure is only logged. */
   #inBackground(worktreePath: string, work: Promise<void>, signal?: AbortSignal): void {
     work.catch((error: unknown) => {
       if (signal?.aborted || this.#closing.signal.aborted) return;
       const { code, message } = toReefError(error);
-      this.#parts.log.warn('An analysis server is not up', { worktreePath, code, reason: message });
+      this.#deps.log.warn('An analysis server is not up', { worktreePath, code, reason: message });
     });
   }
 
   #serverOf(path: string): ManagedProcess | undefined {
-    return [...this.#parts.servers()].find(({ worktreePath }) => worktreePath === path);
+    return [...this.#deps.servers()].find(({ worktreePath }) => worktreePath === path);
+  }
+}
+
+/**
+ * Tells the resident megabytes of trees, as they are now: of the largest process of each, which is the server itself and not
+ * the shells that hold it nor a git that comes and goes. 0 where the system does not tell; there the server's own watch is
+ * the only one.
+ */
+function readTreeMemory(): (tree: ProcessIdentity) => number {
+  const rows = process.platform === 'linux' ? processRows().filter((row) => row.isAlive) : [];
+  return ({ pid }) => {
+    const members = rows.filter((row) => row.session === pid);
+    return Math.max(0, ...members.map((row) => residentKb(row.pid))) / 1024;
+  };
+}
+
+function residentKb(pid: number): number {
+  try {
+    const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
+    return Number(kilobytes ?? 0);
+  } catch {
+    return 0; // it ended meanwhile
   }
 }

@@ -1,19 +1,11 @@
-import type { Readable, Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import type { Clock } from '../../base/clock.ts';
+import { settledWithin } from '../../base/wait.ts';
+import { followLog, lastWords, type ServerLog } from '../../child-servers/server-log.ts';
 import type { BoundProcess, BoundSpec } from '../../process/bound.ts';
-import { readToolResult } from '../partitioner/tool-result.ts';
-import { Activity, type JsonRpcClient } from './json-rpc-client.ts';
-import { McpServerError, ProcessStartError, serverDied } from './mcp-server-error.ts';
-import { OutputTail } from './output-tail.ts';
-import { settledWithin } from './settled-within.ts';
+import { McpServerError, ProcessStartError, serverDied } from '../client/mcp-server-error.ts';
+import { Activity, type JsonRpcClient } from '../client/stdio-client.ts';
+import { readToolResult } from '../client/tool-result.ts';
 import type { Timings } from './timings.ts';
-
-export type ServerProcess = Pick<BoundProcess, 'identity' | 'exited' | 'close'> & {
-  stdin: Writable;
-  stdout: Readable;
-  stderr: Readable;
-};
 
 export interface Connection {
   worktreePath: string;
@@ -21,14 +13,14 @@ export interface Connection {
   onSilence(): void;
 }
 
-export interface StartParts {
+export interface StartDeps {
   worktreePath: string;
   spec: BoundSpec;
   /** Resolves when there is room for one more, which `take` has taken by then. */
   admit(signal: AbortSignal, take: () => void): Promise<void>;
-  launch(spec: BoundSpec): Promise<ServerProcess>;
-  connect(process: ServerProcess, connection: Connection): JsonRpcClient;
-  /** At once and once, when it begins to go: from here on nobody may find it. */
+  launch(spec: BoundSpec): Promise<BoundProcess>;
+  connect(process: BoundProcess, connection: Connection): JsonRpcClient;
+  /** Called once, as soon as it begins to go: from here on nobody may find it. */
   onLeaving(): void;
   clock: Clock;
   timings: Timings;
@@ -37,14 +29,12 @@ export interface StartParts {
 /** `ended` on purpose; `failed` to start; `died` by itself; `ceiling`: ended because it was too large. */
 export interface Gone {
   why: 'ended' | 'failed' | 'died' | 'ceiling';
-  /** False when it did not come as far as a process. */
+  /** False when no process was started. */
   wasStarted: boolean;
-  /** Of the program, if it ended by itself. */
+  /** The exit code of a program that ended by itself. */
   code: number | null;
 }
 
-const STDERR_BYTES = 4_096;
-const LAST_WORDS_MS = 500;
 const CLIENT = {
   protocolVersion: '2025-06-18',
   capabilities: {},
@@ -57,15 +47,14 @@ export class ManagedProcess {
   readonly activity: Activity;
   /** Settles after the handshake. */
   readonly connected: Promise<JsonRpcClient>;
-  /** Settles when `index_code` is confirmed; a start that failed has left no process behind by then (C-072). */
+  /** Settles when `index_code` is confirmed; a start that failed has left no process behind by then. */
   readonly usable: Promise<void>;
   readonly gone: Promise<Gone>;
-  readonly #parts: StartParts;
+  readonly #deps: StartDeps;
   readonly #abort = new AbortController();
   readonly #resolveGone: (gone: Gone) => void;
-  readonly #stderr = new OutputTail(STDERR_BYTES);
-  #launched: Promise<ServerProcess> | undefined;
-  #process: ServerProcess | undefined;
+  #launched: Promise<BoundProcess> | undefined;
+  #process: BoundProcess | undefined;
   #client: JsonRpcClient | undefined;
   #isAdmitted = false;
   #isConnected = false;
@@ -73,10 +62,10 @@ export class ManagedProcess {
   #leaving: Promise<void> | undefined;
   #why: Gone['why'] | undefined;
 
-  constructor(parts: StartParts) {
-    this.#parts = parts;
-    this.worktreePath = parts.worktreePath;
-    this.activity = new Activity(() => parts.clock.monotonicMs());
+  constructor(deps: StartDeps) {
+    this.#deps = deps;
+    this.worktreePath = deps.worktreePath;
+    this.activity = new Activity(() => deps.clock.monotonicMs());
     const { promise, resolve } = Promise.withResolvers<Gone>();
     this.gone = promise;
     this.#resolveGone = resolve;
@@ -90,11 +79,11 @@ export class ManagedProcess {
     return this.#isConnected && this.#leaving === undefined ? this.#client : undefined;
   }
 
-  get process(): ServerProcess | undefined {
+  get process(): BoundProcess | undefined {
     return this.#process;
   }
 
-  /** There is a process, or will be: it counts. */
+  /** There is a process, or will be: it counts towards the limit. */
   get isAdmitted(): boolean {
     return this.#isAdmitted;
   }
@@ -103,7 +92,7 @@ export class ManagedProcess {
     return this.#isUsable;
   }
 
-  /** A start counts as a call in flight: its server is not idle but new. */
+  /** A start counts as a call in flight. */
   get isBusy(): boolean {
     return !this.#isUsable || this.activity.isBusy;
   }
@@ -127,7 +116,7 @@ export class ManagedProcess {
 
   async #connect(): Promise<JsonRpcClient> {
     const { signal } = this.#abort;
-    const { admit, launch, connect, spec, worktreePath, timings } = this.#parts;
+    const { admit, launch, connect, spec, worktreePath, timings } = this.#deps;
     await admit(signal, () => {
       this.#isAdmitted = true;
     });
@@ -138,38 +127,37 @@ export class ManagedProcess {
     });
     this.#process = process;
     signal.throwIfAborted();
-    process.stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
+    const log = followLog(process.stderr);
     void process.exited.then(() => this.leave('died'));
     const onSilence = () => void this.leave('died');
     const client = connect(process, { worktreePath, activity: this.activity, onSilence });
     this.#client = client;
     await client.request('initialize', CLIENT, { timeoutMs: timings.start, signal }).catch(async (cause: unknown) => {
-      throw await this.#startError(cause, process);
+      throw await this.#startError(cause, process, log);
     });
     client.notify('notifications/initialized', {});
     this.#isConnected = true;
     return client;
   }
 
-  /** Its last words may still be on their way when its end is known. */
-  async #startError(cause: unknown, { stderr }: ServerProcess): Promise<unknown> {
+  async #startError(cause: unknown, process: BoundProcess, log: ServerLog): Promise<unknown> {
     if (this.#why === 'ended') return cause;
-    const { worktreePath } = this;
-    if (this.#why === 'died') await settledWithin(this.#parts.clock, LAST_WORDS_MS, finished(stderr));
+    const stderr = this.#why === 'died' ? (await lastWords(process, log)).said : log.tail();
     const message = `The analysis server did not come up: ${(cause as Error).message}`;
-    return new ProcessStartError(message, { worktreePath, cause, stderr: this.#stderr.text() });
+    return new ProcessStartError(message, { worktreePath: this.worktreePath, cause, stderr });
   }
 
   async #index(client: JsonRpcClient): Promise<void> {
-    const { worktreePath, timings } = this.#parts;
-    const params = { name: 'index_code', arguments: { path: worktreePath } };
+    const { worktreePath, timings } = this.#deps;
+    const args = { path: worktreePath };
     const options = { timeoutMs: timings.index, signal: this.#abort.signal };
-    readToolResult('index_code', await client.request('tools/call', params, options), worktreePath);
+    const response = await client.request('tools/call', { name: 'index_code', arguments: args }, options);
+    await readToolResult('index_code', response, { worktreePath, args });
   }
 
   async #leave(why: Gone['why']): Promise<void> {
     this.#why = why;
-    this.#parts.onLeaving();
+    this.#deps.onLeaving();
     this.#abort.abort(why === 'ended' ? this.#stopped() : serverDied(this.worktreePath));
     const process = await this.#launched?.catch(() => undefined);
     await this.#client?.close();
@@ -177,9 +165,9 @@ export class ManagedProcess {
     this.#resolveGone({ why, code, wasStarted: process !== undefined });
   }
 
-  /** The code is that of a program which ended before it was made to. */
-  async #endProcess(process: ServerProcess, why: Gone['why']): Promise<number | null> {
-    const { clock, timings } = this.#parts;
+  /** Returns the exit code of a program that ended before it was killed. */
+  async #endProcess(process: BoundProcess, why: Gone['why']): Promise<number | null> {
+    const { clock, timings } = this.#deps;
     process.stdin.end();
     const itself = await settledWithin(clock, timings.inputEnd, process.exited);
     await process.close({ graceMs: why === 'ended' ? timings.grace : 0 });

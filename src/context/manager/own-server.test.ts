@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { PATH, until } from '../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { PATH } from '../../../test/support/programs.ts';
+import { initRepository, plainGit } from '../../../test/support/repository.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
 import { systemClock } from '../../base/clock.ts';
 import { createSafeDir } from '../../base/safe-dir.ts';
 import { loadTokenCounter } from '../../base/tokens.ts';
@@ -13,8 +15,7 @@ import { probeCapabilities } from '../../process/capabilities.ts';
 import { processRows } from '../../process/process-table.ts';
 import type { SandboxSpec } from '../../process/sandbox.ts';
 import { ContextPartitionerService } from '../partitioner/context-partitioner.ts';
-import { createCodeContext } from '../slices/code-context.ts';
-import { createFileOutline } from '../slices/file-outline.ts';
+import { createCodeContext, createFileOutline } from '../slices/code-context.ts';
 import { ownServer } from './server-command.ts';
 import { R_Mcp_ServerManager, type ServerManagerOptions } from './server-manager.ts';
 
@@ -40,29 +41,13 @@ const SHOP = `import { Cart, total } from './cart.ts';
 export const sum = total(new Cart());
 `;
 
-function gitSays(cwd: string, ...args: string[]): string {
-  const identity = ['-c', 'user.name=t', '-c', 'user.email=t@t'];
-  const env = { PATH, HOME: cwd };
-  return execFileSync('git', [...identity, ...args], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env,
-    encoding: 'utf8',
-  });
-}
-
 /** A repository with a second worktree, and a manager of servers over one store. */
 function shop(options: Partial<ServerManagerOptions> = {}) {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-own-')));
+  const dir = temporaryFolder();
   const [one, two, store] = [join(dir, 'one'), join(dir, 'two'), join(dir, 'index')];
-  for (const path of [one, store]) mkdirSync(path);
-  mkdirSync(join(one, 'src'));
-  writeFileSync(join(one, 'src/cart.ts'), CART);
-  writeFileSync(join(one, 'src/shop.ts'), SHOP);
-  gitSays(one, 'init', '-q');
-  gitSays(one, 'add', '.');
-  gitSays(one, 'commit', '-qm', 'shop');
-  gitSays(one, 'worktree', 'add', '-q', two);
+  mkdirSync(store);
+  const git = initRepository(one, { 'src/cart.ts': CART, 'src/shop.ts': SHOP });
+  git('worktree', 'add', '-q', two);
   const manager = new R_Mcp_ServerManager({
     server: ownServer({ storeOf: () => join(store, 'code.db'), env: { PATH, HOME: dir } }),
     launch: (spec) => launchBound(spec, capabilities),
@@ -70,10 +55,7 @@ function shop(options: Partial<ServerManagerOptions> = {}) {
     log: { warn: () => {}, info: () => {} },
     ...options,
   });
-  onTestFinished(async () => {
-    await manager.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  onTestFinished(() => manager.close());
   const service = new ContextPartitionerService({ servers: manager });
   const parts = {
     service,
@@ -107,10 +89,10 @@ verifies('C-001', 'C-005', 'C-071', 'C-073', 'C-084').test(
       "src/shop.ts:1 import { Cart, total } from './cart.ts';",
       'src/shop.ts:3 export const sum = total(new Cart());',
     ]);
-    expect(gitSays(one, 'status', '--porcelain', '--ignored')).toBe(''); // nothing of ours lies in the worktree
+    expect(plainGit(one)('status', '--porcelain', '--ignored')).toBe(''); // nothing of ours lies in the worktree
     const trees = manager.running().map(({ pid }) => pid);
     await manager.spinDownServer(one);
-    await expect(service.getSymbol({ worktreePath: one, symbolName: 'total' })).rejects.toThrow(
+    await expect(service.callTool('get_symbol', { worktreePath: one, args: { name: 'total' } })).rejects.toThrow(
       'No active analysis server for this worktree.',
     );
     await manager.close();
@@ -142,12 +124,18 @@ verifies('C-077').test('killed in the middle, a server comes back and answers th
   });
   active[0]?.({ worktreePath: one, active: true, removed: false });
   await until('it is up', () => manager.running()[0]?.isUsable);
-  const before = await service.getSymbol({ worktreePath: one, symbolName: 'total', require: 'complete' });
+  const before = await service.callTool('get_symbol', {
+    worktreePath: one,
+    args: { name: 'total', require: 'complete' },
+  });
   const [{ pid = 0 } = {}] = manager.running();
   process.kill(pid, 'SIGKILL');
   await until('another is up', () => manager.running().some((each) => each.isUsable && each.pid !== pid));
-  const after = await service.getSymbol({ worktreePath: one, symbolName: 'total', require: 'complete' });
-  expect([after, after.length]).toEqual([before, 1]);
+  const after = await service.callTool('get_symbol', {
+    worktreePath: one,
+    args: { name: 'total', require: 'complete' },
+  });
+  expect([after.symbols, after.symbols.length]).toEqual([before.symbols, 1]);
 });
 
 verifies('C-100', 'C-101', 'C-104').test(
@@ -274,7 +262,10 @@ verifies('C-002', 'X-27')
     onTestFinished(() => manager.close());
     const service = new ContextPartitionerService({ servers: manager });
     await manager.ensureServer(one);
-    const found = await service.getSymbol({ worktreePath: one, symbolName: 'total', require: 'complete' });
+    const found = await service.callTool('get_symbol', {
+      worktreePath: one,
+      args: { name: 'total', require: 'complete' },
+    });
     const sandboxed = { file: '/bin/sh', cwd: one, env: { PATH }, tag: 'probe', sandbox: sandboxOf(one) };
     const script =
       'touch x; touch src/x; ls ../two | wc -l; touch ../index/x && echo stored; cat /proc/net/dev | wc -l';
@@ -285,6 +276,10 @@ verifies('C-002', 'X-27')
     });
     await probe.exited;
     await probe.close({ graceMs: 0 });
-    expect([found.length, existsSync(join(one, 'x')), existsSync(join(one, 'src/x'))]).toEqual([1, false, false]);
+    expect([found.symbols.length, existsSync(join(one, 'x')), existsSync(join(one, 'src/x'))]).toEqual([
+      1,
+      false,
+      false,
+    ]);
     expect(said.trim().split(/\s+/)).toEqual(['0', 'stored', '3']);
   });

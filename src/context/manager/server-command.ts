@@ -1,10 +1,9 @@
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isProgram } from '../../base/programs.ts';
-import { MALLOC_ENV, nodeFlags } from '../server/node-flags.ts';
-import { MissingBinaryError } from './mcp-server-error.ts';
+import { MissingBinaryError } from '../client/mcp-server-error.ts';
 
-/** The program that analyses a worktree. Its environment is given in full: nothing is inherited (X-20). */
+/** The program that analyses a worktree. Its environment is given in full: nothing is inherited. */
 export interface ServerCommand {
   /** An absolute path. */
   command: string;
@@ -13,7 +12,7 @@ export interface ServerCommand {
 }
 
 interface OwnServer {
-  /** Where the facts of a worktree's repository lie (C-003). */
+  /** Where the facts of a worktree's repository lie. */
   storeOf(worktreePath: string): string;
   env: Readonly<Record<string, string>>;
 }
@@ -32,8 +31,8 @@ export function ownServer({ storeOf, env }: OwnServer): ServerCommand {
   };
 }
 
-/** `context.server` of the configuration: the published binary takes no arguments and works where it is started (C-095). */
-export function robertoServer(command: string, env: Readonly<Record<string, string>>): ServerCommand {
+/** `context.server` of the configuration: the published binary takes no arguments and works where it is started. */
+export function configuredServer(command: string, env: Readonly<Record<string, string>>): ServerCommand {
   return { command, args: () => [], env };
 }
 
@@ -46,3 +45,22 @@ export function memoryEnv(maxMemoryMb: number): Record<string, string> {
 export function checkProgram({ command }: ServerCommand, worktreePath: string): void {
   if (!isAbsolute(command) || !isProgram(command)) throw new MissingBinaryError(command, { worktreePath });
 }
+
+/**
+ * What a server's Node must be started with; set later, these flags have no effect. Young objects get little room, because a scan
+ * throws away at once what it has read; and so little of it is collected by one thread in the time it takes to wake others.
+ */
+function nodeFlags(maxMemoryMb: number): string[] {
+  const oldMb = Math.max(64, Math.floor(maxMemoryMb * 0.4));
+  return ['--max-semi-space-size=2', '--no-parallel-scavenge', `--max-old-space-size=${oldMb}`];
+}
+
+/**
+ * For glibc, which reads it at the start as well. By itself it gives each thread a heap of its own, and keeps what large buffers
+ * leave free, because it takes the first one that is freed for a sign that more will come. Neither wins a server any time.
+ */
+const MALLOC_ENV = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '262144',
+  MALLOC_TRIM_THRESHOLD_: '1048576',
+};

@@ -1,21 +1,20 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { until } from '../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
+import type { FakePlan } from '../../../test/support/context/fake-plan.ts';
+import { type Bench, openBench } from '../../../test/support/context/manager-bench.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
 import { systemClock } from '../../base/clock.ts';
-import { type BoundSpec, launchBound } from '../../process/bound.ts';
+import { type BoundProcess, type BoundSpec, launchBound } from '../../process/bound.ts';
 import { probeCapabilities } from '../../process/capabilities.ts';
 import { bootId } from '../../process/identity.ts';
 import { processRows } from '../../process/process-table.ts';
-import type { JsonRpcClient } from './json-rpc-client.ts';
-import type { ServerProcess } from './managed-process.ts';
-import { MissingBinaryError, ProcessStartError } from './mcp-server-error.ts';
+import { MissingBinaryError, ProcessStartError } from '../client/mcp-server-error.ts';
+import type { JsonRpcClient } from '../client/stdio-client.ts';
 import { R_Mcp_ServerManager, type ServerManagerOptions } from './server-manager.ts';
-import type { FakePlan } from './testing/fake-plan.ts';
-import { type Bench, openBench } from './testing/manager-bench.ts';
 
 const INDEXED = {
   content: [
@@ -28,8 +27,7 @@ const INDEXED = {
 
 /** The seed's mocks: a child process and a client that only note what is done with them. */
 function mocked(more: Partial<ServerManagerOptions> = {}) {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-mocked-')));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryFolder();
   const spawned: BoundSpec[] = [];
   const ended: string[] = [];
   const sent: Record<string, unknown[]> = {};
@@ -65,7 +63,7 @@ function mocked(more: Partial<ServerManagerOptions> = {}) {
   return { manager, spawned, ended, sent, clients, warnings, worktree };
 }
 
-function mockedProcess(onEnd: () => void): ServerProcess {
+function mockedProcess(onEnd: () => void): BoundProcess {
   const { promise, resolve } = Promise.withResolvers<{ code: number; signal: null }>();
   const stdin = new PassThrough();
   stdin.once('finish', () => {

@@ -4,31 +4,29 @@ import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { readPlace } from '../../git/place.ts';
-import type { BoundSpec } from '../../process/bound.ts';
+import { settledWithin } from '../../base/wait.ts';
+import { readCheckout } from '../../git/checkout.ts';
+import type { BoundProcess, BoundSpec } from '../../process/bound.ts';
 import type { SandboxSpec } from '../../process/sandbox.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { JsonRpcClient } from './json-rpc-client.ts';
+import { McpServerError, noActiveServer } from '../client/mcp-server-error.ts';
+import { type JsonRpcClient, StdioClient } from '../client/stdio-client.ts';
 import { type ActivitySource, Lifecycle } from './lifecycle.ts';
-import { makeRoom } from './make-room.ts';
-import { type Connection, ManagedProcess, type ServerProcess } from './managed-process.ts';
-import { McpServerError, noActiveServer } from './mcp-server-error.ts';
+import { type Connection, ManagedProcess } from './managed-process.ts';
 import { checkProgram, memoryEnv, type ServerCommand } from './server-command.ts';
-import { settledWithin } from './settled-within.ts';
-import { StdioClient } from './stdio-client.ts';
 import { TIMINGS, type Timings } from './timings.ts';
 
 export interface ServerManagerOptions {
   server: ServerCommand;
-  /** A bound launch: the server must not outlive us (C-002). */
-  launch(spec: BoundSpec): Promise<ServerProcess>;
+  /** A bound launch: the server must not outlive us. */
+  launch(spec: BoundSpec): Promise<BoundProcess>;
   clock: Clock;
   log: Pick<Logger, 'warn' | 'info'>;
-  /** It parses what an agent wrote (X-27). */
+  /** It parses what an agent wrote. */
   sandboxOf?(worktreePath: string): SandboxSpec | undefined;
   maxMemoryMb?: number;
   maxServers?: number;
-  connect?(process: ServerProcess, connection: Connection): JsonRpcClient;
+  connect?(process: BoundProcess, connection: Connection): JsonRpcClient;
   timings?: Partial<Timings>;
 }
 
@@ -43,17 +41,16 @@ const MEGABYTE = 1024 * 1024;
 const MEMORY_MB = 256;
 const MOST_SERVERS = 8;
 
-/** Owns every analysis server: one process per active worktree, never two (C-001, C-070). */
+/** Owns every analysis server: one process per active worktree, never two. */
 export class R_Mcp_ServerManager {
-  /** What `getInstance` reads. The running app installs its instance here; nothing else may use it. */
-  static readonly #app: { manager?: R_Mcp_ServerManager } = {};
+  static #installed: R_Mcp_ServerManager | undefined;
 
   readonly #options: ServerManagerOptions;
   readonly #timings: Timings;
   readonly #memoryMb: number;
   readonly #maxServers: number;
   readonly #servers = new Map<string, ManagedProcess>();
-  /** No longer found by anybody, but its processes may still be there. */
+  /** Servers that nobody finds any more, though their processes may still be there. */
   readonly #leaving = new Map<string, Promise<void>>();
   readonly #lifecycle: Lifecycle;
   #starts = 0;
@@ -76,16 +73,15 @@ export class R_Mcp_ServerManager {
     });
   }
 
-  /** The manager of the running app (seed 000). Reef's own code gets it passed in. */
+  /** The manager of the running app, for seed 000. Reef's own code gets it passed in. */
   static getInstance(): R_Mcp_ServerManager {
-    const { manager } = R_Mcp_ServerManager.#app;
+    const manager = R_Mcp_ServerManager.#installed;
     if (manager === undefined) throw new ReefError('internal', 'No app runs in this process.');
     return manager;
   }
 
   static install(manager: R_Mcp_ServerManager | undefined): void {
-    if (manager === undefined) delete R_Mcp_ServerManager.#app.manager;
-    else R_Mcp_ServerManager.#app.manager = manager;
+    R_Mcp_ServerManager.#installed = manager;
   }
 
   async spinUpServer(worktreePath: string): Promise<void> {
@@ -109,7 +105,7 @@ export class R_Mcp_ServerManager {
     return this.#servers.get(this.#keyOf(worktreePath))?.client;
   }
 
-  /** Waits for the first scan, but not for ever: answers say themselves when they are incomplete (C-014). */
+  /** Waits for the first scan, but not for ever: answers say themselves when they are incomplete. */
   async ensureServer(worktreePath: string): Promise<JsonRpcClient> {
     const path = await worktreeRoot(worktreePath);
     const server = this.#servers.get(path) ?? this.#start(path);
@@ -121,7 +117,7 @@ export class R_Mcp_ServerManager {
     return client;
   }
 
-  /** Servers go up and down with what the source tells, until the function returned is called (C-075). */
+  /** Servers go up and down with what the source tells, until the function returned is called. */
   follow(source: ActivitySource): () => void {
     return source.onChange(({ worktreePath, active, removed }) => {
       this.#lifecycle.note(this.#keyOf(worktreePath), { active, removed });
@@ -210,7 +206,7 @@ export class R_Mcp_ServerManager {
     this.#leaving.set(path, leaving);
   }
 
-  /** A folder that is gone keeps the name it had. */
+  /** The key of a worktree. A folder that is gone keeps the one it had. */
   #keyOf(worktreePath: string): string {
     if (this.#servers.has(worktreePath)) return worktreePath;
     try {
@@ -221,11 +217,11 @@ export class R_Mcp_ServerManager {
   }
 }
 
-function connectStdio({ stdin, stdout }: ServerProcess, connection: Connection): JsonRpcClient {
+function connectStdio({ stdin, stdout }: BoundProcess, connection: Connection): JsonRpcClient {
   return new StdioClient({ stdin, stdout, ...connection });
 }
 
-/** A quarter of the memory at most, whatever the servers do with theirs (C-076). */
+/** A quarter of the memory at most, whatever the servers do with theirs. */
 function defaultMaxServers(maxMemoryMb: number): number {
   return Math.min(MOST_SERVERS, Math.floor(totalmem() / 4 / (maxMemoryMb * MEGABYTE)));
 }
@@ -233,7 +229,7 @@ function defaultMaxServers(maxMemoryMb: number): number {
 async function worktreeRoot(worktreePath: string): Promise<string> {
   try {
     const path = await realpath(worktreePath);
-    await readPlace(path);
+    await readCheckout(path);
     return path;
   } catch (cause) {
     throw new McpServerError('not_a_worktree', `${worktreePath} is not the top folder of a git checkout.`, {
@@ -241,4 +237,39 @@ async function worktreeRoot(worktreePath: string): Promise<string> {
       cause,
     });
   }
+}
+
+interface Room {
+  worktreePath: string;
+  signal: AbortSignal;
+  /** Called without a pause after room was found, or two would take it. */
+  take(): void;
+  most: number;
+  servers(): Iterable<ManagedProcess>;
+  leaving(): Iterable<Promise<void>>;
+  clock: Clock;
+  busyMs: number;
+}
+
+const POLL_MS = 50;
+
+/** Resolves when one more process may be started: the least recently used that has nothing to answer goes. */
+async function makeRoom(room: Room): Promise<void> {
+  const { clock, signal } = room;
+  const deadline = clock.monotonicMs() + room.busyMs;
+  for (;;) {
+    signal.throwIfAborted();
+    const admitted = [...room.servers()].filter(({ isAdmitted }) => isAdmitted);
+    const leaving = [...room.leaving()];
+    if (admitted.length + leaving.length < room.most) return room.take();
+    const idle = admitted.filter(({ isBusy }) => !isBusy).sort((a, b) => a.activity.lastAt - b.activity.lastAt);
+    if (leaving.length > 0) await Promise.race(leaving);
+    else if (idle[0]) await idle[0].leave('ended');
+    else if (clock.monotonicMs() < deadline) await clock.sleep(POLL_MS, signal);
+    else throw busy(room);
+  }
+}
+
+function busy({ worktreePath, most }: Room): McpServerError {
+  return new McpServerError('analysis_busy', `All ${most} analysis servers are answering.`, { worktreePath });
 }

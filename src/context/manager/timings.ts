@@ -3,14 +3,14 @@ export const TIMINGS = {
   /** From the start to the answer to `initialize`. */
   start: 10_000,
   index: 600_000,
-  /** How long `ensureServer` waits for the first scan before it hands out a client that answers incompletely (C-014). */
+  /** How long `ensureServer` waits for the first scan before it hands out a client that answers incompletely. */
   usable: 10_000,
-  /** From the end of its input to SIGTERM, and on to SIGKILL (C-073). */
+  /** From the end of its input to SIGTERM, and on to SIGKILL. */
   inputEnd: 1_000,
   grace: 4_000,
-  /** How long a start waits for a server that has nothing to answer (C-076). */
+  /** How long a start waits for a server that has nothing to answer. */
   busy: 10_000,
-  /** Without a question or a change: of a worktree that is not active, and of one that is (C-075). */
+  /** Without a question or a change: of a worktree that is not active, and of one that is. */
   inactive: 60_000,
   silent: 600_000,
   look: 5_000,

@@ -1,57 +1,19 @@
-import type { Basis, OutlineGroup, SymbolType } from '../../protocol/code.ts';
+import type { Basis, CodeToolResult } from '../../protocol/code.ts';
 
-/** What every question names, and whether it wants to wait for a complete answer (C-014). */
-interface Question {
+/** The two questions that seed 000 names, in its own form. Every other question and answer has the form of its tool. */
+
+export interface GetFileOutlineArgs {
   worktreePath: string;
+  filePath: string;
+  /** Waits for a complete answer. */
   require?: 'complete' | undefined;
 }
-
-export interface GetFileOutlineArgs extends Question {
-  filePath: string;
-}
-export interface GetSymbolReferencesArgs extends Question {
-  symbolName: string;
-  /** With `line`, hits of the definition there come first. */
-  filePath?: string;
-  line?: number;
-  includeText?: boolean;
-  /** The most that are returned; all of them unless told. */
-  limit?: number;
-}
-export interface GetDirectoryOutlineArgs extends Question {
-  directoryPath: string;
-  includes?: OutlineGroup[];
-  depth?: number;
-}
-export interface GetSymbolArgs extends Question {
-  symbolName: string;
-  includeSource?: boolean;
-  filePath?: string;
-}
-export interface FindSymbolsArgs extends Question {
-  query: string;
-  symbolType?: SymbolType;
-  limit?: number;
-}
-export interface CodeSearchArgs extends Question {
-  query: string;
-  limit?: number;
-  contextLines?: number;
-  glob?: string;
-}
-export interface ExploreCodeArgs extends Question {
-  question: string;
-  budgetTokens?: number;
-  files?: string[];
-  paths?: string[];
-}
-export interface IndexCodeArgs {
+export interface GetSymbolReferencesArgs {
   worktreePath: string;
-  wait?: 'usable' | 'complete';
-}
-export interface HopsArgs extends Question {
-  files: string[];
-  depth?: number;
+  symbolName: string;
+  /** The most that are returned; all of them unless told. */
+  limit?: number | undefined;
+  require?: 'complete' | undefined;
 }
 
 export interface FileOutline {
@@ -62,7 +24,7 @@ export interface FileOutline {
   /** Interfaces, enums, aliases. */
   types: { name: string; kind: string; line: number }[];
   constants: { name: string; line: number }[];
-  basis?: Basis;
+  basis: Basis;
 }
 
 export interface SymbolReference {
@@ -74,74 +36,40 @@ export interface SymbolReference {
   lineText: string;
 }
 
-export interface Definition {
-  name: string;
-  kind: string;
-  filePath: string;
-  line: number;
-  column: number;
-  endLine: number;
-  container: string | null;
-  visibility: string;
-  signature: string;
-  source?: string;
+/** A list that also knows what it rests on. The basis is not enumerable, so the list stays equal to a plain one. */
+export type Listed<T> = T[] & { readonly basis: Basis };
+
+export function listed<T>(items: T[], basis: Basis): Listed<T> {
+  return Object.defineProperty(items, 'basis', { value: basis }) as Listed<T>;
 }
 
-export interface SearchHit {
-  filePath: string;
-  /** Null when the server does not tell and the snippet occurs more than once. */
-  line: number | null;
-  lineText: string;
-  snippet: string;
-  language: string | null;
-  score: number;
+/** By kind. Modules, imports, macros and variables have no place in an outline as the seed defines it. */
+export function toFileOutline({ symbols, basis }: CodeToolResult<'get_file_outline'>): FileOutline {
+  const of = (...kinds: string[]) =>
+    symbols
+      .filter(({ symbol_type }) => kinds.includes(symbol_type))
+      .map((symbol) => ({ ...symbol, line: symbol.line ?? 0 }));
+  return {
+    functions: of('function').map(({ name, signature, line }) => ({ name, signature, line })),
+    classes: of('class', 'struct').map(({ name, line }) => ({ name, line })),
+    methods: of('method').map(({ name, signature, line, container }) => ({
+      name,
+      signature,
+      line,
+      ...(container !== undefined && { container }),
+    })),
+    types: of('interface', 'enum', 'type').map(({ name, symbol_type, line }) => ({ name, kind: symbol_type, line })),
+    constants: of('constant').map(({ name, line }) => ({ name, line })),
+    basis,
+  };
 }
 
-export interface OutlineEntry {
-  name: string;
-  kind: string;
-  line: number | null;
-  signature: string;
-  container?: string;
-}
-export interface DirectoryOutline {
-  files: { filePath: string; symbols: OutlineEntry[] }[];
-  summary: string;
-  basis?: Basis;
-}
-
-export interface Exploration {
-  slices: { filePath: string; startLine: number; endLine: number; why: string; text: string }[];
-  map: string;
-  tokens: number;
-  leftOut: string[];
-  basis?: Basis;
-}
-
-export interface IndexReport {
-  status: 'success' | 'partial';
-  filesIndexed: number;
-  symbolsFound: number;
-  errors: string[];
-  durationMs: number;
-  reused?: number;
-  pending?: number;
-  basis?: Basis;
-}
-
-export interface Hops {
-  files: { filePath: string; distance: number; via: string }[] | 'unknown';
-  basis?: Basis;
-}
-
-/** A list that also knows what it rests on. Not enumerable, so that a list stays equal to a list. */
-export type Listed<T> = T[] & { readonly basis?: Basis };
-
-export function listed<T>(items: T[], basis: Basis | undefined): Listed<T> {
-  return basis === undefined ? items : Object.defineProperty(items, 'basis', { value: basis });
-}
-
-/** An answer without a basis comes from a server that cannot vouch for it. */
-export function isComplete(answer: { readonly basis?: Basis }): boolean {
-  return answer.basis?.complete ?? false;
+export function toReference({
+  location,
+  reference_type,
+  confidence,
+  line_text,
+}: CodeToolResult<'get_symbol_references'>['references'][number]): SymbolReference {
+  const { file: filePath, start_line: line, start_column: column } = location;
+  return { filePath, line, column, kind: reference_type, confidence, lineText: line_text };
 }

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { asText, at, BASIS, mocked, structured } from '../../../test/support/context/mocked-client.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { codeTools } from '../../protocol/code.ts';
-import { McpQueryError, McpServerError } from '../manager/mcp-server-error.ts';
+import { McpQueryError, McpServerError } from '../client/mcp-server-error.ts';
 import { ContextPartitionerService } from './context-partitioner.ts';
-import { asText, at, BASIS, mocked, structured } from './testing/mocked-client.ts';
 
 /** Every method with arguments of its own, the message it must send, and an answer. */
 const METHODS = {
@@ -15,48 +15,58 @@ const METHODS = {
   },
   getSymbolReferences: {
     call: (s: ContextPartitionerService, worktreePath: string) =>
-      s.getSymbolReferences({ worktreePath, symbolName: 'total', filePath: 'src/a.ts', line: 3, includeText: true }),
+      s.getSymbolReferences({ worktreePath, symbolName: 'total', limit: 5, require: 'complete' }),
     sends: {
       name: 'get_symbol_references',
-      arguments: { name: 'total', file_path: 'src/a.ts', line: 3, include_text: true },
+      arguments: { name: 'total', limit: 5, require: 'complete' },
     },
     reply: { references: [], total_count: 0, basis: BASIS },
   },
   getDirectoryOutline: {
     call: (s: ContextPartitionerService, worktreePath: string) =>
-      s.getDirectoryOutline({ worktreePath, directoryPath: 'src', includes: ['classes'], depth: 2 }),
+      s.getDirectoryOutline({ worktreePath, args: { directory_path: 'src', includes: ['classes'], depth: 2 } }),
     sends: { name: 'get_directory_outline', arguments: { directory_path: 'src', includes: ['classes'], depth: 2 } },
     reply: { files: [], summary: '', basis: BASIS },
   },
-  getSymbol: {
+  get_symbol: {
     call: (s: ContextPartitionerService, worktreePath: string) =>
-      s.getSymbol({ worktreePath, symbolName: 'total', includeSource: true, require: 'complete' }),
+      s.callTool('get_symbol', {
+        worktreePath,
+        args: { name: 'total', include_source: true, require: 'complete' },
+      }),
     sends: { name: 'get_symbol', arguments: { name: 'total', include_source: true, require: 'complete' } },
     reply: { symbols: [], basis: BASIS },
   },
-  findSymbols: {
+  find_symbols: {
     call: (s: ContextPartitionerService, worktreePath: string) =>
-      s.findSymbols({ worktreePath, query: 'tot', symbolType: 'function', limit: 5 }),
+      s.callTool('find_symbols', { worktreePath, args: { query: 'tot', symbol_type: 'function', limit: 5 } }),
     sends: { name: 'find_symbols', arguments: { query: 'tot', symbol_type: 'function', limit: 5 } },
     reply: { symbols: [], basis: BASIS },
   },
-  codeSearch: {
+  code_search: {
     call: (s: ContextPartitionerService, worktreePath: string) =>
-      s.codeSearch({ worktreePath, query: 'round price', limit: 3, contextLines: 1, glob: '**/*.ts' }),
+      s.callTool('code_search', {
+        worktreePath,
+        args: { query: 'round price', limit: 3, context_lines: 1, glob: '**/*.ts' },
+      }),
     sends: { name: 'code_search', arguments: { query: 'round price', limit: 3, context_lines: 1, glob: '**/*.ts' } },
     reply: { results: [], total_found: 0, basis: BASIS },
   },
-  exploreCode: {
+  explore_code: {
     call: (s: ContextPartitionerService, worktreePath: string) =>
-      s.exploreCode({ worktreePath, question: 'where?', budgetTokens: 600, files: ['a.ts'], paths: ['src'] }),
+      s.callTool('explore_code', {
+        worktreePath,
+        args: { question: 'where?', budget_tokens: 600, files: ['a.ts'], paths: ['src'] },
+      }),
     sends: {
       name: 'explore_code',
       arguments: { question: 'where?', budget_tokens: 600, files: ['a.ts'], paths: ['src'] },
     },
     reply: { slices: [], map: '', tokens: 0, left_out: [], basis: BASIS },
   },
-  indexCode: {
-    call: (s: ContextPartitionerService, worktreePath: string) => s.indexCode({ worktreePath, wait: 'complete' }),
+  index_code: {
+    call: (s: ContextPartitionerService, worktreePath: string) =>
+      s.callTool('index_code', { worktreePath, args: { path: '/w', wait: 'complete' } }),
     sends: { name: 'index_code', arguments: { path: '/w', wait: 'complete' } },
     reply: {
       status: 'success',
@@ -69,8 +79,9 @@ const METHODS = {
       basis: BASIS,
     },
   },
-  hops: {
-    call: (s: ContextPartitionerService, worktreePath: string) => s.hops({ worktreePath, files: ['a.ts'], depth: 1 }),
+  get_hops: {
+    call: (s: ContextPartitionerService, worktreePath: string) =>
+      s.callTool('get_hops', { worktreePath, args: { files: ['a.ts'], depth: 1 } }),
     sends: { name: 'get_hops', arguments: { files: ['a.ts'], depth: 1 } },
     reply: { files: 'unknown', basis: BASIS },
   },
@@ -82,7 +93,7 @@ for (const [name, { call, sends, reply }] of Object.entries(METHODS)) {
     async () => {
       const { service, asked, sent } = mocked(structured(reply));
       await call(service, '/w');
-      const timeoutMs = name === 'indexCode' ? 600_000 : 20_000;
+      const timeoutMs = name === 'index_code' ? 600_000 : 20_000;
       expect([asked, sent]).toEqual([['/w'], [['tools/call', sends, { timeoutMs }]]]);
     },
   );
@@ -198,89 +209,21 @@ test('a server whose pages never end is refused', async () => {
   });
 });
 
-verifies('C-084').test('the other answers are parsed as well', async () => {
-  const symbol = {
-    id: 'a.ts#total:1',
-    name: 'total',
-    symbol_type: 'function',
-    location: at('a.ts', 1),
-    namespace: null,
-    visibility: 'public',
-    signature: 'function total()',
-    source: 'function total() {}',
-  };
-  const hit = { score: 2, file_path: 'a.ts', language: null, line: 4, line_text: 'x', content_snippet: 'w\nx' };
-  const { service } = mocked(
-    structured({ symbols: [symbol], basis: BASIS }),
-    structured({ results: [hit], total_found: 1, basis: BASIS }),
-    structured({
-      slices: [{ file_path: 'a.ts', start_line: 1, end_line: 2, why: 'name', text: 't' }],
-      map: 'a.ts',
-      tokens: 9,
-      left_out: ['b.ts'],
-      basis: BASIS,
-    }),
-    structured({ files: [{ file_path: 'a.ts', distance: 1, via: 'import' }], basis: BASIS }),
-    structured({
-      files: [
-        {
-          file_path: 'src/a.ts',
-          symbols: [{ name: 'T', symbol_type: 'class', line: 1, end_line: 2, signature: 'class T' }],
-        },
-      ],
-      summary: '1 file',
-      basis: BASIS,
-    }),
-    structured(METHODS.indexCode.reply),
+verifies('C-084').test('pages of a directory come as one answer', async () => {
+  const file = (file_path: string) => ({
+    file_path,
+    symbols: [{ name: 'T', symbol_type: 'class', line: 1, end_line: 2, signature: 'class T' }],
+  });
+  const { service, sent } = mocked(
+    structured({ files: [file('src/a.ts')], summary: '2 files', next_cursor: 'c1', basis: BASIS }),
+    structured({ files: [file('src/b.ts')], summary: '2 files', basis: BASIS }),
   );
-  const worktreePath = '/w';
-  expect([
-    await service.getSymbol({ worktreePath, symbolName: 'total' }),
-    await service.codeSearch({ worktreePath, query: 'x' }),
-    await service.exploreCode({ worktreePath, question: 'x' }),
-    await service.hops({ worktreePath, files: ['b.ts'] }),
-    await service.getDirectoryOutline({ worktreePath, directoryPath: 'src' }),
-    await service.indexCode({ worktreePath }),
-  ]).toEqual([
-    [
-      {
-        name: 'total',
-        kind: 'function',
-        filePath: 'a.ts',
-        line: 1,
-        column: 2,
-        endLine: 1,
-        container: null,
-        visibility: 'public',
-        signature: 'function total()',
-        source: 'function total() {}',
-      },
-    ],
-    [{ filePath: 'a.ts', line: 4, lineText: 'x', snippet: 'w\nx', language: null, score: 2 }],
-    {
-      slices: [{ filePath: 'a.ts', startLine: 1, endLine: 2, why: 'name', text: 't' }],
-      map: 'a.ts',
-      tokens: 9,
-      leftOut: ['b.ts'],
-      basis: BASIS,
-    },
-    { files: [{ filePath: 'a.ts', distance: 1, via: 'import' }], basis: BASIS },
-    {
-      files: [{ filePath: 'src/a.ts', symbols: [{ name: 'T', kind: 'class', line: 1, signature: 'class T' }] }],
-      summary: '1 file',
-      basis: BASIS,
-    },
-    {
-      status: 'success',
-      filesIndexed: 1,
-      symbolsFound: 2,
-      errors: [],
-      durationMs: 3,
-      reused: 1,
-      pending: 0,
-      basis: BASIS,
-    },
-  ]);
+  expect(await service.getDirectoryOutline({ worktreePath: '/w', args: { directory_path: 'src' } })).toEqual({
+    files: [file('src/a.ts'), file('src/b.ts')],
+    summary: '2 files',
+    basis: BASIS,
+  });
+  expect(sent.length).toBe(2);
 });
 
 verifies('C-084').test('what is no answer is refused with its first 200 characters', async () => {
@@ -340,7 +283,9 @@ verifies('C-004', 'X-40').test(
         code: 'path_outside_worktree',
       });
     }
-    await expect(service.hops({ worktreePath: '/w', files: ['a.ts', '../b.ts'] })).rejects.toMatchObject({
+    await expect(
+      service.callTool('get_hops', { worktreePath: '/w', args: { files: ['a.ts', '../b.ts'] } }),
+    ).rejects.toMatchObject({
       code: 'path_outside_worktree',
     });
     await service.getFileOutline({ worktreePath: '/w', filePath: '/w/src/a.ts' });
@@ -352,7 +297,9 @@ verifies('C-004', 'X-40').test(
 
 test('arguments a tool would refuse are refused here, naming the field', async () => {
   const { service, sent } = mocked();
-  const failure = await service.findSymbols({ worktreePath: '/w', query: 'x', limit: 51 }).catch((error) => error);
+  const failure = await service
+    .callTool('find_symbols', { worktreePath: '/w', args: { query: 'x', limit: 51 } })
+    .catch((error) => error);
   expect([failure.code, failure.details.field, sent]).toEqual(['bad_arguments', 'limit', []]);
 });
 
@@ -360,16 +307,9 @@ verifies('C-085').test('a signal and a shorter time go with the question, and a 
   const died = new McpServerError('analysis_server_died', 'gone', { worktreePath: '/w' });
   const { service, sent } = mocked(died);
   const { signal } = new AbortController();
-  const asked = service.getSymbol({ worktreePath: '/w', symbolName: 'x' }, { timeoutMs: 5, signal });
+  const asked = service.callTool('get_symbol', { worktreePath: '/w', args: { name: 'x' } }, { timeoutMs: 5, signal });
   await expect(asked).rejects.toBe(died);
   expect(sent.map(([, , options]) => options)).toEqual([{ timeoutMs: 5, signal }]);
-});
-
-test('announcing changes tells the server that runs and nobody else', () => {
-  const { service, sent } = mocked();
-  service.announceChanges({ worktreePath: '/w', paths: ['a.ts'] });
-  service.announceChanges({ worktreePath: '/none', paths: ['a.ts'] });
-  expect(sent).toEqual([['reef/changed', { paths: ['a.ts'] }, undefined]]);
 });
 
 test('the accessor gives the service the app installed', () => {
@@ -397,13 +337,34 @@ verifies('C-084').test(
         basis: BASIS,
       },
       get_file_outline: { file_path: 'a.ts', language: 'typescript', symbols: [], basis: BASIS },
-    } as const;
-    for (const tool of ['get_symbol', 'get_symbol_references', 'get_file_outline'] as const) {
+      code_search: {
+        results: [{ score: 2, file_path: 'a.ts', language: null, line: 4, line_text: 'x', content_snippet: 'w\nx' }],
+        total_found: 1,
+        basis: BASIS,
+      },
+      explore_code: {
+        slices: [{ file_path: 'a.ts', start_line: 1, end_line: 2, why: 'name', text: 't' }],
+        map: 'a.ts',
+        tokens: 9,
+        left_out: ['b.ts'],
+        basis: BASIS,
+      },
+      get_hops: { files: [{ file_path: 'a.ts', distance: 1, via: 'import' }], basis: BASIS },
+      index_code: METHODS.index_code.reply,
+    };
+    const questions = {
+      get_symbol: { name: 'f' },
+      get_symbol_references: { name: 'f' },
+      get_file_outline: { file_path: 'a.ts' },
+      code_search: { query: 'x' },
+      explore_code: { question: 'x' },
+      get_hops: { files: ['b.ts'] },
+      index_code: { path: '/w' },
+    };
+    for (const tool of Object.keys(questions) as (keyof typeof questions)[]) {
       const answer = codeTools[tool].output.parse(answers[tool]);
       const { service } = mocked(structured(answer));
-      expect(await service.callTool(tool, { worktreePath: '/w', args: { name: 'f', file_path: 'a.ts' } })).toEqual(
-        answer,
-      );
+      expect(await service.callTool(tool, { worktreePath: '/w', args: questions[tool] as never })).toEqual(answer);
     }
   },
 );

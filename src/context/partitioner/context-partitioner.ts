@@ -1,237 +1,144 @@
-import { realpathSync } from 'node:fs';
-import { createSafeDir } from '../../base/safe-dir.ts';
-import { type CodeToolArgs, changedMethod } from '../../protocol/code.ts';
+import { relative } from 'node:path';
+import { refusePath, whyUnsafe } from '../../base/safe-path.ts';
+import { type CodeToolArgs, type CodeToolName, type CodeToolResult, codeTools } from '../../protocol/code.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { JsonRpcClient, RequestOptions } from '../manager/json-rpc-client.ts';
-import { McpServerError, noActiveServer } from '../manager/mcp-server-error.ts';
-import type * as answers from './answers.ts';
-import { listed } from './answers.ts';
-import { toEntry, toFileOutline } from './file-outline.ts';
-import { answerForRefusal, inOurForm, type Place } from './roberto-answer.ts';
-import { toToolArguments } from './tool-arguments.ts';
-import { readToolResult } from './tool-result.ts';
-import type { WireResult, WireTool } from './wire.ts';
-
-/** A file of the worktree as lines; undefined when it cannot be read. */
-type ReadLines = (worktreePath: string, filePath: string) => Promise<string[] | undefined>;
+import { McpQueryError, McpServerError, noActiveServer } from '../client/mcp-server-error.ts';
+import { answerForRefusal } from '../client/roberto.ts';
+import type { JsonRpcClient, RequestOptions } from '../client/stdio-client.ts';
+import { type Question, readToolResult } from '../client/tool-result.ts';
+import {
+  type FileOutline,
+  type GetFileOutlineArgs,
+  type GetSymbolReferencesArgs,
+  type Listed,
+  listed,
+  type SymbolReference,
+  toFileOutline,
+  toReference,
+} from './answers.ts';
 
 interface ServiceOptions {
   servers: { getClientFor(worktreePath: string): JsonRpcClient | undefined };
-  readLines?: ReadLines;
 }
+type PagedTool = 'get_symbol_references' | 'get_directory_outline';
 
 const CALL_MS = 20_000;
 const INDEX_MS = 600_000;
 const MOST_PAGES = 1_000;
-const LARGEST_FILE = 8 * 1024 * 1024;
 
 /** Turns questions into messages to the server of the worktree they are about. Keeps nothing, starts nothing, repeats nothing. */
 export class ContextPartitionerService {
-  /** What `getInstance` reads. The running app installs its instance here; nothing else may use it. */
-  static readonly #app: { service?: ContextPartitionerService } = {};
+  static #installed: ContextPartitionerService | undefined;
 
   readonly #servers: ServiceOptions['servers'];
-  readonly #readLines: ReadLines;
 
-  constructor({ servers, readLines = readLinesInside }: ServiceOptions) {
+  constructor({ servers }: ServiceOptions) {
     this.#servers = servers;
-    this.#readLines = readLines;
   }
 
-  /** The service of the running app (seed 000). Reef's own code gets it passed in. */
+  /** The service of the running app, for seed 000. Reef's own code gets it passed in. */
   static getInstance(): ContextPartitionerService {
-    const { service } = ContextPartitionerService.#app;
+    const service = ContextPartitionerService.#installed;
     if (service === undefined) throw new ReefError('internal', 'No app runs in this process.');
     return service;
   }
 
   static install(service: ContextPartitionerService | undefined): void {
-    if (service === undefined) delete ContextPartitionerService.#app.service;
-    else ContextPartitionerService.#app.service = service;
+    ContextPartitionerService.#installed = service;
   }
 
-  async getFileOutline(args: answers.GetFileOutlineArgs, options?: RequestOptions): Promise<answers.FileOutline> {
-    return toFileOutline(await this.#call('get_file_outline', args, options));
+  async getFileOutline(
+    { worktreePath, filePath, require }: GetFileOutlineArgs,
+    options?: RequestOptions,
+  ): Promise<FileOutline> {
+    const args = { file_path: filePath, ...(require && { require }) };
+    return toFileOutline(await this.callTool('get_file_outline', { worktreePath, args }, options));
   }
 
-  /** All pages. */
+  /** Of all pages. */
   async getSymbolReferences(
-    args: answers.GetSymbolReferencesArgs,
+    { worktreePath, symbolName, limit, require }: GetSymbolReferencesArgs,
     options?: RequestOptions,
-  ): Promise<answers.Listed<answers.SymbolReference>> {
-    const { limit = Number.POSITIVE_INFINITY } = args;
-    const pages = await this.#pages('get_symbol_references', args, {
-      options,
-      isEnough: (read) => read.reduce((sum, { references }) => sum + references.length, 0) >= limit,
-    });
+  ): Promise<Listed<SymbolReference>> {
+    const args = { name: symbolName, ...(limit !== undefined && { limit }), ...(require && { require }) };
+    const isEnough = (read: CodeToolResult<'get_symbol_references'>[]) =>
+      limit !== undefined && read.reduce((sum, { references }) => sum + references.length, 0) >= limit;
+    const { pages, last } = await this.#pages('get_symbol_references', { worktreePath, args }, { options, isEnough });
     const references = pages.flatMap((page) => page.references).slice(0, limit);
-    return listed(references.map(toReference), pages.at(-1)?.basis);
+    return listed(references.map(toReference), last.basis);
   }
 
+  /** Of all pages. */
   async getDirectoryOutline(
-    args: answers.GetDirectoryOutlineArgs,
+    question: Question<'get_directory_outline'>,
     options?: RequestOptions,
-  ): Promise<answers.DirectoryOutline> {
-    const pages = await this.#pages('get_directory_outline', args, { options, isEnough: () => false });
-    const last = pages.at(-1);
-    const files = pages.flatMap((page) =>
-      page.files.map(({ file_path, symbols }) => ({ filePath: file_path, symbols: symbols.map(toEntry) })),
-    );
-    return { files, summary: last?.summary ?? '', ...(last?.basis && { basis: last.basis }) };
+  ): Promise<CodeToolResult<'get_directory_outline'>> {
+    const isEnough = () => false;
+    const { pages, last } = await this.#pages('get_directory_outline', question, { options, isEnough });
+    return { ...last, files: pages.flatMap((page) => page.files) };
   }
 
-  async getSymbol(args: answers.GetSymbolArgs, options?: RequestOptions): Promise<answers.Listed<answers.Definition>> {
-    return toDefinitions(await this.#call('get_symbol', args, options));
-  }
-
-  async findSymbols(
-    args: answers.FindSymbolsArgs,
-    options?: RequestOptions,
-  ): Promise<answers.Listed<answers.Definition>> {
-    return toDefinitions(await this.#call('find_symbols', args, options));
-  }
-
-  async codeSearch(args: answers.CodeSearchArgs, options?: RequestOptions): Promise<answers.Listed<answers.SearchHit>> {
-    const { results, basis } = await this.#call('code_search', args, options);
-    return listed(results.map(toHit), basis);
-  }
-
-  async exploreCode(args: answers.ExploreCodeArgs, options?: RequestOptions): Promise<answers.Exploration> {
-    const { slices, map, tokens, left_out, basis } = await this.#call('explore_code', args, options);
-    const shown = slices.map(({ file_path, start_line, end_line, why, text }) => ({
-      filePath: file_path,
-      startLine: start_line,
-      endLine: end_line,
-      why,
-      text,
-    }));
-    return { slices: shown, map, tokens, leftOut: left_out, ...(basis && { basis }) };
-  }
-
-  async indexCode(args: answers.IndexCodeArgs, options?: RequestOptions): Promise<answers.IndexReport> {
-    const wire = await this.#call('index_code', args, { timeoutMs: INDEX_MS, ...options });
-    const { status, files_indexed, symbols_found, errors, duration_ms, reused, pending, basis } = wire;
-    return {
-      status,
-      filesIndexed: files_indexed,
-      symbolsFound: symbols_found,
-      errors,
-      durationMs: duration_ms,
-      ...(reused !== undefined && { reused }),
-      ...(pending !== undefined && { pending }),
-      ...(basis && { basis }),
-    };
-  }
-
-  async hops(args: answers.HopsArgs, options?: RequestOptions): Promise<answers.Hops> {
-    const { files, basis } = await this.#call('get_hops', args, options);
-    const shown =
-      files === 'unknown'
-        ? files
-        : files.map(({ file_path, distance, via }) => ({ filePath: file_path, distance, via }));
-    return { files: shown, ...(basis && { basis }) };
-  }
-
-  /** Tells the server of edits before anybody asks (C-034). Without one there is nobody to tell. */
-  announceChanges({ worktreePath, paths }: { worktreePath: string; paths: readonly string[] }): void {
-    this.#servers.getClientFor(worktreePath)?.notify(changedMethod, { paths });
-  }
-
-  /** A tool with arguments of its own, answered as our server answers: for surfaces, which offer just that. */
-  async callTool<T extends WireTool>(
+  /** Any tool, with its own arguments and answer, whichever server speaks. */
+  async callTool<T extends CodeToolName>(
     tool: T,
-    { worktreePath, args }: { worktreePath: string; args: CodeToolArgs<T> },
+    { worktreePath, args }: Question<T>,
     options: RequestOptions = {},
-  ): Promise<WireResult<T>> {
+  ): Promise<CodeToolResult<T>> {
     const client = this.#servers.getClientFor(worktreePath);
     if (client === undefined) throw noActiveServer(worktreePath);
-    const params = { name: tool, arguments: args };
-    const answer = await client
-      .request('tools/call', params, { timeoutMs: CALL_MS, ...options })
-      .then((response) => readToolResult(tool, response, worktreePath))
-      .catch((error: unknown) => answerForRefusal(tool, error));
-    // Ours says what an answer rests on.
-    return answer.basis ? answer : inOurForm(tool, answer, { args, place: this.#placeOf(worktreePath) });
+    const checked = checkedArguments(tool, { worktreePath, args });
+    const timeoutMs = tool === 'index_code' ? INDEX_MS : CALL_MS;
+    try {
+      const params = { name: tool, arguments: checked };
+      const response = await client.request('tools/call', params, { timeoutMs, ...options });
+      return await readToolResult(tool, response, { worktreePath, args: checked });
+    } catch (error) {
+      return answerForRefusal(tool, error, checked);
+    }
   }
 
-  #call<T extends WireTool>(tool: T, args: { worktreePath: string }, options?: RequestOptions): Promise<WireResult<T>> {
-    return this.callTool(tool, { worktreePath: args.worktreePath, args: toToolArguments(tool, args) }, options);
-  }
-
-  async #pages<T extends 'get_symbol_references' | 'get_directory_outline'>(
+  async #pages<T extends PagedTool>(
     tool: T,
-    args: { worktreePath: string },
-    { options, isEnough }: { options: RequestOptions | undefined; isEnough(read: WireResult<T>[]): boolean },
-  ): Promise<WireResult<T>[]> {
-    const pages: WireResult<T>[] = [];
+    { worktreePath, args }: Question<T>,
+    { options, isEnough }: { options: RequestOptions | undefined; isEnough(read: CodeToolResult<T>[]): boolean },
+  ): Promise<{ pages: CodeToolResult<T>[]; last: CodeToolResult<T> }> {
+    const pages: CodeToolResult<T>[] = [];
     let cursor: string | undefined;
-    do {
-      const page: WireResult<T> = await this.#call(tool, { ...args, cursor } as typeof args, options);
-      pages.push(page);
-      cursor = page.next_cursor;
-    } while (cursor !== undefined && !isEnough(pages) && pages.length < MOST_PAGES);
-    if (cursor === undefined || isEnough(pages)) return pages;
+    while (pages.length < MOST_PAGES) {
+      const question = { worktreePath, args: { ...args, ...(cursor !== undefined && { cursor }) } };
+      const last = await this.callTool(tool, question, options);
+      pages.push(last);
+      cursor = last.next_cursor;
+      if (cursor === undefined || isEnough(pages)) return { pages, last };
+    }
     const message = `The answer to ${tool} has more than ${MOST_PAGES} pages.`;
-    throw new McpServerError('analysis_protocol', message, { worktreePath: args.worktreePath });
-  }
-
-  /** Files are read only for servers that do not say what stands in a line, each once for an answer. */
-  #placeOf(worktreePath: string): Place {
-    const read = new Map<string, Promise<string[]>>();
-    const real = realPath(worktreePath);
-    return {
-      roots: [worktreePath, real],
-      linesOf: (filePath) => {
-        const lines = read.get(filePath) ?? this.#readLines(real, filePath).then((found) => found ?? []);
-        read.set(filePath, lines);
-        return lines;
-      },
-    };
+    throw new McpServerError('analysis_protocol', message, { worktreePath });
   }
 }
 
-function toReference({
-  location,
-  reference_type,
-  confidence,
-  line_text = '',
-}: WireResult<'get_symbol_references'>['references'][number]): answers.SymbolReference {
-  const { file: filePath, start_line: line, start_column: column } = location;
-  return { filePath, line, column, kind: reference_type, confidence, lineText: line_text };
+const PATHS = ['file_path', 'directory_path', 'files', 'paths'];
+
+/** The arguments as they are sent. Refuses what the tool would refuse, and paths that lead out of the worktree. */
+function checkedArguments<T extends CodeToolName>(tool: T, { worktreePath, args }: Question<T>): CodeToolArgs<T> {
+  const fields = Object.entries(args).filter(([, value]) => value !== undefined);
+  const sent = fields.map(([key, value]) => [key, PATHS.includes(key) ? inside(worktreePath, value) : value]);
+  const checked = codeTools[tool].input.safeParse(Object.fromEntries(sent));
+  if (checked.success) return checked.data as CodeToolArgs<T>;
+  const [issue] = checked.error.issues;
+  const field = issue?.path.join('.') ?? '';
+  const message = `${tool}: ${field === '' ? '' : `${field}: `}${issue?.message ?? 'not its arguments'}`;
+  throw new McpQueryError('bad_arguments', message, { worktreePath, details: { field } });
 }
 
-function toHit(hit: WireResult<'code_search'>['results'][number]): answers.SearchHit {
-  const { file_path: filePath, line = null, line_text = '', content_snippet: snippet, language = null, score } = hit;
-  return { filePath, line, lineText: line_text, snippet, language, score };
+function inside(worktreePath: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => inside(worktreePath, item));
+  return typeof value === 'string' ? insidePath(worktreePath, value) : value;
 }
 
-function toDefinitions({ symbols, basis }: WireResult<'get_symbol'>): answers.Listed<answers.Definition> {
-  const shown = symbols.map(({ name, symbol_type, location, namespace, visibility, signature, source }) => ({
-    name,
-    kind: symbol_type,
-    filePath: location.file,
-    line: location.start_line,
-    column: location.start_column,
-    endLine: location.end_line,
-    container: namespace ?? null,
-    visibility: visibility ?? 'public',
-    signature: signature ?? name,
-    ...(typeof source === 'string' && { source }),
-  }));
-  return listed(shown, basis);
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path;
-  }
-}
-
-async function readLinesInside(worktreePath: string, filePath: string): Promise<string[] | undefined> {
-  const bytes = await createSafeDir(worktreePath)
-    .read(filePath, LARGEST_FILE)
-    .catch(() => undefined);
-  return bytes?.toString('utf8').split(/\r?\n/);
+/** Relative to the worktree; links are the server's matter. */
+function insidePath(worktreePath: string, path: string): string {
+  const own = path.startsWith(`${worktreePath}/`) ? relative(worktreePath, path) : path;
+  const why = whyUnsafe(own);
+  if (why !== undefined) throw refusePath(path, why);
+  return own;
 }

@@ -27,7 +27,7 @@ interface Ceiling {
   rss?: () => number;
 }
 
-/** Holds a server under its ceiling (C-078). Returns how to stop looking. */
+/** Holds a server under its ceiling. Returns how to stop looking. */
 export function watchCeiling({
   maxMb,
   ease,
@@ -73,7 +73,7 @@ function spareHeap(isShort: boolean): void {
   setFlagsFromString(isShort ? '--optimize-for-size' : '--no-optimize-for-size');
 }
 
-/** Whether something has been so for as long, whenever it was looked at. */
+/** Makes a check that says yes once every look for this long has said yes. */
 function heldFor(ms: number): (isSo: boolean) => boolean {
   let since: number | undefined;
   return (isSo) => {
@@ -82,7 +82,7 @@ function heldFor(ms: number): (isSo: boolean) => boolean {
   };
 }
 
-/** Whether it is so long since it last was. */
+/** Makes a check that says yes at most once in this time. */
 function atMostEvery(ms: number): () => boolean {
   let last = Number.NEGATIVE_INFINITY;
   return () => {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
-import { makeRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { ServerClient } from '../../../test/support/context/server-client.ts';
+import { makeRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { CodeToolArgs } from '../../protocol/code.ts';
 
 function serve(files: Record<string, string>) {

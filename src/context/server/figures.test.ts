@@ -1,10 +1,10 @@
 import { appendFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { openNoted, sweepsIn } from '../../../test/fixtures/context/noted-tools.ts';
-import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
-import { makeRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { openNoted, sweepsIn } from '../../../test/support/context/noted-tools.ts';
+import { ServerClient } from '../../../test/support/context/server-client.ts';
+import { makeRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 
 /** The figures of code context, so far as they can be counted: what is read, parsed and written, whatever the machine. */
 

@@ -1,10 +1,10 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { openNoted, sweepsIn } from '../../../test/fixtures/context/noted-tools.ts';
-import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
-import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { openNoted, sweepsIn } from '../../../test/support/context/noted-tools.ts';
+import { ServerClient } from '../../../test/support/context/server-client.ts';
+import { makeRepository, type TestRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { CodeToolName } from '../../protocol/code.ts';
 
 function serve(repository: TestRepository, worktree: string): ServerClient {

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { indexWithin, ServerClient } from '../../../test/fixtures/context/server-client.ts';
-import { makeRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { indexWithin, ServerClient } from '../../../test/support/context/server-client.ts';
+import { makeRepository } from '../../../test/support/repository.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { watchCeiling } from './ceiling.ts';
 import { RecentWatches } from './recent-watches.ts';
 
@@ -68,8 +68,7 @@ verifies('C-078').test(
 );
 
 function folderWith(names: readonly string[]): string {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'reef-watch-')));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryFolder();
   for (const name of names) {
     mkdirSync(join(root, name));
     writeFileSync(join(root, name, 'a.ts'), '1\n');

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 
 const EXIT_TO_RESTART = 75;
 
-/** `main.ts --worktree DIR --store FILE`: answers for one worktree over its stdio, and ends with its input (C-001, C-002). */
+/** `main.ts --worktree DIR --store FILE`: answers for one worktree over its stdio, and ends with its input. */
 const { values } = parseArgs({ options: { worktree: { type: 'string' }, store: { type: 'string' } } });
 const { worktree, store } = values;
 if (worktree === undefined || store === undefined) {

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { indexWithin, ServerClient } from '../../../test/fixtures/context/server-client.ts';
-import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
-import { textOf } from '../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { indexWithin, ServerClient } from '../../../test/support/context/server-client.ts';
+import { textOf } from '../../../test/support/programs.ts';
+import { makeRepository, type TestRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { openSqlite } from '../../store/driver.ts';
-import { nodeFlags } from './node-flags.ts';
+import { ownServer } from '../manager/server-command.ts';
 
 vi.setConfig({ testTimeout: 180_000 }); // servers are started several times, and looked at for some seconds
 
@@ -41,6 +41,7 @@ verifies('C-078').test('the heap of a server is bounded by its ceiling, in the p
   });
   onTestFinished(async () => void (await client.close()));
   await client.call('get_symbol', { name: 'fine', require: 'complete' });
+  const nodeFlags = (maxMb: number) => ownServer({ storeOf: () => '', env: {} }).args('', maxMb);
   const heap = (flags: readonly string[]) => Number(/--max-old-space-size=(\d+)/.exec(flags.join(' '))?.[1]);
   const given = readFileSync(`/proc/${client.child.pid}/cmdline`, 'utf8').split('\0');
   expect(heap(given)).toBe(heap(nodeFlags(512)));
@@ -89,7 +90,7 @@ async function nearCeiling(repository: TestRepository) {
   const ample = new ServerClient(at);
   await ample.call('index_code', { path: at.worktree, wait: 'complete' });
   await ample.close();
-  for (let maxMemoryMb = 256, tries = 1; tries <= 10; tries++) {
+  for (let maxMemoryMb = 256, tries = 1; tries <= 30; tries++) {
     const client = new ServerClient({ ...at, maxMemoryMb });
     const noted = notedParsers(client);
     repository.write('src/f0.ts', `export function try${tries}() {}\n`);

@@ -11,7 +11,7 @@ const SETTLE_MS = 30;
 
 /**
  * Watches the folders in which files changed lately, only to read changes before anybody asks: answers never rest on a watch.
- * One watch per folder; `recursive` would take one per file (C-035).
+ * One watch per folder; `recursive` would take one per file.
  */
 export class RecentWatches {
   readonly root: string;

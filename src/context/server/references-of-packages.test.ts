@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { readCorpus } from '../../../bench/context-correctness/corpus.ts';
 import { codeHits, wordsOf } from '../../../bench/context-correctness/references.ts';
-import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
-import { makeRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { ServerClient } from '../../../test/support/context/server-client.ts';
+import { makeRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Language } from '../lang/contract.ts';
 import { ParserPool } from '../lang/parser-pool.ts';
 

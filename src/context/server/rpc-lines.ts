@@ -11,7 +11,6 @@ const INTERNAL_ERROR = -32_603;
 export interface RpcHandlers {
   /** Undefined: there is no such method. */
   request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> | undefined;
-  notify(method: string, params: unknown): void;
 }
 
 /** JSON-RPC 2.0, one message a line, both ways. No line ends it: what is no message is answered with the protocol's error. */
@@ -48,7 +47,6 @@ export class RpcLines {
       this.#refuse(hasId ? id : null, INVALID_REQUEST, 'Not a JSON-RPC 2.0 message');
     } else if (hasId) void this.#answer(id, method, params);
     else if (method === 'notifications/cancelled') this.#cancel(params);
-    else this.#handlers.notify(method, params);
   }
 
   #cancel(params: unknown): void {

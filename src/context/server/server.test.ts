@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ServerClient } from '../../../test/fixtures/context/server-client.ts';
-import { makeRepository, type TestRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { ServerClient } from '../../../test/support/context/server-client.ts';
+import { makeRepository, type TestRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 
 const SHOP = {
   'src/cart.ts': `import { roundPrice } from './price.ts';
@@ -161,7 +160,7 @@ verifies('C-004', 'C-051').test('a path that leads out, or to nothing, is refuse
 verifies('C-004').test('nested repositories and worktrees are not part of the answer', async () => {
   const repository = makeRepository(SHOP);
   repository.plain('worktree', 'add', '-q', '-b', 'inner', join(repository.checkout, 'inner'));
-  execFileSync('git', ['init', '-q', join(repository.checkout, 'nested')]);
+  repository.plain('init', '-q', 'nested');
   repository.write('nested/roundPrice.ts', 'export const roundPrice = 1;\n');
   const client = serve(repository);
   const found = await client.call('get_symbol_references', { name: 'roundPrice', require: 'complete' });
@@ -281,12 +280,4 @@ verifies('C-065').test('explore gives pieces within its budget, and the same byt
 test('a server ends with its input', async () => {
   const { client } = await indexed();
   expect(await client.close()).toBe(0);
-});
-
-verifies('C-034').test('an announced edit is read before anybody asks', async () => {
-  const { repository, client } = await indexed();
-  repository.write('src/price.ts', 'export function announced() {}\n');
-  client.notify('reef/changed', { paths: ['src/price.ts', '../out', 'no/such'] });
-  const { symbols } = await client.call('get_symbol', { name: 'announced', require: 'complete' });
-  expect(symbols.map(({ id }) => id)).toEqual(['src/price.ts#announced:1']);
 });

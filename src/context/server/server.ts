@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { readEnvironment } from '../../base/env.ts';
 import { lazily } from '../../base/lazily.ts';
-import { version } from '../../version.ts';
+import { version } from '../../base/version.ts';
 import type { CodeIndex } from '../code-index/code-index.ts';
 import { workersUnder } from '../lang/limits.ts';
 import { watchCeiling } from './ceiling.ts';
@@ -74,9 +74,6 @@ export function createServer(
       const { name, arguments: args } = (params ?? {}) as { name?: unknown; arguments?: unknown };
       return tools().then((set) => set.call(String(name), args, signal));
     },
-    notify(method, params) {
-      if (method === 'reef/changed') void onChanged(toolSet, params);
-    },
     async close() {
       unwatch();
       watches.close();
@@ -105,11 +102,4 @@ async function listTools(): Promise<object> {
     annotations: { readOnlyHint: true, openWorldHint: false },
   }));
   return { tools };
-}
-
-/** A notification is a hint: what is wrong with it is nobody's to hear. */
-async function onChanged(toolSet: Promise<ToolSet> | undefined, params: unknown): Promise<void> {
-  const { changedSchema } = await import('../../protocol/code.ts');
-  const parsed = changedSchema.safeParse(params);
-  if (parsed.success) await (await toolSet)?.changed(parsed.data.paths).catch(() => {});
 }

@@ -1,14 +1,20 @@
-import { AtMost } from '../../base/at-most.ts';
-import { type CodeToolArgs, type CodeToolName, type CodeToolResult, codeTools } from '../../protocol/code.ts';
-import { errorTable, ReefError } from '../../protocol/errors.ts';
+import { Limiter } from '../../base/serial.ts';
+import {
+  type CodeToolArgs,
+  type CodeToolName,
+  type CodeToolResult,
+  codeTools,
+  type OutlineSymbol,
+} from '../../protocol/code.ts';
+import { errorTable } from '../../protocol/error-table.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import type { CodeIndex } from '../code-index/code-index.ts';
 import { Classifier } from '../code-index/query/classifier.ts';
+import type { SureUses } from '../code-index/query/hops.ts';
 import { NameList } from '../code-index/query/name-list.ts';
 import { directoryOutline, fileOutline } from '../code-index/query/outlines.ts';
 import { Pager } from '../code-index/query/paging.ts';
 import type { RepoGraph } from '../code-index/query/repo-graph.ts';
-import type { SureUses } from '../code-index/query/sure-uses.ts';
-import { textOf } from './tool-text.ts';
 
 const DEADLINE_MS = 20_000;
 /** Each holds all it has found, which may be 200,000 places, and one thread reads for all of them. */
@@ -32,7 +38,7 @@ type Tools = {
 interface ToolSetOptions {
   open: () => Promise<CodeIndex>;
   workers: number;
-  /** How long an answer that must be complete is waited for (C-014). */
+  /** How long an answer that must be complete is waited for. */
   deadlineMs?: number;
 }
 
@@ -62,14 +68,14 @@ export class ToolSet {
     const index = await this.#open();
     const classifier = new Classifier(index.parser, this.#workers + 1);
     const pager = new Pager();
-    const scans = new AtMost(SCANS_AT_ONCE);
+    const scans = new Limiter(SCANS_AT_ONCE);
     const names = new NameList(index.store);
     let graph: Promise<RepoGraph> | undefined;
     let sure: SureUses | undefined;
     const hop = async (args: CodeToolArgs<'get_hops'>, ms?: number) => {
       const [{ hops }, module] = await Promise.all([
         import('../code-index/query/hops.ts'),
-        import('../code-index/query/sure-uses.ts'),
+        import('../code-index/query/hops.ts'),
       ]);
       sure ??= new module.SureUses(index);
       return hops({ index, graph: await graphOf(), sure }, args, ms);
@@ -125,7 +131,7 @@ export class ToolSet {
     }
   }
 
-  /** `require: 'complete'`: whatever is pending is waited for, then asked again, until the deadline (C-014). */
+  /** `require: 'complete'`: whatever is pending is waited for, then asked again, until the deadline. */
   async #answer<N extends CodeToolName>(
     name: N,
     args: CodeToolArgs<N>,
@@ -149,7 +155,7 @@ export class ToolSet {
     }
   }
 
-  /** Re-reads what was announced, before anybody asks (C-034). */
+  /** Reads files again that a watch saw change, before anybody asks. */
   async changed(paths: readonly string[]): Promise<void> {
     const made = await this.#made;
     if (!made) return;
@@ -162,7 +168,7 @@ export class ToolSet {
     index.start();
   }
 
-  /** What nobody waits for is left. Tells whether the parser is needed for something else. */
+  /** Leaves the work nobody waits for. Tells whether the parser is still needed. */
   async rest(): Promise<boolean> {
     return (await this.#made)?.rest() ?? false;
   }
@@ -177,7 +183,7 @@ export class ToolSet {
   }
 }
 
-/** A path of the map: what is announced comes from other programs and may be anything. */
+/** A watch reports any name; only files of the map are read. */
 function isListed(index: CodeIndex, path: string): boolean {
   return index.tree.files.has(path);
 }
@@ -199,4 +205,26 @@ function refusal(error: unknown): CallResult {
   const { hint, retryable } = errorTable[code];
   const body = { error: { code, message, hint, retryable, ...(details && { details }) } };
   return { isError: true, content: [{ type: 'text', text: `${code}: ${message} ${hint}` }], structuredContent: body };
+}
+
+/** What a model reads that looks only at text: outlines as an indented list, everything else as its JSON. */
+function textOf<N extends CodeToolName>(name: N, result: CodeToolResult<N>): string {
+  if (name === 'get_file_outline') return outlineText(result as CodeToolResult<'get_file_outline'>);
+  if (name === 'get_directory_outline') return directoryText(result as CodeToolResult<'get_directory_outline'>);
+  return JSON.stringify(result);
+}
+
+function outlineText({ file_path, symbols, basis }: CodeToolResult<'get_file_outline'>): string {
+  return [`${file_path}${basis.complete ? '' : ' (incomplete)'}`, ...symbols.map(symbolLine)].join('\n');
+}
+
+function directoryText({ files, summary, next_cursor, basis }: CodeToolResult<'get_directory_outline'>): string {
+  const listed = files.flatMap(({ file_path, symbols }) => [file_path, ...symbols.map(symbolLine)]);
+  const more = next_cursor === undefined ? [] : [`more: cursor ${next_cursor}`];
+  return [`${summary}${basis.complete ? '' : ' (incomplete)'}`, ...listed, ...more].join('\n');
+}
+
+function symbolLine({ symbol_type, line, signature, name, container }: OutlineSymbol): string {
+  const depth = container === undefined ? 1 : 1 + container.split('.').length;
+  return `${'  '.repeat(depth)}${line} ${symbol_type} ${signature === '' ? name : signature}`;
 }

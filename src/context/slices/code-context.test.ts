@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { expect } from 'vitest';
+import { BASIS, mocked, structured } from '../../../test/support/context/mocked-client.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { createSafeDir } from '../../base/safe-dir.ts';
-import { McpServerError } from '../manager/mcp-server-error.ts';
-import { BASIS, mocked, structured } from '../partitioner/testing/mocked-client.ts';
+import { McpServerError } from '../client/mcp-server-error.ts';
 import { createCodeContext } from './code-context.ts';
 import { createSliceAsk } from './slice-ask.ts';
 
@@ -90,8 +90,7 @@ verifies('C-103', 'C-085').test(
 verifies('C-100').test(
   'a file is read from the worktree at each visit, without a server; one outside is not',
   async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'reef-slices-'));
-    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const dir = temporaryFolder();
     const { codeContext, ensured } = context();
     const visit = () =>
       codeContext({

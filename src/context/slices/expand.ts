@@ -24,7 +24,7 @@ const MOST_FILES = 20;
 const LONGEST_WORDS = { path: 4_096, name: 1_000, words: 1_000 } as const;
 const LONGEST_QUESTION = 20_000;
 
-/** One slice for each file or value a placeholder stands for, at most twenty (C-100). */
+/** One slice for each file or value a placeholder stands for, at most twenty. */
 export function expand(slice: Slice, values: SliceValues): Expanded[] {
   const { argument, text: heading, budget } = slice;
   if ('text' in argument) return [{ slice, heading, about: checked(slice, argument.text), budget }];
@@ -53,7 +53,7 @@ function headingOf({ kind, text }: Slice, value: string): string {
   return `${kind}:${/[\s"]/.test(value) ? JSON.stringify(value) : value}${options}`;
 }
 
-/** What comes from a run is no better than what stands in a manifest. */
+/** A value that comes from a run is checked like one from a manifest. */
 function checked({ kind }: Slice, text: string): Expanded['about'] {
   const takes = SLICE_KINDS[kind].argument;
   const why = takes === 'path' ? whyUnsafe(text) : undefined;

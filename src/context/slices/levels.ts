@@ -1,18 +1,9 @@
-import type { Basis } from '../../protocol/code.ts';
-import type {
-  Definition,
-  DirectoryOutline,
-  Exploration,
-  FileOutline,
-  Hops,
-  Listed,
-  SearchHit,
-  SymbolReference,
-} from '../partitioner/answers.ts';
+import type { Basis, CodeSymbol, CodeToolResult, ExploredSlice, SearchResult } from '../../protocol/code.ts';
+import type { FileOutline, Listed, SymbolReference } from '../partitioner/answers.ts';
 
-/** From the richest to the poorest (C-101). */
+/** From the richest to the poorest. */
 export type LevelName = 'source' | 'signatures' | 'names' | 'count';
-export interface Level {
+interface Level {
   name: LevelName;
   lines: string[];
 }
@@ -20,8 +11,8 @@ export interface Level {
 /** An answer at every level of detail it has; the last is always a count in one line. */
 export interface Leveled {
   levels: Level[];
-  /** `disk`: the text of the file itself. Undefined: the server does not tell. */
-  basis: Basis | 'disk' | undefined;
+  /** `disk`: the text of the file itself. */
+  basis: Basis | 'disk';
 }
 
 const level = (name: LevelName, lines: string[]): Level => ({ name, lines });
@@ -55,7 +46,7 @@ export function outlineLevels(outline: FileOutline): Leveled {
   };
 }
 
-export function treeLevels({ files, basis }: DirectoryOutline): Leveled {
+export function treeLevels({ files, basis }: CodeToolResult<'get_directory_outline'>): Leveled {
   const symbols = files.reduce((sum, file) => sum + file.symbols.length, 0);
   const place = (line: number | null) => (line === null ? '' : `${line}: `);
   return {
@@ -64,14 +55,14 @@ export function treeLevels({ files, basis }: DirectoryOutline): Leveled {
       level(
         'signatures',
         files.flatMap((file) => [
-          file.filePath,
+          file.file_path,
           ...file.symbols.map(({ line, signature }) => `  ${place(line)}${signature}`),
         ]),
       ),
       level(
         'names',
-        files.map(({ filePath, symbols: own }) =>
-          [`${filePath}:`, own.map(({ name }) => name).join(', ')].join(' ').trim(),
+        files.map(({ file_path, symbols: own }) =>
+          [`${file_path}:`, own.map(({ name }) => name).join(', ')].join(' ').trim(),
         ),
       ),
       level('count', [`${amount(symbols, 'symbol')} in ${amount(files.length, 'file')}`]),
@@ -80,26 +71,26 @@ export function treeLevels({ files, basis }: DirectoryOutline): Leveled {
 }
 
 /** With source where the answer has it. */
-export function definitionLevels(found: Listed<Definition>): Leveled {
-  const place = ({ filePath, line }: Definition) => `${filePath}:${line}`;
-  const sources = found.flatMap((each) => [
-    `${place(each)} ${each.kind}`,
+export function definitionLevels({ symbols, basis }: CodeToolResult<'get_symbol'>): Leveled {
+  const place = ({ location }: CodeSymbol) => `${location.file}:${location.start_line}`;
+  const sources = symbols.flatMap((each) => [
+    `${place(each)} ${each.symbol_type}`,
     ...(each.source ?? each.signature).split('\n'),
   ]);
-  const hasSource = found.some(({ source }) => source !== undefined);
+  const hasSource = symbols.some(({ source }) => source !== undefined);
   return {
-    basis: found.basis,
+    basis,
     levels: [
       ...(hasSource ? [level('source', sources)] : []),
       level(
         'signatures',
-        found.map((each) => `${place(each)} ${each.signature}`),
+        symbols.map((each) => `${place(each)} ${each.signature}`),
       ),
       level(
         'names',
-        found.map((each) => `${place(each)} ${each.container === null ? '' : `${each.container}.`}${each.name}`),
+        symbols.map((each) => `${place(each)} ${each.namespace === null ? '' : `${each.namespace}.`}${each.name}`),
       ),
-      level('count', [amount(found.length, 'definition')]),
+      level('count', [amount(symbols.length, 'definition')]),
     ],
   };
 }
@@ -129,31 +120,30 @@ export function referenceLevels(found: Listed<SymbolReference>): Leveled {
   };
 }
 
-export function searchLevels(found: Listed<SearchHit>): Leveled {
-  const place = ({ filePath, line }: SearchHit) => (line === null ? filePath : `${filePath}:${line}`);
+export function searchLevels({ results, basis }: CodeToolResult<'code_search'>): Leveled {
+  const place = ({ file_path, line }: SearchResult) => (line === null ? file_path : `${file_path}:${line}`);
   return {
-    basis: found.basis,
+    basis,
     levels: [
       level(
         'source',
-        found.flatMap((hit) => [place(hit), ...hit.snippet.split('\n').map((line) => `  ${line}`)]),
+        results.flatMap((hit) => [place(hit), ...hit.content_snippet.split('\n').map((line) => `  ${line}`)]),
       ),
       level(
         'signatures',
-        found.map((hit) => `${place(hit)}: ${hit.lineText.trim()}`),
+        results.map((hit) => `${place(hit)}: ${hit.line_text.trim()}`),
       ),
-      level('names', found.map(place)),
-      level('count', [amount(found.length, 'hit')]),
+      level('names', results.map(place)),
+      level('count', [amount(results.length, 'hit')]),
     ],
   };
 }
 
 /** The places come in the order of their worth, so that the last of them go before their text does. */
-export function exploreLevels({ slices, leftOut, basis }: Exploration): Leveled {
-  const place = ({ filePath, startLine, endLine }: Exploration['slices'][number]) =>
-    `${filePath}:${startLine}-${endLine}`;
+export function exploreLevels({ slices, left_out, basis }: CodeToolResult<'explore_code'>): Leveled {
+  const place = ({ file_path, start_line, end_line }: ExploredSlice) => `${file_path}:${start_line}-${end_line}`;
   const withSource = (kept: number) => {
-    const left = [...slices.slice(kept).map(place), ...leftOut];
+    const left = [...slices.slice(kept).map(place), ...left_out];
     const shown = slices.slice(0, kept).flatMap((each) => [`${place(each)} (${each.why})`, ...each.text.split('\n')]);
     return level('source', [...shown, ...(left.length === 0 ? [] : [`left out: ${left.join(', ')}`])]);
   };
@@ -171,7 +161,7 @@ export function exploreLevels({ slices, leftOut, basis }: Exploration): Leveled 
   };
 }
 
-export function mapLevels({ map, basis }: Exploration): Leveled {
+export function mapLevels({ map, basis }: CodeToolResult<'explore_code'>): Leveled {
   const lines = map.split('\n').filter((line) => line.trim() !== '');
   const files = lines.filter((line) => !/^\s/.test(line));
   return {
@@ -180,25 +170,25 @@ export function mapLevels({ map, basis }: Exploration): Leveled {
   };
 }
 
-export function hopsLevels({ files, basis }: Hops): Leveled {
+export function hopsLevels({ files, basis }: CodeToolResult<'get_hops'>): Leveled {
   if (files === 'unknown') return { basis, levels: [level('count', ['not known yet'])] };
   return {
     basis,
     levels: [
       level(
         'signatures',
-        files.map(({ filePath, distance, via }) => `${filePath} (${via}, ${amount(distance, 'hop')})`),
+        files.map(({ file_path, distance, via }) => `${file_path} (${via}, ${amount(distance, 'hop')})`),
       ),
       level(
         'names',
-        files.map(({ filePath }) => filePath),
+        files.map(({ file_path }) => file_path),
       ),
       level('count', [amount(files.length, 'file')]),
     ],
   };
 }
 
-/** Its bones, where the server knows them, stand in when the text does not fit. */
+/** The outline, where the server knows it, stands in when the text does not fit. */
 export function fileLevels(
   text: string,
   lines: { from: number; to: number } | undefined,
@@ -211,4 +201,49 @@ export function fileLevels(
     basis: 'disk',
     levels: [level('source', chosen), ...inner, level('count', [amount(all.length, 'line')])],
   };
+}
+
+export type Count = (text: string) => number;
+
+interface Fitting {
+  /** The heading, told what became of the answer below it. */
+  heading(shrunkTo: LevelName | undefined): string;
+  levels: readonly Level[];
+  room: number;
+  count: Count;
+}
+
+/**
+ * The richest level that fits as a whole. Where only the count would fit, as many names as possible come before it, with the
+ * number of those missing. Never cut within a line; undefined when not even the count fits.
+ */
+export function fitLevels({ heading, levels: all, room, count }: Fitting): string | undefined {
+  const levels = all.filter(({ lines }) => lines.length > 0); // of nothing the count alone says so
+  const [richest] = levels;
+  const write = ({ name, lines }: Level) => [heading(name === richest?.name ? undefined : name), ...lines].join('\n');
+  const fits = (text: string) => count(text) <= room;
+  for (const each of levels) {
+    const text = write(each);
+    if (each.name === 'count') return cutNames(levels, write, fits) ?? (fits(text) ? text : undefined);
+    if (fits(text)) return text;
+  }
+  return undefined;
+}
+
+function cutNames(
+  levels: readonly Level[],
+  write: (level: Level) => string,
+  fits: (text: string) => boolean,
+): string | undefined {
+  const names = levels.find(({ name }) => name === 'names');
+  if (names === undefined || names.lines.length < 2) return undefined;
+  const { name, lines } = names;
+  const first = (kept: number) => write({ name, lines: [...lines.slice(0, kept), `… ${lines.length - kept} more`] });
+  let [low, high] = [0, lines.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (fits(first(middle))) low = middle;
+    else high = middle - 1;
+  }
+  return low === 0 ? undefined : first(low);
 }

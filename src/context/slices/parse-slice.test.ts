@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { checkContextBudget, isProblem, parseSlice } from './parse-slice.ts';
 import { SLICE_KINDS } from './slice.ts';
 

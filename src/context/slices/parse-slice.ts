@@ -21,7 +21,7 @@ const LINES = /^([1-9][0-9]{0,6})-([1-9][0-9]{0,6})$/;
 const HELD_OPEN = /^\{(.*)\}$/s;
 const KIND_LIST = Object.keys(SLICE_KINDS).join(', ');
 
-class Wrong extends Error {
+class SliceSyntaxError extends Error {
   readonly at: number;
   readonly hint: string | undefined;
 
@@ -37,9 +37,9 @@ export function parseSlice(item: unknown): Slice | SliceProblem {
   try {
     if (typeof item === 'string') return parseText(item);
     if (typeof item === 'object' && item !== null && !Array.isArray(item)) return parseMapping(Object.entries(item));
-    throw new Wrong('is neither a text nor a mapping', 0);
+    throw new SliceSyntaxError('is neither a text nor a mapping', 0);
   } catch (error) {
-    if (!(error instanceof Wrong)) throw error;
+    if (!(error instanceof SliceSyntaxError)) throw error;
     const { message, at, hint } = error;
     return { code: 'wf_context', message, at, ...(hint !== undefined && { hint }) };
   }
@@ -62,7 +62,7 @@ function quoting(text: string): string {
 }
 
 function parseText(text: string): Slice {
-  if (text.length > LONGEST) throw new Wrong(`is longer than ${LONGEST} characters`, LONGEST);
+  if (text.length > LONGEST) throw new SliceSyntaxError(`is longer than ${LONGEST} characters`, LONGEST);
   const colon = text.indexOf(':');
   const kind = kindOf(colon === -1 ? text : text.slice(0, colon), colon === -1 ? text : undefined);
   const start = colon + 1;
@@ -76,10 +76,14 @@ function kindOf(word: string, whole?: string): SliceKind {
   if (isSliceKind(word) && whole === undefined) return word;
   const hint = whole !== undefined && /["\])}]$/.test(whole) ? quoting(`search:"…, ${whole}`) : undefined;
   if (whole !== undefined && !isSliceKind(word)) {
-    throw new Wrong(`"${shown(word)}" has no kind: write one of ${KIND_LIST}, a colon and its argument`, 0, hint);
+    throw new SliceSyntaxError(
+      `"${shown(word)}" has no kind: write one of ${KIND_LIST}, a colon and its argument`,
+      0,
+      hint,
+    );
   }
-  if (whole !== undefined) throw new Wrong(`"${word}" has no argument`, word.length);
-  throw new Wrong(`"${shown(word)}" is no kind of slice; there are ${KIND_LIST}`, 0);
+  if (whole !== undefined) throw new SliceSyntaxError(`"${word}" has no argument`, word.length);
+  throw new SliceSyntaxError(`"${shown(word)}" is no kind of slice; there are ${KIND_LIST}`, 0);
 }
 
 interface Read<T> {
@@ -91,12 +95,13 @@ function quoted(text: string, start: number): Read<SliceArgument> {
   let end = start + 1;
   while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
   if (end >= text.length) {
-    throw new Wrong('has a quote that is not closed', start, quoting(`${text}"`));
+    throw new SliceSyntaxError('has a quote that is not closed', start, quoting(`${text}"`));
   }
   const after = text[end + 1];
-  if (after !== undefined && after !== ' ') throw new Wrong('goes on after its closing quote without a blank', end + 1);
+  if (after !== undefined && after !== ' ')
+    throw new SliceSyntaxError('goes on after its closing quote without a blank', end + 1);
   const json = parseJson(text.slice(start, end + 1));
-  if (!json.ok) throw new Wrong('is quoted, but not as JSON quotes a text', start);
+  if (!json.ok) throw new SliceSyntaxError('is quoted, but not as JSON quotes a text', start);
   return { value: { text: String(json.value) }, end: end + 1 };
 }
 
@@ -107,10 +112,10 @@ function plain(text: string, start: number): Read<SliceArgument> {
   if (word === '') {
     const why =
       end < text.length ? 'has a blank after its colon: leave it out, or quote the argument' : 'has no argument';
-    throw new Wrong(why, start);
+    throw new SliceSyntaxError(why, start);
   }
   const quote = word.indexOf('"');
-  if (quote !== -1) throw new Wrong('has a quote inside its argument: quote all of it', start + quote);
+  if (quote !== -1) throw new SliceSyntaxError('has a quote inside its argument: quote all of it', start + quote);
   return { value: argumentOf(word, start), end };
 }
 
@@ -120,7 +125,7 @@ function argumentOf(word: string, at: number): SliceArgument {
   if (name === 'task' || name === 'plan' || name === 'changed') return { from: name };
   const [, argument] = /^args\.([A-Za-z_][A-Za-z0-9_-]{0,63})$/.exec(name) ?? [];
   if (argument !== undefined) return { from: 'args', name: argument };
-  throw new Wrong(`knows no ${shown(word)}: there are {task}, {plan}, {changed} and {args.name}`, at);
+  throw new SliceSyntaxError(`knows no ${shown(word)}: there are {task}, {plan}, {changed} and {args.name}`, at);
 }
 
 function checkArgument(kind: SliceKind, argument: SliceArgument, at: number): void {
@@ -128,11 +133,11 @@ function checkArgument(kind: SliceKind, argument: SliceArgument, at: number): vo
   if ('from' in argument) {
     if (PLACEHOLDERS[takes].includes(argument.from)) return;
     const wanted = { path: 'a path', name: 'a name', words: 'words' }[takes];
-    throw new Wrong(`gives ${kind} {${argument.from}}, which takes ${wanted}`, at);
+    throw new SliceSyntaxError(`gives ${kind} {${argument.from}}, which takes ${wanted}`, at);
   }
-  if (argument.text.trim() === '') throw new Wrong('has an empty argument', at);
+  if (argument.text.trim() === '') throw new SliceSyntaxError('has an empty argument', at);
   const why = takes === 'path' ? whyUnsafe(argument.text) : undefined;
-  if (why !== undefined) throw new Wrong(`names the path "${shown(argument.text)}", which ${why}`, at);
+  if (why !== undefined) throw new SliceSyntaxError(`names the path "${shown(argument.text)}", which ${why}`, at);
 }
 
 function parseOptions(kind: SliceKind, text: string, start: number): Fields {
@@ -141,9 +146,9 @@ function parseOptions(kind: SliceKind, text: string, start: number): Fields {
     const at = start + index;
     const [name = '', value, ...rest] = word.split('=');
     if (value === undefined && name !== 'required')
-      throw new Wrong(`has "${shown(word)}", which is no option`, at, strayHint(text));
+      throw new SliceSyntaxError(`has "${shown(word)}", which is no option`, at, strayHint(text));
     if (rest.length > 0 || (name === 'required' && value !== undefined))
-      throw new Wrong(`has a malformed "${shown(word)}"`, at);
+      throw new SliceSyntaxError(`has a malformed "${shown(word)}"`, at);
     setOption(fields, { kind, name, value: value ?? 'true', at });
   }
   return fields;
@@ -158,10 +163,11 @@ function strayHint(text: string): string {
 function setOption(fields: Fields, option: { kind: SliceKind; name: string; value: string; at: number }): void {
   const { kind, name, value, at } = option;
   const bounds: Partial<Record<string, number>> = SLICE_KINDS[kind].options;
-  if (!OPTION_NAMES.some((known) => known === name)) throw new Wrong(`has "${shown(name)}", which is no option`, at);
+  if (!OPTION_NAMES.some((known) => known === name))
+    throw new SliceSyntaxError(`has "${shown(name)}", which is no option`, at);
   if (name !== 'budget' && name !== 'required' && bounds[name] === undefined)
-    throw new Wrong(`gives ${kind} ${name}, which it does not take`, at);
-  if (name in fields && !(name === 'required' && !fields.required)) throw new Wrong(`has ${name} twice`, at);
+    throw new SliceSyntaxError(`gives ${kind} ${name}, which it does not take`, at);
+  if (name in fields && !(name === 'required' && !fields.required)) throw new SliceSyntaxError(`has ${name} twice`, at);
   if (name === 'required') fields.required = true;
   else if (name === 'lines') fields.lines = lineRange(value, at);
   else if (name === 'budget')
@@ -175,14 +181,15 @@ function whole(
   { name, at, least, most }: { name: string; at: number; least: number; most: number },
 ): number {
   const number = NUMBER.test(value) ? Number(value) : Number.NaN;
-  if (!(number >= least && number <= most)) throw new Wrong(`has ${name}=${shown(value)}, not ${least} to ${most}`, at);
+  if (!(number >= least && number <= most))
+    throw new SliceSyntaxError(`has ${name}=${shown(value)}, not ${least} to ${most}`, at);
   return number;
 }
 
 function lineRange(value: string, at: number): { from: number; to: number } {
   const [, from, to] = LINES.exec(value) ?? [];
   if (from === undefined || Number(from) > Number(to))
-    throw new Wrong(`has lines=${shown(value)}, not as in lines=10-20`, at);
+    throw new SliceSyntaxError(`has lines=${shown(value)}, not as in lines=10-20`, at);
   return { from: Number(from), to: Number(to) };
 }
 
@@ -191,13 +198,16 @@ function parseMapping(entries: [string, unknown][]): Slice {
   for (const [key, value] of entries) {
     const [head = ''] = key.split(':');
     if (key.includes(':') && isSliceKind(head)) {
-      throw new Wrong(`"${shown(key)}" is no kind of slice`, 0, quoting(`${key}: ${String(value)}`));
+      throw new SliceSyntaxError(`"${shown(key)}" is no kind of slice`, 0, quoting(`${key}: ${String(value)}`));
     }
   }
   const kinds = entries.filter(([key]) => isSliceKind(key));
   const [first] = kinds;
   if (first === undefined || kinds.length > 1) {
-    throw new Wrong(`names ${kinds.length === 0 ? 'no kind' : 'several kinds'} of slice; there are ${KIND_LIST}`, 0);
+    throw new SliceSyntaxError(
+      `names ${kinds.length === 0 ? 'no kind' : 'several kinds'} of slice; there are ${KIND_LIST}`,
+      0,
+    );
   }
   const [kind, given] = first as [SliceKind, unknown];
   const argument = mappedArgument(kind, given);
@@ -215,13 +225,16 @@ function mappedArgument(kind: SliceKind, given: unknown): SliceArgument {
   if (typeof given === 'number') return { text: String(given) };
   const [name] = typeof given === 'object' && given !== null ? Object.keys(given) : [];
   const hint = name === undefined ? undefined : `YAML takes {${name}} for a mapping: write "{${name}}" in quotes`;
-  throw new Wrong(`gives ${kind} no argument`, 0, hint);
+  throw new SliceSyntaxError(`gives ${kind} no argument`, 0, hint);
 }
 
 function mappedValue(name: string, value: unknown): string {
   const isFlag = name === 'required' && value === true;
   if (isFlag || typeof value === 'string' || typeof value === 'number') return String(value);
-  throw new Wrong(`has ${shown(name)}: ${shown(JSON.stringify(value) ?? '')}, which is no value of an option`, 0);
+  throw new SliceSyntaxError(
+    `has ${shown(name)}: ${shown(JSON.stringify(value) ?? '')}, which is no value of an option`,
+    0,
+  );
 }
 
 function heading(kind: SliceKind, argument: SliceArgument, options: [string, unknown][]): string {

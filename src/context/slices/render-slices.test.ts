@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { COMPLETE, scriptedAsk } from '../../../test/support/context/scripted-ask.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { loadTokenCounter } from '../../base/tokens.ts';
 import type { SliceValues } from './expand.ts';
 import {
@@ -17,7 +18,6 @@ import {
 import { isProblem, parseSlice } from './parse-slice.ts';
 import { type RenderedContext, renderSlices } from './render-slices.ts';
 import type { Slice } from './slice.ts';
-import { COMPLETE, scriptedAsk } from './testing/scripted-ask.ts';
 
 const words = (text: string) => text.split(/\s+/).filter((word) => word !== '').length;
 const values: SliceValues = { task: 'round the prices', plan: [], changed: [], args: {} };
@@ -76,8 +76,8 @@ verifies('C-100').test(
       ['references', 'total', 2],
       ['find', 'tot', 9],
       ['search', 'round up', 1],
-      ['explore', 'where?', { budgetTokens: 500, files }],
-      ['explore', 'round the prices', { budgetTokens: 500, files }],
+      ['explore', 'where?', { budget_tokens: 500, files }],
+      ['explore', 'round the prices', { budget_tokens: 500, files }],
       ['hops', 'src/a.ts', 3],
       ['file', 'src/a.ts'],
     ]);
@@ -258,7 +258,7 @@ const counters = {
 
 /** Every line any level of any answer has. */
 async function linesOf({ ask }: ReturnType<typeof scriptedAsk>): Promise<Set<string>> {
-  const explored = await ask.explore('where?', { budgetTokens: 500, files: [] });
+  const explored = await ask.explore('where?', { budget_tokens: 500, files: [] });
   const outline = outlineLevels(await ask.outline('src/a.ts'));
   const answers = [
     outline,
@@ -347,24 +347,20 @@ verifies('C-103').test('a required slice that cannot be had is refused by name',
 });
 
 test('an answer that is incomplete, or of a server that does not tell, says so', async () => {
-  const heading = async (basis: typeof COMPLETE | undefined) => {
+  const heading = async (basis: typeof COMPLETE) => {
     const { ask } = scriptedAsk({ size: 1, basis });
     const { text, complete } = await renderSlices({
       slices: slicesOf('refs:a'),
       values,
-      ask: basis ? ask : blind(ask),
+      ask,
       count: words,
     });
     return [text.split('\n')[0], complete];
   };
-  const blind = (ask: ReturnType<typeof scriptedAsk>['ask']) => ({
-    ...ask,
-    references: async (name: string) => [...(await ask.references(name))],
-  });
   expect([
     await heading({ ...COMPLETE, stage: 1, complete: false, pending: 12 }),
     await heading({ ...COMPLETE, complete: false }),
-    await heading(undefined),
+    await heading({ ...COMPLETE, complete: false, engine: 'foreign' }),
   ]).toEqual([
     ['#### refs:a (stage 1, incomplete: 12 files pending)', false],
     ['#### refs:a (stage 2, incomplete)', false],

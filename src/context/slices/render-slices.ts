@@ -1,11 +1,12 @@
 import type { Basis } from '../../protocol/code.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { type Expanded, expand, type SliceValues } from './expand.ts';
-import { type Count, fitLevels } from './fit-levels.ts';
 import {
+  type Count,
   definitionLevels,
   exploreLevels,
   fileLevels,
+  fitLevels,
   hopsLevels,
   type Leveled,
   type LevelName,
@@ -27,7 +28,7 @@ export interface RenderRequest {
   count: Count;
 }
 
-/** A slice that could not be shown (C-103); the caller tells it as event `context_degraded`. */
+/** A slice that could not be shown; the caller tells it as event `context_degraded`. */
 export interface Degraded {
   slice: string;
   code: string;
@@ -37,7 +38,7 @@ export interface Degraded {
 export interface RenderedContext {
   text: string;
   tokens: number;
-  /** All of it, and nothing that is pending could add to it: then the same tree gives the same bytes (C-104). */
+  /** All of it, and nothing that is pending could add to it: then the same tree gives the same bytes. */
   complete: boolean;
   degraded: Degraded[];
 }
@@ -69,7 +70,7 @@ export async function renderSlices(request: RenderRequest): Promise<RenderedCont
   };
 }
 
-/** A few at a time: twenty files of a hundred slices are too many questions at once. */
+/** Works on a few at a time: twenty files of a hundred slices are too many questions at once. */
 async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const rest = items.entries();
@@ -81,7 +82,7 @@ async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
 }
 
 function isWhole({ basis }: Leveled): boolean {
-  return basis === 'disk' || (basis?.complete ?? false);
+  return basis === 'disk' || basis.complete;
 }
 
 function refuseMissing(asked: readonly Asked[]): void {
@@ -138,10 +139,10 @@ async function askFor(
   }
 }
 
-/** What is planned and what has changed lies nearer (C-064). */
-function exploring({ values }: RenderRequest, room: number): { budgetTokens: number; files: string[] } {
+/** What is planned and what has changed lies nearer. */
+function exploring({ values }: RenderRequest, room: number): { budget_tokens: number; files: string[] } {
   const files = [...new Set([...values.plan, ...values.changed])].sort().slice(0, 200);
-  return { budgetTokens: Math.min(EXPLORE.most, Math.max(EXPLORE.least, room)), files };
+  return { budget_tokens: Math.min(EXPLORE.most, Math.max(EXPLORE.least, room)), files };
 }
 
 /** The outline is asked for only where it may be needed: a file needs no server otherwise. */
@@ -180,7 +181,7 @@ function layOut(asked: readonly Asked[], budget: number, count: Count): string {
     .join('\n\n');
 }
 
-/** Own budgets first, then the rest in equal parts; what one leaves goes on to the next (C-101). */
+/** Own budgets first, then the rest in equal parts; what one leaves goes on to the next. */
 function place(asked: readonly Asked[], budget: number, count: Count): Map<Asked, string> {
   const separator = count('\n\n');
   const placed = new Map<Asked, string>();
@@ -215,14 +216,14 @@ function write({ expanded, answer }: Asked, room: number, count: Count): string 
 
 export function headingOf(text: string, basis: Leveled['basis'], shrunkTo: LevelName | undefined): string {
   const states = [
-    ...(basis === undefined ? ['perhaps incomplete'] : []),
-    ...(basis === undefined || basis === 'disk' ? [] : [`stage ${basis.stage}`, completeness(basis)]),
+    ...(basis === 'disk' ? [] : standOf(basis)),
     ...(shrunkTo === undefined ? [] : [`shrunk to ${shrunkTo}`]),
   ];
   return states.length === 0 ? `#### ${text}` : `#### ${text} (${states.join(', ')})`;
 }
 
-function completeness({ complete, pending }: Basis): string {
-  if (complete) return 'complete';
-  return pending > 0 ? `incomplete: ${pending} files pending` : 'incomplete';
+function standOf({ engine, stage, complete, pending }: Basis): string[] {
+  if (engine === 'foreign') return ['perhaps incomplete'];
+  if (complete) return [`stage ${stage}`, 'complete'];
+  return [`stage ${stage}`, pending > 0 ? `incomplete: ${pending} files pending` : 'incomplete'];
 }

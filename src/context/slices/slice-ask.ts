@@ -1,39 +1,34 @@
 import type { Clock } from '../../base/clock.ts';
+import type { CodeToolArgs, CodeToolName, CodeToolResult } from '../../protocol/code.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type {
-  Definition,
-  DirectoryOutline,
-  Exploration,
-  FileOutline,
-  Hops,
-  Listed,
-  SearchHit,
-  SymbolReference,
-} from '../partitioner/answers.ts';
+import type { FileOutline, Listed, SymbolReference } from '../partitioner/answers.ts';
 import type { ContextPartitionerService } from '../partitioner/context-partitioner.ts';
 
 /** The questions a slice can ask, about one worktree. */
 export interface SliceAsk {
   outline(filePath: string): Promise<FileOutline>;
-  tree(directoryPath: string, depth?: number): Promise<DirectoryOutline>;
-  symbol(name: string, withSource: boolean): Promise<Listed<Definition>>;
+  tree(directoryPath: string, depth?: number): Promise<CodeToolResult<'get_directory_outline'>>;
+  symbol(name: string, withSource: boolean): Promise<CodeToolResult<'get_symbol'>>;
   references(name: string, limit?: number): Promise<Listed<SymbolReference>>;
-  find(query: string, limit?: number): Promise<Listed<Definition>>;
-  search(query: string, limit?: number): Promise<Listed<SearchHit>>;
-  explore(question: string, options: { budgetTokens: number; files: string[] }): Promise<Exploration>;
-  hops(file: string, depth?: number): Promise<Hops>;
-  /** Undefined: there is no such file. */
+  find(query: string, limit?: number): Promise<CodeToolResult<'find_symbols'>>;
+  search(query: string, limit?: number): Promise<CodeToolResult<'code_search'>>;
+  explore(
+    question: string,
+    options: { budget_tokens: number; files: string[] },
+  ): Promise<CodeToolResult<'explore_code'>>;
+  hops(file: string, depth?: number): Promise<CodeToolResult<'get_hops'>>;
+  /** Rejects when there is no such file. */
   file(path: string): Promise<string>;
 }
 
-interface AskParts {
+interface AskDeps {
   service: ContextPartitionerService;
   servers: { ensureServer(worktreePath: string): Promise<unknown> };
   worktreePath: string;
   /** Bounded and safe against links; rejects when there is no such file. */
   readFile(path: string): Promise<Buffer>;
   clock: Clock;
-  /** How long answers may take to be complete, all together (C-104). */
+  /** How long answers may take to be complete, all together. */
   completeMs?: number;
 }
 
@@ -41,7 +36,7 @@ type Once<T> = (require: { require?: 'complete' }, options: { timeoutMs?: number
 
 const COMPLETE_MS = 10_000;
 
-/** Asks for complete answers as long as there is time, then for what there is; once more after a death (C-085). */
+/** Asks for complete answers as long as there is time, then for what there is; once more after a death. */
 export function createSliceAsk({
   service,
   servers,
@@ -49,7 +44,7 @@ export function createSliceAsk({
   readFile,
   clock,
   completeMs = COMPLETE_MS,
-}: AskParts): SliceAsk {
+}: AskDeps): SliceAsk {
   const deadline = clock.monotonicMs() + completeMs;
   let server: Promise<unknown> | undefined;
   const ensure = () => {
@@ -73,22 +68,24 @@ export function createSliceAsk({
       return askNow(once);
     });
   };
-  const at = { worktreePath };
-  const some = <K extends string>(key: K, value: number | undefined) =>
-    (value === undefined ? {} : { [key]: value }) as { [P in K]?: number };
+  const tool = <T extends CodeToolName>(name: T, args: CodeToolArgs<T>) =>
+    ask((require, options) => service.callTool(name, { worktreePath, args: { ...args, ...require } }, options));
 
   return {
-    outline: (filePath) => ask((r, o) => service.getFileOutline({ ...at, ...r, filePath }, o)),
-    tree: (directoryPath, depth) =>
-      ask((r, o) => service.getDirectoryOutline({ ...at, ...r, directoryPath, ...some('depth', depth) }, o)),
-    symbol: (symbolName, includeSource) =>
-      ask((r, o) => service.getSymbol({ ...at, ...r, symbolName, includeSource }, o)),
+    outline: (filePath) =>
+      ask((require, options) => service.getFileOutline({ worktreePath, filePath, ...require }, options)),
+    tree: (directory_path, depth) =>
+      ask((require, options) => {
+        const args = { directory_path, ...require, ...(depth !== undefined && { depth }) };
+        return service.getDirectoryOutline({ worktreePath, args }, options);
+      }),
+    symbol: (name, include_source) => tool('get_symbol', { name, include_source }),
     references: (symbolName, limit) =>
-      ask((r, o) => service.getSymbolReferences({ ...at, ...r, symbolName, ...some('limit', limit) }, o)),
-    find: (query, limit) => ask((r, o) => service.findSymbols({ ...at, ...r, query, ...some('limit', limit) }, o)),
-    search: (query, limit) => ask((r, o) => service.codeSearch({ ...at, ...r, query, ...some('limit', limit) }, o)),
-    explore: (question, options) => ask((r, o) => service.exploreCode({ ...at, ...r, question, ...options }, o)),
-    hops: (file, depth) => ask((r, o) => service.hops({ ...at, ...r, files: [file], ...some('depth', depth) }, o)),
+      ask((require, options) => service.getSymbolReferences({ worktreePath, symbolName, limit, ...require }, options)),
+    find: (query, limit) => tool('find_symbols', { query, ...(limit !== undefined && { limit }) }),
+    search: (query, limit) => tool('code_search', { query, ...(limit !== undefined && { limit }) }),
+    explore: (question, within) => tool('explore_code', { question, ...within }),
+    hops: (file, depth) => tool('get_hops', { files: [file], ...(depth !== undefined && { depth }) }),
     async file(path) {
       const bytes = await readFile(path).catch((cause: unknown) => {
         if (cause instanceof ReefError) throw cause;

@@ -11,7 +11,7 @@ interface KindRow {
 
 const MOST_LINES = 1_000_000;
 
-/** Kinds are the tools of a server (C-100); bounds are those of the tools. */
+/** Kinds are the tools of a server; bounds are those of the tools. */
 export const SLICE_KINDS = {
   outline: { argument: 'path', options: {} },
   tree: { argument: 'path', options: { depth: 32 } },
@@ -48,7 +48,7 @@ export interface Slice {
   text: string;
 }
 
-/** A defect of a manifest, `wf_context` (C-102). */
+/** A defect of a manifest, `wf_context`. */
 export interface SliceProblem {
   code: 'wf_context';
   message: string;

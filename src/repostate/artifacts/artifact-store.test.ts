@@ -1,19 +1,12 @@
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { expect } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { createRedactor } from '../../base/redact.ts';
 import { artifactId } from '../prompt/caps.ts';
-import { type ArtifactStore, createArtifactStore } from './artifact-store.ts';
-import { pruneArtifacts } from './prune.ts';
-
-function home(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'reef-artifacts-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
+import { type ArtifactStore, createArtifactStore, pruneArtifacts } from './artifact-store.ts';
 
 const storeOf = (dir: string, rootId = 'tree-1', jobId = 'j-1') =>
   createArtifactStore({ dir, rootId, jobId, redact: createRedactor(['hunter2-hunter2']) });
@@ -30,7 +23,7 @@ async function readAll(store: ArtifactStore, id: string, options: { limit?: numb
 }
 
 verifies('S-38').test('pages join to the stored text, whatever their size', async () => {
-  const store = storeOf(home());
+  const store = storeOf(temporaryFolder());
   const text = fc.string({ unit: fc.constantFrom('a', '\n', '😀', '日', ' line '), maxLength: 400 });
   await fc.assert(
     fc.asyncProperty(text, fc.integer({ min: 2, max: 90 }), async (whole, limit) => {
@@ -45,7 +38,7 @@ verifies('S-38').test('pages join to the stored text, whatever their size', asyn
 });
 
 verifies('S-38').test('only lines that match are given, with their numbers, in pages too', async () => {
-  const store = storeOf(home());
+  const store = storeOf(temporaryFolder());
   const text = Array.from({ length: 500 }, (_, n) => (n % 3 === 0 ? `error ${n}` : `fine ${n}`)).join('\n');
   const { id } = await store.put(text, { jobId: 'j-1' });
   const matched = text.split('\n').flatMap((line, n) => (line.includes('error') ? [`${n + 1}: ${line}`] : []));
@@ -55,7 +48,7 @@ verifies('S-38').test('only lines that match are given, with their numbers, in p
 verifies('S-37', 'S-38').test(
   'turns have names, also those of another job of the tree, and a restart finds them',
   async () => {
-    const dir = home();
+    const dir = temporaryFolder();
     const first = storeOf(dir);
     const second = storeOf(dir, 'tree-1', 'j-2');
     await first.put('turn of one', { jobId: 'j-1', name: 't0' });
@@ -68,7 +61,7 @@ verifies('S-37', 'S-38').test(
 );
 
 verifies('S-38').test('what is unknown is not found; what is of another tree is out of scope', async () => {
-  const dir = home();
+  const dir = temporaryFolder();
   const theirs = storeOf(dir, 'tree-2', 'j-9');
   await theirs.put('their secret plan', { jobId: 'j-9', name: 't0' });
   const ours = storeOf(dir);
@@ -81,7 +74,7 @@ verifies('S-38').test('what is unknown is not found; what is of another tree is 
 });
 
 verifies('S-37').test('secrets are not stored', async () => {
-  const store = storeOf(home());
+  const store = storeOf(temporaryFolder());
   const { id } = await store.put('password hunter2-hunter2 here', { jobId: 'j-1', name: 't0' });
   expect((await store.read(id)).text).toBe('password [redacted] here');
 });
@@ -89,23 +82,24 @@ verifies('S-37').test('secrets are not stored', async () => {
 verifies('S-38').test(
   'old trees go after a week, then the oldest finished beyond the limit, an active one never',
   async () => {
-    const dir = home();
+    const dir = temporaryFolder();
     const now = new Date('2026-03-10T00:00:00Z');
-    const ended: Record<string, Date | 'active'> = {
-      old: new Date('2026-03-01T00:00:00Z'),
-      week: new Date('2026-03-05T00:00:00Z'),
-      fresh: new Date('2026-03-09T00:00:00Z'),
-      live: 'active',
-    };
-    for (const tree of Object.keys(ended)) {
+    const days: Record<string, string> = { old: '01', week: '05', fresh: '09', live: '01' };
+    const long = new Date('2026-01-01');
+    for (const [tree, day] of Object.entries(days)) {
       const store = storeOf(dir, tree);
       await store.put(tree.padEnd(1_000, '.'), { jobId: tree });
       await store.put('shared by all', { jobId: tree });
+      const last = new Date(`2026-03-${day}T00:00:00Z`);
+      utimesSync(join(dir, 'trees', `${tree}.jsonl`), last, last);
     }
-    const endedAt = (tree: string) => ended[tree];
-    const byAge = await pruneArtifacts({ dir, now, endedAt });
-    const bySize = await pruneArtifacts({ dir, now, endedAt, maxBytes: 1_500 });
-    const none = await pruneArtifacts({ dir, now, endedAt, maxBytes: 0 });
+    for (const name of readdirSync(dir)) if (name !== 'trees') utimesSync(join(dir, name), long, long);
+    writeFileSync(join(dir, 'f'.repeat(64)), 'about to be named');
+    utimesSync(join(dir, 'f'.repeat(64)), now, now);
+    const isActive = (tree: string) => tree === 'live';
+    const byAge = await pruneArtifacts({ dir, now, isActive });
+    const bySize = await pruneArtifacts({ dir, now, isActive, maxBytes: 1_500 });
+    const none = await pruneArtifacts({ dir, now, isActive, maxBytes: 0 });
     expect([byAge, bySize, none]).toEqual([
       { trees: ['old'], files: 1 },
       { trees: ['week', 'fresh'], files: 2 },
@@ -113,8 +107,6 @@ verifies('S-38').test(
     ]);
     expect(readdirSync(join(dir, 'trees'))).toEqual(['live.jsonl']);
     expect((await storeOf(dir, 'live').read(artifactId('shared by all'))).text).toBe('shared by all');
-    const long = new Date('2026-01-01');
-    utimesSync(join(dir, 'trees', 'live.jsonl'), long, long);
-    expect(await pruneArtifacts({ dir, now, endedAt: () => undefined })).toEqual({ trees: ['live'], files: 2 });
+    expect(await pruneArtifacts({ dir, now, isActive: () => false })).toEqual({ trees: ['live'], files: 2 });
   },
 );

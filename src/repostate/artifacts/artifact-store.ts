@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../../base/atomic-file.ts';
@@ -55,12 +55,11 @@ interface StoreSettings {
 }
 
 const PAGE = 6_000;
-export const TREES = 'trees';
+const TREES = 'trees';
 
 const entrySchema = z.strictObject({ job: z.string(), name: z.string(), hash: z.string().regex(/^[0-9a-f]{64}$/) });
-export type IndexEntry = z.infer<typeof entrySchema>;
 
-/** Stores what caps and rolls take out of prompts (S-37): one file per content, one list of names per tree of jobs. */
+/** Stores what caps and rolls take out of prompts: one file per content, one list of names per tree of jobs. */
 export function createArtifactStore({ dir, rootId, jobId, redact, write = writeAtomic }: StoreSettings): ArtifactStore {
   const known = new Map<string, string>();
   const listFile = join(dir, TREES, `${safeName(rootId)}.jsonl`);
@@ -89,8 +88,9 @@ export function createArtifactStore({ dir, rootId, jobId, redact, write = writeA
       const kept = redact(text);
       const hash = createHash('sha256').update(kept).digest('hex');
       const file = join(dir, hash);
-      // Content never changes under its name, so whoever was first was right.
-      if (!(await exists(file))) await write(file, kept);
+      // Content never changes under its name, so whoever was first was right. A fresh date keeps it from being pruned unnamed.
+      if (await exists(file)) await utimes(file, new Date(), new Date());
+      else await write(file, kept);
       const id = artifactId(text);
       await remember('', id, hash);
       if (from.name !== undefined) await remember(from.jobId, from.name, hash);
@@ -131,7 +131,7 @@ function matching(text: string, wanted: string): string {
     .join('\n');
 }
 
-/** Another tree's artifact is refused by name, not hidden: the agent should stop asking (S-38). */
+/** Another tree's artifact is refused by name, not hidden: the agent should stop asking. */
 async function missing(dir: string, id: string, own: string): Promise<ReefError> {
   for (const name of await readdir(join(dir, TREES))) {
     const file = join(dir, TREES, name);
@@ -145,7 +145,7 @@ async function missing(dir: string, id: string, own: string): Promise<ReefError>
 }
 
 /** A line torn by a crash names nothing; what it would have named is put again by the restored job. */
-export async function readIndex(file: string): Promise<IndexEntry[]> {
+async function readIndex(file: string): Promise<z.infer<typeof entrySchema>[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw error;
@@ -170,4 +170,70 @@ function keyOf(job: string, name: string): string {
 
 function safeName(id: string): string {
   return id.replace(/[^A-Za-z0-9_-]/g, '_');
+}
+
+interface PruneInput {
+  dir: string;
+  now: Date;
+  /** Whether a job or run of this tree is still going on. */
+  isActive(tree: string): boolean;
+  maxBytes?: number;
+}
+
+const MAX_BYTES = 1024 ** 3;
+const MAX_AGE_MS = 7 * 24 * 3_600_000;
+/** A text is written before its name: one this young may be about to be named. */
+const UNNAMED_MS = 3_600_000;
+
+interface Tree {
+  name: string;
+  hashes: Set<string>;
+  isActive: boolean;
+  /** When its last text was stored. */
+  lastMs: number;
+}
+
+/**
+ * Removes the texts of trees that stored nothing for seven days and, beyond a gigabyte, of the oldest; never those of an
+ * active tree. A text that a kept tree names as well stays.
+ */
+export async function pruneArtifacts(input: PruneInput): Promise<{ trees: string[]; files: number }> {
+  const { dir, now, maxBytes = MAX_BYTES } = input;
+  const all = await readTrees(input);
+  const files = await textsIn(dir);
+  const finished = all.filter(({ isActive }) => !isActive).sort((a, b) => a.lastMs - b.lastMs);
+  const gone = new Set(finished.filter(({ lastMs }) => now.getTime() - lastMs > MAX_AGE_MS));
+  const kept = () => new Set(all.filter((tree) => !gone.has(tree)).flatMap(({ hashes }) => [...hashes]));
+  const keptBytes = () => [...kept()].reduce((sum, hash) => sum + (files.get(hash)?.size ?? 0), 0);
+  for (const tree of finished) {
+    if (keptBytes() <= maxBytes) break;
+    gone.add(tree);
+  }
+  for (const { name } of gone) await rm(join(dir, TREES, name), { force: true });
+  const named = kept();
+  const removable = [...files].filter(
+    ([hash, { mtimeMs }]) => !named.has(hash) && now.getTime() - mtimeMs > UNNAMED_MS,
+  );
+  for (const [hash] of removable) await rm(join(dir, hash), { force: true });
+  return { trees: [...gone].map(({ name }) => treeId(name)), files: removable.length };
+}
+
+async function readTrees({ dir, isActive }: PruneInput): Promise<Tree[]> {
+  const names = await readdir(join(dir, TREES)).catch(() => []);
+  return Promise.all(
+    names.map(async (name) => {
+      const file = join(dir, TREES, name);
+      const hashes = new Set((await readIndex(file)).map(({ hash }) => hash));
+      return { name, hashes, isActive: isActive(treeId(name)), lastMs: (await stat(file)).mtimeMs };
+    }),
+  );
+}
+
+async function textsIn(dir: string): Promise<Map<string, { size: number; mtimeMs: number }>> {
+  const names = (await readdir(dir).catch(() => [])).filter((name) => /^[0-9a-f]{64}$/.test(name));
+  return new Map(await Promise.all(names.map(async (name) => [name, await stat(join(dir, name))] as const)));
+}
+
+function treeId(name: string): string {
+  return name.replace(/\.jsonl$/, '');
 }

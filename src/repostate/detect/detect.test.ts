@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { loadTrajectories, type Trajectory } from '../../../bench/context/trajectory.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { RepoState } from '../../protocol/repostate.ts';
-import { emptyState } from '../state/empty-state.ts';
+import { emptyState } from '../state/state-file.ts';
 import type { Detection } from './detection.ts';
 import { ProgressWatch, type Verdict } from './progress-watch.ts';
 import { RepeatWatch } from './repeat-watch.ts';

@@ -2,7 +2,7 @@ import type { StateNews } from '../../protocol/repostate.ts';
 
 export type Detection = Extract<StateNews, { kind: 'repostate.detected' }>;
 
-/** Every firing is news with its evidence (S-48). */
+/** Every firing is news with its evidence. */
 export type Tell = (news: Detection) => void;
 
 export function detected(detector: Detection['detector'], rest: Omit<Detection, 'kind' | 'detector'>): Detection {

@@ -22,7 +22,7 @@ const REVISITS = 3;
 const GRACE = 3;
 const MET = 'All criteria are met: call done.';
 
-/** Notices that nothing moves any more (S-46), and that all there was to do is done (S-47). */
+/** Notices that nothing moves any more, and that all there was to do is done. */
 export class ProgressWatch {
   readonly #tell: Tell;
   readonly #visits = new Map<string, number>();

@@ -12,7 +12,7 @@ interface Read {
   requests: number;
 }
 
-/** Notices calls that bring nothing new: failing ones (S-43), reads (S-44), and commands with the same output (S-45). */
+/** Notices calls that bring nothing new: failing ones, reads, and commands with the same output. */
 export class RepeatWatch {
   readonly #tell: Tell;
   #failing: { call: string; error: string; count: number } | undefined;

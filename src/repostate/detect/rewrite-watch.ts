@@ -5,7 +5,7 @@ const NEAR = 0.9;
 /** Counting the first, which wrote something new. */
 const REFUSE_AT = 4;
 
-/** Notices a file that is written again and again almost as it was (S-42). */
+/** Notices a file that is written again and again almost as it was. */
 export class RewriteWatch {
   readonly #tell: Tell;
   /** How often this job wrote a file in a row with nearly the same lines; a failing check begins anew. */

@@ -1,17 +1,8 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { expect } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { createSafeDir } from '../../base/safe-dir.ts';
 import type { Detection } from '../detect/detection.ts';
 import { RewriteWatch } from '../detect/rewrite-watch.ts';
@@ -19,8 +10,7 @@ import { FileTools } from './file-tools.ts';
 import { hashOf, writeUnlessSame } from './write-same.ts';
 
 function bench({ guards = true } = {}) {
-  const root = mkdtempSync(join(tmpdir(), 'reef-files-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryFolder();
   const news: Detection[] = [];
   const rewrites = new RewriteWatch((one) => news.push(one));
   const dir = createSafeDir(root);

@@ -20,7 +20,7 @@ export interface ReadResult {
 interface FileToolSettings {
   dir: SafeDir;
   rewrites: RewriteWatch;
-  /** `context.guards`: off only to measure what they are worth (S-66). Then every write is made. */
+  /** `context.guards`: off only to measure what they are worth. Then every write is made. */
   guards?: boolean;
   /** What an earlier process of this job saw: hashes by path. */
   seen?: ReadonlyMap<string, string>;
@@ -29,7 +29,7 @@ interface FileToolSettings {
 const SAME = 'File already exists with identical content';
 const NO_EFFECT = 'The edit changes nothing';
 
-/** A coder's way to files: it sees before it overwrites, and what it would write again is not written (S-20 to S-23). */
+/** A coder's way to files: it sees before it overwrites, and what it would write again is not written. */
 export class FileTools {
   readonly #dir: SafeDir;
   readonly #rewrites: RewriteWatch;
@@ -107,7 +107,7 @@ export class FileTools {
     return { success: true, noop: false, path: name, hash, size: data.length, ...(remark !== undefined && { remark }) };
   }
 
-  /** In every case nothing is written: the plea not to recreate files is a contract here (S-22). */
+  /** In every case nothing is written: the plea not to recreate files is a contract here. */
   #refuse(path: string, before: OnDisk, isMeant: boolean): void {
     if (!this.#guards) return;
     const details = { path, hash: before.hash, size: before.size };

@@ -27,7 +27,7 @@ export async function onDisk(dir: SafeDir, path: string): Promise<OnDisk | undef
 
 /**
  * Writes unless the file has these very bytes already: then mtime and inode stay as they were, and the answer is false
- * (S-20). Atomic, keeps the mode of what it replaces. `Internal:FileSystemWriter` writes by this, too (S-21).
+ *. Atomic, keeps the mode of what it replaces. `Internal:FileSystemWriter` writes by this, too.
  */
 export async function writeUnlessSame(dir: SafeDir, path: string, content: Uint8Array): Promise<boolean> {
   const entry = await dir.stat(path).catch((error: NodeJS.ErrnoException) => {

@@ -7,16 +7,12 @@ export interface CacheProfile {
   /** Shorter prefixes are not cached. */
   minPrefix: number;
   ttlS: number;
-  /** Explicit marks a prompt may carry; 0 where the provider finds prefixes itself. */
-  maxMarks: number;
-  /** Blocks a provider looks back from a mark. */
-  lookback: number;
   /** Whether replies come with opaque reasoning that must be sent back. */
   reasoning: boolean;
 }
 
 export interface ContextParameters {
-  /** `full` is the rollback of S-26: state is tracked and snapshots are kept, but prompts carry the whole history. */
+  /** `full` is the rollback (`use_snapshot: false`): state is tracked and snapshots are kept, but prompts carry the whole history. */
   mode: 'epoch' | 'snapshot' | 'full';
   /** B: the tail is rolled when it exceeds this many tokens. */
   tailBudget: number;
@@ -47,7 +43,7 @@ const SMALLEST_TAIL = 2_000;
 const LARGEST_TAIL = 64_000;
 const WINDOW_SHARE = 0.25;
 
-/** S-36: what a cache is like decides; a person's settings decide over that, within bounds. */
+/** Follows how the provider caches; a person's settings win over that, within bounds. */
 export function parametersFor(
   profile: CacheProfile,
   window: number,

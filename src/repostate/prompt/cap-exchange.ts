@@ -5,7 +5,7 @@ import type { Message, ToolCall } from '../../protocol/repostate.ts';
 import { type Cut, cutEnd, cutMiddle } from './caps.ts';
 import { countMessage, countMessages, type Exchange, type ToolResult } from './messages.ts';
 
-/** Characters of a text that reach the prompt (S-39). What an agent wrote is on disk; what it looks at it needs in one piece. */
+/** Characters of a text that reach the prompt. What an agent wrote is on disk; what it looks at it needs in one piece. */
 const CAPS = { command: 2_000, look: 3_000, read: 6_000, other: 3_000, assistant: 4_000, argument: 4_000 } as const;
 const SMALLEST = 120;
 
@@ -25,7 +25,7 @@ interface CapSettings {
   turnTokens: number;
 }
 
-/** Every secret goes before anything is counted, cut or stored. Results match the calls one to one afterwards (S-32). */
+/** Every secret goes before anything is counted, cut or stored. Results match the calls one to one afterwards. */
 export function cleanExchange(exchange: Exchange, redact: Redact): Exchange {
   const byId = new Map(exchange.results.map((result) => [result.id, result]));
   const calls = uniqueCalls(exchange.calls).map(

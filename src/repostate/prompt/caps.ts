@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { TokenCounter } from '../../base/tokens.ts';
 
+/** What Reef's own text may take of every prompt, in tokens. Together under 5,000. */
+export const OWN_LIMITS = { tools: 1_600, system: 600, task: 1_800, snapshot: 800, reminder: 150 } as const;
+/** A project's instruction files are not Reef's text: frozen in the prefix, counted apart. */
+export const INSTRUCTIONS_LIMIT = 4_000;
+/** The whole prompt of mode `snapshot`, and its shares of task and snapshot. */
+export const SNAPSHOT_MODE = { total: 5_000, task: 900, snapshot: 500 } as const;
+
 export function artifactId(text: string): string {
   return `a:${createHash('sha256').update(text).digest('hex').slice(0, 7)}`;
 }
 
-/** What stands in the place of text that was cut, with the call that brings it back (S-37). */
+/** What stands in the place of text that was cut, with the call that brings it back. */
 function cutMark(removed: string, call: string): string {
   const lines = removed.split('\n').length;
   const size = String(removed.length).replace(/\B(?=(\d{3})+$)/g, ',');

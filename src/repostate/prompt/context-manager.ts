@@ -9,22 +9,19 @@ import {
   type RollReason,
 } from '../../protocol/repostate.ts';
 import { formatForPrompt } from '../snapshot/format.ts';
-import { identifiersIn, NameBook, namesOf } from '../snapshot/names.ts';
+import { identifiersIn, namesOf, RecentNames } from '../snapshot/names.ts';
 import type { CacheProfile, ContextParameters } from './cache-profile.ts';
 import { capExchange, cleanExchange, wholeExchange } from './cap-exchange.ts';
-import { artifactId } from './caps.ts';
+import { artifactId, OWN_LIMITS, SNAPSHOT_MODE } from './caps.ts';
 import { countedTokens, type Ledger, segmentHash } from './ledger.ts';
-import { OWN_LIMITS, SNAPSHOT_MODE } from './limits.ts';
-import { placeMarks } from './marks.ts';
 import { argumentTexts, type Exchange, textsOf, turnText } from './messages.ts';
 import { makePrefix, type Prefix, type PrefixInput } from './prefix.ts';
-import { buildSnapshotPrompt } from './snapshot-prompt.ts';
 import { exchangeEntry, keepAtRoll, noteEntry, type TailEntry } from './tail.ts';
 
 export interface ManagerSettings extends PrefixInput {
   jobId: string;
   counter: TokenCounter;
-  /** What the model will report for so many tokens of the counter; without it as many (S-41). */
+  /** What the model will report for so many tokens of the counter; without it as many. */
   estimate?(tokens: number): number;
   profile: CacheProfile;
   parameters: ContextParameters;
@@ -40,8 +37,6 @@ export interface ManagerSettings extends PrefixInput {
 export interface BuiltPrompt {
   messages: Message[];
   tools: readonly unknown[];
-  /** Messages after which a cache mark stands. */
-  marks: number[];
   ledger: Ledger;
 }
 
@@ -63,18 +58,16 @@ const REMINDER_TURNS = 8;
 export class ContextManager {
   readonly #settings: ManagerSettings;
   readonly #prefix: Prefix;
-  readonly #names = new NameBook();
+  readonly #names = new RecentNames();
   readonly #pending = new Set<Promise<unknown>>();
   #tail: TailEntry[] = [];
   #tailTokens = 0;
   #snapshot: { text: string; tokens: number };
   #epoch = 0;
   #turn = 0;
-  #isCalling = false;
   #isStarted = false;
   #reminder: { text: string; turn: number } | undefined;
   #builtAt: number | undefined;
-  #messagesBefore = 0;
   #capped = new Map<number, string[]>();
   #failure: unknown;
   #mode: ContextParameters['mode'];
@@ -102,17 +95,6 @@ export class ContextManager {
     return this.#tail.some((entry) => entry.kind === 'exchange' && entry.turn === turn);
   }
 
-  buildSnapshotPrompt(template: string, state: Readonly<RepoState>, additionalContext: string): Message[] {
-    const { counter, redact } = this.#settings;
-    const keep = (text: string) => this.#keep(text);
-    return buildSnapshotPrompt(template, state, { counter, additionalContext, keep, format: { redact } });
-  }
-
-  /** Between a reply with calls and their results nothing may roll (S-30). */
-  beginCalls(): void {
-    this.#isCalling = true;
-  }
-
   append(exchange: Exchange): void {
     const { counter, parameters, redact } = this.#settings;
     const clean = cleanExchange(exchange, redact);
@@ -138,7 +120,7 @@ export class ContextManager {
     this.#note(this.#settings.redact(text), 'delta');
   }
 
-  /** Joins the newest message only when it changed or was long ago: uncached text every turn would cost 8 % (S-34). */
+  /** Joins the newest message only when it changed or was long ago: uncached text every turn would cost 8 %. */
   remind(text: string): void {
     const last = this.#reminder;
     if (last?.text === text && this.#turn - last.turn < REMINDER_TURNS) return;
@@ -154,7 +136,6 @@ export class ContextManager {
   }
 
   build(now: number): BuiltPrompt {
-    this.#refusePending();
     const reason = this.#dueReason(now);
     if (reason) this.roll(reason);
     this.#start();
@@ -168,18 +149,10 @@ export class ContextManager {
       { role: 'user' as const, text: snapshot.text },
       ...tail.flatMap((entry) => entry.messages),
     ];
-    const marks = placeMarks({
-      messages,
-      prefix: { system: 0, task: this.#prefix.messages.length - 1, snapshot: this.#prefix.messages.length },
-      before: isFresh ? 0 : this.#messagesBefore,
-      ...this.#settings.profile,
-    });
-    this.#messagesBefore = messages.length;
-    return { messages, marks, tools: this.#prefix.tools, ledger: this.#ledger(snapshot, tail) };
+    return { messages, tools: this.#prefix.tools, ledger: this.#ledger(snapshot, tail) };
   }
 
   roll(reason: RollReason): RollReport {
-    this.#refusePending();
     const tokensBefore = this.#tailTokens;
     const dropped = this.#dropOld();
     this.#epoch++;
@@ -198,7 +171,7 @@ export class ContextManager {
     }
   }
 
-  /** All that was taken out of prompts is stored; await it before a prompt is sent (S-37). */
+  /** All that was taken out of prompts is stored; await it before a prompt is sent. */
   async settle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
     const failure = this.#failure;
@@ -227,7 +200,6 @@ export class ContextManager {
   }
 
   #take(news: Extract<ContextNews, { kind: 'context.appended' }>): void {
-    this.#isCalling = false;
     this.#turn = news.turn;
     this.#names.add(news);
     this.#push(exchangeEntry(this.#settings.counter, news.turn, news.messages));
@@ -259,7 +231,7 @@ export class ContextManager {
     return isIdle && this.#tailTokens > tailBudget / 2 ? 'idle' : undefined;
   }
 
-  /** Nothing is ever cut silently: who asked for the whole history hears that it does not fit (S-26). */
+  /** Nothing is ever cut silently: who asked for the whole history hears that it does not fit. */
   #refuseTooLong(): void {
     const { window } = this.#settings.parameters;
     const tokens = this.#estimate(
@@ -268,10 +240,6 @@ export class ContextManager {
     if (this.#mode !== 'full' || tokens <= window) return;
     const message = `The history has ${tokens} tokens; the window of the model is ${window}.`;
     throw new ReefError('fallback_too_large', message, { details: { tokens, window } });
-  }
-
-  #refusePending(): void {
-    if (this.#isCalling) throw new ReefError('invalid_transition', 'A call waits for its result.');
   }
 
   /** Keeps the last exchanges; the reminder goes with the rest and may come again at once. */
@@ -285,7 +253,6 @@ export class ContextManager {
     this.#tail = kept;
     this.#tailTokens = kept.reduce((sum, { tokens }) => sum + tokens, 0);
     this.#reminder = undefined;
-    this.#messagesBefore = 0;
     for (const turn of this.#capped.keys()) if (!staying.has(turn)) this.#capped.delete(turn);
     return turns.filter((turn) => !staying.has(turn));
   }

@@ -5,20 +5,20 @@ type SegmentKind = 'tools' | 'system' | 'instructions' | 'task' | 'snapshot' | '
 
 export interface Segment {
   kind: SegmentKind;
-  /** Whose text it is: Reef's own counts towards the 5,000 of S-29. */
+  /** Whose text it is: Reef's own counts towards its 5,000 tokens per prompt. */
   provenance: 'reef' | 'project' | 'agent';
   tokens: number;
   hash: string;
 }
 
-/** One line of `context.jsonl` (S-52): hashes and sizes, never text. */
+/** One line of `context.jsonl`: hashes and sizes, never text. */
 export interface Ledger {
   turn: number;
   epoch: number;
   mode: 'epoch' | 'snapshot' | 'full';
   segments: Segment[];
   exclusions: { id: string; why: 'rolled' | 'capped' }[];
-  /** What the model is expected to report for it (S-41). */
+  /** What the model is expected to report for it. */
   estimated: number;
 }
 
@@ -40,17 +40,13 @@ export function countedTokens({ segments }: Pick<Ledger, 'segments'>): number {
   return segments.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-export function ownTokens({ segments }: Pick<Ledger, 'segments'>): number {
-  return segments.reduce((sum, { provenance, tokens }) => sum + (provenance === 'reef' ? tokens : 0), 0);
-}
-
 export function ledgerLine(ledger: Ledger, reported?: Reported): string {
   return `${JSON.stringify({ ...ledger, ...(reported && { reported }) })}\n`;
 }
 
 const MISSES = 3;
 
-/** Notices that a prefix we keep stable is not read from the provider's cache, and which segment breaks it (S-53). */
+/** Notices that a prefix we keep stable is not read from the provider's cache, and which segment breaks it. */
 export class CacheWatch {
   readonly #profile: CacheProfile;
   #before: Ledger | undefined;

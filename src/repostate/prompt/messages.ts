@@ -8,7 +8,7 @@ export interface ToolResult {
   /** Chooses the cap: a read is cut at its end, anything else in its middle. */
   kind: 'command' | 'read' | 'other';
   isError?: boolean;
-  /** Nothing was done: it enters no snapshot, no run list and no names (S-27). */
+  /** Nothing was done: it enters no snapshot, no run list and no names. */
   noop?: boolean;
 }
 

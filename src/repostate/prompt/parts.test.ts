@@ -1,15 +1,11 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { loadTokenCounter } from '../../base/tokens.ts';
-import type { Message } from '../../protocol/repostate.ts';
-import { emptyState } from '../state/empty-state.ts';
 import { type CacheProfile, parametersFor } from './cache-profile.ts';
 import { capExchange } from './cap-exchange.ts';
 import { artifactId, cutEnd, cutMiddle, cutToTokens } from './caps.ts';
 import { CacheWatch, type Ledger, ledgerLine, type Segment } from './ledger.ts';
-import { placeMarks } from './marks.ts';
 import { countMessages, type Exchange } from './messages.ts';
-import { buildSnapshotPrompt } from './snapshot-prompt.ts';
 
 const counter = await loadTokenCounter();
 const lines = (count: number) => Array.from({ length: count }, (_, n) => `line ${n} of it`).join('\n');
@@ -18,8 +14,6 @@ const PROFILE: CacheProfile = {
   writeFactor: 1,
   minPrefix: 1_024,
   ttlS: 300,
-  maxMarks: 4,
-  lookback: 20,
   reasoning: false,
 };
 
@@ -93,27 +87,6 @@ verifies('S-39').test('each kind of text has its cap, and a turn its share of th
   expect(countMessages(counter, wide.slice(1))).toBeLessThanOrEqual(2_500);
 });
 
-verifies('S-25').test('the prompt of the seed: template, snapshot, delta request; under 5,000 in all', () => {
-  const state = emptyState('/w', 'hello-001');
-  const plain = buildSnapshotPrompt('You are a coder agent.', state, { counter, additionalContext: '' });
-  expect(plain.map(({ role }) => role)).toEqual(['system', 'user', 'user']);
-  expect(plain[2]?.text).toBe(
-    "Complete the remaining open tasks and invoke 'done' when finished.\n\nDO NOT recreate files that already exist. Use read_file to verify state before writing.",
-  );
-  const stored: string[] = [];
-  const long = buildSnapshotPrompt('You are a coder agent.', state, {
-    counter,
-    additionalContext: lines(4_000),
-    isPlanApproved: true,
-    keep: (text) => stored.push(text),
-  });
-  expect(countMessages(counter, long)).toBeLessThan(5_000);
-  expect(long[2]?.text.startsWith('Your plan has been approved. Complete the remaining')).toBe(true);
-  expect(stored).toEqual([lines(4_000)]);
-  const tooLong = () => buildSnapshotPrompt(lines(2_000), state, { counter, additionalContext: '' });
-  expect(tooLong).toThrow(expect.objectContaining({ code: 'prompt_too_large' }));
-});
-
 verifies('S-36').test('parameters follow the cache; settings decide over that within their bounds', () => {
   const of = (profile: Partial<CacheProfile>, window = 200_000, settings = {}) => {
     const { mode, tailBudget, keep, fillTo } = parametersFor({ ...PROFILE, ...profile }, window, settings);
@@ -144,38 +117,6 @@ verifies('S-36').test('parameters follow the cache; settings decide over that wi
     { keep: 11 },
   ]) {
     expect(() => of({}, 200_000, wrong)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
-  }
-});
-
-function messages(count: number, callsPerTurn: number): Message[] {
-  const head: Message[] = [
-    { role: 'system', text: 's' },
-    { role: 'user', text: 't' },
-    { role: 'user', text: 'snap' },
-  ];
-  for (let turn = 0; turn < count; turn++) {
-    const ids = Array.from({ length: callsPerTurn }, (_, n) => `${turn}.${n}`);
-    head.push({ role: 'assistant', text: 'x', calls: ids.map((id) => ({ id, tool: 't', args: {} })) });
-    head.push(...ids.map((id): Message => ({ role: 'tool', id, text: 'r' })));
-  }
-  return head;
-}
-
-verifies('S-35').test('marks are few and near enough to what was cached; that after the task is given up first', () => {
-  const prefix = { system: 0, task: 1, snapshot: 2 };
-  const place = (all: Message[], before: number, maxMarks = 4) =>
-    placeMarks({ messages: all, prefix, before, maxMarks, lookback: 20 });
-  expect(place(messages(5, 1), 11)).toEqual([0, 1, 2, 12]);
-  const wide = messages(2, 14);
-  const marks = place(wide, wide.length - 15);
-  expect([marks.length, marks.includes(1), marks.at(-1)]).toEqual([4, false, wide.length - 1]);
-  expect(place(messages(1, 1), 0, 0)).toEqual([]);
-  expect(place(messages(1, 1), 0, 2)).toEqual([2, 4]);
-  for (const calls of [1, 5, 9, 14, 17]) {
-    const all = messages(3, calls);
-    const tail = place(all, all.length - calls - 1, 6).filter((at) => at > 2);
-    const gaps = tail.slice(1).map((at, n) => at - (tail[n] ?? 0));
-    expect(gaps.every((gap) => gap <= 18)).toBe(true);
   }
 });
 

@@ -2,9 +2,8 @@ import type { TokenCounter } from '../../base/tokens.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Message } from '../../protocol/repostate.ts';
 import { identifiersIn } from '../snapshot/names.ts';
-import { cutToTokens } from './caps.ts';
+import { cutToTokens, INSTRUCTIONS_LIMIT, OWN_LIMITS } from './caps.ts';
 import { type Segment, segmentHash } from './ledger.ts';
-import { INSTRUCTIONS_LIMIT, OWN_LIMITS } from './limits.ts';
 
 export interface PrefixInput {
   /** Sorted by name here and frozen for the job. */
@@ -29,7 +28,7 @@ export interface Prefix {
   wholeTask?: string;
 }
 
-/** What no turn changes: tools, system, instructions, task and plan (S-29). */
+/** What no turn changes: tools, system, instructions, task and plan. */
 export function makePrefix(input: PrefixInput, counter: TokenCounter, taskTokens: number): Prefix {
   const tools = [...input.tools].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
   const toolText = tools.length === 0 ? '' : JSON.stringify(tools);

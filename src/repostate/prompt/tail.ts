@@ -39,7 +39,7 @@ interface KeepLimits {
   fill: number;
 }
 
-/** What stays at a roll (S-31): the last exchanges; of one that is too long alone, its results become references. */
+/** What stays at a roll: the last exchanges; of one that is too long alone, its results become references. */
 export function keepAtRoll(tail: readonly TailEntry[], limits: KeepLimits, counter: TokenCounter): ExchangeEntry[] {
   const exchanges = tail.filter((entry): entry is ExchangeEntry => entry.kind === 'exchange');
   const kept: ExchangeEntry[] = [];
@@ -55,7 +55,7 @@ export function keepAtRoll(tail: readonly TailEntry[], limits: KeepLimits, count
   return kept;
 }
 
-/** The calls stay, since a model must see that it made them; opaque reasoning is dropped whole, never edited (S-32). */
+/** The calls stay, since a model must see that it made them; opaque reasoning is dropped whole, never edited. */
 function toReferences(entry: ExchangeEntry, counter: TokenCounter): ExchangeEntry {
   const messages = entry.messages.map((message): Message => {
     if (message.role === 'assistant') return { role: 'assistant', text: message.text, calls: message.calls };

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { createRedactor } from '../../base/redact.ts';
 import { loadTokenCounter } from '../../base/tokens.ts';
 import type { FileMeta, RepoState } from '../../protocol/repostate.ts';
-import { emptyState } from '../state/empty-state.ts';
+import { emptyState } from '../state/state-file.ts';
 import { formatForPrompt } from './format.ts';
 
 const counter = await loadTokenCounter();

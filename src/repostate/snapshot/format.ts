@@ -9,9 +9,9 @@ export interface FormatOptions {
   redact?: Redact;
   /** Of the prompt it is for: which epoch, the turn it was verified at, which turns are only artifacts now. */
   epoch?: { n: number; turn: number; earlier?: readonly [first: number, last: number] };
-  /** Best first; as many as fit are shown (S-13). */
+  /** Best first; as many as fit are shown. */
   names?: readonly string[];
-  /** Shrinks to this where it can (S-12). */
+  /** Shrinks to this where it can. */
   target?: number;
 }
 
@@ -32,7 +32,7 @@ interface Detail {
 
 const FULL: Detail = { names: 1, runs: 6, read: 12, notes: 5, changed: 20, task: 120, path: 80, remark: 160 };
 
-/** In the order things are given up (S-12). */
+/** In the order things are given up. */
 const TO_TARGET: readonly Partial<Detail>[] = [
   ...[0.75, 0.5, 0.25, 0].map((names) => ({ names })),
   ...[5, 4, 3, 2].map((runs) => ({ runs })),
@@ -51,7 +51,7 @@ const TO_CAP: readonly Partial<Detail>[] = [
   { path: 4, task: 3, remark: 6 },
 ];
 
-/** The snapshot: the same state gives the same bytes, whatever the clock and the locale (S-11). */
+/** The snapshot: the same state gives the same bytes, whatever the clock and the locale. */
 export function formatForPrompt(state: Readonly<RepoState>, options: FormatOptions = {}): string {
   const { count = (text) => Math.ceil(text.length / 3), target = TARGET } = options;
   let detail = FULL;

@@ -15,10 +15,10 @@ export function namesOf(callTexts: Iterable<string>, thought: string): { called:
 }
 
 /**
- * What the agent itself has named (S-13). After a roll the next call most often needs a name from an earlier call: they
+ * What the agent itself has named. After a roll the next call most often needs a name from an earlier call: they
  * are listed newest first, those of calls before those of thoughts.
  */
-export class NameBook {
+export class RecentNames {
   /** Insertion order is age: using a name again makes it young. */
   readonly #called = new Map<string, true>();
   readonly #thought = new Map<string, true>();

@@ -1,7 +1,7 @@
 import { printable } from '../../base/printable.ts';
 import type { Redact } from '../../base/redact.ts';
 
-/** A value as part of one line: redacted, without breaks or anything invisible, so that it can forge no section (S-14). */
+/** A value as part of one line: redacted, without breaks or anything invisible, so that it can forge no section. */
 export function oneLine(value: string, redact: Redact = (text) => text): string {
   return printable(redact(value)).replaceAll('\n', '␊').replaceAll('\t', '␉');
 }

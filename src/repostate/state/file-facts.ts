@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What tells that a file may have changed, without reading it (S-05). */
+/** What tells that a file may have changed, without reading it. */
 export interface Stamp {
   size: number;
   mtimeNs: bigint;

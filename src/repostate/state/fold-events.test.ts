@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { filesOf, makeWorld, trackerOn } from '../../../test/fixtures/repostate/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { filesOf, makeWorld, trackerOn } from '../../../test/support/repostate/world.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { AgentEvent, EventBody } from '../../protocol/events.ts';
 import { tellingLine } from './fold-events.ts';
 

@@ -1,6 +1,6 @@
 import { hashFiles } from '../../git/blobs.ts';
+import type { Checkout } from '../../git/checkout.ts';
 import type { Git } from '../../git/git-command.ts';
-import type { Place } from '../../git/place.ts';
 import { baseVersions, readTreeState, type Version } from '../../git/tree-state.ts';
 import { linkBlob } from './file-facts.ts';
 
@@ -17,7 +17,7 @@ export interface GitSource {
   blobs(files: readonly { path: string; kind: 'file' | 'link' }[]): Promise<Map<string, string>>;
 }
 
-/** Longer is as good as no answer (S-07). */
+/** Longer is as good as no answer. */
 const GIT_MS = 10_000;
 
 /** Reef's own folders are no part of anybody's work. */
@@ -26,14 +26,14 @@ export function isPrivatePath(path: string): boolean {
 }
 
 /** The worktree as git sees it against `base`. What lies between base and HEAD is asked once per pair of commits. */
-export function createGitSource(git: Git, place: Place, base: string): GitSource {
+export function createGitSource(git: Git, checkout: Checkout, base: string): GitSource {
   let between: { head: string; versions: Map<string, Version | null> } | undefined;
   return {
     async look() {
-      const { head = '', branch, changed } = await readTreeState(git, place, GIT_MS);
+      const { head = '', branch, changed } = await readTreeState(git, checkout, GIT_MS);
       if (between?.head !== head) {
         const isSame = head === '' || base === '' || head === base;
-        between = { head, versions: isSame ? new Map() : await baseVersions(git, place, { base, head }) };
+        between = { head, versions: isSame ? new Map() : await baseVersions(git, checkout, { base, head }) };
       }
       const merged = new Map([...changed, ...between.versions]);
       for (const path of merged.keys()) if (isPrivatePath(path) || path.endsWith('/')) merged.delete(path);
@@ -42,9 +42,9 @@ export function createGitSource(git: Git, place: Place, base: string): GitSource
     async blobs(files) {
       const regular = files.filter(({ kind }) => kind === 'file').map(({ path }) => path);
       const links = files.filter(({ kind }) => kind === 'link').map(({ path }) => path);
-      const found = await fileBlobs(git, place, regular);
+      const found = await fileBlobs(git, checkout, regular);
       for (const path of links) {
-        const blob = await linkBlob(place.toplevel, path, base.length);
+        const blob = await linkBlob(checkout.toplevel, path, base.length);
         if (blob !== undefined) found.set(path, blob);
       }
       return found;
@@ -52,10 +52,10 @@ export function createGitSource(git: Git, place: Place, base: string): GitSource
   };
 }
 
-async function fileBlobs(git: Git, place: Place, paths: readonly string[]): Promise<Map<string, string>> {
+async function fileBlobs(git: Git, checkout: Checkout, paths: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   if (paths.length === 0) return found;
-  for await (const { path, oid } of hashFiles(git, place, paths)) if (oid !== undefined) found.set(path, oid);
+  for await (const { path, oid } of hashFiles(git, checkout, paths)) if (oid !== undefined) found.set(path, oid);
   return found;
 }
 

@@ -36,7 +36,7 @@ interface Reading {
 }
 
 /**
- * The files as they are on disk now: unchanged stamps are believed, everything else is read again (S-05). What is known
+ * The files as they are on disk now: unchanged stamps are believed, everything else is read again. What is known
  * is read while git still looks; only what git finds besides has to wait for it.
  */
 export async function scan(input: ScanInput): Promise<Scan> {
@@ -171,7 +171,7 @@ function isChanged(before: Known | undefined, after: Known | undefined): boolean
   );
 }
 
-/** One value for the whole worktree: two equal ones mean that nothing differs (S-09, S-46). */
+/** One value for the whole worktree: two equal ones mean that nothing differs. */
 export function fingerprintOf(files: Iterable<Known>): string {
   const lines = [...files]
     .filter(({ meta }) => meta.status !== 'unchanged')

@@ -1,21 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { filesOf, makeWorld, trackerOn } from '../../../test/fixtures/repostate/world.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock, systemClock } from '../../base/clock.ts';
-import { emptyState } from './empty-state.ts';
-import { readState, stateFile, writeState } from './state-file.ts';
+import { expect, test } from 'vitest';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { filesOf, makeWorld, trackerOn } from '../../../test/support/repostate/world.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { systemClock } from '../../base/clock.ts';
+import { emptyState, readState, stateFile, writeState } from './state-file.ts';
 import { holdWriterLock } from './writer-lock.ts';
-
-function folder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'reef-state-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
 
 const clock = manualClock(new Date('2026-05-06T07:08:09Z'));
 
@@ -43,24 +37,23 @@ verifies('S-16', 'S-65').test(
 );
 
 const WRITER = `
-const { writeState } = await import(process.argv[1]);
-const { emptyState } = await import(process.argv[2]);
+const { emptyState, writeState } = await import(process.argv[1]);
 console.log('ready');
 for (let n = 1; ; n++) {
   const text = String(n % 10).repeat(200_000);
-  await writeState(process.argv[3], { ...emptyState('/w', 's'), seq: n % 10, notes: [{ turn: n % 10, text }] });
+  await writeState(process.argv[2], { ...emptyState('/w', 's'), seq: n % 10, notes: [{ turn: n % 10, text }] });
 }
 `;
 
 verifies('S-16').test(
   'killed at any moment a writer leaves the old state or the new one, never a torn one',
   async () => {
-    const dir = folder();
+    const dir = temporaryFolder();
     await writeState(dir, emptyState('/w', 's'));
     const torn: unknown[] = [];
     for (let round = 0; round < 15; round++) {
-      const modules = ['state-file.ts', 'empty-state.ts'].map((name) => join(import.meta.dirname, name));
-      const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', WRITER, ...modules, dir], {
+      const module = join(import.meta.dirname, 'state-file.ts');
+      const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', WRITER, module, dir], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       if (child.stdout) await once(child.stdout, 'data');
@@ -78,7 +71,7 @@ verifies('S-16').test(
 );
 
 verifies('S-17').test("the seed's own file is imported, gains a version, and is never written", async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const old = {
     work_dir: '/home/dev/coder-001',
     story_id: 'hello-001',
@@ -114,7 +107,7 @@ verifies('S-17').test("the seed's own file is imported, gains a version, and is 
 });
 
 verifies('S-17').test('fields of a newer minor Reef survive a round trip wherever they stand', async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   await writeState(dir, emptyState(dir, 's'));
   const file = stateFile(dir);
   const raw = JSON.parse(readFileSync(file, 'utf8'));
@@ -191,7 +184,7 @@ verifies('S-19').test('after a restart the state is as it was, and what happened
 });
 
 verifies('S-08').test('one process writes; its lock falls to the next when it is gone', async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const program = `const { holdWriterLock } = await import(process.argv[1]);
     await holdWriterLock(process.argv[2]); console.log('held'); setInterval(() => {}, 1000);`;
   const module = join(import.meta.dirname, 'writer-lock.ts');
@@ -208,7 +201,7 @@ verifies('S-08').test('one process writes; its lock falls to the next when it is
 });
 
 test('a lock that names nobody is nobody’s', async () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   mkdirSync(join(dir, '.reef'));
   writeFileSync(join(dir, '.reef', 'repostate.lock'), 'rubbish');
   const lock = await holdWriterLock(dir);

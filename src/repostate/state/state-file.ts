@@ -3,9 +3,7 @@ import { dirname, join } from 'node:path';
 import { writeAtomic } from '../../base/atomic-file.ts';
 import type { Clock } from '../../base/clock.ts';
 import { parseJson } from '../../base/safe-json.ts';
-import type { RepoState } from '../../protocol/repostate.ts';
-import { repoStateSchema } from '../../protocol/repostate.ts';
-import { emptyState } from './empty-state.ts';
+import { type RepoState, repoStateSchema } from '../../protocol/repostate.ts';
 
 export type LoadReport =
   | { from: 'file' | 'maestro'; state: RepoState }
@@ -31,7 +29,7 @@ export function stateFile(workDir: string): string {
   return join(workDir, FILE);
 }
 
-/** Old or new, never torn, whenever a writer is killed (S-16). The folder ignores itself in git. */
+/** Old or new, never torn, whenever a writer is killed. The folder ignores itself in git. */
 export async function writeState(workDir: string, state: Readonly<RepoState>): Promise<void> {
   const file = stateFile(workDir);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -39,7 +37,7 @@ export async function writeState(workDir: string, state: Readonly<RepoState>): P
   await writeAtomic(file, `${JSON.stringify(renamed(state, SNAKE))}\n`);
 }
 
-/** What the last writer left; what cannot be read is set aside, because the state can be rebuilt without it (S-18). */
+/** What the last writer left; what cannot be read is set aside, because the state can be rebuilt without it. */
 export async function readState(workDir: string, clock: Pick<Clock, 'now'>): Promise<LoadReport> {
   const text = await textOf(stateFile(workDir));
   if (text === undefined) return readMaestro(workDir);
@@ -55,7 +53,7 @@ export async function readState(workDir: string, clock: Pick<Clock, 'now'>): Pro
   return { from: 'corrupt', asideAs: await moveAside(stateFile(workDir), `corrupt-${time}`) };
 }
 
-/** The seed's own file, from before there were versions. It is read and never written (S-17). */
+/** The seed's own file, from before there were versions. It is read and never written. */
 async function readMaestro(workDir: string): Promise<LoadReport> {
   const text = await textOf(join(workDir, MAESTRO));
   const parsed = text === undefined ? undefined : parseJson(text);
@@ -94,4 +92,26 @@ function renamed(value: unknown, names: Readonly<Record<string, string>>): unkno
     renamed(child, names),
   ]);
   return Object.fromEntries(entries);
+}
+
+/** Before the first event: nothing is known, and the snapshot says so. */
+export function emptyState(workDir: string, storyId: string): RepoState {
+  return {
+    version: 1,
+    workDir,
+    storyId,
+    files: [],
+    filesOmitted: 0,
+    openTasks: [],
+    lastUpdated: '',
+    seq: 0,
+    base: '',
+    head: '',
+    branch: null,
+    fingerprint: '',
+    source: 'tools',
+    runs: [],
+    checks: [],
+    notes: [],
+  };
 }

@@ -1,8 +1,8 @@
 import { appendFileSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { filesOf, liesOf, makeWorld } from '../../../test/fixtures/repostate/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { filesOf, liesOf, makeWorld } from '../../../test/support/repostate/world.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { formatForPrompt } from '../snapshot/format.ts';
 
 const FILES = {

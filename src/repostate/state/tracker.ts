@@ -4,11 +4,10 @@ import type { Logger } from '../../base/log.ts';
 import type { AgentEvent } from '../../protocol/events.ts';
 import type { Attribution, FileMeta, RepoState, StateNews, Task } from '../../protocol/repostate.ts';
 import { oneLine } from '../snapshot/one-line.ts';
-import { emptyState } from './empty-state.ts';
 import { addNote, addRun, type FileHint, type Fold, foldEvent } from './fold-events.ts';
 import { type GitSource, type GitView, isPrivatePath } from './git-view.ts';
 import { fingerprintOf, type Known, scan } from './scan.ts';
-import { type LoadReport, readState, writeState } from './state-file.ts';
+import { emptyState, type LoadReport, readState, writeState } from './state-file.ts';
 import { holdWriterLock } from './writer-lock.ts';
 
 export interface TrackerSettings {
@@ -17,19 +16,19 @@ export interface TrackerSettings {
   jobId: string;
   /** The commit the work is measured against; empty without one. */
   base: string;
-  /** Absent outside a repository: then only tools tell (S-07). */
+  /** Absent outside a repository: then only tools tell. */
   git?: GitSource;
   clock: Clock;
   log: Logger;
   tell(news: StateNews): void;
-  /** Commands that count as a check of this name (S-09). */
+  /** Commands that count as a check of this name. */
   checks?: Readonly<Record<string, string>>;
 }
 
 export interface StateDelta {
   changed: string[];
   divergent: string[];
-  /** One line each for the tail of the prompt (S-06). */
+  /** One line each for the tail of the prompt. */
   lines: string[];
 }
 
@@ -62,7 +61,7 @@ export class Tracker {
     this.#fold.turn = turn;
   }
 
-  /** Every tool result updates files and tasks; whatever goes wrong here never costs the agent its result (S-01). */
+  /** Every tool result updates files and tasks; whatever goes wrong here never costs the agent its result. */
   async updateFromToolResult(tool: string, result: Readonly<Record<string, unknown>>): Promise<void> {
     try {
       await this.#take(tool, result);
@@ -110,7 +109,7 @@ export class Tracker {
     return this.#fold.state;
   }
 
-  /** A full disk is a warning: the next write has all of it again (S-18). */
+  /** A full disk is a warning: the next write has all of it again. */
   async persist(): Promise<void> {
     this.#lock ??= await holdWriterLock(this.#settings.workDir);
     await writeState(this.#settings.workDir, this.#fold.state).catch((error: unknown) => {
@@ -148,7 +147,7 @@ export class Tracker {
     this.#touch();
   }
 
-  /** A check's verdict, by whoever ran it; it holds for the fingerprint of this moment (S-09). */
+  /** A check's verdict, by whoever ran it; it holds for the fingerprint of this moment. */
   recordCheck(name: string, ok: boolean): void {
     const { state, turn } = this.#fold;
     const others = state.checks.filter((check) => check.name !== name);
@@ -192,7 +191,7 @@ export class Tracker {
     this.#fold.state.lastUpdated = this.#settings.clock.now().toISOString();
   }
 
-  /** A stale fact is never asserted (S-07). */
+  /** A stale fact is never asserted. */
   #doubtAll(): void {
     for (const { meta } of this.#files.values()) meta.status = 'unknown';
     this.#publish(undefined);

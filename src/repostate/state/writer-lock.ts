@@ -9,7 +9,7 @@ const identitySchema = z.object({ pid: z.number().int(), startTime: z.string(), 
 const TRIES = 5;
 
 /**
- * One writer per worktree: the native process for its own job, the daemon otherwise (S-08). The lock names a process by
+ * One writer per worktree: the native process for its own job, the daemon otherwise. The lock names a process by
  * pid, start time and boot, so that of a dead writer is taken over and a reused pid is not believed.
  */
 export async function holdWriterLock(workDir: string): Promise<{ release(): Promise<void> }> {

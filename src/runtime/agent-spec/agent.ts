@@ -12,7 +12,7 @@ export interface Agent {
   readonly top_p: number | null;
   readonly max_output_tokens: number | null;
   readonly compression_threshold: number | null;
-  /** Comma lists; an agent always has both, '' being none. */
+  /** Comma lists; an agent always has both, '' being none. */
   readonly enabled_tools: string;
   readonly enabled_mcp_servers: string;
 }

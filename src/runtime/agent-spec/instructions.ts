@@ -31,7 +31,7 @@ interface Occasion {
   isChild: boolean;
 }
 
-/** What an agent is told: its own words, then ours about what its flags give it (R-52). */
+/** What an agent is told: its own words, then ours about what its flags give it. */
 export function agentPrompt(spec: AgentSpec, instructions: string, { tools, isChild }: Occasion): string {
   const list = tools.map(({ name, description }) => `- ${name}: ${description.split('\n')[0]}`).join('\n');
   const parts = [

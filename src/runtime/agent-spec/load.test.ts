@@ -1,15 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { createPaths } from '../paths.ts';
 import { agentPrompt } from './instructions.ts';
 import { listAgents, loadAgentSpec } from './load.ts';
 
 function folder(files: Record<string, string> = {}) {
-  const home = mkdtempSync(join(tmpdir(), 'reef-agents-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const home = temporaryFolder();
   const paths = createPaths({}, home);
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(paths.agentDataDir(name), { recursive: true });

@@ -1,9 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { parse } from 'yaml';
-import type { z } from 'zod';
 import { ReefError } from '../../protocol/errors.ts';
-import { nearestKey } from '../config/nearest-key.ts';
-import { type ConfigWarning, isProblem, parseYaml, type YamlFile } from '../config/yaml-file.ts';
+import {
+  type ConfigWarning,
+  checkedBy,
+  configInvalid,
+  isProblem,
+  parseSource,
+  parseValue,
+} from '../config/settings-file.ts';
 import { envName, type Paths, type Variables } from '../paths.ts';
 import { SHIPPED_AGENTS } from './shipped.ts';
 import { type AgentSpec, agentSpecSchema } from './spec.ts';
@@ -17,41 +21,22 @@ interface AgentSource {
 type Raw = Record<string, unknown>;
 const KEYS = Object.keys(agentSpecSchema.shape);
 
-/** `agents/NAME/config.yaml`, or the one we ship, with `<NAME>_<KEY>` of the environment on top (R-10). */
+/** `agents/NAME/config.yaml`, or the one we ship, with `<NAME>_<KEY>` of the environment on top. */
 export function loadAgentSpec(name: string, { paths, env, warn }: AgentSource): AgentSpec {
   const file = paths.agentConfigFile(name);
   const text = existsSync(file) ? readFileSync(file, 'utf8') : shipped(name);
   if (text === undefined) throw new ReefError('agent_missing', `there is no agent ${name}`);
-  const yaml = parseYaml(file, text);
-  if (isProblem(yaml)) throw invalid(file, [`${yaml.line ?? '?'}: ${yaml.found}`]);
-  const raw = { ...(yaml.value as Raw), ...fromEnvironment(name, env) };
-  for (const key of Object.keys(raw).filter((each) => !KEYS.includes(each))) {
-    const nearest = nearestKey(key, KEYS);
-    const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;
-    warn({ file, line: yaml.lineOf([key]), message: `${key} is no key of an agent and is ignored${meant}` });
-    delete raw[key];
-  }
-  const parsed = agentSpecSchema.safeParse(raw);
-  if (!parsed.success)
-    throw invalid(
-      file,
-      parsed.error.issues.map((issue) => place(issue, yaml)),
-    );
-  return Object.freeze({ ...parsed.data, name, dir: paths.agentDataDir(name) });
+  const source = parseSource(file, text);
+  if (isProblem(source)) throw configInvalid([source]);
+  const value = { ...(source.value as Raw), ...fromEnvironment(name, env) };
+  const spec = checkedBy({ ...source, value }, agentSpecSchema, { warn, what: 'key of an agent', known: KEYS });
+  return Object.freeze({ ...spec, name, dir: paths.agentDataDir(name) });
 }
 
 export function listAgents(paths: Paths): string[] {
   const dir = paths.agentsDataDir();
   const own = existsSync(dir) ? readdirSync(dir).filter((name) => existsSync(paths.agentConfigFile(name))) : [];
   return [...new Set([...own, ...Object.keys(SHIPPED_AGENTS)])].sort();
-}
-
-function place(issue: z.core.$ZodIssue, yaml: YamlFile): string {
-  return `${yaml.lineOf(issue.path) ?? '?'}: ${issue.path.join('.')}: ${issue.message}`;
-}
-
-function invalid(file: string, problems: readonly string[]): ReefError {
-  return new ReefError('config_invalid', problems.map((problem) => `${file}:${problem}`).join('\n'));
 }
 
 function shipped(name: string): string | undefined {
@@ -69,15 +54,7 @@ function fromEnvironment(name: string, env: Variables): Raw {
   for (const key of TEXT_KEYS) if (of(key) !== undefined) raw[key] = of(key);
   for (const key of DATA_KEYS) {
     const text = of(key);
-    if (text !== undefined) raw[key] = dataOf(text);
+    if (text !== undefined) raw[key] = parseValue(text);
   }
   return raw;
-}
-
-function dataOf(text: string): unknown {
-  try {
-    return parse(text, { schema: 'core', maxAliasCount: 0 });
-  } catch {
-    return text;
-  }
 }

@@ -4,14 +4,14 @@ const name = z.string().min(1).max(128);
 const optionalText = z.string().nullable().default(null);
 const count = z.number().int().min(0);
 
-/** `mcp_servers` and `global_tools` are lists here and comma lists elsewhere; null and absent mean none (R-20). */
+/** `mcp_servers` and `global_tools` are lists here and comma lists elsewhere; null and absent mean none. */
 const names = z
   .union([z.array(z.string()), z.string().transform((list) => list.split(',').map((each) => each.trim()))])
   .nullable()
   .default(null)
   .transform((list) => (list ?? []).filter((each) => each !== ''));
 
-/** `agents/NAME/config.yaml` (R-52). */
+/** `agents/NAME/config.yaml`. */
 export const agentSpecSchema = z.strictObject({
   name: name.optional(),
   description: z.string().default(''),
@@ -25,7 +25,7 @@ export const agentSpecSchema = z.strictObject({
   inject_todo_instructions: z.boolean().default(true),
   continuation_prompt: optionalText,
   can_spawn_agents: z.boolean().default(false),
-  /** (+) A whitelist; external agents and workflows need it (R-101). */
+  /** (+) A whitelist; external agents and workflows need it. */
   spawnable_agents: z.array(name).nullable().default(null),
   max_concurrent_agents: count.min(1).default(4),
   max_agent_depth: count.default(3),

@@ -9,7 +9,7 @@ interface VariableSources {
   /** Of a session that is taken up again. */
   stored: Readonly<Record<string, string>> | null;
   env: Variables;
-  /** Fills `{{NAME}}` of the defaults from the vault (R-17). */
+  /** Fills `{{NAME}}` of the defaults from the vault. */
   fill(defaults: Record<string, string>): Promise<Record<string, string>>;
   /** Asks a person; absent off a terminal. */
   ask?: ((question: string) => Promise<string>) | undefined;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { onFirstUse } from '../../base/on-first-use.ts';
+import { onFirstUse } from '../../base/lazily.ts';
 import { hasPlaceholder } from '../vault/placeholders.ts';
 import { clientSchema } from './client-schema.ts';
 import { type ReefBlock, reefSchema } from './reef-block.ts';
@@ -29,12 +29,18 @@ const INITIAL_REEF: ReefBlock = {
   context: {},
 };
 
+/** Commands that turn documents into text, by extension, where the user configured none. */
+export const DEFAULT_LOADERS: Readonly<Record<string, string>> = Object.freeze({
+  pdf: 'pdftotext $1 -',
+  docx: 'pandoc --to plain $1',
+});
+
 /** What holds where nothing is said, and what may be said. */
 const setting = <S extends z.ZodType>(initial: z.output<S>, schema: () => S) => ({ initial, schema });
 
 /**
  * The one schema of `config.yaml`: the 40 fields of the seed, under the names of its file (`model` is field `model_id`),
- * and our own block `reef` (R-01). Comments on a field say what its type cannot. It is built as far as a file speaks of it:
+ * and our own block `reef`. Comments on a field say what its type cannot. It is built as far as a file speaks of it:
  * to build all of it takes longer than the rest of a start.
  */
 export const settings = {
@@ -62,7 +68,7 @@ export const settings = {
     ),
   ),
   wrap_code: setting(false, flag),
-  /** The vault cannot open itself (R-17). */
+  /** The vault cannot open itself. */
   vault_password_file: setting(
     null,
     onFirstUse(() =>
@@ -140,7 +146,7 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-/** Deep-frozen; a `{{NAME}}` in it stays a placeholder, for the value exists only where it is used (R-17). */
+/** Deep-frozen; a `{{NAME}}` in it stays a placeholder, for the value exists only where it is used. */
 export type AppConfig = DeepReadonly<Omit<FileConfig, 'model'> & { model_id: string }>;
 
 /** What a layer (a file, the environment, flags) says: checked values under the keys of the file. */

@@ -8,7 +8,7 @@ export const clientSchema = z.looseObject({
   type: z.string().min(1),
   name: z.string().min(1).optional(),
   api_base: z.string().optional(),
-  /** Several are a pool. */
+  /** Several are a pool. */
   api_key: z.union([z.string(), z.array(z.string()).min(1)]).optional(),
   models: z.array(z.looseObject({ name: z.string().min(1) })).optional(),
   patch: z.record(z.string(), z.unknown()).optional(),

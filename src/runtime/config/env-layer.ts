@@ -1,7 +1,7 @@
 import type { Variables } from '../paths.ts';
 import { FILE_KEYS, type FileKey, settings } from './app-config.ts';
 import { type Checked, checkLayer } from './check-layer.ts';
-import { parseValue } from './yaml-file.ts';
+import { parseValue } from './settings-file.ts';
 
 /** Values that are text stay text: a model named `1e3` or a theme named `on` is no number and no boolean. */
 function acceptsText(key: FileKey): boolean {
@@ -9,7 +9,7 @@ function acceptsText(key: FileKey): boolean {
   return schema.safeParse('auto').success || schema.safeParse('emacs').success;
 }
 
-/** `REEF_<KEY>` for each of the 40 keys (R-10). The block `reef` is for files: it is not one value. */
+/** `REEF_<KEY>` for each of the 40 keys. The block `reef` is for files: it is not one value. */
 export function envLayer(env: Variables): Checked {
   const value: Record<string, unknown> = {};
   for (const key of FILE_KEYS) {

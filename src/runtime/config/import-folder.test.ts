@@ -1,17 +1,8 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { systemClock } from '../../base/clock.ts';
 import { createPaths } from '../paths.ts';
 import { listRoles } from '../roles/role-folder.ts';
@@ -20,8 +11,7 @@ import { importFolder } from './import-folder.ts';
 import { loadConfig } from './load.ts';
 
 function folders(files: Record<string, string>) {
-  const home = mkdtempSync(join(tmpdir(), 'reef-import-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const home = temporaryFolder();
   const from = join(home, 'loki');
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(from, path)), { recursive: true });

@@ -5,7 +5,7 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { Paths } from '../paths.ts';
 import { placeholdersIn } from '../vault/placeholders.ts';
 import { readLayer } from './load.ts';
-import { isProblem, parseYaml } from './yaml-file.ts';
+import { isProblem, parseSource } from './settings-file.ts';
 
 export interface ImportReport {
   /** Relative to the folder imported from. */
@@ -26,7 +26,7 @@ const FOLDERS: Readonly<Record<string, (paths: Paths) => string>> = {
   agents: (paths) => paths.agentsDataDir(),
 };
 
-/** Copies a Loki or aichat folder into ours. Nothing there is written, nothing here is overwritten, no link is followed. */
+/** Copies a Loki or aichat folder into ours. Nothing there is written, nothing here is overwritten, no link is followed. */
 export async function importFolder(from: string, paths: Paths): Promise<ImportReport> {
   const report: ImportReport = { copied: [], notUsed: [], secrets: [] };
   const names = await readdir(from).catch((cause: Error) => {
@@ -82,9 +82,8 @@ function problemsOf(file: string, report: ImportReport): string[] {
   );
 }
 
-/** JSON is YAML: one reader for both. */
 async function noteSecrets(file: string, report: ImportReport): Promise<void> {
   if (!/(config\.yaml|mcp\.json)$/.test(file)) return;
-  const yaml = parseYaml(file, await readFile(file, 'utf8'));
-  if (!isProblem(yaml)) report.secrets.push(...placeholdersIn(yaml.value).map(({ name }) => name));
+  const source = parseSource(file, await readFile(file, 'utf8'));
+  if (!isProblem(source)) report.secrets.push(...placeholdersIn(source.value).map(({ name }) => name));
 }

@@ -1,25 +1,25 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { TrustFile, trustHash } from '../trust-file.ts';
 import { type AppConfig, FILE_KEYS, settings, toAppConfig, withConfig } from './app-config.ts';
-import { type ConfigRequest, describeWarning, loadConfig } from './load.ts';
+import { type ConfigRequest, loadConfig } from './load.ts';
 import { reefSchema } from './reef-block.ts';
+import { describeWarning } from './settings-file.ts';
+import { TrustFile, trustHash } from './trust-file.ts';
 
 let dir: string;
 let repo: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-load-'));
+  dir = temporaryFolder();
   repo = join(dir, 'repo');
   write('repo/.git/HEAD', 'ref: refs/heads/main\n');
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 function write(path: string, text: string): string {
   const file = join(dir, path);

@@ -1,15 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { findRepository } from '../../base/home.ts';
-import { ReefError } from '../../protocol/errors.ts';
 import { createPaths, type Paths, type Variables } from '../paths.ts';
-import { TrustFile, trustHash } from '../trust-file.ts';
 import { type AppConfig, toAppConfig } from './app-config.ts';
 import { type Checked, checkLayer } from './check-layer.ts';
 import { envLayer, platformLayer } from './env-layer.ts';
 import { confine, OVERLAY_ITEM } from './overlay.ts';
-import { type ConfigProblem, type ConfigWarning, isProblem, parseYaml } from './yaml-file.ts';
+import { type ConfigWarning, configInvalid, isProblem, parseSource, readIfThere } from './settings-file.ts';
+import { TrustFile, trustHash } from './trust-file.ts';
 
 export interface ConfigRequest {
   env: Variables;
@@ -46,7 +44,7 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
   return { config: toAppConfig(layers), paths, environment, warnings };
 }
 
-/** `.env` is read first and never overrides a variable that is set (R-10). */
+/** `.env` is read first and never overrides a variable that is set. */
 function withDotEnv({ env, home }: ConfigRequest): Variables {
   const text = readIfThere(createPaths(env, home).envFile());
   return text === undefined ? env : { ...parseEnv(text), ...definedOf(env) };
@@ -63,9 +61,8 @@ export function readLayer(file: string): Checked | undefined {
 }
 
 function parseLayer(file: string, text: string): Checked {
-  const yaml = parseYaml(file, text);
-  if (isProblem(yaml)) return { ...nothing, problems: [yaml] };
-  return checkLayer({ file, ...yaml });
+  const source = parseSource(file, text);
+  return isProblem(source) ? { ...nothing, problems: [source] } : checkLayer(source);
 }
 
 function readOverlay(cwd: string, paths: Paths): (Checked & { file: string }) | undefined {
@@ -79,26 +76,4 @@ function readOverlay(cwd: string, paths: Paths): (Checked & { file: string }) | 
   }
   const message = 'is not in effect: `reef trust` shows it and lets it in';
   return { ...nothing, warnings: [{ file, line: undefined, message }], file };
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new ReefError('config_invalid', `${file} cannot be read`, { cause: error });
-  }
-}
-
-/** One error for all of them, a line each (R-12). */
-export function configInvalid(problems: readonly ConfigProblem[]): ReefError {
-  const lines = problems.map(({ file, line, path, expected, found }) => {
-    const place = line === undefined ? file : `${file}:${line}`;
-    return `${place}: ${path === '' ? '' : `${path}: `}expected ${expected}, found ${found}`;
-  });
-  return new ReefError('config_invalid', lines.join('\n'), { details: { problems } });
-}
-
-export function describeWarning({ file, line, message }: ConfigWarning): string {
-  return `${line === undefined ? file : `${file}:${line}`}: ${message}`;
 }

@@ -1,6 +1,6 @@
 type Raw = Record<string, unknown>;
 
-/** Spellings of aichat and early Loki, and of Reef before it had the block `reef` (R-13). */
+/** Spellings of aichat and early Loki, and of Reef before it had the block `reef`. */
 const RENAMED: Readonly<Record<string, readonly [key: string, ...path: string[]]>> = {
   function_calling: ['function_calling_support'],
   use_tools: ['enabled_tools'],

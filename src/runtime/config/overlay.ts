@@ -1,6 +1,6 @@
 import type { ConfigLayer } from './app-config.ts';
 import type { Rule } from './reef-block.ts';
-import type { ConfigWarning } from './yaml-file.ts';
+import type { ConfigWarning } from './settings-file.ts';
 
 /** What a repository may contribute, under the name it is trusted by. */
 export const OVERLAY_ITEM = '.reef/config.yaml';
@@ -11,7 +11,7 @@ interface Confined {
 }
 
 /**
- * A trusted repository's settings without what trust does not cover (R-14): where the password lies, and any permission
+ * A trusted repository's settings without what trust does not cover: where the password lies, and any permission
  * that allows. Its other rules stand beside the user's, never in their place.
  */
 export function confine(overlay: ConfigLayer, user: ConfigLayer, file: string): Confined {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const seconds = z.number().min(0).max(86_400);
 
 const poolSchema = z.strictObject({
-  /** Absent: 0 in `ask`, 300 elsewhere (R-34). */
+  /** Absent: 0 in `ask`, 300 elsewhere. */
   idle_timeout_seconds: seconds.exactOptional(),
   cleanup_interval_seconds: seconds.min(1).default(30),
   max_idle_servers: z.number().int().min(0).default(50),
@@ -18,7 +18,7 @@ const ruleSchema = z.strictObject({
 export type Rule = z.output<typeof ruleSchema>;
 
 const loopSchema = z.strictObject({
-  /** The same call with the same result more often than this within `window` steps is a loop (R-94). */
+  /** The same call with the same result more often than this within `window` steps is a loop. */
   max_repeats: z.number().int().min(1).default(5),
   window: z.number().int().min(1).default(10),
 });
@@ -43,12 +43,12 @@ const timingsSchema = z.strictObject({
   daemon_idle: z.number().int().min(0).exactOptional(),
 });
 
-/** What is Reef's own: the rest of the file is the seed's (R-01). */
+/** What is Reef's own: the rest of the file is the seed's. */
 export const reefSchema = z.strictObject({
   mcp_pool: poolSchema.prefault({}),
   permissions: z.array(ruleSchema).default([]),
   tool_loop: loopSchema.prefault({}),
-  /** Hosts of this machine or its network that a tool may fetch from, `host` or `host:port` (X-67). */
+  /** Hosts of this machine or its network that a tool may fetch from, `host` or `host:port`. */
   allowed_hosts: z.array(z.string().min(1).max(260)).default([]),
   /** Jobs of the daemon that run at once. */
   max_jobs: z.number().int().min(1).max(64).default(8),
@@ -59,8 +59,8 @@ export const reefSchema = z.strictObject({
   default_agent: z.string().min(1).max(200).default('claude'),
   /** Gates of all repositories, where a workflow and the repository name none. */
   gates: z.strictObject({ test: command, lint: command, build: command }).partial().default({}),
-  /** What a new worktree is prepared with, and put away with. */
-  worktree: z.strictObject({ setup: command, teardown: command }).partial().default({}),
+  /** Commands that prepare a new worktree and put it away, where the repository names none. */
+  worktree: z.strictObject({ setup: command.exactOptional(), teardown: command.exactOptional() }).default({}),
   worktrees: z
     .strictObject({
       root: z.string().min(1).exactOptional(),
@@ -70,9 +70,9 @@ export const reefSchema = z.strictObject({
   /** Reef's own coder. */
   coder: z
     .strictObject({
-      /** Commands that must be green before it is done, by name (S-56). */
+      /** Commands that must be green before it is done, by name. */
       checks: z.record(z.string().min(1).max(40), z.string().min(1).max(1_000)).default({}),
-      /** What a job of it may cost before a person is asked (S-58). */
+      /** What a job of it may cost before a person is asked. */
       budget_usd: z.number().positive().exactOptional(),
     })
     .prefault({}),
@@ -82,7 +82,7 @@ export const reefSchema = z.strictObject({
       server: z.string().min(1).exactOptional(),
       max_memory_mb: z.number().int().min(128).exactOptional(),
       max_servers: z.number().int().min(1).max(64).exactOptional(),
-      /** How prompts of Reef's own coder are made (S-26, S-36): false keeps the whole history. */
+      /** How prompts of Reef's own coder are made: false keeps the whole history. */
       use_snapshot: z.boolean().exactOptional(),
       mode: z.enum(['auto', 'epoch', 'snapshot']).exactOptional(),
       tail_budget: z.number().int().exactOptional(),

@@ -1,3 +1,7 @@
+import { systemClock } from '../../base/clock.ts';
+import { printable } from '../../base/printable.ts';
+import { Limiter } from '../../base/serial.ts';
+import { settledWithin } from '../../base/wait.ts';
 import type { ErrorBody } from '../../protocol/errors.ts';
 import type { Usage } from '../models/client.ts';
 
@@ -14,7 +18,7 @@ export interface RunOutcome {
   cost: number | null;
 }
 
-/** R-72. Plain data: every face renders these and nothing else; questions go through the ask port. */
+/** Plain data: every surface renders these and nothing else. Questions go through the ask port. */
 export type EngineEvent =
   | { type: 'started'; request_id: string; session_id?: string; model: string }
   | { type: 'assistant_delta'; kind: 'text' | 'reasoning'; text: string }
@@ -32,4 +36,82 @@ export type EngineEvent =
 
 export interface Emitter {
   emit(event: EngineEvent): void | Promise<void>;
+}
+
+export const nullEmitter: Emitter = { emit: () => undefined };
+
+type Write = (text: string) => void | Promise<void>;
+
+/** What a person is told besides the answer. */
+function noteOf(event: EngineEvent): string | undefined {
+  switch (event.type) {
+    case 'tool_call':
+      return `${event.name} ${JSON.stringify(event.arguments)}`;
+    case 'info':
+      return event.message;
+    case 'warning':
+      return `warning: ${event.message}`;
+    case 'error':
+      return `error: ${event.error.message}. ${event.error.hint}`;
+    case 'session_autonamed':
+      return `the session is now called ${event.name}`;
+    case 'auto_continue_triggered':
+      return `goes on by itself (${event.count} of ${event.max})`;
+    default:
+      return undefined;
+  }
+}
+
+/** Plain text for a person: the answer on one stream, all else on the other, nothing that acts on a terminal. */
+export function terminalEmitter(streams: { answer: Write; notes: Write }): Emitter {
+  let isMidLine = false;
+  const answer = (event: EngineEvent): string => {
+    if (event.type === 'assistant_delta') {
+      isMidLine ||= event.kind === 'text';
+      return event.kind === 'text' ? printable(event.text) : '';
+    }
+    if (event.type !== 'assistant_message_end') return '';
+    const rest = isMidLine || event.text === '' ? '' : printable(event.text);
+    const end = isMidLine || rest !== '' ? '\n' : '';
+    isMidLine = false;
+    return rest + end;
+  };
+  return {
+    async emit(event) {
+      const text = answer(event);
+      if (text !== '') await streams.answer(text);
+      const note = noteOf(event);
+      if (note !== undefined) await streams.notes(`${printable(note)}\n`);
+    },
+  };
+}
+
+export interface EventSink {
+  emit(event: EngineEvent): void;
+  /** When all that was emitted has been taken, or its taker given up on. */
+  flush(): Promise<void>;
+}
+
+const SLOWEST_MS = 5_000;
+
+/** In order, and never in the way: an emitter that throws, or hangs for 5 s at the end, is left alone from then on. */
+export function safeSink(emitters: readonly Emitter[]): EventSink {
+  const lanes = emitters.map((emitter) => ({ emitter, isAttached: true, turn: new Limiter() }));
+  const deliver = async (lane: (typeof lanes)[number], event: EngineEvent) => {
+    if (!lane.isAttached) return;
+    try {
+      await lane.emitter.emit(event);
+    } catch {
+      lane.isAttached = false;
+    }
+  };
+  return {
+    emit(event) {
+      for (const lane of lanes) if (lane.isAttached) void lane.turn.run(() => deliver(lane, event));
+    },
+    async flush() {
+      const all = Promise.all(lanes.map(({ turn }) => turn.run(async () => {})));
+      await settledWithin(systemClock, SLOWEST_MS, all);
+    },
+  };
 }

@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openWorld, type World } from '../../../test/fixtures/engine/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { CollectingEmitter } from '../../../test/support/engine/collecting-emitter.ts';
+import { openWorld, type World } from '../../../test/support/engine/world.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { textOf } from '../models/message.ts';
-import { extractCode } from './code-block.ts';
 import type { EngineEvent } from './emitter.ts';
-import { CollectingEmitter, jsonEmitter, nullEmitter, safeSink, sseEmitter, terminalEmitter } from './emitters.ts';
-import { type EngineHost, PRESETS, run } from './engine.ts';
+import { nullEmitter, safeSink, terminalEmitter } from './emitter.ts';
+import { type EnginePort, extractCode, PRESETS, run } from './engine.ts';
 
 const CONFIG = `
 model: scripted:m
@@ -313,7 +313,7 @@ eval "$(argc --argc-eval "$0" "$@")"
 });
 
 describe('emitters', () => {
-  const host = (text: string): EngineHost => ({
+  const host = (text: string): EnginePort => ({
     sessionId: () => undefined,
     modelId: () => 'm',
     prepare: async (input) => input,
@@ -378,23 +378,12 @@ describe('emitters', () => {
       { type: 'auto_continue_triggered', count: 1, max: 2 },
       { type: 'error', error: { code: 'c', message: 'bad', hint: 'Do.', retryable: false } },
     ];
-    const out = { json: '', sse: '', answer: '', notes: '' };
+    const out = { answer: '', notes: '' };
     const into = (name: keyof typeof out) => (text: string) => {
       out[name] += text;
     };
-    const emitters = [
-      jsonEmitter(into('json')),
-      sseEmitter(into('sse')),
-      terminalEmitter({ answer: into('answer'), notes: into('notes') }),
-    ];
-    for (const event of events) for (const emitter of emitters) await emitter.emit(event);
-    expect(
-      out.json
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual(events);
-    expect(out.sse.split('\n\n')[5]).toBe('event: warning\ndata: {"type":"warning","message":"careful"}');
+    const emitter = terminalEmitter({ answer: into('answer'), notes: into('notes') });
+    for (const event of events) await emitter.emit(event);
     expect([out.answer, out.notes]).toEqual([
       'Hi␛[2J\nwhole\n',
       'fs_ls {"path":"."}\nwarning: careful\nthe session is now called x\ngoes on by itself (1 of 2)\nerror: bad. Do.\n',
@@ -407,7 +396,7 @@ describe('emitters', () => {
       order.push(name);
       return Promise.resolve(value);
     };
-    const commanded: EngineHost<string> = {
+    const commanded: EnginePort<string> = {
       ...host('dry'),
       command: (name) => noted(name, name === '.file' ? request.input : undefined),
       applyPrelude: () => noted('prelude', undefined),
@@ -416,13 +405,13 @@ describe('emitters', () => {
     };
     await run(commanded, { requestId: 'r', command: '.file', options: PRESETS.cli }, nullEmitter);
     await run(commanded, { requestId: 'r', command: '.info', options: PRESETS.cli }, nullEmitter);
-    await run(commanded, { ...request, options: PRESETS.api_oneshot }, nullEmitter);
+    await run(commanded, { ...request, options: PRESETS.api_session }, nullEmitter);
     expect(order).toEqual(['.file', 'prelude', 'input', '.info', 'input']);
   });
 
   verifies('R-71').test('a thousand continuations do not grow the stack', async () => {
     let turns = 0;
-    const endless: EngineHost = {
+    const endless: EnginePort = {
       ...host(''),
       dryRun: async () => undefined,
       turn: async (_question, io) => ({

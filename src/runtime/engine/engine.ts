@@ -1,12 +1,9 @@
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { addCost, addUsage, noUsage } from '../models/client.ts';
-import type { UserMessage } from '../models/message.ts';
-import { userText } from '../models/message.ts';
-import { extractCode } from './code-block.ts';
-import type { Emitter, EngineEvent, RunOutcome } from './emitter.ts';
-import { type EventSink, safeSink } from './emitters.ts';
+import { type UserMessage, userText } from '../models/message.ts';
+import { type Emitter, type EngineEvent, type EventSink, type RunOutcome, safeSink } from './emitter.ts';
+import type { TurnDeps, TurnResult } from './turn-deps.ts';
 import { runTurn } from './turn-loop.ts';
-import type { TurnParts, TurnResult } from './turn-parts.ts';
 
 export type RunOptions = Readonly<
   Record<
@@ -21,47 +18,22 @@ export type RunOptions = Readonly<
   >
 > & { signal?: AbortSignal | undefined };
 
-export type Preset = 'cli' | 'repl_turn' | 'api_oneshot' | 'api_session';
-
-/** R-70: faces differ in these and in nothing else. */
-export const PRESETS: Readonly<Record<Preset, RunOptions>> = {
-  cli: {
-    stream: true,
-    extract_code: false,
-    auto_continue: true,
-    compress_session: true,
-    autoname_session: true,
-    apply_prelude: true,
-    with_embeddings: true,
-  },
-  repl_turn: {
-    stream: true,
-    extract_code: false,
-    auto_continue: true,
-    compress_session: true,
-    autoname_session: true,
-    apply_prelude: true,
-    with_embeddings: true,
-  },
-  api_oneshot: {
-    stream: false,
-    extract_code: false,
-    auto_continue: true,
-    compress_session: false,
-    autoname_session: false,
-    apply_prelude: false,
-    with_embeddings: true,
-  },
-  api_session: {
-    stream: true,
-    extract_code: false,
-    auto_continue: true,
-    compress_session: true,
-    autoname_session: true,
-    apply_prelude: false,
-    with_embeddings: true,
-  },
+const EVERYTHING: RunOptions = {
+  stream: true,
+  extract_code: false,
+  auto_continue: true,
+  compress_session: true,
+  autoname_session: true,
+  apply_prelude: true,
+  with_embeddings: true,
 };
+
+/** Surfaces differ in these options and in nothing else. */
+export const PRESETS = {
+  cli: EVERYTHING,
+  repl_turn: EVERYTHING,
+  api_session: { ...EVERYTHING, apply_prelude: false },
+} satisfies Readonly<Record<string, RunOptions>>;
 
 export interface FollowUp {
   text: string;
@@ -70,7 +42,7 @@ export interface FollowUp {
 }
 
 /** What the engine needs of whoever holds the conversation: a request's context, or a job. */
-export interface EngineHost<Command = never> {
+export interface EnginePort<Command = never> {
   sessionId(): string | undefined;
   modelId(): string;
   /** A dot-command; what it returns is a question to go on with. */
@@ -81,7 +53,7 @@ export interface EngineHost<Command = never> {
   /** Holds off whatever would change the scope during a turn; call what it gives when the turn is over. */
   beginTurn?(): Promise<() => void>;
   /** Whatever the turn is made from. Called once per turn, for a turn may change what the next one is made from. */
-  turn(question: UserMessage, io: RunIo & { stream: boolean }): TurnParts | Promise<TurnParts>;
+  turn(question: UserMessage, io: RunIo & { stream: boolean }): TurnDeps | Promise<TurnDeps>;
   /** In place of a model's answer: what would be sent. */
   dryRun?(question: UserMessage): Promise<string | undefined>;
   /** The turn as one unit into the history, also one that was cut short. */
@@ -109,7 +81,7 @@ export interface RunRequest<Command> {
  * work is open. Rejects with what stopped it; everything done until then is kept and told.
  */
 export async function run<Command>(
-  host: EngineHost<Command>,
+  host: EnginePort<Command>,
   request: RunRequest<Command>,
   emitter: Emitter | readonly Emitter[],
 ): Promise<RunOutcome> {
@@ -127,12 +99,12 @@ export async function run<Command>(
 }
 
 class Run<Command> {
-  readonly #host: EngineHost<Command>;
+  readonly #host: EnginePort<Command>;
   readonly #request: RunRequest<Command>;
   readonly #io: RunIo;
   #outcome: RunOutcome;
 
-  constructor(host: EngineHost<Command>, request: RunRequest<Command>, sink: EventSink) {
+  constructor(host: EnginePort<Command>, request: RunRequest<Command>, sink: EventSink) {
     this.#host = host;
     this.#request = request;
     this.#io = { emit: (event) => sink.emit(event), signal: request.options.signal ?? new AbortController().signal };
@@ -249,10 +221,27 @@ class Run<Command> {
     }
   }
 
-  /** D8: an agent that says the same again has nothing more to say. */
+  /** An agent that says the same again has nothing more to say. */
   #next(turn: TurnResult, previous: string | undefined): FollowUp | undefined {
     if (!this.#request.options.auto_continue) return undefined;
     if (turn.text === previous && turn.tool_call_count === 0) return undefined;
     return this.#host.followUp?.(turn);
   }
+}
+
+/** The code of an answer, without the words around it: all fenced blocks, or the whole text where there is none (`-c`). */
+export function extractCode(text: string): string {
+  const blocks: string[] = [];
+  let open: { fence: string; lines: string[] } | undefined;
+  for (const line of text.split('\n')) {
+    const [, fence] = /^\s*(`{3,}|~{3,})/.exec(line) ?? [];
+    if (!open) {
+      if (fence !== undefined) open = { fence, lines: [] };
+    } else if (fence?.startsWith(open.fence) && line.trim() === fence) {
+      blocks.push(open.lines.join('\n'));
+      open = undefined;
+    } else open.lines.push(line);
+  }
+  if (open) blocks.push(open.lines.join('\n'));
+  return blocks.length === 0 ? text.trim() : blocks.join('\n\n');
 }

@@ -1,11 +1,10 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commands, folder } from '../../../test/fixtures/engine/workbench.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { commands, folder } from '../../../test/support/engine/workbench.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { parseFileLine, type Source } from './file-line.ts';
-import { createInput, type InputParts } from './input.ts';
+import { createInput, type InputDeps, parseFileLine, type Source } from './input.ts';
 
 const path = (name: string): Source => ({ kind: 'path', path: name });
 
@@ -43,10 +42,10 @@ describe('a line of files', () => {
 describe('an input', () => {
   const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-  async function open(files: Record<string, string>, more: Partial<InputParts> = {}) {
+  async function open(files: Record<string, string>, more: Partial<InputDeps> = {}) {
     const cwd = folder(files);
     const loaded: string[] = [];
-    const parts: InputParts = {
+    const parts: InputDeps = {
       cwd,
       home: cwd,
       shell: '/bin/sh',

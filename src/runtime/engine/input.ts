@@ -1,13 +1,54 @@
 import { opendir, stat } from 'node:fs/promises';
 import { extname, join, relative, resolve } from 'node:path';
+import { pathFilter } from '../../base/glob.ts';
 import { readUpTo } from '../../base/read-up-to.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { FilePart, UserMessage } from '../models/message.ts';
-import { createPathPattern } from '../tools/builtin/path-pattern.ts';
 import type { RunCommand } from '../tools/command.ts';
-import type { Source } from './file-line.ts';
 
-export interface InputParts {
+/** What `.file` and `-f` name: things to read, then the words after `--`. */
+export interface FileLine {
+  sources: Source[];
+  text: string;
+}
+
+export type Source = { kind: 'path'; path: string } | { kind: 'command'; command: string } | { kind: 'last_reply' };
+
+const LAST_REPLY = '%%';
+
+/** `a "b c" \`git diff\` %% -- text`: quotes keep blanks, backticks are commands, `%%` is the last reply. */
+export function parseFileLine(line: string): FileLine {
+  const sources: Source[] = [];
+  let rest = line.trimStart();
+  while (rest !== '') {
+    if (rest === '--' || /^--\s/.test(rest)) return { sources, text: rest.slice(2).trim() };
+    const { source, length } = nextSource(rest);
+    sources.push(source);
+    rest = rest.slice(length).trimStart();
+  }
+  return { sources, text: '' };
+}
+
+export function toSource(word: string): Source {
+  if (word === LAST_REPLY) return { kind: 'last_reply' };
+  const [, command] = /^`([^`]+)`$/.exec(word) ?? [];
+  return command === undefined ? { kind: 'path', path: word } : { kind: 'command', command };
+}
+
+function nextSource(rest: string): { source: Source; length: number } {
+  const quote = rest[0] ?? '';
+  if (quote !== '"' && quote !== "'" && quote !== '`') {
+    const [word = ''] = /^(?:\\.|\S)+/.exec(rest) ?? [];
+    return { source: toSource(word.replace(/\\(.)/g, '$1')), length: word.length };
+  }
+  const end = rest.indexOf(quote, 1);
+  if (end === -1) throw new ReefError('bad_request', `A ${quote} is not closed: ${rest.slice(0, 80)}`);
+  const inside = rest.slice(1, end);
+  const source: Source = quote === '`' ? { kind: 'command', command: inside } : { kind: 'path', path: inside };
+  return { source, length: end + 1 };
+}
+
+export interface InputDeps {
   cwd: string;
   home: string;
   shell: string;
@@ -36,7 +77,7 @@ const SKIPPED = new Set(['node_modules', '.git', '.reef']);
 type Piece = { source: string; text: string } | FilePart;
 
 /** A question with what was laid beside it: the words first, then each text under its name, then pictures. */
-export async function createInput(text: string, sources: readonly Source[], parts: InputParts): Promise<UserMessage> {
+export async function createInput(text: string, sources: readonly Source[], parts: InputDeps): Promise<UserMessage> {
   const pieces: Piece[] = [];
   for (const source of sources) pieces.push(...(await read(source, parts)));
   const texts = pieces.flatMap((piece) => ('source' in piece ? [section(piece)] : []));
@@ -51,7 +92,7 @@ export async function createInput(text: string, sources: readonly Source[], part
 const section = ({ source, text }: { source: string; text: string }) =>
   source === '' ? text : `============ PATH: ${source} ============\n${text}`;
 
-async function read(source: Source, parts: InputParts): Promise<Piece[]> {
+async function read(source: Source, parts: InputDeps): Promise<Piece[]> {
   switch (source.kind) {
     case 'last_reply':
       if (parts.lastReply === undefined)
@@ -64,13 +105,13 @@ async function read(source: Source, parts: InputParts): Promise<Piece[]> {
   }
 }
 
-async function outputOf(command: string, { run, shell, cwd, signal }: InputParts): Promise<Piece> {
+async function outputOf(command: string, { run, shell, cwd, signal }: InputDeps): Promise<Piece> {
   const { code, stdout, stderr } = await run({ file: shell, args: ['-c', command], cwd, signal });
   if (code !== 0) throw new ReefError('bad_request', `\`${command}\` failed: ${stderr.trim() || `exit code ${code}`}`);
   return { source: `\`${command}\``, text: stdout };
 }
 
-async function readPath(path: string, parts: InputParts): Promise<Piece[]> {
+async function readPath(path: string, parts: InputDeps): Promise<Piece[]> {
   const { cwd, home, loaders, load, signal } = parts;
   const [, loader] = /^([A-Za-z][\w-]*):/.exec(path) ?? [];
   if (/^https?:\/\//.test(path) || (loader !== undefined && loaders.includes(loader)))
@@ -81,10 +122,10 @@ async function readPath(path: string, parts: InputParts): Promise<Piece[]> {
   if (found) return readFileAt(full, parts);
   const [, base = '', pattern = path] = /^((?:[^*?{]*\/)?)(.*[*?{].*)$/.exec(path) ?? [];
   if (!/[*?{]/.test(path)) throw new ReefError('bad_request', `There is no ${path}`);
-  return readAll(resolve(cwd, base), createPathPattern(pattern), parts);
+  return readAll(resolve(cwd, base), pathFilter(pattern), parts);
 }
 
-async function readAll(folder: string, isWanted: (path: string) => boolean, parts: InputParts): Promise<Piece[]> {
+async function readAll(folder: string, isWanted: (path: string) => boolean, parts: InputDeps): Promise<Piece[]> {
   const files = await filesBelow(folder, parts.signal);
   const wanted = files.filter((file) => isWanted(relative(folder, file)));
   if (wanted.length === 0) throw new ReefError('bad_request', `There is no file to read in ${folder}`);
@@ -110,7 +151,7 @@ async function filesBelow(folder: string, signal: AbortSignal): Promise<string[]
 /** In a folder what is no text is passed over; a file that was named must be readable. */
 async function readFileAt(
   path: string,
-  parts: InputParts,
+  parts: InputDeps,
   binary: 'refusing' | 'passing over' = 'refusing',
 ): Promise<Piece[]> {
   const ending = extname(path).toLowerCase();

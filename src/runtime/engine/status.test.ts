@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { isTest, ROOT, sourceFiles } from '../../../test/source-files.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { type ErrorCode, errorRow } from '../../protocol/errors.ts';
+import { isTest, ROOT, sourceFiles } from '../../../test/support/source-files.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { type ErrorCode, errorRow } from '../../protocol/error-table.ts';
 
 verifies('R-74').test('failures of the runtime have the status their kind demands', () => {
   const table: [number, ErrorCode[]][] = [

@@ -1,9 +1,12 @@
+import { systemClock } from '../../base/clock.ts';
+import { settledWithin, unlessAborted } from '../../base/wait.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { ToolCallPart, ToolResultPart } from '../models/message.ts';
+import type { PermissionGate } from '../permissions/gate.ts';
 import { loopAlert } from '../permissions/loop-guard.ts';
-import { failureOutput, type ToolOutput } from '../tools/output.ts';
-import { runTool } from '../tools/run-tool.ts';
-import type { TurnParts } from './turn-parts.ts';
+import { failureOutput, type OutputCap, type ToolOutput, toOutput } from '../tools/output.ts';
+import type { Functions, ToolContext } from '../tools/tool.ts';
+import type { TurnDeps } from './turn-deps.ts';
 
 interface StepResult {
   /** One for every call, in their order, whatever happened: a history with an open call is refused by providers. */
@@ -14,7 +17,7 @@ interface StepResult {
 
 /** The calls of one step: side by side where all only read, else one after the other. */
 export async function runToolCalls(
-  parts: TurnParts,
+  parts: TurnDeps,
   calls: readonly ToolCallPart[],
   { isCut }: { isCut: boolean },
 ): Promise<StepResult> {
@@ -35,10 +38,10 @@ async function inTurn<T, R>(items: readonly T[], act: (item: T) => Promise<R>): 
 }
 
 class ToolStep {
-  readonly #parts: TurnParts;
+  readonly #parts: TurnDeps;
   end: ReefError | undefined;
 
-  constructor(parts: TurnParts) {
+  constructor(parts: TurnDeps) {
     this.#parts = parts;
   }
 
@@ -72,7 +75,7 @@ class ToolStep {
   }
 }
 
-function finished({ emit }: TurnParts, { id, name }: ToolCallPart, { text, isError }: ToolOutput): ToolResultPart {
+function finished({ emit }: TurnDeps, { id, name }: ToolCallPart, { text, isError }: ToolOutput): ToolResultPart {
   emit({ type: 'tool_result', id, name, output: text, is_error: isError });
   return { type: 'tool_result', id, name, output: text, ...(isError && { isError: true as const }) };
 }
@@ -82,7 +85,7 @@ function stopped(end: ReefError): ToolOutput {
   return failureOutput(end);
 }
 
-/** S-57: half a call is no call. */
+/** Half a call is not run. */
 function cutOutput(): ToolOutput {
   return failureOutput(
     new ReefError(
@@ -90,4 +93,59 @@ function cutOutput(): ToolOutput {
       'Not run: the reply was cut by its output limit inside the call. Say less, or in pieces.',
     ),
   );
+}
+
+const HEARING_MS = 1_500;
+
+interface ToolRunDeps {
+  functions: Functions;
+  gate: PermissionGate;
+  outputs: OutputCap;
+}
+
+/** Ends the turn: no result would help the model, and a person has to act or has acted. */
+function endsTurn(error: unknown): boolean {
+  return error instanceof ReefError && (error.code === 'cancelled' || error.code === 'needs_human');
+}
+
+/** One call: known, allowed, run, shaped and capped. Failures are results, for the model to read; only an end is thrown. */
+async function runTool(
+  parts: ToolRunDeps,
+  call: { name: string; arguments: unknown },
+  context: ToolContext,
+): Promise<ToolOutput> {
+  try {
+    const tool = parts.functions.find(call.name);
+    if (!tool) throw unknownTool(call.name, parts.functions);
+    const work = async () => {
+      await parts.gate.pass(tool, call.arguments, context);
+      return tool.run(call.arguments, context);
+    };
+    return await parts.outputs.cap(toOutput(await unlessDeaf(work(), context.signal)), call.name);
+  } catch (error) {
+    if (context.signal.aborted) throw new ReefError('cancelled', `${call.name} was cancelled`, { cause: error });
+    if (endsTurn(error)) throw error;
+    return parts.outputs.cap(failureOutput(error), call.name);
+  }
+}
+
+/** A cancelled tool may clean up after itself; one that does not hear the signal is left behind. */
+async function unlessDeaf<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await unlessAborted(work, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const late = await settledWithin(
+      systemClock,
+      HEARING_MS,
+      work.then((value) => ({ value })),
+    );
+    if (late) return late.value;
+    throw error;
+  }
+}
+
+function unknownTool(name: string, functions: Functions): ReefError {
+  const known = functions.tools.map((tool) => tool.name).join(', ') || 'none';
+  return new ReefError('tool_unknown', `There is no tool ${JSON.stringify(name)}; there are: ${known}`);
 }

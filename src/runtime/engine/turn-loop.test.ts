@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
-import { bench, commands, folder } from '../../../test/fixtures/engine/workbench.ts';
-import { deadline } from '../../../test/scale.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { openRegistry } from '../../../test/support/engine/registry.ts';
+import { bench, commands, folder } from '../../../test/support/engine/workbench.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { deadline } from '../../../test/support/scale.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Message } from '../models/message.ts';
 import { userText } from '../models/message.ts';
@@ -14,16 +14,16 @@ import { createToolCallTracker } from '../permissions/loop-guard.ts';
 import { executingTools } from '../tools/builtin/execute.ts';
 import { readingTools } from '../tools/builtin/fs-read.ts';
 import { writingTools } from '../tools/builtin/fs-write.ts';
-import { createPlaces } from '../tools/builtin/place.ts';
+import { createLocations } from '../tools/builtin/location.ts';
 import { userTools } from '../tools/builtin/user.ts';
 import { createOutputCap } from '../tools/output.ts';
 import { type Answer, createFunctions } from '../tools/tool.ts';
 import type { EngineEvent } from './emitter.ts';
+import type { TurnDeps, TurnResult } from './turn-deps.ts';
 import { runTurn } from './turn-loop.ts';
-import type { TurnParts, TurnResult } from './turn-parts.ts';
 
 interface Scene {
-  parts: TurnParts;
+  parts: TurnDeps;
   events: EngineEvent[];
   dir: string;
   abort: AbortController;
@@ -31,14 +31,14 @@ interface Scene {
 }
 
 /** A scripted model with real tools in a real folder. */
-async function scene(script: string, more: Partial<TurnParts> = {}, ...answers: Answer[]): Promise<Scene> {
+async function scene(script: string, more: Partial<TurnDeps> = {}, ...answers: Answer[]): Promise<Scene> {
   const dir = folder({ 'a.txt': 'alpha\n', 'b.txt': 'beta\n' });
   const config = folder({ 's.yaml': script });
   const { registry } = openRegistry(
     [{ type: 'scripted', models: [{ name: 'm', script: 's.yaml', input_price: 1, output_price: 1 }] }],
     { configDir: config },
   );
-  const places = createPlaces();
+  const places = createLocations();
   const tools = [
     ...readingTools(places),
     ...writingTools(places),
@@ -50,7 +50,7 @@ async function scene(script: string, more: Partial<TurnParts> = {}, ...answers: 
   const prompts: (readonly Message[])[] = [];
   const abort = new AbortController();
   const model = registry.find('scripted:m');
-  const parts: TurnParts = {
+  const parts: TurnDeps = {
     client: registry.client(model),
     model,
     settings: { temperature: null, top_p: null, max_output_tokens: null, stream: true },

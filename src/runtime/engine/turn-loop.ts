@@ -2,15 +2,15 @@ import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { addCost, addUsage, type ChatReply, noUsage, type Usage } from '../models/client.ts';
 import { type AssistantMessage, type Message, type ToolCallPart, textOf, toolCallsOf } from '../models/message.ts';
 import { runToolCalls } from './tool-step.ts';
-import type { StepProgress, TurnParts, TurnResult } from './turn-parts.ts';
+import type { StepProgress, TurnDeps, TurnResult } from './turn-deps.ts';
 
 const MAX_STEPS = 100;
 
 /**
  * Model, tools, model, until the model answers without a tool. A loop and not a recursion: its length is bounded by
- * nothing but its limit (R-71). Never rejects: an end that is no answer is in the result, with all that was done.
+ * nothing but its limit. Never rejects: an end that is no answer is in the result, with all that was done.
  */
-export async function runTurn(parts: TurnParts, start: readonly Message[]): Promise<TurnResult> {
+export async function runTurn(parts: TurnDeps, start: readonly Message[]): Promise<TurnResult> {
   const turn = new Turn(parts, start);
   try {
     while (await turn.step());
@@ -21,7 +21,7 @@ export async function runTurn(parts: TurnParts, start: readonly Message[]): Prom
 }
 
 class Turn {
-  readonly #parts: TurnParts;
+  readonly #parts: TurnDeps;
   readonly #messages: Message[];
   #usage: Usage = noUsage;
   #cost: number | null = 0;
@@ -29,7 +29,7 @@ class Turn {
   #calls = 0;
   #text = '';
 
-  constructor(parts: TurnParts, start: readonly Message[]) {
+  constructor(parts: TurnDeps, start: readonly Message[]) {
     this.#parts = parts;
     this.#messages = [...start];
   }

@@ -1,9 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ReefError } from '../../protocol/errors.ts';
-import { isProblem, parseYaml } from '../config/yaml-file.ts';
-import { namesIn } from '../folder-names.ts';
-import type { Paths } from '../paths.ts';
+import { parseBy, readIfThere } from '../config/settings-file.ts';
+import { namesIn, type Paths } from '../paths.ts';
 
 const macroSchema = z
   .strictObject({
@@ -19,33 +17,22 @@ const macroSchema = z
       .default([]),
     steps: z.array(z.string()).min(1),
   })
-  .refine(
-    ({ variables }) => variables.slice(0, -1).every(({ rest }) => !rest),
-    'only the last variable takes the rest',
-  );
+  .refine(({ variables }) => variables.slice(0, -1).every(({ rest }) => !rest), 'rest for the last variable alone');
 
 export type Macro = z.output<typeof macroSchema> & { name: string };
 
 export function loadMacro(paths: Paths, name: string): Macro {
   const file = paths.macroFile(name);
-  if (!existsSync(file)) throw new ReefError('macro_not_found', `there is no macro ${name}`);
-  return parseMacro(name, { file, text: readFileSync(file, 'utf8') });
+  const text = readIfThere(file);
+  if (text === undefined) throw new ReefError('macro_not_found', `there is no macro ${name}`);
+  return parseMacro(name, { file, text });
 }
 
-export function parseMacro(name: string, { file, text }: { file: string; text: string }): Macro {
-  const yaml = parseYaml(file, text);
-  if (isProblem(yaml)) throw new ReefError('config_invalid', `${file}:${yaml.line ?? '?'}: ${yaml.found}`);
-  const parsed = macroSchema.safeParse(yaml.value);
-  if (parsed.success) return { ...parsed.data, name };
-  const problems = parsed.error.issues.map((issue) => {
-    const line = yaml.lineOf(issue.path);
-    return `${file}${line === undefined ? '' : `:${line}`}: ${issue.path.join('.')}: ${issue.message}`;
-  });
-  throw new ReefError('config_invalid', problems.join('\n'));
+export function parseMacro(name: string, source: { file: string; text: string }): Macro {
+  return { ...parseBy(source, macroSchema), name };
 }
 
 export const listMacros = (paths: Paths) => namesIn(paths.macrosDir(), '.yaml');
-export const hasMacro = (paths: Paths, name: string) => existsSync(paths.macroFile(name));
 
 /** `NAME <a> [b] <rest>...` */
 export function usageOf({ name, variables }: Macro): string {

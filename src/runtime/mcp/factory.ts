@@ -1,15 +1,16 @@
+import { fingerprint } from '../../base/fingerprint.ts';
+import type { Lease } from '../../base/lease.ts';
 import type { ReefError } from '../../protocol/errors.ts';
-import type { Lease } from '../lease.ts';
 
-/** A server of mcp.json with its secrets filled in. Two specs of equal key are served by one process (R-30). */
+/** A server of mcp.json with its secrets filled in. Two specs of equal key are served by one process. */
 export type McpServerSpec = StdioServerSpec | RemoteServerSpec;
 
 interface ServerTraits {
   /** As in mcp.json; meta-tools are named after it. */
   name: string;
-  /** Without it the transition fails (R-35). */
+  /** Without it the transition fails. */
   required: boolean;
-  /** `false`, for a stateful server: a process of its own for every lease, never revived (R-34). */
+  /** `false`, for a stateful server: a process of its own for every lease, never revived. */
   share: boolean;
   /** Overrides the pool's. */
   idleTimeoutSeconds?: number | undefined;
@@ -29,6 +30,19 @@ export interface RemoteServerSpec extends ServerTraits {
   headers: Readonly<Record<string, string>>;
 }
 
+/**
+ * Who may share a process: whoever would have started it in the same way, down to the order of arguments and every value of
+ * the environment. A hash, because those values are secrets.
+ */
+export function serverKey(spec: McpServerSpec): string {
+  if (spec.type === 'stdio') {
+    const { name, type, command, args, env, cwd } = spec;
+    return fingerprint({ name, type, command, args: [...args], env: { ...env }, cwd });
+  }
+  const { name, type, url, headers } = spec;
+  return fingerprint({ name, type, url, headers: { ...headers } });
+}
+
 export interface McpTool {
   name: string;
   description: string;
@@ -44,7 +58,7 @@ export interface McpCallResult {
   isError: boolean;
 }
 
-/** A running server as its holders see it: the process behind it may be replaced after a death (R-35), the handle stays. */
+/** A running server as its holders see it: the process behind it may be replaced after a death, the handle stays. */
 export interface McpHandle {
   readonly name: string;
   /** Hash of what the server was started with; shows no value of it. */
@@ -66,7 +80,7 @@ export interface AcquireOptions {
   timeoutMs?: number | undefined;
 }
 
-/** Of a factory that was not asked for anything yet. */
+/** The figures of a factory before its first request. */
 export const NO_STATS = Object.freeze({
   spawned: 0,
   active_hit: 0,
@@ -83,12 +97,12 @@ export type McpStats = Record<keyof typeof NO_STATS, number>;
 export interface McpFactory {
   acquire(spec: McpServerSpec, options?: AcquireOptions): Promise<Lease<McpHandle>>;
   stats(): McpStats;
-  /** Re-reads mcp.json. What changed is started anew by the next acquire; holders keep theirs until release (R-37). */
+  /** Re-reads mcp.json. What changed is started anew by the next acquire; holders keep theirs until release. */
   reload(name?: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a scope may reach, and what it wanted and could not get (R-35). */
+/** What a scope may reach, and what it wanted and could not get. */
 export interface McpRuntime {
   readonly servers: ReadonlyMap<string, Lease<McpHandle>>;
   readonly unavailable: ReadonlyMap<string, ReefError>;

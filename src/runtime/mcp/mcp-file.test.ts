@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { readMcpFile } from './mcp-file.ts';
 
 async function read(content: unknown, fill?: (tree: unknown) => unknown) {
-  using folder = temporaryFolder();
-  const path = join(folder.path, 'mcp.json');
+  const folder = temporaryFolder();
+  const path = join(folder, 'mcp.json');
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   return await readMcpFile({ path, cwd: '/project', ...(fill && { fill }) });
 }

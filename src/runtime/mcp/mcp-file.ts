@@ -44,7 +44,7 @@ export interface McpFileSource {
   path: string;
   /** Where a server runs that names no folder, and what a relative one is relative to. */
   cwd: string;
-  /** Puts secrets in the place of `{{NAME}}`, in string leaves only (R-17). */
+  /** Puts secrets in the place of `{{NAME}}`, in string leaves only. */
   fill?(tree: unknown, path: string): unknown | Promise<unknown>;
 }
 

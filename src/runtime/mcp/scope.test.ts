@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { newNonce, survivorsOf, temporaryFolder, until } from '../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { newNonce, survivorsOf } from '../../../test/support/programs.ts';
+import { launchedSpec, SERVER, serverSpec, testFactory } from '../../../test/support/runtime/mcp.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
 import { acquireRuntime, releaseRuntime } from './scope.ts';
-import { launchedSpec, SERVER, serverSpec, testFactory } from './testing/harness.ts';
 
 verifies('D14', 'R-35').test(
   'a server that fails is noted with one warning, and the rest of the scope works',
@@ -46,11 +48,11 @@ verifies('R-35').test(
 verifies('R-122').test(
   'four transitions to different servers go on side by side: each server waits for the other three',
   async () => {
-    using folder = temporaryFolder();
+    const folder = temporaryFolder();
     await using factory = await testFactory();
     const line = 'touch "$0/$1"; shift; until [ $(ls "$0" | wc -l) -eq 4 ]; do sleep 0.02; done; exec "$@"';
     const spec = (name: string) =>
-      serverSpec(name, { command: '/bin/sh', args: ['-c', line, folder.path, name, process.execPath, SERVER] });
+      serverSpec(name, { command: '/bin/sh', args: ['-c', line, folder, name, process.execPath, SERVER] });
     const names = ['github', 'jira', 'slack', 'files'];
     const scopes = await Promise.all(names.map((name) => acquireRuntime(factory, [spec(name)])));
     expect({ servers: scopes.map(({ servers }) => [...servers.keys()]), spawned: factory.stats().spawned }).toEqual({

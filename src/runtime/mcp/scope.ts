@@ -1,5 +1,5 @@
+import type { Lease } from '../../base/lease.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
-import type { Lease } from '../lease.ts';
 import type { AcquireOptions, McpFactory, McpHandle, McpRuntime, McpServerSpec } from './factory.ts';
 
 export interface ScopeOptions extends Omit<AcquireOptions, 'logPath'> {
@@ -10,7 +10,7 @@ export interface ScopeOptions extends Omit<AcquireOptions, 'logPath'> {
 
 /**
  * All servers of a scope, started side by side. One that fails is noted and the rest works; one that is `required`, or an
- * abort, undoes it all (R-21, R-35).
+ * abort, undoes it all.
  */
 export async function acquireRuntime(
   factory: Pick<McpFactory, 'acquire'>,
@@ -46,7 +46,7 @@ export async function releaseRuntime(runtime: McpRuntime): Promise<void> {
   await Promise.all([...runtime.servers.values()].map((lease) => lease.release()));
 }
 
-/** Of the request, not of the race. */
+/** In the order of the request, not in that in which they started. */
 function inOrder<T>(specs: readonly McpServerSpec[], found: ReadonlyMap<string, T>): Map<string, T> {
   return new Map(
     specs.flatMap(({ name }) => {

@@ -1,7 +1,6 @@
-import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { onFirstUse } from '../../base/on-first-use.ts';
-import { ReefError } from '../../protocol/errors.ts';
+import { onFirstUse } from '../../base/lazily.ts';
+import { parseBy } from '../config/settings-file.ts';
 import type { ModelData } from './client.ts';
 
 /** Keys of other programs that read the same file are left alone. */
@@ -25,7 +24,7 @@ const modelSchema = onFirstUse(() => {
 });
 const fileSchema = onFirstUse(() => {
   const providers = z.array(z.looseObject({ provider: z.string(), models: z.array(modelSchema()) }));
-  return z.union([providers, z.looseObject({ list: providers })]);
+  return z.union([providers, z.looseObject({ list: providers.default([]) })]);
 });
 
 const KEYS = [
@@ -46,14 +45,9 @@ export type Catalogue = ReadonlyMap<string, readonly ModelData[]>;
 
 /** `models-override.yaml`, which may stand under `list` as `--sync-models` writes it. */
 export function parseCatalogue(text: string, path: string): Catalogue {
-  try {
-    const file = fileSchema().parse(parseYaml(text, { maxAliasCount: 0 }) ?? []);
-    const providers = Array.isArray(file) ? file : file.list;
-    return new Map(providers.map(({ provider, models }) => [provider, models.map((model) => toModelData(model))]));
-  } catch (cause) {
-    const why = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-    throw new ReefError('config_invalid', `${path}: ${why}`, { cause, details: { file: path } });
-  }
+  const file = parseBy({ file: path, text }, fileSchema());
+  const providers = Array.isArray(file) ? file : file.list;
+  return new Map(providers.map(({ provider, models }) => [provider, models.map((model) => toModelData(model))]));
 }
 
 /** Entry by entry, field by field: what the override does not say stays. */

@@ -124,7 +124,7 @@ export interface ModelClient {
   rerank(request: RerankRequest): Promise<RerankReply>;
 }
 
-/** One per call to a provider (R-82); never a word of the prompt. */
+/** One per call to a provider; never a word of the prompt. */
 export interface CallRecord {
   at: string;
   client: string;
@@ -140,7 +140,7 @@ export interface ModelRegistry {
   list(kind?: ModelKind): readonly Model[];
   /** `client:name`, or a client alone for its first model of the kind. Unknown: `model_unknown` with the nearest. */
   find(id: string, kind?: ModelKind): Model;
-  /** The first chat model there is (R-07). */
+  /** The first chat model there is. */
   first(kind?: ModelKind): Model | undefined;
   /** Loads the provider's code on first use. Its calls may be made at the same time. */
   client(model: Model): ModelClient;

@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
 import type { Turn } from '../../../test/model-server/script.ts';
 import { serveTurns } from '../../../test/model-server/testing.ts';
-import { deadline } from '../../../test/scale.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { openRegistry } from '../../../test/support/engine/registry.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { deadline } from '../../../test/support/scale.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ModelRegistry } from './client.ts';
 import { KeyPool } from './key-pool.ts';

@@ -17,7 +17,7 @@ interface Place {
 const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 60_000;
 
-/** Keys of one client, taken in turn; one that failed rests. */
+/** Keys of one client, taken in turn; one that failed rests. */
 export class KeyPool {
   readonly #places: Place[];
   readonly #clock: Pick<Clock, 'now' | 'monotonicMs'>;

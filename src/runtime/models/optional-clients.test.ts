@@ -1,18 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, onTestFinished } from 'vitest';
 import { installed, SDK_FOLDER } from '../../../test/agents/sdk-packages.ts';
-import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
 import { serveTurns } from '../../../test/model-server/testing.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { openRegistry } from '../../../test/support/engine/registry.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { ChatReply, ToolDeclaration } from './client.ts';
+import { loadDialect } from './dialects.ts';
 import { userText } from './message.ts';
-import { packagesIn } from './providers/installed-packages.ts';
-import { loadDialect } from './providers/load.ts';
 
 const weather: ToolDeclaration = {
   name: 'weather',
@@ -84,7 +83,7 @@ describe('azure-openai', () => {
   verifies('R-80')
     .needs(installed('@ai-sdk/azure'), 'its package is not installed')
     .test('finds the address of a deployment as Azure shows it', async () => {
-      const dialect = await loadDialect('azure-openai', packagesIn(SDK_FOLDER));
+      const dialect = await loadDialect('azure-openai', SDK_FOLDER);
       const addressFor = async (config: Record<string, unknown>, baseURL = 'https://r.openai.azure.com') => {
         const seen: [string, string | null][] = [];
         const fetch: typeof globalThis.fetch = async (url, init) => {
@@ -271,11 +270,6 @@ verifies('R-80')
   });
 
 describe('a package that is not there', () => {
-  function folder(): string {
-    const path = mkdtempSync(join(tmpdir(), 'reef-packages-'));
-    onTestFinished(() => rmSync(path, { recursive: true }));
-    return path;
-  }
   const refusal = (type: string, configDir: string) =>
     open({ type, api_key: 'k' }, configDir)
       .chat(false)
@@ -288,7 +282,7 @@ describe('a package that is not there', () => {
       bedrock: '@ai-sdk/amazon-bedrock@5',
       cohere: '@ai-sdk/cohere@4',
     };
-    const empty = folder();
+    const empty = temporaryFolder();
     for (const [type, wanted] of Object.entries(packages)) {
       const name = wanted.slice(0, -2);
       const command = `npm install --prefix '${empty}' ${wanted}`;
@@ -299,7 +293,7 @@ describe('a package that is not there', () => {
   });
 
   verifies('R-80').test('is looked for again at the next call, and what is broken in it is said', async () => {
-    const place = folder();
+    const place = temporaryFolder();
     const { chat } = open({ type: 'cohere', api_key: 'k' }, place);
     const said = () => chat(false).catch(({ message }) => message);
     const first = await said();
@@ -315,7 +309,7 @@ describe('a package that is not there', () => {
   });
 
   verifies('R-80').test('of a version without its door is told so', async () => {
-    const place = folder();
+    const place = temporaryFolder();
     const packed = join(place, 'node_modules/@ai-sdk/cohere');
     mkdirSync(packed, { recursive: true });
     writeFileSync(join(packed, 'package.json'), '{"name": "@ai-sdk/cohere", "main": "index.cjs"}');

@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
-import { type CallRecord, type Model, type ModelClient, noUsage, type Usage } from './client.ts';
-import { costOf } from './cost.ts';
+import { type CallRecord, type Model, type ModelClient, type ModelData, noUsage, type Usage } from './client.ts';
 import type { Key, KeyPool } from './key-pool.ts';
 import { type Attempt, type Provider, ProviderFailure } from './provider.ts';
 
@@ -23,7 +22,7 @@ interface Call<T> {
   usage: (reply: T) => Usage;
 }
 
-/** A provider behind its keys: rotates, cools down, gives up with a time, and leaves a record of each attempt (R-82). */
+/** A provider behind its keys: rotates, cools down, gives up with a time, and leaves a record of each attempt. */
 export function createPooledClient(parts: PooledClientParts): ModelClient {
   return {
     async chat(request, sink) {
@@ -129,4 +128,15 @@ function toError(failure: ProviderFailure, { model, key }: { model: Model; key: 
     case 'transient':
       return new ReefError('provider_rejected', `${model.id}: ${failure.message}`, more);
   }
+}
+
+const MILLION = 1_000_000;
+
+/** Dollars. What has no price has no cost: never 0, which would say that it is free. */
+export function costOf(model: Readonly<ModelData>, usage: Usage): number | null {
+  const { input_price, output_price, cached_price = input_price } = model;
+  if (input_price === undefined || cached_price === undefined) return null;
+  if (output_price === undefined && usage.output > 0) return null;
+  const fresh = usage.input - usage.cached;
+  return (fresh * input_price + usage.cached * cached_price + usage.output * (output_price ?? 0)) / MILLION;
 }

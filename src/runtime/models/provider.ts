@@ -45,7 +45,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** R-82 names 429, 500, 503 and 529; gateways say 502 and 504 for the same. */
+/** 429, 500, 503 and 529; gateways say 502 and 504 for the same. */
 const TRANSIENT = new Set([429, 500, 502, 503, 504, 529]);
 
 export function kindOfStatus(status: number): FailureKind {

@@ -3,14 +3,14 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
 import { serve } from '../../../test/model-server/testing.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { openRegistry } from '../../../test/support/engine/registry.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { overrideCatalogue, parseCatalogue } from './catalogue.ts';
 import type { ModelData } from './client.ts';
-import { costOf } from './cost.ts';
 import { userText } from './message.ts';
+import { costOf } from './pooled-client.ts';
 import { readCatalogue } from './registry.ts';
 
 interface Seen {

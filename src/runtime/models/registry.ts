@@ -3,28 +3,27 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../base/clock.ts';
 import { lazily } from '../../base/lazily.ts';
+import { nearestName } from '../../base/nearest.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ClientConfig } from '../config/client-schema.ts';
-import { nearestKey } from '../config/nearest-key.ts';
 import { type Catalogue, overrideCatalogue, parseCatalogue, toModelData } from './catalogue.ts';
 import type { CallRecord, Model, ModelClient, ModelData, ModelKind, ModelRegistry } from './client.ts';
 import { type Way, wayOf } from './client-extra.ts';
+import { loadDialect } from './dialects.ts';
 import { KeyPool } from './key-pool.ts';
 import shipped from './models.json' with { type: 'json' };
 import { patchedFetch, patchesFor } from './patched-fetch.ts';
 import { createPooledClient } from './pooled-client.ts';
 import type { Provider } from './provider.ts';
-import { packagesIn } from './providers/installed-packages.ts';
-import { loadDialect } from './providers/load.ts';
-import { createSdkProvider, type SettingsOf } from './providers/sdk-provider.ts';
 import { createScriptedProvider } from './scripted.ts';
+import { createSdkProvider, type SettingsOf } from './sdk-provider.ts';
 
 type ReadonlyClient = { readonly [Key in keyof ClientConfig]: unknown } & { readonly type: string };
 
 export interface RegistryParts {
   clients: readonly ReadonlyClient[];
   catalogue: Catalogue;
-  /** The only way to the network (R-09). */
+  /** The only way to the network. */
   fetch: typeof globalThis.fetch;
   /** The same by a way of its client's own. */
   fetchByWay: (way: Way) => Promise<typeof globalThis.fetch>;
@@ -48,7 +47,7 @@ interface Entry {
 
 /**
  * `models.json` as shipped, corrected by the text of the user's `models-override.yaml`. Ours is neither YAML nor checked at
- * a start, which took longer than all else in one (R-156): a test checks it.
+ * a start, which took longer than all else in one: a test checks it.
  */
 export function readCatalogue(override?: { text: string; path: string }): Catalogue {
   const known = shipped as { provider: string; models: (Omit<ModelData, 'type'> & { type?: ModelKind })[] }[];
@@ -93,7 +92,7 @@ function adHoc(id: string, kind: ModelKind, entries: readonly Entry[]): Model | 
 
 function raiseUnknown(id: string, models: readonly Model[]): never {
   const names = models.map((model) => model.id);
-  const close = nearestKey(id, names);
+  const close = nearestName(id, names);
   const hint = close === undefined ? '' : `; did you mean ${close}?`;
   throw new ReefError('model_unknown', `There is no model ${JSON.stringify(id)}${hint}`, { details: { known: names } });
 }
@@ -150,8 +149,8 @@ async function openProvider(client: ClientParts): Promise<Provider> {
   if (config.type === 'scripted') {
     return createScriptedProvider({ clock: parts.clock, read: (model) => readScript(client, model) });
   }
-  const dialect = await loadDialect(config.type, packagesIn(parts.configDir));
-  // Secrets may stand anywhere in a client (R-17); its keys are filled in by the pool, one at a time.
+  const dialect = await loadDialect(config.type, parts.configDir);
+  // Secrets may stand anywhere in a client; its keys are filled in by the pool, one at a time.
   const { api_key, ...rest } = config;
   const filled = { ...client, config: { ...(await parts.reveal(rest)), api_key } };
   const way = wayOf(client.name, filled.config.extra);

@@ -1,9 +1,8 @@
-import { isMap, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { ReefError } from '../../protocol/errors.ts';
+import { parseBy } from '../config/settings-file.ts';
 
 const milliseconds = z.number().int().min(0).max(600_000);
-const pattern = z.string().refine(isPattern, 'is no regular expression');
+const pattern = z.string().refine(isPattern, 'a regular expression');
 
 const replySchema = z.strictObject({
   text: z.string().default(''),
@@ -59,29 +58,15 @@ const entrySchema = z
     /** How many requests it answers. */
     times: z.union([z.number().int().min(1), z.literal('always')]).default(1),
   })
-  .refine((entry) => (entry.reply === undefined) !== (entry.error === undefined), 'has either reply or error');
+  .refine((entry) => (entry.reply === undefined) !== (entry.error === undefined), 'either reply or error');
+
+const scriptSchema = z.array(entrySchema);
 
 export type ScriptEntry = z.output<typeof entrySchema>;
 export type ScriptReply = z.output<typeof replySchema>;
 
-/** R-83. What is wrong is named by line and place. */
-export function parseScript(text: string, path: string): ScriptEntry[] {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
-  const [syntax] = document.errors;
-  if (syntax) throw invalid(`${path}:${syntax.linePos?.[0].line ?? 1}: ${syntax.message}`, syntax);
-  const parsed = z.array(entrySchema).safeParse(document.toJS({ maxAliasCount: 0 }) ?? []);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const node = document.getIn((issue?.path ?? []).slice(0, 1) as unknown[], true);
-  const offset = isMap(node) ? node.range?.[0] : undefined;
-  const line = offset === undefined ? 1 : lines.linePos(offset).line;
-  throw invalid(`${path}:${line}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`, parsed.error);
-}
-
-function invalid(message: string, cause: unknown): ReefError {
-  return new ReefError('script_invalid', message, { cause });
-}
+export const parseScript = (text: string, file: string): ScriptEntry[] =>
+  parseBy({ file, text }, scriptSchema, { code: 'script_invalid' });
 
 function isPattern(text: string): boolean {
   try {

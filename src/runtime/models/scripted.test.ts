@@ -1,19 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { type Clock, manualClock } from '../../base/clock.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { openRegistry } from '../../../test/support/engine/registry.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import type { Clock } from '../../base/clock.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ChatRequest } from './client.ts';
 import { type Message, userText } from './message.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-script-'));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 function open(script: string, more: { clock?: Clock; api_key?: string[] } = {}) {
   writeFileSync(join(dir, 's.yaml'), script);
@@ -176,11 +176,11 @@ describe('the scripted client', () => {
       }),
     );
     expect(errors.map((message) => String(message).replaceAll(dir, ''))).toEqual([
-      '/0.yaml:2: 1 has either reply or error',
-      '/1.yaml:1: 0.reply Unrecognized key: "txt"',
-      '/2.yaml:1: 0.when.last_user is no regular expression',
-      expect.stringMatching(/^\/3\.yaml:1: Flow sequence/),
-      expect.stringMatching(/^\/4\.yaml:1: .*expected array/),
+      '/0.yaml:2: 1: expected either reply or error, found keys with values',
+      '/1.yaml:1: 0.reply.txt: expected a known key, found another',
+      '/2.yaml:1: 0.when.last_user: expected a regular expression, found "("',
+      expect.stringMatching(/^\/3\.yaml:1: expected YAML, found Flow sequence/),
+      '/4.yaml: expected array, found keys with values',
     ]);
   });
 

@@ -17,7 +17,7 @@ interface Reel {
   calls: number;
 }
 
-/** Answers by a script in place of a model: the first entry that fits and is not used up. */
+/** Answers by a script in place of a model: the first entry that fits and is not used up. */
 export function createScriptedProvider(parts: ScriptedParts): Provider {
   const reels = new Map<string, Promise<Reel>>();
   const reelOf = (model: string) => {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
-import { openRegistry } from '../../../test/fixtures/engine/registry.ts';
 import { serve, serveTurns } from '../../../test/model-server/testing.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { openRegistry } from '../../../test/support/engine/registry.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { ChatDelta, ChatRequest, ModelRegistry, ToolDeclaration } from './client.ts';
 import { type Message, userText } from './message.ts';

@@ -1,11 +1,11 @@
-import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { describe, expect } from 'vitest';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Rule } from '../config/reef-block.ts';
 import type { Answer, Claims, Question, Tool, ToolEffect } from '../tools/tool.ts';
-import { createPermissionGate, type GateParts } from './gate.ts';
+import { createPermissionGate, type GateDeps } from './gate.ts';
 import { createToolCallTracker } from './loop-guard.ts';
-import { judge, matches } from './rules.ts';
+import { judge } from './rules.ts';
 
 const shell = (command: string) => ({
   tool: 'execute_command',
@@ -99,23 +99,10 @@ describe('the rules', () => {
       on('read', claims, [rule('/etc/*', 'deny', 'other')]),
     ]).toEqual(['ask', 'ask', 'allow', 'deny', 'ask']);
   });
-
-  test('match with stars and question marks, fast on any pattern', () => {
-    expect([
-      matches('a*c', 'abbbc'),
-      matches('a?c', 'abc'),
-      matches('a?c', 'abbc'),
-      matches('*', ''),
-      matches('', 'a'),
-      matches(`${'a*'.repeat(50)}b`, 'a'.repeat(5_000)),
-      matches('a.c', 'abc'),
-      matches('a*', 'a\nb'),
-    ]).toEqual([true, true, false, true, false, false, false, true]);
-  });
 });
 
 describe('the gate', () => {
-  function open(parts: Partial<GateParts>, ...answers: Answer[]) {
+  function open(parts: Partial<GateDeps>, ...answers: Answer[]) {
     const asked: Question[] = [];
     const gate = createPermissionGate({ rules: [], ...parts });
     const tool: Tool = {

@@ -4,17 +4,17 @@ import type { Rule } from '../config/reef-block.ts';
 import type { Decision, Tool, ToolContext } from '../tools/tool.ts';
 import { judge } from './rules.ts';
 
-/** What a person allowed for good, kept outside every repository (X-58). */
-interface StandingGrants {
+/** What a person allowed for good, kept outside every repository. */
+interface SavedGrants {
   has(fingerprint: string): boolean;
   add(grant: { fingerprint: string; tool: string; input: unknown; cwd: string }): void | Promise<void>;
 }
 
-export interface GateParts {
+export interface GateDeps {
   rules: readonly Readonly<Rule>[];
   /** `AUTO_CONFIRM` or `--yes`: a question is answered with yes; a denial stays one. */
   confirmAll?: boolean | undefined;
-  grants?: StandingGrants | undefined;
+  grants?: SavedGrants | undefined;
 }
 
 export interface PermissionGate {
@@ -23,9 +23,9 @@ export interface PermissionGate {
 }
 
 /** The permissions of one scope. What is allowed for the session is forgotten with it. */
-export function createPermissionGate({ rules, confirmAll, grants }: GateParts): PermissionGate {
+export function createPermissionGate({ rules, confirmAll, grants }: GateDeps): PermissionGate {
   const allowed = new Set<string>();
-  const keep = async (decision: Decision, grant: Parameters<StandingGrants['add']>[0]) => {
+  const keep = async (decision: Decision, grant: Parameters<SavedGrants['add']>[0]) => {
     if (decision !== 'allow_once') allowed.add(grant.fingerprint);
     if (decision === 'allow_always') await grants?.add(grant);
   };
@@ -64,7 +64,7 @@ async function ask({ tool, args, context, reasons }: Asking): Promise<Decision> 
       details: { needs_human: true, action: 'permission', question, tool: tool.name, arguments: args },
     });
   }
-  // X-55: whatever is not one of the three words is no.
+  // Whatever is not one of the three words is no.
   if (answer.kind !== 'permission') return 'deny';
   return ['allow_once', 'allow_session', 'allow_always'].includes(answer.decision) ? answer.decision : 'deny';
 }

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../base/fingerprint.ts';
 import type { LoopGuard } from '../config/reef-block.ts';
 import type { ToolCallTracker } from '../tools/tool.ts';
 
-/** Notices a model that goes round in circles: same call, same result. A result that changes is progress. */
+/** Notices a model that goes round in circles: same call, same result. A result that changes is progress. */
 export function createToolCallTracker({ max_repeats, window }: Readonly<LoopGuard>): ToolCallTracker {
   let step = 0;
   let recent: { step: number; key: string }[] = [];

@@ -1,7 +1,7 @@
+import { matchesWildcard } from '../../base/glob.ts';
 import type { Rule } from '../config/reef-block.ts';
 import type { Claims, ToolEffect } from '../tools/tool.ts';
 import { splitShellLine } from './shell-line.ts';
-import { wildcardMatch } from './wildcard.ts';
 
 type Action = Rule['action'];
 
@@ -24,7 +24,7 @@ interface Item {
 
 const STRENGTH: Record<Action, number> = { allow: 0, ask: 1, deny: 2 };
 
-/** Of all rules that fit, deny over ask over allow; of all things a call does, the strictest answer (R-93). */
+/** Of all rules that fit, deny over ask over allow; of all things a call does, the strictest answer. */
 export function judge(
   rules: ReadonlyRules,
   call: { tool: string; effect: ToolEffect; claims: Claims; arguments: unknown },
@@ -93,7 +93,7 @@ const stricter = (a: Action, b: Action): Action => (STRENGTH[a] >= STRENGTH[b] ?
 const fits = ({ match }: Readonly<Rule>, text: string) => match !== undefined && matches(match, text);
 
 /** `*` is any text, `?` one character, the rest itself; a trailing ` *` is also nothing: `npm test *` is also `npm test`. */
-export function matches(pattern: string, text: string): boolean {
+function matches(pattern: string, text: string): boolean {
   if (pattern.endsWith(' *') && text === pattern.slice(0, -2)) return true;
-  return wildcardMatch(pattern, text);
+  return matchesWildcard(pattern, text);
 }

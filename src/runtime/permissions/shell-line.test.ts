@@ -1,9 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { beforeAll, describe, expect } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { run } from '../../process/run.ts';
 import { splitShellLine } from './shell-line.ts';
 
@@ -108,14 +108,12 @@ describe('a shell line', () => {
 });
 
 describe('against a real shell', () => {
-  let dir: string;
+  const dir = temporaryFolder();
   beforeAll(() => {
-    dir = mkdtempSync(join(tmpdir(), 'reef-shell-'));
     mkdirSync(join(dir, 'bin'));
     writeFileSync(join(dir, 'bin', 'canary'), '#!/bin/sh\necho ran >> "$CANARY"\n');
     chmodSync(join(dir, 'bin', 'canary'), 0o755);
   });
-  afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
   const words = [
     'canary',

@@ -1,9 +1,8 @@
-import { closingParenthesis } from './shell-parenthesis.ts';
-import { afterOptions, baseName, SHELLS, WRAPPERS } from './shell-wrappers.ts';
+import { afterOptions, baseName, closingParenthesis, SHELLS, WRAPPERS } from './shell-syntax.ts';
 
 /**
- * Takes a shell line apart for the permission rules (R-93): every command in it, wherever it hides, and every file it is
- * redirected to. No shell: what is not plainly understood is said to be so, and then a person is asked (X-58).
+ * Takes a shell line apart for the permission rules: every command in it, wherever it hides, and every file it is
+ * redirected to. No shell: what is not plainly understood is said to be so, and then a person is asked.
  */
 export interface ShellLine {
   /** Words with their quotes removed, joined by single spaces; redirections as `> file`. In order of their beginning. */
@@ -33,7 +32,7 @@ const NOWHERE = new Set(['/dev/null', '/dev/stdout', '/dev/stderr', '1', '2', '-
 export function splitShellLine(line: string): ShellLine {
   if (line.length > LONGEST) return { parts: [], unclear: `is longer than ${LONGEST} characters` };
   if (line.includes('\0')) return { parts: [], unclear: 'has a NUL character' };
-  const reader = new LineReader(line, 0);
+  const reader = new ShellLineReader(line, 0);
   try {
     reader.read();
   } catch (error) {
@@ -45,7 +44,7 @@ export function splitShellLine(line: string): ShellLine {
 
 class Unclear extends Error {}
 
-class LineReader {
+class ShellLineReader {
   readonly parts: string[] = [];
   readonly #line: string;
   readonly #depth: number;
@@ -226,7 +225,7 @@ class LineReader {
   }
 
   #inner(line: string): void {
-    const reader = new LineReader(line, this.#depth + 1);
+    const reader = new ShellLineReader(line, this.#depth + 1);
     try {
       reader.read();
     } finally {

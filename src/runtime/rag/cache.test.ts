@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { createLease, type Lease } from '../lease.ts';
+import { agent, named, ragWorld } from '../../../test/support/runtime/rag.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { createLease, type Lease } from '../../base/lease.ts';
 import type { OpenRag } from './cache.ts';
 import type { Rag, RagCache } from './rag.ts';
-import { agent, named, ragWorld } from './testing/harness.ts';
 
 const first = async (rag: Rag | undefined, question: string) => (await rag?.search(question, { top_k: 1 }))?.[0]?.text;
 
@@ -35,7 +35,7 @@ function lookThenLoad(open: OpenRag): Pick<RagCache, 'load'> {
 verifies('D9', 'R-125', 'R-41').test(
   'loads of one key at the same time read the disk once and share one object',
   async () => {
-    using world = await worldWith('whales sing');
+    const world = await worldWith('whales sing');
     const loadedBy = async (cache: Pick<RagCache, 'load'>) => {
       world.opened.length = 0;
       const leases = await Promise.all(Array.from({ length: 4 }, () => cache.load(named('docs'))));
@@ -50,7 +50,7 @@ verifies('D9', 'R-125', 'R-41').test(
 );
 
 verifies('R-126', 'R-41').test('an entry that was closed with its last lease is a miss', async () => {
-  using world = await worldWith('whales sing');
+  const world = await worldWith('whales sing');
   const [a, b] = await Promise.all([world.cache.load(named('docs')), world.cache.load(named('docs'))]);
   await a?.release();
   await a?.release();
@@ -79,7 +79,7 @@ verifies('R-126', 'R-41').test('an entry that was closed with its last lease is 
 verifies('R-127', 'R-42').test(
   'a rebuild leaves who holds the index unharmed, and the next load is fresh',
   async () => {
-    using world = await worldWith('whales sing');
+    const world = await worldWith('whales sing');
     const holder = await world.cache.load(named('docs'));
     world.write('docs/a.md', 'whales dive');
     await world.library.rebuild(named('docs'));
@@ -97,7 +97,7 @@ verifies('R-127', 'R-42').test(
 verifies('R-128', 'R-40').test(
   'an agent and a standalone RAG of one name are two, and one is invalidated without the other',
   async () => {
-    using world = await worldWith('standalone whales');
+    const world = await worldWith('standalone whales');
     world.write('agents/docs/notes.md', 'agent whales');
     await world.library.rebuild(agent('docs'), { documents: ['notes.md'] });
     const load = async () => {
@@ -123,7 +123,7 @@ verifies('R-128', 'R-40').test(
 );
 
 verifies('R-41').test('a key without a definition is undefined, and is looked for again', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   const missing = await world.cache.load(named('none'));
   world.write('docs/a.md', 'now');
   await world.library.rebuild(named('none'), { documents: ['docs'] });
@@ -132,7 +132,7 @@ verifies('R-41').test('a key without a definition is undefined, and is looked fo
 });
 
 test('who gives up waiting leaves at once, and the others get what they wait for', async () => {
-  using world = await worldWith('whales sing');
+  const world = await worldWith('whales sing');
   const impatient = new AbortController();
   const leaving = world.cache.load(named('docs'), impatient.signal).catch((error) => error);
   const staying = world.cache.load(named('docs'));
@@ -144,7 +144,7 @@ test('who gives up waiting leaves at once, and the others get what they wait for
 });
 
 test('a definition that cannot be read fails every waiter and is tried again', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('rags/bad.yaml', 'top_k: many\n');
   const failures = await Promise.allSettled([world.cache.load(named('bad')), world.cache.load(named('bad'))]);
   world.write('rags/bad.yaml', 'top_k: 3\n');

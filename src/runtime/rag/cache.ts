@@ -1,5 +1,5 @@
-import { createLease, type Lease } from '../lease.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import { createLease, type Lease } from '../../base/lease.ts';
+import { unlessAborted } from '../../base/wait.ts';
 import type { Rag, RagCache, RagKey } from './rag.ts';
 
 /** A RAG as its cache holds it. */
@@ -18,7 +18,7 @@ interface Entry {
   unwanted: AbortController;
 }
 
-/** Shares opened RAGs among their holders and pins nothing: with its last lease an entry is gone. */
+/** Shares opened RAGs among their holders and pins nothing: with its last lease an entry is gone. */
 export function createRagCache(open: OpenRag): RagCache {
   const entries = new Map<string, Entry>();
 

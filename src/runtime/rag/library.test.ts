@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import type { RagModels } from './rag.ts';
-import { agent, named, ragWorld, type World } from './testing/harness.ts';
+import { agent, named, ragWorld, type World } from '../../../test/support/runtime/rag.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import type { RagModels } from './index/embedder.ts';
 
 async function ask(world: World, question: string | string[], more: { top_k?: number; reranker_model?: string } = {}) {
   const lease = await world.cache.load(named('docs'));
@@ -26,7 +26,7 @@ verifies('R-45').test('a rebuild loads and embeds only what changed, and forgets
     rerank: () => Promise.reject(new Error('unused')),
     chunkSizeOf: () => undefined,
   };
-  using world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
+  const world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
   for (const name of ['a', 'b', 'c', 'd']) world.write(`docs/${name}.md`, `the text of ${name}`);
   const made = await world.library.rebuild(named('docs'), { documents: ['docs'] });
   const atFirst = embedded.splice(0);
@@ -64,7 +64,7 @@ verifies('R-46').test(
       };
       const rerank = () => Promise.reject(new Error('unused'));
       const models = { embed, rerank, chunkSizeOf: () => chunkSize };
-      using world = ragWorld({ models, ...config, config: { rag_embedding_model: 'fake:e', ...config?.config } });
+      const world = ragWorld({ models, ...config, config: { rag_embedding_model: 'fake:e', ...config?.config } });
       world.write('docs/a.txt', Array.from({ length: 2_000 }, (_, n) => `w${n}`).join(' '));
       await world.library.rebuild(named('docs'), { documents: ['docs'] });
       const [first = '', second = ''] = embedded;
@@ -92,7 +92,7 @@ verifies('R-155', 'R-45').test('after one of a thousand files changed, only its 
     return texts.map((text) => [text.length, 1]);
   };
   const models = { embed, rerank: () => Promise.reject(new Error('unused')), chunkSizeOf: () => undefined };
-  using world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
+  const world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
   for (let n = 0; n < 1000; n += 1) world.write(`docs/${n}.md`, `the text of file ${n}`);
   const first = await world.library.rebuild(named('docs'), { documents: ['docs'] });
   const atFirst = embedded;
@@ -106,8 +106,8 @@ verifies('R-155', 'R-45').test('after one of a thousand files changed, only its 
 });
 
 verifies('R-45').test('an index changed step by step answers as one made at once', async () => {
-  using stepwise = ragWorld();
-  using atOnce = ragWorld();
+  const stepwise = ragWorld();
+  const atOnce = ragWorld();
   const final = { 'a.md': 'alpha beta gamma', 'b.md': 'beta delta', 'c.md': 'gamma delta epsilon alpha' };
   stepwise.write('docs/a.md', 'zeta eta');
   stepwise.write('docs/gone.md', 'alpha alpha alpha delta');
@@ -126,7 +126,7 @@ verifies('R-45').test('an index changed step by step answers as one made at once
 });
 
 verifies('R-45').test('a document that fails is listed and the rest is searchable; it is tried again', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/good.md', 'pelicans fish');
   world.write('docs/picture.bin', new Uint8Array([1, 0, 2]));
   const report = await world.library.rebuild(named('docs'), { documents: ['docs', 'missing.md'] });
@@ -160,7 +160,7 @@ verifies('R-44').test(
       rerank: () => Promise.reject(new Error('unused')),
       chunkSizeOf: () => undefined,
     };
-    using world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
+    const world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
     world.write('docs/a.md', 'pelicans fish');
     await world.library.rebuild(named('docs'), { documents: ['docs'] });
     const whileDown = sourcesOf(await ask(world, 'pelicans'));
@@ -186,7 +186,7 @@ verifies('R-44').test(
 verifies('R-44').test(
   'offline, a question finds other forms of its words, parts of identifiers, and what it misspells',
   async () => {
-    using world = ragWorld();
+    const world = ragWorld();
     world.write('docs/keys.md', 'Signing keys are rotated every ninety days.');
     world.write('docs/code.ts', 'export function parseUserConfig(path: string) {}');
     world.write('docs/other.md', 'Nothing of interest stands here.');
@@ -217,7 +217,7 @@ verifies('R-43').test(
       },
       chunkSizeOf: () => undefined,
     };
-    using world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
+    const world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
     world.write('docs/1.md', 'the whale sings');
     world.write('docs/2.md', 'the car honks');
     await world.library.rebuild(named('docs'), { documents: ['docs'] });
@@ -234,7 +234,7 @@ verifies('R-43').test(
 );
 
 verifies('R-43').test('a reranker that fails leaves the order of the search', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/a.md', 'pelicans fish');
   await world.library.rebuild(named('docs'), { documents: ['docs'] });
   const hits = await ask(world, 'pelicans', { reranker_model: 'fake:r' });
@@ -245,7 +245,7 @@ verifies('R-43').test('a reranker that fails leaves the order of the search', as
 });
 
 verifies('R-43').test('a definition keeps its own words, and other settings make another index', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/a.md', `${'first words. '.repeat(20)}\n\n${'second words. '.repeat(20)}`);
   await world.library.rebuild(named('docs'), { documents: ['docs'] });
   world.write(
@@ -275,7 +275,7 @@ verifies('R-43').test('a definition keeps its own words, and other settings make
 });
 
 test('a build that is aborted leaves index, definition and folder as they were', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/a.md', 'pelicans fish');
   await world.library.rebuild(named('docs'), { documents: ['docs'] });
   const before = readFileSync(join(world.root, 'rags/docs.sqlite'));
@@ -301,7 +301,7 @@ verifies('R-43').test('what Loki has embedded is taken over once, and nothing is
     rerank: () => Promise.reject(new Error('unused')),
     chunkSizeOf: () => undefined,
   };
-  using world = ragWorld({ models });
+  const world = ragWorld({ models });
   const floats = (...values: number[]) => Buffer.from(Float32Array.from(values).buffer).toString('base64');
   world.write(
     'rags/docs.yaml',
@@ -330,7 +330,7 @@ verifies('R-43').test('what Loki has embedded is taken over once, and nothing is
 });
 
 test('a damaged index is made again', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/a.md', 'pelicans fish');
   await world.library.rebuild(named('docs'), { documents: ['docs'] });
   world.write('rags/docs.sqlite', 'no database at all');
@@ -338,6 +338,6 @@ test('a damaged index is made again', async () => {
 });
 
 test('a RAG that was never made cannot be rebuilt', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   expect(await world.library.rebuild(agent('nobody')).catch((error) => error.code)).toBe('rag_not_found');
 });

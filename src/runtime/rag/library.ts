@@ -4,17 +4,16 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { ModelRegistry } from '../models/client.ts';
 import type { RunCommand } from '../tools/command.ts';
 import type { OpenedRag } from './cache.ts';
-import { type RagDefinition, readDefinition, writeDefinition } from './definition.ts';
+import { lokiFiles, type RagDefinition, readDefinition, writeDefinition } from './definition.ts';
+import { type BuildReport, buildIndex, importIndex } from './index/build.ts';
+import { createEmbedder, type RagModels } from './index/embedder.ts';
+import { hasTraits, type IndexTraits, readMeta } from './index/writer.ts';
 import { documentsOf } from './load/sources.ts';
 import type { Fetch } from './load/web.ts';
 import { openRag } from './open-rag.ts';
-import type { RagKey, RagModels } from './rag.ts';
-import { createEmbedder } from './retrieve/embedder.ts';
-import { type BuildReport, buildIndex, importIndex } from './stored/build.ts';
-import { lokiFiles } from './stored/loki-import.ts';
-import { hasTraits, type IndexTraits, readMeta } from './stored/schema.ts';
+import type { RagKey } from './rag.ts';
 
-/** What `rag_embedding_model: null` means: words alone, which nothing that comes in a package does better (R-44). */
+/** What `rag_embedding_model: null` means: words alone, which nothing that comes in a package does better. */
 const DEFAULT_EMBEDDER = '';
 const CHUNK_SIZE = 2000;
 const OVERLAP_SHARE = 20;
@@ -119,7 +118,7 @@ function indexOf(file: string): string {
   return file.replace(/\.yaml$/, '.sqlite');
 }
 
-/** An agent's documents lie beside it (R-52). */
+/** An agent's documents lie beside it. */
 function baseOf(key: RagKey, deps: RagDeps): string {
   return key.kind === 'agent' ? dirname(deps.fileOf(key)) : deps.cwd;
 }

@@ -1,11 +1,11 @@
 import { toReefError } from '../../protocol/errors.ts';
 import type { OpenedRag } from './cache.ts';
 import type { RagDefinition } from './definition.ts';
-import type { RagHit, RagInfo, RagKey, RagModels, SearchOptions } from './rag.ts';
-import { createEmbedder } from './retrieve/embedder.ts';
-import { type Retrieval, retrieve } from './retrieve/search.ts';
-import { IndexReader } from './stored/reader.ts';
-import type { IndexMeta } from './stored/schema.ts';
+import { createEmbedder, type RagModels } from './index/embedder.ts';
+import { IndexReader } from './index/reader.ts';
+import { type Retrieval, retrieve } from './index/search.ts';
+import type { IndexMeta } from './index/writer.ts';
+import type { RagHit, RagInfo, RagKey, SearchOptions } from './rag.ts';
 
 export interface OpenRequest {
   key: RagKey;

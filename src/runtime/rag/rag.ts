@@ -1,6 +1,6 @@
-import type { Lease } from '../lease.ts';
+import type { Lease } from '../../base/lease.ts';
 
-/** Two namespaces: `rags/NAME.yaml` and `agents/NAME/rag.yaml` (R-40). */
+/** Two namespaces: `rags/NAME.yaml` and `agents/NAME/rag.yaml`. */
 export interface RagKey {
   kind: 'named' | 'agent';
   name: string;
@@ -26,9 +26,9 @@ export interface RagInfo {
   top_k: number | null;
   chunk_size: number;
   chunk_overlap: number;
-  /** How a search works here, in words (R-44). */
+  /** How a search works here, in words. */
   retrieval: string;
-  /** Documents that could not be loaded, with the reason (R-45). */
+  /** Documents that could not be loaded, with the reason. */
   failed: readonly { source: string; reason: string }[];
 }
 
@@ -39,12 +39,12 @@ export interface SearchOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** An opened index. Immutable but for `settings`: a rebuild makes another (R-42). */
+/** An opened index. Immutable but for `settings`: a rebuild makes another. */
 export interface Rag {
   readonly key: RagKey;
   /** What `.set` writes to while the RAG is active; shared by all holders, in memory only. */
   readonly settings: { top_k: number | null; reranker_model: string | null };
-  /** Several phrasings of one question are fused by rank. Never fails for want of an embedder (R-44). */
+  /** Several phrasings of one question are fused by rank. Never fails for want of an embedder. */
   search(question: string | readonly string[], options: SearchOptions): Promise<RagHit[]>;
   info(): RagInfo;
 }
@@ -54,14 +54,4 @@ export interface RagCache {
   load(key: RagKey, signal?: AbortSignal): Promise<Lease<Rag> | undefined>;
   /** Holders keep what they have; the next load is fresh. */
   invalidate(key: RagKey): void;
-}
-
-/** What the runtime's models offer a RAG (implemented by `ModelClient`). */
-export interface RagModels {
-  embed(model: string, texts: readonly string[], signal?: AbortSignal): Promise<number[][]>;
-  rerank(
-    model: string,
-    request: { query: string; documents: readonly string[]; topK: number },
-    signal?: AbortSignal,
-  ): Promise<{ index: number; score: number }[]>;
 }

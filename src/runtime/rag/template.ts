@@ -17,7 +17,7 @@ __INPUT__
 
 const PLACEHOLDER = /__(CONTEXT|SOURCES|INPUT)__/g;
 
-/** One pass over the template: what is put in is never looked at again, whatever it contains. */
+/** One pass over the template: what is put in is never looked at again, whatever it contains. */
 export function fillTemplate(
   template: string | null,
   values: { context: string; sources: string; input: string },

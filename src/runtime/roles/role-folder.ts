@@ -1,11 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { writeAtomic } from '../../base/atomic-file.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { ConfigWarning } from '../config/yaml-file.ts';
-import { namesIn } from '../folder-names.ts';
-import type { Paths } from '../paths.ts';
+import { type ConfigWarning, readIfThere } from '../config/settings-file.ts';
+import { namesIn, type Paths } from '../paths.ts';
 import { BUILTIN_ROLES } from './builtin.ts';
 import { exportRole, parseRole, type Role } from './role.ts';
 
@@ -36,13 +35,4 @@ export async function saveRole(paths: Paths, role: Role): Promise<string> {
 
 function builtin(name: string): string | undefined {
   return Object.hasOwn(BUILTIN_ROLES, name) ? BUILTIN_ROLES[name as keyof typeof BUILTIN_ROLES] : undefined;
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -1,10 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import type { ConfigWarning } from '../config/yaml-file.ts';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import type { ConfigWarning } from '../config/settings-file.ts';
 import { textOf } from '../models/message.ts';
 import { createPaths } from '../paths.ts';
 import { BUILTIN_ROLES } from './builtin.ts';
@@ -120,8 +119,7 @@ describe('a role', () => {
 
 describe('the folder of roles', () => {
   const open = () => {
-    const home = mkdtempSync(join(tmpdir(), 'reef-roles-'));
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const home = temporaryFolder();
     const paths = createPaths({}, home);
     mkdirSync(paths.rolesDir(), { recursive: true });
     return paths;
@@ -167,7 +165,7 @@ describe('the folder of roles', () => {
     const paths = open();
     expect(() => loadRole(paths, 'none')).toThrow(expect.objectContaining({ code: 'role_not_found' }));
     expect(() => loadRole(paths, 'toString')).toThrow(expect.objectContaining({ code: 'role_not_found' }));
-    expect(() => loadRole(paths, '../config')).toThrow(expect.objectContaining({ code: 'name_invalid' }));
+    expect(() => loadRole(paths, '../models')).toThrow(expect.objectContaining({ code: 'name_invalid' }));
   });
 
   test('keeps what is saved', async () => {

@@ -1,8 +1,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { onFirstUse } from '../../base/on-first-use.ts';
-import { ReefError } from '../../protocol/errors.ts';
-import { type ConfigWarning, isProblem, parseYaml } from '../config/yaml-file.ts';
+import { onFirstUse } from '../../base/lazily.ts';
+import { type ConfigWarning, checkedBy, configInvalid, isProblem, parseSource } from '../config/settings-file.ts';
 import type { Message, UserPart } from '../models/message.ts';
 
 const headSchema = onFirstUse(() => {
@@ -58,32 +57,23 @@ export function parseRole(source: RoleFile, warn: (warning: ConfigWarning) => vo
   const head = HEAD.exec(text);
   const prompt = (head ? text.slice(head[0].length) : text).trim();
   if (!head) return emptyRole(name, prompt);
-  const parsed = headSchema().safeParse(readHead(file, head[1] ?? '', warn));
-  if (!parsed.success) {
-    throw invalid(file, parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
-  }
-  const { model, temperature, top_p, enabled_tools, enabled_mcp_servers } = parsed.data;
+  const { model, temperature, top_p, enabled_tools, enabled_mcp_servers } = readHead(file, head[1] ?? '', warn);
   return { ...emptyRole(name, prompt), model, temperature, top_p, enabled_tools, enabled_mcp_servers };
 }
 
-function readHead(file: string, text: string, warn: (warning: ConfigWarning) => void): Record<string, unknown> {
-  const yaml = parseYaml(file, text);
+function readHead(file: string, head: string, warn: (warning: ConfigWarning) => void) {
   // The head begins in the second line of the file.
-  const fileLine = (line: number | undefined) => (line === undefined ? undefined : line + 1);
-  if (isProblem(yaml)) throw invalid(file, `line ${fileLine(yaml.line) ?? '?'}: ${yaml.found}`);
-  if (typeof yaml.value !== 'object' || yaml.value === null || Array.isArray(yaml.value)) {
-    throw invalid(file, 'the part between the --- lines holds no keys');
-  }
-  const raw = { ...yaml.value } as Record<string, unknown>;
+  const source = parseSource(file, `\n${head}`);
+  if (isProblem(source)) throw configInvalid([source]);
+  const isMap = typeof source.value === 'object' && !Array.isArray(source.value);
+  const raw: Record<string, unknown> = isMap ? { ...(source.value as object) } : {};
   for (const key of Object.keys(raw)) {
-    const place = { file, line: fileLine(yaml.lineOf([key])) };
     const known = OLD_KEYS[key];
-    if (known !== undefined) {
-      warn({ ...place, message: `${key} is now called ${known}` });
-      raw[known] ??= raw[key];
-    } else if (!KEYS.includes(key)) warn({ ...place, message: unusedKey(key) });
+    const message = known === undefined ? unusedKey(key) : `${key} is now called ${known}`;
+    if (known !== undefined) raw[known] ??= raw[key];
+    if (!KEYS.includes(key)) warn({ file, line: source.lineOf([key]), message });
   }
-  return raw;
+  return checkedBy({ ...source, value: isMap ? raw : source.value }, headSchema(), { warn });
 }
 
 /** The ancestor documents `name` and `prompt` but never reads them. */
@@ -92,8 +82,6 @@ function unusedKey(key: string): string {
   if (key === 'prompt') return 'prompt has no effect: the prompt is what follows the head';
   return `${key} is no key of a role (${KEYS.join(', ')}) and has no effect`;
 }
-
-const invalid = (file: string, why: string) => new ReefError('config_invalid', `${file}: ${why}`);
 
 /** The file of a role: only what it defines. */
 export function exportRole(role: Role): string {
@@ -112,7 +100,7 @@ const INPUT = '__INPUT__';
 /** The prompt holds the place of the user's text: there is then one user message and no system prompt. */
 export const isEmbedded = (role: Role) => role.prompt.includes(INPUT);
 
-/** What the model is given for one question under a role (R-50). */
+/** What the model is given for one question under a role. */
 export function roleMessages(prompt: string, input: readonly UserPart[]): Message[] {
   if (prompt === '') return [{ role: 'user', content: [...input] }];
   if (prompt.includes(INPUT)) return [{ role: 'user', content: embed(prompt, input) }];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { basename } from 'node:path';
 
-/** What a prompt may ask about the machine: `{{__os__}}` and its like (R-50). */
+/** What a prompt may ask about the machine: `{{__os__}}` and its like. */
 export type SystemFacts = Readonly<
   Record<'os' | 'os_distro' | 'os_family' | 'arch' | 'shell' | 'locale' | 'now' | 'cwd', string>
 >;

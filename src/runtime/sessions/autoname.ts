@@ -12,7 +12,7 @@ export function slugOf(title: string): string {
     .replace(/^-+|-+$/g, '');
 }
 
-/** `_/YYYYMMDDTHHMMSS[-slug]` (R-63). */
+/** `_/YYYYMMDDTHHMMSS[-slug]`. */
 export function autoname(now: Date, title: string | undefined): string {
   const stamp = now.toISOString().replace(/[-:]|\.\d+Z$/g, '');
   const slug = title === undefined ? '' : slugOf(title);

@@ -1,15 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { type Speaker, speaker } from '../../../test/support/runtime/speaker.ts';
+import { openWorld, type World } from '../../../test/support/runtime/state.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { createTokenCounter, loadTokenCounter } from '../../base/tokens.ts';
 import { type Message, textOf, userText } from '../models/message.ts';
 import type { RequestContext } from '../state/request-context.ts';
-import { openWorld, type World } from '../state/testing/harness.ts';
-import { type Speaker, speaker } from '../state/testing/speaker.ts';
+import { sessionStore } from '../state/session-life.ts';
 import { historyMessages, turnMessages } from '../state/turns.ts';
 import { tokensOf } from './message-text.ts';
-import { requestList } from './request-list.ts';
+import { requestList } from './prompt-messages.ts';
 
 const answer = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });
 const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
@@ -333,7 +334,7 @@ describe('a title', () => {
     if (due[1]) await ctx.autonameSession();
     due.push(ctx.maybeAutonameSession());
     await ctx.exitSession();
-    return { name: ctx.session?.name ?? '', due, model, names: await ctx.listAutonameSessions() };
+    return { name: ctx.session?.name ?? '', due, model, names: await sessionStore(ctx).autonames() };
   };
 
   verifies('R-64', 'R-63').test('is made once for a temporary session that will be saved, and names it', async () => {

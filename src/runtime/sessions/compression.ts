@@ -11,7 +11,7 @@ import { lastTurnStart } from './session-state.ts';
 const TIMEOUT_MS = 120_000;
 const LEAST_GAIN = 0.1;
 const MOST_POOR_ATTEMPTS = 2;
-/** Of the model's window, for a check between two steps of a turn. */
+/** Of the model's window, for a check between two steps of a turn. */
 const WINDOW_SHARE = 0.8;
 /** Of the window, for the text to be summarised. */
 const TRANSCRIPT_SHARE = 0.6;

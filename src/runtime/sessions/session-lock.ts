@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { KeyedSerial } from '../../base/serial.ts';
 import { identify } from '../../process/identity.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { holdLock } from '../../store/home-lock.ts';
@@ -16,7 +17,7 @@ const HOLDER = 'holder.json';
  */
 export class SessionLock {
   readonly #clock: Clock;
-  readonly #last = new Map<string, Promise<void>>();
+  readonly #inProcess = new KeyedSerial();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -26,26 +27,19 @@ export class SessionLock {
    * Rejects with `session_locked` after 10 s behind one holder, and with `session_deleted` when the folder is gone. A queue
    * that moves is waited for, however long it is: nobody in it is stuck.
    */
-  async hold<T>(dir: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(dir);
-    const { promise: done, resolve: leave } = Promise.withResolvers<void>();
-    this.#last.set(dir, done);
-    try {
-      await before;
+  hold<T>(dir: string, work: () => Promise<T>): Promise<T> {
+    return this.#inProcess.run(dir, async () => {
       const lock = await this.#take(dir);
       try {
         return await work();
       } finally {
         lock.release();
       }
-    } finally {
-      leave();
-      if (this.#last.get(dir) === done) this.#last.delete(dir);
-    }
+    });
   }
 
   async #take(dir: string): Promise<{ release(): void }> {
-    // The database behind it is read when something is to be stored, not by every request (R-156).
+    // The database behind it is read when something is to be stored, not by every request.
     const { holdLock: hold } = await import('../../store/home-lock.ts');
     let holder = holderText(dir);
     let deadline = this.#clock.monotonicMs() + LONGEST_WAIT_MS;

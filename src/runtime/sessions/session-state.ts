@@ -40,7 +40,7 @@ const share = z.number().min(0).max(2).nullable().default(null);
 const text = z.string().nullable().default(null);
 const messages = z.array(messageSchema).default([]);
 
-/** `state.yaml` of a session (R-51). Unknown keys are kept from a newer Reef's file: to drop them would be to lose them. */
+/** `state.yaml` of a session. Unknown keys are kept from a newer Reef's file: to drop them would be to lose them. */
 export const sessionSchema = z.looseObject({
   id: z.uuid(),
   alias: text,
@@ -90,7 +90,7 @@ export type SessionSettings = Partial<
  * What happened to a session, as data, so that it can be told again to what another process has written meanwhile.
  */
 export type SessionChange =
-  /** User, tools, assistant: one unit, never torn apart by another's (R-61). */
+  /** User, tools, assistant: one unit, never torn apart by another's. */
   | { kind: 'turn'; messages: readonly Message[]; data_urls?: Readonly<Record<string, string>> }
   | { kind: 'settings'; settings: SessionSettings }
   /** The first `count` messages are now in the summary; they are kept, aside. */

@@ -2,7 +2,7 @@ import type { Message } from '../models/message.ts';
 import type { Role } from '../roles/role.ts';
 import { applyChange, type SessionChange, type SessionSettings, type SessionState } from './session-state.ts';
 
-/** `temp` is the name of the session that has none yet (R-63). */
+/** `temp` is the name of the session that has none yet. */
 export const TEMP_SESSION = 'temp';
 
 /**
@@ -19,7 +19,7 @@ export class Session {
   /** `--save-session`, or the answer at exit: for this time only. */
   saveThisTime: boolean | undefined;
   isCompressing = false;
-  /** Attempts in a row that gained next to nothing, and the pause they led to: until the next user message (R-66). */
+  /** Attempts in a row that gained next to nothing, and the pause they led to: until the next user message. */
   poorCompressions = 0;
   isCompressionPaused = false;
   /** What the first exchange was about, in a few words; part of the name a temporary session is stored under. */

@@ -1,25 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { systemClock } from '../../base/clock.ts';
 import { holdLock } from '../../store/home-lock.ts';
 import { type Message, textOf, userText } from '../models/message.ts';
+import type { Session } from './session.ts';
 import { messageSchema } from './session-state.ts';
 import { parseSession, sessionText } from './state-file.ts';
 import { SessionStore } from './store.ts';
@@ -29,19 +20,24 @@ let warnings: string[];
 let store: SessionStore;
 const open = () => new SessionStore({ dir, clock: systemClock, warn: (message) => warnings.push(message) });
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-sessions-'));
+  dir = temporaryFolder();
   warnings = [];
   store = open();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const turn = (text: string): Message[] => [
   userText(text),
   { role: 'assistant', content: [{ type: 'text', text: `re ${text}` }] },
 ];
+/** One turn, saved. */
+async function append(target: SessionStore, session: Session, messages: readonly Message[]): Promise<void> {
+  session.change({ kind: 'turn', messages });
+  await target.save(session);
+}
+const ids = () => readdirSync(join(dir, 'by-id'));
 const said = (messages: readonly Message[]) => messages.map(textOf);
 
-const WRITER = fileURLToPath(new URL('testing/writer.ts', import.meta.url));
+const WRITER = fileURLToPath(new URL('../../../test/support/runtime/session-writer.ts', import.meta.url));
 async function writer(session: string, name: string, count: number): Promise<number | null> {
   const child = spawn(process.execPath, [WRITER, dir, session, name, String(count)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -56,7 +52,7 @@ describe('a session', () => {
     async () => {
       const session = await store.openOrCreateByAlias('my project');
       const before = readdirSync(dir);
-      await store.append(session, turn('hello'));
+      await append(store, session, turn('hello'));
       const [byName, byId] = [await open().openOrCreate('my project'), await open().openOrCreate(session.id)];
       expect({ before, id: byName.id, name: byId.name, said: said(byId.messages), same: byName.state }).toEqual({
         before: [],
@@ -66,7 +62,7 @@ describe('a session', () => {
         same: byId.state,
       });
       expect(readFileSync(join(dir, 'by-name', 'my project'), 'utf8').trim()).toBe(session.id);
-      expect(await store.list()).toEqual([{ id: session.id, alias: 'my project' }]);
+      expect([ids(), await store.names()]).toEqual([[session.id], ['my project']]);
       expect(statSync(join(dir, 'by-id', session.id, 'state.yaml')).mode & 0o777).toBe(0o600);
     },
   );
@@ -82,7 +78,7 @@ describe('a session', () => {
     writeFileSync(join(dir, 'by-name', 'x'), 'garbage');
     expect(await store.resolveAlias('x')).toBe(undefined);
     expect(warnings).toEqual([expect.stringContaining('holds no session')]);
-    await store.append(await store.openOrCreate('x'), turn('anew'));
+    await append(store, await store.openOrCreate('x'), turn('anew'));
     expect(said((await open().openOrCreate('x')).messages)).toEqual(['anew', 're anew']);
   });
 
@@ -93,8 +89,8 @@ describe('a session', () => {
 
   verifies('R-60').test('is renamed, and its old name is free; a name that is taken is refused', async () => {
     const [a, b] = [store.create('a'), store.create('b')];
-    await store.append(a, turn('in a'));
-    await store.append(b, turn('in b'));
+    await append(store, a, turn('in a'));
+    await append(store, b, turn('in b'));
     await expect(store.rename(a, 'b')).rejects.toMatchObject({ code: 'session_exists' });
     await store.rename(a, 'c');
     expect([await store.names(), (await store.openOrCreate('c')).id, await store.resolveAlias('a')]).toEqual([
@@ -106,17 +102,17 @@ describe('a session', () => {
 
   verifies('R-60').test('is deleted by name or id, and its name with it', async () => {
     const session = store.create('a');
-    await store.append(session, turn('x'));
+    await append(store, session, turn('x'));
     await store.delete('a');
-    expect([await store.names(), await store.list()]).toEqual([[], []]);
+    expect([await store.names(), ids()]).toEqual([[], []]);
     await expect(store.delete('a')).rejects.toMatchObject({ code: 'session_not_found' });
   });
 
   verifies('R-62').test('that was deleted while somebody was in it keeps what was said, aside', async () => {
     const session = store.create('doomed');
-    await store.append(session, turn('one'));
+    await append(store, session, turn('one'));
     await open().delete('doomed');
-    const failure = await store.append(session, turn('two')).catch((error: unknown) => error);
+    const failure = await append(store, session, turn('two')).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'session_deleted', details: { kept: expect.stringContaining('recovered') } });
     const kept = join(dir, 'recovered', `${session.id}.yaml`);
     expect(said(parseSession(readFileSync(kept, 'utf8'), kept).messages)).toEqual(['one', 're one', 'two', 're two']);
@@ -125,12 +121,12 @@ describe('a session', () => {
 
   test('is forked with its past and undone by turns', async () => {
     const session = store.create('a');
-    await store.append(session, turn('one'));
-    await store.append(session, turn('two'));
+    await append(store, session, turn('one'));
+    await append(store, session, turn('two'));
     const fork = store.fork(session);
     fork.change({ kind: 'undone' });
     await store.rename(fork, 'b');
-    await store.append(fork, turn('other'));
+    await append(store, fork, turn('other'));
     const [a, b] = [await open().openOrCreate('a'), await open().openOrCreate('b')];
     expect([said(a.messages), said(b.messages), a.id === b.id]).toEqual([
       ['one', 're one', 'two', 're two'],
@@ -172,7 +168,7 @@ describe('a session', () => {
 
   verifies('R-61').test('keeps what is said in it while it is being saved, once', async () => {
     const session = store.create('a');
-    await store.append(session, turn('one'));
+    await append(store, session, turn('one'));
     session.change({ kind: 'turn', messages: turn('two') });
     const saving = store.save(session);
     session.change({ kind: 'turn', messages: turn('three') });
@@ -189,20 +185,20 @@ describe('a session', () => {
 
   test('keeps what a newer Reef wrote into it', async () => {
     const session = store.create('a');
-    await store.append(session, turn('one'));
+    await append(store, session, turn('one'));
     const file = join(dir, 'by-id', session.id, 'state.yaml');
     writeFileSync(file, `${readFileSync(file, 'utf8')}from_the_future: 7\n`);
-    await store.append(await open().openOrCreate('a'), turn('two'));
+    await append(store, await open().openOrCreate('a'), turn('two'));
     expect(readFileSync(file, 'utf8')).toContain('from_the_future: 7');
   });
 
   test('whose file is broken is session_invalid and stays as it is', async () => {
     const session = store.create('a');
-    await store.append(session, turn('one'));
+    await append(store, session, turn('one'));
     const file = join(dir, 'by-id', session.id, 'state.yaml');
     writeFileSync(file, 'messages: [');
     await expect(open().openOrCreate('a')).rejects.toMatchObject({ code: 'session_invalid' });
-    await expect(store.append(session, turn('two'))).rejects.toMatchObject({ code: 'session_invalid' });
+    await expect(append(store, session, turn('two'))).rejects.toMatchObject({ code: 'session_invalid' });
     expect(readFileSync(file, 'utf8')).toBe('messages: [');
   });
 
@@ -332,7 +328,7 @@ describe('many writers', () => {
     async () => {
       await Promise.all(['a', 'b'].map((name) => writer('new', name, 5)));
       const all = said((await open().openOrCreate('new')).messages);
-      expect([all.length, (await store.list()).length]).toEqual([20, 1]);
+      expect([all.length, ids().length]).toEqual([20, 1]);
     },
     60_000,
   );
@@ -340,7 +336,7 @@ describe('many writers', () => {
   verifies('R-61').test('wait for a holder and name it after ten seconds; a dead holder holds nothing', async () => {
     const session = store.create('held');
     await store.save(session);
-    await store.append(session, turn('one'));
+    await append(store, session, turn('one'));
     const folder = join(dir, 'by-id', session.id);
     const lock = holdLock(join(folder, 'lock'));
     let now = 0;
@@ -355,7 +351,7 @@ describe('many writers', () => {
         },
       },
     });
-    await expect(hasty.append(session, turn('two'))).rejects.toMatchObject({
+    await expect(append(hasty, session, turn('two'))).rejects.toMatchObject({
       code: 'session_locked',
       message: expect.stringContaining(`process ${process.pid} `),
     });
@@ -368,7 +364,7 @@ describe('many writers', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(holder.stdout, 'data');
-    const writing = store.append(session, turn('three'));
+    const writing = append(store, session, turn('three'));
     holder.kill('SIGKILL');
     await writing;
     expect((await open().openOrCreate('held')).messages).toHaveLength(6);
@@ -376,13 +372,13 @@ describe('many writers', () => {
 
   verifies('R-61').test('leave no half-written file behind: leftovers of a killed one are swept', async () => {
     const session = store.create('a');
-    await store.append(session, turn('one'));
+    await append(store, session, turn('one'));
     const folder = join(dir, 'by-id', session.id);
     writeFileSync(join(folder, `.reef-tmp-${'0'.repeat(24)}`), 'half');
     const stale = join(dir, 'by-name', 'x.1.tmp');
     writeFileSync(stale, 'half');
     utimesSync(stale, new Date(0), new Date(0));
-    await store.append(session, turn('two'));
+    await append(store, session, turn('two'));
     await open().openOrCreate('a');
     expect([readdirSync(folder).sort(), existsSync(stale), await store.names()]).toEqual([
       ['holder.json', 'lock', 'state.yaml'],

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { removeLeftovers, writeAtomic } from '../../base/atomic-file.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { Message } from '../models/message.ts';
 import { AliasFolder, isSessionId } from './alias.ts';
 import { parseLegacy } from './legacy.ts';
 import { Session, TEMP_SESSION } from './session.ts';
@@ -19,14 +18,9 @@ interface StoreOptions {
   warn: (message: string) => void;
 }
 
-export interface SessionListing {
-  id: string;
-  alias: string | null;
-}
-
 /**
  * Sessions of one folder. The id is the identity, an alias a way to it. Nothing is written before a session is saved, and
- * every write adds to what is there: whoever else writes the same session loses nothing (R-61).
+ * every write adds to what is there: whoever else writes the same session loses nothing.
  */
 export class SessionStore {
   readonly #options: StoreOptions;
@@ -75,12 +69,6 @@ export class SessionStore {
     this.#options.warn(`session ${alias} leads to ${id}, which is gone`);
     await this.#aliases.discard(alias);
     return undefined;
-  }
-
-  /** A turn as one unit (user, tools, assistant). */
-  async append(session: Session, messages: readonly Message[]): Promise<void> {
-    session.change({ kind: 'turn', messages });
-    await this.save(session);
   }
 
   /** Tells the file what happened in this session since it was last told. */
@@ -132,17 +120,6 @@ export class SessionStore {
     return fork;
   }
 
-  async list(): Promise<SessionListing[]> {
-    const ids = await readdir(join(this.#options.dir, 'by-id')).catch(() => []);
-    const known = await Promise.all(
-      ids.filter(isSessionId).map(async (id) => {
-        const state = await readState(this.#folder(id)).catch((error: Error) => this.#options.warn(error.message));
-        return state ? [{ id, alias: state.alias }] : [];
-      }),
-    );
-    return known.flat().sort((a, b) => (a.alias ?? a.id).localeCompare(b.alias ?? b.id));
-  }
-
   /** Names people chose, those of files not taken over yet included. */
   async names(): Promise<string[]> {
     const files = await readdir(this.#options.dir).catch(() => []);
@@ -176,7 +153,7 @@ export class SessionStore {
     });
   }
 
-  /** Deleted meanwhile: the text is worth keeping, the session is not ours to bring back (R-62). */
+  /** Deleted meanwhile: the text is worth keeping, the session is not ours to bring back. */
   async #tell(session: Session, changes: Session['pending']): Promise<SessionState> {
     try {
       return await this.#update(session.id, (current) => changes.reduce(applyChange, current));

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { openWorld } from '../../../test/support/runtime/state.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { variableEnvironment } from '../agent-spec/variables.ts';
 import { textOf, userText } from '../models/message.ts';
+import { agentBanner, agentInfo } from './info.ts';
 import type { RequestContext } from './request-context.ts';
-import { agentBanner, agentInfo } from './show/info.ts';
-import { openWorld } from './testing/harness.ts';
+import { sessionStore } from './session-life.ts';
 import { settingsOf, systemPrompt } from './turns.ts';
 
 const AGENT = `
@@ -210,8 +211,8 @@ describe('an agent', () => {
       ['hello'],
       { who: 'someone', key: 'K1' },
     ]);
-    expect([await second.listSessions(), await world.context().listSessions()]).toEqual([['daily'], []]);
-    await second.exitAgentSession();
+    expect([await sessionStore(second).names(), await world.app.sessions.names()]).toEqual([['daily'], []]);
+    await second.exitSession();
     expect([second.session, second.agent?.name]).toEqual([undefined, 'full']);
     await second.exitAgent();
   });

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
+import type { Lease } from '../../base/lease.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { Agent } from '../agent-spec/agent.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
 import type { AppConfig } from '../config/app-config.ts';
-import type { ConfigWarning } from '../config/yaml-file.ts';
-import type { Lease } from '../lease.ts';
+import type { ConfigWarning } from '../config/settings-file.ts';
 import type { McpFactory, McpServerSpec } from '../mcp/factory.ts';
 import type { Model, ModelRegistry } from '../models/client.ts';
 import type { Message } from '../models/message.ts';
@@ -32,7 +32,7 @@ export interface Ports {
   /** mcp.json as it is now, with secrets filled in. */
   readServers(): Promise<ReadonlyMap<string, McpServerSpec>>;
   ragCache: RagCache;
-  /** Makes a definition's index anew; the cache is told by the caller (R-42). */
+  /** Makes a definition's index anew; the cache is told by the caller. */
   rebuildRag(
     key: RagKey,
     change: { documents?: readonly string[]; signal?: AbortSignal | undefined },
@@ -44,7 +44,7 @@ export interface Ports {
     /** Every tool there is, for completion. */
     names(): readonly string[];
   };
-  /** What the tool `_instructions` of an agent says (R-52). */
+  /** What the tool `_instructions` of an agent says. */
   dynamicInstructions?: (spec: AgentSpec, variables: Readonly<Record<string, string>>) => Promise<string>;
   /** Children, inbox and escalation of an agent; absent where no agent can run. */
   team?: (request: TeamRequest) => Promise<AgentTeam>;
@@ -73,9 +73,9 @@ export interface AppState {
   readonly cwd: string;
   readonly version: string;
   warn(warning: ConfigWarning): void;
-  /** The same services with another frozen config; nobody else sees it (R-06). */
+  /** The same services with another frozen config; nobody else sees it. */
   withConfig(patch: Partial<AppConfig>): AppState;
-  /** The files as they are now. They are checked first: a wrong one throws and this state stays as it is (R-06). */
+  /** The files as they are now. They are checked first: a wrong one throws and this state stays as it is. */
   reload(): AppState;
   close(): Promise<void>;
 }
@@ -97,7 +97,7 @@ export interface UserPort {
   input(question: string): Promise<string>;
 }
 
-/** This request only (R-02). */
+/** This request only. */
 export interface Overrides {
   dry_run?: boolean | undefined;
   stream?: boolean | undefined;
@@ -105,7 +105,7 @@ export interface Overrides {
   save_session?: boolean | undefined;
 }
 
-/** What an agent covers; given back when it leaves (R-23). */
+/** What an agent covers; given back when it leaves. */
 export interface Suspended {
   role?: Role | undefined;
   session?: Session | undefined;

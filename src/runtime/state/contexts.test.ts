@@ -3,17 +3,14 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { toAppConfig } from '../config/app-config.ts';
-import * as setup from '../config/setup.ts';
-import { localModelsOverride, syncModels } from '../config/sync-models.ts';
-import { SERVER } from '../mcp/testing/harness.ts';
+import { SERVER } from '../../../test/support/runtime/mcp.ts';
+import { openWorld } from '../../../test/support/runtime/state.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { userText } from '../models/message.ts';
-import { createPaths } from '../paths.ts';
-import { ensureDefaultModelId } from './change/transition.ts';
+import { localModelsOverride, syncModels } from '../models/sync-models.ts';
 import { initAppState } from './init.ts';
-import { openWorld } from './testing/harness.ts';
+import { ensureDefaultModelId } from './transition.ts';
 
 describe('AppState', () => {
   verifies('R-03').test('is made in its order, and starts nothing', async () => {
@@ -92,12 +89,12 @@ describe('AppState', () => {
 verifies('R-150', 'R-21').test(
   'four transitions go on side by side: no server answers before all four have begun',
   async () => {
-    using folder = temporaryFolder();
+    const folder = temporaryFolder();
     const barrier = 'touch "$0/$1"; shift; until [ $(ls "$0" | wc -l) -eq 4 ]; do sleep 0.02; done; exec "$@"';
     const names = ['github', 'jira', 'slack', 'files'];
     const servers = names.map((name) => [
       name,
-      { command: '/bin/sh', args: ['-c', barrier, folder.path, name, process.execPath, SERVER] },
+      { command: '/bin/sh', args: ['-c', barrier, folder, name, process.execPath, SERVER] },
     ]);
     const roles = names.map((name) => [`roles/${name}.md`, `---\nenabled_mcp_servers: ${name}\n---\nHi.`]);
     await using world = await openWorld({
@@ -179,7 +176,6 @@ describe('a RAG', () => {
       await ctx.rebuildRag();
       expect({
         told,
-        key: ctx.activeRagKey(),
         holder: other.rag?.value === old,
         holderWorks: await old?.search('harbour', { top_k: 1 }),
         fresh: ctx.agentRuntime?.rag?.value !== agentOld,
@@ -189,7 +185,6 @@ describe('a RAG', () => {
           { kind: 'named', name: 'docs' },
           { kind: 'agent', name: 'docs' },
         ],
-        key: { kind: 'agent', name: 'docs' },
         holder: true,
         holderWorks: expect.any(Array),
         fresh: true,
@@ -223,7 +218,7 @@ describe('the model', () => {
     await ctx.setModel('fake:two');
     const second = ctx.model.id;
     ctx.app = app;
-    await ctx.reloadCurrentModel();
+    await ctx.bootstrapTools();
     expect([second, ctx.model.id]).toEqual(['fake:two', 'fake:one']);
   });
 
@@ -266,16 +261,4 @@ test('the list of models is replaced by one that was checked, and stays when the
   Object.assign(answer, { status: 500 });
   await expect(sync()).rejects.toMatchObject({ code: 'models_not_synced' });
   expect([list, localModelsOverride(paths)?.text]).toEqual([expect.stringContaining('gpt-x'), list]);
-});
-
-test('what is set up: wrap by hand, and where the log goes', () => {
-  const paths = createPaths({ REEF_LOG_FILE: '/log' }, '/h');
-  const config = toAppConfig([]);
-  expect([
-    setup.setWrap(config, '80').wrap,
-    setup.setWrap(config, 'auto').wrap,
-    setup.logConfig({ REEF_LOG_LEVEL: 'DEBUG' }, paths),
-    setup.logConfig({ REEF_LOG_LEVEL: 'loud' }, paths).level,
-  ]).toEqual(['80', 'auto', { level: 'debug', file: '/log' }, 'info']);
-  expect(() => setup.setWrap(config, 'wide')).toThrow(expect.objectContaining({ code: 'setting_invalid' }));
 });

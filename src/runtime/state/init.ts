@@ -1,9 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { createTokenCounter, type TokenCounter } from '../../base/tokens.ts';
-import type { AppConfig } from '../config/app-config.ts';
+import { type AppConfig, DEFAULT_LOADERS, withConfig } from '../config/app-config.ts';
 import { type ConfigRequest, loadConfig } from '../config/load.ts';
-import { setupDocumentLoaders, setupUserAgent } from '../config/setup.ts';
-import type { ConfigWarning } from '../config/yaml-file.ts';
+import type { ConfigWarning } from '../config/settings-file.ts';
 import type { Paths, Variables } from '../paths.ts';
 import { SessionStore } from '../sessions/store.ts';
 import { noFunctions } from '../tools/tool.ts';
@@ -11,9 +10,9 @@ import { passwordFrom } from '../vault/password.ts';
 import { secretsIn } from '../vault/placeholders.ts';
 import { Vault } from '../vault/vault.ts';
 import { type AppState, createAppState, type Ports } from './app-state.ts';
-import { ensureDefaultModelId } from './change/transition.ts';
 import type { Overrides, UserPort, WorkingMode } from './context-data.ts';
 import { RequestContext } from './request-context.ts';
+import { ensureDefaultModelId } from './transition.ts';
 
 /** What the other parts are made from; nothing is started by making them. */
 export interface PortBase {
@@ -35,19 +34,19 @@ export interface InitOptions {
   tokens?: TokenCounter;
   /** Asks for the password of the vault. */
   askPassword?: (question: string) => Promise<string>;
-  /** Told every secret that is used, for redaction (X-50). */
+  /** Told every secret that is used, for redaction. */
   onSecret?: (value: string) => void;
   /** Each warning once. */
   onWarning?: (warning: ConfigWarning) => void;
   ports(base: PortBase): Ports;
 }
 
-/** `AppState::init` of the seed, in its order (R-03): file, environment, loaders, user agent, then the services. */
+/** `AppState::init` of the seed, in its order: file, environment, loaders, user agent, then the services. */
 export function initAppState(options: InitOptions): AppState {
   const { env, home, cwd, version, clock } = options;
   const request: ConfigRequest = { env, home, cwd };
   const loaded = loadConfig(request);
-  const complete = (read: AppConfig) => setupUserAgent(setupDocumentLoaders(read), version);
+  const complete = (read: AppConfig) => withVersionAndLoaders(read, version);
   const config = complete(loaded.config);
   const { paths, environment } = loaded;
   const warn = onceEach(options.onWarning ?? (() => {}));
@@ -95,7 +94,7 @@ export interface ContextOptions {
   infoFlag?: boolean;
 }
 
-/** A fresh context over a shared state; `bootstrapTools` gives it its first tools (R-04). */
+/** A fresh context over a shared state; `bootstrapTools` gives it its first tools. */
 export function createContext(
   app: AppState,
   { workingMode, overrides = {}, ui, infoFlag }: ContextOptions,
@@ -117,7 +116,15 @@ export function createContext(
   return context;
 }
 
-/** R-11: a warning is told once, however often its file is read. */
+/** `auto` becomes our name and version; loaders that the user configured win over ours. */
+function withVersionAndLoaders(config: AppConfig, version: string): AppConfig {
+  return withConfig(config, {
+    document_loaders: { ...DEFAULT_LOADERS, ...config.document_loaders },
+    user_agent: config.user_agent === 'auto' ? `reef/${version}` : config.user_agent,
+  });
+}
+
+/** A warning is told once, however often its file is read. */
 function onceEach(tell: (warning: ConfigWarning) => void): (warning: ConfigWarning) => void {
   const told = new Set<string>();
   return (warning) => {

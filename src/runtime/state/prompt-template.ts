@@ -9,7 +9,7 @@ export type PromptVariables = Readonly<Record<string, string | number | boolean 
 const FALSE: ReadonlySet<string> = new Set(['', '0', 'false']);
 
 /**
- * `{var}` is its value, `{?var text}` the text if it is true, `{!var text}` if it is not; texts nest (R-113). A brace that is
+ * `{var}` is its value, `{?var text}` the text if it is true, `{!var text}` if it is not; texts nest. A brace that is
  * not closed is text.
  */
 export function renderPrompt(template: string, variables: PromptVariables): string {

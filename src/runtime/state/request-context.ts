@@ -1,49 +1,50 @@
+import type { Lease } from '../../base/lease.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Agent } from '../agent-spec/agent.ts';
-import type { Lease } from '../lease.ts';
 import { releaseRuntime } from '../mcp/scope.ts';
 import type { Model } from '../models/client.ts';
 import type { Message } from '../models/message.ts';
-import type { Rag, RagKey } from '../rag/rag.ts';
+import type { Rag } from '../rag/rag.ts';
 import { emptyRole, type Role } from '../roles/role.ts';
 import { loadRole } from '../roles/role-folder.ts';
 import type { CompressionResult } from '../sessions/compression.ts';
 import type { Session } from '../sessions/session.ts';
+import { type AgentRequest, planAgent, planExitAgent } from './agent-plans.ts';
 import type { AppState } from './app-state.ts';
-import { type AgentRequest, planAgent, planExitAgent } from './change/agent-plans.ts';
 import {
   autonameSession,
   compressSession,
   maybeAutonameSession,
   maybeCompressSession,
   needsCompressionMidTurn,
-} from './change/compress-session.ts';
+} from './compress-session.ts';
+import type { ContextData, LastMessage, Overrides, Suspended, UserPort, WorkingMode } from './context-data.ts';
 import {
   activeRagKey,
   planExitRag,
   planExitRole,
   planExitSession,
+  planPrelude,
   planRag,
   planRagAnew,
   planRole,
   planSession,
-} from './change/plans.ts';
-import { planPrelude, preludeOf } from './change/prelude.ts';
-import { enterRole, sessionStore, sessionsDir, storeSession, storeTurn, UNNAMED_ROLE } from './change/session-life.ts';
-import { parseSetting, type SetValue } from './change/setting-keys.ts';
-import { changesScope, planSetting } from './change/settings.ts';
-import { type Prepare, runTransition } from './change/transition.ts';
-import type { ContextData, LastMessage, Overrides, Suspended, UserPort, WorkingMode } from './context-data.ts';
-import type { LayerName, SettingKey } from './resolve.ts';
+  preludeOf,
+} from './plans.ts';
+import type { SettingKey } from './resolve.ts';
 import type { AgentRuntime, ToolScope } from './scope.ts';
+import { sessionStore, sessionsDir, storeSession, storeTurn, UNNAMED_ROLE } from './session-life.ts';
+import { parseSetting, type SetValue } from './setting-keys.ts';
+import { changesScope, planSetting } from './settings.ts';
+import { type Prepare, runTransition } from './transition.ts';
 import { saveMessage, settingsOf, type Turn } from './turns.ts';
 
-/** Which layers are active, for the conditions of commands (R-110). */
+/** Which layers are active, for the conditions of commands. */
 export type StateFlag = 'role' | 'session_empty' | 'session' | 'agent' | 'rag';
 
 /**
- * One request, or one chat from its beginning to its end: everything that changes. Its methods are the seed's steps 5, 6
- * and 8; what they do lies in the files beside this one.
+ * One request, or one chat from its beginning to its end: everything that changes. What its methods do lies in the files
+ * beside this one.
  */
 export class RequestContext implements ContextData {
   app: AppState;
@@ -91,24 +92,8 @@ export class RequestContext implements ContextData {
     return new Set(flags.flatMap(([flag, isOn]) => (isOn ? [flag] : [])));
   }
 
-  messagesFile(): string {
-    return this.app.paths.messagesFile(this.agent?.name);
-  }
   sessionsDir(): string {
     return sessionsDir(this);
-  }
-  /** Where the alias of a session lies; its text is found by the id in it. */
-  sessionFile(name: string): string {
-    return `${sessionsDir(this)}/by-name/${name}`;
-  }
-  ragFile(name: string): string {
-    return this.agent ? this.app.paths.agentRagFile(this.agent.name, name) : this.app.paths.ragFile(name);
-  }
-  listSessions(): Promise<string[]> {
-    return sessionStore(this).names();
-  }
-  listAutonameSessions(): Promise<string[]> {
-    return sessionStore(this).autonames();
   }
   retrieveRole(name: string): Role {
     return loadRole(this.app.paths, name, this.app.warn);
@@ -118,12 +103,6 @@ export class RequestContext implements ContextData {
   }
   get isInTurn(): boolean {
     return this.#turns > 0;
-  }
-  /** The layer that holds the conversation's settings: session, agent, role, or none. */
-  roleLike(): Exclude<LayerName, 'flag' | 'rag' | 'global'> | undefined {
-    if (this.session) return 'session';
-    if (this.agent) return 'agent';
-    return this.role ? 'role' : undefined;
   }
 
   // ── transitions: queued, all or nothing ──────────────────────────────────────────────────────────────────────────
@@ -145,13 +124,6 @@ export class RequestContext implements ContextData {
   exitRole(signal?: AbortSignal): Promise<void> {
     return this.#change(planExitRole, signal);
   }
-  /** After its file was edited. */
-  async editRole(edit: (file: string) => Promise<void>, signal?: AbortSignal): Promise<void> {
-    const { role } = this;
-    if (!role) throw new ReefError('invalid_state', 'no role is active: `.role NAME` enters one');
-    await edit(this.app.paths.roleFile(role.name));
-    await this.useRole(role.name, signal);
-  }
   useSession(name?: string, signal?: AbortSignal): Promise<void> {
     return this.#change((ctx) => planSession(ctx, name), signal);
   }
@@ -164,18 +136,11 @@ export class RequestContext implements ContextData {
   exitAgent(signal?: AbortSignal): Promise<void> {
     return this.#change(planExitAgent, signal);
   }
-  exitAgentSession(signal?: AbortSignal): Promise<void> {
-    if (!this.agent) throw new ReefError('invalid_state', 'no agent is active: `.agent NAME` enters one');
-    return this.exitSession(signal);
-  }
   useRag(name: string, signal?: AbortSignal): Promise<void> {
     return this.#change((ctx) => planRag(ctx, name, signal), signal);
   }
   exitRag(signal?: AbortSignal): Promise<void> {
     return this.#change(planExitRag, signal);
-  }
-  activeRagKey(): RagKey {
-    return activeRagKey(this);
   }
   rebuildRag(signal?: AbortSignal): Promise<void> {
     return this.#change(async (ctx) => {
@@ -214,10 +179,6 @@ export class RequestContext implements ContextData {
   }
   setModel(id: string, signal?: AbortSignal): Promise<void> {
     return this.set('model', id, signal);
-  }
-  /** The model of the layers as they are now. */
-  reloadCurrentModel(signal?: AbortSignal): Promise<void> {
-    return this.bootstrapTools(signal);
   }
 
   // ── sessions and turns ───────────────────────────────────────────────────────────────────────────────────────────
@@ -294,14 +255,10 @@ export class RequestContext implements ContextData {
     await storeTurn(this);
     await saveMessage(this.app.config, this, turn);
   }
-  /** A role enters an empty session without a transition of tools; for those that read a session from elsewhere. */
-  initSessionRole(role: Role): void {
-    enterRole(this.#requireSession(), role);
-  }
 
   // ── other contexts ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** For a macro: the same model and tools, and nothing else of this one (R-53). */
+  /** For a macro: the same model and tools, and nothing else of this one. */
   async forMacro(): Promise<RequestContext> {
     const inner = this.#bare();
     const { temperature, top_p, enabled_tools, enabled_mcp_servers } = settingsOf(this.app.config, this);

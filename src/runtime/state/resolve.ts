@@ -31,7 +31,7 @@ const MODEL = ['flag', 'session', 'agent', 'role', 'global'] as const;
 const SWITCH = ['flag', 'global'] as const;
 
 /**
- * The one priority table (R-20): the first layer that defines a setting wins. An agent's tools are a promise about what it
+ * The one priority table: the first layer that defines a setting wins. An agent's tools are a promise about what it
  * may touch, so nothing is above them; a session's settings are the user's latest wish, so the agent is below them.
  */
 const TABLE = {

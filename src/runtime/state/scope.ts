@@ -1,11 +1,11 @@
+import type { Lease } from '../../base/lease.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
-import type { Lease } from '../lease.ts';
 import type { McpRuntime } from '../mcp/factory.ts';
 import type { Rag } from '../rag/rag.ts';
 import type { AskFn, Functions, ToolCallTracker } from '../tools/tool.ts';
-import type { TodoList } from './todo-list.ts';
+import type { AgentTodos } from './agent-todos.ts';
 
-/** What a context may use. Replaced as a whole by a transition, never changed in part (R-21). */
+/** What a context may use. Replaced as a whole by a transition, never changed in part. */
 export interface ToolScope {
   readonly functions: Functions;
   readonly mcpRuntime: McpRuntime;
@@ -16,7 +16,7 @@ export interface ToolScope {
 export interface Supervisor {
   /** Cancels every child, recursively, and waits for their end. */
   cancelAll(): Promise<void>;
-  /** Running children, for the facts a compressed prompt keeps (R-65). */
+  /** Running children, for the facts a compressed prompt keeps. */
   running(): readonly { id: string; agent: string; task: string }[];
 }
 
@@ -28,11 +28,11 @@ export interface InboxMessage {
 
 export interface Inbox {
   deliver(message: InboxMessage): void;
-  /** Takes everything: shutdown first, then completed tasks, then text (R-106). */
+  /** Takes everything: shutdown first, then completed tasks, then text. */
   drain(): InboxMessage[];
 }
 
-/** The one Reef inbox, as an agent of any depth asks through it (R-102). */
+/** The one Reef inbox, as an agent of any depth asks through it. */
 export interface EscalationPort {
   ask: AskFn;
   /** Questions that wait for an answer, for the facts a compressed prompt keeps. */
@@ -52,8 +52,8 @@ export interface AgentRuntime {
   readonly supervisor: Supervisor;
   readonly inbox: Inbox;
   readonly escalationQueue: EscalationPort;
-  /** Iff `auto_continue` (R-108). */
-  readonly todoList?: TodoList;
+  /** Iff `auto_continue`. */
+  readonly todoList?: AgentTodos;
   readonly selfAgentId: string;
   readonly parentSupervisor?: TeammatePort;
   readonly currentDepth: number;

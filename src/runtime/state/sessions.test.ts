@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { openWorld } from '../../../test/support/runtime/state.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { textOf, userText } from '../models/message.ts';
+import { sessionInfo } from './info.ts';
 import type { RequestContext } from './request-context.ts';
-import { sessionInfo } from './show/info.ts';
-import { openWorld } from './testing/harness.ts';
+import { sessionStore } from './session-life.ts';
 import { systemPrompt } from './turns.ts';
 
 const FILES = { 'roles/coder.md': 'You code.', 'roles/other.md': 'Other.' };
@@ -48,7 +49,7 @@ describe('leaving a session', () => {
       await ctx.useSession('s');
       await say(ctx, 'hello');
       await ctx.exitSession();
-      expect([await ctx.listSessions(), asked]).toEqual([
+      expect([await sessionStore(ctx).names(), asked]).toEqual([
         saved ? ['s'] : [],
         Array(times).fill('Save the session? false'),
       ]);
@@ -65,7 +66,12 @@ describe('leaving a session', () => {
     const rev = ctx.session?.state.rev;
     await ctx.exitSession();
     await ctx.useSession('s');
-    expect([await ctx.listSessions(), rev, ctx.session?.state.rev, ctx.session?.isDirty]).toEqual([['s'], 1, 1, false]);
+    expect([await sessionStore(ctx).names(), rev, ctx.session?.state.rev, ctx.session?.isDirty]).toEqual([
+      ['s'],
+      1,
+      1,
+      false,
+    ]);
   });
 
   verifies('R-63').test('a flag of this time comes before the configuration', async () => {
@@ -75,7 +81,7 @@ describe('leaving a session', () => {
     ctx.setSaveSessionThisTime();
     await say(ctx, 'hello');
     await ctx.exitSession();
-    expect(await ctx.listSessions()).toEqual(['s']);
+    expect(await sessionStore(ctx).names()).toEqual(['s']);
   });
 
   verifies('R-63').test('gives one without a name its time, and `temp` is nobody else’s name', async () => {
@@ -89,7 +95,7 @@ describe('leaving a session', () => {
       await ctx.exitSession();
     }
     const ctx = world.context();
-    expect([await ctx.listAutonameSessions(), await ctx.listSessions()]).toEqual([
+    expect([await sessionStore(ctx).autonames(), await sessionStore(ctx).names()]).toEqual([
       ['20260102T030405', '20260102T030405-2'],
       [],
     ]);
@@ -187,7 +193,7 @@ describe('without a session', () => {
     await say(ctx, 'in a session');
     const dry = world.context({ overrides: { dry_run: true } });
     await say(dry, 'dry');
-    expect(readFileSync(ctx.messagesFile(), 'utf8')).toBe(
+    expect(readFileSync(ctx.app.paths.messagesFile(), 'utf8')).toBe(
       '# CHAT: first question [2026-01-02T03:04:05.000Z]\nfirst\nquestion\n--------\nre first\nquestion\n--------\n\n' +
         '# CHAT: second [2026-01-02T03:04:05.000Z] (coder#docs)\nsecond\n--------\nre second\n--------\n\n',
     );

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { SET_KEYS, type SetKey } from './change/setting-keys.ts';
+import { openWorld } from '../../../test/support/runtime/state.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { renderInfo, sysinfo } from './info.ts';
 import { layersOf } from './layers.ts';
 import type { RequestContext } from './request-context.ts';
 import { type LayerName, resolve, type SettingKey, writeLayer } from './resolve.ts';
-import { renderInfo, sysinfo } from './show/info.ts';
-import { openWorld } from './testing/harness.ts';
+import { SET_KEYS, type SetKey } from './setting-keys.ts';
 import { settingsOf } from './turns.ts';
 
 /** Which layers are active, and how to get there. */

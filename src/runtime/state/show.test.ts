@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { openWorld } from '../../../test/support/runtime/state.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { userText } from '../models/message.ts';
+import { info, ragInfo, roleInfo } from './info.ts';
 import { generatePromptContext, renderPrompt, renderPromptLeft, renderPromptRight } from './prompt-template.ts';
-import { info, ragInfo, roleInfo } from './show/info.ts';
-import { replComplete } from './show/repl-complete.ts';
-import { openWorld } from './testing/harness.ts';
+import { replComplete } from './repl-complete.ts';
 
 describe('a prompt', () => {
   const T = '{?role {role}}{?session /{session}}{!session >}';

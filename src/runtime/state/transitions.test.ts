@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { SERVER } from '../../../test/support/runtime/mcp.ts';
+import { openWorld, type World } from '../../../test/support/runtime/state.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { createLease, type Lease } from '../../base/lease.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { createLease, type Lease } from '../lease.ts';
-import { SERVER } from '../mcp/testing/harness.ts';
 import type { RagCache } from '../rag/rag.ts';
 import type { ContextData } from './context-data.ts';
 import type { RequestContext } from './request-context.ts';
-import { openWorld, type World } from './testing/harness.ts';
 
 const FILES = {
   'roles/jira.md': '---\nenabled_mcp_servers: jira\nenabled_tools: fs_cat\n---\nYou file tickets.',

@@ -2,7 +2,6 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { agentPrompt } from '../agent-spec/instructions.ts';
 import type { AppConfig } from '../config/app-config.ts';
-import type { Model } from '../models/client.ts';
 import type { Message, UserPart } from '../models/message.ts';
 import { textOf, type UserMessage } from '../models/message.ts';
 import { emptyRole, isEmbedded, type Role, roleMessages } from '../roles/role.ts';
@@ -15,12 +14,6 @@ import { resolve, type Settings } from './resolve.ts';
 
 /** What everything about a turn is decided by. */
 export const settingsOf = (config: AppConfig, ctx: ContextData): Settings => resolve(layersOf(ctx, config));
-
-/** What the layers ask for, which is what the context has unless they were just changed. */
-export function currentModel(config: AppConfig, ctx: ContextData): Model {
-  const { model } = settingsOf(config, ctx);
-  return model ? ctx.app.models.find(model, 'chat') : ctx.model;
-}
 
 /** The prompt of the agent or role in effect, filled in. */
 export function systemPrompt(config: AppConfig, ctx: ContextData): string {
@@ -53,7 +46,7 @@ export function turnMessages(config: AppConfig, ctx: ContextData, input: readonl
   return [...historyMessages(config, ctx, embeds ? '' : prompt), ...question];
 }
 
-/** System prompt, recap and messages so far (R-65). */
+/** System prompt, recap and messages so far. */
 export function historyMessages(config: AppConfig, ctx: ContextData, prompt = systemPrompt(config, ctx)): Message[] {
   if (!ctx.session) return promptWithout(prompt);
   return promptMessages({
@@ -89,7 +82,7 @@ export interface Turn {
   output: string;
 }
 
-/** Without a session, and if wished for: the question and answer in `messages.md` (R-115). */
+/** Without a session, and if wished for: the question and answer in `messages.md`. */
 export async function saveMessage(config: AppConfig, ctx: ContextData, { messages, output }: Turn): Promise<void> {
   const settings = settingsOf(config, ctx);
   if (ctx.session || !settings.save || settings.dry_run || output === '') return;

@@ -54,7 +54,7 @@ function messageTools(supervisor: TeamSupervisor, inbox: TeamInbox): Tool[] {
   ];
 }
 
-/** None of them touches anything but the team, so nobody is asked; who may be started is the agent's own file (R-101). */
+/** None of them touches anything but the team, so nobody is asked; who may be started is the agent's own file. */
 function childTools(supervisor: TeamSupervisor): Tool[] {
   return [
     defineTool({
@@ -149,7 +149,7 @@ function taskTools(supervisor: TeamSupervisor): Tool[] {
   ];
 }
 
-/** The `agent__*` tools of one agent, by its flags (R-90): children for those that may have them, messages for a team. */
+/** The `agent__*` tools of one agent, by its flags: children for those that may have them, messages for a team. */
 export function agentTools(supervisor: TeamSupervisor, inbox: TeamInbox, canSpawn: boolean): Tool[] {
   return [
     ...(canSpawn ? [...childTools(supervisor), ...taskTools(supervisor)] : []),

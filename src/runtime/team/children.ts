@@ -17,7 +17,7 @@ export interface Child {
 /** The agents one agent started, in that order. */
 export class Children {
   readonly #children = new Map<string, Child>();
-  /** Claimed for a child whose job is being made: without it two at once would share the last place (D4). */
+  /** Claimed for a child whose job is being made: without it two at once would share the last place. */
   #claimed = 0;
 
   add(child: Child): void {
@@ -36,7 +36,7 @@ export class Children {
     return this.all().filter(({ isCollected }) => !isCollected);
   }
 
-  /** Those that work, and those about to; one that has ended takes no place (D6). */
+  /** Those that work, and those about to; one that has ended takes no place. */
   get busy(): number {
     return this.running().length + this.#claimed;
   }

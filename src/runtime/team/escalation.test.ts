@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { call, openTeam, type Seen } from './testing/team-world.ts';
+import { call, openTeam, type Seen } from '../../../test/support/runtime/team-world.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
 
 const BOSS = { can_spawn_agents: true };
 const never = new AbortController().signal;
@@ -47,7 +48,7 @@ verifies('D1', 'R-102').test(
       agent: 'lead',
       pending_escalations: [pending],
     });
-    expect(team.jobs.desk.below('ROOT-BOSS')).toEqual([pending]);
+    expect(team.jobs.escalations.below('ROOT-BOSS')).toEqual([pending]);
 
     const again = supervisor.collect('lead', never);
     await supervisor.reply(`${hand}:q1`, 'blue');
@@ -84,13 +85,14 @@ verifies('R-102').test('a child that nobody answers is told to decide for itself
   expect(team.jobs.withdrawn).toEqual(['JOB1:q1 by timeout']);
   const stop = new AbortController();
   const asking = root.tell('ask', stop.signal);
-  const isAsked = () => team.jobs.desk.below('ROOT-BOSS').length > 0;
-  while (!isAsked()) await new Promise((resolve) => setTimeout(resolve, 5));
-  await new Promise((resolve) => setTimeout(resolve, 60));
-  expect(root.ctx.agentRuntime?.escalationQueue.open()).toEqual([{ id: 'ROOT-BOSS:q2', question: 'Red or blue?' }]);
+  const isAsked = () => team.jobs.escalations.below('ROOT-BOSS').length > 0;
+  await until('it is asked', isAsked);
+  await expect
+    .poll(() => root.ctx.agentRuntime?.escalationQueue.open())
+    .toEqual([{ id: 'ROOT-BOSS:q2', question: 'Red or blue?' }]);
   stop.abort();
   await expect(asking).rejects.toMatchObject({ code: 'cancelled' });
-  expect(team.jobs.desk.below('ROOT-BOSS')).toEqual([]);
+  expect(team.jobs.escalations.below('ROOT-BOSS')).toEqual([]);
 });
 
 verifies('R-102').test('every kind of question takes a word of the parent, but a permission takes none', async () => {
@@ -99,8 +101,8 @@ verifies('R-102').test('every kind of question takes a word of the parent, but a
   const { escalationQueue } = root.ctx.agentRuntime ?? {};
   const reply = async (question: Parameters<NonNullable<typeof escalationQueue>['ask']>[0], text: string) => {
     const answer = escalationQueue?.ask(question, never);
-    const [open] = team.jobs.desk.below('ROOT-BOSS');
-    team.jobs.desk.reply(open?.id ?? '', text, 'JOB0');
+    const [open] = team.jobs.escalations.below('ROOT-BOSS');
+    team.jobs.escalations.reply(open?.id ?? '', text, 'JOB0');
     return answer;
   };
   const question = 'q';

@@ -14,8 +14,8 @@ interface Waiting extends Escalation {
   reply(text: string, by: string): void;
 }
 
-/** The open questions of all agents of one host: what the seed shares from the root (R-100). */
-export class EscalationDesk {
+/** The open questions of all agents of one host: what the seed shares from the root. */
+export class Escalations {
   readonly #waiting = new Map<string, Waiting>();
 
   /** Those of a job and of all below it. */
@@ -49,8 +49,8 @@ export class EscalationDesk {
   }
 }
 
-export interface EscalationParts {
-  desk: EscalationDesk;
+export interface EscalationDeps {
+  escalations: Escalations;
   clock: Pick<Clock, 'sleep'>;
   channel: AskChannel;
   jobId: string;
@@ -61,8 +61,8 @@ export interface EscalationParts {
   timeoutMs?: number | undefined;
 }
 
-/** One agent's way to ask (R-102): person, parent or time, whichever is first, and only this agent waits. */
-export function createEscalation(parts: EscalationParts): EscalationPort {
+/** One agent's way to ask: person, parent or time, whichever is first, and only this agent waits. */
+export function createEscalation(parts: EscalationDeps): EscalationPort {
   const ask: AskFn = async (question, signal) => {
     const over = new AbortController();
     const { id, answer, withdraw } = parts.channel.open(question, AbortSignal.any([signal, over.signal]));
@@ -73,7 +73,7 @@ export function createEscalation(parts: EscalationParts): EscalationPort {
       reply(given);
     };
     const { kind } = question;
-    const leave = parts.desk.add({
+    const leave = parts.escalations.add({
       ...{ id: `${parts.jobId}:${id}`, job_id: parts.jobId, agent: parts.agent, path: parts.path, kind },
       question: question.question,
       ...('options' in question && { options: question.options }),
@@ -95,7 +95,7 @@ export function createEscalation(parts: EscalationParts): EscalationPort {
   };
   return {
     ask,
-    open: () => parts.desk.below(parts.jobId).map(({ id, question }) => ({ id, question })),
+    open: () => parts.escalations.below(parts.jobId).map(({ id, question }) => ({ id, question })),
   };
 }
 

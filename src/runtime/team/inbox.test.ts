@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { renderMessages, TeamInbox } from './inbox.ts';
 
 verifies('R-106').test('what asks to stop comes first, then tasks, then text, each in its order, and once', () => {

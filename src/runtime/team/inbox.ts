@@ -2,7 +2,7 @@ import type { Inbox, InboxMessage } from '../state/scope.ts';
 
 const ORDER: Record<InboxMessage['kind'], number> = { shutdown: 0, task_completed: 1, text: 2 };
 
-/** What others wrote to an agent, until its next step. */
+/** What others wrote to an agent, until its next step. */
 export class TeamInbox implements Inbox {
   #messages: InboxMessage[] = [];
 

@@ -22,7 +22,7 @@ export interface Escalation {
 }
 
 /**
- * What a supervisor needs of those who keep jobs (§8). It acts for one agent: what it spawns are that agent's children, and
+ * What a supervisor needs of those who keep jobs. It acts for one agent: what it spawns are that agent's children, and
  * it reaches nothing but them and what is below them. What a child says, hears and asks goes over its own wire.
  */
 export interface JobPort {
@@ -41,12 +41,12 @@ export interface JobPort {
   look(id: string): Promise<{ status: string; last_output: string }>;
   /**
    * Waits a moment for the job, then tells what is asked by it or below it. While a parent attends, its own place among the
-   * running jobs is lent to its children (A-80).
+   * running jobs is lent to its children.
    */
   attend(id: string, signal: AbortSignal): Promise<readonly Escalation[]>;
-  /** First answer wins; permissions are for people (X-08). */
+  /** First answer wins; permissions are for people. */
   reply(escalation: string, reply: string): Promise<void>;
-  /** Rejects with `job_ended` when nobody will read it (R-106). */
+  /** Rejects with `job_ended` when nobody will read it. */
   send(id: string, message: InboxMessage): Promise<void>;
   /** Ends the job and all below it, and waits for that. */
   kill(id: string): Promise<void>;

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { call, openTeam, type Said } from '../../../test/support/runtime/team-world.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
 import { agentPrompt } from '../agent-spec/instructions.ts';
 import { textOf } from '../models/message.ts';
-import { call, openTeam, type Said } from './testing/team-world.ts';
 
 const BOSS = { can_spawn_agents: true };
 const never = new AbortController().signal;
@@ -24,7 +25,7 @@ verifies('R-132', 'R-100').test(
     const turn = root.tell('go');
     const kids = await Promise.all(team.jobs.started.map((id) => team.jobs.job(id)));
     const asked = () => new Set(team.requests.map(({ agent }) => agent));
-    while (asked().size < 4) await new Promise((wake) => setTimeout(wake, 5));
+    await until('all four have asked', () => asked().size === 4);
     expect(['boss', 'kid', 'other', 'bare'].map((agent) => servers(team.toolsOf(agent)).sort())).toEqual([
       ['github'],
       ['jira'],

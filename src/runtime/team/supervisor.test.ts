@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { openTeam, type Said } from '../../../test/support/runtime/team-world.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
 import { TeamSupervisor } from './supervisor.ts';
-import { openTeam, type Said } from './testing/team-world.ts';
 
 const BOSS = { can_spawn_agents: true };
 const never = new AbortController().signal;
@@ -13,7 +14,7 @@ function held() {
   return {
     answer: (word: string) => new Promise<Said>((resolve) => waiting.set(word, resolve)),
     async release(word: string, text: string): Promise<void> {
-      while (!waiting.has(word)) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(`${word} is asked`, () => waiting.has(word));
       waiting.get(word)?.({ text });
       waiting.delete(word);
     },

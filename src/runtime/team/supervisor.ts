@@ -1,3 +1,4 @@
+import { Limiter } from '../../base/serial.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
 import type { Inbox, InboxMessage, Supervisor, TeammatePort } from '../state/scope.ts';
@@ -12,7 +13,7 @@ interface Summary {
   full_output?: string;
 }
 
-export interface SupervisorParts {
+export interface SupervisorDeps {
   spec: AgentSpec;
   selfId: string;
   depth: number;
@@ -43,21 +44,21 @@ export interface Pending {
 
 const PREFIX = 'native:';
 
-/** The children of one agent, from their start to the taking of what they left (R-100 to R-106). */
+/** The children of one agent, from their start to the taking of what they left. */
 export class TeamSupervisor implements Supervisor, Teammates {
   readonly agentId: string;
   readonly maxDepth: number;
-  readonly #parts: SupervisorParts;
+  readonly #deps: SupervisorDeps;
   readonly #children = new Children();
   readonly #tasks = new TaskQueue();
   readonly #told = new Set<string>();
   readonly #closing = new AbortController();
-  #dispatching: Promise<unknown> = Promise.resolve();
+  readonly #dispatching = new Limiter();
 
-  constructor(parts: SupervisorParts) {
-    this.#parts = parts;
-    this.agentId = parts.selfId;
-    this.maxDepth = parts.maxDepth;
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+    this.agentId = deps.selfId;
+    this.maxDepth = deps.maxDepth;
   }
 
   // ── children ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -82,11 +83,11 @@ export class TeamSupervisor implements Supervisor, Teammates {
     return { id };
   }
 
-  /** Waits for the end of a child, or for the first question of it or below it that was not told yet (D1). */
+  /** Waits for the end of a child, or for the first question of it or below it that was not told yet. */
   async collect(name: string, signal: AbortSignal): Promise<Collected | Pending> {
     const child = this.#children.find(name);
     while (!child.end) {
-      const asked = await Promise.race([this.#parts.jobs.attend(child.id, signal), child.over.then(() => [])]);
+      const asked = await Promise.race([this.#deps.jobs.attend(child.id, signal), child.over.then(() => [])]);
       signal.throwIfAborted();
       const pending_escalations = asked.filter(({ id }) => !this.#told.has(id));
       if (child.end || pending_escalations.length === 0) continue;
@@ -100,13 +101,13 @@ export class TeamSupervisor implements Supervisor, Teammates {
     const child = this.#children.find(name);
     if (child.end) return this.#take(child, child.end, signal);
     const { id, agent } = child;
-    return { id, agent, ...(await this.#parts.jobs.look(id)) };
+    return { id, agent, ...(await this.#deps.jobs.look(id)) };
   }
 
-  /** The child and all below it; comes back when they are gone. What it said so far stays readable (D12). */
+  /** The child and all below it; comes back when they are gone. What it said so far stays readable. */
   async cancel(name: string): Promise<Collected> {
     const child = this.#children.find(name);
-    if (!child.end) await this.#parts.jobs.kill(child.id);
+    if (!child.end) await this.#deps.jobs.kill(child.id);
     const { output, ...end } = await child.over;
     child.isCollected = true;
     return { id: child.id, agent: child.agent, ...end, output };
@@ -114,33 +115,37 @@ export class TeamSupervisor implements Supervisor, Teammates {
 
   list(): { id: string; agent: string; status: string; task: string; collected: boolean }[] {
     return this.#children.all().map(({ id, agent, task, end, isCollected }) => ({
-      ...{ id, agent, status: end?.status ?? 'running', task: task.slice(0, 200), collected: isCollected },
+      id,
+      agent,
+      status: end?.status ?? 'running',
+      task: task.slice(0, 200),
+      collected: isCollected,
     }));
   }
 
   get parent(): Teammates | undefined {
-    return this.#parts.parent;
+    return this.#deps.parent;
   }
 
   running(): { id: string; agent: string; task: string }[] {
     return this.#children.running().map(({ id, agent, task }) => ({ id, agent, task }));
   }
 
-  /** Started, and neither taken nor given up (R-107). */
+  /** Started, and neither taken nor given up. */
   uncollected(): { id: string; agent: string; status: string }[] {
     return this.#children.uncollected().map(({ id, agent, end }) => ({ id, agent, status: end?.status ?? 'running' }));
   }
 
   async cancelAll(): Promise<void> {
     this.#closing.abort();
-    await this.#dispatching;
+    await this.#dispatching.run(async () => {}); // what is being started is among the children then
     await Promise.all(this.#children.running().map(({ id }) => this.cancel(id)));
   }
 
   /** What nobody collected: ended, and no longer asked for. */
   async giveUp(): Promise<{ id: string; agent: string; status: string }[]> {
     this.#tasks.drop('the turn ended before it was begun');
-    await this.#dispatching;
+    await this.#dispatching.run(async () => {}); // what is being started is among the children then
     const left = this.#children.uncollected();
     await Promise.all(left.map((child) => (child.end ? undefined : this.cancel(child.id))));
     for (const child of left) child.isCollected = true;
@@ -149,7 +154,7 @@ export class TeamSupervisor implements Supervisor, Teammates {
 
   // ── tasks ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** With an agent and nothing open before it, it is begun before this returns (D3). */
+  /** With an agent and nothing open before it, it is begun before this returns. */
   async createTask(task: NewTask): Promise<TaskView> {
     if (task.agent !== undefined) this.#refuse(task.agent);
     const { id } = this.#tasks.create(task);
@@ -175,8 +180,8 @@ export class TeamSupervisor implements Supervisor, Teammates {
 
   /** To a child, to the parent, or to another child of the parent. */
   async send(to: string, message: InboxMessage): Promise<void> {
-    const { parent, jobs } = this.#parts;
-    if (to === this.agentId) return this.#parts.inbox.deliver(message);
+    const { parent, jobs } = this.#deps;
+    if (to === this.agentId) return this.#deps.inbox.deliver(message);
     const isOthers = parent && (to === 'parent' || to === parent.agentId || parent.list().some(({ id }) => id === to));
     if (isOthers) return parent.send(to === 'parent' ? parent.agentId : to, message);
     const child = this.#children.find(to);
@@ -185,14 +190,14 @@ export class TeamSupervisor implements Supervisor, Teammates {
   }
 
   reply(escalationId: string, reply: string): Promise<void> {
-    return this.#parts.jobs.reply(escalationId, reply);
+    return this.#deps.jobs.reply(escalationId, reply);
   }
 
   // ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** What no waiting would change. */
   #refuse(name: string): void {
-    const { spec, depth, maxDepth, isNative } = this.#parts;
+    const { spec, depth, maxDepth, isNative } = this.#deps;
     if (depth + 1 > maxDepth) {
       throw new ReefError('agent_depth', `You are ${depth} deep and at most ${maxDepth} are allowed`);
     }
@@ -204,7 +209,7 @@ export class TeamSupervisor implements Supervisor, Teammates {
   }
 
   #refuseFull(): void {
-    const { max_concurrent_agents: most } = this.#parts.spec;
+    const { max_concurrent_agents: most } = this.#deps.spec;
     const { busy } = this.#children;
     if (busy >= most) throw new ReefError('agent_capacity', `${busy}/${most} agents are at work`);
   }
@@ -215,7 +220,7 @@ export class TeamSupervisor implements Supervisor, Teammates {
     taskId?: string | undefined;
     plan?: readonly string[] | undefined;
   }): Promise<Child> {
-    const { jobs, cwd, isNative, maxDepth } = this.#parts;
+    const { jobs, cwd, isNative, maxDepth } = this.#deps;
     const { prompt, taskId, plan } = request;
     const agent = request.agent.startsWith(PREFIX) ? request.agent.slice(PREFIX.length) : request.agent;
     const release = this.#children.claim();
@@ -236,7 +241,7 @@ export class TeamSupervisor implements Supervisor, Teammates {
 
   /** A child is followed to its end even while everything is being cancelled: that end is what is waited for. */
   async #watch(id: string): Promise<JobEnd> {
-    const end = await this.#parts.jobs.ended(id, new AbortController().signal).catch(outOfSight);
+    const end = await this.#deps.jobs.ended(id, new AbortController().signal).catch(outOfSight);
     const child = this.#children.find(id);
     child.end = end;
     if (child.taskId !== undefined) this.#settleTask(child, child.taskId, end);
@@ -250,28 +255,26 @@ export class TeamSupervisor implements Supervisor, Teammates {
     else if (isOpen) this.#tasks.fail(taskId, `${agent} ${end.status}: ${end.exit_status}`);
     const { subject, status } = this.#tasks.view(taskId);
     const text = `Task ${taskId} (${subject}) is ${status}: ${agent} ${id} has ended. agent__collect gives what it left.`;
-    this.#parts.inbox.deliver({ kind: 'task_completed', from: id, text });
+    this.#deps.inbox.deliver({ kind: 'task_completed', from: id, text });
   }
 
   /** One after the other, so that each sees the places the others left. */
   #dispatch(): Promise<void> {
-    const next = this.#dispatching.then(async () => {
+    return this.#dispatching.run(async () => {
       for (const { id, agent, prompt } of this.#tasks.ready()) {
-        if (this.#closing.signal.aborted || this.#children.busy >= this.#parts.spec.max_concurrent_agents) return;
+        if (this.#closing.signal.aborted || this.#children.busy >= this.#deps.spec.max_concurrent_agents) return;
         if (!this.#tasks.claim(id)) continue;
         await this.#start({ agent, prompt, taskId: id }).catch(() => {}); // the task has failed and says why
       }
     });
-    this.#dispatching = next;
-    return next;
   }
 
   async #take(child: Child, { output, ...end }: JobEnd, signal: AbortSignal): Promise<Collected> {
     child.isCollected = true;
     const { id, agent } = child;
-    const { summarization_threshold: threshold } = this.#parts.spec;
+    const { summarization_threshold: threshold } = this.#deps.spec;
     const isLong = threshold > 0 && output.length >= threshold;
-    const shown = isLong ? await this.#parts.summarise({ id, agent }, output, signal) : { output };
+    const shown = isLong ? await this.#deps.summarise({ id, agent }, output, signal) : { output };
     return { id, agent, ...end, ...shown };
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { type NewTask, TaskQueue, type TaskView } from './task-queue.ts';
 
 verifies('R-104').test('tasks are numbered from 1 and wait for those they name', () => {

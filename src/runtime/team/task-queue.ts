@@ -37,8 +37,8 @@ interface Task {
 }
 
 /**
- * Work that depends on other work (R-104). A task names tasks that are there already, so there is no way to close a circle;
- * `blocked` is derived and never stored, so a completed dependency cannot go on blocking (D2).
+ * Work that depends on other work. A task names tasks that are there already, so there is no way to close a circle;
+ * `blocked` is derived and never stored, so a completed dependency cannot go on blocking.
  */
 export class TaskQueue {
   readonly #tasks = new Map<string, Task>();
@@ -76,7 +76,7 @@ export class TaskQueue {
     return this.view(id);
   }
 
-  /** False when it is blocked, over, or somebody's already: what was claimed once is nobody else's (D4). */
+  /** False when it is blocked, over, or somebody's already: what was claimed once is nobody else's. */
   claim(id: string): boolean {
     const task = this.#find(id);
     if (task.state !== 'open' || this.#waitsFor(task) !== undefined) return false;
@@ -115,7 +115,11 @@ export class TaskQueue {
     const open = waits === undefined ? 'pending' : 'blocked';
     const reason = waits ?? task.reason;
     return {
-      ...{ id, subject, description, status: state === 'open' ? open : state, blocked_by: blockedBy },
+      id,
+      subject,
+      description,
+      status: state === 'open' ? open : state,
+      blocked_by: blockedBy,
       ...(agent !== undefined && { agent }),
       ...(jobId !== undefined && { job_id: jobId }),
       ...(reason !== undefined && { reason }),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../base/clock.ts';
+import { settledWithin, unlessAborted } from '../../base/wait.ts';
 import { launchBound } from '../../process/bound.ts';
 import type { Capabilities } from '../../process/capabilities.ts';
 import { allowedEnv } from '../../process/environment.ts';
@@ -10,7 +11,7 @@ export interface CommandSpec {
   file: string;
   args: readonly string[];
   cwd: string;
-  /** Beside what every child gets (X-20). */
+  /** Beside what every child gets. */
   env?: Readonly<Record<string, string>>;
   input?: string | Uint8Array;
   timeoutMs?: number;
@@ -34,7 +35,7 @@ export interface CommandResult {
 /** Runs programs for tools: bound to our life, and gone with their whole tree when they end, time out or are cancelled. */
 export type RunCommand = (spec: CommandSpec) => Promise<CommandResult>;
 
-export interface CommandParts {
+export interface RunCommandDeps {
   capabilities: Capabilities;
   env: Readonly<NodeJS.ProcessEnv>;
   /** Names the processes of a job, so that its end finds them. */
@@ -51,7 +52,7 @@ const AFTERWORD_MS = 200;
 /** For what is in the pipes when the whole tree has ended: what escaped it may hold them for ever. */
 const DRAIN_MS = 5_000;
 
-export function createRunCommand({ capabilities, env, jobId }: CommandParts): RunCommand {
+export function createRunCommand({ capabilities, env, jobId }: RunCommandDeps): RunCommand {
   return async (spec) => {
     spec.signal.throwIfAborted();
     const { file, args, cwd, isOffline = false, maxBytes = MAX_BYTES } = spec;
@@ -63,36 +64,28 @@ export function createRunCommand({ capabilities, env, jobId }: CommandParts): Ru
     child.stdin.end(spec.input ?? '');
     const drained = Promise.all([stdout.done, stderr.done]);
     const ended = await ending(child.exited, spec);
-    if (ended.why === 'exited') await Promise.race([drained, sleep(AFTERWORD_MS)]);
+    if (ended === 'exited') await settledWithin(systemClock, AFTERWORD_MS, drained);
     await child.close({ graceMs: GRACE_MS });
-    await Promise.race([drained, sleep(DRAIN_MS, undefined, { ref: false })]);
-    if (ended.why === 'aborted')
-      throw new ReefError('cancelled', `${file} was cancelled`, { cause: spec.signal.reason });
+    await settledWithin(systemClock, DRAIN_MS, drained);
+    if (ended === 'aborted') throw new ReefError('cancelled', `${file} was cancelled`, { cause: spec.signal.reason });
     const exit = await child.exited;
     return {
       ...exit,
       stdout: stdout.text(),
       stderr: stderr.text(),
-      timedOut: ended.why === 'timeout',
+      timedOut: ended === 'timeout',
       isCut: stdout.isCut() || stderr.isCut(),
     };
   };
 }
 
 async function ending(exited: Promise<unknown>, { signal, timeoutMs = TIMEOUT_MS }: CommandSpec) {
-  const done = new AbortController();
-  const timeout = sleep(timeoutMs, undefined, { signal: done.signal }).then(
-    () => ({ why: 'timeout' as const }),
-    () => ({ why: 'exited' as const }),
-  );
-  const aborted = new Promise<{ why: 'aborted' }>((resolve) => {
-    signal.addEventListener('abort', () => resolve({ why: 'aborted' }), { once: true, signal: done.signal });
-    if (signal.aborted) resolve({ why: 'aborted' });
-  });
   try {
-    return await Promise.race([exited.then(() => ({ why: 'exited' as const })), timeout, aborted]);
-  } finally {
-    done.abort();
+    const ended = exited.then(() => 'exited' as const);
+    return (await settledWithin(systemClock, timeoutMs, unlessAborted(ended, signal))) ?? 'timeout';
+  } catch (error) {
+    if (signal.aborted) return 'aborted';
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { onFirstUse } from '../../base/on-first-use.ts';
+import { onFirstUse } from '../../base/lazily.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { JsonSchema } from '../models/client.ts';
 import type { Claims, Tool, ToolContext, ToolEffect } from './tool.ts';
@@ -8,7 +8,7 @@ interface Definition<Schema extends z.ZodObject> {
   name: string;
   description: string;
   effect: ToolEffect;
-  /** A function, where the tool is there at every start. */
+  /** A function, where the tool is there at every start. */
   arguments: Schema | (() => Schema);
   claims?: (args: z.output<Schema>, cwd: string) => Claims;
   run: (args: z.output<Schema>, context: ToolContext) => Promise<unknown>;

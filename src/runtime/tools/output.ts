@@ -4,7 +4,7 @@ import { writeAtomic } from '../../base/atomic-file.ts';
 import { capText } from '../../base/cap.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
-/** what a model is shown of one result. */
+/** What a model is shown of one result. */
 const MAX_OUTPUT = 64 * 1024;
 
 /** A tool that ran and did not succeed. What it wrote goes to the model with it. */
@@ -30,7 +30,7 @@ export function toOutput(value: unknown): ToolOutput {
   return { text: typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value)), isError: false };
 }
 
-/** the model reads why, and may try something else. */
+/** The model reads why, and may try something else. */
 export function failureOutput(error: unknown): ToolOutput {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof ReefError ? { code: error.code } : {};

@@ -10,7 +10,7 @@ export type Question =
   | { kind: 'input'; question: string }
   | { kind: 'permission'; question: string; tool: string; arguments: unknown; cwd: string; reasons: readonly string[] };
 
-/** X-55: any other word is a denial. */
+/** Any other word is a denial. */
 export type Decision = 'allow_once' | 'allow_session' | 'allow_always' | 'deny';
 
 export type Answer =
@@ -37,9 +37,9 @@ export interface ToolContext {
 export interface Claims {
   /** What `match` of a rule is compared with, unless the call is a command. */
   subject?: string;
-  /** A shell line: every part of it must pass (R-93). */
+  /** A shell line: every part of it must pass. */
   command?: string;
-  /** Paths outside the working directory: always a question (R-90). */
+  /** Paths outside the working directory: always a question. */
   outside?: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export function createFunctions(tools: readonly Tool[]): Functions {
 
 export const noFunctions: Functions = createFunctions([]);
 
-/** The loop guard of a scope (R-94). */
+/** The loop guard of a scope. */
 export interface ToolCallTracker {
   /** A new user message: what was repeated before it does not count. */
   reset(): void;

@@ -33,7 +33,7 @@ function fillAny(value: unknown, values: ReadonlyMap<string, string>): unknown {
 
 const SECRET_KEY = /(?:key|token|secret|password)s?$/i;
 
-/** Secrets somebody wrote down where a placeholder could stand, for redaction: by the names of their keys. */
+/** Secrets somebody wrote down where a placeholder could stand, for redaction: by the names of their keys. */
 export function secretsIn(value: unknown, key = ''): string[] {
   if (typeof value === 'string') return SECRET_KEY.test(key) && !hasPlaceholder(value) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((child) => secretsIn(child, key));

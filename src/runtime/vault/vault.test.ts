@@ -1,10 +1,10 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { passwordFrom } from './password.ts';
 import { fillLeaves } from './placeholders.ts';
 import { Vault } from './vault.ts';
@@ -12,10 +12,9 @@ import { Vault } from './vault.ts';
 let dir: string;
 let path: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-vault-'));
+  dir = temporaryFolder();
   path = join(dir, 'config', 'vault.reef.json');
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const vault = (password = 'correct horse', onReveal: (value: string) => void = () => {}) =>
   new Vault({ path, password: async () => password, onReveal });

@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../../base/atomic-file.ts';
-import { onFirstUse } from '../../base/on-first-use.ts';
+import { onFirstUse } from '../../base/lazily.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { deriveKey, kdfSchema, newKdf, seal, sealedSchema, unseal } from './cipher.ts';
 import { fillLeaves, placeholdersIn } from './placeholders.ts';
@@ -24,11 +24,11 @@ type VaultFile = z.infer<ReturnType<typeof fileSchema>>;
 interface VaultOptions {
   path: string;
   password: () => Promise<string>;
-  /** Told every value that leaves the vault, before it does: redaction has to know it (X-50). */
+  /** Told every value that leaves the vault, before it does: redaction has to know it. */
   onReveal?: (value: string) => void;
 }
 
-/** Secrets by name (R-16). Nothing is asked and nothing read before a value is wanted. */
+/** Secrets by name. Nothing is asked and nothing read before a value is wanted. */
 export class Vault {
   readonly #options: VaultOptions;
   /** One derivation a process: it costs 128 MiB and half a second. */
@@ -76,7 +76,7 @@ export class Vault {
   }
 
   /**
-   * A copy of parsed data with every `{{NAME}}` in its strings replaced (R-17). Missing secrets are one error that lists
+   * A copy of parsed data with every `{{NAME}}` in its strings replaced. Missing secrets are one error that lists
    * them all with where they stand.
    */
   async fill<T>(value: T, where: string): Promise<T> {

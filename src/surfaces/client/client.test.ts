@@ -1,25 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { JOB_ID } from '../../../test/surfaces/samples.ts';
-import { smallCore } from '../../../test/surfaces/small-core.ts';
-import { openSocket, type TestSocket } from '../../../test/surfaces/socket.ts';
+import { JOB_ID } from '../../../test/support/surfaces/samples.ts';
+import { smallCore } from '../../../test/support/surfaces/small-core.ts';
+import { openSocket, type TestSocket } from '../../../test/support/surfaces/socket.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { readingOperations } from '../../protocol/daemon.ts';
 import { operations } from '../../protocol/operations.ts';
 import { connect } from './client.ts';
-import { errorBody } from './error-body.ts';
-import { DaemonError } from './request.ts';
+import { DaemonError, errorBody } from './request.ts';
 
 let dir: string;
 const opened: { close(): unknown }[] = [];
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reef-surfaces-'));
+beforeEach(() => {
+  dir = temporaryFolder();
 });
 afterEach(async () => {
   for (const each of opened.splice(0)) await each.close();
-  await rm(dir, { recursive: true, force: true });
 });
 
 async function open(...args: Parameters<typeof openSocket>): Promise<TestSocket> {

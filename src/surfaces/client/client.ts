@@ -1,3 +1,5 @@
+import type { Environment } from '../../base/env.ts';
+import { findHome } from '../../base/home.ts';
 import { type AttachInfo, type DaemonInfo, readingOperations, routes } from '../../protocol/daemon.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
@@ -49,7 +51,10 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
   return {
     call: async (operation, input, { signal } = {}) =>
       (await orStart({
-        ...{ method: 'POST', path: routes.operation(operation), body: input, signal },
+        method: 'POST',
+        path: routes.operation(operation),
+        body: input,
+        signal,
         isRepeatable: readingOperations.has(operation) || 'key' in input,
       })) as never,
     daemon: async ({ signal } = {}) =>
@@ -62,4 +67,25 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
 
 function nobody(socket: string, cause: unknown): ReefError {
   return new ReefError('daemon_unavailable', `Nobody listens at ${socket}`, { cause });
+}
+
+interface Where {
+  env: Environment;
+  cwd: string;
+  surface: 'cli' | 'mcp';
+}
+
+/** A client of the daemon of this folder, or inside a job of its own socket. Nothing is touched before the first call. */
+export function openClient({ env, cwd, surface }: Where): Client {
+  if (env.reefSocket) return connect({ socket: env.reefSocket, surface });
+  const home = findHome(env, cwd);
+  return connect({
+    socket: home.socket,
+    surface,
+    startDaemon: async () => {
+      // Seldom needed, so that not every command pays for it.
+      const { launchDaemon } = await import('./launch-daemon.ts');
+      await launchDaemon(home, env, surface);
+    },
+  });
 }

@@ -2,16 +2,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, vi } from 'vitest';
 import { makeWorld, type World } from '../../../test/e2e/harness.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { readEnvironment } from '../../base/env.ts';
-import { openClient } from './open.ts';
+import { openClient } from './client.ts';
 
 let world: World;
 afterEach(() => world.close());
 
 /** As a desktop starts an editor: hardly a PATH, a key that is none of an agent's business, and the shell the user has. */
 function desktop(): NodeJS.ProcessEnv {
-  world = makeWorld('reef-path-');
+  world = makeWorld();
   const SHELL = join(world.root, 'shell');
   writeFileSync(SHELL, '#!/bin/sh\necho Welcome\nshift 3\nPATH=/opt/agents:/usr/bin exec sh -c "$1"\n', {
     mode: 0o755,

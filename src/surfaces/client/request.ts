@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ErrorBody } from '../../protocol/errors.ts';
-import { ReefError } from '../../protocol/errors.ts';
+import { type ErrorBody, ReefError, toReefError } from '../../protocol/errors.ts';
 
 export interface Exchange {
   socket: string;
@@ -8,14 +7,14 @@ export interface Exchange {
   path: string;
   body?: unknown;
   surface: string;
-  /** Asking twice does no harm: a connection that broke before an answer counts as if nobody had listened. */
+  /** Repeating it does no harm, so a connection that broke before an answer counts as if nobody had listened. */
   isRepeatable?: boolean;
   signal?: AbortSignal | undefined;
 }
 
-/** The server refuses more; asking first keeps the refusal readable instead of a broken pipe. */
+/** The server refuses more. Checking first gives a readable error instead of a broken pipe. */
 const MAX_BODY_BYTES = 1_048_576;
-/** No operation lasts longer than 45 s (U-13), so a silent minute is a daemon that hangs. */
+/** No operation takes longer than 45 s, so a daemon that is silent for a minute hangs. */
 const SILENCE_MS = 60_000;
 
 /** Nobody listens: the request was never sent, so the caller may start a daemon and repeat it. */
@@ -46,7 +45,7 @@ export async function exchange(exchange: Exchange): Promise<unknown> {
 }
 
 function send(exchange: Exchange, body: string | undefined): Promise<IncomingMessage> {
-  // Not imported: an ES import reads all exports of the module, and one of them is a getter that loads undici (U-05).
+  // Not imported: an ES import reads all exports of the module, and one of them is a getter that loads undici.
   const { request: httpRequest } = process.getBuiltinModule('node:http');
   return new Promise((resolve, reject) => {
     const headers = {
@@ -117,4 +116,9 @@ function broken(message: string, cause: unknown): ReefError {
 function isErrorBody(value: unknown): value is ErrorBody {
   const error = (value as Partial<ErrorBody> | null)?.error;
   return typeof error?.code === 'string' && typeof error.message === 'string';
+}
+
+/** What to show of a failed call, whichever side refused it. */
+export function errorBody(error: unknown): ErrorBody {
+  return error instanceof DaemonError ? error.body : toReefError(error).toBody();
 }

@@ -1,22 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { connect } from './client.ts';
-import { errorBody } from './error-body.ts';
+import { errorBody } from './request.ts';
 import { listens, startDaemon } from './start-daemon.ts';
 
-const DAEMON = fileURLToPath(new URL('../../../test/surfaces/small-daemon.ts', import.meta.url));
+const DAEMON = fileURLToPath(new URL('../../../test/support/surfaces/small-daemon.ts', import.meta.url));
 
 let dir: string;
 let children: ChildProcess[];
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reef-surfaces-'));
+beforeEach(() => {
+  dir = temporaryFolder();
   children = [];
 });
 afterEach(async () => {
@@ -25,7 +25,6 @@ afterEach(async () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
   }
-  await rm(dir, { recursive: true, force: true });
 });
 
 function program(args: string[]) {

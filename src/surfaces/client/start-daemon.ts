@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
-export interface Start {
+interface Start {
   home: Pick<Home, 'dir' | 'socket' | 'log'>;
   /** Starts the daemon's program apart from this one. Several may run at once: the lock of the home lets one stay. */
   launch(): Launched | Promise<Launched>;
@@ -13,7 +13,7 @@ export interface Start {
 }
 
 const POLL_MS = 20;
-/** For one that hangs: that a program has ended is seen at once, and on a busy machine one may take long to begin. */
+/** Meant for a program that hangs: one that ended is noticed at once, and one may start slowly on a busy machine. */
 const LIMIT_MS = 60_000;
 /** A program that ended has lost the lock, perhaps to a daemon that is just ending, or cannot start at all. */
 const RELAUNCH_AFTER_MS = [250, 500, 1_000];
@@ -72,7 +72,7 @@ async function takeTurn(marker: string): Promise<boolean> {
   return false;
 }
 
-/** However long the daemon takes to come up: the others see that somebody waits for it. */
+/** Shows the others that somebody still waits for the daemon, however long it takes to come up. */
 async function keep(marker: string): Promise<void> {
   const now = new Date();
   await utimes(marker, now, now).catch(() => {}); // taken for stale while we were stopped

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Detection } from '../../agents/detect.ts';
 import { agentChecks } from './agents.ts';
-import { examine } from './examine.ts';
+import { examine } from './finding.ts';
 
 const claude: Detection = {
   ...{ name: 'claude', title: 'Claude Code', program: 'claude', path: '/bin/claude', version: '2.1.325' },

@@ -1,18 +1,17 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect } from 'vitest';
-import { openSocket } from '../../../test/surfaces/socket.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { expect } from 'vitest';
+import { openSocket } from '../../../test/support/surfaces/socket.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Detection } from '../../agents/detect.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { connect } from '../client/client.ts';
 import { daemonChecks } from './daemon.ts';
-import { examine } from './examine.ts';
+import { examine } from './finding.ts';
 
-const dir = mkdtempSync(join(tmpdir(), 'reef-doctor-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = temporaryFolder();
 
 function program(folder: string, name: string, text = '#!/bin/sh\n'): string {
   mkdirSync(join(dir, folder), { recursive: true });

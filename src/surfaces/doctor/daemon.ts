@@ -6,34 +6,34 @@ import { findOnPath } from '../../base/programs.ts';
 import { loginPath } from '../../process/login-shell.ts';
 import type { DaemonInfo } from '../../protocol/daemon.ts';
 import type { Client } from '../client/client.ts';
-import { bad, byHand, type Check, check, type Found, ok, type Result, warn } from './finding.ts';
+import { bad, byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 import { restartDaemon } from './settle.ts';
 
-interface Parts {
+interface Deps {
   client: Pick<Client, 'daemon'>;
   detected: Promise<Detection[]>;
   env: Environment;
   version: string;
-  /** Where the daemon says who it is. */
+  /** In which the daemon says who it is. */
   file: string;
 }
 
 const ANSWER_MS = 5_000;
 
-/** The daemon, and what it was given when it was started, against this shell and a new terminal (A-83). */
-export function daemonChecks({ client, detected, env, version, file }: Parts): Check[] {
+/** Compares the environment that the daemon was started with to this shell and to a new terminal. */
+export function daemonChecks({ client, detected, env, version, file }: Deps): Check[] {
   const info = answerOf(client);
-  info.catch(() => {}); // looked at by each check in turn; until then its failure is nobody's
+  info.catch(() => {}); // each check awaits it and reports its failure
   return [
     check('daemon', async () => daemon(await info, { version, file })),
-    { name: 'path', look: async () => path({ detected: await detected, given: await givenTo(await info), env }) },
-    { name: 'environment', look: async () => environment(await detected, { given: await givenTo(await info), env }) },
+    check('path', async () => path({ detected: await detected, given: await givenTo(await info), env })),
+    check('environment', async () => environment(await detected, { given: await givenTo(await info), env })),
   ];
 }
 
 type Answer = DaemonInfo | 'none' | 'silent';
 
-/** A daemon that is stopped, or hangs, takes calls and answers none. */
+/** A daemon that is stopped or hangs accepts calls and answers none. */
 async function answerOf(client: Pick<Client, 'daemon'>): Promise<Answer> {
   const signal = AbortSignal.timeout(ANSWER_MS);
   try {
@@ -44,7 +44,7 @@ async function answerOf(client: Pick<Client, 'daemon'>): Promise<Answer> {
   }
 }
 
-async function daemon(info: Answer, { version, file }: Pick<Parts, 'version' | 'file'>): Promise<Result> {
+async function daemon(info: Answer, { version, file }: Pick<Deps, 'version' | 'file'>): Promise<Result> {
   if (info === 'none') return ok('not running; the next command starts it', 'reef daemon status');
   if (info === 'silent') {
     const pid = /"pid":(\d+)/.exec(await readFile(file, 'utf8').catch(() => ''))?.[1];
@@ -73,7 +73,7 @@ interface Seen {
 }
 
 /** Agents that this shell or a new terminal finds, and the daemon, started from elsewhere, does not. */
-async function path({ detected, given, env }: Seen): Promise<Found[]> {
+async function path({ detected, given, env }: Seen): Promise<Result[]> {
   const login = await loginPath(env);
   // Reef's own agents are started with the Node that runs the daemon, wherever that lies.
   const looked = detected.filter(({ name }) => !name.startsWith('native:'));
@@ -85,18 +85,18 @@ async function path({ detected, given, env }: Seen): Promise<Found[]> {
   const who = given === undefined ? 'this shell' : 'the daemon';
   if (here.length > 0) {
     const what = `the daemon finds no ${names(here)}; this shell does`;
-    return [{ check: 'path', ...warn(what, `PATH of the daemon: ${daemonHas}`, byHand(RESTART_HERE)) }];
+    return [warn(what, `PATH of the daemon: ${daemonHas}`, byHand(RESTART_HERE))];
   }
   if (elsewhere.length > 0) {
     const folders = elsewhere.flatMap(({ program }) => dirname(findOnPath(program ?? '', login ?? '') ?? ''));
     const what = `${who} finds no ${names(elsewhere)}; your login shell does`;
     const fix = byHand(given === undefined ? 'use reef from a new terminal' : RESTART_THERE);
-    return [{ check: 'path', ...warn(what, `in ${[...new Set(folders)].join(', ')}`, fix) }];
+    return [warn(what, `in ${[...new Set(folders)].join(', ')}`, fix)];
   }
   const compared = login === undefined ? 'this shell' : 'this shell and your login shell';
   const what =
     given === undefined ? `agents are found as ${compared} would` : `the daemon finds the agents ${compared} find`;
-  return [{ check: 'path', ...ok(what, `PATH ${daemonHas}`) }];
+  return [ok(what, `PATH ${daemonHas}`)];
 }
 
 const RESTART_HERE = 'reef daemon stop, then any command from this shell';
@@ -105,13 +105,13 @@ const RESTART_THERE = 'reef daemon stop, then any command from that shell';
 const names = (agents: readonly Detection[]) => [...new Set(agents.map(({ name }) => name))].join(', ');
 
 /** Variables that reach agents. Only their names are shown: a value may be a key. */
-async function environment(detected: readonly Detection[], { given, env }: Omit<Seen, 'detected'>): Promise<Found[]> {
+async function environment(detected: readonly Detection[], { given, env }: Omit<Seen, 'detected'>): Promise<Result[]> {
   if (given === undefined) return [];
   const reach = new Set(['HOME', 'LANG', 'TMPDIR', ...detected.flatMap(({ reads = [] }) => reads)]);
   const different = [...reach].filter((name) => (given[name] ?? '') !== (env.all[name] ?? '')).sort();
   if (different.length === 0) {
-    return [{ check: 'environment', ...ok('the daemon has what this shell has', [...reach].join(', ')) }];
+    return [ok('the daemon has what this shell has', [...reach].join(', '))];
   }
   const what = `the daemon was started with other values than this shell has: ${different.join(', ')}`;
-  return [{ check: 'environment', ...warn(what, 'what agents are given', byHand(RESTART_HERE)) }];
+  return [warn(what, 'what agents are given', byHand(RESTART_HERE))];
 }

@@ -19,7 +19,7 @@ export async function verdictOf(path: string, deep: boolean): Promise<string | u
   try {
     return await readDatabase(path, (sqlite) => String(sqlite.pragma(deep ? 'integrity_check' : 'quick_check')));
   } catch (error) {
-    const { isDamaged } = await import('../../store/store.ts');
+    const { isDamaged } = await import('../../store/open-database.ts');
     if (isDamaged(error)) return String(error);
     throw error;
   }

@@ -4,20 +4,20 @@ import type { Home } from '../../base/home.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase, verdictOf } from './database.ts';
-import { byHand, type Check, type Fix, type Found, ok, warn } from './finding.ts';
+import { byHand, type Check, check, type Fix, ok, type Result, warn } from './finding.ts';
 
-interface Parts {
+interface Deps {
   home: Home;
   deep: boolean;
 }
 
-/** What Reef keeps for speed only, and makes again from git and from its own records when it is gone. */
-export function derivedChecks(parts: Parts): Check[] {
+/** Files that Reef keeps for speed only, and makes again from git and its own records. */
+export function derivedChecks(deps: Deps): Check[] {
   const look = async () => {
-    const damaged = [...(await damagedIndexes(parts)), ...(await state(parts))];
-    return damaged.length > 0 ? settled(parts, damaged) : sized(parts);
+    const damaged = [...(await damagedIndexes(deps)), ...(await state(deps))];
+    return damaged.length > 0 ? settled(deps, damaged) : sized(deps);
   };
-  return [{ name: 'derived', look }];
+  return [check('derived', look)];
 }
 
 interface Damaged {
@@ -25,13 +25,13 @@ interface Damaged {
   files: string[];
 }
 
-function settled({ home }: Parts, damaged: readonly Damaged[]): Promise<Found[]> {
+function settled({ home }: Deps, damaged: readonly Damaged[]): Promise<Result[]> {
   return Promise.all(
     damaged.map(async ({ what, files }) => {
       const fix = (await listens(home.socket))
         ? byHand('reef daemon stop, then reef doctor --fix')
         : remove(home, files);
-      return { check: 'derived', ...warn(what, files[0] ?? '', fix) };
+      return warn(what, files[0] ?? '', fix);
     }),
   );
 }
@@ -44,29 +44,29 @@ function remove({ socket }: Home, files: readonly string[]): Fix {
   return { does: 'remove it; the next question makes it anew', safe: true, apply };
 }
 
-async function indexesOf({ home }: Parts): Promise<string[]> {
+async function indexesOf({ home }: Deps): Promise<string[]> {
   const folder = join(home.dir, 'index');
   const names = await readdir(folder).catch(() => []);
   return names.map((name) => join(folder, name, 'code.db'));
 }
 
-/** A store drops by itself what no worktree needs; what is left may still be more than it should (C-024). */
-async function sized(parts: Parts): Promise<Found[]> {
-  const { timesOutgrown } = await import('../../context/code-index/store/collect.ts');
-  const large: Found[] = [];
-  for (const file of await indexesOf(parts)) {
+/** An index drops what no worktree needs, and may still be larger than it should be. */
+async function sized(deps: Deps): Promise<Result[]> {
+  const { timesOutgrown } = await import('../../context/code-index/collect.ts');
+  const large: Result[] = [];
+  for (const file of await indexesOf(deps)) {
     const times = await readDatabase(file, timesOutgrown);
     if (times === undefined) continue;
     const fix = byHand('discard worktrees you no longer need: their code is in it as well');
-    large.push({ check: 'derived', ...warn(`a code index is ${times.toFixed(1)} times its source`, file, fix) });
+    large.push(warn(`a code index is ${times.toFixed(1)} times its source`, file, fix));
   }
-  return large.length > 0 ? large : [{ check: 'derived', ...ok('code index and state can be read', parts.home.dir) }];
+  return large.length > 0 ? large : [ok('code index and state can be read', deps.home.dir)];
 }
 
-async function damagedIndexes(parts: Parts): Promise<Damaged[]> {
+async function damagedIndexes(deps: Deps): Promise<Damaged[]> {
   const found = await Promise.all(
-    (await indexesOf(parts)).map(async (file) => {
-      const verdict = await verdictOf(file, parts.deep);
+    (await indexesOf(deps)).map(async (file) => {
+      const verdict = await verdictOf(file, deps.deep);
       const isWell = verdict === undefined || verdict === 'ok';
       return isWell ? [] : [{ what: 'a code index is damaged', files: [file, `${file}-wal`, `${file}-shm`] }];
     }),
@@ -74,7 +74,7 @@ async function damagedIndexes(parts: Parts): Promise<Damaged[]> {
   return found.flat();
 }
 
-async function state({ home }: Parts): Promise<Damaged[]> {
+async function state({ home }: Deps): Promise<Damaged[]> {
   const file = join(home.dir, 'repostate.json');
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined || parseJson(text).ok) return [];

@@ -1,29 +1,27 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished } from 'vitest';
-import { writeFacts } from '../../../test/fixtures/context/write-facts.ts';
-import { makeRepository } from '../../../test/fixtures/git/repository.ts';
-import { openSocket } from '../../../test/surfaces/socket.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { beforeEach, expect, onTestFinished } from 'vitest';
+import { writeFacts } from '../../../test/support/context/write-facts.ts';
+import { makeRepository } from '../../../test/support/repository.ts';
+import { openSocket } from '../../../test/support/surfaces/socket.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { homeAt } from '../../base/home.ts';
-import { collect } from '../../context/code-index/store/collect.ts';
+import { collect } from '../../context/code-index/collect.ts';
 import { FactStore } from '../../context/code-index/store/fact-store.ts';
-import { openDatabase } from '../../context/code-index/store/open-database.ts';
+import { openFactDatabase } from '../../context/code-index/store/open-database.ts';
 import { WorktreeTree } from '../../context/code-index/tree/worktree-tree.ts';
 import { connect } from '../client/client.ts';
 import { derivedChecks } from './derived.ts';
-import { examine } from './examine.ts';
-import { byHand, type Check, type Fix, type Found, ok, warn } from './finding.ts';
+import { byHand, type Check, examine, type Fix, type Found, ok, warn } from './finding.ts';
 import { homeChecks, socketCheck } from './home.ts';
 import { logOut, machineChecks } from './machine.ts';
 
 let dir: string;
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reef-surfaces-'));
+beforeEach(() => {
+  dir = temporaryFolder();
 });
-afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const home = () => homeAt(dir, readEnvironment({}));
 const mode = async (path: string) => (await stat(path)).mode & 0o777;
@@ -176,7 +174,7 @@ verifies('Q-103').test(
     const well = ['ok: code index and state can be read'];
     expect(await look(false)).toEqual(well);
     const index = join(dir, 'index', 'abc', 'code.db');
-    openDatabase(index).close();
+    openFactDatabase(index).close();
     await writeFile(join(dir, 'repostate.json'), '{}');
     expect(await look(false)).toEqual(well);
     await writeFile(index, 'not a database');
@@ -190,7 +188,7 @@ verifies('Q-103').test(
 
 verifies('C-024').test('a code index more than twice its source, though all went that may, is named', async () => {
   const { git, place } = makeRepository({ 'a.ts': 'export const a = 1;\n' });
-  const tree = new WorktreeTree({ git, place, format: 'sha1' });
+  const tree = new WorktreeTree({ git, checkout: place, format: 'sha1' });
   await tree.sweep();
   const store = new FactStore(join(dir, 'index', 'abc', 'code.db'));
   const look = () => examine(derivedChecks({ home: home(), deep: false }), { fix: false });

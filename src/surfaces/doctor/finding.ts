@@ -1,21 +1,23 @@
+import { errorTable } from '../../protocol/error-table.ts';
+import { ReefError } from '../../protocol/errors.ts';
+
 export interface Finding {
   check: string;
   severity: 'ok' | 'warn' | 'error';
   what: string;
-  /** Where one may look to see it. */
+  /** Where to look to see it. */
   evidence: string;
   fix?: { does: string; safe: boolean };
 }
 
-/** A safe fix comes with the act. It must be harmless when repeated, also after it was killed half way (Q-102). */
+/** A safe fix comes with the act, which must be harmless when repeated, even after it was killed half way. */
 export type Fix = { does: string; safe: false } | { does: string; safe: true; apply(): Promise<void> };
 
-/** A finding as a check makes it. What is not well always says what to do (U-06). */
-export type Found = Pick<Finding, 'check' | 'what' | 'evidence'> &
+/** What a look makes of one thing. A trouble always says what to do about it. */
+export type Result = Pick<Finding, 'what' | 'evidence'> &
   ({ severity: 'ok'; fix?: Fix } | { severity: 'warn' | 'error'; fix: Fix });
 
-/** `Omit` that keeps the two kinds apart. */
-export type Result = Found extends infer F ? (F extends unknown ? Omit<F, 'check'> : never) : never;
+export type Found = Result & { check: string };
 
 /** Looks at one thing and only reads. What it throws becomes a finding of its own. */
 export interface Check {
@@ -23,14 +25,52 @@ export interface Check {
   look(): Promise<Found[]>;
 }
 
-/** Of a single thing to say. */
-export function check(name: string, look: () => Promise<Result>): Check {
-  return { name, look: async () => [{ check: name, ...(await look()) }] };
+type Results = Result | readonly (Result & { check?: string })[];
+
+/** Results bear the name of the check unless they have one of their own. */
+export function check(name: string, look: () => Promise<Results>): Check {
+  return { name, look: async () => [await look()].flat().map((result) => ({ check: name, ...result })) };
 }
 
 export const ok = (what: string, evidence: string) => ({ severity: 'ok' as const, what, evidence });
 export const warn = (what: string, evidence: string, fix: Fix) => ({ severity: 'warn' as const, what, evidence, fix });
 export const bad = (what: string, evidence: string, fix: Fix) => ({ severity: 'error' as const, what, evidence, fix });
 
-/** For a person, who must decide it or has rights we have not. */
+/** For a person, who has to decide it or has rights that Reef has not. */
 export const byHand = (does: string): Fix => ({ does, safe: false });
+
+/** Runs all checks side by side. One that fails becomes a finding and does not hide the others. */
+export async function examine(checks: readonly Check[], options: { fix: boolean }): Promise<Finding[]> {
+  const found = await Promise.all(checks.map(look));
+  const findings: Finding[] = [];
+  for (const each of found.flat()) findings.push(options.fix ? await mend(each) : report(each));
+  return findings;
+}
+
+async function look({ name, look }: Check): Promise<Found[]> {
+  try {
+    return await look();
+  } catch (error) {
+    const does = error instanceof ReefError ? errorTable[error.code].hint : 'mend what it names, then look again';
+    const what = 'could not be checked';
+    return [{ check: name, severity: 'error', what, evidence: messageOf(error), fix: byHand(does) }];
+  }
+}
+
+async function mend(found: Found): Promise<Finding> {
+  if (!found.fix?.safe) return report(found);
+  try {
+    await found.fix.apply();
+    return { ...report(found), severity: 'ok', what: `${found.what}: fixed` };
+  } catch (error) {
+    return { ...report(found), severity: 'error', evidence: `the fix failed: ${messageOf(error)}` };
+  }
+}
+
+function report({ fix, ...finding }: Found): Finding {
+  return fix ? { ...finding, fix: { does: fix.does, safe: fix.safe } } : finding;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

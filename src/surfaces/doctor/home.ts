@@ -7,7 +7,7 @@ import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 import { settledByDaemon } from './settle.ts';
 import { walk } from './walk.ts';
 
-/** A home that outgrew its caps is another check's matter; this one must end. */
+/** The check has to end, however large the home is. */
 const MOST_ENTRIES = 50_000;
 
 /** What can be said of a home by looking at its files. */
@@ -19,13 +19,13 @@ export function socketCheck(home: Home, client: Pick<Client, 'call'>): Check {
   return check('socket', () => socket(home.socket, client));
 }
 
-/** Made by Reef; a person's own files, such as a workflow kept in git, are theirs to open. */
+/** What Reef makes. A person may open their own files, such as a workflow kept in git. */
 const OURS = /^(?:jobs|index|artifacts|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock|token)$/;
 
-/** Made in a closed folder by others for us: mount points of a sandbox, and what Node compiled. */
+/** What others make for Reef in a closed folder: mount points of a sandbox, and what Node compiled. */
 const THEIRS = /^index\/[^/]+\/(?:sandbox|compile-cache)(?:\/|$)/;
 
-/** Everything Reef makes is its owner's alone (X-44). */
+/** Only the owner may read what Reef makes. */
 async function modes(dir: string): Promise<Result> {
   const found = await lstat(dir).catch(() => undefined);
   if (!found) return ok('none yet; the first command makes it', dir);
@@ -66,7 +66,7 @@ async function socket(path: string, client: Pick<Client, 'call'>): Promise<Resul
 
 const FUTURE_MS = 5 * 60_000;
 
-/** What was written tomorrow says that the clock went back: times of events and the age of what is kept are wrong then. */
+/** A file from the future says that the clock went back, which makes the times of events and the ages of files wrong. */
 async function clock({ database, snapshot, log }: Home): Promise<Result> {
   const written = await Promise.all([database, snapshot, log].map((path) => stat(path).catch(() => undefined)));
   const newest = Math.max(0, ...written.map((each) => each?.mtimeMs ?? 0));
@@ -74,5 +74,5 @@ async function clock({ database, snapshot, log }: Home): Promise<Result> {
   const now = new Date().toISOString();
   if (ahead < FUTURE_MS) return ok(now, 'nothing in the home is from the future');
   const what = `the home was written ${Math.round(ahead / 60_000)} minutes after now`;
-  return warn(what, now, byHand('set the clock, such as with timedatectl set-ntp true'));
+  return warn(what, now, byHand('set the clock, for example with timedatectl set-ntp true'));
 }

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JobRuntime } from '../../agents/job-runtime.ts';
-import { jobDir } from '../../agents/launcher.ts';
+import { jobDir } from '../../agents/sandbox.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
 import { adopt } from '../../process/identity.ts';
@@ -12,20 +12,20 @@ import { type JobRecord, JobTable } from '../../store/job-table.ts';
 import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase } from './database.ts';
-import { bad, byHand, type Check, type Found, ok, warn } from './finding.ts';
+import { bad, byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 import { restartDaemon, settledByDaemon } from './settle.ts';
 
-interface Parts {
+interface Deps {
   home: Home;
   client: Pick<Client, 'call'>;
 }
 
 /** Every record against its process, and every process of ours against its record. */
-export function jobChecks(parts: Parts): Check[] {
+export function jobChecks(deps: Deps): Check[] {
   return [
-    { name: 'jobs', look: () => records(parts) },
-    { name: 'leftover processes', look: () => survivors(parts) },
-    { name: 'fifos', look: () => fifos(parts) },
+    check('jobs', () => records(deps)),
+    check('leftover processes', () => survivors(deps)),
+    check('fifos', () => fifos(deps)),
   ];
 }
 
@@ -52,7 +52,7 @@ function whyLost(home: Home, { job, runtime }: Live, isServed: boolean): string 
 
 const DAEMON_NOTICES_MS = 3_000;
 
-async function records({ home, client }: Parts): Promise<Found[]> {
+async function records({ home, client }: Deps): Promise<Result[]> {
   const isServed = await listens(home.socket);
   const lost = async () => {
     const all = await liveJobs(home);
@@ -68,14 +68,14 @@ async function records({ home, client }: Parts): Promise<Found[]> {
   }
   if (found.length === 0) {
     const count = (await liveJobs(home)).filter(({ runtime }) => runtime.hasProcess).length;
-    return [{ check: 'jobs', ...ok(`${count} with a process, each as recorded`, join(home.dir, 'jobs')) }];
+    return [ok(`${count} with a process, each as recorded`, join(home.dir, 'jobs'))];
   }
   const isLeft = (id: string) => async () => (await lost()).some(({ job }) => job.id === id);
   return found.map(({ job, why }) => {
     const evidence = launchDir(home, job);
     return isServed
-      ? { check: 'jobs', ...bad(`${job.id} ${why}, and the daemon has not noticed`, evidence, restartDaemon) }
-      : { check: 'jobs', ...warn(`${job.id} ${why}`, evidence, settledByDaemon(client, isLeft(job.id))) };
+      ? bad(`${job.id} ${why}, and the daemon has not noticed`, evidence, restartDaemon)
+      : warn(`${job.id} ${why}`, evidence, settledByDaemon(client, isLeft(job.id)));
   });
 }
 
@@ -84,7 +84,7 @@ function isOver(record: Live | undefined): boolean {
 }
 
 /** Known by the tag they carry and by our own record of that job, never by their name. */
-async function survivors({ home }: Parts): Promise<Found[]> {
+async function survivors({ home }: Deps): Promise<Result[]> {
   const tags = new Map<string, number[]>();
   for (const { tag, identity } of await tagged()) tags.set(tag, [...(tags.get(tag) ?? []), identity.pid]);
   const over = (among: readonly string[]) =>
@@ -94,11 +94,10 @@ async function survivors({ home }: Parts): Promise<Found[]> {
     });
   const ended = await over([...tags.keys()]);
   if (!ended || ended.length === 0) {
-    return [{ check: 'leftover processes', ...ok('none', 'processes with the tag of a job that has ended') }];
+    return [ok('none', 'processes with the tag of a job that has ended')];
   }
-  return ended.map((tag) => ({
-    check: 'leftover processes',
-    ...warn(`${tag} has ended, and processes of it live`, `pids ${tags.get(tag)?.join(', ')}`, {
+  return ended.map((tag) =>
+    warn(`${tag} has ended, and processes of it live`, `pids ${tags.get(tag)?.join(', ')}`, {
       does: 'end them',
       safe: true,
       async apply() {
@@ -107,13 +106,13 @@ async function survivors({ home }: Parts): Promise<Found[]> {
         if (left.length > 0) throw new Error(`still there: ${left.map(({ pid }) => pid).join(', ')}`);
       },
     }),
-  }));
+  );
 }
 
 /** The way in of a conversation. Without it an agent that lives can be neither answered nor told anything. */
-async function fifos({ home }: Parts): Promise<Found[]> {
+async function fifos({ home }: Deps): Promise<Result[]> {
   const talking = (await liveJobs(home)).filter(({ job, runtime }) => runtime.hasProcess && job.mode !== 'headful');
-  const deaf: Found[] = [];
+  const deaf: Result[] = [];
   for (const { job } of talking) {
     const dir = launchDir(home, job);
     const { identity, exit } = readLaunch(dir);
@@ -124,9 +123,9 @@ async function fifos({ home }: Parts): Promise<Found[]> {
     if (found?.isFIFO()) continue;
     const what = found ? 'is no FIFO' : 'is gone';
     const fix = byHand(`reef kill ${job.id}, then reef resume ${job.id}`);
-    deaf.push({ check: 'fifos', ...bad(`the input of ${job.id} ${what}: it can be told nothing`, path, fix) });
+    deaf.push(bad(`the input of ${job.id} ${what}: it can be told nothing`, path, fix));
   }
-  return deaf.length > 0 ? deaf : [{ check: 'fifos', ...ok('every job can be spoken to', join(home.dir, 'jobs')) }];
+  return deaf.length > 0 ? deaf : [ok('every job can be spoken to', join(home.dir, 'jobs'))];
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -16,7 +16,7 @@ export function machineChecks({ path, folder }: { path: string; folder: string }
   return [
     check('node', async () => ok(process.version, process.execPath)),
     check('git', () => git(path)),
-    { name: 'sandbox', look: async () => capabilities(await probeCapabilities()) },
+    check('sandbox', async () => capabilities(await probeCapabilities())),
     check('disk', () => disk(folder)),
     check('files', descriptors),
     check('inotify', inotify),
@@ -97,7 +97,7 @@ async function inotify(): Promise<Result> {
   return warn(`only ${watches} watches`, file, byHand('sudo sysctl fs.inotify.max_user_watches=524288'));
 }
 
-/** Where a log-out ends all processes of a user, jobs are among them (Q-29). `root` is where the system's files lie. */
+/** Some systems end all processes of a user at log-out, jobs included. `root` is the folder of the system's files. */
 export async function logOut({ root = '/', user = userInfo().username } = {}): Promise<Result> {
   const at = (path: string) => join(root, path);
   if (!existsSync(at('run/systemd/seats'))) return ok('ends no job: no logind here', at('run/systemd/seats'));

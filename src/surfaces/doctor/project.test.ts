@@ -1,19 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect } from 'vitest';
-import { makeRepository } from '../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { Project } from '../../app/project.ts';
+import { expect } from 'vitest';
+import { makeRepository } from '../../../test/support/repository.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { systemClock } from '../../base/clock.ts';
 import { readEnvironment } from '../../base/env.ts';
-import { TrustFile, trustPath } from '../../runtime/trust-file.ts';
-import { examine } from './examine.ts';
+import { TrustFile, trustPath } from '../../runtime/config/trust-file.ts';
+import { Project } from '../../workflow/project/project.ts';
+import { examine } from './finding.ts';
 import { projectChecks } from './project.ts';
 
-const user = mkdtempSync(join(tmpdir(), 'reef-user-'));
+const user = temporaryFolder();
 const env = readEnvironment({ HOME: user });
-afterEach(() => rmSync(user, { recursive: true, force: true }));
 
 verifies('U-06').test('doctor says what a first run needs of a repository, and when it has it', async () => {
   const repository = makeRepository({ 'a.txt': 'a\n' });

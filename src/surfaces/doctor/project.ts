@@ -1,14 +1,14 @@
 import { lookAtCheckout } from '../../app/init-project.ts';
-import { PROJECT_CONFIG, Project, readOverlay } from '../../app/project.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
 import type { Git } from '../../git/git-command.ts';
-import type { UserConfig } from '../../runtime/config-file.ts';
-import { TrustFile, trustPath } from '../../runtime/trust-file.ts';
+import { TrustFile, trustPath } from '../../runtime/config/trust-file.ts';
+import type { UserConfig } from '../../runtime/config/user-config.ts';
+import { PROJECT_CONFIG, Project, readOverlay } from '../../workflow/project/project.ts';
 import { findGateCommands } from '../../workflow/workers/gate-commands.ts';
 import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 
-interface Parts {
+interface Deps {
   root: string;
   git: Git;
   env: Environment;
@@ -16,7 +16,7 @@ interface Parts {
 }
 
 /** What a run needs of the repository: something that judges the work, leave to run it, and a commit to begin at. */
-export function projectChecks({ root, git, env, settings }: Parts): Check[] {
+export function projectChecks({ root, git, env, settings }: Deps): Check[] {
   const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
   return [
     check('gates', () => gates(project, settings)),
@@ -26,7 +26,7 @@ export function projectChecks({ root, git, env, settings }: Parts): Check[] {
 }
 
 /** Looked for as a run would, and only looked at: nothing here is run, so nothing has to be trusted. */
-async function gates(project: Project, settings: Parts['settings']): Promise<Result> {
+async function gates(project: Project, settings: Deps['settings']): Promise<Result> {
   const text = await project.readFile(PROJECT_CONFIG);
   const configured = { ...settings().gates, ...(text !== undefined && readOverlay(text).gates) };
   const found = await findGateCommands({ workers: {}, configured, readProject: project.readFile });

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { beforeEach, expect } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { systemClock } from '../../base/clock.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { homeAt } from '../../base/home.ts';
@@ -12,14 +12,13 @@ import { holdLock } from '../../store/home-lock.ts';
 import { openStore } from '../../store/open-store.ts';
 import { type Snapshot, SnapshotFile } from '../../store/snapshot-file.ts';
 import { Store } from '../../store/store.ts';
-import { examine } from './examine.ts';
+import { examine } from './finding.ts';
 import { storeChecks } from './store.ts';
 
 let dir: string;
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reef-doctor-'));
+beforeEach(() => {
+  dir = temporaryFolder();
 });
-afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const home = () => homeAt(dir, readEnvironment({}));
 const log = createLogger({ write: () => {}, clock: systemClock, redact: (text) => text });

@@ -6,23 +6,23 @@ import type { Home } from '../../base/home.ts';
 import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase, verdictOf } from './database.ts';
-import { bad, byHand, type Check, check, type Fix, type Found, ok, type Result, warn } from './finding.ts';
+import { bad, byHand, type Check, check, type Fix, ok, type Result, warn } from './finding.ts';
 import { restartDaemon, settledByDaemon } from './settle.ts';
 
-interface Parts {
+interface Deps {
   home: Home;
   client: Pick<Client, 'call'>;
   /** Reads every page and index of the database. */
   deep: boolean;
 }
 
-/** Imported late: a database driver that does not load is a finding too. */
-export function storeChecks(parts: Parts): Check[] {
+/** The store is imported late: a database driver that does not load is a finding too. */
+export function storeChecks(deps: Deps): Check[] {
   return [
-    check('lock', () => lock(parts.home)),
-    check('database', () => database(parts)),
-    check('snapshot', () => snapshot(parts)),
-    { name: 'set aside', look: () => setAside(parts.home) },
+    check('lock', () => lock(deps.home)),
+    check('database', () => database(deps)),
+    check('snapshot', () => snapshot(deps)),
+    check('set aside', () => setAside(deps.home)),
   ];
 }
 
@@ -39,7 +39,7 @@ async function lock({ lock: path, socket }: Home): Promise<Result> {
   );
 }
 
-async function database({ home, client, deep }: Parts): Promise<Result> {
+async function database({ home, client, deep }: Deps): Promise<Result> {
   const path = home.database;
   const verdict = await verdictOf(path, deep);
   if (verdict === undefined) return ok('none yet', path);
@@ -47,16 +47,16 @@ async function database({ home, client, deep }: Parts): Promise<Result> {
   return bad('damaged', verdict.split('\n')[0] ?? '', await rebuild({ home, client, deep }));
 }
 
-/** The damaged file is kept beside; what the snapshot and the raw files have is in the new one (Q-12). */
-async function rebuild({ home, client, deep }: Parts): Promise<Fix> {
+/** The damaged file is kept. The new one gets what the snapshot and the raw files hold. */
+async function rebuild({ home, client, deep }: Deps): Promise<Fix> {
   if (await listens(home.socket)) return byHand('reef daemon stop, then reef doctor --fix');
   const apply = async () => {
     const { holdLock } = await import('../../store/home-lock.ts');
-    const { setDatabaseAside } = await import('../../store/open-store.ts');
+    const { setDatabaseAside } = await import('../../store/open-database.ts');
     const held = holdLock(home.lock);
     try {
       const verdict = await verdictOf(home.database, deep);
-      if (verdict !== undefined && verdict !== 'ok') await setDatabaseAside(home.database, systemClock);
+      if (verdict !== undefined && verdict !== 'ok') setDatabaseAside(home.database, systemClock);
     } finally {
       held.release();
     }
@@ -65,8 +65,8 @@ async function rebuild({ home, client, deep }: Parts): Promise<Fix> {
   return { does: 'set it aside, and let a daemon rebuild it from state.json and the raw files', safe: true, apply };
 }
 
-/** A view for people, and what a lost database is rebuilt from. It may lie behind; it never knows more. */
-async function snapshot({ home, client }: Parts): Promise<Result> {
+/** The snapshot may lag behind the database, but never knows more. A lost database is rebuilt from it. */
+async function snapshot({ home, client }: Deps): Promise<Result> {
   const path = home.snapshot;
   const { SnapshotFile } = await import('../../store/snapshot-file.ts');
   const load = () => new SnapshotFile(path).load();
@@ -87,22 +87,21 @@ async function snapshot({ home, client }: Parts): Promise<Result> {
   if (found.lastSeq <= last) return ok(`at event ${found.lastSeq} of ${last}`, path);
   const evidence = `state.json has ${found.lastSeq} events, reef.db has ${last}`;
   const isLost = async () => ((await known()) ?? 0) < found.lastSeq;
-  // One that is gone or empty is rebuilt; one that only went back in time was replaced by somebody.
+  // A database that is gone or empty is rebuilt; one that is merely older was put there by somebody.
   return last === 0
     ? bad('the database is gone, and the snapshot is not', evidence, settledByDaemon(client, isLost))
     : bad('the database is older than the snapshot', evidence, byHand('put the newer reef.db back, if there is one'));
 }
 
-async function setAside({ dir }: Home): Promise<Found[]> {
+async function setAside({ dir }: Home): Promise<Result[]> {
   const names = (await readdir(dir).catch(() => [])).filter((name) => /^(?:reef\.db|state\.json)\.bad-[^-]/.test(name));
   const main = names.filter((name) => !name.endsWith('-wal')).sort();
-  if (main.length === 0) return [{ check: 'set aside', ...ok('nothing', dir) }];
-  return main.map((name) => ({
-    check: 'set aside',
-    ...warn(
+  if (main.length === 0) return [ok('nothing', dir)];
+  return main.map((name) =>
+    warn(
       `${name} was damaged, and another was made in its place`,
       join(dir, name),
       byHand('look whether jobs are missing; then delete it'),
     ),
-  }));
+  );
 }

@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { makeWorld, until, usersOwn, type World } from '../../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
+import { makeWorld, usersOwn, type World } from '../../../test/support/worktrees/world.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { homeAt } from '../../base/home.ts';
+import type { Point } from '../../worktrees/deps.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
-import type { Point } from '../../worktrees/parts.ts';
-import { examine } from './examine.ts';
+import { examine } from './finding.ts';
 import { worktreeChecks } from './worktrees.ts';
 
 /** The checks on a world whose daemon is gone; to start one is to open its worktrees again, as a daemon does. */

@@ -2,25 +2,25 @@ import { existsSync } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
+import { KeyedSerial } from '../../base/serial.ts';
+import type { Checkout } from '../../git/checkout.ts';
 import type { Git } from '../../git/git-command.ts';
-import type { Place } from '../../git/place.ts';
 import { findRefLock } from '../../git/refs.ts';
 import { WorktreeTable } from '../../store/worktree-table.ts';
 import { classify } from '../../worktrees/care/classify.ts';
 import { look } from '../../worktrees/care/reconcile.ts';
 import { isAbandoned } from '../../worktrees/care/recover.ts';
 import { refsOf } from '../../worktrees/care/stale-locks.ts';
-import { KeyedLocks } from '../../worktrees/keyed-locks.ts';
 import { worktreesFolder } from '../../worktrees/layout.ts';
 import type { StoredWorktree } from '../../worktrees/record.ts';
 import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase } from './database.ts';
-import { bad, byHand, type Check, check, type Found, ok, type Result, warn } from './finding.ts';
+import { bad, byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 import { restartDaemon, settledByDaemon } from './settle.ts';
 import { walk } from './walk.ts';
 
-interface Parts {
+interface Deps {
   home: Home & { repository: string };
   client: Pick<Client, 'call'>;
   git: Git;
@@ -30,102 +30,108 @@ interface Parts {
   deep: boolean;
 }
 
-/** Worktrees and the work in them: records, git's list, folders, refs and locks held against each other. */
-export function worktreeChecks(parts: Parts): Check[] {
+/** Compares records, git's list, folders, refs and locks of worktrees with each other. */
+export function worktreeChecks(deps: Deps): Check[] {
   return [
-    { name: 'worktrees', look: () => classes(parts) },
-    { name: 'intents', look: () => intents(parts) },
-    { name: 'ref locks', look: () => refLocks(parts) },
-    check('worktree sizes', () => sizes(parts)),
-    ...(parts.deep ? [check('git objects', () => objects(parts))] : []),
+    check('worktrees', () => classes(deps)),
+    check('intents', () => intents(deps)),
+    check('ref locks', () => refLocks(deps)),
+    check('worktree sizes', () => sizes(deps)),
+    ...(deps.deep ? [check('git objects', () => objects(deps))] : []),
   ];
 }
 
 interface Scene {
-  place: Place;
+  checkout: Checkout;
   folder: string;
   rows: StoredWorktree[];
 }
 
-async function sceneOf({ home, git, dataHome, root }: Parts): Promise<Scene> {
-  const place = await git.locate(home.repository);
+async function sceneOf({ home, git, dataHome, root }: Deps): Promise<Scene> {
+  const checkout = await git.locate(home.repository);
   const at = root();
-  const wanted = worktreesFolder(place, { dataHome, ...(at !== undefined && { root: at }) });
+  const wanted = worktreesFolder(checkout, { dataHome, ...(at !== undefined && { root: at }) });
   const rows = await readDatabase(home.database, (sqlite) =>
-    new WorktreeTable(sqlite).all<StoredWorktree>(place.commonDir),
+    new WorktreeTable(sqlite).all<StoredWorktree>(checkout.commonDir),
   );
-  return { place, folder: await realpath(wanted).catch(() => wanted), rows: rows ?? [] };
+  return { checkout, folder: await realpath(wanted).catch(() => wanted), rows: rows ?? [] };
 }
 
-async function classes(parts: Parts): Promise<Found[]> {
-  const name = 'worktrees';
+async function classes(deps: Deps): Promise<Result[]> {
   const now = async () => {
-    const { place, folder, rows } = await sceneOf(parts);
+    const { checkout, folder, rows } = await sceneOf(deps);
     if (!existsSync(folder)) return undefined;
     const records = { all: () => rows };
     return classify(
-      await look({ git: parts.git, place, clock: systemClock, locks: new KeyedLocks(), records, layout: { folder } }),
+      await look({
+        git: deps.git,
+        checkout,
+        clock: systemClock,
+        locks: new KeyedSerial(),
+        records,
+        layout: { folder },
+      }),
     );
   };
   const found = await now();
-  if (found === undefined) return [{ check: name, ...ok('none yet', 'reef worktree list') }];
-  const isServed = await listens(parts.home.socket);
+  if (found === undefined) return [ok('none yet', 'reef worktree list')];
+  const isServed = await listens(deps.home.socket);
   const isGhost = (id: string) => async () => ((await now())?.ghosts ?? []).includes(id);
   const lost = found.ghosts.map((id) => {
-    const fix = isServed ? restartDaemon : settledByDaemon(parts.client, isGhost(id));
-    return { check: name, ...warn(`${id} is recorded, and its folder is gone`, 'reef worktree list', fix) };
+    const fix = isServed ? restartDaemon : settledByDaemon(deps.client, isGhost(id));
+    return warn(`${id} is recorded, and its folder is gone`, 'reef worktree list', fix);
   });
   const left = found.zombies.map(({ path, why }) => {
     const fix = byHand('reef worktree prune shows what is in it, and with --yes removes what has no work');
-    return { check: name, ...warn(`${path} is left over: ${why}`, path, fix) };
+    return warn(`${path} is left over: ${why}`, path, fix);
   });
   if (lost.length + left.length > 0) return [...lost, ...left];
   const { live, held, foreign } = found;
   const what = `${live.length} live, ${held.length} held, ${foreign.length} of your own`;
-  return [{ check: name, ...ok(what, 'reef worktree list') }];
+  return [ok(what, 'reef worktree list')];
 }
 
 const SELF = { self: { pid: process.pid, startTime: '', bootId: '' } };
 
-/** What was begun, and whose process is gone. A daemon that runs has looked at it, or is about to. */
-async function abandoned(parts: Parts): Promise<StoredWorktree[]> {
-  return (await sceneOf(parts)).rows.filter((row) => isAbandoned(SELF, row));
+/** Worktrees whose operation was begun by a process that is gone. A running daemon takes care of them itself. */
+async function abandoned(deps: Deps): Promise<StoredWorktree[]> {
+  return (await sceneOf(deps)).rows.filter((row) => isAbandoned(SELF, row));
 }
 
-async function intents(parts: Parts): Promise<Found[]> {
-  const rows = (await listens(parts.home.socket)) ? [] : await abandoned(parts);
-  if (rows.length === 0) return [{ check: 'intents', ...ok('nothing was left half done', 'reef worktree list') }];
+async function intents(deps: Deps): Promise<Result[]> {
+  const rows = (await listens(deps.home.socket)) ? [] : await abandoned(deps);
+  if (rows.length === 0) return [ok('nothing was left half done', 'reef worktree list')];
   return rows.map(({ id, intent, status, path }) => {
-    const isLeft = async () => (await abandoned(parts)).some((row) => row.id === id);
+    const isLeft = async () => (await abandoned(deps)).some((row) => row.id === id);
     const what = `${id}: ${intent?.kind ?? status} was begun, and its daemon is gone`;
-    return { check: 'intents', ...warn(what, path ?? id, settledByDaemon(parts.client, isLeft)) };
+    return warn(what, path ?? id, settledByDaemon(deps.client, isLeft));
   });
 }
 
-/** A git that is killed leaves a lock behind, at which every later one fails (Q-51). Only those of ours are looked for. */
-async function refLocks(parts: Parts): Promise<Found[]> {
-  const { place, rows } = await sceneOf(parts);
-  const isServed = await listens(parts.home.socket);
-  const found: Found[] = [];
+/** A git that is killed leaves a lock behind, at which every later git fails. Only locks of Reef's own refs are looked for. */
+async function refLocks(deps: Deps): Promise<Result[]> {
+  const { checkout, rows } = await sceneOf(deps);
+  const isServed = await listens(deps.home.socket);
+  const found: Result[] = [];
   for (const row of rows) {
     for (const ref of refsOf(row)) {
-      const lock = await findRefLock(place, ref);
+      const lock = await findRefLock(checkout, ref);
       if (lock === undefined) continue;
-      const isLeft = async () => (await findRefLock(place, ref))?.identity === lock.identity;
+      const isLeft = async () => (await findRefLock(checkout, ref))?.identity === lock.identity;
       const isOurs = isAbandoned(SELF, row) && !isServed;
-      const fix = isOurs ? settledByDaemon(parts.client, isLeft) : byHand(`if no git is at work: rm ${lock.path}`);
-      found.push({ check: 'ref locks', ...warn(`${ref} is locked`, lock.path, fix) });
+      const fix = isOurs ? settledByDaemon(deps.client, isLeft) : byHand(`if no git is at work: rm ${lock.path}`);
+      found.push(warn(`${ref} is locked`, lock.path, fix));
     }
   }
-  return found.length > 0 ? found : [{ check: 'ref locks', ...ok('none of ours', place.commonDir) }];
+  return found.length > 0 ? found : [ok('none of ours', checkout.commonDir)];
 }
 
 const MIB = 1_048_576;
 const MUCH_MIB = 20 * 1_024;
 const MOST_ENTRIES = 200_000;
 
-async function sizes(parts: Parts): Promise<Result> {
-  const { folder } = await sceneOf(parts);
+async function sizes(deps: Deps): Promise<Result> {
+  const { folder } = await sceneOf(deps);
   let [bytes, seen] = [0, 0];
   for await (const path of walk(folder)) {
     if (++seen > MOST_ENTRIES) break;
@@ -139,11 +145,11 @@ async function sizes(parts: Parts): Promise<Result> {
 
 const FSCK_MS = 600_000;
 
-async function objects({ git, home }: Parts): Promise<Result> {
-  const place = await git.locate(home.repository);
+async function objects({ git, home }: Deps): Promise<Result> {
+  const checkout = await git.locate(home.repository);
   const args = ['fsck', '--no-dangling', '--no-progress'];
-  const { code, stdout } = await git.call(place, args, { timeoutMs: FSCK_MS, okCodes: [0, 1, 2, 3, 4, 5, 6, 7, 8] });
-  if (code === 0) return ok('git fsck finds nothing', place.commonDir);
+  const { code, stdout } = await git.call(checkout, args, { timeoutMs: FSCK_MS, okCodes: [0, 1, 2, 3, 4, 5, 6, 7, 8] });
+  if (code === 0) return ok('git fsck finds nothing', checkout.commonDir);
   const said = stdout.toString('utf8').trim().split('\n')[0] ?? '';
   return bad(
     'git fsck finds damage',

@@ -3,10 +3,10 @@ import { lstat, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { JOB_ID } from '../../../test/surfaces/samples.ts';
-import { smallCore } from '../../../test/surfaces/small-core.ts';
-import { openSocket, type TestSocket } from '../../../test/surfaces/socket.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { JOB_ID } from '../../../test/support/surfaces/samples.ts';
+import { smallCore } from '../../../test/support/surfaces/small-core.ts';
+import { openSocket, type TestSocket } from '../../../test/support/surfaces/socket.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
 const opened: TestSocket[] = [];

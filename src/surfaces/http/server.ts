@@ -1,12 +1,13 @@
 import { lstat, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Logger } from '../../base/log.ts';
+import { parseJson } from '../../base/safe-json.ts';
 import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.ts';
-import { errorTable, ReefError, toReefError } from '../../protocol/errors.ts';
+import { errorTable } from '../../protocol/error-table.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { mayUse } from '../../protocol/operation.ts';
 import { type Caller, type Core, type OperationName, operations } from '../../protocol/operations.ts';
 import { isOperation, parseInput } from '../parse-input.ts';
-import { readJson } from './body.ts';
 
 export interface AuditRow {
   by: string;
@@ -22,7 +23,7 @@ export interface SocketServerOptions {
   /** Whatever socket lies there is replaced: the caller holds the lock of the home. */
   path: string;
   core: Core;
-  /** With `jobId` this is the socket of a job: only operations, as that job (X-08). */
+  /** With `jobId` this is the socket of a job: it serves operations only, as that job. */
   caller: { by: string; jobId?: string };
   daemon: {
     info(): DaemonInfo | Promise<DaemonInfo>;
@@ -177,7 +178,7 @@ function listen(server: Server, path: string): Promise<void> {
     server.once('error', (error) =>
       reject(new ReefError('home_not_writable', `Cannot listen at ${path}: ${error.message}`, { cause: error })),
     );
-    // Bound within `listen`, so the socket never exists with wider rights (X-01).
+    // `listen` binds at once, so the socket never exists with wider rights.
     const mask = process.umask(0o177);
     try {
       server.listen(path);
@@ -185,4 +186,30 @@ function listen(server: Server, path: string): Promise<void> {
       process.umask(mask);
     }
   });
+}
+
+const MAX_BODY_BYTES = 1_048_576;
+
+/** The JSON body of a request, or the refusal it deserves. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const type = request.headers['content-type'] ?? '';
+  if (!/^application\/json\s*(?:;|$)/i.test(type)) {
+    throw new ReefError('unsupported_media_type', `The body must be application/json, not ${type || 'unnamed'}`);
+  }
+  const parsed = parseJson(await readText(request));
+  if (!parsed.ok) throw new ReefError('bad_request', `The body is not JSON: ${parsed.why}`);
+  return parsed.value;
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Reads and drops the rest: a client that is still writing would not see the refusal.
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+    else chunks.length = 0;
+  }
+  if (size > MAX_BODY_BYTES) throw new ReefError('body_too_large', `The body has ${size} bytes`);
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { JOB_ID } from '../../../test/surfaces/samples.ts';
-import { openSocket, type TestSocket } from '../../../test/surfaces/socket.ts';
+import { JOB_ID } from '../../../test/support/surfaces/samples.ts';
+import { openSocket, type TestSocket } from '../../../test/support/surfaces/socket.ts';
 import { toolsFor } from './server.ts';
 
 const path = (file: string) => fileURLToPath(new URL(`../../../${file}`, import.meta.url));

@@ -8,8 +8,8 @@ const INVALID_REQUEST = -32_600;
 const MAX_LINE_BYTES = 8 * 1_048_576;
 
 /**
- * Lets only messages through. What is none is answered with the protocol's error; the SDK would pass over it in
- * silence, and end the connection at a line that is too long (U-15).
+ * Lets only messages through and answers everything else with the protocol's error. The SDK would ignore it in silence,
+ * and end the connection at a line that is too long.
  */
 export class ProtocolLines extends Transform {
   readonly #lines: LineSplitter;

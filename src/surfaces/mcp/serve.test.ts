@@ -1,17 +1,17 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { JOB_ID } from '../../../test/surfaces/samples.ts';
-import { smallCore } from '../../../test/surfaces/small-core.ts';
-import { openSocket, type TestSocket } from '../../../test/surfaces/socket.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { JOB_ID } from '../../../test/support/surfaces/samples.ts';
+import { smallCore } from '../../../test/support/surfaces/small-core.ts';
+import { openSocket, type TestSocket } from '../../../test/support/surfaces/socket.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 
 /** The real program, `reef mcp`, over its real standard input and output. */
 const REEF = fileURLToPath(new URL('../../../bin/reef.cjs', import.meta.url));
@@ -19,8 +19,8 @@ const REEF = fileURLToPath(new URL('../../../bin/reef.cjs', import.meta.url));
 let dir: string;
 let socket: TestSocket | undefined;
 let child: ChildProcessWithoutNullStreams | undefined;
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'reef-surfaces-'));
+beforeEach(() => {
+  dir = temporaryFolder();
 });
 afterEach(async () => {
   if (child && child.exitCode === null) {
@@ -30,7 +30,6 @@ afterEach(async () => {
   child = undefined;
   await socket?.close();
   socket = undefined;
-  await rm(dir, { recursive: true, force: true });
 });
 
 function start(env: Record<string, string>, cwd = dir) {

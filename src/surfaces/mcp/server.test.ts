@@ -2,9 +2,16 @@ import { Client } from '@modelcontextprotocol/client';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterEach, expect } from 'vitest';
-import { JOB_ID, NOW, sampleChoice, sampleEvent, sampleJob, sampleQuestion } from '../../../test/surfaces/samples.ts';
-import { smallCore } from '../../../test/surfaces/small-core.ts';
-import { verifies } from '../../../test/verifies.ts';
+import {
+  JOB_ID,
+  NOW,
+  sampleChoice,
+  sampleEvent,
+  sampleJob,
+  sampleQuestion,
+} from '../../../test/support/surfaces/samples.ts';
+import { smallCore } from '../../../test/support/surfaces/small-core.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { codeQueries } from '../../protocol/code-operations.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { JobView } from '../../protocol/job-operations.ts';

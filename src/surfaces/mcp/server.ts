@@ -1,12 +1,16 @@
+import type { Readable, Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { type CallToolResult, McpServer, type StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { version } from '../../base/version.ts';
 import { mayUse, type Operation, type OperationEffect } from '../../protocol/operation.ts';
 import { type OperationName, type OperationOutput, operations } from '../../protocol/operations.ts';
-import { renderError } from '../cli/render/error.ts';
-import { createStyle } from '../cli/render/style.ts';
 import type { Client } from '../client/client.ts';
-import { errorBody } from '../client/error-body.ts';
+import { errorBody } from '../client/request.ts';
 import { parseInput } from '../parse-input.ts';
-import { fitPage } from './page.ts';
+import { renderError } from '../render/error.ts';
+import { createStyle } from '../render/style.ts';
+import { ProtocolLines } from './protocol-lines.ts';
 import { textOf } from './text.ts';
 
 /** What a client may tell its user before the call. An agent that is started or talked to may change files. */
@@ -31,7 +35,7 @@ export function toolsFor(user: 'people' | 'jobs'): OperationName[] {
 
 interface ServerOptions {
   version: string;
-  /** An agent inside a job is offered what it may use and nothing else (U-16). */
+  /** An agent inside a job is offered only what it may use. */
   user: 'people' | 'jobs';
 }
 
@@ -74,4 +78,45 @@ async function answer(client: Pick<Client, 'call'>, { name, args, signal }: Tool
 /** Shown to clients but not enforced by the SDK: our own reading gives the error its code, its field and its hint. */
 function advertised(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
   return { '~standard': { ...schema['~standard'], validate: (value: unknown) => ({ value }) } };
+}
+
+type Page = OperationOutput<'output'>;
+
+/** A result goes into a model's window as a whole; a page of the log alone may be megabytes. */
+const MAX_BYTES = 32_768;
+
+/** As many events as fit, at least one. The cursor names the last of them, so the next call reads on behind it. */
+function fitPage(page: Page): Page {
+  let size = 0;
+  const kept = page.events.findIndex((event) => {
+    size += Buffer.byteLength(JSON.stringify(event));
+    return size > MAX_BYTES;
+  });
+  const events = kept === -1 ? page.events : page.events.slice(0, Math.max(1, kept));
+  const last = events.at(-1);
+  if (!last || events.length === page.events.length) return page;
+  return { ...page, events, nextCursor: String(last.seq), truncated: true };
+}
+
+interface Stdio {
+  stdin: Readable;
+  stdout: Writable;
+}
+
+/** Serves one client until it closes its end. Nothing is started, and no file touched, before its first call. */
+export async function serveMcp(
+  open: () => Client,
+  { stdin, stdout, user }: Stdio & { user: 'people' | 'jobs' },
+): Promise<void> {
+  // Outside a repository the called tool says so; the server starts all the same.
+  const client: Pick<Client, 'call'> = {
+    call: async (operation, input, options) => open().call(operation, input, options),
+  };
+  const lines = new ProtocolLines((message) => stdout.write(`${JSON.stringify(message)}\n`));
+  const handle = serveStdio(() => createMcpServer(client, { version, user }), {
+    transport: new StdioServerTransport(stdin.pipe(lines), stdout),
+    onerror: () => {}, // already answered
+  });
+  await finished(stdin, { writable: false }).catch(() => {});
+  await handle.close();
 }

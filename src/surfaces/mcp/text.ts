@@ -3,16 +3,15 @@ import { printable } from '../../base/printable.ts';
 import { codeQueries } from '../../protocol/code-operations.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
 import type { OperationName, OperationOutput } from '../../protocol/operations.ts';
-import { codeAnswer } from '../cli/render/code.ts';
-import { jobDetails } from '../cli/render/job-details.ts';
-import { jobTable } from '../cli/render/job-table.ts';
-import { type Asked, renderQuestion } from '../cli/render/question.ts';
-import { runDetails, runTable } from '../cli/render/run.ts';
-import { createStyle, type Style } from '../cli/render/style.ts';
-import { renderEvents } from '../cli/render/timeline.ts';
-import { acceptance, conflictReport, worktreeDiff, worktreeTable } from '../cli/render/worktree.ts';
+import { codeAnswer } from '../render/code.ts';
+import { jobDetails, jobTable } from '../render/job.ts';
+import { type Asked, renderQuestion } from '../render/question.ts';
+import { runDetails, runTable } from '../render/run.ts';
+import { createStyle, type Style } from '../render/style.ts';
+import { renderEvents } from '../render/timeline.ts';
+import { acceptance, conflictReport, worktreeDiff, worktreeTable } from '../render/worktree.ts';
 
-/** Even hexadecimal, at some two bytes a token, stays under 10k tokens (U-12). */
+/** Even hexadecimal, at some two bytes per token, stays below 10,000 tokens. */
 const MAX_BYTES = 20_000;
 
 interface Reading {
@@ -21,7 +20,7 @@ interface Reading {
   rest: string;
 }
 
-/** What a model reads that looks only at text. */
+/** For a model that looks at the text of a result only. */
 export function textOf<N extends OperationName>(
   operation: N,
   output: OperationOutput<N>,

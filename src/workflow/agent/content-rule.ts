@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
 import type { Json, WorkflowManifest } from '../../protocol/workflow.ts';
-import { BUILT_IN_SCHEMAS } from './content-schemas.ts';
+import { BUILT_IN_SCHEMAS } from '../manifest/content-schemas.ts';
 
 /** Cleaned content, or everything that is wrong with it. */
 export type ContentRule = (content: Json) => { content: Json } | { faults: string[] };
 
-/** The rule of a block's `validationSchema`: of the built-in two, or a JSON Schema of the manifest (W-63). */
+/** The rule of a block's `validationSchema`: of the built-in two, or a JSON Schema of the manifest. */
 export function contentRule(name: string | undefined, schemas: WorkflowManifest['schemas']): ContentRule | undefined {
   if (name === undefined) return undefined;
   const own = schemas !== undefined && Object.hasOwn(schemas, name) ? schemas[name] : undefined;

@@ -20,7 +20,7 @@ interface OutlinedFile {
 
 interface Rendered {
   text: string;
-  /** What it shows in part only; kept before anybody is shown the prompt (S-37). */
+  /** What it shows in part only; kept before anybody is shown the prompt. */
   leftOut: string[];
 }
 
@@ -41,7 +41,7 @@ interface Parts<T> {
 const POINTER_CHARACTERS = 80;
 /** Head and tail of a long segment. */
 const SHOWN_CHARACTERS = 4_096;
-/** What gives way, in this order, the oldest first; forms are counted from the fullest (W-10). */
+/** What gives way, in this order, the oldest first; forms are counted from the fullest. */
 const SHRINKING: readonly [keyof Parts<never>, number][] = [
   ['files', 1],
   ['segments', 1],
@@ -51,7 +51,7 @@ const SHRINKING: readonly [keyof Parts<never>, number][] = [
 
 /**
  * The five layers as one text, the most important first. Over budget files shrink to outlines, then segments to head and
- * tail, then the oldest to pointers, then inherited context; the contract and the place never do (W-10).
+ * tail, then the oldest to pointers, then inherited context; the contract and the place never do.
  */
 export function renderPrompt(
   input: WorkerInput,
@@ -99,7 +99,7 @@ async function shrink(input: WorkerInput, forms: Parts<Forms>, { limit, measure 
   return rendered;
 }
 
-/** What is kept as a blob is never shown whole (W-17). */
+/** What is kept as a blob is never shown whole. */
 function segmentForms(segment: WorkerInput['execution_payload'][number], stored: StoredSegment | undefined): Forms {
   const { type, block, visit, outcome, filePath } = segment;
   const about = [`### ${type}`, `${block}#${visit}`, outcome, filePath]

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { contentRule, withoutFence } from './content-rule.ts';
 import { readResult, resultJsonSchema } from './read-result.ts';

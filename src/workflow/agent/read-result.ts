@@ -51,7 +51,7 @@ export function resultJsonSchema(signals: readonly string[]): Json {
   return z.toJSONSchema(resultSchema(signals), { io: 'input' }) as Json;
 }
 
-/** The first valid of tool, structured output, tagged fence and last line (W-61); else every fault of each. */
+/** The first valid of tool, structured output, tagged fence and last line; else every fault of each. */
 export function readResult(said: Said, rules: ResultRules): ReadResult {
   const faults: string[] = [];
   for (const [from, read] of attempts(said, rules)) {
@@ -96,7 +96,7 @@ function lastTaggedFence(text: string): string | undefined {
   return found;
 }
 
-/** A signal word anywhere but alone in the last line means nothing (W-62). */
+/** A signal word anywhere but alone in the last line means nothing. */
 function readLastLine(text: string, rules: ResultRules): ReadResult | undefined {
   const lines = text.trimEnd().split('\n');
   const signal = bare(lines.pop() ?? '');

@@ -1,13 +1,13 @@
 import type { Json } from '../../protocol/workflow.ts';
 
 /**
- * What the workflow engine needs of a durable runtime (W-70 to W-76): here over SQLite in one process, in a fleet over
+ * What the workflow engine needs of a durable runtime: here over SQLite in one process, in a fleet over
  * Postgres. Outside steps a body is deterministic: no clock, no id, no chance, no I/O.
  */
 export interface DurableEngine {
   define(name: string, body: Body, options?: { version: number }): void;
   /** A known id is joined; with another input it is refused (`run_exists`). */
-  start(name: string, runId: string, input: Json, place?: Placement): Promise<void>;
+  start(name: string, runId: string, input: Json): Promise<void>;
   /** Stored before it is acknowledged. The first answer to a key wins; one that came before its wait is found. */
   answer(runId: string, key: string, answerId: string, value: Json): Promise<'taken' | 'duplicate' | 'late'>;
   /** Reaches children; twice is once. Resolves when what was under way has let go. */
@@ -51,13 +51,6 @@ export class Detached extends Error {}
 
 /** Somebody ended the run: whatever works for it is to be ended too. */
 export class Cancelled extends Error {}
-
-interface Placement {
-  repository: string;
-  needs: string[];
-  priority: 0 | 1 | 2;
-  by: string;
-}
 
 export type JournalKind = 'start' | 'step' | 'wait' | 'answer' | 'sleep' | 'child' | 'mismatch' | 'end';
 

@@ -3,7 +3,7 @@ import type { Json } from '../../protocol/workflow.ts';
 import { type Body, Detached, type Durable, type EntryData, type StepScope } from './durable-engine.ts';
 import { fromErrorData, hashOf, Interrupted, type LiveRun, Mismatch, toErrorData } from './live-run.ts';
 
-/** A wall clock may jump: nobody sleeps longer than this without looking at it again. */
+/** A wall clock may jump: nobody sleeps longer than this without looking at it again. */
 const LONGEST_NAP_MS = 60_000;
 
 /** What a body sees of its run. A child has one of its own, so that the places of parallel branches are their own. */
@@ -21,7 +21,6 @@ export class DurableScope implements Durable {
     this.#bodyOf = options.bodyOf;
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the port of the fleet has this shape
   async step<T extends Json>(
     key: string,
     input: Json,
@@ -58,7 +57,6 @@ export class DurableScope implements Durable {
     for (let left = this.#left(due); left > 0; left = this.#left(due)) await this.#nap(left, this.#signal);
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the port of the fleet has this shape
   async child(
     key: string,
     name: string,

@@ -1,22 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import type { Harness } from '../../../test/support/workflow/conformance/harness.ts';
+import { conformance } from '../../../test/support/workflow/conformance.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { openSqlite } from '../../store/driver.ts';
 import { Store } from '../../store/store.ts';
-import type { Harness } from './conformance/harness.ts';
-import { conformance } from './conformance.ts';
 import type { DurableEngine, JournalEntry } from './durable-engine.ts';
 import { EmbeddedEngine } from './embedded-engine.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-durable-'));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 

@@ -19,7 +19,7 @@ import { DurableScope } from './durable-scope.ts';
 import { packData, unpackEntry } from './journal-codec.ts';
 import { hashOf, Interrupted, LiveRun, Mismatch, toErrorData } from './live-run.ts';
 
-export interface EmbeddedParts {
+export interface EmbeddedDeps {
   store: Store;
   clock: Clock;
   log: Logger;
@@ -32,20 +32,20 @@ const LIST_PAGE = 50;
 /** How long a cancel or close waits for effects that do not heed it. */
 const LET_GO_MS = 15_000;
 
-/** The journal in SQLite, for the one process that owns the home (F-09): the lock of the home is its claim. */
+/** The journal in SQLite, for the one process that owns the home: the lock of the home is its claim. */
 export class EmbeddedEngine implements DurableEngine {
-  readonly #parts: EmbeddedParts;
+  readonly #deps: EmbeddedDeps;
   readonly #bodies = new Map<string, { body: Body; version: number }>();
   readonly #live = new Map<string, LiveRun>();
   readonly #results = new Map<string, ((end: RunEnd) => void)[]>();
   #isClosed = false;
 
-  constructor(parts: EmbeddedParts) {
-    this.#parts = parts;
+  constructor(deps: EmbeddedDeps) {
+    this.#deps = deps;
   }
 
   get #journal(): JournalTable {
-    return this.#parts.store.journal;
+    return this.#deps.store.journal;
   }
 
   define(name: string, body: Body, { version } = { version: 1 }): void {
@@ -63,7 +63,6 @@ export class EmbeddedEngine implements DurableEngine {
     if (!this.#find(runId, 'end', '')) this.#drive(runId);
   }
 
-  // biome-ignore lint/complexity/useMaxParams: the port of the fleet has this shape
   async answer(runId: string, key: string, answerId: string, value: Json): Promise<'taken' | 'duplicate' | 'late'> {
     this.#refuseClosed();
     this.#known(runId);
@@ -92,7 +91,7 @@ export class EmbeddedEngine implements DurableEngine {
     const known = ids.filter((id) => this.#bodies.has(this.#known(id).data.name ?? ''));
     for (const id of ids) {
       if (known.includes(id)) this.#drive(id);
-      else this.#parts.log.warn('a run has no program here and waits', { runId: id });
+      else this.#deps.log.warn('a run has no program here and waits', { runId: id });
     }
     return known;
   }
@@ -144,7 +143,7 @@ export class EmbeddedEngine implements DurableEngine {
   /** Waits until nothing works for these runs any more, but not for ever: an effect may be deaf. */
   async #letGo(runs: LiveRun[]): Promise<void> {
     const done = new AbortController();
-    const patience = this.#parts.clock.sleep(LET_GO_MS, done.signal).catch(() => undefined);
+    const patience = this.#deps.clock.sleep(LET_GO_MS, done.signal).catch(() => undefined);
     await Promise.race([Promise.all(runs.map((run) => run.settled())), patience]);
     done.abort();
   }
@@ -152,8 +151,8 @@ export class EmbeddedEngine implements DurableEngine {
   #drive(runId: string): void {
     if (this.#live.has(runId)) return;
     const start = this.#known(runId);
-    const { store, clock, log } = this.#parts;
-    const run = new LiveRun(runId, { store, clock, onEntry: (id, entry) => this.#parts.onEntry?.(id, entry) });
+    const { store, clock, log } = this.#deps;
+    const run = new LiveRun(runId, { store, clock, onEntry: (id, entry) => this.#deps.onEntry?.(id, entry) });
     this.#live.set(runId, run);
     this.#walk(run, start.data)
       .catch((error) => log.error('a run stands still: its journal cannot be written', { runId, error }))
@@ -193,12 +192,12 @@ export class EmbeddedEngine implements DurableEngine {
 
   /** The entry that stands there now, be it this one or an earlier one. */
   #append(runId: string, [kind, key]: [JournalEntry['kind'], string], data: EntryData): JournalEntry {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     const row = { at: clock.now().toISOString(), kind, key };
     const n = store.commit(() => store.journal.append(runId, { ...row, data: packData(store.journal, data) }));
     const entry = this.#find(runId, kind, key);
     if (!entry) throw new ReefError('internal', `the journal lost ${kind} ${key}`);
-    if (n !== undefined) this.#parts.onEntry?.(runId, entry);
+    if (n !== undefined) this.#deps.onEntry?.(runId, entry);
     return entry;
   }
 

@@ -7,7 +7,7 @@ const LARGEST_ENTRY = 64 * 1024;
 type Blobs = Pick<JournalTable, 'putBlob' | 'getBlob'>;
 type Packed = EntryData & { blob?: string };
 
-/** A value too large for its entry is kept beside it, under the hash of its bytes (W-75). */
+/** A value too large for its entry is kept beside it, under the hash of its bytes. */
 export function packData(blobs: Blobs, data: EntryData): string {
   const whole = JSON.stringify(data);
   if (Buffer.byteLength(whole) <= LARGEST_ENTRY) return whole;

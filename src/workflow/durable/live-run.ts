@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { fingerprint } from '../../base/fingerprint.ts';
-import { type ErrorCode, errorTable, ReefError, toReefError } from '../../protocol/errors.ts';
+import { type ErrorCode, errorTable } from '../../protocol/error-table.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import type { Store } from '../../store/store.ts';
 import type { EntryData, JournalEntry, JournalKind } from './durable-engine.ts';
@@ -12,7 +13,7 @@ export class Interrupted extends Error {}
 /** The journal tells another story than the program. */
 export class Mismatch extends Error {}
 
-export interface RunParts {
+export interface RunDeps {
   store: Store;
   clock: Clock;
   /** After the entry is on the disk. */
@@ -33,14 +34,14 @@ const LONGEST_RETRY_MS = 300_000;
 export class LiveRun {
   readonly id: string;
   readonly ending = new AbortController();
-  readonly #parts: RunParts;
+  readonly #deps: RunDeps;
   readonly #places = new Map<string, string>();
   readonly #waiters = new Map<string, () => void>();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(id: string, parts: RunParts) {
+  constructor(id: string, deps: RunDeps) {
     this.id = id;
-    this.#parts = parts;
+    this.#deps = deps;
     for (let page = this.#page(0); page.length > 0; page = this.#page(page.at(-1)?.n ?? 0)) {
       for (const { key, kind, data } of page)
         if (data.place !== undefined) this.#places.set(data.place, `${kind} ${key}`);
@@ -48,15 +49,15 @@ export class LiveRun {
   }
 
   get clock(): Clock {
-    return this.#parts.clock;
+    return this.#deps.clock;
   }
 
   find(kind: JournalKind, key: string): JournalEntry | undefined {
-    const row = this.#parts.store.journal.find(this.id, kind, key);
-    return row && unpackEntry(this.#parts.store.journal, row);
+    const row = this.#deps.store.journal.find(this.id, kind, key);
+    return row && unpackEntry(this.#deps.store.journal, row);
   }
 
-  /** The entry of an earlier life, if it fits what the body asks for now (F-03). */
+  /** The entry of an earlier life, if it fits what the body asks for now. */
   recall(kind: JournalKind, met: Met): JournalEntry | undefined {
     const known = this.find(kind, met.key);
     const here = met.place === undefined ? undefined : this.#places.get(met.place);
@@ -85,7 +86,7 @@ export class LiveRun {
   }
 
   beginAttempt(key: string): number {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     // Not synced: a repeat is told by its effect key, the number is for people.
     return store.record(() => store.journal.beginAttempt(this.id, key));
   }
@@ -126,7 +127,7 @@ export class LiveRun {
   }
 
   #commit(kind: JournalKind, key: string, data: EntryData): JournalEntry {
-    const { store, clock, onEntry } = this.#parts;
+    const { store, clock, onEntry } = this.#deps;
     const { journal } = store;
     if (this.ending.signal.aborted) throw new Interrupted('let go', { cause: this.ending.signal.reason });
     const at = clock.now().toISOString();
@@ -142,7 +143,7 @@ export class LiveRun {
   }
 
   #page(after: number): JournalEntry[] {
-    const { journal } = this.#parts.store;
+    const { journal } = this.#deps.store;
     return journal.after(this.id, after, PAGE).map((row) => unpackEntry(journal, row));
   }
 }

@@ -10,7 +10,7 @@ export type Action =
 const MOST_BRANCHES = 16;
 
 /**
- * The grammar of W-20: `JUMP:` block or node, `CALL:` node [`:` block], `RETURN`, `HALT_AND_FLAG`, `FORK:` node `,` node …
+ * The grammar of actions: `JUMP:` block or node, `CALL:` node [`:` block], `RETURN`, `HALT_AND_FLAG`, `FORK:` node `,` node …
  * [`:` block]. No blanks, case-sensitive. What is outside it gives the reason in words.
  */
 export function parseAction(text: string): Action | { error: string } {

@@ -42,12 +42,12 @@ function parseWith<T>(text: string, read: (reader: Reader) => T): Parsed<T> {
     reader.end();
     return { ok: true, value };
   } catch (error) {
-    if (error instanceof Wrong) return { ok: false, error: error.message, at: error.at };
+    if (error instanceof GuardSyntaxError) return { ok: false, error: error.message, at: error.at };
     throw error;
   }
 }
 
-class Wrong extends Error {
+class GuardSyntaxError extends Error {
   readonly at: number;
 
   constructor(message: string, at: number) {
@@ -82,7 +82,10 @@ class Reader {
     if (typed) return { path: { root: typed, type: this.#type(), steps: this.#steps() } };
     const plain = PLAIN_ROOTS.find((root) => root === word);
     if (plain) return { path: { root: plain, steps: this.#steps() } };
-    throw new Wrong(`"${word}" is no value: expected last(), here(), count(), visits, args, returned or JSON`, start);
+    throw new GuardSyntaxError(
+      `"${word}" is no value: expected last(), here(), count(), visits, args, returned or JSON`,
+      start,
+    );
   }
 
   end(): void {
@@ -145,7 +148,7 @@ class Reader {
       if (this.#text[at] === '\\') at += 1;
       else if (this.#text[at] === '"') return this.#jsonString(start, at + 1);
     }
-    throw new Wrong('a string does not end', start);
+    throw new GuardSyntaxError('a string does not end', start);
   }
 
   #jsonString(start: number, end: number): string {
@@ -153,7 +156,7 @@ class Reader {
     try {
       return String(JSON.parse(this.#text.slice(start, end)));
     } catch (cause) {
-      throw Object.assign(new Wrong('is no JSON string', start), { cause });
+      throw Object.assign(new GuardSyntaxError('is no JSON string', start), { cause });
     }
   }
 
@@ -181,6 +184,6 @@ class Reader {
   }
 
   #fail(message: string): never {
-    throw new Wrong(message, this.#at);
+    throw new GuardSyntaxError(message, this.#at);
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { type Action, parseAction } from './action.ts';
 import { holds, type Scope, valueIn } from './evaluate.ts';

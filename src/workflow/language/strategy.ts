@@ -1,6 +1,6 @@
 import { isSegmentType } from './names.ts';
 
-/** How one visit sees the payload; the payload itself is never changed (W-15). */
+/** How one visit sees the payload; the payload itself is never changed. */
 export type Strategy =
   | { do: 'merge'; key: string }
   | { do: 'first'; type: string }

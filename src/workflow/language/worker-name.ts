@@ -1,10 +1,7 @@
-import type { WorkerDef, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { Gate, WorkerDef, WorkflowManifest } from '../../protocol/workflow.ts';
 
 const INTERNAL_WORKERS = ['TestRunner', 'FileSystemWriter', 'UpdateChangePlan', 'RunLinter', 'RunBuilder'] as const;
 export type InternalWorker = (typeof INTERNAL_WORKERS)[number];
-/** In the order they are run. */
-export const GATES = ['lint', 'build', 'test'] as const;
-export type Gate = (typeof GATES)[number];
 
 const GATE_OF: Partial<Record<InternalWorker, Gate>> = { TestRunner: 'test', RunLinter: 'lint', RunBuilder: 'build' };
 

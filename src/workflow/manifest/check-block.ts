@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { checkContextBudget, isProblem, parseSlice } from '../../context/slices/parse-slice.ts';
 import type { SliceProblem } from '../../context/slices/slice.ts';
 import type { Transition } from '../../protocol/workflow.ts';
-import { BUILT_IN_SCHEMAS } from '../agent/content-schemas.ts';
 import { type Action, parseAction } from '../language/action.ts';
 import { parseGuard, parseValue } from '../language/guard.ts';
 import { FAIL_DEFAULT, FAILURE, isName, isSignal, SUCCESS } from '../language/names.ts';
 import { parseStrategy } from '../language/strategy.ts';
 import { isByName, parseWorker, rosterEntry, type WorkerName } from '../language/worker-name.ts';
+import { BUILT_IN_SCHEMAS } from './content-schemas.ts';
 import type { Draft, DraftBlock, Report } from './draft.ts';
 import { actionTargets, nearestTarget } from './graph.ts';
 
@@ -16,6 +16,13 @@ interface KnownAgent {
   reportsCost: boolean;
 }
 export type KnownAgents = Readonly<Record<string, KnownAgent>>;
+
+/** Of the agents we know only Claude Code tells what a turn costs. */
+const TELL_COST = new Set(['claude']);
+
+export function knownAgents(names: readonly string[]): KnownAgents {
+  return Object.fromEntries(names.map((name) => [name, { reportsCost: TELL_COST.has(name) }]));
+}
 
 interface Checked {
   draft: Draft;
@@ -57,7 +64,7 @@ function isKnown(agent: string, agents: KnownAgents): boolean {
   return Object.hasOwn(agents, agent) || isByName(agent);
 }
 
-/** Slices of code context are parsed here, so that a run never meets one it cannot read (C-102). */
+/** Slices of code context are parsed here, so that a run never meets one it cannot read. */
 function checkContext({ fields, path }: DraftBlock, report: Report): void {
   const tell = (problem: SliceProblem, at: (string | number)[]) =>
     report(

@@ -73,7 +73,7 @@ function writes(draft: Draft, id: string): boolean {
   return canWrite(parseWorker(draft.blocks.get(id)?.fields.worker ?? ''), draft.workers);
 }
 
-/** A budget in dollars over an agent that tells no cost ends nothing (W-36). */
+/** A budget in dollars over an agent that tells no cost ends nothing. */
 export function checkUsd(draft: Draft, agents: KnownAgents, report: Report): void {
   const silent = (block: DraftBlock): string | undefined => {
     const worker = parseWorker(block.fields.worker ?? '');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { checkManifest, runnableManifest } from './check-manifest.ts';

@@ -1,4 +1,5 @@
-import { type ErrorCode, errorRow, ReefError } from '../../protocol/errors.ts';
+import { type ErrorCode, errorRow } from '../../protocol/error-table.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import { type Finding, type Json, manifestSchema, type WorkflowManifest } from '../../protocol/workflow.ts';
 import { parseBlockId } from '../language/names.ts';
 import { checkBlock, checkSchemas, checkTarget, type KnownAgents } from './check-block.ts';
@@ -19,7 +20,7 @@ export interface CheckOptions {
   /** Turns warnings into errors. */
   strict?: boolean;
   agents: KnownAgents;
-  /** Files that would have been a manifest too (W-02). */
+  /** Files that would have been a manifest too. */
   ignored?: string[];
 }
 
@@ -35,7 +36,7 @@ const WARNINGS: ReadonlySet<FindingCode> = new Set<FindingCode>([
   ...(['wf_usd_unreported', 'wf_unknown_key', 'wf_agent_default', 'wf_other_file'] as const),
 ]);
 
-/** Every finding in one pass, in the order of the file (W-08). Throws only for what is no document, or too large. */
+/** Every finding in one pass, in the order of the file. Throws only for what is no document, or too large. */
 export function checkManifest(file: { text: string; path: string }, options: CheckOptions): Checked {
   const source = readSource(file.text, file.path);
   const findings: Finding[] = [];

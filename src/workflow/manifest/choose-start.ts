@@ -1,8 +1,8 @@
+import { nearestName } from '../../base/nearest.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { WorkflowManifest } from '../../protocol/workflow.ts';
-import { nearestName } from './nearest-name.ts';
 
-/** The node a run begins with; `undefined` means the shipped workflow (W-07). */
+/** The node a run begins with; `undefined` means the shipped workflow. */
 export function chooseStart(manifest: WorkflowManifest | undefined, named?: string): string | undefined {
   const nodes = Object.keys(manifest?.nodes ?? {});
   if (named === undefined) return manifest?.start ?? (nodes.length === 1 ? nodes[0] : undefined);

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/workflow.ts';
 import { blockIdOf, isName } from '../language/names.ts';
 
-/** A manifest as far as it can be read: what is wrong with one field does not hide what is wrong with the next (W-08). */
+/** A manifest as far as it can be read: what is wrong with one field does not hide what is wrong with the next. */
 export interface Draft {
   nodes: Map<string, DraftNode>;
   blocks: Map<string, DraftBlock>;
@@ -65,7 +65,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A top-level `nodes` whose value has no `blocks` means the superset; anything else is a map of nodes (W-01). */
+/** A top-level `nodes` whose value has no `blocks` means the superset; anything else is a map of nodes. */
 export function isSuperset(value: Json): boolean {
   return isObject(value) && isObject(value.nodes) && !Object.hasOwn(value.nodes, 'blocks');
 }

@@ -2,7 +2,7 @@ import { ReefError } from '../../protocol/errors.ts';
 
 const MANIFEST_FILES = ['.reef/workflows.json', '.reef/workflows.yaml', '.vision/workflows.json'] as const;
 
-/** A file of the main checkout, or of the base commit where there is no checkout; undefined when absent. Never of a worktree (W-03). */
+/** A file of the main checkout, or of the base commit where there is no checkout; undefined when absent. Never of a worktree. */
 export type ReadProjectFile = (path: string) => Promise<string | undefined>;
 
 export interface FoundManifest {

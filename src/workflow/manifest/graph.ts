@@ -1,6 +1,6 @@
+import { nearestName } from '../../base/nearest.ts';
 import { type Action, parseAction } from '../language/action.ts';
 import type { Draft, DraftBlock } from './draft.ts';
-import { nearestName } from './nearest-name.ts';
 
 /** Where blocks lead. A misspelt target counts as the name it is nearest to, so that one slip is one finding. */
 export interface Graph {

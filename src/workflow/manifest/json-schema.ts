@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { manifestFileSchema } from '../../protocol/workflow.ts';
 
-/** What a workflow file may hold, for editors and `reef workflow schema` (W-04). Written as the formatter would. */
+/** What a workflow file may hold, for editors and `reef workflow schema`. Written as the formatter would. */
 export function workflowJsonSchema(): string {
   const schema = z.toJSONSchema(manifestFileSchema, { target: 'draft-2020-12', io: 'input' });
   const text = JSON.stringify(schema, null, 2);

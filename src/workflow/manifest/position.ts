@@ -1,26 +1,14 @@
+import type { LineIndex } from '../../base/line-index.ts';
+
 /** Where things stand in a file, counted from 1 as editors do. */
 export interface Position {
   line: number;
   column: number;
 }
 
-export class LineIndex {
-  readonly #starts = [0];
-
-  constructor(text: string) {
-    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.#starts.push(at + 1);
-  }
-
-  at(offset: number): Position {
-    let low = 0;
-    let high = this.#starts.length - 1;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if ((this.#starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return { line: low + 1, column: offset - (this.#starts[low] ?? 0) + 1 };
-  }
+export function positionAt(lines: LineIndex, offset: number): Position {
+  const { line, column } = lines.position(offset);
+  return { line, column: column + 1 };
 }
 
 /** RFC 6901. */

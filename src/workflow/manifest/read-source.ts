@@ -1,6 +1,7 @@
+import { LineIndex } from '../../base/line-index.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
-import { LineIndex, offsetOf, type Position } from './position.ts';
+import { offsetOf, type Position, positionAt } from './position.ts';
 import { readJson } from './read-json.ts';
 import { readYaml } from './read-yaml.ts';
 import { SourceFault, type SourceTree } from './source.ts';
@@ -12,14 +13,14 @@ export interface Source {
   place(pointer: string): Position;
 }
 
-/** The text of a manifest as data that knows its places. Refuses what is no document, by line and column (W-05). */
+/** The text of a manifest as data that knows its places. Refuses what is no document, by line and column. */
 export function readSource(text: string, path: string): Source {
   if (Buffer.byteLength(text) > LARGEST_BYTES) {
     throw new ReefError('manifest_too_large', `${path} is larger than 1 MiB.`, { details: { path } });
   }
   const lines = new LineIndex(text);
   const { value, offsets } = parse(text, path, lines);
-  return { value, place: (pointer) => lines.at(offsetOf(offsets, pointer)) };
+  return { value, place: (pointer) => positionAt(lines, offsetOf(offsets, pointer)) };
 }
 
 function parse(text: string, path: string, lines: LineIndex): SourceTree {
@@ -27,7 +28,7 @@ function parse(text: string, path: string, lines: LineIndex): SourceTree {
     return /\.ya?ml$/i.test(path) ? readYaml(text) : readJson(text);
   } catch (error) {
     if (!(error instanceof SourceFault)) throw error;
-    const place = lines.at(error.offset);
+    const place = positionAt(lines, error.offset);
     throw new ReefError('invalid_json', `${path}:${place.line}:${place.column}: ${error.message}.`, {
       cause: error,
       details: { path, ...place },

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { inputFor, segment } from '../../../test/support/workflow/worker-input.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { artifactId } from '../../repostate/prompt/caps.ts';
 import { Store } from '../../store/store.ts';
 import { renderPrompt } from '../agent/prompt.ts';
 import { newSegments } from '../run/finish-visit.ts';
-import { inputFor, segment } from '../workers/test-input.ts';
 import { journalBlobs } from './journal-blobs.ts';
 import { type Blobs, openSegment, storeSegment, viewSegment } from './segment.ts';
 import { shapeView } from './shape-view.ts';
@@ -69,7 +68,7 @@ verifies('W-17').test('over 64 MiB the first and last 32 MiB are kept, and a mar
 });
 
 verifies('W-17', 'W-75').test('blobs lie beside the journal under the hash of their bytes', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'reef-blobs-'));
+  const dir = temporaryFolder();
   const store = new Store(join(dir, 'db'));
   const blobs = journalBlobs(store);
   const addresses = [blobs.put(Buffer.from('x')), blobs.put(Buffer.from('x')), blobs.put(Buffer.from('y'))];
@@ -80,7 +79,6 @@ verifies('W-17', 'W-75').test('blobs lie beside the journal under the hash of th
   ]);
   expect(() => blobs.get('nowhere')).toThrow('is not there');
   store.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 const here = { timestamp: '2026-01-01T00:00:00.000Z', block: 'N__B', visit: 2, branch: 'main' };

@@ -27,7 +27,7 @@ const LARGEST_INLINE = 64 * 1024;
 const LARGEST_KEPT = 64 * 1024 * 1024;
 const SHOWN_CHARACTERS = 2_048;
 
-/** Over 64 KiB content is kept whole as a blob; over 64 MiB its first and last 32 MiB (W-17). */
+/** Over 64 KiB content is kept whole as a blob; over 64 MiB its first and last 32 MiB. */
 export function storeSegment(segment: ContextSegment, blobs: Blobs): StoredSegment {
   const { content, ...head } = segment;
   const form = typeof content === 'string' ? 'text' : 'json';

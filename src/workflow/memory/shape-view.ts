@@ -7,7 +7,7 @@ export interface Shaped {
   inherited: Record<string, Json>;
 }
 
-/** What one visit sees: a copy made for it, never written back (W-15). */
+/** What one visit sees: a copy made for it, never written back. */
 export function shapeView(
   seen: Shaped,
   strategies: readonly string[],

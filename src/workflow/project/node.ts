@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
-import { GATES, type Gate } from '../language/worker-name.ts';
+import { GATES, type Gate } from '../../protocol/workflow.ts';
 import { findGateCommands } from '../workers/gate-commands.ts';
 import { type FindToolchain, firstOf, type ProjectFolder, type Suggestion, suggest } from './toolchain.ts';
 
@@ -34,7 +34,7 @@ export const findNode: FindToolchain = async (folder) => {
   const parsed = parseJson(text);
   const about = packageSchema.safeParse(parsed.ok ? parsed.value : {}).data ?? { ...NOTHING };
   const { manager, setup } = installer(folder, about);
-  // What a run finds by itself (W-41), so that the file says no more than what happens without it.
+  // What a run finds by itself, so that the file says no more than what happens without it.
   const found = await findGateCommands({ workers: undefined, configured: {}, readProject: folder.read });
   const gates = GATES.flatMap((gate) => {
     const { command, from } = found[gate] ?? {};

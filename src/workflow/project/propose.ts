@@ -1,4 +1,4 @@
-import { GATES, type Gate } from '../language/worker-name.ts';
+import { GATES, type Gate } from '../../protocol/workflow.ts';
 import { findDeno, findDotnet, findElixir, findGo, findJvm, findPython, findRuby, findRust } from './languages.ts';
 import { findNode } from './node.ts';
 import { findJust, findMake } from './targets.ts';
@@ -12,7 +12,7 @@ export interface Proposal {
   leaves: string[];
 }
 
-/** What a project says in its own words goes before what its language suggests; scripts first, for a run takes those by itself (W-41). */
+/** What a project says in its own words goes before what its language suggests; scripts first, for a run takes those by itself. */
 const FINDERS: readonly FindToolchain[] = [
   ...[findNode, findMake, findJust, findRust, findGo, findPython],
   ...[findJvm, findDotnet, findRuby, findElixir, findDeno],

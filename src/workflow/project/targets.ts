@@ -1,5 +1,4 @@
-import type { Gate } from '../language/worker-name.ts';
-import { GATES } from '../language/worker-name.ts';
+import { GATES, type Gate } from '../../protocol/workflow.ts';
 import { type FindToolchain, firstOf, suggest, type Toolchain } from './toolchain.ts';
 
 /** Targets that judge as a gate does, best first. */

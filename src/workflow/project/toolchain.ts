@@ -1,4 +1,4 @@
-import type { Gate } from '../language/worker-name.ts';
+import type { Gate } from '../../protocol/workflow.ts';
 import type { ReadProjectFile } from '../manifest/find-manifest.ts';
 
 /** One folder of a checkout, as a search for its tools sees it. */

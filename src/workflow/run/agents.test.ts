@@ -1,24 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { type AgentScript, Bench, finished, ScriptedJobs, SPENT } from '../../../test/support/workflow/run-bench.ts';
+import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json, RunView } from '../../protocol/workflow.ts';
 import type { JobEnd } from '../agent/agent-jobs.ts';
-import { block, manifest, node } from '../walk/test-walk.ts';
-import { type AgentScript, Bench, finished, ScriptedJobs, SPENT } from './test-bench.ts';
 
 let dir: string;
 let bench: Bench;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-agents-'));
+  dir = temporaryFolder();
 });
-afterEach(async () => {
-  await bench.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => bench.close());
 
 const nodes = (
   more: object = {},

@@ -17,7 +17,7 @@ export interface Assembled {
   degraded: DegradedSlice[];
 }
 
-/** The five layers for one visit. Only layer 1 is ever given back; the others are projections (W-12). */
+/** The five layers for one visit. Only layer 1 is ever given back; the others are projections. */
 export async function assembleInput(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Assembled> {
   const { ports, input, walk } = at;
   const { block: block_id, visit } = order;

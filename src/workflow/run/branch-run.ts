@@ -35,7 +35,7 @@ export function blockAt({ input: { run } }: BranchRun, { block }: VisitOrder): B
   return { def, worker, roster: rosterEntry(run.manifest.workers, worker) ?? {} };
 }
 
-/** The signals of its own transitions, and FAILURE (W-60). */
+/** The signals of its own transitions, and FAILURE. */
 export function allowedSignals({ transitions }: BlockDef): string[] {
   const own = transitions.map(({ on_signal }) => on_signal).filter(isWorkerSignal);
   return [...new Set<string>([...own, FAILURE])];

@@ -1,26 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { Bench, finished, ScriptedJobs, SPENT } from '../../../test/support/workflow/run-bench.ts';
+import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import type { Amounts } from '../../protocol/workflow.ts';
 import type { JobEnd } from '../agent/agent-jobs.ts';
 import { NOTHING } from '../walk/amounts.ts';
-import { block, manifest, node } from '../walk/test-walk.ts';
 import { allowance, Ledger, raised, verdict } from './ledger.ts';
 import { runBudget } from './run-input.ts';
-import { Bench, finished, ScriptedJobs, SPENT } from './test-bench.ts';
 
 let dir: string;
 let bench: Bench;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-budgets-'));
+  dir = temporaryFolder();
 });
-afterEach(async () => {
-  await bench.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => bench.close());
 
 const amounts = (more: Partial<Amounts>): Amounts => ({ ...NOTHING, ...more });
 const chain = (more: object = {}) =>

@@ -1,18 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect } from 'vitest';
-import { scale } from '../../../test/scale.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { beforeEach, expect } from 'vitest';
+import { scale } from '../../../test/support/scale.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { crashBench, drive, Faults, story, type Twin } from '../../../test/support/workflow/crash-bench.ts';
 import { run } from '../../process/run.ts';
 import type { Json } from '../../protocol/workflow.ts';
-import { crashBench, drive, Faults, story, type Twin } from './crash-bench.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-crash-'));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 class Died extends Error {}
 const die = () => {
@@ -115,7 +114,7 @@ verifies('W-78', 'Q-41').test(
     const { told, moments } = await undisturbed();
     const chosen = sample(moments, scale('W-78', { test: 32, faults: 200, soak: 1_000 }));
     expect(chosen.length).toBeGreaterThanOrEqual(30);
-    const program = new URL('./crash-bench.ts', import.meta.url).pathname;
+    const program = new URL('../../../test/support/workflow/crash-bench.ts', import.meta.url).pathname;
     for (const [n, moment] of chosen.entries()) {
       const at = join(dir, `killed-${n}`);
       const env = { PATH: '/usr/bin:/bin' };

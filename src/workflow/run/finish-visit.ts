@@ -27,7 +27,7 @@ export async function visitFacts(
   };
 }
 
-/** The payload only grows: ids it knows, projections among them, are not new (W-11, W-12). */
+/** The payload only grows: ids it knows, projections among them, are not new. */
 export function newSegments(shown: readonly ContextSegment[], given: readonly ContextSegment[]): ContextSegment[] {
   const known = new Set(shown.map(({ id }) => id));
   return given.filter(({ id }) => {
@@ -41,7 +41,7 @@ export function keep({ ports }: BranchRun, segments: readonly ContextSegment[]):
   return segments.map((segment) => storeSegment(segment, ports.blobs));
 }
 
-/** Each writing block ends with a capture (W-65). The tree it finds is where the next block begins. */
+/** Each writing block ends with a capture. The tree it finds is where the next block begins. */
 export async function checkpoint(
   { ports, input, walk }: BranchRun,
   order: VisitOrder,

@@ -22,7 +22,7 @@ export interface Joined {
 
 export const BRANCHES_AT_ONCE = 4;
 
-/** Branches run beside each other; what they made is joined in declared order, not by time (W-25). */
+/** Branches run beside each other; what they made is joined in declared order, not by time. */
 export async function fork(at: BranchRun, order: ForkOrder): Promise<JoinOutcome> {
   const places = await branchPlaces(at, order);
   const ends: Ends = 'ok' in places ? await runBranches(at, order, places.ok) : order.branches.map(() => null);

@@ -1,21 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
+import { block, manifest, node, to } from '../../../test/support/workflow/walk.ts';
 import type { JobEnd } from '../agent/agent-jobs.ts';
-import { block, manifest, node, to } from '../walk/test-walk.ts';
-import { Bench, finished, ScriptedJobs } from './test-bench.ts';
 
 let dir: string;
 let bench: Bench;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-forks-'));
+  dir = temporaryFolder();
 });
-afterEach(async () => {
-  await bench.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => bench.close());
 
 const reader = { worker: 'Agent:reader' };
 const workers = { reader: { agent: 'claude', readonly: true } };

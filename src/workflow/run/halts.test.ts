@@ -1,23 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
+import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { HaltAnswer, RunView } from '../../protocol/workflow.ts';
 import type { JobEnd } from '../agent/agent-jobs.ts';
-import { block, manifest, node } from '../walk/test-walk.ts';
-import { Bench, finished, ScriptedJobs } from './test-bench.ts';
 
 let dir: string;
 let bench: Bench;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-halts-'));
+  dir = temporaryFolder();
 });
-afterEach(async () => {
-  await bench.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => bench.close());
 
 const halting = manifest({
   N: node({ A: block(['SUCCESS>HALT_AND_FLAG', 'FAILURE>RETURN', 'DONE>JUMP:N__B']), B: block(['SUCCESS>RETURN']) }),

@@ -1,22 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
+import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { block, manifest, node } from '../walk/test-walk.ts';
 import { findGateCommands } from '../workers/gate-commands.ts';
-import { Bench, finished, ScriptedJobs } from './test-bench.ts';
 
 let dir: string;
 let bench: Bench;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-layers-'));
+  dir = temporaryFolder();
 });
-afterEach(async () => {
-  await bench.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => bench.close());
 
 const file = (path: string) => join(dir, 'worktree', path);
 

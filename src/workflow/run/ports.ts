@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
-import type { Json, RunEvent } from '../../protocol/workflow.ts';
+import type { GateView, Json, RunEvent } from '../../protocol/workflow.ts';
 import type { AgentJobs } from '../agent/agent-jobs.ts';
 import type { PromptBudget } from '../agent/prompt.ts';
 import type { Blobs } from '../memory/segment.ts';
@@ -41,8 +41,10 @@ export interface WorkflowPorts {
   prompt: PromptBudget;
   /** What is true of the worktree, in a few hundred tokens; empty while nothing has happened there. */
   repoState?(worktreePath: string): Promise<string>;
-  /** Slices of code context, shown with the files (C-100). */
+  /** Slices of code context, shown with the files. */
   codeContext?(request: CodeContextRequest): Promise<ShownContext>;
+  /** Stores what gates said, for whoever merges. A run that is taken up again tells it again. */
+  keepVerdicts(runId: string, verdicts: readonly GateView[]): void;
   defaultAgent: string;
   /** Whether a name is an agent, so that `Agent:claude` needs no roster. */
   isAgent(name: string): boolean;
@@ -52,7 +54,7 @@ export interface WorkflowPorts {
 
 interface ShownContext {
   text: string;
-  /** Slices that say in their place that they cannot be had (C-103). */
+  /** Slices that say in their place that they cannot be had. */
   degraded: DegradedSlice[];
 }
 export type DegradedSlice = Pick<RunEvent, 'slice' | 'code' | 'message'>;

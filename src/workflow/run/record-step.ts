@@ -26,7 +26,7 @@ export function recordStep<T>(
   return durable.step(key, input as Json, work) as unknown as Promise<T>;
 }
 
-/** A crash is a result too: no run ends because something it called threw (W-33). What was let go of has none. */
+/** A crash is a result too: no run ends because something it called threw. What was let go of has none. */
 export async function tried<T>(
   ports: Pick<WorkflowPorts, 'clock'>,
   { abort }: Pick<StepScope, 'abort'>,
@@ -41,7 +41,7 @@ export async function tried<T>(
   }
 }
 
-/** What the table calls retryable is tried again, with pauses that double to 5 min; the rest is final. */
+/** What the table calls retryable is tried again, with pauses that double to 5 min; the rest is final. */
 async function withRetries<T>(
   { clock }: Pick<WorkflowPorts, 'clock'>,
   abort: AbortSignal,

@@ -1,6 +1,8 @@
-import type { Json } from '../../protocol/workflow.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { GateView, Json } from '../../protocol/workflow.ts';
 import type { Body, Durable, DurableEngine } from '../durable/durable-engine.ts';
 import type { Answer, BranchEnd, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { VisitLog } from '../walk/visit-log.ts';
 import { Walk } from '../walk/walk.ts';
 import { type BranchRun, blockAt } from './branch-run.ts';
 import { fork } from './fork.ts';
@@ -12,6 +14,8 @@ import { visitInternal } from './visit-internal.ts';
 
 /** Counted up whenever a recorded run would be walked another way. */
 const VERSION = 1;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 300_000;
 
 /** Teaches a durable engine to run workflows. */
 export function defineWorkflows(engine: DurableEngine, ports: WorkflowPorts): void {
@@ -46,19 +50,22 @@ function branchBody(ports: WorkflowPorts, ledger: Ledger): Body {
 }
 
 /** The loop: do what the walk says, tell it how it went. Everything it learns comes out of the journal. */
-async function walkBranch(parts: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
-  const { run, start } = parts.input;
-  const { blobs } = parts.ports;
-  const walk = new Walk({ manifest: run.manifest, blobs, autoResume: run.autoResume }, start);
-  const at: BranchRun = { ...parts, walk };
+async function walkBranch(deps: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
+  const { run, start } = deps.input;
+  const { blobs } = deps.ports;
+  const verdicts: GateView[] = [];
+  const log = new VisitLog(run.manifest, (verdict) => verdicts.push(verdict));
+  const walk = new Walk({ manifest: run.manifest, blobs, autoResume: run.autoResume }, start, log);
+  const at: BranchRun = { ...deps, walk };
   for (;;) {
+    await keepVerdicts(deps.ports, run.runId, verdicts);
     const { command } = walk;
     switch (command.do) {
       case 'end':
         return command.end;
       case 'visit': {
         const outcome = await visit(at, command.order);
-        if (outcome.spent) parts.ledger.enter(run.runId, command.order.key, outcome.spent);
+        if (outcome.spent) deps.ledger.enter(run.runId, command.order.key, outcome.spent);
         walk.takeVisit(outcome);
         break;
       }
@@ -68,6 +75,19 @@ async function walkBranch(parts: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
       case 'fork':
         walk.takeJoin(await fork(at, command.order));
         break;
+    }
+  }
+}
+
+/** Waits out a store that cannot write for a while, as the journal does. */
+async function keepVerdicts(ports: WorkflowPorts, runId: string, verdicts: GateView[]): Promise<void> {
+  for (let pause = FIRST_PAUSE_MS; verdicts.length > 0; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      ports.keepVerdicts(runId, verdicts);
+      verdicts.length = 0;
+    } catch (error) {
+      if (!(error instanceof ReefError && error.retryable)) throw error;
+      await ports.clock.sleep(pause);
     }
   }
 }

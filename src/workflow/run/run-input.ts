@@ -2,7 +2,7 @@ import type { RunBudget, WorkflowManifest } from '../../protocol/workflow.ts';
 import type { BranchStart } from '../walk/outcomes.ts';
 import type { GateCommands } from '../workers/gate-commands.ts';
 
-/** What a run is started with: manifest and gates are frozen here, in the first entry of its journal (W-03). */
+/** What a run is started with: manifest and gates are frozen here, in the first entry of its journal. */
 export interface RunInput {
   runId: string;
   task: string;

@@ -21,7 +21,7 @@ const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'filePath'>>;
 /**
  * A visit of an agent is several steps: the job is begun, each of its turns awaited, and the end judged. Killed between
- * any two it goes on with the same job (W-77).
+ * any two it goes on with the same job.
  */
 export async function visitAgent(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {
   const step = { key: order.key, input: stepInput(at, order, block) };
@@ -35,7 +35,7 @@ interface Worked {
   read: ReadResult | undefined;
 }
 
-/** A daemon ended between the intent and the process leaves a job that never ran: another takes its place (W-77). */
+/** A daemon ended between the intent and the process leaves a job that never ran: another takes its place. */
 async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
   for (let start = 1; ; start++) {
     const key = start === 1 ? order.key : `${order.key}/start-${start}`;
@@ -67,7 +67,7 @@ function ruleOf({ input }: BranchRun, { def }: BlockAt) {
   return rule ? { rule } : {};
 }
 
-/** Its own transition decides; else the same job is asked to correct itself (W-63). */
+/** Its own transition decides; else the same job is asked to correct itself. */
 function handlesFault({ def }: BlockAt): boolean {
   return def.transitions.some(({ on_signal }) => on_signal === 'SIGNAL:VALIDATION_FAIL');
 }
@@ -164,7 +164,7 @@ async function conclude(at: BranchRun, { order, block, scope, worked }: Conclusi
   return { ...judged.ok, ...facts };
 }
 
-/** A slice the block cannot do without is nobody's fault in here: the run halts and says which (C-103). */
+/** A slice the block cannot do without is nobody's fault in here: the run halts and says which. */
 function crashed({ message, stack, code }: Crash) {
   if (code === 'context_unavailable') return { kind: 'stopped' as const, reason: code, message } as const;
   return { kind: 'crashed' as const, message, stack };
@@ -214,7 +214,7 @@ async function verdictOf(
   }
 }
 
-/** Claims are not proof: what changed is asked of git (W-65). */
+/** Claims are not proof: what changed is asked of git. */
 async function changedFiles({ ports, input, walk }: BranchRun): Promise<string[]> {
   return walk.tree === null ? [] : ports.captures.changedFiles(input.worktree.path, walk.tree);
 }

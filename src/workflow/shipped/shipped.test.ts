@@ -1,19 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { beforeEach, expect } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { type AgentScript, Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import type { RunView } from '../../protocol/workflow.ts';
 import { checkManifest, runnableManifest } from '../manifest/check-manifest.ts';
 import { chooseStart } from '../manifest/choose-start.ts';
-import { type AgentScript, Bench, finished, ScriptedJobs } from '../run/test-bench.ts';
 import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from './shipped.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-shipped-'));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const agents = { claude: { reportsCost: true } };
 const TESTS = [

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 export const SHIPPED = ['test-fix', 'full-gates'] as const;
 export type ShippedName = (typeof SHIPPED)[number];
 
-/** What a project without a workflow of its own runs (W-66). */
+/** What a project without a workflow of its own runs. */
 export const DEFAULT_SHIPPED: ShippedName = 'full-gates';
 
 /** The text as `reef workflow init` writes it. */

@@ -1,23 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { Bench, finished, ScriptedJobs, SPENT } from '../../../test/support/workflow/run-bench.ts';
+import { block, manifest, node, to } from '../../../test/support/workflow/walk.ts';
 import { type RunView, runViewSchema, type WorkflowManifest } from '../../protocol/workflow.ts';
 import type { DurableEngine, JournalEntry } from '../durable/durable-engine.ts';
 import { journalBlobs } from '../memory/journal-blobs.ts';
-import { WorkflowRuns } from '../run/runs.ts';
-import { Bench, finished, ScriptedJobs, SPENT } from '../run/test-bench.ts';
-import { block, manifest, node, to } from '../walk/test-walk.ts';
+import { WorkflowRuns } from '../runs/workflow-runs.ts';
 import { RunFold } from './run-fold.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'reef-view-'));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const AT = '2026-01-01T00:00:00.000Z';
 const cycle: WorkflowManifest = {

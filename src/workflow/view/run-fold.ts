@@ -5,9 +5,9 @@ import type { Blobs } from '../memory/segment.ts';
 import { BRANCHES_AT_ONCE, type Joined, joinKey, joinOutcome } from '../run/fork.ts';
 import { mainBranch, type RunInput, runBudget } from '../run/run-input.ts';
 import type { Answer, BranchEnd, BranchStart, ForkOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { keyOf, placeOf, VisitLog } from '../walk/visit-log.ts';
 import { type Rules, Walk } from '../walk/walk.ts';
 import { drawRunGraph } from './draw-graph.ts';
-import { keyOf, placeOf, VisitLog } from './visit-log.ts';
 
 interface AnsweredHalt {
   halt: Halt;
@@ -16,7 +16,7 @@ interface AnsweredHalt {
 
 /**
  * A run as its journal tells it: the same walk, fed with what was recorded, entry by entry. Live or rebuilt, the same
- * entries give the same view (W-80, W-81).
+ * entries give the same view.
  */
 export class RunFold {
   readonly #runId: string;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { isTest, ROOT, sourceFiles } from '../../../test/source-files.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { isTest, ROOT, sourceFiles } from '../../../test/support/source-files.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 
 /** What a replay would see differently: clocks, chance, ids, I/O, and anything awaited. */
 const FORBIDDEN = [

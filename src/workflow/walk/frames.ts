@@ -26,7 +26,7 @@ export function makeFrame(
   return { ...frame, args: { ...frame.args }, returned: {}, ...(isStrict && { payloadFrom: payloadLength }) };
 }
 
-/** A JUMP into another node makes it the node of the frame (W-13); its own rule of the payload holds from here (W-14). */
+/** A JUMP into another node makes it the node of the frame; its own rule of the payload holds from here. */
 export function moveFrame(
   manifest: WorkflowManifest,
   frame: Frame,
@@ -38,7 +38,7 @@ export function moveFrame(
   return { ...rest, node: to.node, ...(isStrict && { payloadFrom: to.payloadLength }) };
 }
 
-/** From the top down to and including the first boundary; the nearer key wins (W-13). */
+/** From the top down to and including the first boundary; the nearer key wins. */
 export function inheritedContext(manifest: WorkflowManifest, frames: readonly Frame[]): Record<string, Json> {
   const gathered: Record<string, Json> = {};
   for (const { node } of [...frames].reverse()) {

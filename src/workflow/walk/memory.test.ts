@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { block, follow, manifest, node, segmentOf, startAt, to } from '../../../test/support/workflow/walk.ts';
 import type { WorkflowManifest } from '../../protocol/workflow.ts';
-import { block, follow, manifest, node, segmentOf, startAt, to } from './test-walk.ts';
 
 const END = 'SUCCESS>RETURN';
 

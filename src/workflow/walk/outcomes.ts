@@ -76,7 +76,7 @@ interface VisitFacts {
   checkpoint?: string;
   jobId?: string;
   gate?: GateFacts;
-  /** Segments that are in the files or the plan now (W-52). */
+  /** Segments that are in the files or the plan now. */
   applied?: string[];
   filesWritten?: number;
   linesWritten?: number;

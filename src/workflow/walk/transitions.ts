@@ -1,9 +1,9 @@
-import type { BlockDef, Json, Transition, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { BlockDef, Gate, Json, Transition, WorkflowManifest } from '../../protocol/workflow.ts';
 import { type Action, parseAction } from '../language/action.ts';
 import { holds, type Scope, valueIn } from '../language/evaluate.ts';
 import { type Guard, parseGuard, parseValue, type Value } from '../language/guard.ts';
 import { FAIL_DEFAULT, fallsToDefault, parseBlockId } from '../language/names.ts';
-import { type Gate, gateOf, parseWorker } from '../language/worker-name.ts';
+import { gateOf, parseWorker } from '../language/worker-name.ts';
 
 /** A block with everything read that its text says; the check has made sure that it can be. */
 export interface ReadBlock {
@@ -54,14 +54,14 @@ function must<T>(parsed: { ok: true; value: T } | { ok: false; error: string }):
   return parsed.value;
 }
 
-/** The first with that signal and a true guard, else the default where the signal falls to it (W-19). */
+/** The first with that signal and a true guard, else the default where the signal falls to it. */
 export function chooseTransition(block: ReadBlock, signal: string, scope: () => Scope): ReadTransition | undefined {
   const first = (key: string) =>
     block.transitions.find((each) => each.signal === key && (each.guard === undefined || holds(each.guard, scope())));
   return first(signal) ?? (fallsToDefault(signal) ? first(FAIL_DEFAULT) : undefined);
 }
 
-/** The values of `bind_args`; `missing` names the first that is null (W-24). */
+/** The values of `bind_args`; `missing` names the first that is null. */
 export function bindArgs(
   { binds }: ReadTransition,
   scope: () => Scope,

@@ -3,7 +3,7 @@ import type { Place } from './memory.ts';
 
 const DEFAULT_VISITS = 10;
 
-/** How often each block was visited, how often it may be, and what a person granted beyond that (W-35). */
+/** How often each block was visited, how often it may be, and what a person granted beyond that. */
 export class VisitLimits {
   readonly #counts: Map<string, number>;
   readonly #granted = new Map<string, number>();

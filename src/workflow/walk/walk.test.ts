@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { AT, block, follow, manifest, node, segmentOf, startAt, to } from '../../../test/support/workflow/walk.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import type { VisitOrder } from './outcomes.ts';
-import { AT, block, follow, manifest, node, segmentOf, startAt, to } from './test-walk.ts';
 import { Walk } from './walk.ts';
 
 const simple = (blocks: Parameters<typeof node>[0]) => manifest({ N: node(blocks) });

@@ -21,7 +21,7 @@ import { VisitLimits } from './visit-limits.ts';
 export interface Rules {
   manifest: WorkflowManifest;
   blobs: Pick<Blobs, 'get'>;
-  /** Go on by itself when a rate limit is over (W-37). */
+  /** Go on by itself when a rate limit is over. */
   autoResume: boolean;
 }
 
@@ -43,7 +43,7 @@ const EVERY_VERB: HaltVerb[] = ['resume', 'retry', 'skip', 'abort'];
 
 /**
  * One branch of a run as a machine: it says what to do next and moves when told how that went. It reads no clock and
- * touches nothing, so the same outcomes always lead the same way: for the engine, for a replay, and for a view (W-71).
+ * touches nothing, so the same outcomes always lead the same way: for the engine, for a replay, and for a view.
  */
 export class Walk {
   readonly #rules: Rules;
@@ -188,7 +188,7 @@ export class Walk {
     return this.#visit({ block, visit });
   }
 
-  /** Because a person says so: one more visit than allowed, and the budget of the run once more (W-35). */
+  /** Because a person says so: one more visit than allowed, and the budget of the run once more. */
   #enterAnyway(block: string): Command {
     this.#limits.grantVisit(block);
     if (this.#exhausted !== undefined) this.#limits.grantBudget('');
@@ -244,7 +244,7 @@ export class Walk {
     return this.#halt('no_progress', { visit: at.visit, message, excerpt: this.#memory.excerpt(at), resume });
   }
 
-  /** The same gate, failing again on the very same tree: nothing was mended (W-35). */
+  /** The same gate, failing again on the very same tree: nothing was mended. */
   #isStuck(block: string, { signal, tree, gate }: Extract<VisitOutcome, { kind: 'done' }>): boolean {
     if (this.#block(block).gate === undefined || gate === undefined) return false;
     const last = this.#failedOn.get(block);

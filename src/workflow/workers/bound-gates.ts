@@ -18,9 +18,9 @@ const OWN_CACHES = { XDG_CACHE_HOME: '/tmp/cache', npm_config_cache: '/tmp/cache
 
 interface BoundGatesOptions {
   capabilities: Capabilities;
-  /** Gates execute what an agent wrote (X-27). */
+  /** Gates execute what an agent wrote. */
   sandboxOf?(worktreePath: string): SandboxSpec | undefined;
-  /** One in a sandbox begins in that folder; the result is called when it is over (X-25). */
+  /** One in a sandbox begins in that folder; the result is called when it is over. */
   enter?(worktreePath: string): () => void;
 }
 

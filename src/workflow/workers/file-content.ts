@@ -11,7 +11,7 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n]*$/;
 
 /**
  * The file a write segment means: `{filePath, fileContent}`, its JSON, or a text whose segment names the path and which
- * holds exactly one fenced block. Anything else gives the reason (W-51).
+ * holds exactly one fenced block. Anything else gives the reason.
  */
 export function fileContentOf({ content, filePath }: ContextSegment): FileContent | { ambiguous: string } {
   const whole = asFile(content) ?? (typeof content === 'string' ? asFile(jsonOf(content)) : undefined);

@@ -12,7 +12,7 @@ import { makeSegments, type Worker } from './worker.ts';
 
 const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 
-/** `Internal:FileSystemWriter`: the one that brings generated content to the disk, inside the worktree (W-50). */
+/** `Internal:FileSystemWriter`: the one that brings generated content to the disk, inside the worktree. */
 export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }): Worker {
   return async (input, context) => {
     const dir = openDir(input.system_metadata.worktree_path);
@@ -31,7 +31,7 @@ export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }
     const written: FileContent[] = [];
     for (const file of plan.files) {
       try {
-        await writeUnlessSame(dir, file.filePath, Buffer.from(file.fileContent)); // W-77: a repeat changes no byte and no time
+        await writeUnlessSame(dir, file.filePath, Buffer.from(file.fileContent)); // a repeat changes no byte and no time
       } catch (error) {
         const done = written.map(({ filePath }) => filePath);
         const left = plan.files.slice(written.length).map(({ filePath }) => filePath);
@@ -49,7 +49,7 @@ export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }
   };
 }
 
-/** All paths and contents are judged before the first byte is written (W-47). Of one path the last content counts. */
+/** All paths and contents are judged before the first byte is written. Of one path the last content counts. */
 async function planWrites(
   dir: SafeDir,
   segments: ContextSegment[],

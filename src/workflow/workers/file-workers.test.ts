@@ -2,31 +2,27 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  realpathSync,
-  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { added, contextFor, inputFor, segment } from '../../../test/support/workflow/worker-input.ts';
 import { createSafeDir, type SafeDir } from '../../base/safe-dir.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { fileSystemWriter } from './file-system-writer.ts';
-import { added, contextFor, inputFor, segment } from './test-input.ts';
 import { updateChangePlan } from './update-change-plan.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-writer-')));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const code = (id: string, filePath: string, fileContent: string) =>
   segment(id, 'CODE_OUTPUT', { filePath, fileContent });
@@ -144,7 +140,7 @@ describe('FileSystemWriter on a real folder', () => {
   ];
   for (const path of outside) {
     verifies('W-47', 'X-40').test(`${JSON.stringify(path)} is refused before anything is written`, async () => {
-      const other = mkdtempSync(join(tmpdir(), 'reef-outside-'));
+      const other = temporaryFolder();
       symlinkSync(other, join(dir, 'link'));
       writeFileSync(join(other, 'secret'), 'secret');
       symlinkSync(join(other, 'secret'), join(dir, 'leaf'));
@@ -157,7 +153,6 @@ describe('FileSystemWriter on a real folder', () => {
         existsSync(join(dir, 'good.txt')),
         readFileSync(join(other, 'secret'), 'utf8'),
       ]).toEqual(['SIGNAL:FAILURE', 'path_outside_worktree', false, 'secret']);
-      rmSync(other, { recursive: true });
     });
   }
 
@@ -170,7 +165,7 @@ describe('FileSystemWriter on a real folder', () => {
 
   verifies('W-47', 'X-40').test('whatever the path, nothing outside the worktree is touched', async () => {
     const parts = fc.constantFrom('a', '..', '.', '', '.git', 'link', '.GIT', 'b.txt', '\u200b.git', '~', 'C:');
-    const other = mkdtempSync(join(tmpdir(), 'reef-outside-'));
+    const other = temporaryFolder();
     symlinkSync(other, join(dir, 'link'));
     await fc.assert(
       fc.asyncProperty(fc.array(parts, { maxLength: 5 }), async (path) => {
@@ -179,7 +174,6 @@ describe('FileSystemWriter on a real folder', () => {
       }),
       { numRuns: 150 },
     );
-    rmSync(other, { recursive: true });
   });
 
   verifies('W-49').test('a real write error is FAILURE with its code', async () => {

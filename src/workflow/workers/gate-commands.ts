@@ -1,13 +1,13 @@
 import { parseJson } from '../../base/safe-json.ts';
-import type { WorkflowManifest } from '../../protocol/workflow.ts';
-import { type Gate, type InternalWorker, rosterEntry } from '../language/worker-name.ts';
+import type { Gate, WorkflowManifest } from '../../protocol/workflow.ts';
+import { type InternalWorker, rosterEntry } from '../language/worker-name.ts';
 import type { ReadProjectFile } from '../manifest/find-manifest.ts';
 
 interface GateCommand {
   command: string[];
   from: 'roster' | 'configuration' | 'project' | 'script';
 }
-/** A gate without an entry has no command. Frozen in the journal when the run begins (W-03). */
+/** A gate without an entry has no command. Frozen in the journal when the run begins. */
 export type GateCommands = Partial<Record<Gate, GateCommand>>;
 
 const WORKERS: Record<Gate, InternalWorker> = { test: 'TestRunner', lint: 'RunLinter', build: 'RunBuilder' };
@@ -26,7 +26,7 @@ interface Sources {
   readProject: ReadProjectFile;
 }
 
-/** Roster, else configuration, else what the seed suggests where the project has it, else a script (W-41). */
+/** Roster, else configuration, else what the seed suggests where the project has it, else a script. */
 export async function findGateCommands({ workers, configured, readProject }: Sources): Promise<GateCommands> {
   const project = readPackage(await readProject('package.json'));
   const commands: GateCommands = {};

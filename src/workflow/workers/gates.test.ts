@@ -1,20 +1,10 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ROOT } from '../../../test/source-files.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ROOT } from '../../../test/support/source-files.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { added, contextFor, inputFor, segment } from '../../../test/support/workflow/worker-input.ts';
 import { createSafeDir } from '../../base/safe-dir.ts';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
 import { type RunResult, run } from '../../process/run.ts';
@@ -25,7 +15,6 @@ import { findGateCommands } from './gate-commands.ts';
 import { runBuilder } from './run-builder.ts';
 import type { GateParts, RunGate } from './run-gate.ts';
 import { runLinter } from './run-linter.ts';
-import { added, contextFor, inputFor, segment } from './test-input.ts';
 import { testRunner } from './test-runner.ts';
 import type { Worker } from './worker.ts';
 
@@ -35,9 +24,8 @@ beforeAll(async () => {
   capabilities = await probeCapabilities();
 });
 beforeEach(() => {
-  dir = realpathSync(mkdtempSync(join(tmpdir(), 'reef-gates-')));
+  dir = temporaryFolder();
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const PATH = [dirname(process.execPath), '/usr/bin', '/bin'].join(':');
 /** Found again in whatever a gate of this file leaves behind. */

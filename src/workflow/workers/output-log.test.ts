@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { OutputLog } from './output-log.ts';
 
 verifies('W-17').test('a log keeps its beginning and its end, and says what is missing between', () => {

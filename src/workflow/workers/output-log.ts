@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 const HALF = 32 * 1024 * 1024;
 
-/** Keeps all of a stream up to 64 MiB; of a longer one the first and the last 32 MiB, and says so between (W-17). */
+/** Keeps all of a stream up to 64 MiB; of a longer one the first and the last 32 MiB, and says so between. */
 export class OutputLog {
   readonly #half: number;
   readonly #head: Buffer[] = [];

@@ -23,7 +23,7 @@ export function testRunner(parts: GateParts & { openDir(root: string): SafeDir }
   };
 }
 
-/** Deleting tests does not pass (W-46). */
+/** Deleting tests does not pass. */
 async function tooFew(dir: SafeDir, { report, minTests }: GateSettings): Promise<string | undefined> {
   if (report === undefined || minTests === undefined) return undefined;
   const text = await dir.read(report).then(

@@ -28,7 +28,7 @@ export interface SystemMetadata {
   branch: string;
 }
 
-/** The five layers, assembled anew at each visit (W-10). */
+/** The five layers, assembled anew at each visit. */
 export interface WorkerInput {
   execution_payload: ContextSegment[];
   block_contract: BlockContract;
@@ -39,10 +39,10 @@ export interface WorkerInput {
 
 export interface WorkerOutput {
   signal: Signal;
-  /** The payload passed on, and what the worker adds (W-11). */
+  /** The payload passed on, and what the worker adds. */
   new_payload: ContextSegment[];
   stats?: { filesWritten?: number; linesWritten?: number };
-  /** Segments that are in the files or the plan now: they are never applied again (W-52). */
+  /** Segments that are in the files or the plan now: they are never applied again. */
   applied?: string[];
   gate?: GateFacts;
 }
@@ -64,7 +64,7 @@ export interface WorkerContext {
   gate: GateSettings;
 }
 
-/** Stateless: all it knows is in its arguments (W-40). */
+/** Stateless: all it knows is in its arguments. */
 export type Worker = (input: WorkerInput, context: WorkerContext) => Promise<WorkerOutput>;
 
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'outcome' | 'filePath'>>;

@@ -17,7 +17,7 @@ type Classes = Omit<ReconcileReport, 'recovered'>;
 
 const ACTIVE = new Set(['creating', 'running', 'accepting']);
 
-/** Records, registrations, disk and refs held against each other (T-40). Pure: it decides nothing and touches nothing. */
+/** Records, registrations, disk and refs held against each other. Pure: it decides nothing and touches nothing. */
 export function classify(seen: Seen): Classes {
   const classes: Classes = { live: [], held: [], zombies: [], ghosts: [], foreign: [] };
   const paths = new Set(seen.registered.filter(({ isBare }) => !isBare).map(({ path }) => path));

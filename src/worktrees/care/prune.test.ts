@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { makeWorld, usersOwn } from '../../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { makeWorld, usersOwn } from '../../../test/support/worktrees/world.ts';
 import { systemClock } from '../../base/clock.ts';
 
 verifies('T-47', 'Q-52').test('prune shows first, removes on demand, and never removes work', async () => {

@@ -1,18 +1,18 @@
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Checkout } from '../../git/checkout.ts';
 import { mergeTrees } from '../../git/merge.ts';
-import type { Place } from '../../git/place.ts';
 import { setRef } from '../../git/refs.ts';
 import { readHead, readTree } from '../../git/repository.ts';
 import { readStatus } from '../../git/status.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import type { PruneEntry, PruneReport } from '../../protocol/worktrees.ts';
+import type { Deps } from '../deps.ts';
 import { processesInside } from '../keep/processes-inside.ts';
 import { emptyTrash, moveToTrash } from '../keep/trash.ts';
 import { refs } from '../layout.ts';
 import { findBase } from '../make/checks.ts';
 import { openWorktree } from '../open-worktree.ts';
-import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 import { without } from '../records.ts';
 import { forgetEntry } from '../registry.ts';
@@ -26,42 +26,42 @@ export interface PruneOptions {
   yes?: boolean;
 }
 
-/** What could go, with size, age and reason; with `yes` it goes, unless there is work in it (T-47). */
-export async function prune(parts: Parts, { yes = false }: PruneOptions): Promise<PruneReport> {
-  const seen = await look(parts);
+/** What could go, with size, age and reason; with `yes` it goes, unless there is work in it. */
+export async function prune(deps: Deps, { yes = false }: PruneOptions): Promise<PruneReport> {
+  const seen = await look(deps);
   const { live, held, zombies } = classify(seen);
   const entries: PruneEntry[] = [];
-  for (const id of [...live, ...held]) entries.push(await inUse(parts, parts.records.get(id)));
-  for (const zombie of zombies) entries.push(await pruneZombie(parts, zombie, yes));
-  entries.push(...(await pruneRefs(parts, yes)));
-  if (yes) await emptyTrash(parts);
+  for (const id of [...live, ...held]) entries.push(await inUse(deps, deps.records.get(id)));
+  for (const zombie of zombies) entries.push(await pruneZombie(deps, zombie, yes));
+  entries.push(...(await pruneRefs(deps, yes)));
+  if (yes) await emptyTrash(deps);
   return { entries };
 }
 
-async function inUse(parts: Parts, row: StoredWorktree): Promise<PruneEntry> {
+async function inUse(deps: Deps, row: StoredWorktree): Promise<PruneEntry> {
   const reason = `it is ${row.status}`;
   const target = row.path ?? refs.held(row.id);
   const since = Date.parse(row.createdAt);
-  return refused(await entryOf(parts, { target, worktreeId: row.id, reason, since }), reason);
+  return refused(await entryOf(deps, { target, worktreeId: row.id, reason, since }), reason);
 }
 
 async function pruneZombie(
-  parts: Parts,
+  deps: Deps,
   { path, worktreeId, why }: { path: string; worktreeId: string | null; why: string },
   yes: boolean,
 ): Promise<PruneEntry> {
   const { mtimeMs: since } = await lstat(path);
-  const entry = await entryOf(parts, { target: path, worktreeId, reason: why, since });
+  const entry = await entryOf(deps, { target: path, worktreeId, reason: why, since });
   try {
-    const worktree = await openWorktree(parts, path);
-    const stamp = await stampOf(parts.git, worktree);
-    const work = await whyWork(parts, worktree, worktreeId);
+    const worktree = await openWorktree(deps, path);
+    const stamp = await stampOf(deps.git, worktree);
+    const work = await whyWork(deps, worktree, worktreeId);
     if (work !== undefined) return refused(entry, work);
     if (!yes) return entry;
-    if (stamp !== (await stampOf(parts.git, worktree))) return refused(entry, 'it is being changed');
-    await moveToTrash(parts, path);
-    await forgetEntry(parts, path);
-    if (worktreeId !== null) parts.records.change(worktreeId, (now) => without(now, 'leftover') as StoredWorktree);
+    if (stamp !== (await stampOf(deps.git, worktree))) return refused(entry, 'it is being changed');
+    await moveToTrash(deps, path);
+    await forgetEntry(deps, path);
+    if (worktreeId !== null) deps.records.change(worktreeId, (now) => without(now, 'leftover') as StoredWorktree);
     return { ...entry, outcome: 'removed' };
   } catch (error) {
     return refused(entry, `git cannot say what is in it: ${toReefError(error).message}`);
@@ -70,8 +70,8 @@ async function pruneZombie(
 
 /** Dirty, occupied, or unmerged: merging it would still change the branch it would go to. */
 async function whyWork(
-  { git, place, records }: Parts,
-  worktree: Place,
+  { git, checkout, records }: Deps,
+  worktree: Checkout,
   worktreeId: string | null,
 ): Promise<string | undefined> {
   const dirty = await readStatus(git, worktree);
@@ -80,23 +80,23 @@ async function whyWork(
   if (pids.length > 0) return `processes work in it: ${pids.join(', ')}`;
   const { commit: head } = await readHead(git, worktree);
   const goal = (worktreeId === null ? undefined : records.find(worktreeId)?.base.branch) || undefined;
-  const { commit: target } = await findBase(git, place, goal);
+  const { commit: target } = await findBase(git, checkout, goal);
   const { tree, isClean } = await mergeTrees(git, worktree, { ours: target, theirs: head });
-  return isClean && tree === (await readTree(git, place, target)) ? undefined : 'it has commits that are not merged';
+  return isClean && tree === (await readTree(git, checkout, target)) ? undefined : 'it has commits that are not merged';
 }
 
-/** Work put aside is kept for 30 days after its end, whatever else is cleaned up (T-34). */
-async function pruneRefs(parts: Parts, yes: boolean): Promise<PruneEntry[]> {
-  const { git, place, clock } = parts;
+/** Work put aside is kept for 30 days after its end, whatever else is cleaned up. */
+async function pruneRefs(deps: Deps, yes: boolean): Promise<PruneEntry[]> {
+  const { git, checkout, clock } = deps;
   const format = '--format=%(refname) %(objectname) %(committerdate:unix)';
   const folders = ['refs/reef/discarded/', 'refs/reef/archive/'];
-  const { stdout } = await git.call(place, ['for-each-ref', format, '--', ...folders]);
+  const { stdout } = await git.call(checkout, ['for-each-ref', format, '--', ...folders]);
   const entries: PruneEntry[] = [];
   for (const line of stdout.toString('utf8').split('\n').filter(Boolean)) {
     const [ref = '', oid = '', seconds = ''] = line.split(' ');
     const ageMs = clock.now().getTime() - Number(seconds) * 1000;
     if (ageMs < KEEP_REFS_MS) continue;
-    const isGone = yes && (await setRef(git, place, { ref, to: null, from: oid }));
+    const isGone = yes && (await setRef(git, checkout, { ref, to: null, from: oid }));
     const entry = { kind: 'ref', target: ref, worktreeId: ref.split('/').at(-1) ?? null, bytes: 0 } as const;
     const outcome = isGone ? 'removed' : 'would_remove';
     entries.push({ ...entry, ageSeconds: Math.floor(ageMs / 1000), reason: 'kept for more than 30 days', outcome });
@@ -105,13 +105,15 @@ async function pruneRefs(parts: Parts, yes: boolean): Promise<PruneEntry[]> {
 }
 
 async function entryOf(
-  { clock }: Parts,
+  { clock }: Deps,
   { target, worktreeId, reason, since }: Pick<PruneEntry, 'target' | 'worktreeId' | 'reason'> & { since: number },
 ): Promise<PruneEntry> {
   const isRef = target.startsWith('refs/');
   return {
     kind: isRef ? 'ref' : 'worktree',
-    ...{ target, worktreeId, reason },
+    target,
+    worktreeId,
+    reason,
     bytes: isRef ? 0 : await sizeOf(target),
     ageSeconds: Math.max(0, Math.floor((clock.now().getTime() - since) / 1000)),
     outcome: 'would_remove',

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { codeOf, makeWorld, textOf, until, usersOwn } from '../../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
+import { codeOf, makeWorld, textOf, usersOwn } from '../../../test/support/worktrees/world.ts';
 import { identify } from '../../process/identity.ts';
 import { Store } from '../../store/store.ts';
 import type { StoredWorktree } from '../record.ts';
@@ -103,7 +104,7 @@ verifies('Q-51').test('a lock that a killed git left on our branch goes; a forei
     },
   });
   const { id, branch } = await first.submit({ taskId: 'task', plan: [] });
-  while (seen === '') await new Promise((resolve) => setTimeout(resolve, 5));
+  await until('the branch is claimed', () => seen !== '');
   const lock = join(place.commonDir, 'refs/heads', `${branch}.lock`);
   const foreign = join(place.commonDir, 'refs/heads', 'foreign.lock');
   mkdirSync(join(lock, '..'), { recursive: true });
@@ -130,7 +131,7 @@ verifies('T-43').test('a half-made folder is completed, unless somebody put a fi
       },
     });
     const { id } = await manager.submit({ taskId, plan: [taskId] });
-    while (!isThere) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until('the folder is added', () => isThere);
     return id;
   };
   const [half, strange] = [await stop('half'), await stop('strange')];

@@ -1,26 +1,26 @@
 import { findRefLock, removeRefLock } from '../../git/refs.ts';
+import type { Deps } from '../deps.ts';
 import { passing, refs } from '../layout.ts';
-import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 
 const POLL_MS = 100;
 
 /**
- * Removes locks that a killed git of ours left on refs an intent names (Q-51), when no git of ours lives. One that goes by
+ * Removes locks that a killed git of ours left on refs an intent names, when no git of ours lives. One that goes by
  * itself was somebody's; one that outlasts the wait is the dead one's.
  */
-export async function freeRefs(parts: Parts, row: StoredWorktree): Promise<void> {
+export async function freeRefs(deps: Deps, row: StoredWorktree): Promise<void> {
   for (const ref of refsOf(row)) {
-    const found = await findRefLock(parts.place, ref);
+    const found = await findRefLock(deps.checkout, ref);
     if (!found) continue;
-    const deadline = parts.clock.monotonicMs() + parts.lockWaitMs;
+    const deadline = deps.clock.monotonicMs() + deps.lockWaitMs;
     let now: typeof found | undefined = found;
-    while (now?.identity === found.identity && parts.clock.monotonicMs() < deadline) {
-      await parts.clock.sleep(POLL_MS);
-      now = await findRefLock(parts.place, ref);
+    while (now?.identity === found.identity && deps.clock.monotonicMs() < deadline) {
+      await deps.clock.sleep(POLL_MS);
+      now = await findRefLock(deps.checkout, ref);
     }
     if (now?.identity !== found.identity) continue;
-    if (await removeRefLock(parts.place, ref, found)) parts.log.warn('a stale lock was removed', { ref });
+    if (await removeRefLock(deps.checkout, ref, found)) deps.log.warn('a stale lock was removed', { ref });
   }
 }
 

@@ -1,6 +1,6 @@
 import { argumentsOf, processRows } from '../../process/process-table.ts';
+import type { Deps } from '../deps.ts';
 import { processesInside } from '../keep/processes-inside.ts';
-import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 
 const POLL_MS = 50;
@@ -9,7 +9,7 @@ const POLL_MS = 50;
  * A git outlives the daemon that started it: what it has begun it completes. Until then nobody can say what there is.
  * It is known by the folder, branch or commit among its arguments, and it is only waited for, never ended.
  */
-export async function isQuiet({ clock, lockWaitMs }: Parts, row: StoredWorktree): Promise<boolean> {
+export async function isQuiet({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<boolean> {
   const deadline = clock.monotonicMs() + lockWaitMs;
   while (isAtWork(row)) {
     if (clock.monotonicMs() >= deadline) return false;
@@ -19,7 +19,7 @@ export async function isQuiet({ clock, lockWaitMs }: Parts, row: StoredWorktree)
 }
 
 /** Whatever else it had at work in the folder leaves in its own time; who stays longer belongs to somebody else. */
-export async function untilLeft({ clock, lockWaitMs }: Parts, row: StoredWorktree): Promise<void> {
+export async function untilLeft({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<void> {
   const folder = folderOf(row);
   const deadline = clock.monotonicMs() + lockWaitMs;
   while (folder !== undefined && (await processesInside(folder)).length > 0) {

@@ -1,9 +1,8 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { makeWorld, textOf } from '../../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { makeWorld, textOf } from '../../../test/support/worktrees/world.ts';
 import { systemClock } from '../../base/clock.ts';
 import { createRunCaptures } from '../run-captures.ts';
 
@@ -72,8 +71,7 @@ verifies('T-03').test(
     expect(plain('rev-parse', 'refs/reef/checkpoints/run/1^{commit}', 'refs/reef/checkpoints/run/1^{tree}')).toBe(
       `${kept.commit}\n${kept.tree}`,
     );
-    const outside = mkdtempSync(join(tmpdir(), 'reef-none-'));
-    onTestFinished(() => rmSync(outside, { recursive: true }));
+    const outside = temporaryFolder();
     expect(await captures.treeId(outside)).toBeUndefined();
   },
 );

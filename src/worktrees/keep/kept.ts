@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { capture } from '../../git/capture.ts';
+import type { Checkout } from '../../git/checkout.ts';
 import { commitTree } from '../../git/commit.ts';
 import type { Git } from '../../git/git-command.ts';
-import type { Place } from '../../git/place.ts';
 import { checkOid, type Oid } from '../../git/ref-name.ts';
 import { setRef } from '../../git/refs.ts';
 import { readRef, readTree } from '../../git/repository.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { planEntrySchema } from '../../protocol/worktrees.ts';
+import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 
 /**
@@ -47,24 +47,24 @@ const LARGEST_SESSION = 64 * 1024 * 1024;
 
 interface KeepWhat {
   row: StoredWorktree;
-  worktree: Place;
+  worktree: Checkout;
   ref: string;
   session?: Json;
 }
 
 /** Captures a worktree onto a ref; index, branch and files stay as they are. */
-export async function keep(parts: Parts, { row, worktree, ref, session }: KeepWhat): Promise<Kept> {
-  const { git, clock } = parts;
+export async function keep(deps: Deps, { row, worktree, ref, session }: KeepWhat): Promise<Kept> {
+  const { git, clock } = deps;
   const signature = { ...AUTHOR, at: clock.now() };
   const message = `Reef keeps ${row.title}`;
   const taken = await capture(git, worktree, { ref: refs.work(row.id), message, at: signature.at });
-  await parts.at('keep.captured');
+  await deps.at('keep.captured');
   const commit = (tree: Oid, parents: readonly Oid[]) =>
     commitTree(git, worktree, { tree, parents, message, signature });
   const staged = taken.staged === undefined ? undefined : await commit(taken.staged, [taken.parent]);
   const saved = session === undefined ? undefined : await commit(await sessionTree(git, worktree, session), []);
   const parents = { head: taken.parent, ...(staged && { index: staged }), ...(saved && { session: saved }) };
-  return putOnRef(parts, row, { ref, tree: taken.tree, parents });
+  return putOnRef(deps, row, { ref, tree: taken.tree, parents });
 }
 
 interface Bundle {
@@ -74,40 +74,40 @@ interface Bundle {
 }
 
 /** The commit that says whose it is, and its ref. */
-export async function putOnRef(parts: Parts, row: StoredWorktree, { ref, tree, parents }: Bundle): Promise<Kept> {
-  const { git, place, clock } = parts;
+export async function putOnRef(deps: Deps, row: StoredWorktree, { ref, tree, parents }: Bundle): Promise<Kept> {
+  const { git, checkout, clock } = deps;
   const { id, taskId, title, branch, base, changePlan } = row;
   const names = Object.keys(parents) as About['parents'];
   const about: About = { id, taskId, title, branch, base, changePlan, parents: names };
-  const commit = await commitTree(git, place, {
+  const commit = await commitTree(git, checkout, {
     ...{ tree, parents: Object.values(parents), signature: { ...AUTHOR, at: clock.now() } },
     message: `Reef keeps ${title}\n\n${MARK}${JSON.stringify(about)}\n`,
   });
-  const before = (await readRef(git, place, ref)) ?? null;
-  if (!(await setRef(git, place, { ref, to: commit, from: before }))) {
+  const before = (await readRef(git, checkout, ref)) ?? null;
+  if (!(await setRef(git, checkout, { ref, to: commit, from: before }))) {
     throw new ReefError('git_locked', `${ref} was moved by somebody else.`);
   }
-  return readKept(git, place, commit);
+  return readKept(git, checkout, commit);
 }
 
-async function sessionTree(git: Git, place: Place, session: Json): Promise<Oid> {
+async function sessionTree(git: Git, checkout: Checkout, session: Json): Promise<Oid> {
   const input = `${JSON.stringify(session, null, 2)}\n`;
-  const blob = oidOf((await git.call(place, ['hash-object', '-w', '--stdin'], { input })).stdout);
+  const blob = oidOf((await git.call(checkout, ['hash-object', '-w', '--stdin'], { input })).stdout);
   const entry = `100644 blob ${blob}\t${SESSION_FILE}\0`;
-  return oidOf((await git.call(place, ['mktree', '-z'], { input: entry })).stdout);
+  return oidOf((await git.call(checkout, ['mktree', '-z'], { input: entry })).stdout);
 }
 
 /** What a ref keeps: work that was put aside, a capture of the radar's, or a branch as it stands. */
-export async function findKept({ git, place }: Parts, ref: string): Promise<Kept> {
-  const commit = await readRef(git, place, ref);
+export async function findKept({ git, checkout }: Deps, ref: string): Promise<Kept> {
+  const commit = await readRef(git, checkout, ref);
   if (commit === undefined) throw new ReefError('kept_not_found', `There is nothing on ${ref}.`);
   if (ref.startsWith('refs/heads/'))
-    return { commit, head: commit, tree: await readTree(git, place, commit), more: {} };
-  return readKept(git, place, commit);
+    return { commit, head: commit, tree: await readTree(git, checkout, commit), more: {} };
+  return readKept(git, checkout, commit);
 }
 
-async function readKept(git: Git, place: Place, commit: Oid): Promise<Kept> {
-  const text = (await git.call(place, ['cat-file', 'commit', checkOid(commit)])).stdout.toString('utf8');
+async function readKept(git: Git, checkout: Checkout, commit: Oid): Promise<Kept> {
+  const text = (await git.call(checkout, ['cat-file', 'commit', checkOid(commit)])).stdout.toString('utf8');
   const header = text.slice(0, text.indexOf('\n\n'));
   const [, tree = ''] = /^tree (\S+)$/m.exec(header) ?? [];
   const [head, ...others] = [...header.matchAll(/^parent (\S+)$/gm)].map(([, parent = '']) => checkOid(parent));
@@ -122,16 +122,16 @@ async function readKept(git: Git, place: Place, commit: Oid): Promise<Kept> {
     ...plain,
     about,
     more: { ...(index !== undefined && { index }), ...(session !== undefined && { session }) },
-    ...(index !== undefined && { staged: await readTree(git, place, index) }),
+    ...(index !== undefined && { staged: await readTree(git, checkout, index) }),
     ...(session !== undefined && { session }),
   };
 }
 
 /** The session of a run that was put aside with its worktree. */
-export async function readSession({ git, place }: Parts, { session }: Kept): Promise<Json | undefined> {
+export async function readSession({ git, checkout }: Deps, { session }: Kept): Promise<Json | undefined> {
   if (session === undefined) return undefined;
   const args = ['cat-file', 'blob', `${checkOid(session)}:${SESSION_FILE}`];
-  return JSON.parse((await git.call(place, args, { maxBytes: LARGEST_SESSION })).stdout.toString('utf8'));
+  return JSON.parse((await git.call(checkout, args, { maxBytes: LARGEST_SESSION })).stdout.toString('utf8'));
 }
 
 function oidOf(output: Buffer): Oid {

@@ -44,7 +44,7 @@ function ownGits(rows: readonly ProcessRow[]): Set<number> {
   return ours.add(process.pid);
 }
 
-/** A shell or an editor of the user's may be in there: its folder is not pulled away from under it (T-34). */
+/** A shell or an editor of the user's may be in there: its folder is not pulled away from under it. */
 export async function refuseOccupied(folder: string): Promise<void> {
   const pids = await processesInside(folder);
   if (pids.length === 0) return;

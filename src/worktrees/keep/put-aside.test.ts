@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { codeOf, makeWorld, textOf, usersOwn, type World } from '../../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { codeOf, makeWorld, textOf, usersOwn, type World } from '../../../test/support/worktrees/world.ts';
 import { identify } from '../../process/identity.ts';
 
 const files = {
@@ -52,24 +52,22 @@ verifies('T-34', 'Q-52').test(
   'discard keeps the work first, names what it cannot keep, and restore brings it back',
   async () => {
     const world = await makeWorld(files);
-    const { manager, plain, checkout, ended } = world;
+    const { manager, plain, checkout } = world;
     world.write('mine', 'x');
     const [work, other] = [await world.start('task', ['a']), await world.start('other', ['b'])];
     mess(world, work);
     const [before, own] = [state(world, work.path), usersOwn(checkout)];
-    world.busy.add(work.id).add(other.id);
+    const endJob = world.work(work.id);
+    world.work(other.id);
+    expect(await codeOf(manager.discard(work.id))).toBe('worktree_busy');
+    endJob();
     const ref = `refs/reef/discarded/${work.id}`;
     expect(await manager.discard(work.id)).toEqual({
       ref,
       command: `reef worktree restore ${ref}`,
       ignored: ['x.log'],
     });
-    expect([ended, [...world.busy], existsSync(work.path), existsSync(other.path)]).toEqual([
-      [work.id],
-      [other.id],
-      false,
-      true,
-    ]);
+    expect([existsSync(work.path), existsSync(other.path)]).toEqual([false, true]);
     expect(plain('for-each-ref', '--format=%(refname)', 'refs/heads', 'refs/reef').split('\n')).toEqual([
       'refs/heads/main',
       `refs/heads/${other.branch}`,
@@ -130,16 +128,16 @@ verifies('T-35', 'Q-52').test(
   'hold keeps bytes, modes, staging and session; re-inflate restores them, branch or no branch',
   async () => {
     const session = { currentBlockId: 'Core__Run', returnStack: ['a'], executionPayload: [], sessionStats: { n: 1 } };
-    const world = await makeWorld(files, { sessionOf: async () => session });
+    const world = await makeWorld(files);
     const { manager, plain, checkout } = world;
     world.write('mine', 'x');
     const work = await world.start('task');
     mess(world, work);
     const [before, own] = [state(world, work.path), usersOwn(checkout)];
-    world.busy.add(work.id);
+    const endJob = world.work(work.id);
     expect(await codeOf(manager.hold(work.id))).toBe('worktree_busy');
-    world.busy.clear();
-    const { ref } = await manager.hold(work.id);
+    endJob();
+    const { ref } = await manager.hold(work.id, session);
     expect([ref, existsSync(work.path), plain('log', '--format=%s', work.branch)]).toEqual([
       `refs/reef/held/${work.id}`,
       false,

@@ -1,10 +1,11 @@
-import type { Place } from '../../git/place.ts';
+import type { Checkout } from '../../git/checkout.ts';
 import { listIgnored } from '../../git/tree.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import type { Json } from '../../protocol/workflow.ts';
 import type { KeptWork } from '../../protocol/worktrees.ts';
+import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
 import { folderOf, openWorktree } from '../open-worktree.ts';
-import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 import { without } from '../records.ts';
 import { stampOf } from '../stamp.ts';
@@ -16,85 +17,87 @@ import { finishRemoval } from './remove.ts';
 const MOST_IGNORED = 1_000;
 const MOST_TRIES = 3;
 
-/** Keeps the work of a worktree on a ref first, then removes it with its branch (T-34). */
-export async function discard(parts: Parts, id: string): Promise<KeptWork> {
-  const row = parts.records.get(id);
+/** Keeps the work of a worktree on a ref first, then removes it with its branch. */
+export async function discard(deps: Deps, id: string): Promise<KeptWork> {
+  const row = deps.records.get(id);
   if (row.status === 'discarded' && row.keptOn !== undefined) return answer(row, []);
-  if (row.status === 'queued') return dropQueued(parts, id);
-  await parts.jobs.end(id);
-  if (row.status === 'held' || row.status === 'lost') return discardKept(parts, row);
-  const { kept, stamp, ignored, path } = await keepStill(parts, begin(parts, id, ['running', 'accepting']), {
+  if (row.status === 'queued') return dropQueued(deps, id);
+  refuseBusy(deps, id);
+  if (row.status === 'held' || row.status === 'lost') return discardKept(deps, row);
+  const { kept, stamp, ignored, path } = await keepStill(deps, begin(deps, id, ['running', 'accepting']), {
     ref: refs.discarded(id),
-    withSession: false,
   });
   const branch = { name: row.branch, at: kept.head };
-  const done = parts.records.move(id, ['running', 'accepting'], (now) => ({
+  const done = deps.records.move(id, ['running', 'accepting'], (now) => ({
     ...without(now, 'pending'),
     status: 'discarded',
-    endedAt: parts.clock.now().toISOString(),
+    endedAt: deps.clock.now().toISOString(),
     keptOn: refs.discarded(id),
-    intent: { kind: 'remove', by: parts.self, path, stamp, branch },
+    intent: { kind: 'remove', by: deps.self, path, stamp, branch },
   }));
-  await parts.at('remove.begun');
-  refuseLeft(await finishRemoval(parts, id));
-  parts.released();
+  await deps.at('remove.begun');
+  refuseLeft(await finishRemoval(deps, id));
+  deps.released();
   return answer(done, ignored);
 }
 
 /** Of a worktree without a folder: what is kept of it is kept as discarded from now on. */
-async function discardKept(parts: Parts, row: StoredWorktree): Promise<KeptWork> {
+async function discardKept(deps: Deps, row: StoredWorktree): Promise<KeptWork> {
   const { id } = row;
-  const [from, ref] = [await bestOf(parts, id), refs.discarded(id)];
-  const kept = from === undefined ? undefined : await findKept(parts, from);
-  if (kept) await putOnRef(parts, row, { ref, tree: kept.tree, parents: { head: kept.head, ...kept.more } });
+  const [from, ref] = [await bestOf(deps, id), refs.discarded(id)];
+  const kept = from === undefined ? undefined : await findKept(deps, from);
+  if (kept) await putOnRef(deps, row, { ref, tree: kept.tree, parents: { head: kept.head, ...kept.more } });
   const branch = kept && { name: row.branch, at: kept.head };
-  const path = parts.layout.pathOf(id);
-  const done = parts.records.move(id, ['held', 'lost'], (now) => ({
+  const path = deps.layout.pathOf(id);
+  const done = deps.records.move(id, ['held', 'lost'], (now) => ({
     ...without(now, 'keptOn', 'failure'),
     status: 'discarded',
-    endedAt: parts.clock.now().toISOString(),
-    intent: { kind: 'remove', by: parts.self, path, stamp: '', ...(branch && { branch }) },
+    endedAt: deps.clock.now().toISOString(),
+    intent: { kind: 'remove', by: deps.self, path, stamp: '', ...(branch && { branch }) },
     ...(kept && { keptOn: ref }),
   }));
-  await parts.at('remove.begun');
-  await finishRemoval(parts, id);
-  parts.released();
+  await deps.at('remove.begun');
+  await finishRemoval(deps, id);
+  deps.released();
   return answer(done, []);
 }
 
-/** Puts work, staging and session aside and removes the folder; the branch stays as the agent left it (T-35). */
-export async function hold(parts: Parts, id: string): Promise<KeptWork> {
-  const row = parts.records.get(id);
+/** Puts work, staging and session aside and removes the folder; the branch stays as the agent left it. */
+export async function hold(deps: Deps, id: string, session?: Json): Promise<KeptWork> {
+  const row = deps.records.get(id);
   if (row.status === 'held' && row.keptOn !== undefined) return answer(row, []);
-  if (await parts.jobs.isBusy(id)) throw new ReefError('worktree_busy', `A job is at work in the worktree ${id}.`);
-  const { stamp, ignored, path } = await keepStill(parts, begin(parts, id, ['running']), {
+  refuseBusy(deps, id);
+  const { stamp, ignored, path } = await keepStill(deps, begin(deps, id, ['running']), {
     ref: refs.held(id),
-    withSession: true,
+    ...(session !== undefined && { session }),
   });
-  const done = parts.records.move(id, ['running'], (now) => ({
+  const done = deps.records.move(id, ['running'], (now) => ({
     ...now,
     status: 'held',
     keptOn: refs.held(id),
-    intent: { kind: 'remove', by: parts.self, path, stamp },
+    intent: { kind: 'remove', by: deps.self, path, stamp },
   }));
-  await parts.at('remove.begun');
-  refuseLeft(await finishRemoval(parts, id));
+  await deps.at('remove.begun');
+  refuseLeft(await finishRemoval(deps, id));
   return answer(done, ignored);
+}
+
+export function refuseBusy({ records }: Deps, id: string): void {
+  if (records.isBusy(id)) throw new ReefError('worktree_busy', `A job is at work in the worktree ${id}.`);
 }
 
 function refuseLeft({ id, status }: StoredWorktree): void {
   if (status === 'running') throw new ReefError('worktree_busy', `The worktree ${id} changed while it was put aside.`);
 }
 
-function begin(parts: Parts, id: string, from: readonly StoredWorktree['status'][]): StoredWorktree {
-  return parts.records.move(id, from, (now) => ({ ...now, intent: { kind: 'keep', by: parts.self } }));
+function begin(deps: Deps, id: string, from: readonly StoredWorktree['status'][]): StoredWorktree {
+  return deps.records.move(id, from, (now) => ({ ...now, intent: { kind: 'keep', by: deps.self } }));
 }
 
 /** Nothing was ever made of it, so there is nothing to keep. */
-async function dropQueued(parts: Parts, id: string): Promise<KeptWork> {
-  const endedAt = parts.clock.now().toISOString();
-  parts.records.move(id, ['queued'], (now) => ({ ...now, status: 'discarded', endedAt }));
-  await parts.jobs.end(id);
+function dropQueued(deps: Deps, id: string): KeptWork {
+  const endedAt = deps.clock.now().toISOString();
+  deps.records.move(id, ['queued'], (now) => ({ ...now, status: 'discarded', endedAt }));
   return { ref: '', command: '', ignored: [] };
 }
 
@@ -108,32 +111,31 @@ interface Still {
 
 /** Keeps a state that did not change while it was being kept; if somebody goes on writing, nothing is removed. */
 async function keepStill(
-  parts: Parts,
+  deps: Deps,
   row: StoredWorktree,
-  { ref, withSession }: { ref: string; withSession: boolean },
+  { ref, session }: { ref: string; session?: Json },
 ): Promise<Still> {
   try {
-    await parts.at('keep.begun');
+    await deps.at('keep.begun');
     const path = folderOf(row);
-    await parts.jobs.vacate?.(path);
+    await deps.vacate(path);
     await refuseOccupied(path);
-    const worktree = await openWorktree(parts, path);
-    const session = withSession ? await parts.sessionOf(row.id) : undefined;
+    const worktree = await openWorktree(deps, path);
     for (let left = MOST_TRIES; left > 0; left--) {
-      const stamp = await stampOf(parts.git, worktree);
-      const kept = await keep(parts, { row, worktree, ref, ...(session !== undefined && { session }) });
-      await parts.at('keep.kept');
-      if (stamp !== (await stampOf(parts.git, worktree))) continue;
-      return { kept, stamp, path, ignored: await ignoredIn(parts, worktree) };
+      const stamp = await stampOf(deps.git, worktree);
+      const kept = await keep(deps, { row, worktree, ref, ...(session !== undefined && { session }) });
+      await deps.at('keep.kept');
+      if (stamp !== (await stampOf(deps.git, worktree))) continue;
+      return { kept, stamp, path, ignored: await ignoredIn(deps, worktree) };
     }
     throw new ReefError('worktree_busy', `Somebody keeps changing files in ${path}.`);
   } catch (error) {
-    parts.records.change(row.id, (now) => without(now, 'intent') as StoredWorktree);
+    deps.records.change(row.id, (now) => without(now, 'intent') as StoredWorktree);
     throw error;
   }
 }
 
-async function ignoredIn({ git }: Parts, worktree: Place): Promise<string[]> {
+async function ignoredIn({ git }: Deps, worktree: Checkout): Promise<string[]> {
   const ignored: string[] = [];
   for await (const path of listIgnored(git, worktree)) if (ignored.push(path) >= MOST_IGNORED) break;
   return ignored;

@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { makeRepository } from '../../../test/fixtures/git/repository.ts';
-import { makeWorld, textOf } from '../../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../../test/verifies.ts';
+import { makeRepository } from '../../../test/support/repository.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { makeWorld, textOf } from '../../../test/support/worktrees/world.ts';
 import { copyIncluded } from './include.ts';
 
 verifies('T-44').test(

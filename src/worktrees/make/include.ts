@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSafeDir, type SafeDir } from '../../base/safe-dir.ts';
+import type { Checkout } from '../../git/checkout.ts';
 import type { Git } from '../../git/git-command.ts';
 import { nulFields } from '../../git/nul-fields.ts';
-import type { Place } from '../../git/place.ts';
 import { listIgnored } from '../../git/tree.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
@@ -17,10 +17,14 @@ const LARGEST_FILE = 64 * 1024 * 1024;
 const LISTING = { maxBytes: 64 * 1024 * 1024 };
 
 /**
- * Copies what `.worktreeinclude` names and git ignores into a new worktree (T-44). Both sides are walked without following
+ * Copies what `.worktreeinclude` names and git ignores into a new worktree. Both sides are walked without following
  * links, and what is there already stays.
  */
-export async function copyIncluded(git: Git, from: Place, to: { path: string; patterns: string }): Promise<Included> {
+export async function copyIncluded(
+  git: Git,
+  from: Checkout,
+  to: { path: string; patterns: string },
+): Promise<Included> {
   const [source, target] = [createSafeDir(from.toplevel), createSafeDir(to.path)];
   const result: Included = { copied: [], skipped: [] };
   for (const path of await ignoredAndNamed(git, from, to.patterns)) {
@@ -31,15 +35,15 @@ export async function copyIncluded(git: Git, from: Place, to: { path: string; pa
   return result;
 }
 
-async function ignoredAndNamed(git: Git, place: Place, patterns: string): Promise<string[]> {
+async function ignoredAndNamed(git: Git, checkout: Checkout, patterns: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'reef-include-'));
   try {
     const file = join(folder, 'patterns');
     await writeFile(file, patterns, { mode: 0o600 });
-    const { stdout } = await git.call(place, ['ls-files', '--others', '--ignored', '-z', '-X', file], LISTING);
+    const { stdout } = await git.call(checkout, ['ls-files', '--others', '--ignored', '-z', '-X', file], LISTING);
     const named = [...nulFields(stdout)].map((path) => path.toString('utf8'));
     const ignored = new Set<string>();
-    if (named.length > 0) for await (const path of listIgnored(git, place)) ignored.add(path);
+    if (named.length > 0) for await (const path of listIgnored(git, checkout)) ignored.add(path);
     return named.filter((path) => isIgnored(ignored, path));
   } finally {
     await rm(folder, { recursive: true, force: true });

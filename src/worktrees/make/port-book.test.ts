@@ -1,17 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { PortBook } from './port-book.ts';
-
-function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'reef-ports-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 function openBook(folder: string, isFree: (port: number) => Promise<boolean> = async () => true): PortBook {
   const book = new PortBook({ path: join(folder, 'state', 'ports.db'), isFree });
@@ -28,7 +22,7 @@ function canBind(port: number): Promise<boolean> {
 }
 
 verifies('T-46').test('fifty that ask at once, through several homes, share no port', async () => {
-  const folder = makeFolder();
+  const folder = temporaryFolder();
   const books = Array.from({ length: 5 }, () => openBook(folder));
   const asked = Array.from({ length: 50 }, (_, n) => books[n % 5]?.reserve(`id-${n}`, folder));
   const bases = await Promise.all(asked);
@@ -39,7 +33,7 @@ verifies('T-46').test('fifty that ask at once, through several homes, share no p
 verifies('T-46').test(
   'a block in which somebody listens is passed over, and the slot follows from the id',
   async () => {
-    const [one, other] = [makeFolder(), makeFolder()];
+    const [one, other] = [temporaryFolder(), temporaryFolder()];
     const first = await openBook(one).reserve('the same id', one);
     const server = createServer();
     await new Promise<void>((resolve, reject) => {
@@ -54,7 +48,7 @@ verifies('T-46').test(
 );
 
 verifies('T-46').test('an owner keeps its block until it lets go of it, also through a restart', async () => {
-  const folder = makeFolder();
+  const folder = temporaryFolder();
   const book = openBook(folder);
   const base = await book.reserve('a', folder);
   const later = openBook(folder, async () => false);
@@ -64,7 +58,7 @@ verifies('T-46').test('an owner keeps its block until it lets go of it, also thr
 });
 
 verifies('T-46').test('blocks of folders that are gone are free again, and with none left it is said', async () => {
-  const folder = makeFolder();
+  const folder = temporaryFolder();
   const gone = join(folder, 'gone');
   mkdirSync(gone);
   const book = openBook(folder);
@@ -73,6 +67,6 @@ verifies('T-46').test('blocks of folders that are gone are free again, and with 
   await book.reserve('y', folder);
   expect(book.held('x')).toBeUndefined();
   expect(await openBook(folder, async (port) => port >= base && port < base + 10).reserve('x', folder)).toBe(base);
-  const full = openBook(makeFolder(), async () => false).reserve('z', folder);
+  const full = openBook(temporaryFolder(), async () => false).reserve('z', folder);
   await expect(full).rejects.toThrow(ReefError);
 });

@@ -15,7 +15,7 @@ interface PortBookOptions {
   isFree(port: number): Promise<boolean>;
 }
 
-/** Who has which ten ports (T-46). A block is entered first and tested then, so no two ever test the same one. */
+/** Who has which ten ports. A block is entered first and tested then, so no two ever test the same one. */
 export class PortBook {
   readonly #database: Sqlite;
   readonly #isFree: PortBookOptions['isFree'];

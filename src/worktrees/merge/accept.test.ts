@@ -1,9 +1,10 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { codeOf, makeWorld, textOf, until, usersOwn, type World } from '../../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../../test/verifies.ts';
-import type { GateSource, GateVerdict } from '../parts.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
+import { codeOf, makeWorld, textOf, usersOwn, type World } from '../../../test/support/worktrees/world.ts';
+import type { Gate, GateView } from '../../protocol/workflow.ts';
 
 const files = { 'a.txt': '1\n2\n3\n4\n5\n', 'b.txt': 'b\n', '.gitignore': '*.log\n.env\n' };
 const log = ({ plain }: World, ...args: string[]) => plain('log', '--format=%s|%an <%ae>|%cn', ...args).split('\n');
@@ -55,13 +56,13 @@ verifies('T-30').test('merge keeps both histories, and ff needs the target where
 
 verifies('T-30').test('a job at work, a merge under way, or no identity refuses, and nothing has changed', async () => {
   const world = await makeWorld(files);
-  const { manager, plain, edit, busy, checkout, gitIn } = world;
+  const { manager, plain, edit, checkout, gitIn } = world;
   const work = await world.start('task');
   edit(work, 'b.txt', 'x\n');
   const before = [plain('rev-parse', 'main'), usersOwn(checkout), gitIn(work.path, 'status', '--porcelain')];
-  busy.add(work.id);
+  const endJob = world.work(work.id);
   const codes = [await codeOf(manager.accept(work.id))];
-  busy.clear();
+  endJob();
   edit({ path: world.place.commonDir }, `worktrees/${work.id}/MERGE_HEAD`, `${work.base.commit}\n`);
   codes.push(await codeOf(manager.accept(work.id)));
   rmSync(join(world.place.commonDir, `worktrees/${work.id}/MERGE_HEAD`));
@@ -217,41 +218,43 @@ verifies('T-33').test('a worktree that changed after the merge is left as it is,
   expect((await manager.reconcile()).zombies).toEqual([{ path, worktreeId: work.id, why: 'no record uses it' }]);
 });
 
-class Gates implements GateSource {
-  readonly verdicts = new Map<string, GateVerdict>();
-  readonly judged: string[] = [];
-  answer: GateVerdict['state'] = 'passed';
-
-  async verdict(_id: string, tree: string): Promise<GateVerdict> {
-    return this.verdicts.get(tree) ?? { state: 'stale', waived: [], notRun: [] };
-  }
-
-  async judge(_id: string, { path }: { path: string; tree: string }): Promise<GateVerdict> {
-    this.judged.push(`${textOf(path, 'a.txt')?.split('\n')[0]} ${textOf(path, 'b.txt')?.trim()}`);
-    return { state: this.answer, waived: [], notRun: [] };
-  }
+/** A run of the worktree that has ended, with these commands for its gates. */
+function gatesOf({ store }: World, worktreeId: string, commands: Partial<Record<Gate, string>>) {
+  const entries = Object.entries(commands).map(([gate, script]) => [gate, { command: ['sh', '-c', script] }]);
+  const run = {
+    id: `RUN-${worktreeId}`,
+    worktreeId,
+    state: 'over',
+    doc: { gates: Object.fromEntries(entries) },
+  } as const;
+  store.commit(() => store.runs.insert(run));
+  return (gate: Gate, result: GateView['result'], tree: string) => {
+    const verdict = { block: `Core__${gate}`, visit: 1, branch: 'main', gate, result, tree };
+    store.commit(() => store.verdicts.insert(run.id, [verdict]));
+  };
 }
 
 verifies('T-31').test(
   'gates must have passed on the very tree, and on the merged one when the target moved',
   async () => {
-    const gates = new Gates();
-    const world = await makeWorld(files, { gates });
-    const { manager, plain, edit, write, commit, gitIn } = world;
+    const world = await makeWorld(files);
+    const { manager, plain, edit, write, commit, gitIn, root } = world;
     const work = await world.start('task');
+    const look = `echo "$(head -n 1 a.txt) $(cat b.txt)" >> ${join(root, 'judged')}; test ! -e ${join(root, 'no')}`;
+    const verdict = gatesOf(world, work.id, { test: look });
     edit(work, 'b.txt', 'x\n');
     expect(await codeOf(manager.accept(work.id))).toBe('gates_stale');
     gitIn(work.path, 'commit', '-qam', 'agent');
-    gates.verdicts.set(gitIn(work.path, 'rev-parse', 'HEAD^{tree}'), { state: 'passed', waived: [], notRun: ['lint'] });
+    verdict('test', 'passed', gitIn(work.path, 'rev-parse', 'HEAD^{tree}'));
     write('a.txt', 'moved\n2\n3\n4\n5\n');
     commit('moved');
-    gates.answer = 'failed';
+    write('../no', '');
     expect(await codeOf(manager.accept(work.id))).toBe('gates_failed');
-    gates.answer = 'passed';
+    rmSync(join(root, 'no'));
     const done = await manager.accept(work.id);
-    expect([done.noted, gates.judged, plain('show', 'main:b.txt')]).toEqual([
-      ['gate not run: lint'],
-      ['moved x', 'moved x'],
+    expect([done.noted, textOf(root, 'judged'), plain('show', 'main:b.txt')]).toEqual([
+      ['gate not run: lint', 'gate not run: build'],
+      'moved x\nmoved x\n',
       'x',
     ]);
     expect(plain('worktree', 'list', '--porcelain').match(/^worktree/gm)).toHaveLength(1);
@@ -259,11 +262,11 @@ verifies('T-31').test(
 );
 
 verifies('T-31', 'T-16').test('waived gates, drift and edits to what judges are listed and need consent', async () => {
-  const gates = new Gates();
-  const world = await makeWorld(
-    { ...files, 'package.json': '{"name":"x","scripts":{"test":"vitest"}}', 'sub/package.json': '{"version":"1"}' },
-    { gates },
-  );
+  const world = await makeWorld({
+    ...files,
+    'package.json': '{"name":"x","scripts":{"test":"vitest"}}',
+    'sub/package.json': '{"version":"1"}',
+  });
   const { manager, edit, gitIn } = world;
   const work = await world.start('task', [
     'b.txt',
@@ -281,9 +284,12 @@ verifies('T-31', 'T-16').test('waived gates, drift and edits to what judges are 
   gitIn(work.path, 'add', '-A');
   gitIn(work.path, 'commit', '-qm', 'agent');
   const tree = gitIn(work.path, 'rev-parse', 'HEAD^{tree}');
-  gates.verdicts.set(tree, { state: 'passed', waived: ['Core_Validate__RunTests'], notRun: [] });
+  const verdict = gatesOf(world, work.id, { lint: 'true', build: 'true', test: 'true' });
+  for (const gate of ['lint', 'build'] as const) verdict(gate, 'passed', tree);
+  verdict('test', 'failed', tree);
+  verdict('test', 'waived', tree);
   const details = {
-    waived: ['gate waived: Core_Validate__RunTests'],
+    waived: ['gate waived: test'],
     drift: ['not planned: other.txt'],
     gateFiles: ['.github/workflows/ci.yml', 'package.json', 'vitest.config.ts'].map(
       (path) => `edits what judges it: ${path}`,

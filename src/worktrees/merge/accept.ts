@@ -4,10 +4,11 @@ import { setRef } from '../../git/refs.ts';
 import { readRef } from '../../git/repository.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Accepted, acceptOptionsSchema, PendingMerge } from '../../protocol/worktrees.ts';
+import type { Deps } from '../deps.ts';
+import { refuseBusy } from '../keep/put-aside.ts';
 import { dropRefs, finishRemoval } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
 import { folderOf, openWorktree } from '../open-worktree.ts';
-import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 import { without } from '../records.ts';
 import { patiently, withRegistry } from '../registry.ts';
@@ -21,32 +22,32 @@ type Options = ReturnType<typeof acceptOptionsSchema.parse>;
 const MOST_MOVES = 5;
 
 /**
- * Merges a worktree into its target (T-30…T-33). Until the target has moved nothing is changed but refs of Reef's own,
+ * Merges a worktree into its target. Until the target has moved nothing is changed but refs of Reef's own,
  * and a failure leaves the worktree running. One merge at a time per target.
  */
-export async function accept(parts: Parts, id: string, options: Options): Promise<Accepted> {
-  const before = parts.records.get(id);
+export async function accept(deps: Deps, id: string, options: Options): Promise<Accepted> {
+  const before = deps.records.get(id);
   if (before.status === 'accepted' && before.merged) {
     return { status: 'merged', commit: before.merged.commit, noted: [] };
   }
   const target = checkBranch(targetOf(before, options));
-  return parts.locks.hold(`target ${target}`, async () => {
-    if (await parts.jobs.isBusy(id)) throw new ReefError('worktree_busy', `A job is at work in the worktree ${id}.`);
-    const row = parts.records.move(id, ['running', 'accepting'], (now) => ({ ...now, status: 'accepting' }));
+  return deps.locks.run(`target ${target}`, async () => {
+    refuseBusy(deps, id);
+    const row = deps.records.move(id, ['running', 'accepting'], (now) => ({ ...now, status: 'accepting' }));
     try {
-      await parts.at('accept.begun');
-      return await mergeInto(parts, { row, target, options });
+      await deps.at('accept.begun');
+      return await mergeInto(deps, { row, target, options });
     } catch (error) {
-      await giveUp(parts, before, error);
+      await giveUp(deps, before, error);
       throw error;
     }
   });
 }
 
 /** A merge that waits goes on waiting when it was only disturbed, as by a git of the user's that holds a lock. */
-async function giveUp(parts: Parts, { id, pending }: StoredWorktree, error: unknown): Promise<void> {
-  if (pending === undefined || !(error instanceof ReefError && error.retryable)) return takeBack(parts, id);
-  parts.records.change(
+async function giveUp(deps: Deps, { id, pending }: StoredWorktree, error: unknown): Promise<void> {
+  if (pending === undefined || !(error instanceof ReefError && error.retryable)) return takeBack(deps, id);
+  deps.records.change(
     id,
     (now) => (now.status === 'accepting' ? { ...without(now, 'intent'), pending } : now) as StoredWorktree,
   );
@@ -59,9 +60,9 @@ function targetOf(row: StoredWorktree, { into }: Options): string {
 }
 
 /** A merge that did not come about: the worktree runs on, and its waiting merge, if there was one, is no more. */
-export async function takeBack(parts: Parts, id: string): Promise<void> {
-  await dropRefs(parts, [refs.accepted(id)]);
-  parts.records.change(id, (now) => {
+export async function takeBack(deps: Deps, id: string): Promise<void> {
+  await dropRefs(deps, [refs.accepted(id)]);
+  deps.records.change(id, (now) => {
     if (now.status !== 'accepting') return now;
     return { ...without(now, 'intent', 'pending'), status: 'running' };
   });
@@ -73,63 +74,68 @@ interface Work {
   options: Options;
 }
 
-async function mergeInto(parts: Parts, work: Work): Promise<Accepted> {
+async function mergeInto(deps: Deps, work: Work): Promise<Accepted> {
   for (let left = MOST_MOVES; left > 0; left--) {
-    const done = await tryMerge(parts, work);
+    const done = await tryMerge(deps, work);
     if (done) return done;
   }
   throw new ReefError('target_moved', `${work.target} was moved by somebody else ${MOST_MOVES} times.`);
 }
 
 /** Undefined: the target moved meanwhile. */
-async function tryMerge(parts: Parts, { row, target, options }: Work): Promise<Accepted | undefined> {
-  const { git, place, records } = parts;
+async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Accepted | undefined> {
+  const { git, checkout, records } = deps;
   const { id } = row;
-  const worktree = await openWorktree(parts, folderOf(row));
+  const worktree = await openWorktree(deps, folderOf(row));
   const message = options.message ?? `${row.title}\n\nReef-Task: ${row.taskId}\n`;
-  const onto = await readRef(git, place, refs.branch(target));
+  const onto = await readRef(git, checkout, refs.branch(target));
   if (onto === undefined) throw new ReefError('target_unknown', `There is no branch ${target}.`);
   const stamp = await stampOf(git, worktree);
-  const signature = await signatureOf(parts);
-  const tip = await commitWork(parts, { row, worktree, message, signature });
-  const merged = await commitMerge(parts, worktree, { strategy: options.strategy, onto, tip, message, signature });
-  await parts.at('accept.committed');
-  const noted = await judge(parts, { row, worktree, onto, tip, merged, yes: options.yes });
-  const intent = { kind: 'accept', by: parts.self, commit: merged.commit, target, stamp, head: tip.head } as const;
+  const signature = await signatureOf(deps);
+  const tip = await commitWork(deps, { row, worktree, message, signature });
+  const merged = await commitMerge(deps, worktree, { strategy: options.strategy, onto, tip, message, signature });
+  await deps.at('accept.committed');
+  const noted = await judge(deps, { row, worktree, onto, tip, merged, yes: options.yes });
+  const intent = { kind: 'accept', by: deps.self, commit: merged.commit, target, stamp, head: tip.head } as const;
   records.move(id, ['accepting'], (now) => ({ ...now, intent }));
-  await parts.at('accept.recorded');
-  await point(parts, refs.archive(id), tip.commit);
-  await point(parts, refs.accepted(id), merged.commit);
-  await parts.at('accept.archived');
+  await deps.at('accept.recorded');
+  await point(deps, refs.archive(id), tip.commit);
+  await point(deps, refs.accepted(id), merged.commit);
+  await deps.at('accept.archived');
   const step = { branch: target, from: onto, to: merged.commit };
-  const outcome = await advance(parts, step);
+  const outcome = await advance(deps, step);
   if (outcome.status === 'advanced') {
-    await parts.at('accept.advanced');
-    await finishAccept(parts, id);
+    await deps.at('accept.advanced');
+    await finishAccept(deps, id);
     return { status: 'merged', commit: merged.commit, noted };
   }
   if (outcome.status !== 'dirty') return undefined;
-  const { checkout, files } = outcome;
-  const ref = refs.accepted(id);
-  return pend(parts, { id, options, noted, pending: { commit: merged.commit, ref, target, checkout, files } });
+  const pending = {
+    commit: merged.commit,
+    ref: refs.accepted(id),
+    target,
+    checkout: outcome.checkout,
+    files: outcome.files,
+  };
+  return pend(deps, { id, options, noted, pending });
 }
 
 /** Whoever commits to the target between git's look and git's step makes it fail: then the target has moved. */
-async function advance(parts: Parts, step: { branch: string; from: Oid; to: Oid }): Promise<Advanced> {
-  const { git, place } = parts;
+async function advance(deps: Deps, step: { branch: string; from: Oid; to: Oid }): Promise<Advanced> {
+  const { git, checkout } = deps;
   try {
-    return await patiently(parts, () => withRegistry(parts, () => advanceBranch(git, place, step)));
+    return await patiently(deps, () => withRegistry(deps, () => advanceBranch(git, checkout, step)));
   } catch (error) {
-    const at = await readRef(git, place, refs.branch(step.branch));
+    const at = await readRef(git, checkout, refs.branch(step.branch));
     if (at === step.to) return { status: 'advanced' };
     if (at !== step.from) return { status: 'moved', commit: at };
     throw error;
   }
 }
 
-async function point({ git, place }: Parts, ref: string, to: Oid): Promise<void> {
-  const from = (await readRef(git, place, ref)) ?? null;
-  if (!(await setRef(git, place, { ref, to, from }))) {
+async function point({ git, checkout }: Deps, ref: string, to: Oid): Promise<void> {
+  const from = (await readRef(git, checkout, ref)) ?? null;
+  if (!(await setRef(git, checkout, { ref, to, from }))) {
     throw new ReefError('git_locked', `${ref} was moved by somebody else.`);
   }
 }
@@ -141,47 +147,47 @@ interface Waiting {
   pending: Omit<PendingMerge, 'whenClean'>;
 }
 
-/** The checkout of the target has somebody's work in it: the merge waits on its ref, and nothing there is touched (T-32). */
-function pend(parts: Parts, { id, options, noted, pending }: Waiting): Accepted {
+/** The checkout of the target has somebody's work in it: the merge waits on its ref, and nothing there is touched. */
+function pend(deps: Deps, { id, options, noted, pending }: Waiting): Accepted {
   const { strategy, yes, whenClean, message } = options;
   const kept = { strategy, yes, ...(message !== undefined && { message }) };
-  parts.records.move(id, ['accepting'], (now) => ({
+  deps.records.move(id, ['accepting'], (now) => ({
     ...without(now, 'intent'),
     status: 'accepting',
     pending: { ...pending, whenClean: whenClean || (now.pending?.whenClean ?? false), options: kept },
   }));
   const { checkout, files, commit, ref } = pending;
   const named = files.length === 0 ? 'an operation under way' : files.slice(0, 20).join(', ');
-  parts.announce({ kind: 'pending', worktreeId: id, message: `${checkout} has changes: ${named}.` });
+  deps.announce({ kind: 'pending', worktreeId: id, message: `${checkout} has changes: ${named}.` });
   const command = `reef worktree accept ${id} --when-clean`;
   return { status: 'pending', commit, ref, waiting: { code: 'target_dirty', checkout, files, command }, noted };
 }
 
-/** The target has the work: record that first, then tidy up (T-33). */
-export async function finishAccept(parts: Parts, id: string): Promise<void> {
-  const done = parts.records.change(id, (now) => {
+/** The target has the work: record that first, then tidy up. */
+export async function finishAccept(deps: Deps, id: string): Promise<void> {
+  const done = deps.records.change(id, (now) => {
     if (now.intent?.kind !== 'accept') return now;
     const { commit, target, stamp, head, by } = now.intent;
     const branch = { name: now.branch, at: head };
     return {
       ...without(now, 'intent', 'pending'),
       status: 'accepted',
-      endedAt: parts.clock.now().toISOString(),
+      endedAt: deps.clock.now().toISOString(),
       merged: { commit, target },
       intent: { kind: 'remove', by, path: folderOf(now), stamp, branch },
     };
   });
-  await parts.at('accept.ended');
-  parts.released();
-  parts.announce({ kind: 'merged', worktreeId: id, message: `${done.title} is in ${done.merged?.target ?? ''}.` });
-  await tidyUp(parts, id);
+  await deps.at('accept.ended');
+  deps.released();
+  deps.announce({ kind: 'merged', worktreeId: id, message: `${done.title} is in ${done.merged?.target ?? ''}.` });
+  await tidyUp(deps, id);
 }
 
 /** The merge stands whatever happens here; what is left is taken up by the next reconcile. */
-async function tidyUp(parts: Parts, id: string): Promise<void> {
+async function tidyUp(deps: Deps, id: string): Promise<void> {
   try {
-    await finishRemoval(parts, id);
+    await finishRemoval(deps, id);
   } catch (error) {
-    parts.log.warn('an accepted worktree could not be removed', { worktree: id, error });
+    deps.log.warn('an accepted worktree could not be removed', { worktree: id, error });
   }
 }

@@ -1,14 +1,14 @@
 import { capture } from '../../git/capture.ts';
+import type { Checkout } from '../../git/checkout.ts';
 import { commitTree } from '../../git/commit.ts';
 import type { Signature } from '../../git/git-command.ts';
 import { mergeTrees } from '../../git/merge.ts';
-import type { Place } from '../../git/place.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { isAncestor, readIdentity, readTree } from '../../git/repository.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { MergeStrategy } from '../../protocol/worktrees.ts';
+import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 
 export interface Tip {
@@ -25,18 +25,18 @@ interface Commit {
 }
 
 /** Accepting is the user's act: what it commits bears the user's name. */
-export async function signatureOf({ git, place, clock }: Parts): Promise<Signature> {
-  const identity = await readIdentity(git, place);
+export async function signatureOf({ git, checkout, clock }: Deps): Promise<Signature> {
+  const identity = await readIdentity(git, checkout);
   if (identity) return { ...identity, at: clock.now() };
   throw new ReefError('identity_missing', 'git knows no name and e-mail address for you.');
 }
 
 /** All work of a worktree as one commit that no branch names: if the merge fails, nothing has changed. */
 export async function commitWork(
-  parts: Parts,
-  { row, worktree, message, signature }: { row: StoredWorktree; worktree: Place } & Commit,
+  deps: Deps,
+  { row, worktree, message, signature }: { row: StoredWorktree; worktree: Checkout } & Commit,
 ): Promise<Tip> {
-  const { git, clock } = parts;
+  const { git, clock } = deps;
   const taken = await capture(git, worktree, { ref: refs.work(row.id), message, at: clock.now() });
   const { parent: head, tree } = taken;
   if (tree === (await readTree(git, worktree, head))) return { head, commit: head, tree };
@@ -55,9 +55,9 @@ export interface Merged {
   tree: Oid;
 }
 
-/** Writes the merge as objects only (T-30). Conflicts are named, and nothing has changed (T-33). */
-export async function commitMerge(parts: Parts, worktree: Place, merge: Merge): Promise<Merged> {
-  const { git } = parts;
+/** Writes the merge as objects only. Conflicts are named, and nothing has changed. */
+export async function commitMerge(deps: Deps, worktree: Checkout, merge: Merge): Promise<Merged> {
+  const { git } = deps;
   const { strategy, onto, tip, message, signature } = merge;
   if (strategy === 'ff') {
     if (await isAncestor(git, worktree, { of: tip.commit, commit: onto }))

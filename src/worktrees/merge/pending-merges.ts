@@ -1,7 +1,7 @@
 import { toReefError } from '../../protocol/errors.ts';
 import type { AcceptOptions } from '../../protocol/worktrees.ts';
 import type { Background } from '../background.ts';
-import type { Parts } from '../parts.ts';
+import type { Deps } from '../deps.ts';
 import type { StoredWorktree } from '../record.ts';
 import { stampOf } from '../stamp.ts';
 
@@ -11,15 +11,15 @@ interface Watching {
   retry(id: string, options: AcceptOptions): Promise<unknown>;
 }
 
-/** Completes merges that wait for a clean checkout, as soon as it is one (T-32). */
+/** Completes merges that wait for a clean checkout, as soon as it is one. */
 export class PendingMerges {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
   readonly #watching: Watching;
   readonly #tried = new Map<string, string>();
   #isWatching = false;
 
-  constructor(parts: Parts, watching: Watching) {
-    this.#parts = parts;
+  constructor(deps: Deps, watching: Watching) {
+    this.#deps = deps;
     this.#watching = watching;
   }
 
@@ -36,22 +36,22 @@ export class PendingMerges {
   }
 
   #waiting(): StoredWorktree[] {
-    return this.#parts.records.open().filter(({ pending }) => pending?.whenClean);
+    return this.#deps.records.open().filter(({ pending }) => pending?.whenClean);
   }
 
   /** A merge is made anew only when something in the checkout has changed since the last one. */
   async #tryOne({ id, pending }: StoredWorktree): Promise<void> {
     if (!pending) return;
     try {
-      const checkout = await this.#parts.git.locate(pending.checkout);
-      const stamp = await stampOf(this.#parts.git, checkout);
+      const checkout = await this.#deps.git.locate(pending.checkout);
+      const stamp = await stampOf(this.#deps.git, checkout);
       if (this.#tried.get(id) === stamp) return;
       await this.#watching.retry(id, { ...pending.options, whenClean: true, into: pending.target });
       this.#tried.set(id, stamp);
     } catch (error) {
       const { message } = toReefError(error);
-      const isOver = this.#parts.records.get(id).pending === undefined;
-      if (isOver) this.#parts.announce({ kind: 'accept_failed', worktreeId: id, message });
+      const isOver = this.#deps.records.get(id).pending === undefined;
+      if (isOver) this.#deps.announce({ kind: 'accept_failed', worktreeId: id, message });
     }
   }
 }

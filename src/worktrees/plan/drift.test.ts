@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.ts';
+import { verifies } from '../../../test/support/verifies.ts';
 import type { PlanEntry } from '../../protocol/worktrees.ts';
 import { driftOf } from './drift.ts';
 

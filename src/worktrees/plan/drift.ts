@@ -1,7 +1,7 @@
 import type { Drift, PlanEntry } from '../../protocol/worktrees.ts';
 import { changedFiles, type Fold, isPlanned, meetings, touchedBy } from './plan-path.ts';
 
-/** The real diff against the plan (T-16). What git saw is no plan; a task that declared none cannot drift. */
+/** The real diff against the plan. What git saw is no plan; a task that declared none cannot drift. */
 export function driftOf(plan: readonly PlanEntry[], changed: readonly string[], fold: Fold): Drift {
   const meant = plan.filter(({ origin }) => origin !== 'observed').map(({ path }) => path);
   if (meant.length === 0) return { unplanned: [], untouched: [] };

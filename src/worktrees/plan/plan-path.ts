@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { compileGlob, globMeets, matchesGlob, type Pattern } from '../../base/glob.ts';
 import { whyUnsafe } from '../../base/safe-path.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { PlanEntry } from '../../protocol/worktrees.ts';
-import { compileGlob, globMeets, matchesGlob, type Pattern } from './glob.ts';
 
 export interface RefusedPath {
   path: string;
@@ -12,7 +12,7 @@ export interface RefusedPath {
 
 const MOST_ENTRIES = 5_000;
 
-/** One entry of a plan as it is stored: slashes, no `./`, composed characters; a folder is all that is below it (T-10). */
+/** One entry of a plan as it is stored: slashes, no `../../base/`, composed characters; a folder is all that is below it. */
 export function planPath(text: string): { path: string } | { why: string } {
   const slashed = text.normalize('NFC').replaceAll('\\', '/');
   const unsafe = whyUnsafe(slashed);

@@ -20,7 +20,7 @@ interface Pair {
 }
 
 /**
- * The files in which two changes cannot both stand as they are (T-12): their lines meet in coordinates of the common base,
+ * The files in which two changes cannot both stand as they are: their lines meet in coordinates of the common base,
  * or git finds a conflict. The same change made twice is none.
  */
 export function hotFiles({ one, other, conflicts, fold }: Pair): ClashFile[] {
@@ -42,7 +42,7 @@ function byName(changes: readonly FileRanges[], fold: Fold): Map<string, FileRan
   return new Map(changes.flatMap((change) => namesOf(change).map((name) => [fold(name), change] as const)));
 }
 
-/** A renamed file counts under both names (T-13). */
+/** A renamed file counts under both names. */
 export function namesOf({ path, from }: { path: string; from?: string }): string[] {
   return from === undefined ? [path] : [path, from];
 }

@@ -1,8 +1,8 @@
 import { diffTrees } from '../../git/diff.ts';
 import { readHead } from '../../git/repository.ts';
 import { readStatus } from '../../git/status.ts';
+import type { Deps } from '../deps.ts';
 import { mergeBase } from '../merge/merge-base.ts';
-import type { Parts } from '../parts.ts';
 import { listRegistered } from '../registry.ts';
 import { namesOf } from './compare.ts';
 
@@ -14,17 +14,17 @@ export interface Foreign {
 /** More of them would make every look slow; the report then says that it is not complete. */
 const MOST = 20;
 
-/** What is being changed in checkouts that are not ours, the user's own first. They are read and never touched (T-40). */
-export async function foreignWork(parts: Parts): Promise<Foreign> {
-  const { layout } = parts;
-  const all = (await listRegistered(parts)).filter(
+/** What is being changed in checkouts that are not ours, the user's own first. They are read and never touched. */
+export async function foreignWork(deps: Deps): Promise<Foreign> {
+  const { layout } = deps;
+  const all = (await listRegistered(deps)).filter(
     ({ path, isBare, prunable }) => !isBare && prunable === undefined && !path.startsWith(`${layout.folder}/`),
   );
   const problems = all.length > MOST ? [`only ${MOST} of ${all.length} other checkouts were looked at`] : [];
   const found: Foreign['found'] = [];
   for (const { path } of all.slice(0, MOST)) {
     try {
-      found.push({ path, files: await filesOf(parts, path) });
+      found.push({ path, files: await filesOf(deps, path) });
     } catch (error) {
       problems.push(`${path}: ${error instanceof Error ? error.message : error}`);
     }
@@ -32,12 +32,12 @@ export async function foreignWork(parts: Parts): Promise<Foreign> {
   return { found: found.filter(({ files }) => files.length > 0), problems };
 }
 
-async function filesOf({ git, place }: Parts, path: string): Promise<string[]> {
-  const checkout = path === place.toplevel ? place : await git.locate(path);
-  const open = (await readStatus(git, checkout)).flatMap((entry) => namesOf(entry));
-  if (checkout === place) return open;
-  const [own, main] = [await readHead(git, checkout), await readHead(git, place)];
-  const from = await mergeBase(git, place, [own.commit, main.commit]);
-  const changes = from === undefined ? [] : await diffTrees(git, place, { from, to: own.commit });
+async function filesOf({ git, checkout }: Deps, path: string): Promise<string[]> {
+  const other = path === checkout.toplevel ? checkout : await git.locate(path);
+  const open = (await readStatus(git, other)).flatMap((entry) => namesOf(entry));
+  if (other === checkout) return open;
+  const [own, main] = [await readHead(git, other), await readHead(git, checkout)];
+  const from = await mergeBase(git, checkout, [own.commit, main.commit]);
+  const changes = from === undefined ? [] : await diffTrees(git, checkout, { from, to: own.commit });
   return [...new Set([...open, ...changes.flatMap(namesOf)])];
 }

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Parts } from '../parts.ts';
+import type { Deps } from '../deps.ts';
 import { addEntries, isPlanned, touchedBy } from '../plan/plan-path.ts';
 import { namesOf } from './compare.ts';
 import type { Picture } from './radar.ts';
 
-/** Files that are changed without being planned join the plan, so that others see them coming; reverted, they leave (T-16). */
-export function recordObserved({ records, fold }: Parts, { subjects }: Picture): void {
+/** Files that are changed without being planned join the plan, so that others see them coming; reverted, they leave. */
+export function recordObserved({ records, fold }: Deps, { subjects }: Picture): void {
   for (const { row, sample } of subjects) {
     if (!sample || row.status !== 'running') continue;
     const planOf = (entries: typeof row.changePlan) => {
@@ -22,8 +22,8 @@ export function recordObserved({ records, fold }: Parts, { subjects }: Picture):
   }
 }
 
-/** One notice for each two worktrees that collide, also across restarts and by looks at the same time (T-12). */
-export function announceHot({ records, announce }: Parts, { subjects, clashes }: Picture): void {
+/** One notice for each two worktrees that collide, also across restarts and by looks at the same time. */
+export function announceHot({ records, announce }: Deps, { subjects, clashes }: Picture): void {
   for (const { row } of subjects) {
     const hot = (clashes.get(row.id) ?? []).filter(({ tier, worktreeId }) => tier === 'hot' && row.id < worktreeId);
     const { announced } = records.get(row.id);

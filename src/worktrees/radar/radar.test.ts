@@ -1,10 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { codeOf, makeWorld, until, usersOwn } from '../../../test/fixtures/worktrees/world.ts';
-import { verifies } from '../../../test/verifies.ts';
-import { manualClock } from '../../base/clock.ts';
-import type { ReferenceSource } from '../parts.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
+import { codeOf, makeWorld, usersOwn } from '../../../test/support/worktrees/world.ts';
+import type { ReferenceSource } from '../deps.ts';
 
 const lines = (n: number) => Array.from({ length: n }, (_, index) => `${index + 1}\n`).join('');
 const files = {

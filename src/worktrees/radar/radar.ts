@@ -3,8 +3,8 @@ import { mergeAll } from '../../git/merge.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import type { Clash } from '../../protocol/worktrees.ts';
+import type { Deps } from '../deps.ts';
 import { mergeBase } from '../merge/merge-base.ts';
-import type { Parts } from '../parts.ts';
 import { changedFiles, joined, meetings, type Touched, touchedBy } from '../plan/plan-path.ts';
 import type { StoredWorktree } from '../record.ts';
 import { hotFiles, namesOf } from './compare.ts';
@@ -35,24 +35,24 @@ type Pair = readonly [Subject, Subject];
 
 const SEEN = new Set(['queued', 'creating', 'running', 'held', 'accepting']);
 
-/** Looks at all worktrees and compares each with each (T-12, T-13). What did not change is not computed again. */
+/** Looks at all worktrees and compares each with each. What did not change is not computed again. */
 export class Radar {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
   readonly #settings: RadarSettings;
   readonly #samples: Samples;
   #conflicts = new Map<string, readonly string[]>();
   #ranges = new Map<string, FileRanges[]>();
   #bases = new Map<string, Oid>();
 
-  constructor(parts: Parts, settings: RadarSettings) {
-    this.#parts = parts;
+  constructor(deps: Deps, settings: RadarSettings) {
+    this.#deps = deps;
     this.#settings = settings;
-    this.#samples = new Samples(parts, settings.leastMs);
+    this.#samples = new Samples(deps, settings.leastMs);
   }
 
   /** One pass at a time: captures of one worktree share a ref. */
   look(): Promise<Picture> {
-    return this.#parts.locks.hold('radar', async () => {
+    return this.#deps.locks.run('radar', async () => {
       const { subjects, problems } = await this.#gather();
       const pairs = subjects.flatMap((one, index) => subjects.slice(index + 1).map((other): Pair => [one, other]));
       await this.#mergeChanged(pairs);
@@ -69,7 +69,7 @@ export class Radar {
   }
 
   async #gather() {
-    const { records, fold } = this.#parts;
+    const { records, fold } = this.#deps;
     const problems = new Map<string, string>();
     const subjects: Subject[] = [];
     // The branches of a fork are their parent's own business.
@@ -91,7 +91,7 @@ export class Radar {
 
   /** All merges that were not tried yet, in one process. */
   async #mergeChanged(pairs: readonly Pair[]): Promise<void> {
-    const { git, place } = this.#parts;
+    const { git, checkout } = this.#deps;
     const wanted = pairs.flatMap(([one, other]) => {
       const key = keyOf(one.sample, other.sample);
       if (key === undefined || this.#conflicts.has(key)) return [];
@@ -100,7 +100,7 @@ export class Radar {
     if (wanted.length === 0) return;
     // Where a repository names a merge driver git makes short-lived files: not in the user's checkout if we can help it.
     const ours = pairs.flat().find(({ sample }) => sample?.worktree)?.sample?.worktree;
-    const results = await mergeAll(git, ours ?? place, wanted);
+    const results = await mergeAll(git, ours ?? checkout, wanted);
     for (const [index, { key }] of wanted.entries()) {
       const { isClean = true, conflicts = [] } = results[index] ?? {};
       this.#conflicts.set(key, isClean ? [] : conflicts);
@@ -108,7 +108,7 @@ export class Radar {
   }
 
   async #compare(one: Subject, other: Subject): Promise<Omit<Clash, 'worktreeId'>[]> {
-    const { fold } = this.#parts;
+    const { fold } = this.#deps;
     const clashes: Omit<Clash, 'worktreeId'>[] = [];
     const hot = await this.#hotFiles(one, other);
     if (hot.length > 0) clashes.push({ tier: 'hot', files: hot });
@@ -126,14 +126,14 @@ export class Radar {
     const base = await this.#baseOf(one.from, other.from);
     const ranges = async ({ commit }: Sample) => (base === undefined ? [] : this.#rangesOf(base, commit));
     const conflicts = this.#conflicts.get(key) ?? [];
-    return hotFiles({ one: await ranges(one), other: await ranges(other), conflicts, fold: this.#parts.fold });
+    return hotFiles({ one: await ranges(one), other: await ranges(other), conflicts, fold: this.#deps.fold });
   }
 
   async #baseOf(one: Oid, other: Oid): Promise<Oid | undefined> {
     const key = [one, other].sort().join(' ');
     const known = this.#bases.get(key);
     if (known !== undefined) return known;
-    const base = await mergeBase(this.#parts.git, this.#parts.place, [one, other]);
+    const base = await mergeBase(this.#deps.git, this.#deps.checkout, [one, other]);
     if (base !== undefined) this.#bases.set(key, base);
     return base;
   }
@@ -142,7 +142,7 @@ export class Radar {
     const key = `${base} ${commit}`;
     const known = this.#ranges.get(key);
     if (known) return known;
-    const ranges = await diffRanges(this.#parts.git, this.#parts.place, { from: base, to: commit });
+    const ranges = await diffRanges(this.#deps.git, this.#deps.checkout, { from: base, to: commit });
     this.#ranges.set(key, ranges);
     return ranges;
   }

@@ -1,6 +1,6 @@
 import { toReefError } from '../../protocol/errors.ts';
 import type { Clash, ConflictReport } from '../../protocol/worktrees.ts';
-import type { Parts, ReferenceSource } from '../parts.ts';
+import type { Deps, ReferenceSource } from '../deps.ts';
 import { changedFiles, meetings, type Touched } from '../plan/plan-path.ts';
 import type { Foreign } from './foreign.ts';
 import type { Picture, Subject } from './radar.ts';
@@ -15,12 +15,12 @@ interface Question {
   picture: Picture;
   foreign: Foreign;
   /** Whom the report is about; a plan alone has no worktree yet. */
-  about: { id?: string; touched: Touched };
+  about: { id?: string; path?: string | null; touched: Touched };
 }
 
-/** Every clash of one worktree or plan with all others, with what could not be found out said as such (T-14, T-15). */
+/** Every clash of one worktree or plan with all others, with what could not be found out said as such. */
 export async function reportOf(
-  parts: Parts,
+  deps: Deps,
   sources: Sources,
   { picture, foreign, about }: Question,
 ): Promise<ConflictReport> {
@@ -32,13 +32,13 @@ export async function reportOf(
   }
   problems.push(...foreign.problems);
   for (const { path, files } of foreign.found) {
-    const shared = meetings(about.touched, changedFiles(files, parts.fold));
+    const shared = meetings(about.touched, changedFiles(files, deps.fold));
     if (shared.length > 0)
       clashes.push({ worktreeId: path, tier: 'soft', files: shared.map((file) => ({ path: file })) });
   }
   const named = new Set(clashes.map(({ worktreeId }) => worktreeId));
   const rest = others.filter(({ row }) => !named.has(row.id));
-  const hops = await hopClashes(parts, sources, { about, rest });
+  const hops = await hopClashes(deps, sources, { about, rest });
   const all = [...clashes, ...hops.clashes];
   return {
     status: all.some(({ tier }) => tier !== 'unknown') ? 'CLASH' : 'CLEAR',
@@ -63,16 +63,16 @@ function firmClashes(
 
 /** References between files that do not meet themselves. Without a whole index nothing is known, and that is said. */
 async function hopClashes(
-  { fold }: Parts,
+  { fold }: Deps,
   { references, slicerHops }: Sources,
   { about, rest }: { about: Question['about']; rest: readonly Subject[] },
 ): Promise<{ clashes: Clash[]; problems: string[] }> {
   const [clashes, problems]: [Clash[], string[]] = [[], []];
   const answers = new Map<string, ReturnType<ReferenceSource['related']>>();
-  const ask = async ({ id, from, against }: Side) => {
-    if (!references) return { isSure: false, shared: [] };
-    const answer = answers.get(id) ?? references.related(id, plainFiles(from), slicerHops);
-    answers.set(id, answer);
+  const ask = async ({ path, from, against }: Side) => {
+    if (!references || path === null) return { isSure: false, shared: [] };
+    const answer = answers.get(path) ?? references.related(path, plainFiles(from), slicerHops);
+    answers.set(path, answer);
     const { complete, files } = await answer;
     const near = files.filter(({ hops }) => hops <= slicerHops).map(({ path }) => path);
     return { isSure: complete, shared: meetings(changedFiles(near, fold), against) };
@@ -83,8 +83,8 @@ async function hopClashes(
       if (!problems.includes(why)) problems.push(why);
     };
     // A reference is one from either end, and a plan or a task that waits has no folder to look into.
-    const other = { id: row.id, from: touched, against: about.touched };
-    const own = about.id === undefined ? other : { id: about.id, from: about.touched, against: touched };
+    const other = { path: row.path, from: touched, against: about.touched };
+    const own = about.path === undefined ? other : { path: about.path, from: about.touched, against: touched };
     try {
       const seen = await ask(own);
       const { isSure, shared } = seen.isSure || seen.shared.length > 0 ? seen : await ask(other);
@@ -99,7 +99,7 @@ async function hopClashes(
 }
 
 interface Side {
-  id: string;
+  path: string | null;
   from: Touched;
   against: Touched;
 }

@@ -1,14 +1,14 @@
 import { capture } from '../../git/capture.ts';
+import type { Checkout } from '../../git/checkout.ts';
 import { diffTrees, type FileChange } from '../../git/diff.ts';
-import type { Place } from '../../git/place.ts';
 import type { Oid } from '../../git/ref-name.ts';
+import type { Deps } from '../deps.ts';
 import { findKept } from '../keep/kept.ts';
 import { dropRefs } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
 import { currentTip } from '../make/checks.ts';
 import { mergeBase } from '../merge/merge-base.ts';
 import { folderOf, openWorktree } from '../open-worktree.ts';
-import type { Parts } from '../parts.ts';
 import type { StoredWorktree } from '../record.ts';
 import { stampOf } from '../stamp.ts';
 
@@ -19,7 +19,7 @@ export interface Sample {
   from: Oid;
   changes: FileChange[];
   /** Absent while it is held. */
-  worktree?: Place;
+  worktree?: Checkout;
 }
 
 interface Entry {
@@ -31,20 +31,20 @@ interface Entry {
 
 interface Looked {
   row: StoredWorktree;
-  worktree: Place;
+  worktree: Checkout;
   tip: Oid;
 }
 
 const PUT_AWAY: readonly StoredWorktree['status'][] = ['accepted', 'discarded', 'held'];
 
-/** The last capture of each worktree: taken again only when files changed, and at most every two seconds (T-11). */
+/** The last capture of each worktree: taken again only when files changed, and at most every two seconds. */
 export class Samples {
-  readonly #parts: Parts;
+  readonly #deps: Deps;
   readonly #leastMs: number;
   readonly #last = new Map<string, Entry>();
 
-  constructor(parts: Parts, leastMs: number) {
-    this.#parts = parts;
+  constructor(deps: Deps, leastMs: number) {
+    this.#deps = deps;
     this.#leastMs = leastMs;
   }
 
@@ -52,11 +52,11 @@ export class Samples {
   async take(row: StoredWorktree): Promise<Sample | undefined> {
     if (row.status === 'held') return this.#takeHeld(row);
     if (row.status !== 'running' && row.status !== 'accepting') return undefined;
-    const { git, place, clock } = this.#parts;
+    const { git, checkout, clock } = this.#deps;
     const last = this.#last.get(row.id);
     if (last && clock.monotonicMs() - last.takenMs < this.#leastMs) return last.sample;
-    const worktree = last?.sample.worktree ?? (await openWorktree(this.#parts, folderOf(row)));
-    const [stamp, tip] = [await stampOf(git, worktree), await currentTip(git, place, row.base)];
+    const worktree = last?.sample.worktree ?? (await openWorktree(this.#deps, folderOf(row)));
+    const [stamp, tip] = [await stampOf(git, worktree), await currentTip(git, checkout, row.base)];
     const takenMs = clock.monotonicMs();
     const sample =
       last?.stamp === stamp && last.tip === tip ? last.sample : await this.#capture({ row, worktree, tip });
@@ -70,12 +70,12 @@ export class Samples {
   }
 
   async #capture({ row, worktree, tip }: Looked): Promise<Sample | undefined> {
-    const { git, clock, records } = this.#parts;
+    const { git, clock, records } = this.#deps;
     const ref = refs.capture(row.id);
     const { commit, parent } = await capture(git, worktree, { ref, message: `Reef saw ${row.title}`, at: clock.now() });
     // Put away while it was looked at, it may have dropped its refs before this one was there.
     if (PUT_AWAY.includes(records.get(row.id).status)) {
-      await dropRefs(this.#parts, [ref]);
+      await dropRefs(this.#deps, [ref]);
       return undefined;
     }
     const from = (await mergeBase(git, worktree, [parent, tip])) ?? row.base.commit;
@@ -83,13 +83,13 @@ export class Samples {
   }
 
   async #takeHeld(row: StoredWorktree): Promise<Sample> {
-    const { git, place } = this.#parts;
-    const tip = await currentTip(git, place, row.base);
-    const { commit, head } = await findKept(this.#parts, row.keptOn ?? refs.held(row.id));
+    const { git, checkout } = this.#deps;
+    const tip = await currentTip(git, checkout, row.base);
+    const { commit, head } = await findKept(this.#deps, row.keptOn ?? refs.held(row.id));
     const last = this.#last.get(row.id);
     if (last?.stamp === commit && last.tip === tip) return last.sample;
-    const from = (await mergeBase(git, place, [head, tip])) ?? row.base.commit;
-    const sample = { commit, from, changes: await diffTrees(git, place, { from, to: commit }) };
+    const from = (await mergeBase(git, checkout, [head, tip])) ?? row.base.commit;
+    const sample = { commit, from, changes: await diffTrees(git, checkout, { from, to: commit }) };
     this.#last.set(row.id, { stamp: commit, takenMs: 0, tip, sample });
     return sample;
   }

@@ -6,10 +6,9 @@ import { ReefError } from '../../../protocol/errors.ts';
 import { SHIPPED_AGENTS } from '../../../runtime/agent-spec/shipped.ts';
 import { userText } from '../../../runtime/models/message.ts';
 import type { Session } from '../../../runtime/sessions/session.ts';
-import { agentBanner, agentInfo } from '../../../runtime/state/show/info.ts';
-import { anAgent, type DotCommand, type FollowOn, type Hands, noAgent } from './command.ts';
+import { agentBanner, agentInfo } from '../../../runtime/state/info.ts';
+import { anAgent, type CommandDeps, type DotCommand, type FollowOn, noAgent, required } from './command.ts';
 import { editorOf } from './general.ts';
-import { required } from './words.ts';
 
 export const agentCommands: readonly DotCommand[] = [
   {
@@ -36,7 +35,7 @@ export const agentCommands: readonly DotCommand[] = [
   { name: '.clear todo', does: 'Drop its list of things to do', needs: [anAgent], run: clearTodo },
 ];
 
-async function enterAgent({ ctx, io, say }: Hands, args: string): Promise<void> {
+async function enterAgent({ ctx, io, say }: CommandDeps, args: string): Promise<void> {
   const [name = '', ...rest] = required(args, '.agent NAME [SESSION] [KEY=VALUE]…').split(/\s+/);
   const pairs = rest.flatMap((word) => /^([A-Za-z_][\w-]*)=(.*)$/.exec(word) ?? []);
   const variables = Object.fromEntries(
@@ -47,7 +46,7 @@ async function enterAgent({ ctx, io, say }: Hands, args: string): Promise<void> 
   say(agentBanner(ctx));
 }
 
-function starter({ ctx, say }: Hands, args: string): FollowOn | undefined {
+function starter({ ctx, say }: CommandDeps, args: string): FollowOn | undefined {
   const starters = ctx.agent?.spec.conversation_starters ?? [];
   if (args === '') {
     say(starters.length === 0 ? 'The agent has none.' : starters.map((text, n) => `${n + 1}. ${text}`).join('\n'));
@@ -59,7 +58,7 @@ function starter({ ctx, say }: Hands, args: string): FollowOn | undefined {
   return { question: userText(text) };
 }
 
-async function editAgent({ ctx, face, io }: Hands): Promise<void> {
+async function editAgent({ ctx, face, io }: CommandDeps): Promise<void> {
   const edit = editorOf(face);
   const { agent, app, session } = ctx;
   if (!agent) return;
@@ -84,7 +83,7 @@ function shippedText(name: string): string {
   return Object.hasOwn(SHIPPED_AGENTS, name) ? SHIPPED_AGENTS[name as keyof typeof SHIPPED_AGENTS] : '';
 }
 
-function clearTodo({ ctx, say }: Hands): void {
+function clearTodo({ ctx, say }: CommandDeps): void {
   const { todoList } = ctx.agentRuntime ?? {};
   if (!todoList) throw new ReefError('invalid_state', 'the agent keeps no list: set `auto_continue: true` first');
   todoList.clear();

@@ -1,11 +1,12 @@
+import { ReefError } from '../../../protocol/errors.ts';
 import type { RunIo } from '../../../runtime/engine/engine.ts';
-import type { TurnParts, TurnResult } from '../../../runtime/engine/turn-parts.ts';
+import type { TurnDeps, TurnResult } from '../../../runtime/engine/turn-deps.ts';
 import type { UserMessage } from '../../../runtime/models/message.ts';
 import type { RagHit } from '../../../runtime/rag/rag.ts';
 import type { Role } from '../../../runtime/roles/role.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
 
-/** A line that began with a dot, taken apart (R-70). */
+/** A line that began with a dot, taken apart. */
 export interface CoreCommand {
   /** As in the table: `.role`, `.info role`. */
   name: string;
@@ -25,7 +26,7 @@ export interface Face {
 }
 
 /** What a command works with. */
-export interface Hands {
+export interface CommandDeps {
   ctx: RequestContext;
   io: RunIo;
   face: Face;
@@ -47,7 +48,7 @@ export interface FollowOn {
   question: UserMessage;
   /** Nothing is retrieved for it: it is about what was said. */
   isBare?: boolean;
-  adjust?(parts: TurnParts): TurnParts;
+  adjust?(parts: TurnDeps): TurnDeps;
   keep?(turn: TurnResult): Promise<void>;
 }
 
@@ -60,7 +61,7 @@ export interface DotCommand {
   usage?: string;
   does: string;
   needs?: readonly Condition[];
-  run(hands: Hands, args: string): Promise<FollowOn | undefined> | Promise<void> | FollowOn | undefined | void;
+  run(deps: CommandDeps, args: string): Promise<FollowOn | undefined> | Promise<void> | FollowOn | undefined | void;
 }
 
 const isStarted = (ctx: RequestContext) => ctx.session?.isEmpty === false;
@@ -79,3 +80,14 @@ export const startedSession: Condition = (ctx) =>
   aSession(ctx) ?? (isStarted(ctx) ? undefined : 'nothing was said in the session yet: ask something first');
 export const aRag: Condition = (ctx) =>
   (ctx.agentRuntime?.rag ?? ctx.rag) ? undefined : 'no RAG is active: run `.rag NAME` first';
+
+/** The first word and all that follows it. */
+export function words(text: string): [first: string, rest: string] {
+  const [, first = '', rest = ''] = /^(\S*)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
+  return [first, rest.trim()];
+}
+
+export function required(args: string, usage: string): string {
+  if (args !== '') return args;
+  throw new ReefError('bad_request', `usage: ${usage}`);
+}

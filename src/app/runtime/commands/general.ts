@@ -1,9 +1,8 @@
 import { ReefError } from '../../../protocol/errors.ts';
-import { runMacro } from '../../../runtime/macros/run-macro.ts';
-import { renderInfo, sysinfo } from '../../../runtime/state/show/info.ts';
-import { type DotCommand, type Hands, noAgent } from './command.ts';
+import { renderInfo, sysinfo } from '../../../runtime/state/info.ts';
+import { runMacro } from '../../../runtime/state/run-macro.ts';
+import { type CommandDeps, type DotCommand, noAgent, required, words } from './command.ts';
 import { continued, regenerated } from './last-answer.ts';
-import { required, words } from './words.ts';
 
 export const generalCommands: readonly DotCommand[] = [
   {
@@ -52,7 +51,7 @@ export function refuseOauth(client: string): never {
   throw new ReefError('oauth_not_configured', `${client} has no OAuth configured: it is used with an API key`);
 }
 
-async function copyReply({ ctx, face, say }: Hands): Promise<void> {
+async function copyReply({ ctx, face, say }: CommandDeps): Promise<void> {
   const reply = ctx.lastMessage?.output ?? '';
   if (reply === '') throw new ReefError('invalid_state', 'there is no reply yet: ask something first');
   if (!face.copy)
@@ -61,12 +60,12 @@ async function copyReply({ ctx, face, say }: Hands): Promise<void> {
   say(`Copied ${reply.length} characters.`);
 }
 
-async function macro({ ctx, line, say }: Hands, args: string): Promise<void> {
+async function macro({ ctx, line, say }: CommandDeps, args: string): Promise<void> {
   const [name, text] = words(required(args, '.macro NAME [TEXT]'));
   await runMacro(ctx, { name, args: text, runLine: line, print: say });
 }
 
-async function editConfig({ ctx, face, io, say }: Hands): Promise<void> {
+async function editConfig({ ctx, face, io, say }: CommandDeps): Promise<void> {
   await editorOf(face)(ctx.app.paths.configFile());
   const before = ctx.app;
   ctx.app = before.reload();
@@ -79,7 +78,53 @@ async function editConfig({ ctx, face, io, say }: Hands): Promise<void> {
   say('The configuration is read again; new clients are there in the next chat.');
 }
 
-export function editorOf(face: Hands['face']): (file: string) => Promise<void> {
+export function editorOf(face: CommandDeps['face']): (file: string) => Promise<void> {
   if (face.edit) return face.edit;
   throw new ReefError('invalid_state', 'there is no editor here: run `reef chat` at a terminal first');
+}
+
+/** Beyond the ancestor's 39: jobs of the daemon, MCP servers. */
+export const serviceCommands: readonly DotCommand[] = [
+  { name: '.jobs', does: 'Jobs of this repository', run: async (deps) => deps.say(await jobsOf(deps).list()) },
+  {
+    name: '.inbox',
+    usage: '[ID ANSWER]',
+    does: 'Questions of jobs, and their answers',
+    async run(deps, args) {
+      const [id, text] = words(args);
+      if (id !== '' && text === '') throw new ReefError('bad_request', 'usage: .inbox [ID ANSWER]');
+      deps.say(await jobsOf(deps).inbox(id === '' ? undefined : { id, text }));
+    },
+  },
+  { name: '.info mcp', does: 'MCP servers of this scope', run: ({ ctx, say }) => say(serversText(ctx)) },
+  {
+    name: '.reload mcp',
+    does: 'Read mcp.json again',
+    async run({ ctx, io, say }) {
+      await ctx.app.mcpFactory.reload();
+      await ctx.bootstrapTools(io.signal);
+      say(serversText(ctx));
+    },
+  },
+];
+
+function jobsOf({ face }: CommandDeps): NonNullable<CommandDeps['face']['jobs']> {
+  if (face.jobs) return face.jobs;
+  throw new ReefError('invalid_state', 'there are no jobs here: go into a git repository first');
+}
+
+function serversText({ app, toolScope: { mcpRuntime } }: CommandDeps['ctx']): string {
+  const running = [...mcpRuntime.servers].map(([name, { value }]) => {
+    const place = value.pid === undefined ? 'remote' : `pid ${value.pid}`;
+    return `${name}  ${place}  ${value.tools.length} tools`;
+  });
+  const missing = [...mcpRuntime.unavailable].map(([name, error]) => `${name}  unavailable: ${error.message}`);
+  const { spawned, active_hit, idle_hit } = app.mcpFactory.stats();
+  const counts = `started ${spawned}, shared ${active_hit}, revived ${idle_hit}`;
+  return [
+    ...running,
+    ...missing,
+    ...(running.length + missing.length === 0 ? ['No MCP server is enabled.'] : []),
+    counts,
+  ].join('\n');
 }

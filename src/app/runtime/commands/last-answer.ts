@@ -1,7 +1,12 @@
 import { ReefError } from '../../../protocol/errors.ts';
-import type { PromptBuilder } from '../../../runtime/engine/turn-parts.ts';
-import type { AssistantMessage, Message, UserMessage } from '../../../runtime/models/message.ts';
-import { textOf, userText } from '../../../runtime/models/message.ts';
+import type { PromptBuilder } from '../../../runtime/engine/turn-deps.ts';
+import {
+  type AssistantMessage,
+  type Message,
+  textOf,
+  type UserMessage,
+  userText,
+} from '../../../runtime/models/message.ts';
 import type { ContextData, LastMessage } from '../../../runtime/state/context-data.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
 import { turnMessages } from '../../../runtime/state/turns.ts';

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReefError } from '../../../protocol/errors.ts';
-import { ragInfo } from '../../../runtime/state/show/info.ts';
-import { aRag, type DotCommand, type Hands, noAgent } from './command.ts';
+import { ragInfo } from '../../../runtime/state/info.ts';
+import { aRag, type CommandDeps, type DotCommand, noAgent } from './command.ts';
 import { editorOf } from './general.ts';
 
 /** For a RAG of the moment. */
@@ -27,7 +27,7 @@ export const ragCommands: readonly DotCommand[] = [
   { name: '.exit rag', does: 'Leave the RAG', needs: [noAgent, aRag], run: ({ ctx, io }) => ctx.exitRag(io.signal) },
 ];
 
-async function enterRag({ ctx, io, say }: Hands, args: string): Promise<void> {
+async function enterRag({ ctx, io, say }: CommandDeps, args: string): Promise<void> {
   const name = args === '' ? UNNAMED : args;
   const isKnown = existsSync(ctx.app.paths.ragFile(name));
   if (!isKnown || name === UNNAMED) {
@@ -38,20 +38,20 @@ async function enterRag({ ctx, io, say }: Hands, args: string): Promise<void> {
   if (!isKnown) say(builtWords(ctx));
 }
 
-async function askDocuments({ ui }: Hands['ctx'], name: string): Promise<string[]> {
+async function askDocuments({ ui }: CommandDeps['ctx'], name: string): Promise<string[]> {
   const typed = (await ui?.input('Documents (paths, folders, globs, addresses): ')) ?? '';
   const documents = typed.split(/\s+/).filter((each) => each !== '');
   if (documents.length === 0) throw new ReefError('rag_not_found', `there is no RAG ${name}`);
   return documents;
 }
 
-function builtWords(ctx: Hands['ctx']): string {
+function builtWords(ctx: CommandDeps['ctx']): string {
   const info = (ctx.agentRuntime?.rag ?? ctx.rag)?.value.info();
   const failed = (info?.failed ?? []).map(({ source, reason }) => `\nleft out: ${source}: ${reason}`).join('');
   return `${info?.files ?? 0} files, ${info?.chunks ?? 0} chunks${failed}`;
 }
 
-async function editDocuments({ ctx, face, io, say }: Hands): Promise<void> {
+async function editDocuments({ ctx, face, io, say }: CommandDeps): Promise<void> {
   const edit = editorOf(face);
   const before = ctx.rag?.value.info().documents ?? [];
   const folder = await mkdtemp(join(tmpdir(), 'reef-rag-'));
@@ -70,7 +70,7 @@ async function editDocuments({ ctx, face, io, say }: Hands): Promise<void> {
   say(builtWords(ctx));
 }
 
-function showSources({ sources, say }: Hands): void {
+function showSources({ sources, say }: CommandDeps): void {
   const hits = sources();
   if (hits.length === 0) throw new ReefError('invalid_state', 'nothing was looked up yet: ask something first');
   say(hits.map(({ source, chunk, score }) => `${source}  chunk ${chunk}  ${score.toFixed(4)}`).join('\n'));

@@ -2,11 +2,19 @@ import { existsSync } from 'node:fs';
 import { ReefError } from '../../../protocol/errors.ts';
 import { userText } from '../../../runtime/models/message.ts';
 import { hasRole, loadRole, saveRole } from '../../../runtime/roles/role-folder.ts';
-import { roleInfo } from '../../../runtime/state/show/info.ts';
+import { roleInfo } from '../../../runtime/state/info.ts';
 import { extractRole } from '../../../runtime/state/turns.ts';
-import { aRole, type DotCommand, type Hands, noAgent, noSession, noStartedSession } from './command.ts';
+import {
+  aRole,
+  type CommandDeps,
+  type DotCommand,
+  noAgent,
+  noSession,
+  noStartedSession,
+  required,
+  words,
+} from './command.ts';
 import { editorOf } from './general.ts';
-import { required, words } from './words.ts';
 
 export const roleCommands: readonly DotCommand[] = [
   {
@@ -39,27 +47,27 @@ export const roleCommands: readonly DotCommand[] = [
   },
 ];
 
-/** With a text it is one turn outside session and agent, whatever is active (R-110). */
-async function enterRole(hands: Hands, args: string): Promise<void> {
-  const { ctx, io, aside } = hands;
+/** With a text it is one turn outside session and agent, whatever is active. */
+async function enterRole(deps: CommandDeps, args: string): Promise<void> {
+  const { ctx, io, aside } = deps;
   const [name, text] = words(required(args, '.role NAME [TEXT]'));
   if (text !== '') return aside(loadRole(ctx.app.paths, name, ctx.app.warn), userText(text));
   for (const isMet of [noAgent, noStartedSession]) {
     const first = isMet(ctx);
     if (first !== undefined) throw new ReefError('invalid_state', first);
   }
-  if (!hasRole(ctx.app.paths, name)) await createRole(hands, name);
+  if (!hasRole(ctx.app.paths, name)) await createRole(deps, name);
   await ctx.useRole(name, io.signal);
 }
 
-async function createRole({ ctx, face }: Hands, name: string): Promise<void> {
+async function createRole({ ctx, face }: CommandDeps, name: string): Promise<void> {
   const file = ctx.app.paths.roleFile(name);
   const isWanted = face.edit && ctx.ui && (await ctx.ui.confirm(`There is no role ${name}. Write one?`, false));
   if (isWanted) await face.edit?.(file);
   if (!existsSync(file)) throw new ReefError('role_not_found', `there is no role ${name}`);
 }
 
-async function editRole({ ctx, face, io }: Hands): Promise<void> {
+async function editRole({ ctx, face, io }: CommandDeps): Promise<void> {
   const edit = editorOf(face);
   const { paths, warn } = ctx.app;
   const name = (ctx.session?.role ?? ctx.role)?.name ?? '';
@@ -72,7 +80,7 @@ async function editRole({ ctx, face, io }: Hands): Promise<void> {
   await ctx.useRole(name, io.signal);
 }
 
-async function storeRole({ ctx, io, say }: Hands, args: string): Promise<void> {
+async function storeRole({ ctx, io, say }: CommandDeps, args: string): Promise<void> {
   const name = args === '' ? (ctx.role?.name ?? '') : args;
   const role = { ...extractRole(ctx.app.config, ctx), prompt: ctx.role?.prompt ?? '', name };
   if (args === '' && !hasRole(ctx.app.paths, name)) {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { ReefError } from '../../../protocol/errors.ts';
 import { stateFile } from '../../../runtime/sessions/state-file.ts';
-import { sessionInfo } from '../../../runtime/state/show/info.ts';
-import { aSession, type DotCommand, type Hands, startedSession } from './command.ts';
+import { sessionInfo } from '../../../runtime/state/info.ts';
+import { aSession, type CommandDeps, type DotCommand, startedSession } from './command.ts';
 import { editorOf } from './general.ts';
 
 export const sessionCommands: readonly DotCommand[] = [
@@ -62,12 +62,12 @@ export const sessionCommands: readonly DotCommand[] = [
   },
 ];
 
-async function compress({ ctx, io, say }: Hands): Promise<void> {
+async function compress({ ctx, io, say }: CommandDeps): Promise<void> {
   const result = await ctx.compressSession({ signal: io.signal });
   say(result ? 'Compressed.' : 'There is nothing to compress.');
 }
 
-async function editSession({ ctx, face, io }: Hands): Promise<void> {
+async function editSession({ ctx, face, io }: CommandDeps): Promise<void> {
   const edit = editorOf(face);
   await ctx.saveSession();
   const { session } = ctx;

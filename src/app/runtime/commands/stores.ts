@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
-import type { DotCommand, Hands } from './command.ts';
-import { required, words } from './words.ts';
+import { type CommandDeps, type DotCommand, required, words } from './command.ts';
 
 /** What lies in files: deleting of it, and secrets. */
 export const storeCommands: readonly DotCommand[] = [
@@ -38,7 +37,7 @@ async function removeFile(file: string, code: 'role_not_found' | 'macro_not_foun
   await rm(file);
 }
 
-async function remove({ ctx, say }: Hands, args: string): Promise<void> {
+async function remove({ ctx, say }: CommandDeps, args: string): Promise<void> {
   const usage = `.delete ${Object.keys(REMOVERS).join('|')} NAME`;
   const [kind, name] = words(args);
   const remover = Object.hasOwn(REMOVERS, kind) ? REMOVERS[kind] : undefined;
@@ -49,8 +48,8 @@ async function remove({ ctx, say }: Hands, args: string): Promise<void> {
   say(`Deleted ${kind} ${name}`);
 }
 
-async function vault(hands: Hands, args: string): Promise<void> {
-  const { ctx, say } = hands;
+async function vault(deps: CommandDeps, args: string): Promise<void> {
+  const { ctx, say } = deps;
   const store = ctx.app.vault;
   const [what, name] = words(args);
   const usage = '.vault add|get|update|delete NAME, or .vault list';
@@ -58,10 +57,10 @@ async function vault(hands: Hands, args: string): Promise<void> {
   required(name, usage);
   switch (what) {
     case 'add':
-      await store.add(name, await secretFor(hands, name));
+      await store.add(name, await secretFor(deps, name));
       return say(`Added ${name}`);
     case 'update':
-      await store.update(name, await secretFor(hands, name));
+      await store.update(name, await secretFor(deps, name));
       return say(`Updated ${name}`);
     case 'get':
       return say(await store.get(name));
@@ -73,7 +72,7 @@ async function vault(hands: Hands, args: string): Promise<void> {
   }
 }
 
-async function secretFor({ face }: Hands, name: string): Promise<string> {
+async function secretFor({ face }: CommandDeps, name: string): Promise<string> {
   if (!face.secret)
     throw new ReefError('invalid_state', 'nobody can be asked: run `reef vault add NAME` at a terminal first');
   const value = await face.secret(`Value of ${name}: `);

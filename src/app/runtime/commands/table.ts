@@ -1,16 +1,15 @@
 import { ReefError } from '../../../protocol/errors.ts';
 import { agentCommands } from './agents.ts';
 import type { CoreCommand, DotCommand } from './command.ts';
-import { generalCommands } from './general.ts';
+import { generalCommands, serviceCommands } from './general.ts';
 import { ragCommands } from './rags.ts';
 import { roleCommands } from './roles.ts';
-import { serviceCommands } from './services.ts';
 import { sessionCommands } from './sessions.ts';
 import { storeCommands } from './stores.ts';
 
 const help: DotCommand = { name: '.help', does: 'This list', run: ({ say }) => say(helpText()) };
 
-/** Every dot-command there is: the ancestor's 39, and ours after them. */
+/** Every dot-command there is: the ancestor's 39, and ours after them. */
 export const COMMANDS: readonly DotCommand[] = [
   help,
   ...generalCommands,

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import type { Oid } from '../../../git/ref-name.ts';
+import type { WordIndex } from '../store/word-index.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
 import { wordHashes } from '../words/sketch.ts';
-import type { WordIndex } from '../words/word-index.ts';
 
-/** Before there is structure: a file matters as many files as hold its base name in their words (C-064). */
+/** Before there is structure: a file matters as many files as hold its base name in their words. */
 export class BaseOrder {
   readonly #tree: WorktreeTree;
   readonly #words: WordIndex;

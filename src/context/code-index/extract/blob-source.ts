@@ -6,7 +6,7 @@ import { isBlob } from '../tree/blob-id.ts';
 import { readRegular, type Scratch } from '../tree/read-file.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
 
-/** C-015: larger files get no sketch. */
+/** Larger files get no sketch. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 export type BlobBytes = { state: 'read'; bytes: Buffer } | { state: 'too_large'; size: number } | { state: 'gone' };
@@ -27,13 +27,13 @@ export class BlobSource {
   fromFile(oid: Oid, path: string, scratch?: Scratch): BlobBytes | undefined {
     const size = this.#tree.files.get(path)?.stamp.size ?? 0;
     if (size > MAX_BYTES) return { state: 'too_large', size };
-    const read = readRegular(join(this.#tree.place.toplevel, path), MAX_BYTES, scratch?.room);
+    const read = readRegular(join(this.#tree.checkout.toplevel, path), MAX_BYTES, scratch?.room);
     return read && isBlob(read.bytes, oid) ? { state: 'read', bytes: read.bytes } : undefined;
   }
 
   async fromGit(oids: readonly Oid[]): Promise<Map<Oid, BlobBytes>> {
     const found = new Map<Oid, BlobBytes>();
-    for await (const blob of readBlobs(this.#git, this.#tree.place, { oids, maxBlobBytes: MAX_BYTES })) {
+    for await (const blob of readBlobs(this.#git, this.#tree.checkout, { oids, maxBlobBytes: MAX_BYTES })) {
       if (blob.state === 'read') found.set(blob.oid, { state: 'read', bytes: blob.content });
       else if (blob.state === 'too_large') found.set(blob.oid, { state: 'too_large', size: blob.size });
       else found.set(blob.oid, { state: 'gone' });

@@ -1,6 +1,6 @@
 import type { Oid } from '../../../git/ref-name.ts';
-import type { FactStatus, Stage } from '../store/fact.ts';
 import type { FactStore } from '../store/fact-store.ts';
+import type { FactStatus, Stage } from '../store/fact-table.ts';
 import { SKETCH_VERSION } from '../words/sketch.ts';
 
 type Store = Pick<FactStore, 'covered' | 'dataVersion'>;
@@ -15,7 +15,7 @@ export class Coverage {
   readonly #store: Store;
   readonly #known = new Map<Stage, Map<string, Map<Oid, Known>>>();
   #version: number;
-  /** Moves with what is known. */
+  /** Counts up whenever what is known changes. */
   changes = 0;
 
   constructor(store: Store) {
@@ -23,7 +23,7 @@ export class Coverage {
     this.#version = store.dataVersion();
   }
 
-  /** True if another server has written since. */
+  /** True if another server has written since the last call. */
   refresh(): boolean {
     const version = this.#store.dataVersion();
     if (version === this.#version) return false;
@@ -32,7 +32,7 @@ export class Coverage {
     return true;
   }
 
-  /** It is read again when it is asked for. */
+  /** Drops what is known; the next question reads it again. */
   forget(): void {
     this.#known.clear();
     this.changes += 1;
@@ -66,7 +66,7 @@ export class Coverage {
     return known?.extractor === extractor ? known.status : undefined;
   }
 
-  /** Parsed, but not wholly. */
+  /** Parsed in part only. */
   isCut(oid: Oid, lang: string | undefined): boolean {
     const status = lang === undefined ? 'ok' : this.#of(2, lang).get(oid)?.status;
     return status !== undefined && status !== 'ok';

@@ -4,17 +4,16 @@ import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeParser, FileFacts, Language, PackedFacts, Skipped } from '../../lang/contract.ts';
 import { unpackFacts } from '../../lang/pack-facts.ts';
 import type { Claims, OwnWant, Want } from '../store/claims.ts';
-import type { Fact, FactStatus } from '../store/fact.ts';
 import type { FactStore } from '../store/fact-store.ts';
+import type { Fact, FactStatus } from '../store/fact-table.ts';
 import type { Languages } from '../tree/languages.ts';
 import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
 import type { BlobBytes, BlobSource } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
-import { type Missing, Unread } from './missing.ts';
-import { UnderWay } from './under-way.ts';
+import { type Missing, UnderWay, Unread } from './structure-queue.ts';
 import type { Round } from './word-stage.ts';
 
-interface Parts {
+interface StageDeps {
   tree: WorktreeTree;
   store: FactStore;
   coverage: Coverage;
@@ -25,7 +24,7 @@ interface Parts {
   workers: number;
   /** Files whose words are still to be read. */
   unread: () => number;
-  /** Files that matter more come first (C-012). Known when all words are. */
+  /** Files that matter more come first. Known when all words are. */
   rank: (oid: Oid) => number;
 }
 
@@ -44,7 +43,7 @@ export type Structure = { facts: FileFacts; status: 'ok' | 'partial' } | { skipp
 
 /** Stage 2: definitions and imports, in the background and at once for what a question touches. */
 export class StructureStage {
-  readonly #parts: Parts;
+  readonly #deps: StageDeps;
   #planned = -1;
   /** Left out of the plan, for their words are not known yet. */
   readonly #unread = new Unread();
@@ -59,8 +58,8 @@ export class StructureStage {
   /** Files parsed by this server. */
   extracted = 0;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(deps: StageDeps) {
+    this.#deps = deps;
   }
 
   get pending(): number {
@@ -78,7 +77,7 @@ export class StructureStage {
 
   /** What has no words yet may be no text, and how much each file matters is known when all have: so it is left out, for now. */
   #plan(): void {
-    const { tree, unread } = this.#parts;
+    const { tree, unread } = this.#deps;
     const isAllRead = unread() === 0;
     const isMoreKnown = this.#unread.count > 0 && isAllRead;
     if (this.#planned === tree.version && !isMoreKnown) return;
@@ -97,7 +96,7 @@ export class StructureStage {
 
   #add(file: TreeFile, isAllRead: boolean): void {
     const { oid, isLocal, path, stamp } = file;
-    const language = this.#parts.languages.of(file);
+    const language = this.#deps.languages.of(file);
     if (language === undefined) return;
     const missing = { oid, language, isLocal, path, bytes: stamp.size };
     if (isAllRead) this.#addTodo(missing);
@@ -110,14 +109,14 @@ export class StructureStage {
   }
 
   #isMissing({ oid, language }: Missing): boolean {
-    const { coverage, languages } = this.#parts;
+    const { coverage, languages } = this.#deps;
     const isKnown = coverage.structure(oid, language, languages.extractor(language)) !== undefined;
     return !isKnown && coverage.words(oid) !== 'binary';
   }
 
   /** Of a large repository what has been read is begun with, in whatever order. */
   hearRead(oid: Oid): void {
-    const { tree, unread } = this.#parts;
+    const { tree, unread } = this.#deps;
     if (tree.files.size <= FEW.files || unread() <= FEW.unread) return; // all are, soon
     for (const missing of this.#unread.take(oid, LARGE_BYTES)) this.#addTodo(missing);
   }
@@ -131,11 +130,11 @@ export class StructureStage {
   /** What is edited here comes first, then what matters to most. */
   #rankOf({ oid, isLocal, bytes }: Missing): number {
     if (isLocal) return Number.POSITIVE_INFINITY;
-    return bytes > LARGE_BYTES ? -1 : this.#parts.rank(oid);
+    return bytes > LARGE_BYTES ? -1 : this.#deps.rank(oid);
   }
 
   #want({ oid, language, isLocal }: Pick<Missing, 'oid' | 'language' | 'isLocal'>, rank = 0): OwnWant {
-    return { oid, lang: language, stage: 2, rank, extractor: this.#parts.languages.extractor(language), isLocal };
+    return { oid, lang: language, stage: 2, rank, extractor: this.#deps.languages.extractor(language), isLocal };
   }
 
   /** Works until there is nothing left for this server. */
@@ -149,7 +148,7 @@ export class StructureStage {
   }
 
   async #drain(): Promise<void> {
-    const underWay = new UnderWay(this.#parts.workers);
+    const underWay = new UnderWay(this.#deps.workers);
     const failed: Want[] = [];
     let queue: Want[] = [];
     while (!this.#isStopping) {
@@ -170,11 +169,11 @@ export class StructureStage {
     this.#flush();
     // Claimed but not begun: others may have them.
     const left = [...queue, ...failed];
-    if (left.length > 0) this.#parts.store.write(({ claims }) => claims.giveBack(left));
+    if (left.length > 0) this.#deps.store.write(({ claims }) => claims.giveBack(left));
   }
 
   #isKnown({ oid, lang, extractor }: Pick<Want, 'oid' | 'lang' | 'extractor'>): boolean {
-    return this.#parts.coverage.structure(oid, lang, extractor) !== undefined;
+    return this.#deps.coverage.structure(oid, lang, extractor) !== undefined;
   }
 
   /** Those nobody works at. */
@@ -188,7 +187,7 @@ export class StructureStage {
   }
 
   #take(): Want[] {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     this.#plan();
     if (store.failure !== undefined) return this.#first(() => true);
     return store.write(({ claims }) => this.#claim(claims)) ?? [];
@@ -226,7 +225,7 @@ export class StructureStage {
     const blob = await this.#bytesOf(want.oid, path);
     if (blob.state === 'gone') {
       this.#todo.delete(key);
-      this.#parts.store.write(({ claims }) => claims.done(want));
+      this.#deps.store.write(({ claims }) => claims.done(want));
       return undefined;
     }
     const language = want.lang as Language;
@@ -234,7 +233,7 @@ export class StructureStage {
     const found: PackedFacts | Skipped =
       blob.state === 'too_large'
         ? { skipped: 'too_large' }
-        : await (await this.#parts.parser()).extract(blob.bytes, language);
+        : await (await this.#deps.parser()).extract(blob.bytes, language);
     if (blob.state === 'read') freeBytes(blob.bytes);
     const fact = toFact({ oid: want.oid, language, extractor: want.extractor, bytes: size }, found);
     this.#keep(fact);
@@ -242,13 +241,13 @@ export class StructureStage {
   }
 
   async #bytesOf(oid: Oid, path: string | undefined): Promise<BlobBytes> {
-    const { source } = this.#parts;
+    const { source } = this.#deps;
     const here = path === undefined ? undefined : source.fromFile(oid, path);
     return here ?? (await source.fromGit([oid])).get(oid) ?? { state: 'gone' };
   }
 
   #keep(fact: Fact): void {
-    const { store, coverage } = this.#parts;
+    const { store, coverage } = this.#deps;
     store.put([fact]);
     coverage.add(fact);
     this.#todo.delete(`${fact.lang} ${fact.oid}`);
@@ -257,7 +256,7 @@ export class StructureStage {
 
   #flush(): void {
     this.#flushedAt = performance.now();
-    while (this.#parts.store.flush(2));
+    while (this.#deps.store.flush(2));
   }
 
   /** What is known of a file's structure; nothing is parsed for it. The last ones asked for are kept. */
@@ -265,8 +264,8 @@ export class StructureStage {
     const key = `${language} ${oid}`;
     const kept = this.#kept.get(key);
     if (kept) return kept;
-    const body = this.#parts.store.body({ oid, lang: language, stage: 2 });
-    if (!body || body.extractor !== this.#parts.languages.extractor(language)) return undefined;
+    const body = this.#deps.store.body({ oid, lang: language, stage: 2 });
+    if (!body || body.extractor !== this.#deps.languages.extractor(language)) return undefined;
     const facts = unpackFacts(body.data);
     const isRead = (body.status === 'ok' || body.status === 'partial') && facts !== undefined;
     const structure: Structure = isRead ? { facts, status: body.status as 'ok' | 'partial' } : { skipped: body.status };
@@ -283,7 +282,7 @@ export class StructureStage {
 
   /** The structure of one file, parsed now if need be, ahead of the queue. Undefined if its bytes are gone. */
   async of(file: Pick<TreeFile, 'oid' | 'path' | 'isLocal'>, language: Language): Promise<Structure | undefined> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     for (let polls = 0; polls < BUSY_POLLS; polls++) {
       const known = this.known(file, language);
       if (known) return known;

@@ -2,15 +2,15 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Claims, OwnWant, Want } from '../store/claims.ts';
 import type { FactStore } from '../store/fact-store.ts';
+import type { Fact } from '../store/fact-table.ts';
+import type { WordIndex } from '../store/word-index.ts';
 import { Scratch } from '../tree/read-file.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
-import { SKETCH_VERSION, SketchBuilder } from '../words/sketch.ts';
-import type { WordIndex } from '../words/word-index.ts';
+import { SKETCH_VERSION, type Sketch, SketchBuilder } from '../words/sketch.ts';
 import type { BlobBytes, BlobSource } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
-import { type Words, wordsOf } from './words-of.ts';
 
-interface Parts {
+interface StageDeps {
   tree: WorktreeTree;
   store: FactStore;
   words: WordIndex;
@@ -27,18 +27,18 @@ const MOST_HELD_MS = 5_000;
 
 export type Round = 'worked' | 'waiting' | 'nothing';
 
-interface Place {
+interface KnownFile {
   path: string;
   isLocal: boolean;
 }
 
 /** Stage 1: a sketch for every blob of the map. */
 export class WordStage {
-  readonly #parts: Parts;
+  readonly #deps: StageDeps;
   readonly #builder = new SketchBuilder();
   readonly #scratch = new Scratch();
   /** What is missing, and one path that has it. */
-  #todo = new Map<Oid, Place>();
+  #todo = new Map<Oid, KnownFile>();
   #planned = -1;
   /** Whoever leads knows what is missing here. */
   #isAsked = false;
@@ -49,8 +49,8 @@ export class WordStage {
   /** Sketches made by this server. */
   extracted = 0;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(deps: StageDeps) {
+    this.#deps = deps;
   }
 
   /** How many blobs of the map still miss their sketch. */
@@ -65,7 +65,7 @@ export class WordStage {
   }
 
   #plan(): void {
-    const { tree, coverage } = this.#parts;
+    const { tree, coverage } = this.#deps;
     if (this.#planned === tree.version) return;
     const changed = tree.changedSince(this.#planned);
     this.#planned = tree.version;
@@ -92,12 +92,12 @@ export class WordStage {
   #writeHeld(hasTime: boolean): boolean {
     const heldMs = performance.now() - this.#heldSince;
     if (heldMs < 0 || (!hasTime && heldMs < MOST_HELD_MS)) return false;
-    if (!this.#parts.store.flush(1)) this.#heldSince = Number.POSITIVE_INFINITY;
+    if (!this.#deps.store.flush(1)) this.#heldSince = Number.POSITIVE_INFINITY;
     return true;
   }
 
   #nextBatch(): Oid[] {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const isIdle = this.#todo.size === 0 && !this.#isLeading;
     if (this.#claimed.length === 0 && isIdle) return []; // most questions: nothing is written for them
     if (store.failure !== undefined) return this.#first(() => true).map(({ oid }) => oid);
@@ -123,7 +123,7 @@ export class WordStage {
     claims.want([...this.#todo].filter(([, { isLocal }]) => !isLocal).map(toWant));
   }
 
-  #first(isWanted: (place: Place) => boolean): OwnWant[] {
+  #first(isWanted: (known: KnownFile) => boolean): OwnWant[] {
     const wants: OwnWant[] = [];
     for (const each of this.#todo) {
       if (wants.length === BATCH) break;
@@ -140,8 +140,8 @@ export class WordStage {
     let at = 0;
     for (; at < batch.length && performance.now() < end; at++) {
       const oid = batch[at] as Oid;
-      const place = this.#todo.get(oid);
-      const blob = place && this.#parts.source.fromFile(oid, place.path, this.#scratch);
+      const known = this.#todo.get(oid);
+      const blob = known && this.#deps.source.fromFile(oid, known.path, this.#scratch);
       if (blob === undefined) elsewhere.push(oid);
       else if (blob.state !== 'gone') made.push(wordsOf(oid, blob, this.#builder));
     }
@@ -153,7 +153,7 @@ export class WordStage {
 
   async #fromGit(oids: readonly Oid[], made: Words[]): Promise<void> {
     if (oids.length === 0) return;
-    const found = await this.#parts.source.fromGit(oids);
+    const found = await this.#deps.source.fromGit(oids);
     for (const oid of oids) {
       const blob: BlobBytes = found.get(oid) ?? { state: 'gone' };
       if (blob.state !== 'gone') made.push(wordsOf(oid, blob, this.#builder));
@@ -164,11 +164,11 @@ export class WordStage {
   /** The file changed since it was looked at and git never had it: the next sweep finds what it is now. */
   #giveUp(oid: Oid): void {
     this.#todo.delete(oid);
-    this.#parts.store.write(({ claims }) => claims.done({ oid, lang: '', stage: 1 }));
+    this.#deps.store.write(({ claims }) => claims.done({ oid, lang: '', stage: 1 }));
   }
 
   #keep(made: readonly Words[]): void {
-    const { store, words, coverage, onRead } = this.#parts;
+    const { store, words, coverage, onRead } = this.#deps;
     if (made.length > 0) this.#heldSince = Math.min(this.#heldSince, performance.now());
     for (const { fact, sketch } of made) {
       const { buffer, byteOffset, byteLength } = words.add(fact.oid, sketch);
@@ -181,6 +181,32 @@ export class WordStage {
   }
 }
 
-function toWant([oid, { isLocal }]: readonly [Oid, Place]): OwnWant {
+function toWant([oid, { isLocal }]: readonly [Oid, KnownFile]): OwnWant {
   return { oid, lang: '', stage: 1, rank: 0, extractor: SKETCH_VERSION, isLocal };
+}
+
+const HEAD_BYTES = 8 * 1024;
+
+interface Words {
+  /** Its data is the sketch. */
+  fact: Omit<Fact, 'data'>;
+  sketch: Sketch;
+}
+
+function isBinary(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, HEAD_BYTES).includes(0);
+}
+
+/** Stage 1 of one blob. What is skipped has an empty sketch and says why. */
+function wordsOf(oid: Oid, blob: Exclude<BlobBytes, { state: 'gone' }>, builder: SketchBuilder): Words {
+  const key = { oid, lang: '', stage: 1, extractor: SKETCH_VERSION } as const;
+  const none = new Uint32Array();
+  if (blob.state === 'too_large') {
+    return { sketch: none, fact: { ...key, status: 'too_large', bytes: blob.size } };
+  }
+  const { bytes } = blob;
+  if (isBinary(bytes)) {
+    return { sketch: none, fact: { ...key, status: 'binary', bytes: bytes.length } };
+  }
+  return { sketch: builder.sketch(bytes), fact: { ...key, status: 'ok', bytes: bytes.length } };
 }

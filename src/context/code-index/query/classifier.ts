@@ -1,3 +1,5 @@
+import { systemClock } from '../../../base/clock.ts';
+import { settledWithin } from '../../../base/wait.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeParser, HitClass, Language } from '../../lang/contract.ts';
 import { type Room, Scratch } from '../tree/read-file.ts';
@@ -59,13 +61,13 @@ export class Classifier {
     for (const batch of this.#batches.splice(0)) batch.settle();
   }
 
-  /** Memory is getting short: what nobody waits for is left. Tells whether somebody waits for the rest. */
+  /** Memory is short: leaves the work nobody waits for. Tells whether somebody waits for the rest. */
   rest(): boolean {
     this.#batches = this.#batches.filter(({ isAwaited }) => isAwaited);
     return this.#batches.length > 0;
   }
 
-  /** Resolves when all are known or the time is up (C-062). */
+  /** Resolves when all are known or the time is up. */
   async classify(questions: readonly Question[], ms: number, signal?: AbortSignal): Promise<void> {
     const rest = questions.filter((question) => this.known(question) === undefined);
     if (rest.length === 0) return;
@@ -75,14 +77,11 @@ export class Classifier {
     const batch = { rest, unanswered: rest.length, isOver, settle, isAwaited: true };
     this.#batches.unshift(batch);
     for (let idle = this.#parallel - this.#working; idle > 0; idle--) void this.#work();
-    const { promise: timeUp, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    await Promise.race([allKnown, timeUp]);
-    clearTimeout(timer);
+    await settledWithin(systemClock, ms, allKnown);
     batch.isAwaited = false;
   }
 
-  /** A few for all askers: each holds a file. */
+  /** One of a few workers for all askers: each holds a file. */
   async #work(): Promise<void> {
     this.#working += 1;
     const scratch = new Scratch();
@@ -94,7 +93,7 @@ export class Classifier {
     this.#working -= 1;
   }
 
-  /** Who asked last is waited for most. */
+  /** The latest question goes first: somebody is still waiting for it. */
   #next(): Batch | undefined {
     for (const batch of this.#batches) if (batch.isOver()) batch.settle();
     this.#batches = this.#batches.filter((batch) => batch.rest.length > 0 && !batch.isOver());

@@ -16,14 +16,14 @@ export interface Judged {
 /** The surest first. */
 export const CONFIDENCES = ['exact', 'likely', 'name', 'lexical'] as const satisfies readonly Confidence[];
 
-interface Place {
+interface Use {
   file: TreeFile;
   language: Language;
   line: number;
   found: HitClass;
 }
 
-/** Ranks the uses of one name by how surely they mean a definition of it. It never hides any (C-061). */
+/** Ranks the uses of one name by how surely they mean a definition of it. It never hides any. */
 export class Judge {
   readonly #index: CodeIndex;
   readonly #imports: ImportPaths;
@@ -49,7 +49,7 @@ export class Judge {
     }
   }
 
-  judge({ file, language, line, found }: Place): Judged {
+  judge({ file, language, line, found }: Use): Judged {
     const own = this.#byFile.get(file.path) ?? [];
     const itself = own.find(({ definition }) => definition.line === line);
     if (found.kind === 'definition') return itself ? { confidence: 'exact', target: itself } : { confidence: 'exact' };

@@ -1,11 +1,13 @@
+import { systemClock } from '../../../base/clock.ts';
+import { settledWithin } from '../../../base/wait.ts';
+import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeSymbol } from '../../../protocol/code.ts';
 import type { Definition, Language } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
-import type { FactStatus } from '../store/fact.ts';
+import type { FactStatus } from '../store/fact-table.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { type Candidates, candidatesFor } from './candidates.ts';
-import { within } from './within.ts';
+import { candidateHashes } from '../words/sketch.ts';
 
 export interface Found {
   file: TreeFile;
@@ -20,7 +22,7 @@ export interface Definitions {
   stage: 1 | 2;
 }
 
-/** As long as classification may take (C-062). */
+/** As long as classification may take. */
 const PARSE_MS = 400;
 
 /**
@@ -37,7 +39,7 @@ export async function definitionsOf(
   return { found: definedHere(index, view, name), pending, skipped: skipped + partial, stage: partial > 0 ? 1 : 2 };
 }
 
-/** Definitions already extracted: other worktrees' content has no path here and so is none (C-031). */
+/** Definitions already extracted: other worktrees' content has no path here and so is none. */
 export function definedHere(index: CodeIndex, view: View, name: string): Found[] {
   const rows = index.names.definers(name);
   const files = rows.flatMap(({ oid, lang }) => view.withBlob(oid).filter((file) => index.languages.of(file) === lang));
@@ -104,4 +106,34 @@ export function toSymbol(found: Found): CodeSymbol {
     visibility: definition.exported ? 'public' : 'private',
     signature: definition.signature,
   };
+}
+
+export interface Candidates {
+  /** By path. */
+  files: TreeFile[];
+  /** Files without a sketch yet: they may hold the name as well. */
+  pending: number;
+  /** Files too large for a sketch. A binary one holds no code. */
+  skipped: number;
+}
+
+/** The files that may hold a name: all that do, and a few by chance, which fall away when they are read. */
+export function candidatesFor(index: CodeIndex, view: View, name: string): Candidates {
+  const hashes = candidateHashes(name);
+  const sets = index.words.holding(hashes, view.oids);
+  const isHeld = (oid: Oid) => index.coverage.words(oid) === 'ok' && sets.every((set) => set.has(oid));
+  const [smallest = view.oids] = sets.sort((a, b) => a.size - b.size);
+  const files = [...smallest].filter(isHeld).flatMap((oid) => view.withBlob(oid));
+  files.sort((one, other) => (one.path < other.path ? -1 : 1));
+  const unread = index.unread(view);
+  const pending = unread.filter(({ oid }) => index.coverage.words(oid) === undefined).length;
+  return { files, pending, skipped: unread.length - pending };
+}
+
+/** A parse that has begun in time is waited for so much longer: it takes milliseconds, but a busy machine may hold it up. */
+const GRACE_MS = 3_000;
+
+/** The result of a parse unless it takes too long; it goes on, and the next asker finds it done. */
+export function within<T>(parse: Promise<T>, end: number): Promise<T | undefined> {
+  return settledWithin(systemClock, Math.max(0, end - performance.now()) + GRACE_MS, parse);
 }

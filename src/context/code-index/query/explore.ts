@@ -8,12 +8,11 @@ import type { TreeFile } from '../tree/worktree-tree.ts';
 import { textOf } from '../words/hits.ts';
 import { partsOf } from '../words/sketch.ts';
 import { knownDefinitions } from './definitions.ts';
-import { pageRank } from './page-rank.ts';
+import { pageRank } from './edges.ts';
 import { pathInside } from './paths.ts';
 import type { Graph, RepoGraph } from './repo-graph.ts';
 import { parseQuery, search } from './search.ts';
-import { namesWith } from './term-finder.ts';
-import { TextLines } from './text-lines.ts';
+import { namesWith, TextLines } from './text-lines.ts';
 import { estimateTokens } from './tokens.ts';
 
 const BUDGET = 4_000;
@@ -47,7 +46,7 @@ interface Piece extends ExploredSlice {
   value: number;
 }
 
-/** The pieces of code that answer a question, by rank per token, within a budget (C-065). Equal input gives equal bytes. */
+/** The pieces of code that answer a question, by rank per token, within a budget. Equal input gives equal bytes. */
 export async function explore(
   { index, graph }: Exploring,
   args: CodeToolArgs<'explore_code'>,
@@ -58,7 +57,7 @@ export async function explore(
   const { terms, phrases } = parseQuery(args.question);
   const found = await search(index, view, { query: { terms, phrases } });
   const seeds = found.scored.filter(({ file }) => isInside(file.path)).slice(0, SEEDS);
-  const named = (args.files ?? []).map((given) => pathInside(index.tree.place.toplevel, given));
+  const named = (args.files ?? []).map((given) => pathInside(index.tree.checkout.toplevel, given));
   const links = await graph.get(view);
   const scores = await scoreFiles({ index, view, links, isInside }, { seeds, named, question: args.question });
   const ranked = [...scores].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, MOST_FILES);
@@ -80,7 +79,7 @@ export async function explore(
 
 function scope(index: CodeIndex, paths: readonly string[] | undefined): (path: string) => boolean {
   if (paths === undefined || paths.length === 0) return () => true;
-  const roots = paths.map((given) => pathInside(index.tree.place.toplevel, given));
+  const roots = paths.map((given) => pathInside(index.tree.checkout.toplevel, given));
   return (path) => roots.some((root) => root === '' || path === root || path.startsWith(`${root}/`));
 }
 
@@ -183,7 +182,7 @@ interface InFile {
 
 /** Small definitions whole; of large ones the signature and the lines that match. */
 function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile): Piece[] {
-  const bytes = readRegular(join(index.tree.place.toplevel, path), MAX_BYTES)?.bytes;
+  const bytes = readRegular(join(index.tree.checkout.toplevel, path), MAX_BYTES)?.bytes;
   if (!bytes) return [];
   const lines = new TextLines(textOf(bytes));
   const definitions = definitionsIn(index, view, path).filter(({ kind }) => kind !== 'import' && kind !== 'module');

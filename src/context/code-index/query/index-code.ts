@@ -6,15 +6,15 @@ import type { CodeIndex } from '../code-index.ts';
 /** A cold index of the largest repositories takes a minute; the caller's own limit is ten. */
 const LONGEST_MS = 600_000;
 
-/** Answers when every file of the map can be searched, or, asked to, when every file is parsed (C-050). */
+/** Answers when every file of the map can be searched, or, asked to, when every file is parsed. */
 export async function indexCode(
   index: CodeIndex,
   args: CodeToolArgs<'index_code'>,
   signal?: AbortSignal,
 ): Promise<CodeToolResult<'index_code'>> {
   const begun = performance.now();
-  if (args.path !== '.' && realpathOf(args.path) !== index.tree.place.toplevel) {
-    throw new ReefError('path_outside_worktree', `This server answers for ${index.tree.place.toplevel} alone.`);
+  if (args.path !== '.' && realpathOf(args.path) !== index.tree.checkout.toplevel) {
+    throw new ReefError('path_outside_worktree', `This server answers for ${index.tree.checkout.toplevel} alone.`);
   }
   const before = index.extracted;
   const view = await index.view();

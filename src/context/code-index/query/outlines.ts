@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto';
 import type { CodeToolArgs, CodeToolResult, OutlineGroup, OutlineSymbol, SymbolType } from '../../../protocol/code.ts';
 import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { knownDefinitions } from './definitions.ts';
-import { fitting, type Pager, type Whole } from './paging.ts';
+import { knownDefinitions, within } from './definitions.ts';
+import { fingerprint, fitting, type Pager, type Whole } from './paging.ts';
 import { fileNotFound, pathInside } from './paths.ts';
-import { within } from './within.ts';
 
 const DEPTH = 4;
 const PARSE_MS = 1_000;
@@ -31,7 +29,7 @@ export async function fileOutline(
   index: CodeIndex,
   args: CodeToolArgs<'get_file_outline'>,
 ): Promise<CodeToolResult<'get_file_outline'>> {
-  const path = pathInside(index.tree.place.toplevel, args.file_path);
+  const path = pathInside(index.tree.checkout.toplevel, args.file_path);
   const file = path === '' ? undefined : index.tree.refresh(path);
   if (!file) throw fileNotFound(path, await index.view());
   index.start();
@@ -83,7 +81,7 @@ export async function directoryOutline(
   args: CodeToolArgs<'get_directory_outline'>,
   parseMs = PARSE_MS,
 ): Promise<CodeToolResult<'get_directory_outline'>> {
-  const folder = pathInside(index.tree.place.toplevel, args.directory_path);
+  const folder = pathInside(index.tree.checkout.toplevel, args.directory_path);
   const view = await index.view();
   const kept =
     args.cursor === undefined
@@ -172,10 +170,4 @@ async function definitionsIn(index: CodeIndex, file: TreeFile, { counts, end }: 
   else if ('skipped' in structure) counts.skipped += 1;
   else if (structure.status === 'partial') counts.partial += 1;
   return structure && !('skipped' in structure) ? structure.facts.definitions : [];
-}
-
-function fingerprint(view: View, paths: readonly string[]): string {
-  const hash = createHash('sha256');
-  for (const path of paths) hash.update(`${path}\0${view.files.get(path)?.oid ?? ''}\0`);
-  return hash.digest('hex');
 }

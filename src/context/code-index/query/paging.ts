@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { ReefError } from '../../../protocol/errors.ts';
+import type { View } from '../tree/view.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** An answer as a whole, from which pages are cut. Items are made when they are shown: there may be a million. */
@@ -10,7 +11,7 @@ export interface Whole<T> {
   fingerprint: string;
 }
 
-/** 10,000 are the most an answer may cost (C-052); the rest is for what stands around its items. */
+/** 10,000 are the most an answer may cost; the rest is for what stands around its items. */
 const MAX_PAGE_TOKENS = 9_200;
 const MOST_KEPT = { answers: 8, items: 100_000 };
 
@@ -57,7 +58,7 @@ export class Pager {
   }
 }
 
-/** As many from the front as one answer may cost, and at least one. */
+/** As many items from the front as fit into one answer, and at least one. */
 export function fitting<T>(items: Iterable<T>, textOf: (item: T) => string = (item) => JSON.stringify(item)): T[] {
   const fit: T[] = [];
   let tokens = 0;
@@ -67,4 +68,11 @@ export function fitting<T>(items: Iterable<T>, textOf: (item: T) => string = (it
     fit.push(item);
   }
   return fit;
+}
+
+/** Changes with the content of any of these files. */
+export function fingerprint(view: View, paths: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const path of paths) hash.update(`${path}\0${view.files.get(path)?.oid ?? ''}\0`);
+  return hash.digest('hex');
 }

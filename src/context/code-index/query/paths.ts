@@ -4,7 +4,7 @@ import { ReefError } from '../../../protocol/errors.ts';
 import { lookAt } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
 
-/** A caller's path as the map knows it. What leads out, by its words or by a link, is refused (C-004). */
+/** A caller's path as the map knows it. What leads out, by its words or by a link, is refused. */
 export function pathInside(root: string, given: string): string {
   const inner = given === root || given.startsWith(`${root}/`) ? relative(root, given) : given;
   const parts = safeParts(inner);

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
-import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { makeRepository } from '../../../../test/support/repository.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { openSqlite } from '../../../store/driver.ts';
 import type { CodeParser } from '../../lang/contract.ts';
 import { ParserPool } from '../../lang/parser-pool.ts';

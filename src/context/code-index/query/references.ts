@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { CodeReference, CodeToolArgs, CodeToolResult } from '../../../protocol/code.ts';
 import { isTooLarge } from '../../lang/limits.ts';
@@ -7,12 +6,11 @@ import { blobId, formatOf } from '../tree/blob-id.ts';
 import { isSameStamp, readRegular, Scratch } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
 import { hasDollarNames, wordHits } from '../words/hits.ts';
-import { type Candidates, candidatesFor } from './candidates.ts';
 import type { Classifier, Question } from './classifier.ts';
 import { Judge } from './confidence.ts';
-import { definitionsOf, type Found } from './definitions.ts';
+import { type Candidates, candidatesFor, definitionsOf, type Found } from './definitions.ts';
 import { ImportPaths } from './import-paths.ts';
-import type { Pager, Whole } from './paging.ts';
+import { fingerprint, type Pager, type Whole } from './paging.ts';
 import { pathInside } from './paths.ts';
 import { type FileHits, ReferenceList } from './reference-list.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
@@ -88,7 +86,7 @@ async function begin(
   ]);
   const judge = new Judge({ index, imports: new ImportPaths(view), name: args.name, definitions: definitions.found });
   const list = new ReferenceList(found, {
-    root: index.tree.place.toplevel,
+    root: index.tree.checkout.toplevel,
     name: args.name,
     definitions: definitions.found,
     chosen: chosenDefinition(index, args, definitions.found),
@@ -118,7 +116,7 @@ async function readHits(
   const found: FileHits[] = [];
   const [slices, scratch] = [new SlicesOfTime(), new Scratch()];
   for (const file of files) {
-    const read = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES, scratch.room);
+    const read = readRegular(join(index.tree.checkout.toplevel, file.path), MAX_BYTES, scratch.room);
     const language = index.languages.of(file);
     const hits = read && wordHits(read.bytes, { name, isDollarInNames: hasDollarNames(language) });
     // Changed since the sweep: what is kept of the classes belongs to other bytes.
@@ -132,7 +130,7 @@ async function readHits(
 function toQuestion(index: CodeIndex, name: string, { file, language, hits }: FileHits): Question[] {
   if (language === undefined || isTooLarge(file.stamp.size)) return [];
   const source: Question['source'] = (room) =>
-    readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES, room)?.bytes;
+    readRegular(join(index.tree.checkout.toplevel, file.path), MAX_BYTES, room)?.bytes;
   return [{ oid: file.oid, language, name, source, hits }];
 }
 
@@ -142,15 +140,9 @@ function chosenDefinition(
   definitions: readonly Found[],
 ): Found | undefined {
   if (file_path === undefined) return undefined;
-  const path = pathInside(index.tree.place.toplevel, file_path);
+  const path = pathInside(index.tree.checkout.toplevel, file_path);
   const here = definitions.filter(({ file }) => file.path === path);
   return line === undefined
     ? here[0]
     : here.find(({ definition: { line: from, endLine } }) => from <= line && line <= endLine);
-}
-
-function fingerprint(view: View, paths: readonly string[]): string {
-  const hash = createHash('sha256');
-  for (const path of paths) hash.update(`${path}\0${view.files.get(path)?.oid ?? ''}\0`);
-  return hash.digest('hex');
 }

@@ -7,9 +7,8 @@ import type { TreeFile } from '../tree/worktree-tree.ts';
 import type { Sketch } from '../words/sketch.ts';
 import { isPackaged } from './confidence.ts';
 import { DefinerList, type Definers } from './definers.ts';
-import { Edges, IMPORTS, MAY_USE } from './edges.ts';
+import { Edges, IMPORTS, MAY_USE, pageRank } from './edges.ts';
 import { ImportPaths } from './import-paths.ts';
-import { pageRank } from './page-rank.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
 
 const RANK_VERSION = 'rank-1';
@@ -91,7 +90,7 @@ export class RepoGraph {
     return { definers: definers.finish(), imports };
   }
 
-  /** An edge where a file's words hold a name another file defines (C-064). */
+  /** An edge where a file's words hold a name another file defines. */
   async #link({ view, numberOf, definers, imports }: Linking): Promise<Edges> {
     const edges = new Edges(view.paths.length);
     const packages = this.#packages(view);
@@ -129,7 +128,7 @@ export class RepoGraph {
   async #baseRank(view: View, edges: Edges, paths: readonly string[]): Promise<Float64Array> {
     const isKeepable = view.localCount === 0 && this.#index.pendingStructures === 0 && view.head !== '';
     if (!isKeepable) return pageRank(edges);
-    const tree = await readTree(this.#index.git, this.#index.tree.place, view.head);
+    const tree = await readTree(this.#index.git, this.#index.tree.checkout, view.head);
     const extractor = this.#extractors(view);
     const kept = this.#index.store.look(({ registry }) => registry.baseRank(tree, extractor), undefined);
     if (kept && kept.byteLength === paths.length * 8) return new Float64Array(Uint8Array.from(kept).buffer);

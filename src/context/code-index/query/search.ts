@@ -11,8 +11,7 @@ import { splitLines } from '../words/hits.ts';
 import { candidateHashes, partHash, partsOf } from '../words/sketch.ts';
 import { fitting } from './paging.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
-import { byBytes, namesWith, termFinder } from './term-finder.ts';
-import { TextLines } from './text-lines.ts';
+import { byBytes, namesWith, TextLines, termFinder } from './text-lines.ts';
 
 /** Of BM25. */
 const K1 = 1.2;
@@ -62,7 +61,7 @@ export function parseQuery(text: string): Query {
 
 /**
  * BM25 over words and their parts. How rare a term is, is counted in this worktree's sketches alone; only the best files by
- * summed rarity are read, for term counts, and once more for their lines if they are shown (C-063).
+ * summed rarity are read, for term counts, and once more for their lines if they are shown.
  */
 export async function search(
   index: CodeIndex,
@@ -80,7 +79,7 @@ export async function search(
   for (const { file } of ranked.slice(0, MOST_READ)) {
     const definitions = definitionsIn(index, file);
     if (!definitions) unparsed += 1;
-    const read = readForCounts(join(index.tree.place.toplevel, file.path), { file, query, scratch });
+    const read = readForCounts(join(index.tree.checkout.toplevel, file.path), { file, query, scratch });
     const score = read && scoreOf(read, { file, terms, phrases: query.phrases, mean, definitions: definitions ?? [] });
     if (score !== undefined) scored.push({ file, score });
     await slices.pause();
@@ -258,7 +257,7 @@ interface Shown extends Omit<Sought, 'definitions'> {
 }
 
 function toResult(index: CodeIndex, { file, score }: ScoredFile, { terms, phrases, context }: Shown): SearchResult {
-  const bytes = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES)?.bytes ?? Buffer.alloc(0);
+  const bytes = readRegular(join(index.tree.checkout.toplevel, file.path), MAX_BYTES)?.bytes ?? Buffer.alloc(0);
   const line = bestLine(bytes, { terms, phrases, definitions: definitionsIn(index, file) ?? [] });
   const lines = splitLines(bytes);
   const around = lines.slice(Math.max(0, line - 1 - context), line + context).map((text) => text.slice(0, MAX_LINE));

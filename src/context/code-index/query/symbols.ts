@@ -17,7 +17,7 @@ export async function getSymbol(
   args: CodeToolArgs<'get_symbol'>,
   parseMs?: number,
 ): Promise<CodeToolResult<'get_symbol'>> {
-  const path = args.file_path === undefined ? undefined : pathInside(index.tree.place.toplevel, args.file_path);
+  const path = args.file_path === undefined ? undefined : pathInside(index.tree.checkout.toplevel, args.file_path);
   const view = await index.view();
   const { found, pending, skipped, stage } = await definitionsOf(index, view, { name: args.name, ms: parseMs });
   const here = path === undefined ? found : found.filter(({ file }) => file.path === path);
@@ -34,9 +34,9 @@ export async function getSymbol(
   return { symbols: shown, basis: await index.basis(basis, view) };
 }
 
-/** The text of a definition, from the worktree's own file: facts hold no text (C-020). */
+/** The text of a definition, from the worktree's own file: facts hold no text. */
 export function sourceOf(index: CodeIndex, { file, definition }: Found): string | undefined {
-  const read = readRegular(join(index.tree.place.toplevel, file.path), MAX_BYTES);
+  const read = readRegular(join(index.tree.checkout.toplevel, file.path), MAX_BYTES);
   return (
     read &&
     splitLines(read.bytes)

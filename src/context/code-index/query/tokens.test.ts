@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { verifies } from '../../../../test/verifies.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { loadTokenCounter } from '../../../base/tokens.ts';
 import { estimateTokens } from './tokens.ts';
 

@@ -27,7 +27,7 @@ function costOf(piece: string): number {
   return Math.max(1, 1 + 0.4 * (marks.length - 2) + 0.3 * Math.max(0, marks.length - 6));
 }
 
-/** How many characters; of most pieces, an indentation say, it is one. */
+/** How many different characters a piece has; most, such as an indentation, have one. */
 function distinct(text: string): number {
   const first = text.charCodeAt(0);
   for (let at = 1; at < text.length; at++) if (text.charCodeAt(at) !== first) return new Set(text).size;

@@ -1,6 +1,6 @@
 import type { Sqlite } from '../../../store/driver.ts';
-import type { FactKey, Stage } from './fact.ts';
-import { remembering } from './statements.ts';
+import type { FactKey, Stage } from './fact-table.ts';
+import { remembering } from './open-database.ts';
 
 export interface Want extends FactKey {
   extractor: string;
@@ -14,7 +14,7 @@ export interface OwnWant extends Want {
   isLocal: boolean;
 }
 
-/** A server that died leaves its claims and leases for no longer than this (C-021). */
+/** A server that died leaves its claims and leases for no longer than this. */
 const CLAIM_MS = 10_000;
 const EXTRACT = 'extract';
 

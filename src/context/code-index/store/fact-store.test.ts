@@ -1,20 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { writeFacts } from '../../../../test/fixtures/context/write-facts.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { writeFacts } from '../../../../test/support/context/write-facts.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { openSqlite } from '../../../store/driver.ts';
 import type { FileFacts } from '../../lang/contract.ts';
 import { packFacts, unpackFacts } from '../../lang/pack-facts.ts';
-import type { Fact } from './fact.ts';
 import { FactStore } from './fact-store.ts';
-
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'reef-facts-'));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
-  return made;
-}
+import type { Fact } from './fact-table.ts';
 
 const FACTS: FileFacts = {
   definitions: [
@@ -63,7 +57,7 @@ const ONE = '1'.repeat(40);
 const TWO = '2'.repeat(64);
 
 verifies('C-020').test('a fact is found by content, language and stage, and another extractor replaces it', () => {
-  const store = new FactStore(join(folder(), 'code.db'));
+  const store = new FactStore(join(temporaryFolder(), 'code.db'));
   writeFacts(store, [fact(ONE), fact(TWO), fact(ONE, { lang: 'javascript' })]);
   expect(store.body({ oid: ONE, lang: 'typescript', stage: 2 })).toEqual({
     extractor: 'v1',
@@ -86,7 +80,7 @@ verifies('C-020').test('a fact is found by content, language and stage, and anot
 });
 
 verifies('C-023').test('a store of a newer Reef is refused and left as it is', () => {
-  const file = join(folder(), 'code.db');
+  const file = join(temporaryFolder(), 'code.db');
   const database = openSqlite(file);
   database.exec('CREATE TABLE later (x)');
   database.pragma('user_version = 99');
@@ -97,7 +91,7 @@ verifies('C-023').test('a store of a newer Reef is refused and left as it is', (
 });
 
 verifies('C-023').test('a damaged store is set aside and made anew', () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const file = join(dir, 'code.db');
   writeFileSync(
     file,
@@ -111,7 +105,7 @@ verifies('C-023').test('a damaged store is set aside and made anew', () => {
 });
 
 verifies('C-023').test('a store that was removed under a server is noticed before the next write', () => {
-  const file = join(folder(), 'code.db');
+  const file = join(temporaryFolder(), 'code.db');
   const store = new FactStore(file);
   writeFacts(store, [fact(ONE)]);
   for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
@@ -123,7 +117,7 @@ verifies('C-023').test('a store that was removed under a server is noticed befor
 });
 
 verifies('C-025').test('what cannot be written is answered from memory, and says so', () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   writeFileSync(join(dir, 'index'), 'a file where the folder should be');
   const store = new FactStore(join(dir, 'index/code.db'));
   writeFacts(store, [fact(ONE), words(TWO)]);
@@ -134,7 +128,7 @@ verifies('C-025').test('what cannot be written is answered from memory, and says
 });
 
 verifies('C-025').test('what was kept in memory is written once the store can be used again', () => {
-  const dir = folder();
+  const dir = temporaryFolder();
   const file = join(dir, 'index/code.db');
   writeFileSync(join(dir, 'index'), '');
   const store = new FactStore(file, { retryMs: 0 });
@@ -150,7 +144,7 @@ verifies('C-025').test('what was kept in memory is written once the store can be
 });
 
 verifies('C-021').test('who leads claims its own by the batch, and nobody else works at it meanwhile', () => {
-  const file = join(folder(), 'code.db');
+  const file = join(temporaryFolder(), 'code.db');
   const [one, two] = [new FactStore(file), new FactStore(file)];
   const wants = [ONE, TWO].map((oid) => ({ oid, lang: 'c', stage: 2, rank: 0, extractor: 'v1' }) as const);
   const [first, second] = wants as [(typeof wants)[0], (typeof wants)[0]];
@@ -172,7 +166,7 @@ verifies('C-021').test('who leads claims its own by the batch, and nobody else w
 verifies('C-021').test('what a server claimed that died is free for others after a while, at once if it ended', () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
-  const file = join(folder(), 'code.db');
+  const file = join(temporaryFolder(), 'code.db');
   const [dead, two] = [new FactStore(file), new FactStore(file)];
   const want = { oid: ONE, lang: 'c', stage: 2, rank: 0, extractor: 'v1' } as const;
   const claim = (store: FactStore) => store.write(({ claims }) => claims.claimAll([want]).length);
@@ -186,7 +180,7 @@ verifies('C-021').test('what a server claimed that died is free for others after
 });
 
 verifies('C-023').test('what is to be written later is found at once, and on disk in transactions of 200', () => {
-  const file = join(folder(), 'code.db');
+  const file = join(temporaryFolder(), 'code.db');
   const [store, other] = [new FactStore(file), new FactStore(file)];
   const oids = Array.from({ length: 450 }, (_, at) => at.toString(16).padStart(40, '0'));
   store.put(oids.map(words));
@@ -211,7 +205,7 @@ verifies('C-023').test('what is to be written later is found at once, and on dis
 });
 
 verifies('C-021').test('what is wanted is claimed by one, a fact is wanted no more, and only one leads', () => {
-  const file = join(folder(), 'code.db');
+  const file = join(temporaryFolder(), 'code.db');
   const [one, two] = [new FactStore(file), new FactStore(file)];
   const want = { oid: ONE, lang: '', stage: 1, rank: 0, extractor: 'v1' } as const;
   one.write(({ claims }) => claims.want([want]));

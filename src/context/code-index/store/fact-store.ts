@@ -1,13 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { systemClock } from '../../../base/clock.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Sqlite } from '../../../store/driver.ts';
+import { isDamaged, setDatabaseAside } from '../../../store/open-database.ts';
 import type { Sketch } from '../words/sketch.ts';
 import { Claims } from './claims.ts';
-import type { Fact, FactKey, FactStatus, Stage } from './fact.ts';
-import { type Covered, type Defined, FactTable, toDefined, toSketch } from './fact-table.ts';
-import { isDamaged, isUnwritable, openDatabase, setAside } from './open-database.ts';
+import {
+  type Covered,
+  type Defined,
+  type Fact,
+  type FactKey,
+  type FactStatus,
+  FactTable,
+  type Stage,
+  toDefined,
+  toSketch,
+} from './fact-table.ts';
+import { isUnwritable, openFactDatabase } from './open-database.ts';
 import { Registry } from './registry.ts';
 
 interface Opened {
@@ -25,14 +36,14 @@ export interface StoredBody {
 }
 
 const RETRY_MS = 60_000;
-/** C-023: so many facts in one transaction. */
+/** So many facts in one transaction. */
 const MOST_WRITTEN = 200;
 const STAGES = [1, 2] as const;
 
 /**
  * The facts of one repository, shared by the servers of all its worktrees. While the file cannot be used, facts are kept in
- * memory and answers go on; it is tried again each minute (C-025). A file that was removed or replaced under us is noticed before
- * each write: what is written into an unlinked file is lost (C-023).
+ * memory and answers go on; it is tried again each minute. A file that was removed or replaced under us is noticed before
+ * each write: what is written into an unlinked file is lost.
  */
 export class FactStore {
   readonly file: string;
@@ -63,7 +74,7 @@ export class FactStore {
   #use(): Opened | undefined {
     if (this.#opened || Date.now() < this.#retryAt) return this.#opened;
     try {
-      const database = openDatabase(this.file);
+      const database = openFactDatabase(this.file);
       this.#opened = {
         database,
         facts: new FactTable(database),
@@ -105,7 +116,7 @@ export class FactStore {
   #handle(error: unknown): void {
     if (isDamaged(error)) {
       this.#drop();
-      setAside(this.file);
+      setDatabaseAside(this.file, systemClock);
       return;
     }
     if (!isUnwritable(error)) throw error;

@@ -2,8 +2,7 @@ import type { Oid } from '../../../git/ref-name.ts';
 import type { Sqlite } from '../../../store/driver.ts';
 import type { PackedSummary } from '../../lang/contract.ts';
 import type { Sketch } from '../words/sketch.ts';
-import type { Fact, FactKey, FactStatus, Stage } from './fact.ts';
-import { remembering } from './statements.ts';
+import { remembering } from './open-database.ts';
 
 /** Contents of which the same is known. */
 export interface Covered {
@@ -150,4 +149,25 @@ export function toSketch(data: Uint8Array): Sketch {
   const sketch = new Uint32Array(data.byteLength >>> 2);
   new Uint8Array(sketch.buffer).set(data.subarray(0, sketch.byteLength));
   return sketch;
+}
+
+export type Stage = 1 | 2;
+
+/** `ok` and `partial` carry data; the others say why there is none, which is a fact too. */
+export type FactStatus = 'ok' | 'partial' | 'binary' | 'too_large' | 'long_line' | 'timeout' | 'crash';
+
+export interface FactKey {
+  oid: Oid;
+  /** Empty for words, which belong to no language. */
+  lang: string;
+  stage: Stage;
+}
+
+export interface Fact extends FactKey {
+  extractor: string;
+  status: FactStatus;
+  data: Uint8Array;
+  /** Words define nothing, and neither does what was skipped. */
+  summary?: PackedSummary;
+  bytes: number;
 }

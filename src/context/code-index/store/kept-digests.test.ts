@@ -1,8 +1,8 @@
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { makeRepository } from '../../../../test/support/repository.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { FactStore } from './fact-store.ts';
 import { keptDigests } from './kept-digests.ts';
 

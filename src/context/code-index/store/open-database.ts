@@ -1,8 +1,9 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { systemClock } from '../../../base/clock.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { openSqlite, type Sqlite } from '../../../store/driver.ts';
-import { SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { openDatabase } from '../../../store/open-database.ts';
 
 const BUSY_MS = 5_000;
 const PAGES_PER_CHECKPOINT = 1_000;
@@ -11,17 +12,11 @@ const CACHE_KIB = 4_096;
 
 /**
  * Opens or makes the store. One of a newer Reef is refused and left as it is; one that is damaged is set aside and made anew:
- * it costs time only (C-023).
+ * it costs time only.
  */
-export function openDatabase(file: string): Sqlite {
+export function openFactDatabase(file: string): Sqlite {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  try {
-    return prepared(file);
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    setAside(file);
-    return prepared(file);
-  }
+  return openDatabase(file, prepared, { clock: systemClock });
 }
 
 function prepared(file: string): Sqlite {
@@ -68,24 +63,44 @@ function tablesOf(database: Sqlite): string[] {
   return (rows as { name: string }[]).map(({ name }) => name);
 }
 
-export function isDamaged(error: unknown): boolean {
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
-}
-
-/** No room, no right or a failing disk: facts are kept in memory until it passes (C-025). */
+/** No room, no right or a failing disk: facts are kept in memory until it passes. */
 export function isUnwritable(error: unknown): boolean {
   return /^(SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM|BUSY)|ENOSPC|EROFS|EACCES|EPERM|EDQUOT|EIO|ENOTDIR|EEXIST)/.test(
-    codeOf(error),
+    error instanceof Error && 'code' in error ? String(error.code) : '',
   );
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+/** Each statement is compiled once: a cold scan runs the same few a hundred thousand times. */
+export function remembering(database: Sqlite): Sqlite['prepare'] {
+  const known = new Map<string, ReturnType<Sqlite['prepare']>>();
+  return (sql) => {
+    const found = known.get(sql) ?? database.prepare(sql);
+    known.set(sql, found);
+    return found;
+  };
 }
 
-/** The write-ahead log belongs to the database: it would be replayed into the new one. */
-export function setAside(file: string): void {
-  const aside = `${file}.bad-${new Date().toISOString().replaceAll(':', '-')}`;
-  renameSync(file, aside);
-  for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
-}
+/** Raised with every change of a table; an older Reef leaves a newer store alone. */
+export const SCHEMA_VERSION = 3;
+
+/**
+ * A fact belongs to content, never to a path. Its data lies in `body`, so that a warm start reads what there is without
+ * reading it; what it defines and imports, by name alone, lies in `defined`. Rows are only ever added at the end: an index over all
+ * names would be written all over with every batch. A name is looked up in memory instead, as a word is (name-index.ts). Numbers of
+ * facts are never used twice, so whoever has read up to one knows what is new.
+ */
+const SCHEMA = `
+CREATE TABLE meta (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE blob (id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, bytes INTEGER NOT NULL, seen_day INTEGER NOT NULL);
+CREATE TABLE fact (id INTEGER PRIMARY KEY AUTOINCREMENT, blob INTEGER NOT NULL, lang TEXT NOT NULL, stage INTEGER NOT NULL, extractor TEXT NOT NULL,
+  status TEXT NOT NULL, UNIQUE (blob, lang, stage));
+CREATE TABLE body (fact INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE defined (fact INTEGER PRIMARY KEY, symbols INTEGER NOT NULL, names TEXT NOT NULL, imports TEXT NOT NULL);
+CREATE TABLE wanted (oid BLOB NOT NULL, lang TEXT NOT NULL, stage INTEGER NOT NULL, local INTEGER NOT NULL, rank REAL NOT NULL,
+  extractor TEXT NOT NULL, owner TEXT, until INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (oid, lang, stage)) WITHOUT ROWID;
+CREATE TABLE under_way (id INTEGER PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL, keys TEXT NOT NULL);
+CREATE INDEX wanted_next ON wanted (stage, rank DESC);
+CREATE TABLE lease (role TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE worktree (path TEXT PRIMARY KEY, head TEXT NOT NULL, overlay TEXT NOT NULL, staged TEXT NOT NULL, used_at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE base_rank (tree TEXT NOT NULL, extractor TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tree, extractor)) WITHOUT ROWID;
+`;

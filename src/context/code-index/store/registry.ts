@@ -1,6 +1,6 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Sqlite } from '../../../store/driver.ts';
-import { remembering } from './statements.ts';
+import { remembering } from './open-database.ts';
 
 export interface WorktreeRow {
   path: string;

@@ -1,31 +1,31 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
-import type { Place } from '../../../git/place.ts';
 import { findCommit } from '../../../git/repository.ts';
 
 /** The commit HEAD stands on, asked of git only after one of the files that decide it has changed. */
 export class HeadReader {
   readonly #git: Git;
-  readonly #place: Place;
+  readonly #checkout: Checkout;
   #known: { stamp: string; commit: string } | undefined;
 
-  constructor(git: Git, place: Place) {
+  constructor(git: Git, checkout: Checkout) {
     this.#git = git;
-    this.#place = place;
+    this.#checkout = checkout;
   }
 
   /** Empty before the first commit. */
   async read(): Promise<string> {
     const stamp = this.#stamp();
     if (this.#known?.stamp === stamp) return this.#known.commit;
-    const commit = (await findCommit(this.#git, this.#place, 'HEAD')) ?? '';
+    const commit = (await findCommit(this.#git, this.#checkout, 'HEAD')) ?? '';
     this.#known = { stamp, commit };
     return commit;
   }
 
   #stamp(): string {
-    const { gitDir, commonDir } = this.#place;
+    const { gitDir, commonDir } = this.#checkout;
     const head = textOf(join(gitDir, 'HEAD'));
     const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
     const deciders = [

@@ -9,7 +9,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 8 * 1024;
 const NO_HINT = { head: new Uint8Array(), siblingExtensions: new Set<string>() };
 
-/** Whether there is something to parse, by names alone. */
+/** Whether there is anything to parse, judged by file names. */
 export function isAnyCode(paths: Iterable<string>): boolean {
   for (const path of paths) if (languageOf(path, NO_HINT) !== undefined) return true;
   return false;
@@ -33,7 +33,7 @@ export class Languages {
     const siblingExtensions = extension === '' ? NO_HINT.siblingExtensions : this.#siblingsOf(dirname(path));
     const key = `${path} ${oid}`;
     if (this.#known.has(key)) return this.#known.get(key);
-    const head = readRegular(join(this.#tree.place.toplevel, path), MAX_BYTES)?.bytes.subarray(0, HEAD_BYTES);
+    const head = readRegular(join(this.#tree.checkout.toplevel, path), MAX_BYTES)?.bytes.subarray(0, HEAD_BYTES);
     const language = head && languageOf(path, { head, siblingExtensions });
     this.#known.set(key, language);
     return language;

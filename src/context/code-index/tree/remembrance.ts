@@ -31,7 +31,7 @@ export class Remembrance {
     this.#store.write(({ registry }) =>
       registry.register(
         {
-          path: this.#tree.place.toplevel,
+          path: this.#tree.checkout.toplevel,
           head,
           overlay: JSON.stringify(overlay),
           staged: staged.join(' '),
@@ -44,10 +44,10 @@ export class Remembrance {
 
   /** Where index and commit differ: of a checkout that is clean, git knows at once that they do not. */
   async #staged(head: string): Promise<string[]> {
-    const { place, files } = this.#tree;
+    const { checkout, files } = this.#tree;
     if (head === '') return [...files.values()].flatMap(({ oid, isLocal }) => (isLocal ? [] : [oid]));
     const args = ['diff-index', '--cached', '--raw', '--no-abbrev', '--no-renames', '-z', '--end-of-options', head];
-    const { stdout } = await this.#git.call(place, args, { maxBytes: MAX_BYTES });
+    const { stdout } = await this.#git.call(checkout, args, { maxBytes: MAX_BYTES });
     const fields = nulFields(stdout);
     const staged: string[] = [];
     for (const field of fields) {

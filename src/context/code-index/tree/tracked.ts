@@ -1,8 +1,8 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
 import { readIndexFile, SEEN_RANGE } from '../../../git/index-file.ts';
-import type { Place } from '../../../git/place.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { filteredPaths, listIndex, listTouched } from '../../../git/tree.ts';
 import { type ObjectFormat, oidBytes } from './blob-id.ts';
@@ -16,7 +16,7 @@ export interface Tracked extends Listed {
 }
 
 interface Listed {
-  /** The blob of a path; null where only the file itself tells: a conflict, or a filter between blob and file (C-032). */
+  /** The blob of a path; null where only the file itself tells: a conflict, or a filter between blob and file. */
   blobs: Map<string, Oid | null>;
   /** Whether the file of a path, by its place among `blobs`, may differ from its blob if it looks like this. */
   mayDiffer(at: number, stats: Stats, path: string): boolean;
@@ -27,23 +27,23 @@ const MOST_TRIES = 5;
 const MAX_INDEX_BYTES = 192 * 1024 * 1024;
 
 /** Changes when the index does: `git add`, a checkout, a commit with paths. */
-export function indexStamp({ gitDir }: Place): string {
+export function indexStamp({ gitDir }: Checkout): string {
   const stats = statSync(join(gitDir, 'index'), { throwIfNoEntry: false });
   return stats === undefined ? 'none' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 }
 
 /** Submodules, links and sparse entries are left out. An index that changes meanwhile is read again. */
-export async function readTracked(git: Git, place: Place, format: ObjectFormat): Promise<Tracked> {
+export async function readTracked(git: Git, checkout: Checkout, format: ObjectFormat): Promise<Tracked> {
   for (let tries = 1; ; tries++) {
-    const stamp = indexStamp(place);
+    const stamp = indexStamp(checkout);
     const asOf = Date.now();
-    const listed = listFromFile(place, format) ?? (await listFromGit(git, place));
-    if (indexStamp(place) !== stamp && tries < MOST_TRIES) continue;
+    const listed = listFromFile(checkout, format) ?? (await listFromGit(git, checkout));
+    if (indexStamp(checkout) !== stamp && tries < MOST_TRIES) continue;
     const { blobs } = listed;
-    if (hasFilters(place, blobs.keys())) {
-      for (const path of await filteredPaths(git, place, [...blobs.keys()])) blobs.set(path, null);
+    if (hasFilters(checkout, blobs.keys())) {
+      for (const path of await filteredPaths(git, checkout, [...blobs.keys()])) blobs.set(path, null);
     }
-    return { ...listed, asOf, stamp: indexStamp(place) === stamp ? stamp : 'moving' };
+    return { ...listed, asOf, stamp: indexStamp(checkout) === stamp ? stamp : 'moving' };
   }
 }
 
@@ -51,7 +51,7 @@ export async function readTracked(git: Git, place: Place, format: ObjectFormat):
  * Git itself compares times by the second, and so reads every file again that was checked out in the second in which it wrote its
  * index: after `git worktree add`, most of them. What it has written down is finer.
  */
-function listFromFile({ gitDir }: Place, format: ObjectFormat): Listed | undefined {
+function listFromFile({ gitDir }: Checkout, format: ObjectFormat): Listed | undefined {
   const file = readRegular(join(gitDir, 'index'), MAX_INDEX_BYTES);
   if (!file) return undefined;
   const blobs = new Map<string, Oid | null>();
@@ -87,29 +87,29 @@ class SeenFiles {
   }
 }
 
-async function listFromGit(git: Git, place: Place): Promise<Listed> {
-  const [blobs, touched] = await Promise.all([readBlobs(git, place), readTouched(git, place)]);
+async function listFromGit(git: Git, checkout: Checkout): Promise<Listed> {
+  const [blobs, touched] = await Promise.all([readBlobs(git, checkout), readTouched(git, checkout)]);
   return { blobs, mayDiffer: (_at, _stats, path) => touched.has(path) };
 }
 
-async function readBlobs(git: Git, place: Place): Promise<Map<string, Oid | null>> {
+async function readBlobs(git: Git, checkout: Checkout): Promise<Map<string, Oid | null>> {
   const blobs = new Map<string, Oid | null>();
-  for await (const { mode, oid, stage, path } of listIndex(git, place)) {
+  for await (const { mode, oid, stage, path } of listIndex(git, checkout)) {
     if (Number.parseInt(mode, 8) >> 12 === REGULAR) blobs.set(path, stage === 0 ? oid : null);
   }
   return blobs;
 }
 
-async function readTouched(git: Git, place: Place): Promise<Set<string>> {
+async function readTouched(git: Git, checkout: Checkout): Promise<Set<string>> {
   const touched = new Set<string>();
-  for await (const path of listTouched(git, place)) touched.add(path);
+  for await (const path of listTouched(git, checkout)) touched.add(path);
   return touched;
 }
 
 /** Asking git for the attributes of every path takes longer than listing them: only where a filter may be set at all. */
-function hasFilters(place: Place, paths: Iterable<string>): boolean {
-  const files = [join(place.commonDir, 'info/attributes')];
-  for (const path of paths) if (basename(path) === '.gitattributes') files.push(join(place.toplevel, path));
+function hasFilters(checkout: Checkout, paths: Iterable<string>): boolean {
+  const files = [join(checkout.commonDir, 'info/attributes')];
+  for (const path of paths) if (basename(path) === '.gitattributes') files.push(join(checkout.toplevel, path));
   return files.some((file) => /\bfilter\b/.test(textOf(file)));
 }
 

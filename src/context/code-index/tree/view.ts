@@ -36,7 +36,7 @@ export class View {
     return this.#meanSize;
   }
 
-  /** The files that have this content here: none, if only other worktrees do (C-031). */
+  /** The files that have this content here: none, if only other worktrees do. */
   withBlob(oid: Oid): readonly TreeFile[] {
     if (!this.#byOid) {
       this.#byOid = new Map();

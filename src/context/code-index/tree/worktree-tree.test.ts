@@ -3,13 +3,13 @@ import { chmodSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, w
 import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { makeRepository } from '../../../../test/fixtures/git/repository.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { makeRepository } from '../../../../test/support/repository.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { blobId } from './blob-id.ts';
 import { WorktreeTree } from './worktree-tree.ts';
 
 function treeOf({ git, place }: ReturnType<typeof makeRepository>): WorktreeTree {
-  return new WorktreeTree({ git, place, format: 'sha1' });
+  return new WorktreeTree({ git, checkout: place, format: 'sha1' });
 }
 
 function oidOf(text: string): string {
@@ -102,7 +102,7 @@ verifies('C-032').test('conflicted entries are read from disk, and a repository 
   writeFileSync(join(folder, 'a.ts'), '1\n');
   execFileSync('git', ['-C', folder, 'add', 'a.ts'], { env: repository.env });
   const place = { toplevel: folder, gitDir: join(folder, '.git'), commonDir: join(folder, '.git') };
-  const long = new WorktreeTree({ git: repository.git, place, format: 'sha256' });
+  const long = new WorktreeTree({ git: repository.git, checkout: place, format: 'sha256' });
   await long.sweep();
   expect(long.files.get('a.ts')?.oid).toBe(blobId(Buffer.from('1\n'), 'sha256'));
 });
@@ -192,7 +192,7 @@ verifies('C-030').test('a kept overlay is believed only for a file that has not 
   expect(overlay.map(({ path }) => path)).toEqual(['a.ts', 'b.ts']);
   repository.write('b.ts', 'other too\n');
   utimesSync(join(repository.checkout, 'b.ts'), past, past);
-  const next = new WorktreeTree({ git: repository.git, place: repository.place, format: 'sha1', overlay });
+  const next = new WorktreeTree({ git: repository.git, checkout: repository.place, format: 'sha1', overlay });
   await next.sweep();
   expect([next.files.get('a.ts')?.oid, next.files.get('b.ts')?.oid]).toEqual([oidOf('dirty\n'), oidOf('other too\n')]);
 });

@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
+import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
-import type { Place } from '../../../git/place.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { listUntracked } from '../../../git/tree.ts';
 import { blobId, isBlob, type ObjectFormat } from './blob-id.ts';
@@ -10,14 +10,14 @@ import { HeadReader } from './head.ts';
 import { isSameStamp, lookAt, readRegular, type Stamp, stampOf, TICK_MS } from './read-file.ts';
 import { indexStamp, readTracked, type Tracked } from './tracked.ts';
 
-/** One path and the one blob it has here (C-031). */
+/** One path and the one blob it has here. */
 export interface TreeFile {
   path: string;
   oid: Oid;
   stamp: Stamp;
   /** When what `stamp` stands for was found to be `oid`. */
   checkedAt: number;
-  /** No git object has these bytes for sure: only this worktree can read them (C-022). */
+  /** No git object has these bytes for sure: only this worktree can read them. */
   isLocal: boolean;
 }
 
@@ -43,7 +43,7 @@ const FILES_A_GO = 100;
 
 interface TreeSettings {
   git: Git;
-  place: Place;
+  checkout: Checkout;
   format: ObjectFormat;
   overlay?: readonly OverlayEntry[];
   /** Told what is tracked before the first file has been looked at. */
@@ -58,10 +58,10 @@ interface Looking {
 
 /**
  * The map path → blob of one worktree: never stored, rebuilt from git's index, and kept true by sweeps. A sweep compares the
- * stamp of every file with the one its blob was found under, so no watch is needed for an answer to be fresh (C-030, C-033).
+ * stamp of every file with the one its blob was found under, so no watch is needed for an answer to be fresh.
  */
 export class WorktreeTree {
-  readonly place: Place;
+  readonly checkout: Checkout;
   readonly #git: Git;
   readonly #format: ObjectFormat;
   readonly #head: HeadReader;
@@ -79,11 +79,11 @@ export class WorktreeTree {
   /** Looked at by themselves while a sweep was under way: it may have looked before. */
   readonly #lookedAt = new Set<string>();
 
-  constructor({ git, place, format, overlay = [], onListed }: TreeSettings) {
+  constructor({ git, checkout, format, overlay = [], onListed }: TreeSettings) {
     this.#git = git;
-    this.place = place;
+    this.checkout = checkout;
     this.#format = format;
-    this.#head = new HeadReader(git, place);
+    this.#head = new HeadReader(git, checkout);
     this.#onListed = onListed;
     this.#remembered = new Map(overlay.map((entry) => [entry.path, entry]));
   }
@@ -151,13 +151,13 @@ export class WorktreeTree {
   /** Git walks the folders for what is untracked while this thread looks at what is tracked. */
   async #sweepNow(): Promise<Swept> {
     const beganAt = new Date();
-    const isNew = this.#tracked === undefined || this.#tracked.stamp !== indexStamp(this.place);
+    const isNew = this.#tracked === undefined || this.#tracked.stamp !== indexStamp(this.checkout);
     this.#lookedAt.clear();
     const listing = Promise.all([this.#listUntracked(), this.head()]);
     listing.catch(() => {}); // heard of below
-    const tracked = isNew ? await readTracked(this.#git, this.place, this.#format) : (this.#tracked as Tracked);
+    const tracked = isNew ? await readTracked(this.#git, this.checkout, this.#format) : (this.#tracked as Tracked);
     if (isNew) this.#onListed?.(tracked.blobs.keys());
-    const looking = { tracked, isNew, folders: new FolderCheck(this.place.toplevel) };
+    const looking = { tracked, isNew, folders: new FolderCheck(this.checkout.toplevel) };
     const files = await this.#lookAtTracked(looking);
     const [untracked, head] = await listing;
     this.#lookAgain(files, looking);
@@ -168,8 +168,8 @@ export class WorktreeTree {
 
   async #listUntracked(): Promise<string[]> {
     const paths: string[] = [];
-    // What ends with `/` is a repository or worktree of its own: not ours to answer for (C-004).
-    for await (const path of listUntracked(this.#git, this.place)) if (!path.endsWith('/')) paths.push(path);
+    // What ends with `/` is a repository or worktree of its own: not ours to answer for.
+    for await (const path of listUntracked(this.#git, this.checkout)) if (!path.endsWith('/')) paths.push(path);
     return paths;
   }
 
@@ -214,7 +214,7 @@ export class WorktreeTree {
 
   /** `at`: its place among those that are tracked. Without it the file itself must tell. */
   #look(path: string, { tracked, isNew, folders }: Looking, at?: number): TreeFile | undefined {
-    const stats = lookAt(`${this.place.toplevel}/${path}`); // as git gives it: to normalise it takes as long as to look
+    const stats = lookAt(`${this.checkout.toplevel}/${path}`); // as git gives it: to normalise it takes as long as to look
     if (!stats?.isFile() || !folders.isReal(dirname(path))) return undefined;
     const known = this.#files.get(path) ?? this.#recall(path, tracked);
     const oid = tracked.blobs.get(path) ?? undefined;
@@ -236,7 +236,7 @@ export class WorktreeTree {
   /** Reads the file and finds its blob: git's own where the bytes are those, else the id of the bytes as they are. */
   #hash(path: string, indexOid: Oid | undefined): TreeFile | undefined {
     const checkedAt = Date.now();
-    const read = readRegular(join(this.place.toplevel, path), MAX_BYTES);
+    const read = readRegular(join(this.checkout.toplevel, path), MAX_BYTES);
     if (read === undefined) return undefined;
     const isClean = indexOid !== undefined && isBlob(read.bytes, indexOid);
     const oid = isClean ? indexOid : blobId(read.bytes, this.#format);
@@ -245,8 +245,8 @@ export class WorktreeTree {
 
   /** A question about one file looks at that file alone. Undefined: it is no file of this worktree, or not one git lists. */
   refresh(path: string): TreeFile | undefined {
-    const stats = lookAt(join(this.place.toplevel, path));
-    const isFile = stats?.isFile() === true && new FolderCheck(this.place.toplevel).isReal(dirname(path));
+    const stats = lookAt(join(this.checkout.toplevel, path));
+    const isFile = stats?.isFile() === true && new FolderCheck(this.checkout.toplevel).isReal(dirname(path));
     const known = this.#files.get(path);
     if (isFile && known && isSettled(known, stats)) return known;
     const found = isFile ? this.#hash(path, this.#tracked?.blobs.get(path) ?? undefined) : undefined;
@@ -289,7 +289,7 @@ function isOther(before: ReadonlyMap<string, TreeFile>, after: ReadonlyMap<strin
   return false;
 }
 
-/** A folder that is a link leads out of the worktree, whatever lies behind it, and so does one an index only pretends to have (C-004). */
+/** A folder that is a link leads out of the worktree, whatever lies behind it, and so does one an index only pretends to have. */
 class FolderCheck {
   readonly #root: string;
   readonly #known = new Map<string, boolean>([

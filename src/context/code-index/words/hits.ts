@@ -36,13 +36,13 @@ export class Hits implements Iterable<Hit> {
     return this.#numbers.length / 3;
   }
 
-  at(place: number): Hit {
-    const [offset = 0, line = 0, column = 0] = this.#numbers.subarray(place * 3, place * 3 + 3);
+  at(checkout: number): Hit {
+    const [offset = 0, line = 0, column = 0] = this.#numbers.subarray(checkout * 3, checkout * 3 + 3);
     return { offset, line, column };
   }
 
   *entries(): Generator<[number, Hit]> {
-    for (let place = 0; place < this.count; place++) yield [place, this.at(place)];
+    for (let checkout = 0; checkout < this.count; checkout++) yield [checkout, this.at(checkout)];
   }
 
   *[Symbol.iterator](): Generator<Hit> {
@@ -50,7 +50,7 @@ export class Hits implements Iterable<Hit> {
   }
 }
 
-/** Every place where the name stands as a whole word. Nothing is left out: what it is, a parser decides later (C-060). */
+/** Every place where the name stands as a whole word. Nothing is left out: what it is, a parser decides later. */
 export function wordHits(bytes: Buffer, { name, isDollarInNames }: Wanted): Hits {
   const wanted = Buffer.from(name, 'utf8');
   if (wanted.length === 0) return new Hits([]);

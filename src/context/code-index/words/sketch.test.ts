@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../../../test/verifies.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { wordHits } from './hits.ts';
 import { candidateHashes, holds, partHash, partsOf, SketchBuilder, wordHashes } from './sketch.ts';
 

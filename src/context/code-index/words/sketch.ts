@@ -1,7 +1,7 @@
 import { FNV_PRIME, FNV_SEED, fnvOfBytes } from '../../../base/fnv.ts';
 import { beginsPart, CLASSES, classAt, DIGIT, JOINT, NONE } from './characters.ts';
 
-/** The sorted distinct hashes of a file's words and of their parts (C-010). */
+/** The sorted distinct hashes of a file's words and of their parts. */
 export type Sketch = Uint32Array;
 
 /** Changes with the meaning of a sketch: others are made again. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../../test/verifies.ts';
+import { serverSpec, testFactory } from '../../../../test/support/runtime/mcp.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { loadTokenCounter } from '../../../base/tokens.ts';
 import type { Tool, ToolContext } from '../../tools/tool.ts';
 import type { McpTool } from '../factory.ts';
 import { acquireRuntime } from '../scope.ts';
-import { serverSpec, testFactory } from '../testing/harness.ts';
 import { metaTools } from './meta-tools.ts';
 import { searchTools } from './tool-search.ts';
 

@@ -1,9 +1,9 @@
+import type { JsonSchemaType, JsonSchemaValidator } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { capText } from '../../../base/cap.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { McpHandle, McpRuntime, McpTool } from '../factory.ts';
-import { type ArgumentCheck, createArgumentCheck } from './argument-check.ts';
 import { searchTools } from './tool-search.ts';
 
 const searchArguments = z.object({ query: z.string(), top_k: z.int().min(1).max(20).default(8) });
@@ -19,7 +19,7 @@ const LONGEST_NAME = 64;
 
 /**
  * Three tools per server in place of all of the server's own: what the prompt costs does not depend on how many tools a
- * server has (R-92). The schema of a tool is seen when it is asked for, or when a call does not fit it.
+ * server has. The schema of a tool is seen when it is asked for, or when a call does not fit it.
  */
 export function metaTools(runtime: McpRuntime): Tool[] {
   const check = createArgumentCheck();
@@ -107,4 +107,30 @@ function parse<T>(schema: z.ZodType<T>, args: unknown): T {
 
 function objectSchema(properties: Record<string, unknown>, required: readonly string[]) {
   return { type: 'object', properties, required };
+}
+
+/** Undefined when the arguments fit, else what is wrong with them. */
+type ArgumentCheck = (schema: Readonly<Record<string, unknown>>, args: unknown) => Promise<string | undefined>;
+
+/** Validators are compiled once per schema. A schema nobody can compile refuses nothing: the server decides for itself. */
+function createArgumentCheck(): ArgumentCheck {
+  const compiled = new WeakMap<object, JsonSchemaValidator<unknown> | null>();
+  return async (schema, args) => {
+    let validate = compiled.get(schema);
+    if (validate === undefined) {
+      validate = await compile(schema);
+      compiled.set(schema, validate);
+    }
+    const verdict = validate?.(args);
+    return verdict === undefined || verdict.valid ? undefined : verdict.errorMessage;
+  };
+}
+
+async function compile(schema: Readonly<Record<string, unknown>>): Promise<JsonSchemaValidator<unknown> | null> {
+  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
+  try {
+    return new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
+  } catch {
+    return null;
+  }
 }

@@ -2,19 +2,14 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import {
-  newNonce,
-  pidsNaming,
-  textOf as readText,
-  survivorsOf,
-  temporaryFolder,
-  until,
-} from '../../../../test/fixtures/programs/harness.ts';
-import { deadline } from '../../../../test/scale.ts';
-import { verifies } from '../../../../test/verifies.ts';
-import { manualClock } from '../../../base/clock.ts';
+import { manualClock } from '../../../../test/support/manual-clock.ts';
+import { newNonce, pidsNaming, textOf as readText, survivorsOf } from '../../../../test/support/programs.ts';
+import { launchedSpec, SERVER, serverSpec, testFactory } from '../../../../test/support/runtime/mcp.ts';
+import { deadline } from '../../../../test/support/scale.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
+import { until } from '../../../../test/support/wait.ts';
 import type { McpHandle, McpServerSpec, StdioServerSpec } from '../factory.ts';
-import { launchedSpec, SERVER, serverSpec, testFactory } from '../testing/harness.ts';
 import { Server } from './server.ts';
 
 const codeOf = async (work: Promise<unknown>) =>
@@ -29,7 +24,7 @@ verifies('D10', 'R-124', 'R-30').test(
   'one key is one process, and another token, order of arguments or folder is another',
   async () => {
     await using factory = await testFactory();
-    using folder = temporaryFolder();
+    const folder = temporaryFolder();
     const spec = (more: Partial<StdioServerSpec>) =>
       serverSpec('fixture', { args: ['-a', '-b'], env: { TOKEN: 'one' }, ...more });
     const variants = {
@@ -37,7 +32,7 @@ verifies('D10', 'R-124', 'R-30').test(
       again: spec({ env: { TOKEN: 'one' } }),
       token: spec({ env: { TOKEN: 'two' } }),
       order: spec({ args: ['-b', '-a'] }),
-      folder: spec({ cwd: folder.path }),
+      folder: spec({ cwd: folder }),
       name: { ...spec({}), name: 'other' },
     };
     const pids: Record<string, number | undefined> = {};
@@ -55,7 +50,7 @@ verifies('D10', 'R-124', 'R-30').test(
         again: { cwd: '/', args: ['-a', '-b'], value: 'one' },
         token: { cwd: '/', args: ['-a', '-b'], value: 'two' },
         order: { cwd: '/', args: ['-b', '-a'], value: 'one' },
-        folder: { cwd: realpathSync(folder.path), args: ['-a', '-b'], value: 'one' },
+        folder: { cwd: realpathSync(folder), args: ['-a', '-b'], value: 'one' },
         name: { cwd: '/', args: ['-a', '-b'], value: 'one' },
       },
     });
@@ -403,9 +398,9 @@ verifies('R-151').test('a hundred requests over five servers find them warm but 
 });
 
 test('what a server writes to stderr is in its log, without its secrets', async () => {
-  using folder = temporaryFolder();
+  const folder = temporaryFolder();
   await using factory = await testFactory();
-  const logPath = join(folder.path, 'server.log');
+  const logPath = join(folder, 'server.log');
   const spec = serverSpec('broken', { args: ['--fail'], env: { TOKEN: 's3cret-token-value' } });
   await codeOf(factory.acquire(spec, { logPath }));
   const log = await until('it is written', () => readText(logPath) || undefined);

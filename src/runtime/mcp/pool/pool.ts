@@ -1,8 +1,10 @@
 import type { Clock } from '../../../base/clock.ts';
+import { createLease, type Lease } from '../../../base/lease.ts';
 import type { Logger } from '../../../base/log.ts';
+import { unlessAborted } from '../../../base/wait.ts';
+import { Deaths } from '../../../child-servers/deaths.ts';
 import { ReefError } from '../../../protocol/errors.ts';
-import { createLease, type Lease } from '../../lease.ts';
-import { unlessAborted } from '../../unless-aborted.ts';
+import { type ConnectDeps, connect } from '../connection/connect.ts';
 import {
   type AcquireOptions,
   type McpFactory,
@@ -10,11 +12,9 @@ import {
   type McpServerSpec,
   type McpStats,
   NO_STATS,
+  serverKey,
 } from '../factory.ts';
-import { type ConnectDeps, connect } from '../wire/connect.ts';
-import { Deaths } from './deaths.ts';
 import { Server } from './server.ts';
-import { serverKey } from './server-key.ts';
 
 /** `reef.mcp_pool` of the configuration, in seconds, with the idle timeout settled. */
 interface PoolSettings {
@@ -35,18 +35,21 @@ export interface McpFactoryDeps extends ConnectDeps {
 interface Entry {
   id: string;
   server: Server;
-  /** Leases, and those still waiting for one. */
+  /** Leases, and requests still waiting for one. */
   refs: number;
   idleSince: number;
-  /** mcp.json says something else by now: not kept when the last holder lets go. */
+  /** mcp.json has changed: the server ends when its last holder lets go. */
   isStale: boolean;
 }
+
+/** What keeps dying stays off until mcp.json is read again. */
+const DEATHS = { windowMs: 60_000, offMs: Number.POSITIVE_INFINITY, delaysMs: [] };
 
 export function createMcpFactory(deps: McpFactoryDeps): McpFactory {
   return new McpPool(deps);
 }
 
-/** Running servers by key, counted by holders. The map is changed only between awaits (R-32). */
+/** Running servers by key, counted by holders. The map is changed only between awaits. */
 class McpPool implements McpFactory {
   readonly #deps: McpFactoryDeps;
   readonly #entries = new Map<string, Entry>();
@@ -59,7 +62,7 @@ class McpPool implements McpFactory {
 
   constructor(deps: McpFactoryDeps) {
     this.#deps = deps;
-    this.#deaths = new Deaths(deps.clock);
+    this.#deaths = new Deaths(deps.clock, DEATHS);
   }
 
   stats(): McpStats {
@@ -75,7 +78,7 @@ class McpPool implements McpFactory {
     try {
       await unlessAborted(entry.server.ensure(options), options.signal);
     } catch (error) {
-      // Not waited for: one who gave up leaves at once, and whoever is last takes the start with it (R-33).
+      // Not waited for: one who gave up leaves at once, and whoever is last takes the start with it.
       void this.#leave(entry);
       throw error;
     }
@@ -84,7 +87,7 @@ class McpPool implements McpFactory {
 
   async reload(name?: string): Promise<void> {
     const specs = await this.#deps.readSpecs();
-    this.#deaths.forget(name);
+    this.#deaths.forget((key) => name === undefined || key.startsWith(`${name}\n`));
     for (const entry of [...this.#entries.values()]) {
       const { spec, key } = entry.server;
       if (name !== undefined && spec.name !== name) continue;
@@ -111,13 +114,13 @@ class McpPool implements McpFactory {
   #add(spec: McpServerSpec): Entry {
     const key = serverKey(spec);
     this.#serial += 1;
-    const server = new Server(spec, key, {
+    const server: Server = new Server(spec, key, {
       connect: (what, how) => {
         this.#stats.spawned += 1;
         return connect(what, this.#deps, how);
       },
       died: () => this.#died(entry),
-      isOff: () => this.#deaths.isOff(key),
+      isOff: () => this.#deaths.offFor(accountOf(server)) > 0,
     });
     const id = spec.share ? key : `${key} ${this.#serial}`;
     const entry: Entry = { id, server, refs: 0, idleSince: 0, isStale: false };
@@ -127,8 +130,9 @@ class McpPool implements McpFactory {
 
   #died(entry: Entry): void {
     const { server } = entry;
-    this.#deaths.record(server);
-    this.#deps.log.warn('an MCP server ended by itself', { server: server.name, off: this.#deaths.isOff(server.key) });
+    this.#deaths.note(accountOf(server));
+    const off = this.#deaths.offFor(accountOf(server)) > 0;
+    this.#deps.log.warn('an MCP server ended by itself', { server: server.name, off });
     if (entry.refs === 0) void this.#drop(entry);
   }
 
@@ -196,7 +200,7 @@ class McpPool implements McpFactory {
     await Promise.all(old.map((entry) => this.#drop(entry)));
   }
 
-  /** Only of idle ones: one in use may be at work for longer than any ping would wait. */
+  /** Checks idle servers only: one in use may work for longer than any ping would wait. */
   async #checkHealth(): Promise<void> {
     const timeoutMs = this.#deps.pool.health_check.timeout * 1000;
     await Promise.all(
@@ -210,4 +214,8 @@ class McpPool implements McpFactory {
       }),
     );
   }
+}
+
+function accountOf({ name, key }: Server): string {
+  return `${name}\n${key}`;
 }

@@ -2,15 +2,17 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { PATH, temporaryFolder, until } from '../../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { PATH } from '../../../../test/support/programs.ts';
+import { serverSpec, testFactory } from '../../../../test/support/runtime/mcp.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
+import { until } from '../../../../test/support/wait.ts';
 import { launchBound } from '../../../process/bound.ts';
 import { probeCapabilities } from '../../../process/capabilities.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import type { RemoteServerSpec } from '../factory.ts';
 import { metaTools } from '../meta/meta-tools.ts';
 import { acquireRuntime } from '../scope.ts';
-import { serverSpec, testFactory } from '../testing/harness.ts';
 
 const BIN = join(import.meta.dirname, '../../../../test/agents/node_modules/.bin');
 const FILES = join(BIN, 'mcp-server-filesystem');
@@ -26,8 +28,8 @@ verifies('R-36', 'R-92')
   .needs(existsSync(FILES), why)
   .test('the reference file server is found, described and called through the meta-tools', async () => {
     await using factory = await testFactory();
-    using folder = temporaryFolder();
-    const root = realpathSync(folder.path);
+    const folder = temporaryFolder();
+    const root = realpathSync(folder);
     mkdirSync(join(root, 'notes'));
     writeFileSync(join(root, 'notes', 'a.txt'), 'reef');
     const runtime = await acquireRuntime(factory, [serverSpec('files', { command: FILES, args: [root], cwd: root })]);

@@ -1,14 +1,14 @@
 import { ReefError } from '../../../protocol/errors.ts';
+import type { ConnectOptions } from '../connection/connect.ts';
+import type { Connection } from '../connection/connection.ts';
 import type { AcquireOptions, McpCallResult, McpHandle, McpServerSpec, McpTool } from '../factory.ts';
-import type { ConnectOptions } from '../wire/connect.ts';
-import type { Connection } from '../wire/connection.ts';
 
 /** What a server needs of the pool it lives in. */
-export interface ServerHost {
+export interface ServerOwner {
   connect(spec: McpServerSpec, options: ConnectOptions): Promise<Connection>;
-  /** It ended without being asked to. */
+  /** The server ended without being asked to. */
   died(server: Server): void;
-  /** A server that keeps dying is not started again (R-35). */
+  /** A server that keeps dying is not started again. */
   isOff(server: Server): boolean;
 }
 
@@ -19,7 +19,7 @@ const STOP_GRACE_MS = 2_000;
 export class Server implements McpHandle {
   readonly spec: McpServerSpec;
   readonly key: string;
-  readonly #host: ServerHost;
+  readonly #owner: ServerOwner;
   readonly #ending = new AbortController();
   #connection: Connection | undefined;
   #starting: Promise<Connection> | undefined;
@@ -29,10 +29,10 @@ export class Server implements McpHandle {
   #instructions: string | undefined;
   #logPath: string | undefined;
 
-  constructor(spec: McpServerSpec, key: string, host: ServerHost) {
+  constructor(spec: McpServerSpec, key: string, owner: ServerOwner) {
     this.spec = spec;
     this.key = key;
-    this.#host = host;
+    this.#owner = owner;
   }
 
   get name(): string {
@@ -90,7 +90,7 @@ export class Server implements McpHandle {
   async #start({ timeoutMs = START_TIMEOUT_MS, logPath = this.#logPath }: AcquireOptions): Promise<Connection> {
     this.#refuse();
     this.#logPath = logPath;
-    const connection = await this.#host.connect(this.spec, { signal: this.#ending.signal, timeoutMs, logPath });
+    const connection = await this.#owner.connect(this.spec, { signal: this.#ending.signal, timeoutMs, logPath });
     this.#hasRun = true;
     this.#connection = connection;
     this.#instructions = connection.instructions;
@@ -103,7 +103,7 @@ export class Server implements McpHandle {
     if (this.#hasRun && !this.spec.share) {
       throw new ReefError('mcp_server_gone', `MCP server ${this.name} ended; its state is lost, so it is not revived`);
     }
-    if (this.#host.isOff(this)) {
+    if (this.#owner.isOff(this)) {
       throw new ReefError('mcp_server_gone', `MCP server ${this.name} died three times within a minute and stays off`);
     }
   }
@@ -114,6 +114,6 @@ export class Server implements McpHandle {
     if (this.#ending.signal.aborted) return;
     // Its children may live on, or the server itself, having only closed its output.
     this.#reaping = connection.close(0);
-    this.#host.died(this);
+    this.#owner.died(this);
   }
 }

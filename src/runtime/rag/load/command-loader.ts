@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { readUpTo } from '../../../base/read-up-to.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { CommandResult, CommandSpec, RunCommand } from '../../tools/command.ts';
-import { LOADER_MS, roomFor } from './limits.ts';
 
 const STDERR_SHOWN = 500;
 /** What a shell answers for a program it does not find. */
@@ -29,7 +28,7 @@ interface LoaderRun {
   isOffline: boolean;
 }
 
-/** Runs a configured loader: `$1` is the input, `$2`, if there is one, the file it writes; no shell (R-46). */
+/** Runs a configured loader: `$1` is the input, `$2`, if there is one, the file it writes; no shell. */
 export async function runLoader(loader: LoaderRun, place: LoaderPlace): Promise<string> {
   const { command, input, room = roomFor(Number.POSITIVE_INFINITY), isOffline } = loader;
   const output = join(tmpdir(), `reef-loader-${randomUUID()}`);
@@ -61,7 +60,7 @@ function limited(room: number, command: readonly string[]) {
 
 type Bounded = Omit<CommandSpec, 'signal' | 'timeoutMs'> & { maxBytes: number };
 
-/** A program that loads something, to its end within its limits (X-68). */
+/** A program that loads something, to its end within its limits. */
 export async function runBounded(spec: Bounded, { run, signal }: LoaderPlace): Promise<CommandResult> {
   const ended = await run({ ...spec, timeoutMs: LOADER_MS, signal: signal ?? new AbortController().signal });
   if (ended.timedOut) throw new ReefError('loader_failed', `Loading it took longer than ${LOADER_MS / 1000} s`);
@@ -78,3 +77,14 @@ export function wordsOfCommand(command: string): string[] {
   const words = command.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g);
   return [...words].map(([word]) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single));
 }
+
+/** What a loader may cost. */
+const LOADER_MS = 60_000;
+
+const MAX_TEXT = 64 * 1024 * 1024;
+const MAX_RATIO = 100;
+/** Of small files: one line of a command may well be short and its answer long. */
+const LEAST_ROOM = 1024 * 1024;
+
+/** Bytes of text that a file of so many may become: more is an attack or no document. */
+export const roomFor = (fileBytes: number) => Math.min(MAX_TEXT, Math.max(LEAST_ROOM, fileBytes * MAX_RATIO));

@@ -1,6 +1,6 @@
 import { inflateRawSync } from 'node:zlib';
 import { ReefError } from '../../../protocol/errors.ts';
-import { roomFor } from './limits.ts';
+import { roomFor } from './command-loader.ts';
 
 const END_OF_DIRECTORY = 0x06054b50;
 const DIRECTORY_ENTRY = 0x02014b50;

@@ -3,12 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { newNonce, survivorsOf, until } from '../../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { newNonce, survivorsOf } from '../../../../test/support/programs.ts';
+import { ragWorld, runCommand } from '../../../../test/support/runtime/rag.ts';
+import { zip } from '../../../../test/support/runtime/zip.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
+import { until } from '../../../../test/support/wait.ts';
 import { probeCapabilities } from '../../../process/capabilities.ts';
 import type { CommandSpec } from '../../tools/command.ts';
-import { ragWorld, runCommand } from '../testing/harness.ts';
-import { zip } from '../testing/zip.ts';
 import { runLoader } from './command-loader.ts';
 import { docxToText } from './docx.ts';
 import { linksOf } from './html.ts';
@@ -59,7 +60,7 @@ verifies('X-68').test('a loader has 60 seconds, and its whole tree ends with the
 verifies('X-68')
   .needs(capabilities.isolatesNetwork, 'no network namespaces here')
   .test('a loader of files has no network; one that is called by its name has what its user wrote it for', async () => {
-    using world = ragWorld();
+    const world = ragWorld();
     const server = createServer((_, response) => response.end('from the network'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -74,7 +75,7 @@ verifies('X-68')
   });
 
 verifies('X-68').test('a loader that writes on and on is stopped before its file is larger than its room', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   const seen = join(world.root, 'largest');
   const command = `/bin/sh -c 'head -c 50000000 /dev/zero > "$0"; wc -c < "$0" > ${seen}' $2`;
   expect([await load(command), Number(readFileSync(seen, 'utf8')) < 1_050_000]).toEqual([TOO_LONG, true]);
@@ -87,7 +88,7 @@ verifies('X-68').test('a loader that was to write a file and did not says so', a
 });
 
 verifies('X-68').test('a pipe, a device and a file that is too large are listed, and hold nothing up', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/a.md', 'A');
   world.write('docs/large.md', '');
   truncateSync(join(world.root, 'docs/large.md'), 2 ** 26 + 1);

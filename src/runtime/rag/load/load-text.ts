@@ -1,16 +1,10 @@
+import { fileURLToPath } from 'node:url';
 import { ReefError } from '../../../protocol/errors.ts';
-import { extensionOf } from '../text/separators.ts';
-import { type LoaderPlace, runLoader } from './command-loader.ts';
+import { DEFAULT_LOADERS } from '../../config/app-config.ts';
+import { extensionOf } from '../text/split.ts';
+import { type LoaderPlace, roomFor, runBounded, runLoader } from './command-loader.ts';
 import { docxToText } from './docx.ts';
 import { htmlToText } from './html.ts';
-import { roomFor } from './limits.ts';
-import { pdfToText } from './pdf.ts';
-
-/** What `setupDocumentLoaders` fills in where nothing is configured (R-03). */
-export const DEFAULT_LOADERS: Readonly<Record<string, string>> = Object.freeze({
-  pdf: 'pdftotext $1 -',
-  docx: 'pandoc --to plain $1',
-});
 
 export interface LoadSettings extends LoaderPlace {
   /** Extension or name → command. */
@@ -55,4 +49,38 @@ export function plainText(content: Uint8Array): string {
   if (content.subarray(0, HEAD).includes(0))
     throw new ReefError('loader_failed', 'It is binary, and no loader is configured for it');
   return new TextDecoder().decode(content);
+}
+
+const READER = fileURLToPath(new URL('pdf-reader.ts', import.meta.url));
+/** It reads its own code and writes, starts and evaluates nothing; the network is taken from it where that can be done. */
+const CONFINED = [
+  '--permission',
+  '--allow-fs-read=*',
+  '--disallow-code-generation-from-strings',
+  '--max-old-space-size=512',
+];
+
+/** The text of a PDF, page by page. */
+export async function pdfToText(content: Uint8Array, place: LoaderPlace): Promise<string> {
+  const maxBytes = roomFor(content.length);
+  const args = [...CONFINED, READER, String(maxBytes)];
+  const program = { file: process.execPath, args, cwd: '/', input: content, isOffline: true, maxBytes };
+  const { code, signal, stdout, stderr } = await runBounded(program, place);
+  if (code !== 0) throw broken(code === 1 ? stderr.trim() : `the reader ended with ${signal ?? code}`);
+  if (stdout.trim() === '') throw broken('it holds no text; its pages may be pictures');
+  return stdout;
+}
+
+function broken(why: string): ReefError {
+  return new ReefError('loader_failed', `The PDF cannot be read: ${why}`);
+}
+
+/** One document of a RAG, not yet read. */
+export interface SourceDocument {
+  /** Path or URL; the name of the document. */
+  source: string;
+  /** What turns its content into text; part of its hash, so that a changed loader loads again. */
+  loadedBy: string;
+  content(): Promise<Uint8Array>;
+  text(): Promise<string>;
 }

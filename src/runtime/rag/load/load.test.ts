@@ -3,14 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { PATH } from '../../../../test/fixtures/programs/harness.ts';
-import { verifies } from '../../../../test/verifies.ts';
-import { ragWorld, runCommand, type World } from '../testing/harness.ts';
-import { zip } from '../testing/zip.ts';
+import { PATH } from '../../../../test/support/programs.ts';
+import { ragWorld, runCommand, type World } from '../../../../test/support/runtime/rag.ts';
+import { zip } from '../../../../test/support/runtime/zip.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
+import { DEFAULT_LOADERS } from '../../config/app-config.ts';
 import { wordsOfCommand } from './command-loader.ts';
 import { docxToText } from './docx.ts';
 import { htmlToText, linksOf } from './html.ts';
-import { DEFAULT_LOADERS } from './load-text.ts';
 import { documentsOf } from './sources.ts';
 
 /** Name → text of all documents, or why there is none. */
@@ -24,7 +24,7 @@ async function texts(world: World, sources: string[], loaders: Record<string, st
 }
 
 verifies('R-46').test('a source is a path, a folder, a glob or a named loader', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/a.md', 'A');
   world.write('docs/deep/b.ts', 'B');
   world.write('docs/.hidden/c.md', 'hidden');
@@ -46,7 +46,7 @@ verifies('R-46').test('a source is a path, a folder, a glob or a named loader', 
 });
 
 verifies('R-46').test('a configured command wins, its output may be a file, and it sees no shell', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('a.pdf', 'content');
   world.write('b $(touch x).odt', 'odd');
   const loaders = { pdf: '/bin/echo loaded $1', odt: '/bin/cp $1 $2', md: '/bin/false', rtf: 'no-such-program $1' };
@@ -69,7 +69,7 @@ const WORD = zip(
 verifies('R-46').test(
   'a default command that is not installed gives way to our own loader, a configured one does not',
   async () => {
-    using world = ragWorld();
+    const world = ragWorld();
     world.write('a.docx', WORD);
     const absent = { docx: 'pandoc-that-is-not-there $1' };
     const run = runCommand({ PATH: '/nowhere' });
@@ -87,7 +87,7 @@ verifies('R-46').test(
 );
 
 test('a folder that cannot be read and a link that leads nowhere fail alone', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/a.md', 'A');
   symlinkSync('/nowhere', join(world.root, 'docs/broken.md'));
   world.write('locked/secret/b.md', 'B');
@@ -151,7 +151,7 @@ async function site(pages: Record<string, string>) {
 }
 
 verifies('R-46').test('a URL is one page, and url/** all pages below it, each once', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   await using web = await site({
     '/docs': '<h1>Home</h1><a href="/docs/a">a</a><a href="/docs/b.txt#part">b</a><a href="/other">no</a>',
     '/docs/a': '<p>A</p><a href="/docs">up</a><a href="/docs/gone">gone</a>',

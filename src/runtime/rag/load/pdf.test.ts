@@ -2,11 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { verifies } from '../../../../test/verifies.ts';
-import { named, ragWorld, runCommand } from '../testing/harness.ts';
-import { makePdf } from '../testing/pdf.ts';
-import { DEFAULT_LOADERS, loadText } from './load-text.ts';
-import { pdfToText } from './pdf.ts';
+import { makePdf } from '../../../../test/support/runtime/pdf.ts';
+import { named, ragWorld, runCommand } from '../../../../test/support/runtime/rag.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
+import { DEFAULT_LOADERS } from '../../config/app-config.ts';
+import { loadText, pdfToText } from './load-text.ts';
 
 const run = runCommand();
 const KEYS = makePdf([['Signing keys', 'are rotated \\(on Mondays\\).'], ['Second page.']]);
@@ -71,7 +71,7 @@ verifies('X-68').test('what a PDF wants done when it is opened is not done', asy
 });
 
 verifies('R-46', 'R-45').test('a damaged PDF among good documents is listed, and costs none of them', async () => {
-  using world = ragWorld();
+  const world = ragWorld();
   world.write('docs/keys.pdf', KEYS);
   world.write('docs/damaged.pdf', KEYS.subarray(0, 300));
   world.write('docs/notes.md', 'Pelicans fish.');

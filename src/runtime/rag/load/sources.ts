@@ -4,8 +4,7 @@ import { join, resolve } from 'node:path';
 import { readUpTo } from '../../../base/read-up-to.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { runLoader } from './command-loader.ts';
-import { type LoadSettings, loaderFor, loadText } from './load-text.ts';
-import type { SourceDocument } from './source-document.ts';
+import { type LoadSettings, loaderFor, loadText, type SourceDocument } from './load-text.ts';
 import { type Fetch, sitePages, webPage } from './web.ts';
 
 export interface SourceSettings extends LoadSettings {
@@ -17,7 +16,7 @@ const MAX_FILE = 64 * 1024 * 1024;
 const SKIPPED_FOLDERS = new Set(['node_modules']);
 
 /**
- * The documents that the sources of a RAG name (R-46): a path, a folder with all below it, a glob, a URL, `url/**` for the pages
+ * The documents that the sources of a RAG name: a path, a folder with all below it, a glob, a URL, `url/**` for the pages
  * below it, or `loader:path`. A source that names nothing is a document that fails, so that it is listed.
  */
 export async function* documentsOf(

@@ -1,7 +1,6 @@
 import { ReefError } from '../../../protocol/errors.ts';
 import { htmlToText, linksOf } from './html.ts';
-import { plainText } from './load-text.ts';
-import type { SourceDocument } from './source-document.ts';
+import { plainText, type SourceDocument } from './load-text.ts';
 
 export type Fetch = (url: string, init: { signal: AbortSignal; headers: Record<string, string> }) => Promise<Response>;
 

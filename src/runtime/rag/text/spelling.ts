@@ -1,3 +1,5 @@
+import { slipsBetween } from '../../../base/nearest.ts';
+
 export interface UsedWord {
   word: string;
   uses: number;
@@ -29,7 +31,7 @@ export class Spelling {
     let most = word.length >= LONG ? 2 : 1;
     let near: UsedWord[] = [];
     for (const known of this.#alike(word, most)) {
-      const slips = slipsBetween(word, known.word, most);
+      const slips = slipsBetween(word, known.word);
       if (slips > most) continue;
       if (slips < most) near = [];
       most = slips;
@@ -58,38 +60,4 @@ function bits(set: number): number {
   let count = 0;
   for (let left = set; left !== 0; left &= left - 1) count += 1;
   return count;
-}
-
-/** Letters inserted, left out, exchanged, or swapped with their neighbour; anything above `most` is `most + 1`. */
-export function slipsBetween(a: string, b: string, most: number): number {
-  if (Math.abs(a.length - b.length) > most) return most + 1;
-  let before: number[] = [];
-  let above = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    let least = i;
-    for (let j = 1; j <= b.length; j += 1) {
-      const slips = slipsAt({ a, b, i, j }, { before, above, row });
-      row.push(slips);
-      if (slips < least) least = slips;
-    }
-    if (least > most) return most + 1;
-    [before, above] = [above, row];
-  }
-  return Math.min(above[b.length] ?? most + 1, most + 1);
-}
-
-interface Rows {
-  before: readonly number[];
-  above: readonly number[];
-  row: readonly number[];
-}
-
-const at = (row: readonly number[], index: number) => row[index] ?? Number.POSITIVE_INFINITY;
-
-function slipsAt({ a, b, i, j }: { a: string; b: string; i: number; j: number }, { before, above, row }: Rows): number {
-  const differs = a[i - 1] === b[j - 1] ? 0 : 1;
-  const usual = Math.min(at(above, j) + 1, at(row, j - 1) + 1, at(above, j - 1) + differs);
-  const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-  return isSwap ? Math.min(usual, at(before, j - 2) + 1) : usual;
 }

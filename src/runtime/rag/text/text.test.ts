@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../../../test/verifies.ts';
-import { Spelling, slipsBetween } from './spelling.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
+import { Spelling } from './spelling.ts';
 import { splitDocument } from './split.ts';
-import { stem } from './stem.ts';
-import { termsOf, wordsOf } from './words.ts';
+import { stem, termsOf, wordsOf } from './words.ts';
 
 verifies('R-44').test('the forms of a word have one stem', () => {
   const families = [
@@ -41,29 +40,6 @@ verifies('R-44').test('identifiers fall apart at their seams', () => {
     ['what', 'is', 'the'],
     ['key', 'rot'],
   ]);
-});
-
-test('slips of the pen are counted up to a bound', () => {
-  const pairs: [string, string][] = [
-    ['rotated', 'rotated'],
-    ['rotatd', 'rotated'],
-    ['roatted', 'rotated'],
-    ['rotaded', 'rotated'],
-    ['rotatedd', 'rotated'],
-    ['rtaed', 'rotated'],
-    ['whale', 'rotated'],
-  ];
-  expect(pairs.map(([a, b]) => slipsBetween(a, b, 2))).toEqual([0, 1, 1, 1, 1, 2, 3]);
-});
-
-test('slips are the same in both directions, and none between equals', () => {
-  const word = fc.stringMatching(/^[a-e]{0,8}$/);
-  fc.assert(
-    fc.property(word, word, (a, b) => {
-      expect(slipsBetween(a, b, 8)).toBe(slipsBetween(b, a, 8));
-      expect(slipsBetween(a, b, 8) === 0).toBe(a === b);
-    }),
-  );
 });
 
 verifies('R-44').test(

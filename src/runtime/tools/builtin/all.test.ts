@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { commands } from '../../../../test/fixtures/engine/workbench.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { commands } from '../../../../test/support/engine/workbench.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { createBuiltinTools } from './all.ts';
 

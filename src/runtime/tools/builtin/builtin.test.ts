@@ -2,17 +2,17 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { bench, commands, folder } from '../../../../test/fixtures/engine/workbench.ts';
-import { deadline } from '../../../../test/scale.ts';
-import { verifies } from '../../../../test/verifies.ts';
-import { pinnedGet } from '../../../app/runtime/ports/pinned-get.ts';
-import { manualClock } from '../../../base/clock.ts';
+import { bench, commands, folder } from '../../../../test/support/engine/workbench.ts';
+import { manualClock } from '../../../../test/support/manual-clock.ts';
+import { deadline } from '../../../../test/support/scale.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
+import { pinnedGet } from '../../../app/runtime/http-requests.ts';
 import { run } from '../../../process/run.ts';
-import { TodoList } from '../../state/todo-list.ts';
+import { AgentTodos } from '../../state/agent-todos.ts';
 import { createOutputCap, failureOutput, ToolFailure, toOutput } from '../output.ts';
+import { timeTool } from './all.ts';
 import { executingTools } from './execute.ts';
 import { fetchUrlTool } from './fetch-url.ts';
-import { timeTool } from './time.ts';
 import { todoTools } from './todo.ts';
 import { createUrlGuard } from './url-guard.ts';
 import { userTools } from './user.ts';
@@ -340,7 +340,7 @@ describe('asking a person', () => {
 });
 
 verifies('R-90').test('the list of things to do is kept by its tools', async () => {
-  const list = new TodoList();
+  const list = new AgentTodos();
   const { use } = bench(todoTools(list), '/');
   await use('todo__init', { goal: 'ship' });
   expect([await use('todo__add', { task: 'a' }), await use('todo__add', { task: 'b' })]).toEqual([

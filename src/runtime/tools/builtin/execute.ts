@@ -5,7 +5,7 @@ import { defineTool } from '../define-tool.ts';
 import { ToolFailure } from '../output.ts';
 import type { Tool } from '../tool.ts';
 
-export interface ExecuteParts {
+export interface ExecuteDeps {
   run: RunCommand;
   /** `REEF_SHELL`, or the system's. */
   shell: string;
@@ -14,7 +14,7 @@ export interface ExecuteParts {
   timeoutMs?: number | undefined;
 }
 
-export function executingTools(parts: ExecuteParts): Tool[] {
+export function executingTools(parts: ExecuteDeps): Tool[] {
   const limit = parts.timeoutMs === undefined ? {} : { timeoutMs: parts.timeoutMs };
   const run = async (spec: CommandSpec) => outcome(await parts.run({ ...limit, ...spec }));
   return [

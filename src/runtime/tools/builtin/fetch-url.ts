@@ -8,15 +8,15 @@ const MOST_HOPS = 5;
 const MAX_BYTES = 4 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
-export interface FetchUrlParts {
-  /** Asked again at each redirect. */
+export interface FetchUrlDeps {
+  /** Asked again at each redirect. */
   addressesOf: UrlGuard;
-  /** One GET at these addresses and no others; the runtime opens no sockets itself. */
+  /** One GET at these addresses and no others; the runtime opens no sockets itself. */
   get(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<Response>;
 }
 
 /** The name is the ancestor's; no program is started. */
-export function fetchUrlTool(parts: FetchUrlParts): Tool {
+export function fetchUrlTool(parts: FetchUrlDeps): Tool {
   return defineTool({
     name: 'fetch_url_via_curl',
     description: 'Fetches the text at an http or https address.',
@@ -41,7 +41,7 @@ export function fetchUrlTool(parts: FetchUrlParts): Tool {
   });
 }
 
-async function follow({ addressesOf, get }: FetchUrlParts, start: string, signal: AbortSignal): Promise<Response> {
+async function follow({ addressesOf, get }: FetchUrlDeps, start: string, signal: AbortSignal): Promise<Response> {
   let url = parse(start);
   for (let hop = 0; hop <= MOST_HOPS; hop++) {
     const response = await get(url, await addressesOf(url), signal);
@@ -54,7 +54,7 @@ async function follow({ addressesOf, get }: FetchUrlParts, start: string, signal
 }
 
 function parse(text: string, base?: URL): URL {
-  // The parser drops some control bytes: another reader of the same text would see another name.
+  // The parser drops some control bytes: another reader of the same text would see another name.
   const isReadable = !/\p{Cc}/u.test(text) && URL.canParse(text, base?.href);
   const url = isReadable ? new URL(text, base) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
-import { named, type Places } from './place.ts';
+import { type Locations, named } from './location.ts';
 
 const path = z.string().min(1).describe('Path, relative to the working directory');
 const LONGEST_LINE = 2_000;
 const MAX_FILE = 16 * 1024 * 1024;
 
-export function readingTools(places: Places): Tool[] {
-  const claims = (args: { path: string }, cwd: string) => places.claims(args.path, cwd);
+export function readingTools(locations: Locations): Tool[] {
+  const claims = (args: { path: string }, cwd: string) => locations.claims(args.path, cwd);
   const textOf = (file: string, cwd: string) => {
-    const place = places.locate(file, cwd);
-    return named(place, async () => (await place.dir.read(place.path, MAX_FILE)).toString('utf8'));
+    const location = locations.locate(file, cwd);
+    return named(location, async () => (await location.dir.read(location.path, MAX_FILE)).toString('utf8'));
   };
   return [
     defineTool({
@@ -41,8 +41,8 @@ export function readingTools(places: Places): Tool[] {
       arguments: z.object({ path: path.default('.') }),
       claims,
       async run({ path: folder }, { cwd }) {
-        const place = places.locate(folder, cwd);
-        const entries = await named(place, () => place.dir.list(place.path));
+        const location = locations.locate(folder, cwd);
+        const entries = await named(location, () => location.dir.list(location.path));
         const lines = entries.map(({ name, kind }) => `${name}${kind === 'dir' ? '/' : kind === 'link' ? '@' : ''}`);
         return lines.length === 0 ? '(empty)' : lines.join('\n');
       },

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { pathFilter } from '../../../base/glob.ts';
 import type { SafeDir } from '../../../base/safe-dir.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import { searchLines } from './line-search.ts';
-import { createPathPattern } from './path-pattern.ts';
-import { named, type Place, type Places } from './place.ts';
+import { type Location, type Locations, named } from './location.ts';
 
 const MOST_FILES = 50_000;
 const MOST_PATHS = 1_000;
@@ -14,8 +14,8 @@ const CROWDED = 'node_modules';
 
 const folder = z.string().min(1).default('.').describe('Folder to look in');
 
-export function searchingTools(places: Places): Tool[] {
-  const claims = (args: { path: string }, cwd: string) => places.claims(args.path, cwd);
+export function searchingTools(locations: Locations): Tool[] {
+  const claims = (args: { path: string }, cwd: string) => locations.claims(args.path, cwd);
   return [
     defineTool({
       name: 'fs_glob',
@@ -24,10 +24,10 @@ export function searchingTools(places: Places): Tool[] {
       arguments: z.object({ pattern: z.string().min(1), path: folder }),
       claims,
       async run({ pattern, path }, { cwd, signal }) {
-        const isWanted = createPathPattern(pattern);
+        const isWanted = pathFilter(pattern);
         const wantsCrowd = `${pattern}/${path}`.includes(CROWDED);
         const found: string[] = [];
-        for await (const file of walk(places.locate(path, cwd), { signal, wantsCrowd })) {
+        for await (const file of walk(locations.locate(path, cwd), { signal, wantsCrowd })) {
           if (isWanted(file)) found.push(file);
           if (found.length > MOST_PATHS) break;
         }
@@ -47,10 +47,15 @@ export function searchingTools(places: Places): Tool[] {
       }),
       claims,
       async run({ pattern, path, include }, { cwd, signal }) {
-        const place = places.locate(path, cwd);
+        const location = locations.locate(path, cwd);
         const wantsCrowd = `${include ?? ''}/${path}`.includes(CROWDED);
-        const files = filesOf(place, { signal, wantsCrowd, include });
-        const { lines, isCut } = await searchLines({ pattern, files, read: reading(place.dir, place.path), signal });
+        const files = filesOf(location, { signal, wantsCrowd, include });
+        const { lines, isCut } = await searchLines({
+          pattern,
+          files,
+          read: reading(location.dir, location.path),
+          signal,
+        });
         if (lines.length === 0) return '(no line)';
         return [...lines, ...(isCut ? ['(there are more; narrow the pattern)'] : [])].join('\n');
       },
@@ -66,13 +71,13 @@ interface Walk {
 const under = (base: string, name: string) => (base === '' ? name : `${base}/${name}`);
 
 /** Files below a folder, relative to it, folder by folder in order. Links are not followed. */
-async function* walk({ dir, path, shown }: Place, { signal, wantsCrowd }: Walk): AsyncGenerator<string> {
+async function* walk({ dir, path, shown }: Location, { signal, wantsCrowd }: Walk): AsyncGenerator<string> {
   const folders = [''];
   for (let seen = 0, at = folders.shift(); at !== undefined; at = folders.shift()) {
     signal.throwIfAborted();
     const here = at;
-    const place = { dir, path: under(path, here), shown: under(shown, here) } as Place;
-    const entries = await named(place, () => dir.list(place.path));
+    const location = { dir, path: under(path, here), shown: under(shown, here) } as Location;
+    const entries = await named(location, () => dir.list(location.path));
     for (const { name, kind } of entries) {
       if (kind === 'file') yield under(here, name);
       if (kind === 'dir' && (wantsCrowd || name !== CROWDED)) folders.push(under(here, name));
@@ -82,18 +87,17 @@ async function* walk({ dir, path, shown }: Place, { signal, wantsCrowd }: Walk):
 }
 
 async function* filesOf(
-  place: Place,
+  location: Location,
   { include, ...how }: Walk & { include?: string | undefined },
 ): AsyncGenerator<string> {
-  const { kind } = await named(place, () => place.dir.stat(place.path));
+  const { kind } = await named(location, () => location.dir.stat(location.path));
   if (kind === 'file') {
     yield '';
     return;
   }
   // `*.ts` means the name, wherever it is; with a slash it means the path.
-  const isWanted =
-    include === undefined ? () => true : createPathPattern(include.includes('/') ? include : `**/${include}`);
-  for await (const file of walk(place, how)) if (isWanted(file)) yield file;
+  const isWanted = include === undefined ? () => true : pathFilter(include.includes('/') ? include : `**/${include}`);
+  for await (const file of walk(location, how)) if (isWanted(file)) yield file;
 }
 
 /** What is too large, gone or no text is passed over. */

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { descriptorAnchor, realpathAnchor } from '../../../base/dir-anchor.ts';
+import { descriptorAnchor, realpathAnchor } from '../../../base/safe-dir.ts';
 import { safeParts } from '../../../base/safe-path.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
+import { type Location, type Locations, named } from './location.ts';
 import { applyPatch } from './patch.ts';
-import { named, type Place, type Places } from './place.ts';
 
 const path = z.string().min(1).describe('Path, relative to the working directory');
 const FILE_MODE = 0o644;
 const DIR_MODE = 0o755;
 const MOST_REMOVED = 10_000;
 
-export function writingTools(places: Places): Tool[] {
-  const claims = (args: { path: string }, cwd: string) => places.claims(args.path, cwd);
+export function writingTools(locations: Locations): Tool[] {
+  const claims = (args: { path: string }, cwd: string) => locations.claims(args.path, cwd);
   return [
     defineTool({
       name: 'fs_write',
@@ -21,9 +21,11 @@ export function writingTools(places: Places): Tool[] {
       arguments: z.object({ path, contents: z.string() }),
       claims,
       async run({ path: file, contents }, { cwd }) {
-        const place = places.locate(file, cwd);
-        await named(place, async () => place.dir.write(place.path, Buffer.from(contents), await modeOf(place)));
-        return `wrote ${Buffer.byteLength(contents)} bytes to ${place.shown}`;
+        const location = locations.locate(file, cwd);
+        await named(location, async () =>
+          location.dir.write(location.path, Buffer.from(contents), await modeOf(location)),
+        );
+        return `wrote ${Buffer.byteLength(contents)} bytes to ${location.shown}`;
       },
     }),
     defineTool({
@@ -33,11 +35,11 @@ export function writingTools(places: Places): Tool[] {
       arguments: z.object({ path, contents: z.string().min(1).describe('Hunks, each beginning with @@') }),
       claims,
       async run({ path: file, contents }, { cwd }) {
-        const place = places.locate(file, cwd);
-        const before = await named(place, async () => (await place.dir.read(place.path)).toString('utf8'));
+        const location = locations.locate(file, cwd);
+        const before = await named(location, async () => (await location.dir.read(location.path)).toString('utf8'));
         const { text, hunks } = applyPatch(before, contents);
-        await named(place, () => place.dir.write(place.path, Buffer.from(text)));
-        return `changed ${hunks} place${hunks === 1 ? '' : 's'} of ${place.shown}`;
+        await named(location, () => location.dir.write(location.path, Buffer.from(text)));
+        return `changed ${hunks} place${hunks === 1 ? '' : 's'} of ${location.shown}`;
       },
     }),
     defineTool({
@@ -47,10 +49,10 @@ export function writingTools(places: Places): Tool[] {
       arguments: z.object({ path }),
       claims,
       async run({ path: folder }, { cwd }) {
-        const place = places.locate(folder, cwd);
+        const location = locations.locate(folder, cwd);
         const openAnchor = process.platform === 'linux' ? descriptorAnchor : realpathAnchor;
-        await named(place, async () =>
-          openAnchor({ root: place.dir.root, parts: safeParts(place.path), makeMode: DIR_MODE }).close(),
+        await named(location, async () =>
+          openAnchor({ root: location.dir.root, parts: safeParts(location.path), makeMode: DIR_MODE }).close(),
         );
         return null;
       },
@@ -62,15 +64,15 @@ export function writingTools(places: Places): Tool[] {
       arguments: z.object({ path }),
       claims,
       async run({ path: target }, { cwd, signal }) {
-        const place = places.locate(target, cwd);
-        const removed = await named(place, () => remove(place, signal));
+        const location = locations.locate(target, cwd);
+        const removed = await named(location, () => remove(location, signal));
         return `removed ${removed} entr${removed === 1 ? 'y' : 'ies'}`;
       },
     }),
   ];
 }
 
-async function modeOf({ dir, path: file }: Place): Promise<number | undefined> {
+async function modeOf({ dir, path: file }: Location): Promise<number | undefined> {
   try {
     await dir.stat(file);
     return undefined;
@@ -80,7 +82,7 @@ async function modeOf({ dir, path: file }: Place): Promise<number | undefined> {
 }
 
 /** Deepest first, counted before anything goes: a slip of the pen must not empty a large tree. */
-async function remove({ dir, path: target, shown }: Place, signal: AbortSignal): Promise<number> {
+async function remove({ dir, path: target, shown }: Location, signal: AbortSignal): Promise<number> {
   const entries = [target];
   for (let at = 0; at < entries.length; at++) {
     signal.throwIfAborted();

@@ -1,18 +1,17 @@
 import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bench, folder } from '../../../../test/fixtures/engine/workbench.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { bench, folder } from '../../../../test/support/engine/workbench.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { createPermissionGate } from '../../permissions/gate.ts';
 import { readingTools } from './fs-read.ts';
 import { searchingTools } from './fs-search.ts';
 import { writingTools } from './fs-write.ts';
+import { createLocations } from './location.ts';
 import { applyPatch } from './patch.ts';
-import { createPathPattern } from './path-pattern.ts';
-import { createPlaces } from './place.ts';
 
 const toolsOf = (readable: string[] = []) => {
-  const places = createPlaces(readable);
+  const places = createLocations(readable);
   return [...readingTools(places), ...searchingTools(places), ...writingTools(places)];
 };
 const open = (files: Record<string, string>, readable: string[] = []) => {
@@ -243,21 +242,4 @@ describe('a patch', () => {
     expect(refusal('hello')).toContain('it has no hunk');
     expect(refusal('@@\nodd\n')).toContain('begins with neither');
   });
-});
-
-test('a pattern for paths means what it says, and is fast', () => {
-  const table: [string, string, boolean][] = [
-    ['**/*.ts', 'a.ts', true],
-    ['**/*.ts', 'a/b/c.ts', true],
-    ['src/**', 'src/a/b', true],
-    ['src/*', 'src/a/b', false],
-    ['*.ts', 'a/b.ts', false],
-    ['./a?.{ts,js}', 'ab.js', true],
-    ['a/**/b', 'a/b', true],
-    ['a/**/b', 'a/x/y/b', true],
-    ['a/**/b', 'a/x/y/c', false],
-    [`${'**/'.repeat(30)}z`, `${'a/'.repeat(60)}y`, false],
-    ['{a,b}{c,d}'.repeat(20), 'ac', false],
-  ];
-  expect(table.map(([pattern, path]) => [pattern, path, createPathPattern(pattern)(path)])).toEqual(table);
 });

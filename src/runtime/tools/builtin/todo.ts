@@ -4,7 +4,7 @@ import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 
 /** What an agent means to do; kept by its runtime. */
-export interface TodoBook {
+export interface TodoEntries {
   init(goal: string): void;
   add(task: string): number;
   /** False when there is no such entry. */
@@ -13,8 +13,8 @@ export interface TodoBook {
   render(): string;
 }
 
-/** Only for agents that continue by themselves. They touch nothing but the list: no one is asked. */
-export function todoTools(list: TodoBook): Tool[] {
+/** Only for agents that continue by themselves. They touch nothing but the list: no one is asked. */
+export function todoTools(list: TodoEntries): Tool[] {
   return [
     defineTool({
       name: 'todo__init',

@@ -17,7 +17,7 @@ const PRIVATE_V4: readonly (readonly [string, number])[] = [
   ['224.0.0.0', 3],
 ];
 
-export interface UrlGuardParts {
+export interface UrlGuardDeps {
   /** All addresses of a name. */
   lookup: (host: string) => Promise<readonly string[]>;
   /** Hosts, with port or without, that are allowed though they are local. */
@@ -27,8 +27,8 @@ export interface UrlGuardParts {
 /** The addresses a URL may be reached at; throws `url_refused` for what must not be reached at all. */
 export type UrlGuard = (url: URL) => Promise<readonly string[]>;
 
-/** X-67: loopback, private and link-local addresses are reached only where configured, by name or by number. */
-export function createUrlGuard({ lookup, allowed = [] }: UrlGuardParts): UrlGuard {
+/** Loopback, private and link-local addresses are reached only where configured, by name or by number. */
+export function createUrlGuard({ lookup, allowed = [] }: UrlGuardDeps): UrlGuard {
   return async (url) => {
     const isAllowed = allowed.includes(url.host) || allowed.includes(url.hostname);
     const host = url.hostname.replace(/^\[|\]$/g, '');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { onFirstUse } from '../../../base/on-first-use.ts';
+import { onFirstUse } from '../../../base/lazily.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Answer, Question, Tool, ToolContext } from '../tool.ts';
@@ -8,7 +8,7 @@ const OTHER = 'Other (custom)';
 const question = onFirstUse(() => z.string().min(1).max(16_384));
 const options = onFirstUse(() => z.array(z.string().min(1)).min(1).max(20));
 
-/** always there. Without a person the model is told to decide, or the run ends and says what a person has to do. */
+/** Always there. Without a person the model is told to decide, or the run ends and says what a person has to do. */
 export function userTools(): Tool[] {
   return [
     choosing('user__ask', 'one of several options', async (args, context) => {

@@ -22,7 +22,7 @@ const ENV = /^([A-Za-z_]\w*)(!?)(?:\[=?[^\]]*\]|=("[^"]*"|'[^']*'|\S*))?\s*(.*)$
 
 const emptyBlock = (): Block => ({ description: [], parameters: [], env: [] });
 
-/** The comment tags of a shell script (R-91). The file's own block is `main`; each `@cmd` belongs to the function after it. */
+/** The comment tags of a shell script. The file's own block is `main`; each `@cmd` belongs to the function after it. */
 export function parseArgcTags(text: string): { main: Declared; commands: Declared[] } {
   const main = emptyBlock();
   const commands: Declared[] = [];

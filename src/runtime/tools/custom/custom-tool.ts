@@ -11,7 +11,7 @@ import { PYTHON_RUN } from './python-source.ts';
 import { SCRIPT_RUN, SHELL_RUN } from './script-source.ts';
 import type { Declared, ToolFile } from './tool-file.ts';
 
-export interface CustomParts {
+export interface CustomToolDeps {
   run: RunCommand;
   /** `LLM_ROOT_DIR`: the folder of functions. */
   rootDir: string;
@@ -22,13 +22,12 @@ export interface CustomParts {
   extraEnv?: Readonly<Record<string, string>> | undefined;
 }
 
-/** X-60. */
 const MAX_DESCRIPTION = 4 * 1024;
 /** Of `LLM_OUTPUT`, which a model is shown the beginning of. */
 const MAX_OUTPUT = 16 * 1024 * 1024;
 
 /** A tool that is a file of the user's. It runs in a process of its own, in the working directory. */
-export function customTool(file: ToolFile, declared: Declared, parts: CustomParts & { name: string }): Tool {
+export function customTool(file: ToolFile, declared: Declared, parts: CustomToolDeps & { name: string }): Tool {
   return {
     name: parts.name,
     description: capText(declared.description, MAX_DESCRIPTION),
@@ -68,7 +67,10 @@ function argumentsOf(name: string, { parameters }: Declared, args: unknown): Giv
   return args as Given;
 }
 
-async function environment(declared: Declared, parts: CustomParts & { name: string }): Promise<Record<string, string>> {
+async function environment(
+  declared: Declared,
+  parts: CustomToolDeps & { name: string },
+): Promise<Record<string, string>> {
   const cacheDir = join(parts.cacheDir, parts.name);
   await mkdir(cacheDir, { recursive: true, mode: 0o700 });
   const wanted: Record<string, string> = {};

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bench, commands, folder } from '../../../../test/fixtures/engine/workbench.ts';
-import { verifies } from '../../../../test/verifies.ts';
+import { bench, commands, folder } from '../../../../test/support/engine/workbench.ts';
+import { verifies } from '../../../../test/support/verifies.ts';
 import { run } from '../../../process/run.ts';
 import { failureOutput } from '../output.ts';
 import { parseArgcTags } from './argc-tags.ts';

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tool } from '../tool.ts';
-import { type CustomParts, customTool } from './custom-tool.ts';
+import { type CustomToolDeps, customTool } from './custom-tool.ts';
 import { declare } from './declare.ts';
 import { LANGUAGES, type Language, type ToolFile } from './tool-file.ts';
 
 export interface LoadedTools {
   tools: Tool[];
-  /** Files that could not be understood, with the reason; the rest works (R-91). */
+  /** Files that could not be understood, with the reason; the rest works. */
   broken: { file: string; reason: string }[];
 }
 
@@ -16,10 +16,10 @@ type Declarations = Awaited<ReturnType<typeof declare>>;
 
 /** Reads the user's tools. A file is read again when it changed, for reading one may start a program. */
 export class CustomTools {
-  readonly #parts: CustomParts;
+  readonly #parts: CustomToolDeps;
   readonly #known = new Map<string, { stamp: string; declared: Promise<Declarations> }>();
 
-  constructor(parts: CustomParts) {
+  constructor(parts: CustomToolDeps) {
     this.#parts = parts;
   }
 
@@ -30,7 +30,7 @@ export class CustomTools {
     return merged(loaded);
   }
 
-  /** `agents/NAME/tools.*`: one file, of its functions each a tool: .sh before .py before .ts before .js (D13). */
+  /** `agents/NAME/tools.*`: one file, of its functions each a tool: .sh before .py before .ts before .js. */
   async loadAgent(dir: string, extraEnv: Readonly<Record<string, string>>): Promise<LoadedTools> {
     const language = LANGUAGES.find((each) => existsSync(join(dir, `tools.${each}`)));
     if (language === undefined) return { tools: [], broken: [] };

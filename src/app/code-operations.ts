@@ -1,0 +1,116 @@
+import { realpathSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import type { R_Mcp_ServerManager } from '../context/manager/server-manager.ts';
+import type { ContextPartitionerService } from '../context/partitioner/context-partitioner.ts';
+import type { RenderedContext } from '../context/slices/render-slices.ts';
+import type { CodeToolArgs, CodeToolName, CodeToolResult } from '../protocol/code.ts';
+import { type CodeQuery, codeQueries } from '../protocol/code-operations.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Caller, CodeCore, OperationRequest } from '../protocol/operations.ts';
+import type { Store } from '../store/store.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+
+/** A whole index may take minutes; anything else says sooner that it is incomplete. */
+const ASK_MS = 600_000;
+
+interface CodeOperationsDeps {
+  store: Store;
+  /** The main checkout. */
+  repository: string;
+  servers: R_Mcp_ServerManager;
+  service: ContextPartitionerService;
+  worktrees: GitWorktreeManager;
+  slices(request: { slices: string[]; budget: number; worktreePath: string; task: string }): Promise<RenderedContext>;
+}
+
+/** Every question about code goes to the server of the worktree it is about (unification 5 of the architecture). */
+export class CodeOperations {
+  readonly #deps: CodeOperationsDeps;
+
+  constructor(deps: CodeOperationsDeps) {
+    this.#deps = deps;
+  }
+
+  core(): CodeCore {
+    const queries = codeQueries.map((name) => [
+      name,
+      (input: { worktree?: string }, caller: Caller, signal: AbortSignal) =>
+        this.#query(name, input, { caller, signal }),
+    ]);
+    return {
+      ...(Object.fromEntries(queries) as Pick<CodeCore, CodeQuery>),
+      code_index: (input, caller, signal) => this.#index(input, { caller, signal }),
+      code_slice: (input, caller) => this.#slice(input, caller),
+    };
+  }
+
+  /** A person asks about overlaps: then servers are worth starting. */
+  async warm(): Promise<void> {
+    const open = (await this.#deps.worktrees.list()).flatMap(({ path }) => path ?? []);
+    await Promise.allSettled(open.map((path) => this.#deps.servers.ensureServer(path)));
+  }
+
+  async #query(
+    name: CodeQuery,
+    { worktree, ...args }: { worktree?: string },
+    { caller, signal }: { caller: Caller; signal: AbortSignal },
+  ) {
+    const path = await this.folderOf(worktree, caller);
+    return this.#ask(name, { path, args: args as CodeToolArgs<CodeQuery>, signal });
+  }
+
+  async #index(
+    { worktree, wait }: OperationRequest<'code_index'>,
+    { caller, signal }: { caller: Caller; signal: AbortSignal },
+  ) {
+    const path = await this.folderOf(worktree, caller);
+    return this.#ask('index_code', { path, args: { path, wait }, signal });
+  }
+
+  async #slice({ worktree, slices, budget }: OperationRequest<'code_slice'>, caller: Caller) {
+    const worktreePath = await this.folderOf(worktree, caller);
+    const { text, complete, degraded } = await this.#deps.slices({ slices, budget, worktreePath, task: '' });
+    const [first] = degraded;
+    if (text === '' && first) throw new ReefError('bad_request', `${first.slice || 'slice'}: ${first.message}`);
+    return { text, complete };
+  }
+
+  /** A server may end between two questions, for its size or for want of use: one more try starts it again. */
+  async #ask<N extends CodeToolName>(
+    tool: N,
+    { path, args, signal }: { path: string; args: CodeToolArgs<N>; signal: AbortSignal },
+  ): Promise<CodeToolResult<N>> {
+    const once = async () => {
+      await this.#deps.servers.ensureServer(path);
+      return this.#deps.service.callTool(tool, { worktreePath: path, args }, { signal, timeoutMs: ASK_MS });
+    };
+    return once().catch((error: unknown) => {
+      const isGone = error instanceof ReefError && ['analysis_server_died', 'no_active_server'].includes(error.code);
+      if (isGone && !signal.aborted) return once();
+      throw error;
+    });
+  }
+
+  /** An agent is answered about its own worktree, whatever it asks for. */
+  async folderOf(wanted: string | undefined, { jobId }: Caller): Promise<string> {
+    const { store, repository, worktrees } = this.#deps;
+    if (jobId !== undefined) {
+      const { job } = store.jobs.get(jobId) ?? {};
+      if (wanted !== undefined && wanted !== job?.worktree)
+        throw new ReefError('not_yours', 'You may ask about your own worktree only.');
+      return job?.worktree === undefined ? (job?.cwd ?? repository) : (worktrees.folder(job.worktree) ?? job.cwd);
+    }
+    if (wanted === undefined) return repository;
+    if (isAbsolute(wanted)) return this.#known(wanted);
+    const { path, status } = await worktrees.view(wanted);
+    if (path === null) throw new ReefError('worktree_state', `The worktree ${wanted} is ${status}: it has no folder.`);
+    return path;
+  }
+
+  async #known(path: string): Promise<string> {
+    const real = realpathSync(path);
+    const ours = (await this.#deps.worktrees.list()).map((each) => each.path);
+    if (real === realpathSync(this.#deps.repository) || ours.includes(real)) return real;
+    throw new ReefError('not_a_worktree', `${path} is neither the main checkout nor a worktree of Reef.`);
+  }
+}

@@ -1,0 +1,175 @@
+import type { JobManager } from '../agents/job-manager.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { InboxEntry, JobView } from '../protocol/job-operations.ts';
+import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
+import { type Halt, haltVerbSchema } from '../protocol/workflow.ts';
+import type { Store } from '../store/store.ts';
+import { isOfBudget } from '../workflow/runs/block-agents.ts';
+import type { RunOperations } from '../workflow/runs/operations.ts';
+import { blockOf, findRun, findTheirRun, jobsAbove, type RunSpec, type StoredRun } from '../workflow/runs/spec.ts';
+import type { RunStatus } from '../workflow/runs/status.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import { titleOf } from '../worktrees/submit.ts';
+import { bindMethods } from './bind-methods.ts';
+import type { StateOperations } from './state-operations.ts';
+import type { NoticeBoard } from './worktree-operations.ts';
+
+interface JobOperationsDeps {
+  jobs: JobManager;
+  store: Store;
+  runs: RunOperations;
+  status: RunStatus;
+  worktrees: GitWorktreeManager;
+  notices: NoticeBoard;
+  newId(): string;
+  /** A job waits for this worktree: it is started when it stands, or told that it never will. */
+  awaitWorktree(worktreeId: string): void;
+  states: StateOperations;
+}
+
+/** The operations on jobs where jobs meet the rest: a worktree to work in, and one inbox for whatever asks. */
+export function createJobOperations(deps: JobOperationsDeps): JobCore {
+  const { jobs } = deps;
+  return {
+    ...bindMethods(jobs, 'output', 'interrupt', 'resume'),
+    status: async (request, caller) => asTasked(deps, await jobs.status(request, caller)),
+    wait: async (request, caller, signal) => asTasked(deps, await jobs.wait(request, caller, signal)),
+    spawn: async (request, caller) =>
+      jobs.spawn({ ...request, ...(await assignWorktree(deps, request, caller)) }, caller),
+    send: (request, caller) =>
+      isRun(deps, request.id) ? answerRun(deps, request, caller) : jobs.send(request, caller),
+    kill: (request, caller) => (isRun(deps, request.id) ? endRun(deps, request, caller) : jobs.kill(request, caller)),
+    inbox: (request, caller) => inbox(deps, request, caller),
+  };
+}
+
+function asTasked<T extends { jobs: JobView[] }>({ store }: JobOperationsDeps, found: T): T {
+  return { ...found, jobs: found.jobs.map((job) => ({ ...job, task: taskOf(store, job) })) };
+}
+
+/** What was asked for: of a block's job by whoever started its run. The prompt made of that is for the agent; `calls` has it. */
+function taskOf(store: Store, { id, task }: { id: string; task: string }): string {
+  const block = store.blocks.get(id);
+  return (block && store.runs.get<RunSpec>(block.runId)?.doc.task) ?? task;
+}
+
+/** An empty name means a new worktree named after the task; a name that is an id, that worktree: for a job only its own. */
+async function assignWorktree(
+  deps: JobOperationsDeps,
+  { agent, worktree, plan, task }: OperationRequest<'spawn'>,
+  { jobId }: Caller,
+) {
+  if (worktree === undefined) return {};
+  const { worktrees, store, newId, awaitWorktree } = deps;
+  const known = worktree === '' ? undefined : await existing(worktrees, worktree);
+  const own = jobId === undefined ? known?.id : store.jobs.get(jobId)?.job.worktree;
+  if (known && known.id !== own) throw new ReefError('not_yours', 'a job works in its own worktree, or in a new one');
+  const title = worktree === '' ? titleOf(task) : worktree;
+  const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan }));
+  awaitWorktree(id);
+  const brief = known?.path ? await deps.states.briefOf({ agent, worktree: id, cwd: known.path }) : '';
+  return { worktree: id, brief };
+}
+
+async function existing(
+  worktrees: GitWorktreeManager,
+  name: string,
+): Promise<{ id: string; path: string | null } | undefined> {
+  try {
+    return await worktrees.view(name);
+  } catch (error) {
+    if (error instanceof ReefError && error.code === 'worktree_not_found') return undefined;
+    throw error;
+  }
+}
+
+function isRun({ store }: JobOperationsDeps, id: string): boolean {
+  const wanted = id.toUpperCase();
+  const isOfRuns = id !== '@last' && store.runs.idsByPrefix(wanted).length > 0;
+  if (!isOfRuns || store.runs.get(wanted)) return isOfRuns;
+  if (store.jobs.idsByPrefix(wanted).length === 0) return true;
+  throw new ReefError('ambiguous_id', `jobs and runs begin with "${id}"`);
+}
+
+async function inbox({ jobs, store, status, notices }: JobOperationsDeps, request: object, caller: Caller) {
+  const asked = await jobs.inbox(request as OperationRequest<'inbox'>, caller);
+  const questions = asked.questions.flatMap((question) => {
+    const at = blockOf(store, question.jobId);
+    if (!at) return [question];
+    const isForReef = at.jobId === question.jobId && isOfBudget(question);
+    const task = taskOf(store, { id: question.jobId, task: question.task });
+    return isForReef ? [] : [{ ...question, task, runId: at.runId, block: at.block }];
+  });
+  const waits = store.journal.openWaits();
+  const askedAt = (key: string, run: StoredRun) => waits.find((wait) => wait.key === key && wait.runId === run.id)?.at;
+  const halts = (await status.halted(caller)).flatMap(({ run, path, halts: of }) =>
+    of.map((halt) =>
+      haltEntry(run, halt, {
+        path: [...jobsAbove(store, run.doc.leave.parentId), run.id],
+        cwd: path ?? '',
+        askedAt: askedAt(halt.key, run) ?? run.doc.createdAt,
+      }),
+    ),
+  );
+  return { questions: [...questions, ...halts], notices: caller.jobId === undefined ? notices.list() : [] };
+}
+
+/** A halt is a question like any other: its verbs are the options, and a text goes with them as guidance. */
+function haltEntry(run: StoredRun, halt: Halt, at: Pick<InboxEntry, 'path' | 'cwd' | 'askedAt'>): InboxEntry {
+  const { block, visit, message, excerpt, reason, key, options } = halt;
+  return {
+    question: excerpt === undefined ? message : `${message}\n${excerpt}`,
+    options,
+    kind: 'choice',
+    questionId: key,
+    requestId: key,
+    fingerprint: `${block}#${visit}`,
+    choices: options.map((verb) => ({ id: verb, label: verb })),
+    multi: false,
+    freeText: true,
+    secret: false,
+    header: reason,
+    jobId: run.id,
+    runId: run.id,
+    block,
+    agent: 'workflow',
+    task: run.doc.task,
+    ...at,
+  };
+}
+
+/** `send` answers a halt with one of its verbs; the text is guidance. */
+async function answerRun(
+  deps: JobOperationsDeps,
+  request: OperationRequest<'send'>,
+  caller: Caller,
+): Promise<OperationOutput<'send'>> {
+  if (caller.jobId !== undefined) throw new ReefError('not_yours', 'people answer what a run asks');
+  const run = findRun(deps.store, request.id);
+  const halted = (await deps.status.halted(caller)).find((each) => each.run.id === run.id)?.halts ?? [];
+  const halt = halted.find(({ key }) => request.questionId === undefined || key === request.questionId);
+  if (!halt) throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
+  const [option = 'resume'] = request.option ?? [];
+  const verb = haltVerbSchema.safeParse(typeof option === 'number' ? halt.options[option - 1] : option);
+  if (!verb.success) throw new ReefError('bad_option', `choose one of ${halt.options.join(', ')}`);
+  const { block, visit, branch } = halt;
+  const more = {
+    ...(request.text !== undefined && { guidance: request.text }),
+    ...(request.key !== undefined && { key: request.key }),
+  };
+  await deps.runs.run_control({ id: run.id, verb: verb.data, block, visit, branch, ...more }, caller);
+  return { agentId: run.id, status: 'running', delivered: true, messageId: halt.key };
+}
+
+/** To whoever looks at jobs, a run ends as a job does. */
+const ENDED = { success: 'completed', failure: 'error', broken: 'error' } as const;
+
+async function endRun(
+  { store, runs }: JobOperationsDeps,
+  { id }: OperationRequest<'kill'>,
+  caller: Caller,
+): Promise<OperationOutput<'kill'>> {
+  const { runId, status, because } = await runs.end(findTheirRun(store, id, caller), caller.by);
+  const isEnded = status === 'success' || status === 'failure' || status === 'broken';
+  return { agentId: runId, status: isEnded ? ENDED[status] : 'killed', finalOutput: because ?? '' };
+}

@@ -1,0 +1,150 @@
+import { basename, join } from 'node:path';
+import type { GuardedFolders } from '../agents/guarded-folders.ts';
+import { sandboxFor } from '../agents/sandbox.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Environment } from '../base/env.ts';
+import type { Home } from '../base/home.ts';
+import type { Logger } from '../base/log.ts';
+import type { ChangeSignal } from '../events/change-signal.ts';
+import type { Checkout } from '../git/checkout.ts';
+import { createGit, type Git } from '../git/git-command.ts';
+import type { Capabilities } from '../process/capabilities.ts';
+import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
+import { run } from '../process/run.ts';
+import { ReefError } from '../protocol/errors.ts';
+import { TrustFile, trustPath } from '../runtime/config/trust-file.ts';
+import type { UserConfig } from '../runtime/config/user-config.ts';
+import type { Store } from '../store/store.ts';
+import { Project } from '../workflow/project/project.ts';
+import type { RunSpec } from '../workflow/runs/spec.ts';
+import { WorktreeActivity } from '../workflow/runs/worktree-activity.ts';
+import { boundGates } from '../workflow/workers/bound-gates.ts';
+import { GitWorktreeManager } from '../worktrees/manager.ts';
+import { openCodeContext, referencesOf } from './code-context.ts';
+import { CodeOperations } from './code-operations.ts';
+import { StateOperations } from './state-operations.ts';
+import { NoticeBoard } from './worktree-operations.ts';
+
+export interface RepositoryDeps {
+  home: Home;
+  env: Environment;
+  clock: Clock;
+  log: Logger;
+  store: Store;
+  signal: ChangeSignal;
+  capabilities: Capabilities;
+  guards: GuardedFolders;
+  newId(): string;
+  redact<T>(value: T): T;
+  isPortFree(port: number): Promise<boolean>;
+  /** The user's configuration as it is now. */
+  settings(): Pick<UserConfig, 'defaultAgent' | 'gates' | 'worktree' | 'worktrees' | 'context'>;
+}
+
+export type Repository = Awaited<ReturnType<typeof openRepository>>;
+
+interface Found {
+  root: string;
+  git: Git;
+  checkout: Checkout;
+}
+
+/** The repository of a home, if it has one; with `refusal`, git refuses to work on it. */
+export async function findRepository({
+  home,
+  env,
+}: Pick<RepositoryDeps, 'home' | 'env'>): Promise<{ found?: Found; refusal?: ReefError }> {
+  const root = home.repository;
+  if (root === undefined) return {};
+  const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
+  try {
+    return { found: { root, git, checkout: await git.locate(root) } };
+  } catch (error) {
+    if (error instanceof ReefError) return { refusal: error };
+    throw error;
+  }
+}
+
+/** Everything of one repository that jobs and runs stand on: its worktrees, its code, and what is true of them. */
+export async function openRepository(deps: RepositoryDeps, { root, git, checkout }: Found) {
+  const { home, env, clock, log, store, redact } = deps;
+  const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock });
+  const notices = new NoticeBoard(clock);
+  const gates = gateDeps(deps);
+  const context = openCodeContext({ ...deps, commonDir: checkout.commonDir, settings: deps.settings().context });
+  const worktrees = await openWorktrees(deps, { root, git, project, notices, gates, context });
+  const code = new CodeOperations({ store, repository: root, worktrees, ...context });
+  const states = new StateOperations({ home, store, git, clock, log, worktrees, redact, code });
+  const activity = new WorktreeActivity({ store, folderOf: (id) => worktrees.folder(id) });
+  context.servers.follow(activity);
+  return { root, git, project, notices, gates, context, worktrees, code, states, activity };
+}
+
+/** How gates are run, by a run and once more on a merged tree. */
+function gateDeps(deps: RepositoryDeps) {
+  const { env, capabilities, guards } = deps;
+  return {
+    runGate: boundGates({
+      capabilities,
+      sandboxOf: (path) => gateSandbox(deps, path),
+      enter: (path) => guards.enter(path),
+    }),
+    gateEnv: (path: string) => allowedEnv(env.all, [], { PATH: `${join(path, 'node_modules', '.bin')}:${env.path}` }),
+  };
+}
+
+/** Gates execute what an agent wrote: a run in a sandbox has its gates in one too. */
+function gateSandbox({ store, home, env }: RepositoryDeps, path: string) {
+  const id = basename(path).replace(/^scratch-/, '');
+  const [spec] = store.runs.byWorktree<RunSpec>(id);
+  if (!spec?.doc.leave.sandbox) return undefined;
+  const surroundings = { stateDirs: [], homeDir: home.dir, env: env.all, agentEnv: {}, program: '/bin/sh' };
+  return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
+}
+
+interface WorktreesDeps {
+  root: string;
+  git: Git;
+  project: Project;
+  notices: NoticeBoard;
+  gates: ReturnType<typeof gateDeps>;
+  context: ReturnType<typeof openCodeContext>;
+}
+
+function openWorktrees(deps: RepositoryDeps, { root, git, project, notices, gates, context }: WorktreesDeps) {
+  const { env, clock, log, store, signal, newId, isPortFree } = deps;
+  const { root: folder, max_active } = deps.settings().worktrees;
+  return GitWorktreeManager.open({
+    git,
+    store,
+    clock,
+    log,
+    newId,
+    isPortFree,
+    repository: root,
+    dataHome: env.dataHome,
+    stateHome: env.stateHome,
+    ...(folder !== undefined && { root: folder }),
+    ...(max_active !== undefined && { settings: { maxActive: max_active } }),
+    // Scripts of the repository and gates may execute what an agent wrote.
+    run: (spec) =>
+      gates.runGate({
+        ...spec,
+        env: allowedEnv(env.all, [], { ...spec.env }),
+        output: 'apart',
+        abort: new AbortController().signal,
+      }),
+    gateEnv: gates.gateEnv,
+    vacate: (path) => context.servers.spinDownServer(path),
+    references: referencesOf(context),
+    items: {
+      include: () => project.include(),
+      // What the repository says wins over what the user says for all repositories.
+      scripts: async () => ({ ...deps.settings().worktree, ...(await project.scripts()) }),
+    },
+    announce(notice) {
+      notices.post(notice);
+      signal.notify();
+    },
+  });
+}

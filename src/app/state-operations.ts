@@ -1,0 +1,221 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findJob } from '../agents/find-job.ts';
+import { CODER } from '../agents/native-agents.ts';
+import { jobDir } from '../agents/sandbox.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Home } from '../base/home.ts';
+import type { Logger } from '../base/log.ts';
+import { parseJson } from '../base/safe-json.ts';
+import type { Git } from '../git/git-command.ts';
+import { readHead } from '../git/repository.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Job } from '../protocol/jobs.ts';
+import type { Caller, OperationOutput, OperationRequest, StateCore } from '../protocol/operations.ts';
+import type { RepoState } from '../protocol/repostate.ts';
+import { type ArtifactStore, createArtifactStore, pruneArtifacts } from '../repostate/artifacts/artifact-store.ts';
+import { formatForPrompt } from '../repostate/snapshot/format.ts';
+import { createGitSource } from '../repostate/state/git-view.ts';
+import { checked, TaskList } from '../repostate/state/task-list.ts';
+import { Tracker } from '../repostate/state/tracker.ts';
+import type { Store } from '../store/store.ts';
+import { blockOf } from '../workflow/runs/spec.ts';
+import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import type { CodeOperations } from './code-operations.ts';
+
+interface StateOperationsDeps {
+  home: Home;
+  store: Store;
+  git: Git;
+  clock: Clock;
+  log: Logger;
+  worktrees: GitWorktreeManager;
+  /** Knows where a question about a worktree leads; an agent's always to its own. */
+  code: Pick<CodeOperations, 'folderOf'>;
+  redact<T>(value: T): T;
+}
+
+const MOST_JOBS = 1_000;
+
+/** RepoState for whoever is not the native coder: rebuilt from git, the file and the events each time it is asked for. */
+export class StateOperations implements StateCore {
+  readonly #deps: StateOperationsDeps;
+
+  constructor(deps: StateOperationsDeps) {
+    this.#deps = deps;
+  }
+
+  async repo_state(
+    { worktree, section }: OperationRequest<'repo_state'>,
+    caller: Caller,
+  ): Promise<OperationOutput<'repo_state'>> {
+    const path = await this.#deps.code.folderOf(worktree, caller);
+    const state = await this.#look(path);
+    const text = section === 'diff' ? await this.#diff(path) : sectionOf(state, section);
+    return this.#deps.redact({ text, state });
+  }
+
+  async artifact_read({ id, job, ...options }: OperationRequest<'artifact_read'>, caller: Caller) {
+    const owner = findJob(this.#deps.store, caller.jobId ?? job ?? '@last', caller).job;
+    const runId = blockOf(this.#deps.store, owner.id)?.runId;
+    // The native coder keeps a tree of its own, also where it is another job's child.
+    const trees = new Set([owner.id, owner.rootId, ...(runId === undefined ? [] : [runId])]);
+    let refusal: unknown;
+    for (const rootId of trees) {
+      try {
+        return await this.artifactsOf(rootId, owner.id).read(id, defined(options));
+      } catch (error) {
+        refusal ??= error;
+      }
+    }
+    throw refusal;
+  }
+
+  async todo({ op, items = [], text = '', id = '', reason = '' }: OperationRequest<'todo'>, caller: Caller) {
+    const path = await this.#deps.code.folderOf(undefined, caller);
+    const tracker = await this.#open(path);
+    try {
+      const todos = new TaskList();
+      todos.load(tracker.getSnapshot().openTasks);
+      if (op === 'note') tracker.note(checked(text));
+      else if (op === 'set') todos.set(items);
+      else if (op === 'add') todos.add(text);
+      else if (op === 'start') todos.start(id);
+      else if (op === 'complete') todos.complete(id);
+      else if (op === 'drop') todos.drop(id, reason);
+      tracker.setTasks(todos.list());
+      if (op !== 'list') await tracker.persist();
+      return { tasks: [...todos.list()] };
+    } finally {
+      await tracker.close();
+    }
+  }
+
+  async context_calls(
+    { id }: OperationRequest<'context_calls'>,
+    caller: Caller,
+  ): Promise<OperationOutput<'context_calls'>> {
+    const { job } = findJob(this.#deps.store, id, caller);
+    const file = join(jobDir(this.#deps.home.dir, job.id), 'context.jsonl');
+    const text = await readFile(file, 'utf8').catch(() => {
+      throw new ReefError('job_not_found', `${job.id} is no job of the native coder, or has not asked its model yet.`);
+    });
+    const lines = text.split('\n').map((line) => parseJson(line));
+    const calls = lines.flatMap((line) => (line.ok ? [line.value as Record<string, unknown>] : []));
+    return { jobId: job.id, calls, reads: this.#readsOf(job.id) };
+  }
+
+  /** What left the prompt and was fetched again. */
+  #readsOf(jobId: string): OperationOutput<'context_calls'>['reads'] {
+    const seen = new Set<string>();
+    const reads = { artifacts: 0, again: 0 };
+    for (const { type, payload } of this.#deps.store.events.allOf(jobId)) {
+      if (type !== 'tool_call') continue;
+      if (payload.name === 'artifact_read') reads.artifacts += 1;
+      if (payload.name !== 'read_file') continue;
+      const reading = JSON.stringify(payload.input);
+      if (seen.has(reading)) reads.again += 1;
+      seen.add(reading);
+    }
+    return reads;
+  }
+
+  /** What an agent is told at hand-over about the worktree it finds; nothing where nothing has happened yet. */
+  async brief(worktreePath: string): Promise<string> {
+    const state = await this.#look(worktreePath);
+    const isFresh = state.files.every(({ status }) => status === 'unchanged') && state.runs.length === 0;
+    return isFresh ? '' : formatForPrompt(state);
+  }
+
+  /** The same of the worktree of a job. The coder keeps it itself, and any other agent can do without. */
+  async briefOf({ agent, worktree, cwd }: Pick<Job, 'agent' | 'worktree' | 'cwd'>): Promise<string> {
+    if (worktree === undefined || agent === CODER) return '';
+    return this.brief(cwd).catch(() => '');
+  }
+
+  artifactsOf(rootId: string, jobId: string): ArtifactStore {
+    const { redact } = this.#deps;
+    return createArtifactStore({ dir: this.#artifactsDir(), rootId, jobId, redact: (text) => redact(text) });
+  }
+
+  /** Removes what was cut from the prompts of jobs and runs that are long over. */
+  async pruneArtifacts(): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    const active = new Set(store.jobs.live().flatMap(({ job }) => [job.id, job.rootId]));
+    for (const { id } of store.runs.open()) active.add(id);
+    const { trees, files } = await pruneArtifacts({
+      dir: this.#artifactsDir(),
+      now: clock.now(),
+      isActive: (tree) => active.has(tree),
+    });
+    if (files > 0) log.info('artifacts were pruned', { trees, files });
+  }
+
+  #artifactsDir(): string {
+    return join(this.#deps.home.dir, 'artifacts');
+  }
+
+  async #look(path: string): Promise<RepoState> {
+    const tracker = await this.#open(path);
+    try {
+      await tracker.refresh('asked');
+      await tracker.persist().catch(() => {}); // the native coder writes it while it works there
+      return structuredClone(tracker.getSnapshot()) as RepoState;
+    } finally {
+      await tracker.close();
+    }
+  }
+
+  async #open(path: string): Promise<Tracker> {
+    const { git, clock, log, store } = this.#deps;
+    const checkout = await git.locate(path);
+    const jobs = this.#jobsIn(path);
+    const base = (await this.#baseOf(path)) ?? (await readHead(git, checkout)).commit ?? '';
+    const jobId = jobs.at(-1) ?? 'none';
+    const tracker = new Tracker({
+      ...{ workDir: path, storyId: jobId, jobId, base, clock, log },
+      git: createGitSource(git, checkout, base),
+      tell: () => {},
+    });
+    await tracker.load();
+    for (const id of jobs) for (const event of store.events.allOf(id)) tracker.apply(event);
+    return tracker;
+  }
+
+  #jobsIn(path: string): string[] {
+    const { jobs } = this.#deps.store;
+    const all = [...jobs.live(), ...jobs.lastEnded(MOST_JOBS)].map(({ job }) => job);
+    // The coder writes the state of its worktree itself: folded from its events again it would be there twice.
+    const others = all.filter(({ cwd, agent }) => cwd === path && agent !== CODER);
+    return others.map(({ id }) => id).sort();
+  }
+
+  async #baseOf(path: string): Promise<string | undefined> {
+    return (await this.#deps.worktrees.list()).find((each) => each.path === path)?.base.commit;
+  }
+
+  async #diff(path: string): Promise<string> {
+    const worktree = (await this.#deps.worktrees.list()).find((each) => each.path === path);
+    if (!worktree) throw new ReefError('not_a_worktree', 'Only a worktree of Reef has a base to compare with.');
+    return (await this.#deps.worktrees.diff(worktree.id)).patch;
+  }
+}
+
+function sectionOf(state: RepoState, section: 'all' | 'files' | 'tasks' | 'runs'): string {
+  switch (section) {
+    case 'files':
+      return state.files
+        .map(({ status, path, hash, size }) => `${status} ${path} ${hash.slice(0, 6)} ${size}`)
+        .join('\n');
+    case 'tasks':
+      return state.openTasks.map(({ id, status, description }) => `${id} [${status}] ${description}`).join('\n');
+    case 'runs':
+      return state.runs.map(({ turn, command, exit, line }) => `t${turn} $ ${command} → ${exit}: ${line}`).join('\n');
+    default:
+      return formatForPrompt(state);
+  }
+}
+
+function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,181 @@
+import type { Readable, Writable } from 'node:stream';
+import { z } from 'zod';
+import { LineSplitter } from '../../base/line-splitter.ts';
+import { parseJson } from '../../base/safe-json.ts';
+import { McpQueryError, McpServerError, serverDied } from './mcp-server-error.ts';
+
+interface StdioOptions {
+  stdin: Writable;
+  stdout: Readable;
+  worktreePath: string;
+  activity: Activity;
+  /** Called once: the server closed its output, so nothing more will come. */
+  onSilence(): void;
+}
+
+interface Pending {
+  settle(outcome: { result: unknown } | { error: unknown }): void;
+}
+
+const CALL_MS = 20_000;
+const LONGEST_LINE = 16 * 1024 * 1024;
+const METHOD_NOT_FOUND = -32_601;
+
+const messageSchema = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.number(), z.string(), z.null()]).optional(),
+  method: z.string().optional(),
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
+});
+type Message = z.infer<typeof messageSchema>;
+
+/** JSON-RPC 2.0, one message a line. No call outlives its timeout, its signal or the server. */
+export class StdioClient implements JsonRpcClient {
+  readonly #options: StdioOptions;
+  readonly #pending = new Map<number, Pending>();
+  #lastId = 0;
+  #isClosed = false;
+
+  constructor(options: StdioOptions) {
+    this.#options = options;
+    const lines = new LineSplitter({
+      longest: LONGEST_LINE,
+      onLine: (line) => this.#receive(line),
+      onTooLong: () => this.#rejectAll(this.#protocolError(`a line of more than ${LONGEST_LINE} bytes`)),
+    });
+    const { stdin, stdout, onSilence } = options;
+    stdin.on('error', () => {}); // EPIPE: the end of its output tells
+    stdout.on('data', (chunk: Buffer) => lines.push(chunk));
+    stdout.once('error', () => stdout.destroy());
+    stdout.once('close', () => {
+      this.#shut();
+      onSilence();
+    });
+  }
+
+  request<T>(method: string, params: unknown, { timeoutMs = CALL_MS, signal }: RequestOptions = {}): Promise<T> {
+    const { activity, worktreePath } = this.#options;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (this.#isClosed) return Promise.reject(serverDied(worktreePath));
+    this.#lastId += 1;
+    const id = this.#lastId;
+    activity.begin();
+    return new Promise<T>((resolve, reject) => {
+      const settle: Pending['settle'] = (outcome) => {
+        if (!this.#pending.delete(id)) return;
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+        activity.end();
+        if ('error' in outcome) reject(outcome.error);
+        else resolve(outcome.result as T);
+      };
+      const giveUp = (error: unknown) => {
+        this.#send({ method: 'notifications/cancelled', params: { requestId: id } });
+        settle({ error });
+      };
+      const abort = () => giveUp(signal?.reason);
+      const late = `The analysis server did not answer ${method} within ${timeoutMs} ms.`;
+      const timer = setTimeout(() => giveUp(new McpServerError('analysis_timeout', late, { worktreePath })), timeoutMs);
+      signal?.addEventListener('abort', abort, { once: true });
+      this.#pending.set(id, { settle });
+      this.#send({ id, method, params });
+    });
+  }
+
+  notify(method: string, params: unknown): void {
+    this.#send({ method, params });
+  }
+
+  async close(): Promise<void> {
+    this.#shut();
+    this.#options.stdin.end();
+  }
+
+  #shut(): void {
+    this.#isClosed = true;
+    this.#rejectAll(serverDied(this.#options.worktreePath));
+  }
+
+  #rejectAll(error: unknown): void {
+    for (const { settle } of this.#pending.values()) settle({ error });
+  }
+
+  #send(message: Record<string, unknown>): void {
+    if (this.#options.stdin.writable) this.#options.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  }
+
+  /** A line that is no message is passed over: servers log to the wrong stream now and then. */
+  #receive(line: string): void {
+    const parsed = parseJson(line);
+    const message = parsed.ok ? messageSchema.safeParse(parsed.value).data : undefined;
+    if (message === undefined) return;
+    if (message.method !== undefined) this.#answer(message);
+    else if (typeof message.id === 'number') this.#pending.get(message.id)?.settle(this.#outcome(message));
+  }
+
+  #outcome({ error, result }: Message): Parameters<Pending['settle']>[0] {
+    if (error === undefined) return { result };
+    const { worktreePath } = this.#options;
+    const details = { rpcCode: error.code, data: error.data };
+    return { error: new McpQueryError('mcp_query', error.message, { worktreePath, details }) };
+  }
+
+  /** What a server may ask of us: whether we are there, and nothing else. Notifications need no answer. */
+  #answer({ id, method }: Message): void {
+    if (id === undefined || id === null) return;
+    const unknown = { error: { code: METHOD_NOT_FOUND, message: `No method ${method}` } };
+    this.#send({ id, ...(method === 'ping' ? { result: {} } : unknown) });
+  }
+
+  #protocolError(what: string): McpServerError {
+    const { worktreePath } = this.#options;
+    return new McpServerError('analysis_protocol', `The analysis server sent ${what}.`, { worktreePath });
+  }
+}
+
+export interface RequestOptions {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface JsonRpcClient {
+  request<T>(method: string, params: unknown, options?: RequestOptions): Promise<T>;
+  notify(method: string, params: unknown): void;
+  close(): Promise<void>;
+}
+
+/** What decides when a server may go: told by its client of every question. */
+export class Activity {
+  readonly #now: () => number;
+  #inFlight = 0;
+  #lastAt: number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#lastAt = now();
+  }
+
+  get isBusy(): boolean {
+    return this.#inFlight > 0;
+  }
+
+  /** Monotonic. */
+  get lastAt(): number {
+    return this.#lastAt;
+  }
+
+  touch(): void {
+    this.#lastAt = this.#now();
+  }
+
+  begin(): void {
+    this.#inFlight += 1;
+    this.touch();
+  }
+
+  end(): void {
+    this.#inFlight -= 1;
+    this.touch();
+  }
+}

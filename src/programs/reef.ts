@@ -1,0 +1,107 @@
+import { Command, CommanderError } from 'commander';
+import { version } from '../base/version.ts';
+import type { Host } from '../surfaces/terminal/cli.ts';
+import type { CommandLine } from '../surfaces/terminal/commands/completions.ts';
+import { type Define, definer, type Run } from '../surfaces/terminal/grammar/define.ts';
+
+/**
+ * The command line. Only its grammar is here: the body of a command is imported when it is called, because every command
+ * pays for what this file imports.
+ */
+export async function main(host: Host): Promise<number> {
+  const json = wantsJson(host.argv);
+  let exitCode = 0;
+  const program = await createProgram(host, async (body) => {
+    const { runCommand } = await import('../surfaces/terminal/run-command.ts');
+    exitCode = await runCommand(host, json, body);
+  });
+  try {
+    await program.parseAsync(host.argv);
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return 0;
+    // `reef` and `reef daemon` alone: the help has been shown.
+    if (error.code === 'commander.help') return 2;
+    return wrongUsage(host, json, error);
+  }
+}
+
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return (end === -1 ? argv : argv.slice(0, end)).includes('--json');
+}
+
+async function wrongUsage(host: Host, json: boolean, { message }: CommanderError): Promise<number> {
+  const [{ reportError }, { ReefError }] = await Promise.all([
+    import('../surfaces/terminal/run-command.ts'),
+    import('../protocol/errors.ts'),
+  ]);
+  return reportError(host, json, new ReefError('bad_request', message.replace(/^error: /, '')).toBody());
+}
+
+/** The first words of each part of the grammar: only the part that is needed is read. */
+const GRAMMAR: { words: string; load(): Promise<(program: Command, define: Define) => void> }[] = [
+  {
+    words: 'spawn status ps send inbox output attach wait interrupt resume kill',
+    load: async () => (await import('../surfaces/terminal/grammar/jobs.ts')).jobCommands,
+  },
+  {
+    words: 'run runs workflow calls',
+    load: async () => (await import('../surfaces/terminal/grammar/runs.ts')).runCommands,
+  },
+  {
+    words: 'worktree conflicts state',
+    load: async () => (await import('../surfaces/terminal/grammar/worktrees.ts')).worktreeCommands,
+  },
+  { words: 'code', load: async () => (await import('../surfaces/terminal/grammar/code.ts')).codeCommands },
+  { words: 'ask chat', load: async () => (await import('../surfaces/terminal/grammar/ask.ts')).askCommands },
+  {
+    words: 'config role rag macro vault agent',
+    load: async () => (await import('../surfaces/terminal/grammar/runtime.ts')).runtimeCommands,
+  },
+  {
+    words: 'trust doctor grants daemon mcp demo',
+    load: async () => (await import('../surfaces/terminal/grammar/home.ts')).homeCommands,
+  },
+];
+
+/** Anything but a known word, such as `--help`, needs the whole grammar. */
+function grammarFor(first = ''): typeof GRAMMAR {
+  if (first === '--version') return [];
+  const found = GRAMMAR.filter(({ words }) => words.split(' ').includes(first));
+  return found.length > 0 ? found : GRAMMAR;
+}
+
+async function createProgram(host: Host, run: Run): Promise<Command> {
+  const program = new Command('reef')
+    .description('Runs coding agents on a git repository side by side.')
+    .version(version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => host.stdout.write(text),
+      writeErr: (text) => host.stderr.write(text),
+      outputError: () => {},
+    });
+  const define = definer(run);
+  for (const { load } of grammarFor(host.argv[2])) (await load())(program, define);
+  define(program.command('completions').argument('<shell>', 'bash, zsh or fish'), {
+    does: 'Print a completion script',
+    example: 'reef completions bash > ~/.local/share/bash-completion/completions/reef',
+    load: async () => {
+      const { completions } = await import('../surfaces/terminal/commands/completions.ts');
+      return completions(describe(program));
+    },
+  });
+  return program;
+}
+
+function describe(command: Command): CommandLine {
+  const help = command.createHelp();
+  return {
+    name: command.name(),
+    summary: command.description(),
+    options: help.visibleOptions(command).map(({ long, description }) => ({ flag: long ?? '', summary: description })),
+    commands: help.visibleCommands(command).map(describe),
+  };
+}

@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import { isMap, isScalar, isSeq, LineCounter, type Node, parse, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { nearestName } from '../../base/nearest.ts';
+import { parseJson } from '../../base/safe-json.ts';
+import type { ErrorCode } from '../../protocol/error-table.ts';
+import { ReefError } from '../../protocol/errors.ts';
+
+/** One way to read a file that a person may have written: text, values with their lines, schema, all mistakes at once. */
+
+export interface ConfigProblem {
+  file: string;
+  line: number | undefined;
+  path: string;
+  expected: string;
+  found: string;
+}
+
+export interface ConfigWarning {
+  file: string;
+  line: number | undefined;
+  message: string;
+}
+
+export function describeWarning({ file, line, message }: ConfigWarning): string {
+  return `${line === undefined ? file : `${file}:${line}`}: ${message}`;
+}
+
+function describeProblem({ file, line, path, expected, found }: ConfigProblem): string {
+  return describeWarning({
+    file,
+    line,
+    message: `${path === '' ? '' : `${path}: `}expected ${expected}, found ${found}`,
+  });
+}
+
+/** One error for all problems, a line each. */
+export function configInvalid(problems: readonly ConfigProblem[], code: ErrorCode = 'config_invalid'): ReefError {
+  return new ReefError(code, problems.map(describeProblem).join('\n'), { details: { problems } });
+}
+
+/** Undefined when there is no such file. One that cannot be read is never taken for missing. */
+export function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new ReefError('config_invalid', `${file} cannot be read`, { cause: error });
+  }
+}
+
+type Path = readonly PropertyKey[];
+
+export interface Source {
+  file: string;
+  /** Never undefined: an empty file is an empty object. */
+  value: unknown;
+  /** Where the value at a path begins; of a path that is not there, its nearest parent. */
+  lineOf(path: Path): number | undefined;
+  /** The path as the reader wrote it, where an old spelling was replaced. */
+  asWritten?(path: Path): Path;
+}
+
+const MAX_ALIASES = 20;
+
+/** Reads YAML, or JSON, without trusting it: a broken file is one problem, aliases cannot multiply, no key reaches a prototype. */
+export function parseSource(file: string, text: string): Source | ConfigProblem {
+  if (file.endsWith('.json')) return parseJsonSource(file, text);
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, schema: 'core' });
+  const [problem] = [...document.errors, ...document.warnings];
+  if (problem) {
+    const { line, col } = lines.linePos(problem.pos[0]);
+    const found = `${problem.message.split('\n')[0]} (column ${col})`;
+    return { file, line, path: '', expected: 'YAML', found };
+  }
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
+    dropPrototypes(value);
+    return { file, value, lineOf: (path) => lineOf(document.contents, { path, lines }) };
+  } catch {
+    return { file, line: undefined, path: '', expected: `at most ${MAX_ALIASES} aliases`, found: 'more' };
+  }
+}
+
+function parseJsonSource(file: string, text: string): Source | ConfigProblem {
+  const parsed = parseJson(text);
+  if (parsed.ok) return { file, value: parsed.value, lineOf: () => undefined };
+  return { file, line: undefined, path: '', expected: 'JSON', found: parsed.why };
+}
+
+/** One value; what is no YAML stays text, and the schema says what was expected. */
+export function parseValue(text: string): unknown {
+  try {
+    return parse(text, { schema: 'core', maxAliasCount: 0 });
+  } catch {
+    return text;
+  }
+}
+
+export const isProblem = (read: Source | ConfigProblem): read is ConfigProblem => 'expected' in read;
+
+interface ReadOptions {
+  /** Told of unknown keys, which are then left out. Without it an unknown key is a mistake. */
+  warn?: ((warning: ConfigWarning) => void) | undefined;
+  /** What the file is about, for the warning: `agent`. */
+  what?: string;
+  known?: readonly string[];
+  code?: ErrorCode;
+}
+
+/** The text of a file by its schema; all mistakes are one error that names their lines. */
+export function parseBy<T>(
+  { file, text }: { file: string; text: string },
+  schema: z.ZodType<T>,
+  options: ReadOptions = {},
+): T {
+  const source = parseSource(file, text);
+  if (isProblem(source)) throw configInvalid([source], options.code);
+  return checkedBy(source, schema, options);
+}
+
+export function checkedBy<T>(source: Source, schema: z.ZodType<T>, { warn, code, ...unknown }: ReadOptions): T {
+  const { kept, problems, warnings } = check(source, schema, unknown);
+  const strays = warn
+    ? []
+    : warnings.map(({ file, line, key }) => ({ file, line, path: key, expected: 'a known key', found: 'another' }));
+  const all = [...problems, ...strays];
+  if (all.length > 0) throw configInvalid(all, code);
+  for (const { file, line, message } of warnings) warn?.({ file, line, message });
+  return schema.parse(kept);
+}
+
+interface Checked {
+  /** As it was written, without unknown keys. */
+  kept: unknown;
+  problems: ConfigProblem[];
+  warnings: (ConfigWarning & { key: string })[];
+}
+
+/** What is unknown is a warning, with the nearest known key, and left out; what is wrong is a problem. */
+export function check(
+  { file, value, lineOf, asWritten = (path) => path }: Source,
+  schema: z.ZodType,
+  { what = 'setting', known = [] }: Pick<ReadOptions, 'what' | 'known'> = {},
+): Checked {
+  const kept = structuredClone(value);
+  const result: Checked = { kept, problems: [], warnings: [] };
+  for (const issue of schema.safeParse(kept).error?.issues ?? []) {
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) {
+        const path = [...issue.path, key];
+        const name = path.join('.');
+        const nearest = path.length === 1 ? nearestName(key, known) : undefined;
+        const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;
+        const message = `${name} is no ${what} and is ignored${meant}`;
+        result.warnings.push({ file, line: lineOf(asWritten(path)), message, key: name });
+        remove(kept, path);
+      }
+      continue;
+    }
+    const path = asWritten(issue.path);
+    const found = describe(valueAt(kept, issue.path), String(path.at(-1)));
+    result.problems.push({ file, line: lineOf(path), path: path.join('.'), expected: expectedBy(issue), found });
+  }
+  return result;
+}
+
+function expectedBy(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return issue.expected;
+  if (issue.code === 'invalid_value') return issue.values.map(String).join(' or ');
+  if (issue.code === 'too_small') return `at least ${issue.minimum}`;
+  if (issue.code === 'too_big') return `at most ${issue.maximum}`;
+  if (issue.code === 'invalid_union') {
+    return [...new Set(issue.errors.flatMap(([first]) => (first ? [expectedBy(first)] : [])))].join(' or ');
+  }
+  return issue.message;
+}
+
+const SECRET = /key|token|secret|password/i;
+
+/** Never the text of what may be a secret: problems are printed and logged. */
+export function describe(value: unknown, key = ''): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === 'object') return 'keys with values';
+  if (SECRET.test(key)) return `a ${typeof value}`;
+  return JSON.stringify(value).slice(0, 60);
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  return path.reduce<unknown>((value, step) => (value as Record<PropertyKey, unknown> | undefined)?.[step], root);
+}
+
+function remove(root: unknown, path: Path): void {
+  const parent = valueAt(root, path.slice(0, -1));
+  const last = path.at(-1);
+  if (typeof parent === 'object' && parent !== null && last !== undefined) Reflect.deleteProperty(parent, last);
+}
+
+function dropPrototypes(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
+  for (const child of Object.values(value)) dropPrototypes(child);
+}
+
+function lineOf(root: Node | null, { path, lines }: { path: Path; lines: LineCounter }): number | undefined {
+  let node: unknown = root;
+  let offset: number | undefined;
+  for (const step of path) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+      if (!pair) break;
+      offset = (pair.key as Node).range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(step)];
+      offset = (node as Node | undefined)?.range?.[0] ?? offset;
+    } else break;
+  }
+  return offset === undefined ? undefined : lines.linePos(offset).line;
+}

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Message, textOf, type UserMessage } from '../models/message.ts';
+import type { PermissionGate } from '../permissions/gate.ts';
+import type { RagHit } from '../rag/rag.ts';
+import { fillTemplate } from '../rag/template.ts';
+import type { RequestContext } from '../state/request-context.ts';
+import { settingsOf, turnMessages } from '../state/turns.ts';
+import type { OutputCap } from '../tools/output.ts';
+import type { AskFn } from '../tools/tool.ts';
+import type { EnginePort, FollowUp, RunIo } from './engine.ts';
+import type { TurnDeps, TurnResult } from './turn-deps.ts';
+
+export interface ContextPortDeps<Command> {
+  gate: PermissionGate;
+  outputs: OutputCap;
+  /** Of the surface; an agent asks through its own inbox instead. */
+  ask: AskFn;
+  jobId?: string;
+  command?: EnginePort<Command>['command'];
+  /** What was found for the last question, for `.sources rag`. */
+  onSources?: (hits: readonly RagHit[]) => void;
+  /** Takes the place of, or adds to, what the context makes a turn from. */
+  adjust?: (parts: TurnDeps) => TurnDeps;
+}
+
+const CONTINUE =
+  'There are things left to do on your list. Go on with the next one; if it cannot be done, say why and clear the list.';
+const POLL_MS = 20;
+
+/** A request's context as the engine sees it: the one way from `ask`, `chat`, API and agents to a model. */
+export function contextPort<Command = never>(
+  ctx: RequestContext,
+  parts: ContextPortDeps<Command>,
+): EnginePort<Command> {
+  /** Turns of this run that are in no session: what an agent says to itself must not be forgotten between them. */
+  let said: Message[] = [];
+  return {
+    ...(parts.command && { command: parts.command }),
+    sessionId: () => ctx.session?.id,
+    modelId: () => ctx.model.id,
+    applyPrelude: (signal) => ctx.applyPrelude(signal),
+    beginTurn: () => ctx.beginTurn(),
+    async prepare(input, { with_embeddings }, io) {
+      while (ctx.isCompressingSession()) await sleep(POLL_MS, undefined, { signal: io.signal });
+      said = [];
+      if (ctx.agentRuntime) ctx.agentRuntime.autoContinueCount = 0;
+      ctx.beforeChatCompletion(input);
+      return with_embeddings ? retrieved(ctx, input, { io, onSources: parts.onSources }) : input;
+    },
+    turn: (question, io) => turnDeps(ctx, parts, { question, io, said }),
+    dryRun: async (question) => {
+      if (!settingsOf(ctx.app.config, ctx).dry_run) return undefined;
+      return turnMessages(ctx.app.config, ctx, question.content).map(textOf).join('\n\n');
+    },
+    async keep(turn) {
+      if (!ctx.session) said.push(...turn.messages);
+      await ctx.afterChatCompletion({ messages: turn.messages, output: turn.text });
+    },
+    followUp: (turn) => followUp(ctx, turn),
+    async compress(io) {
+      if (!ctx.maybeCompressSession()) return false;
+      return compressing(ctx, io, () => ctx.compressSession({ signal: io.signal }));
+    },
+    autoname: async (io) => (ctx.maybeAutonameSession() ? ctx.autonameSession(io.signal) : undefined),
+  };
+}
+
+interface Occasion {
+  question: UserMessage;
+  io: RunIo & { stream: boolean };
+  said: readonly Message[];
+}
+
+function turnDeps<Command>(
+  ctx: RequestContext,
+  host: ContextPortDeps<Command>,
+  { question, io, said }: Occasion,
+): TurnDeps {
+  const { app, model, toolScope, agentRuntime } = ctx;
+  const settings = settingsOf(app.config, ctx);
+  const { temperature, top_p, max_output_tokens } = settings;
+  const parts: TurnDeps = {
+    client: app.models.client(model),
+    model,
+    settings: { temperature, top_p, max_output_tokens, stream: io.stream && settings.stream },
+    prompt: {
+      build([, ...since]) {
+        const base = turnMessages(app.config, ctx, question.content);
+        return [...base.slice(0, -1), ...said, ...base.slice(-1), ...since];
+      },
+    },
+    functions: toolScope.functions,
+    tracker: toolScope.toolTracker,
+    gate: host.gate,
+    outputs: host.outputs,
+    ask: agentRuntime?.escalationQueue.ask ?? host.ask,
+    cwd: app.cwd,
+    jobId: host.jobId ?? agentRuntime?.selfAgentId,
+    agent: ctx.agent?.name,
+    signal: io.signal,
+    emit: io.emit,
+    async beforeStep({ messages, step }) {
+      if (step === 0 || !ctx.needsCompressionMidTurn(messages)) return;
+      await compressing(ctx, io, () => ctx.compressSession({ turn: { messages }, signal: io.signal }));
+    },
+  };
+  return host.adjust?.(parts) ?? parts;
+}
+
+/** A failed compression leaves the session as it was; the turn goes on without it. */
+async function compressing(
+  ctx: RequestContext,
+  io: RunIo,
+  compress: () => ReturnType<RequestContext['compressSession']>,
+): Promise<boolean> {
+  io.emit({ type: 'session_compressing' });
+  try {
+    const result = await compress();
+    if (!result) return false;
+    io.emit({ type: 'session_compressed' });
+    if (result.tooBig !== undefined) io.emit({ type: 'warning', message: `Compression pauses: ${result.tooBig}` });
+    return true;
+  } catch (error) {
+    if (io.signal.aborted) throw error;
+    io.emit({ type: 'warning', message: `${ctx.session?.name ?? ''} was not compressed: ${String(error)}` });
+    return false;
+  }
+}
+
+/** The agent's own RAG wins over one the user chose. */
+async function retrieved(
+  ctx: RequestContext,
+  input: UserMessage,
+  { io, onSources }: { io: RunIo; onSources: ContextPortDeps<never>['onSources'] },
+): Promise<UserMessage> {
+  const rag = (ctx.agentRuntime?.rag ?? ctx.rag)?.value;
+  const text = textOf(input);
+  if (!rag || text === '') return input;
+  const { rag_top_k, rag_reranker_model } = settingsOf(ctx.app.config, ctx);
+  const hits = await rag.search(text, { top_k: rag_top_k, reranker_model: rag_reranker_model, signal: io.signal });
+  onSources?.(hits);
+  const context = hits.map((hit) => hit.text).join('\n\n');
+  const sources = [...new Set(hits.map((hit) => `- ${hit.source}`))].join('\n');
+  const filled = fillTemplate(ctx.app.config.rag_template, { context, sources, input: text });
+  const files = input.content.filter((part) => part.type === 'file');
+  return { role: 'user', content: [{ type: 'text', text: filled }, ...files] };
+}
+
+/** Tells an agent to go on while its list has open entries and the count allows it. */
+function followUp({ agentRuntime }: RequestContext, turn: TurnResult): FollowUp | undefined {
+  const { spec, todoList } = agentRuntime ?? {};
+  if (!agentRuntime || !spec?.auto_continue || !todoList?.hasOpen || turn.error) return undefined;
+  if (agentRuntime.autoContinueCount >= spec.max_auto_continues) return undefined;
+  agentRuntime.autoContinueCount += 1;
+  return {
+    text: `${spec.continuation_prompt ?? CONTINUE}\n\n${todoList.render()}`,
+    count: agentRuntime.autoContinueCount,
+    max: spec.max_auto_continues,
+  };
+}

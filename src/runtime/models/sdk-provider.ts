@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import type { ChatRequest, EmbedRequest, Model, RerankReply, RerankRequest } from './client.ts';
+import type { PatchedCall } from './patched-fetch.ts';
+import { type Attempt, kindOfStatus, type Provider, ProviderFailure } from './provider.ts';
+import { toFailure } from './sdk-failure.ts';
+import { fromContent, ReplyBuilder, toFinish, toUsage } from './sdk-reply.ts';
+import { toCallOptions } from './sdk-request.ts';
+import type { SdkChatModel, SdkDialect, SdkSettings } from './sdk-types.ts';
+
+const PARALLEL_BATCHES = 4;
+
+export type SettingsOf = (model: Model, call: PatchedCall) => Omit<SdkSettings, 'key'>;
+
+/** A provider of the AI SDK. Each attempt opens it with its own key; the SDK's own retries are off. */
+export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): Provider {
+  const wireName = ({ model }: { model: Model }) => model.data.real_name ?? model.name;
+  return {
+    chat(request, attempt) {
+      const settings = settingsOf(request.model, 'chat_completions');
+      const model = dialect.open({ ...settings, key: attempt.key }).chat(wireName(request));
+      return request.stream
+        ? streamed(model, { request, attempt, dialect })
+        : whole(model, { request, attempt, dialect });
+    },
+    async embed(request, attempt) {
+      const { embedMany } = await import('ai');
+      const settings = settingsOf(request.model, 'embeddings');
+      const model = dialect.open({ ...settings, key: attempt.key }).embedding(wireName(request));
+      try {
+        const { embeddings, usage } = await embedMany({
+          model: limited(model, request.model.data.max_batch_size),
+          values: [...request.texts],
+          maxRetries: 0,
+          maxParallelCalls: PARALLEL_BATCHES,
+          ...(request.signal && { abortSignal: request.signal }),
+        });
+        return { vectors: embeddings, usage: embeddingUsage(usage.tokens) };
+      } catch (error) {
+        throw toFailure(error, { hasBegun: false, signal: request.signal });
+      }
+    },
+    rerank(request, attempt) {
+      const settings = settingsOf(request.model, 'rerank');
+      const baseURL = settings.baseURL ?? dialect.rerankBase;
+      return rerankOver({ ...settings, baseURL, key: attempt.key }, request);
+    },
+  };
+}
+
+interface Exchange {
+  request: ChatRequest;
+  attempt: Attempt;
+  dialect: SdkDialect;
+}
+
+async function streamed(model: SdkChatModel, { request, attempt, dialect }: Exchange) {
+  const builder = new ReplyBuilder(attempt.sink);
+  try {
+    const { stream } = await model.doStream(toCallOptions(request, dialect));
+    for await (const part of stream) {
+      if (part.type === 'error') throw part.error;
+      builder.add(part);
+    }
+    const reply = builder.reply();
+    if (reply) return reply;
+    throw new ProviderFailure(builder.hasBegun ? 'broken' : 'transient', 'The connection ended before the answer did');
+  } catch (error) {
+    throw toFailure(error, { hasBegun: builder.hasBegun, signal: request.signal });
+  }
+}
+
+async function whole(model: SdkChatModel, { request, attempt, dialect }: Exchange) {
+  try {
+    const { content, finishReason, usage } = await model.doGenerate(toCallOptions(request, dialect));
+    const parts = fromContent(content);
+    for (const part of parts)
+      if (part.type !== 'tool_call' && part.text !== '') attempt.sink({ type: part.type, text: part.text });
+    return { content: parts, finish: toFinish(finishReason), usage: toUsage(usage) };
+  } catch (error) {
+    throw toFailure(error, { hasBegun: false, signal: request.signal });
+  }
+}
+
+type EmbeddingModel = ReturnType<ReturnType<SdkDialect['open']>['embedding']>;
+
+/** Some servers take fewer texts a call than their SDK believes. */
+function limited(model: EmbeddingModel, max: EmbedRequest['model']['data']['max_batch_size']): EmbeddingModel {
+  if (max === undefined) return model;
+  return new Proxy(model, {
+    get: (target, name) => {
+      if (name === 'maxEmbeddingsPerCall') return max;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+const embeddingUsage = (tokens: number) => ({
+  input: Number.isFinite(tokens) ? tokens : 0,
+  output: 0,
+  cached: 0,
+  reasoning: 0,
+});
+
+const answerSchema = z.object({
+  results: z.array(z.object({ index: z.number().int().min(0), relevance_score: z.number() })),
+});
+
+/** `POST <base>/rerank`, as Jina, Cohere, Voyage and the local servers have it; the SDK's own packages know no common form. */
+async function rerankOver(settings: SdkSettings, request: RerankRequest): Promise<RerankReply> {
+  const { model, query, documents, top_n, signal } = request;
+  if (settings.baseURL === undefined) {
+    throw new ProviderFailure('rejected', `${settings.name} has no reranker: give it an api_base that serves /rerank`);
+  }
+  try {
+    const response = await settings.fetch(`${settings.baseURL}/rerank`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(settings.key !== undefined && { authorization: `Bearer ${settings.key}` }),
+        ...settings.headers,
+      },
+      body: JSON.stringify({ model: model.data.real_name ?? model.name, query, documents, top_n }),
+      ...(signal && { signal }),
+    });
+    const text = await response.text();
+    if (!response.ok) {
+      const wait = Number(response.headers.get('retry-after'));
+      throw new ProviderFailure(kindOfStatus(response.status), text.slice(0, 2_000) || response.statusText, {
+        status: response.status,
+        retryAfterMs: wait > 0 ? wait * 1000 : undefined,
+      });
+    }
+    const { results } = answerSchema.parse(JSON.parse(text));
+    return {
+      results: results
+        .filter(({ index }) => index < documents.length)
+        .map(({ index, relevance_score }) => ({ index, score: relevance_score }))
+        .sort((a, b) => b.score - a.score),
+    };
+  } catch (error) {
+    throw toFailure(error, { hasBegun: false, signal });
+  }
+}

@@ -1,0 +1,57 @@
+/** Programs that run a line they are given, or one they read. */
+export const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash']);
+
+/** Per wrapper: its options that take a word of their own, and how many words come before the command. */
+export const WRAPPERS: Readonly<Record<string, { valued: RegExp; words: number }>> = {
+  sudo: { valued: /^-[ugpCDhRrTt]$/, words: 0 },
+  doas: { valued: /^-[uC]$/, words: 0 },
+  env: { valued: /^-[uC]$/, words: 0 },
+  command: { valued: /^$/, words: 0 },
+  builtin: { valued: /^$/, words: 0 },
+  exec: { valued: /^-a$/, words: 0 },
+  nohup: { valued: /^$/, words: 0 },
+  setsid: { valued: /^$/, words: 0 },
+  nice: { valued: /^-n$/, words: 0 },
+  ionice: { valued: /^-[cnp]$/, words: 0 },
+  timeout: { valued: /^-[ks]$/, words: 1 },
+  stdbuf: { valued: /^-[ioe]$/, words: 0 },
+  xargs: { valued: /^-[adEILnPs]$/, words: 0 },
+  busybox: { valued: /^$/, words: 0 },
+};
+
+/** The command among the words of a wrapper. */
+export function afterOptions<Word extends { text: string }>(
+  words: readonly Word[],
+  { valued, words: before }: { valued: RegExp; words: number },
+): Word[] {
+  let at = 0;
+  for (; words[at]?.text.startsWith('-'); at++) if (valued.test(words[at]?.text ?? '')) at++;
+  return words.slice(at + before);
+}
+
+export const baseName = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+
+/** Counts parentheses outside quotes; a comment or a case inside may mislead it, and then the rest does not parse. */
+export function closingParenthesis(line: string, start: number): number | undefined {
+  let depth = 1;
+  for (let at = start; at < line.length; at++) {
+    const character = line[at];
+    if (character === '\\') at++;
+    else if (character === "'" || character === '"') {
+      const end = endOfQuote(line, at);
+      if (end === undefined) return undefined;
+      at = end;
+    } else if (character === '(') depth++;
+    else if (character === ')' && --depth === 0) return at;
+  }
+  return undefined;
+}
+
+function endOfQuote(line: string, start: number): number | undefined {
+  const quote = line[start];
+  for (let at = start + 1; at < line.length; at++) {
+    if (quote === '"' && line[at] === '\\') at++;
+    else if (line[at] === quote) return at;
+  }
+  return undefined;
+}

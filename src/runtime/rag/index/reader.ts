@@ -1,0 +1,119 @@
+import { openSqlite, type Sqlite } from '../../../store/driver.ts';
+import { Spelling, type UsedWord } from '../text/spelling.ts';
+import { stem } from '../text/words.ts';
+import { VectorBlock } from './vectors.ts';
+
+export interface Chunk {
+  id: number;
+  text: string;
+  source: string;
+  chunk: number;
+}
+
+const PAGE = 5_000;
+/** Words whose spelling is remembered. */
+const MEMO = 10_000;
+
+/** An index as it was when it was opened: a rebuild puts another file in its place and leaves this one alone. */
+export class IndexReader implements Collection {
+  readonly #database: Sqlite;
+  readonly #chunk;
+  readonly #search;
+  readonly #usesOfStem;
+  readonly chunks: number;
+  #vectors: VectorBlock | undefined;
+  #spelling: Spelling | undefined;
+  readonly #respelt = new Map<string, string[]>();
+
+  constructor(path: string) {
+    this.#database = openSqlite(path, 'read');
+    this.#chunk = this.#database.prepare(
+      'SELECT c.id, c.text, f.source, c.n AS chunk FROM chunks c JOIN files f ON f.id = c.file WHERE c.id = ?',
+    );
+    this.#search = this.#database.prepare('SELECT rowid AS id FROM terms WHERE terms MATCH ? ORDER BY rank LIMIT ?');
+    this.#usesOfStem = this.#database.prepare('SELECT coalesce(sum(uses), 0) AS n FROM vocabulary WHERE stem = ?');
+    this.chunks = this.#number('SELECT count(*) AS n FROM chunks');
+  }
+
+  get files(): number {
+    return this.#number('SELECT count(*) AS n FROM files WHERE EXISTS (SELECT 1 FROM chunks WHERE file = files.id)');
+  }
+
+  failed(): { source: string; reason: string }[] {
+    const rows = this.#database.prepare(
+      'SELECT source, failed AS reason FROM files WHERE failed IS NOT NULL ORDER BY id',
+    );
+    return rows.all() as { source: string; reason: string }[];
+  }
+
+  /** By BM25, best first. */
+  matching(terms: readonly string[], count: number): number[] {
+    if (terms.length === 0) return [];
+    const query = [...new Set(terms)].map((term) => `"${term}"`).join(' OR ');
+    return (this.#search.all(query, count) as { id: number }[]).map(({ id }) => id);
+  }
+
+  /** Read once, on the first question that needs them. */
+  nearest(query: Float32Array, count: number): number[] {
+    this.#vectors ??= this.#readVectors(query.length);
+    return this.#vectors.nearest(query, count);
+  }
+
+  chunk(id: number): Chunk | undefined {
+    return this.#chunk.get(id) as Chunk | undefined;
+  }
+
+  /** The inverse document frequency of BM25; nothing for a word that does not occur: only chance could match it. */
+  rarity(word: string): number {
+    const uses = Math.min(this.#uses(word), this.chunks);
+    return uses === 0 ? 0 : Math.log(1 + (this.chunks - uses + 0.5) / (uses + 0.5));
+  }
+
+  respell(word: string): string[] {
+    const known = this.#respelt.get(word);
+    if (known) return known;
+    const respelt = this.#uses(word) > 0 ? [word] : this.#vocabulary().nearest(word);
+    if (this.#respelt.size < MEMO) this.#respelt.set(word, respelt);
+    return respelt;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #readVectors(dimensions: number): VectorBlock {
+    const block = new VectorBlock(dimensions, this.chunks);
+    const page = this.#database.prepare(
+      'SELECT id, vector FROM chunks WHERE id > ? AND vector IS NOT NULL ORDER BY id LIMIT ?',
+    );
+    for (let after = 0; ; ) {
+      const rows = page.all(after, PAGE) as { id: number; vector: Buffer }[];
+      for (const { id, vector } of rows) block.add(id, vector);
+      const last = rows.at(-1);
+      if (!last) return block;
+      after = last.id;
+    }
+  }
+
+  /** In how many chunks a word occurs, in this or another form of it. */
+  #uses(word: string): number {
+    return (this.#usesOfStem.get(stem(word)) as { n: number }).n;
+  }
+
+  #vocabulary(): Spelling {
+    this.#spelling ??= new Spelling(this.#database.prepare('SELECT word, uses FROM vocabulary').all() as UsedWord[]);
+    return this.#spelling;
+  }
+
+  #number(sql: string): number {
+    return (this.#database.prepare(sql).get() as { n: number }).n;
+  }
+}
+
+/** The collection searched, as far as a question is read in the light of it. */
+export interface Collection {
+  /** How telling a word is: rare ones are. */
+  rarity(word: string): number;
+  /** The word, or where it does not occur those that were probably meant; maybe none. */
+  respell(word: string): string[];
+}

@@ -1,0 +1,82 @@
+import { printable } from '../../base/printable.ts';
+import type { Basis, CodeSymbol, OutlineSymbol } from '../../protocol/code.ts';
+import type { CodeQuery } from '../../protocol/code-operations.ts';
+import type { OperationOutput } from '../../protocol/operations.ts';
+import type { Style } from './style.ts';
+
+/** An answer as a list, one location per line, and at the end what it rests on. */
+export function codeAnswer<N extends CodeQuery>(name: N, answer: OperationOutput<N>, style: Style): string {
+  const lines = WORDS[name](answer, style);
+  const { basis } = answer as { basis: Basis };
+  return [...(lines.length > 0 ? lines : ['nothing found']), style.paint('dim', basisWords(basis))]
+    .map(printable)
+    .join('\n');
+}
+
+function basisWords({ stage, complete, pending, skipped, dirtyFiles, head, engine }: Basis): string {
+  if (engine === 'foreign') return 'not complete: the configured server does not say what its answers rest on';
+  const state = complete ? 'complete' : `not complete${pending > 0 ? `, ${pending} files pending` : ''}`;
+  const more = [skipped > 0 ? `${skipped} skipped` : '', dirtyFiles > 0 ? `${dirtyFiles} changed files` : ''];
+  return [
+    `stage ${stage}, ${state}`,
+    ...more.filter(Boolean),
+    head === '' ? 'no commit yet' : `at ${head.slice(0, 8)}`,
+  ].join(', ');
+}
+
+type Words = { [N in CodeQuery]: (answer: OperationOutput<N>, style: Style) => string[] };
+
+const WORDS: Words = {
+  get_file_outline: ({ symbols }) => symbols.map((symbol) => outlineLine(symbol)),
+  get_directory_outline: ({ files, summary, next_cursor }, { paint }) => [
+    ...files.flatMap(({ file_path, symbols }) => [
+      paint('bold', file_path),
+      ...symbols.map((symbol) => `  ${outlineLine(symbol)}`),
+    ]),
+    summary,
+    ...(next_cursor === undefined ? [] : ['there is more: narrow it with --depth or name a folder']),
+  ],
+  get_symbol: ({ symbols }, style) => symbols.flatMap((symbol) => symbolLines(symbol, style)),
+  find_symbols: ({ symbols }, style) => symbols.flatMap((symbol) => symbolLines(symbol, style)),
+  get_symbol_references: ({ references, total_count, next_cursor }, { paint }) => [
+    ...references.map(
+      ({ location: { file, start_line }, reference_type, confidence, line_text }) =>
+        `${paint('cyan', `${file}:${start_line}`)}  ${reference_type}, ${confidence}  ${line_text.trim()}`,
+    ),
+    ...(next_cursor === undefined ? [] : [`${references.length} of ${total_count}: --limit shows more`]),
+  ],
+  code_search: ({ results }, { paint }) =>
+    results.map(({ file_path, line, line_text }) =>
+      `${paint('cyan', line === null ? file_path : `${file_path}:${line}`)}  ${line_text.trim()}`.trimEnd(),
+    ),
+  explore_code: ({ slices, map, tokens, left_out }, { paint }) => [
+    ...slices.flatMap(({ file_path, start_line, end_line, why, text }) => [
+      paint('bold', `${file_path}:${start_line}-${end_line}  ${why}`),
+      text.trimEnd(),
+      '',
+    ]),
+    ...(map === '' ? [] : [paint('bold', 'map'), map.trimEnd()]),
+    `${tokens} tokens${left_out.length > 0 ? `; left out: ${left_out.join(', ')}` : ''}`,
+  ],
+};
+
+function outlineLine({ line, symbol_type, signature, container }: OutlineSymbol): string {
+  return `${String(line ?? '').padStart(5)}  ${symbol_type}  ${container === undefined ? '' : `${container}.`}${signature}`;
+}
+
+function symbolLines(
+  { symbol_type, location: { file, start_line }, signature, source }: CodeSymbol,
+  { paint }: Style,
+): string[] {
+  const head = `${paint('cyan', `${file}:${start_line}`)}  ${symbol_type}  ${signature}`;
+  return source === undefined ? [head] : [head, source.trimEnd(), ''];
+}
+
+export function indexReport(report: OperationOutput<'code_index'>): string {
+  const { files_indexed, symbols_found, reused, pending, duration_ms, errors, basis } = report;
+  return [
+    `${files_indexed} files, ${symbols_found} definitions, ${reused} reused, ${pending} pending, ${Math.round(duration_ms)} ms`,
+    ...errors.map((error) => `  ${printable(error)}`),
+    basisWords(basis),
+  ].join('\n');
+}

@@ -1,0 +1,61 @@
+import { printable } from '../../base/printable.ts';
+
+/** Characters that take two columns: CJK, Hangul, full-width forms, pictures. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+const COMBINING = /\p{M}/u;
+const GAP = '  ';
+
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += widthOf(character);
+  return width;
+}
+
+function widthOf(character: string): number {
+  if (COMBINING.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+/** One line of at most `width` columns; what is cut is marked. */
+export function oneLine(text: string, width: number): string {
+  const line = printable(text).replace(/\s+/g, ' ').trim();
+  if (displayWidth(line) <= width) return line;
+  let kept = '';
+  let used = 0;
+  for (const character of line) {
+    used += widthOf(character);
+    if (used > width - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+export interface Cell {
+  text: string;
+  /** Applied after fitting, so that colour codes are never counted or cut. */
+  paint?: (text: string) => string;
+}
+
+/** Columns as wide as their longest cell; the last one takes what is left of the width. */
+export function table(rows: Cell[][], width: number): string {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => displayWidth(row[column]?.text ?? ''))),
+  );
+  const before = widths.slice(0, -1).reduce((sum, each) => sum + each + GAP.length, 0);
+  widths[columns - 1] = Math.max(10, width - before);
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => padded(cell, widths[column] ?? 0, column === columns - 1))
+        .join(GAP)
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function padded({ text, paint = (plain) => plain }: Cell, width: number, isLast: boolean): string {
+  const fitted = oneLine(text, width);
+  return isLast ? paint(fitted) : paint(fitted) + ' '.repeat(Math.max(0, width - displayWidth(fitted)));
+}

@@ -1,0 +1,92 @@
+import { printable } from '../../base/printable.ts';
+import type { JobView } from '../../protocol/job-operations.ts';
+import { type Cell, table } from './columns.ts';
+import { cost, duration, tokens } from './quantities.ts';
+import { renderQuestion } from './question.ts';
+import { shortAgent, shortIds } from './short-names.ts';
+import type { Colour, Style } from './style.ts';
+
+const LONGEST_AGENT = 24;
+const COLOURS: Partial<Record<JobView['status'], Colour>> = {
+  running: 'green',
+  awaiting_input: 'yellow',
+  paused: 'yellow',
+  error: 'red',
+  stale: 'red',
+  killed: 'dim',
+  completed: 'dim',
+};
+
+export function jobTable(jobs: readonly JobView[], style: Style): string {
+  const short = shortIds(jobs.map(({ id }) => id));
+  const titles = ['ID', 'AGENT', 'STATUS', 'AGE', 'TOKENS', 'COST', 'TASK'];
+  const heading: Cell[] = titles.map((text) => ({ text, paint: (plain) => style.paint('dim', plain) }));
+  const rows = jobs.map((job): Cell[] => [
+    { text: `${job.depth > 0 ? '└'.repeat(Math.min(job.depth, 4)) : ''}${short(job.id)}` },
+    { text: agentName(job.agent) },
+    { text: statusWords(job), paint: (plain) => style.paint(COLOURS[job.status] ?? 'bold', plain) },
+    { text: age(job, style.now) },
+    { text: tokens(job.usage) },
+    { text: cost(job.usage) },
+    { text: job.questions[0] ? `? ${job.questions[0].question}` : job.task },
+  ]);
+  return table([heading, ...rows], style.width);
+}
+
+function agentName(agent: string): string {
+  const short = shortAgent(agent);
+  return short.length > LONGEST_AGENT ? `${short.slice(0, LONGEST_AGENT - 1)}…` : short;
+}
+
+/** The stored status, and what is going on where that says more. */
+function statusWords({ status, activity, reason, questions }: JobView): string {
+  if (status === 'awaiting_input') return questions.length > 1 ? `asks (${questions.length})` : 'asks';
+  if (status === 'running') return activity;
+  return reason ? `${status} (${reason})` : status;
+}
+
+/** How long it runs or ran; what has ended says how long ago. */
+function age({ createdAt, endedAt }: JobView, now: Date): string {
+  const since = Date.parse(endedAt ?? createdAt);
+  const text = duration(now.getTime() - since);
+  return endedAt ? `${text} ago` : text;
+}
+
+export function jobDetails(job: JobView, style: Style): string {
+  const rows: [string, string | undefined][] = [
+    ['job', job.id],
+    ['status', `${statusWords(job)}, ${age(job, style.now)}`],
+    ['agent', [job.agent, job.agentVersion, job.model].filter(Boolean).join(' ')],
+    ['task', job.task],
+    ['folder', job.cwd],
+    ['sandbox', job.sandbox],
+    ['session', job.sessionId],
+    ['parent', job.parentId],
+    ['worked', `${duration(job.workedMs)} in ${job.turns} turns, launch ${job.launch}`],
+    ['tokens', `${tokens(job.usage)}, ${cost(job.usage)}`],
+    ['budget', budget(job)],
+    ['resumes', job.resumeAt],
+    ['exit', job.signal ?? job.exitCode?.toString()],
+    ['unknown', job.unknownMessages > 0 ? `${job.unknownMessages} messages of a kind Reef does not know` : undefined],
+    ['last', job.lastOutput || undefined],
+  ];
+  const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [row(name, value, style)]));
+  const questions = job.questions.map((question) =>
+    renderQuestion({ ...question, jobId: job.id, agent: job.agent, task: job.task, cwd: job.cwd }, style),
+  );
+  return [lines.join('\n'), ...questions].join('\n\n');
+}
+
+function row(name: string, value: string, { paint }: Style): string {
+  const [first = '', ...rest] = printable(value).trimEnd().split('\n');
+  return [`${paint('dim', name.padEnd(8))} ${first}`, ...rest.map((line) => `${' '.repeat(9)}${line}`)].join('\n');
+}
+
+function budget({ budget: { tokens: most, turns, seconds } }: JobView): string | undefined {
+  const parts = [
+    most === undefined ? '' : `${most} tokens`,
+    turns === undefined ? '' : `${turns} turns`,
+    seconds === undefined ? '' : duration(seconds * 1_000),
+  ].filter(Boolean);
+  return parts.length > 0 ? parts.join(', ') : undefined;
+}

@@ -1,0 +1,86 @@
+import { printable } from '../../base/printable.ts';
+import type { InboxEntry } from '../../protocol/job-operations.ts';
+import { duration } from './quantities.ts';
+import { shellQuote, shortIds } from './short-names.ts';
+import type { Style } from './style.ts';
+
+export type Asked = Omit<InboxEntry, 'askedAt'> & { askedAt?: string };
+
+/** Enough to name one question, and to match no other if its arguments are no longer those shown. */
+const FINGERPRINT_CHARACTERS = 10;
+const LABEL_WIDTH = 8;
+const MOST_TASK_LINES = 6;
+
+/** Everything a person needs to decide: the whole command, where it would run, who asks, and how to answer. */
+export function renderQuestion(asked: Asked, style: Style, answers = answerCommands(asked)): string {
+  const { paint } = style;
+  const short = shortIds(asked.path);
+  const line = (label: string, value: string) => labelled(paint('dim', label.padEnd(LABEL_WIDTH)), value);
+  const when = asked.askedAt ? `, asked ${duration(style.now.getTime() - Date.parse(asked.askedAt))} ago` : '';
+  const head = `${paint('bold', asked.jobId)}  ${printable(asked.agent)}  ${paint('yellow', asked.kind)}${when}`;
+  const part = asked.group && asked.group.of > 1 ? ` (${asked.group.index + 1} of ${asked.group.of})` : '';
+  return [
+    head,
+    line('task', beginning(asked.task)),
+    line('folder', asked.cwd),
+    ...(asked.path.length > 1 ? [line('chain', asked.path.map(short).join(' › '))] : []),
+    ...(asked.tool ? [line('tool', asked.tool)] : []),
+    ...request(asked).map((text) => line('', `│ ${text}`)),
+    line('asks', `${asked.header ? `${asked.header}: ` : ''}${asked.question}${part}`),
+    ...options(asked).map((text) => line('', text)),
+    ...answers.map((command, index) => line(index === 0 ? 'answer' : '', command)),
+  ].join('\n');
+}
+
+/** Enough of a task to recognise it. */
+function beginning(task: string): string {
+  const lines = task.trimEnd().split('\n');
+  return lines.length <= MOST_TASK_LINES ? lines.join('\n') : [...lines.slice(0, MOST_TASK_LINES), '…'].join('\n');
+}
+
+/** Never cut, because what is approved must have been seen. */
+function request({ kind, input, diff }: Asked): string[] {
+  const lines = kind === 'permission' && input !== undefined ? inputText(input).split('\n') : [];
+  return diff ? [...lines, ...diff.trimEnd().split('\n')] : lines;
+}
+
+function inputText(input: unknown): string {
+  if (typeof input === 'string') return input;
+  if (typeof input !== 'object' || input === null) return JSON.stringify(input);
+  const { command, ...others } = input as Record<string, unknown>;
+  const shown = commandText(command);
+  if (shown === undefined) return JSON.stringify(input, null, 2);
+  return Object.keys(others).length > 0 ? `${shown}\n${JSON.stringify(others, null, 2)}` : shown;
+}
+
+export function commandText(command: unknown): string | undefined {
+  if (typeof command === 'string') return command;
+  return Array.isArray(command) ? command.map((word) => shellQuote(String(word))).join(' ') : undefined;
+}
+
+function options(asked: Asked): string[] {
+  if (asked.kind === 'permission') return [];
+  const choices = asked.choices ?? asked.options?.map((label) => ({ label, description: undefined })) ?? [];
+  return choices.map(
+    ({ label, description }, index) => `${index + 1}  ${label}${description ? ` – ${description}` : ''}`,
+  );
+}
+
+/** The commands to type, most likely first. */
+export function answerCommands(asked: Asked): string[] {
+  if (asked.runId === asked.jobId) return (asked.options ?? []).map((verb) => `reef run ${verb} ${asked.jobId}`);
+  const send = `reef send ${asked.jobId} --question ${asked.fingerprint.slice(0, FINGERPRINT_CHARACTERS)}`;
+  if (asked.kind === 'permission') return [`${send} --allow`, `${send} --deny "why not"`];
+  const hasOptions = options(asked).length > 0;
+  const byNumber = asked.multi ? `${send} --option 1 --option 2` : `${send} --option 1`;
+  // A secret given as an argument would stay in the shell's history.
+  const byText = asked.secret ? `${send} -   (reads it from standard input)` : `${send} "your answer"`;
+  if (!hasOptions) return [byText];
+  return asked.freeText ? [byNumber, byText] : [byNumber];
+}
+
+function labelled(label: string, value: string): string {
+  const [first = '', ...rest] = printable(value).trimEnd().split('\n');
+  const indent = ' '.repeat(LABEL_WIDTH + 3);
+  return [`  ${label} ${first}`, ...rest.map((line) => indent + line)].join('\n');
+}

@@ -1,0 +1,209 @@
+import { printable } from '../../base/printable.ts';
+import { parseJson } from '../../base/safe-json.ts';
+import type { RunSummary } from '../../protocol/run-operations.ts';
+import type { BlockStatus, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
+import { type Cell, oneLine, table } from './columns.ts';
+import { duration } from './quantities.ts';
+import { shortIds } from './short-names.ts';
+import type { Colour, Style } from './style.ts';
+
+const COLOURS: Record<RunSummary['status'], Colour> = {
+  queued: 'cyan',
+  running: 'green',
+  awaiting_input: 'yellow',
+  halted: 'yellow',
+  success: 'dim',
+  failure: 'red',
+  aborted: 'dim',
+  broken: 'red',
+};
+
+export function runTable(runs: readonly RunSummary[], style: Style): string {
+  if (runs.length === 0) return 'No runs.';
+  const short = shortIds(runs.map(({ runId }) => runId));
+  const titles = ['RUN', 'STATUS', 'BLOCK', 'AGE', 'TASK'];
+  const heading: Cell[] = titles.map((text) => ({ text, paint: (plain) => style.paint('dim', plain) }));
+  const rows = runs.map((run): Cell[] => [
+    { text: short(run.runId) },
+    { text: run.status, paint: (plain) => style.paint(COLOURS[run.status], plain) },
+    { text: run.block ? `${run.block}#${run.visit}` : '' },
+    { text: ageOf(run, style.now) },
+    { text: run.task },
+  ]);
+  return table([heading, ...rows], style.width);
+}
+
+function ageOf({ createdAt, endedAt }: RunSummary, now: Date): string {
+  return duration((endedAt === undefined ? now.getTime() : Date.parse(endedAt)) - Date.parse(createdAt));
+}
+
+/** One that ended, or asks: where it came to, and what to type next. `run show` draws the whole of it. */
+export function runOutcome(run: RunSummary, view: RunView | null, style: Style): string {
+  const colour = COLOURS[run.status] === 'dim' ? 'green' : COLOURS[run.status];
+  const why = run.because === undefined ? '' : `: ${printable(run.because)}`;
+  const words = STATUS_WORDS[run.status] ?? run.status;
+  return [
+    `${style.paint(colour, words)}, after ${ageOf(run, style.now)}${why}`,
+    ...(view ? [...gates({ gates: lastOf(view) }, style), ...halts(run, view, style)] : []),
+    ...nextOf(run),
+  ].join('\n');
+}
+
+const STATUS_WORDS: Partial<Record<RunSummary['status'], string>> = { awaiting_input: 'an agent asks' };
+
+function nextOf({ status, path: folder, worktree, runId }: RunSummary): string[] {
+  if (status === 'awaiting_input') return [];
+  if (status === 'success' && folder !== null) {
+    return ['', `  reef worktree diff ${worktree}    what it did`, `  reef worktree accept ${worktree}  merge it`];
+  }
+  return status === 'failure' || status === 'broken' ? ['', `  reef run show ${runId}  the whole of it`] : [];
+}
+
+/** What each gate said in the end. */
+function lastOf({ gates: all }: RunView): RunView['gates'] {
+  return [...new Map(all.map((each) => [each.gate, each])).values()];
+}
+
+/** A visit that ended, as it is told to who follows a run. */
+export function visitLine(
+  ended: Pick<LogEntry, 'block' | 'visit' | 'signal' | 'status'>,
+  view: RunView | null,
+  { paint }: Style,
+): string {
+  const { block, visit, signal, status } = ended;
+  const gate = view?.gates.find((each) => each.block === block && each.visit === visit);
+  if (gate) return `${shortBlock(block, visit)}  ${gateWord(gate, paint)}`;
+  const said = signal?.replace(/^SIGNAL:/, '').toLowerCase() ?? status;
+  return `${shortBlock(block, visit)}  ${paint(said === 'success' ? 'green' : 'yellow', said)}`;
+}
+
+const shortBlock = (block: string, visit: number) =>
+  `${block.slice(block.indexOf('__') + 2)}${visit > 1 ? `#${visit}` : ''}`;
+
+/** Everything about one run: where it is, the graph with the path taken, what the gates said, and what it asks. */
+export function runDetails(run: RunSummary, view: RunView | null, style: Style): string {
+  const line = (name: string, value: string | undefined) =>
+    value === undefined
+      ? []
+      : [`${style.paint('dim', name.padEnd(9))} ${oneLine(value, Math.max(20, style.width - 10))}`];
+  return [
+    ...line('run', run.runId),
+    ...line('status', `${run.status}, ${ageOf(run, style.now)}`),
+    ...line('task', run.task),
+    ...line('worktree', `${run.worktree}${run.path === null ? '' : `  ${run.path}`}`),
+    ...line('because', run.because),
+    ...(view
+      ? [
+          ...['', ...graph(view, style), '', ...path(view, style), ...gates(view, style)],
+          ...[...events(view, style), ...halts(run, view, style)],
+        ]
+      : []),
+  ].join('\n');
+}
+
+const MARKS: Record<BlockStatus, string> = {
+  pending: '·',
+  active: '▶',
+  complete: '✔',
+  failed: '✘',
+  halted: '‖',
+  skipped: '↷',
+};
+const STATUS_COLOURS: Record<BlockStatus, Colour> = {
+  pending: 'dim',
+  active: 'cyan',
+  complete: 'green',
+  failed: 'red',
+  halted: 'yellow',
+  skipped: 'yellow',
+};
+
+/** A block a line, its ways out below it; a way that was gone is bold and says how often. */
+function graph(view: RunView, { paint }: Style): string[] {
+  const { visits, path: taken } = view;
+  const { blocks, transitions } = view.graph;
+  const steps = new Map<string, number>();
+  for (const [index, { block }] of taken.entries()) {
+    const next = taken[index + 1];
+    if (next) steps.set(`${block} ${next.block}`, (steps.get(`${block} ${next.block}`) ?? 0) + 1);
+  }
+  return blocks.flatMap((block) => {
+    const isUnset = view.gates.findLast((gate) => gate.block === block)?.result === 'not_run';
+    const status = isUnset ? 'skipped' : (view.statuses[block] ?? 'pending');
+    const count = visits[block] ?? 0;
+    const note = isUnset ? '  not configured' : '';
+    const head = `${paint(STATUS_COLOURS[status], `${MARKS[status]} ${block}`)}${count > 0 ? `  ×${count}` : ''}${note}`;
+    const outs = merged(transitions.filter(({ from }) => from === block));
+    return [
+      head,
+      ...outs.map(({ to, signals }, index) => {
+        const times = steps.get(`${block} ${to}`) ?? 0;
+        const corner = index === outs.length - 1 ? '└' : '├';
+        const arrow = times > 0 ? '━▶' : '─▷';
+        const text = `  ${corner}─ ${signals.join(', ')} ${arrow} ${to}${times > 1 ? ` (${times} times)` : ''}`;
+        return times > 0 ? paint('bold', text) : paint('dim', text);
+      }),
+    ];
+  });
+}
+
+function merged(transitions: RunView['graph']['transitions']): { to: string; signals: string[] }[] {
+  const byTarget = new Map<string, string[]>();
+  for (const { to, signal } of transitions) {
+    const signals = byTarget.get(to) ?? [];
+    const name = signal.replace(/^SIGNAL:/, '');
+    if (!signals.includes(name)) signals.push(name);
+    byTarget.set(to, signals);
+  }
+  return [...byTarget].map(([to, signals]) => ({ to, signals }));
+}
+
+function path({ path: taken, executionLog, gates: judged }: RunView, { paint }: Style): string[] {
+  const words = taken.map(({ block, visit, branch }) => {
+    const entry = executionLog[branch === 'main' ? `${block}#${visit}` : `${branch}/${block}#${visit}`];
+    const isUnset = judged.some((gate) => gate.block === block && gate.visit === visit && gate.result === 'not_run');
+    const status = isUnset ? 'skipped' : (entry?.status ?? 'active');
+    return paint(STATUS_COLOURS[status], shortBlock(block, visit));
+  });
+  return words.length === 0 ? [] : [`${paint('dim', 'path')}      ${words.join(' → ')}`];
+}
+
+function gates({ gates: all }: Pick<RunView, 'gates'>, { paint }: Style): string[] {
+  const words = all.map((each) => `${each.gate} ${gateWord(each, paint)}`);
+  return words.length === 0 ? [] : [`${paint('dim', 'gates')}     ${words.join(', ')}`];
+}
+
+function gateWord({ result }: RunView['gates'][number], paint: Style['paint']): string {
+  if (result === 'not_run') return paint('dim', 'not configured');
+  return paint(result === 'passed' ? 'green' : result === 'failed' ? 'red' : 'yellow', result);
+}
+
+function events({ events: all }: RunView, { paint }: Style): string[] {
+  const lines = all.map((event) => `${paint('yellow', event.type)}  ${eventText(event)}`);
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+export function eventText({ block, visit, slice, code, message }: RunEvent): string {
+  return printable(`${block}#${visit}: ${slice === '' ? '' : `${slice}: `}${message} (${code})`);
+}
+
+function halts({ runId }: RunSummary, { halts: open }: RunView, { paint }: Style): string[] {
+  return open.flatMap(({ reason, message, excerpt, options, block, visit }) => [
+    '',
+    `${paint('yellow', reason)}  ${block}#${visit}: ${printable(message)}`,
+    ...(excerpt === undefined
+      ? []
+      : printable(errorWords(excerpt))
+          .trimEnd()
+          .split('\n')
+          .map((text) => `  │ ${text}`)),
+    ...options.map((verb) => `  reef run ${verb} ${runId}`),
+  ]);
+}
+
+/** An error of a job comes as the document it is. */
+function errorWords(excerpt: string): string {
+  const parsed = parseJson(excerpt);
+  const { code, message } = ((parsed.ok ? parsed.value : undefined) ?? {}) as { code?: unknown; message?: unknown };
+  return typeof code === 'string' && typeof message === 'string' ? `${code}: ${message}` : excerpt;
+}

@@ -1,0 +1,131 @@
+import { printable } from '../../base/printable.ts';
+import type { OperationOutput } from '../../protocol/operations.ts';
+import { Payload } from './payload.ts';
+import { type Entry, progressEntry, usageWords } from './progress.ts';
+import { duration } from './quantities.ts';
+import { commandText } from './question.ts';
+import type { Style } from './style.ts';
+
+export type LoggedEvent = OperationOutput<'output'>['events'][number];
+
+const DIFF_LINES = 20;
+const GUTTER = ' '.repeat('12:34:56 m '.length);
+
+/** One event, with its time unless it goes on with the text of the one before. */
+export function renderEvent(event: LoggedEvent, previous: LoggedEvent | undefined, style: Style): string {
+  const payload = new Payload(event.payload);
+  const entry = entryOf(event.type, payload);
+  const indent = payload.text('parent') ? '  ' : '';
+  const [first = '', ...rest] = shownLines(entry).map((line) => indent + colour(entry, line, style));
+  const head = isContinued(event, previous)
+    ? GUTTER
+    : `${style.paint('dim', style.clock(new Date(event.timestamp)))} ${colour(entry, entry.mark, style)} `;
+  return [head + first, ...rest.map((line) => GUTTER + line)].map((line) => line.trimEnd()).join('\n');
+}
+
+/** Successive events, for those who read a page at once. */
+export function renderEvents(events: readonly LoggedEvent[], style: Style): string {
+  return events.map((event, index) => renderEvent(event, events[index - 1], style)).join('\n');
+}
+
+function entryOf(type: LoggedEvent['type'], p: Payload): Entry {
+  switch (type) {
+    case 'started':
+      return started(p);
+    case 'progress':
+      return progressEntry(p);
+    case 'tool_call':
+      return toolCall(p);
+    case 'file_edit':
+      return fileEdit(p);
+    case 'needs_input':
+      return needsInput(p);
+    case 'input_sent':
+      return inputSent(p);
+    case 'error':
+      return failed(p);
+    case 'completed':
+      return completed(p);
+  }
+}
+
+function started(p: Payload): Entry {
+  const sandbox = p.text('sandbox');
+  const where = sandbox && sandbox !== 'none' ? `, sandbox ${sandbox}` : '';
+  const verb = p.is('resumed') ? 'resumed' : 'started';
+  return { mark: '▶', text: `${p.text('agent')} ${verb} in ${p.text('cwd')}${where}`, colour: 'bold' };
+}
+
+function toolCall(p: Payload): Entry {
+  const command = p.text('tool') === 'shell' ? commandText(p.object('input').get('command')) : undefined;
+  if (command !== undefined) return { mark: '$', text: command, colour: 'cyan' };
+  return { mark: '→', text: p.text('title') || p.text('name'), colour: 'cyan' };
+}
+
+function fileEdit(p: Payload): Entry {
+  const from = p.text('from') ? `${p.text('from')} → ` : '';
+  const where = p.is('outside') ? ' (outside the working folder)' : '';
+  const diff = p.text('diff').trimEnd();
+  const text = `${p.text('kind')} ${from}${p.text('path')}${where}${diff ? `\n${diff}` : ''}`;
+  return { mark: '±', text, colour: 'green', lines: DIFF_LINES };
+}
+
+function needsInput(p: Payload): Entry {
+  const command = commandText(p.object('input').get('command'));
+  const options = p.texts('options').map((label, index) => `  ${index + 1}  ${label}`);
+  const lines = [p.text('question'), ...(command === undefined ? [] : [`$ ${command}`])];
+  return {
+    mark: '?',
+    text: [...lines, ...(p.text('kind') === 'permission' ? [] : options)].join('\n'),
+    colour: 'yellow',
+  };
+}
+
+function inputSent(p: Payload): Entry {
+  const said = p.text('decision') || p.texts('option').join(', ') || p.text('text');
+  const again = p.is('maybe_repeated') ? ' (perhaps a second time)' : '';
+  return { mark: '‹', text: `${p.text('by')}: ${said}${again}`, colour: 'bold' };
+}
+
+function failed(p: Payload): Entry {
+  const tail = p.text('stderrTail').trimEnd();
+  const count = p.number('count');
+  const many = count !== undefined && count > 1 ? ` (${count} times)` : '';
+  const text = `${p.text('code')}: ${p.text('message')}${many}${tail ? `\n${tail}` : ''}`;
+  return { mark: '✗', text, colour: p.is('fatal') ? 'red' : 'yellow' };
+}
+
+function completed(p: Payload): Entry {
+  if (p.text('scope') === 'turn') {
+    return { mark: '·', text: `turn ${p.text('outcome')}, ${usageWords(p.object('usage'))}`, colour: 'dim' };
+  }
+  const took = p.number('durationMs');
+  const head = `${p.text('outcome')}${took === undefined ? '' : ` after ${duration(took)}`}`;
+  const result = p.text('result').trimEnd();
+  return { mark: '■', text: result ? `${head}\n${result}` : head, colour: 'bold' };
+}
+
+function shownLines({ text, lines }: Entry): string[] {
+  const all = printable(text).trimEnd().split('\n');
+  if (lines === undefined || all.length <= lines + 1) return all;
+  return [...all.slice(0, lines), `… ${all.length - lines} more lines`];
+}
+
+/** In a diff the sign at the start of a line says more than the kind of event. */
+function colour(entry: Entry, text: string, { paint }: Style): string {
+  if (text === '') return text;
+  if (entry.mark === '±' && text !== entry.mark) {
+    if (text.startsWith('+')) return paint('green', text);
+    if (text.startsWith('-')) return paint('red', text);
+    return text;
+  }
+  return entry.colour ? paint(entry.colour, text) : text;
+}
+
+function isContinued(event: LoggedEvent, previous: LoggedEvent | undefined): boolean {
+  if (event.type !== 'progress' || previous?.type !== 'progress') return false;
+  const { kind, parent } = event.payload;
+  return (
+    (kind === 'text' || kind === 'thinking') && previous.payload.kind === kind && previous.payload.parent === parent
+  );
+}

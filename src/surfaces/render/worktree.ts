@@ -1,0 +1,95 @@
+import { printable } from '../../base/printable.ts';
+import type { OperationOutput } from '../../protocol/operations.ts';
+import type { Clash, WorktreeView } from '../../protocol/worktrees.ts';
+import { type Cell, table } from './columns.ts';
+import { duration } from './quantities.ts';
+import { shortIds } from './short-names.ts';
+import type { Colour, Style } from './style.ts';
+
+const TIER_COLOURS: Record<Clash['tier'], Colour> = { hot: 'red', soft: 'yellow', hop: 'cyan', unknown: 'dim' };
+const HEALTH_COLOURS = { GREEN: 'green', AMBER: 'yellow', RED: 'red' } as const;
+
+export function worktreeTable(worktrees: readonly WorktreeView[], style: Style): string {
+  if (worktrees.length === 0) return 'No worktrees.';
+  const short = shortIds(worktrees.map(({ id }) => id));
+  const titles = ['WORKTREE', 'STATUS', 'HEALTH', 'AGE', 'OVERLAP', 'BRANCH'];
+  const heading: Cell[] = titles.map((text) => ({ text, paint: (plain) => style.paint('dim', plain) }));
+  const rows = worktrees.map((each): Cell[] => [
+    { text: short(each.id) },
+    { text: statusWords(each, short) },
+    {
+      text: each.health ?? '',
+      paint: (plain) => (each.health ? style.paint(HEALTH_COLOURS[each.health], plain) : plain),
+    },
+    { text: duration(style.now.getTime() - Date.parse(each.createdAt)) },
+    { text: each.overlap.map(({ tier, worktreeId }) => `${tier} ${short(worktreeId)}`).join(', ') },
+    { text: each.branch },
+  ]);
+  return table([heading, ...rows], style.width);
+}
+
+function statusWords({ status, queue, pending, failure }: WorktreeView, short: (id: string) => string): string {
+  if (failure) return `${status} (${failure.code})`;
+  if (pending) return `${status} (waits for ${pending.target})`;
+  if (!queue) return status;
+  const others = queue.waitsFor.map(({ worktreeId }) => short(worktreeId));
+  return others.length > 0 ? `${status} (after ${others.join(', ')})` : `${status} (place ${queue.place})`;
+}
+
+export function conflictReport({ report, worktrees }: OperationOutput<'conflicts'>, style: Style): string {
+  const lines = worktrees.flatMap(({ id, clashes }) => clashes.map((clash) => `${id}  ${clashLine(clash, style)}`));
+  const own = report.clashes.map((clash) => `plan  ${clashLine(clash, style)}`);
+  const verdict = report.status === 'CLEAR' && report.complete ? 'CLEAR' : report.status;
+  const unsure = report.complete ? [] : [`not complete: ${(report.problems ?? ['no code index']).join('; ')}`];
+  return [verdict, ...own, ...lines, ...unsure].join('\n');
+}
+
+function clashLine({ worktreeId, tier, files }: Clash, { paint }: Style): string {
+  const names = files.map(({ path, lines }) =>
+    lines
+      ? `${printable(path)}:${lines.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(',')}`
+      : printable(path),
+  );
+  return `${paint(TIER_COLOURS[tier], tier)} with ${worktreeId}: ${names.join(', ')}`;
+}
+
+export function worktreeDiff({ files, patch, truncated, drift }: OperationOutput<'diff'>, { paint }: Style): string {
+  if (files.length === 0) return 'Nothing is changed.';
+  const paintLine = (line: string) => {
+    if (line.startsWith('+') && !line.startsWith('+++')) return paint('green', line);
+    return line.startsWith('-') && !line.startsWith('---') ? paint('red', line) : line;
+  };
+  return [
+    ...files.map(({ status, path, from }) => `${status} ${from ? `${printable(from)} → ` : ''}${printable(path)}`),
+    ...drift.unplanned.map((path) => paint('yellow', `not planned: ${printable(path)}`)),
+    '',
+    ...printable(patch).trimEnd().split('\n').map(paintLine),
+    ...(truncated ? ['… the patch is longer: `git diff` in the worktree shows all of it'] : []),
+  ].join('\n');
+}
+
+export function acceptance({ status, commit, waiting, noted }: OperationOutput<'accept'>, { paint }: Style): string {
+  const head =
+    status === 'merged'
+      ? `${paint('green', 'merged')} as ${commit.slice(0, 12)}`
+      : `${paint('yellow', 'pending')}: ${waiting?.checkout} has work in it (${waiting?.files.map(printable).join(', ')}); it was not touched`;
+  return [head, ...(waiting ? [`  ${waiting.command}`] : []), ...noted.map((note) => `  ${printable(note)}`)].join(
+    '\n',
+  );
+}
+
+export function keptWork({ ref, command, ignored }: OperationOutput<'worktree_discard'>): string {
+  const lost = ignored.length > 0 ? [`not kept, because git ignores them: ${ignored.map(printable).join(', ')}`] : [];
+  return [`kept on ${ref}`, `  ${command}`, ...lost].join('\n');
+}
+
+export function pruneReport({ entries }: OperationOutput<'worktree_prune'>, style: Style): string {
+  if (entries.length === 0) return 'Nothing to remove.';
+  const rows = entries.map(({ outcome, bytes, ageSeconds, target, reason, refusal }): Cell[] => [
+    { text: outcome.replace('_', ' ') },
+    { text: `${(bytes / 1024 / 1024).toFixed(1)} MiB` },
+    { text: duration(ageSeconds * 1_000) },
+    { text: `${target}  ${refusal ? refusal.why : reason}` },
+  ]);
+  return table(rows, style.width);
+}

@@ -1,0 +1,253 @@
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { Host } from '../cli.ts';
+import type { Person } from '../prompt/person.ts';
+import { KeyStream, type LineEnd } from './key-stream.ts';
+
+interface ChatTerminalOptions {
+  host: Host;
+  isVi: boolean;
+  history: string[];
+  complete(line: string): Promise<[string[], string]>;
+}
+
+interface Entry {
+  text: string;
+  end: LineEnd;
+}
+
+/** Passes on what is written, but nothing while a secret is typed. Has the size of the terminal. */
+class Screen extends Writable {
+  isMuted = false;
+  readonly #out: Host['stdout'];
+
+  constructor(out: Host['stdout']) {
+    super();
+    this.#out = out;
+    out.on('resize', () => this.emit('resize'));
+    // That a terminal is gone is noticed at its keyboard; there is nobody left to report an error to.
+    out.removeAllListeners('error').on('error', () => {
+      this.isMuted = true;
+    });
+  }
+  get columns(): number {
+    return this.#out.columns ?? 80;
+  }
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (!this.isMuted) this.#out.write(chunk);
+    done();
+  }
+}
+
+/** The terminal of a chat: lines, questions, secrets, and Ctrl-C while something runs. */
+export class ChatTerminal implements Person {
+  readonly #screen: Screen;
+  readonly #keys: KeyStream;
+  readonly #readline: Interface;
+  #waiting: ((entry: Entry | undefined) => void) | undefined;
+  readonly #ready: Entry[] = [];
+  #isLost = false;
+  #isLent = false;
+  /** The beginning of a line that was written while a question waits. */
+  #held = '';
+  #running: AbortController | undefined;
+
+  constructor({ host, isVi, history, complete }: ChatTerminalOptions) {
+    this.#screen = new Screen(host.stdout);
+    this.#keys = new KeyStream(host.stdin, {
+      isVi,
+      isLineEmpty: () => this.#readline.line === '',
+      onEnd: () => this.#end(),
+      onLost: () => this.hangUp(),
+      onInterrupt: () => this.interrupt(),
+    });
+    this.#readline = createInterface({
+      input: this.#keys,
+      output: this.#screen,
+      terminal: true,
+      history,
+      historySize: 1000,
+      removeHistoryDuplicates: true,
+      completer: (line: string, done: (error: Error | null, found: [string[], string]) => void) => {
+        complete(line).then(
+          (found) => done(null, found),
+          () => done(null, [[], line]),
+        );
+      },
+    });
+    this.#readline.on('line', (text) => this.#settle({ text, end: this.#keys.nextEnd() }));
+    // At the prompt Ctrl-C drops the line. At a question it ends the work that asked.
+    this.#readline.on('SIGINT', () => {
+      if (this.#running) {
+        this.#screen.write('^C');
+        this.#takeBack();
+        this.interrupt();
+      } else {
+        this.#screen.write('^C\n');
+        this.#dropLine();
+      }
+    });
+  }
+
+  /** The next line, or undefined when there will be no more. */
+  next(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
+    return this.#read(prompt, rightPrompt);
+  }
+
+  async question(text: string, signal?: AbortSignal): Promise<string> {
+    signal?.throwIfAborted();
+    const history = this.#history();
+    const remembered = [...history];
+    const answer = this.#read(text);
+    const takeBack = () => this.#takeBack();
+    signal?.addEventListener('abort', takeBack, { once: true });
+    const entry = await answer;
+    signal?.removeEventListener('abort', takeBack);
+    history.splice(0, history.length, ...remembered);
+    signal?.throwIfAborted();
+    return entry?.text ?? '';
+  }
+
+  async secret(text: string, signal?: AbortSignal): Promise<string> {
+    this.#screen.write(text);
+    this.#screen.isMuted = true;
+    try {
+      return await this.question('', signal);
+    } finally {
+      this.#unmute();
+    }
+  }
+
+  tell(text: string): void {
+    this.write(`${text}\n`);
+  }
+
+  /** While a question waits, whole lines appear above it; while a secret is typed, after it. */
+  write(text: string): void {
+    if (!this.#waiting) {
+      this.#screen.write(text);
+      return;
+    }
+    if (this.#screen.isMuted) {
+      this.#held += text;
+      return;
+    }
+    const end = text.lastIndexOf('\n') + 1;
+    if (end > 0) {
+      this.#screen.write(`\r\u001b[J${this.#held}${text.slice(0, end)}`);
+      this.#readline.prompt(true);
+    }
+    this.#held = (end > 0 ? '' : this.#held) + text.slice(end);
+  }
+
+  /** Runs work that Ctrl-C stops. */
+  async during(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const running = new AbortController();
+    this.#running = running;
+    try {
+      await work(running.signal);
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  /** Stops what runs. */
+  interrupt(): void {
+    if (!this.#isLent) this.#running?.abort(new ReefError('cancelled', 'It was stopped'));
+  }
+
+  /** Lends the terminal to an editor, which then gets Ctrl-C itself. */
+  async lent<T>(work: () => Promise<T>): Promise<T> {
+    this.#isLent = true;
+    try {
+      return await this.#keys.lent(work);
+    } finally {
+      this.#isLent = false;
+    }
+  }
+
+  /** Newest first, as readline has it. */
+  history(): readonly string[] {
+    return this.#history();
+  }
+
+  /** Nobody is there any more: nothing is asked or shown from now on. */
+  hangUp(): void {
+    this.#isLost = true;
+    this.#screen.isMuted = true;
+    this.#running?.abort(new ReefError('cancelled', 'The terminal is gone'));
+    this.#end();
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Whoever waits for a line gets undefined. */
+  #end(): void {
+    this.#settle(undefined);
+  }
+
+  close(): void {
+    this.#readline.close();
+    this.#keys.detach();
+  }
+
+  #dropLine(): void {
+    this.#readline.write(null, { ctrl: true, name: 'e' });
+    this.#readline.write(null, { ctrl: true, name: 'u' });
+  }
+
+  /** Answers the question with an empty line. Sets the line directly, because the keys that delete would keep a copy of it. */
+  #takeBack(): void {
+    if (!this.#waiting) return;
+    Object.assign(this.#readline, { line: '', cursor: 0 });
+    this.#readline.write(null, { name: 'return' });
+  }
+
+  /** Shows again what is written, unless the terminal is gone. */
+  #unmute(): void {
+    if (!this.#screen.isMuted || this.#isLost) return;
+    this.#screen.isMuted = false;
+    this.#screen.write('\n');
+  }
+
+  #history(): string[] {
+    return (this.#readline as Interface & { history: string[] }).history;
+  }
+
+  #settle(entry: Entry | undefined): void {
+    if (!this.#waiting) {
+      if (entry) this.#ready.push(entry);
+      return;
+    }
+    const take = this.#waiting;
+    this.#waiting = undefined;
+    this.#unmute();
+    this.#screen.write(this.#held);
+    this.#held = '';
+    this.#keys.hold();
+    take(entry);
+  }
+
+  #read(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
+    const ready = this.#ready.shift();
+    if (ready) return Promise.resolve(ready);
+    if (this.#isLost) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      this.#readline.setPrompt(prompt);
+      this.#readline.prompt();
+      this.#showRight(rightPrompt);
+      this.#keys.release();
+    });
+  }
+
+  /** Shown at the end of the line until something is typed over it. */
+  #showRight(text: string): void {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours have no width
+    const width = text.replace(/\u001b\[\d+m/g, '').length;
+    if (width > 0) this.#screen.write(`\u001b7\u001b[${this.#screen.columns - width}G${text}\u001b8`);
+  }
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import type { Face } from '../../../app/runtime/commands/command.ts';
+import { Dialogue, type Drive } from '../../../app/runtime/dialogue.ts';
+import { openRuntime, type Runtime } from '../../../app/runtime/open-runtime.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { printable } from '../../../base/printable.ts';
+import { version } from '../../../base/version.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import { GrantsFile, grantsPath } from '../../../runtime/config/grants-file.ts';
+import { type ConfigWarning, describeWarning } from '../../../runtime/config/settings-file.ts';
+import { createPermissionGate } from '../../../runtime/permissions/gate.ts';
+import { TEMP_SESSION } from '../../../runtime/sessions/session.ts';
+import type { RequestContext } from '../../../runtime/state/request-context.ts';
+import { createOutputCap } from '../../../runtime/tools/output.ts';
+import type { AskFn } from '../../../runtime/tools/tool.ts';
+import type { Cli } from '../cli.ts';
+import { askNobody } from '../prompt/person.ts';
+
+interface Setup {
+  cli: Cli;
+  ask: AskFn;
+  askPassword?: ((question: string) => Promise<string>) | undefined;
+  isOneShot: boolean;
+}
+
+/** The runtime of this user in this folder; warnings of its configuration go to stderr. */
+export function openTerminalRuntime({ cli, ask, askPassword, isOneShot }: Setup): Promise<Runtime> {
+  const { env, cwd } = cli;
+  const onWarning = (warning: ConfigWarning) =>
+    cli.talk(`${cli.style.paint('yellow', 'warning')}: ${printable(describeWarning(warning))}`);
+  return openRuntime({ env, cwd, clock: systemClock, version, isOneShot, ask, askPassword, onWarning });
+}
+
+/** For commands that ask nobody anything. */
+export const openRuntimeAlone = (cli: Cli) => openTerminalRuntime({ cli, ask: askNobody, isOneShot: true });
+
+interface ConversationDeps {
+  cli: Cli;
+  runtime: Runtime;
+  ask: AskFn;
+  face: Face;
+  confirmAll: boolean;
+  drive?: Drive | undefined;
+}
+
+/** `--yes`, or the variable that stands for it. */
+export function confirmsAll({ app }: Runtime, { yes }: { yes?: true }): boolean {
+  return yes === true || /^(1|true|yes)$/i.test(app.environment.AUTO_CONFIRM ?? '');
+}
+
+/** A conversation in a context, with the permissions and grants of the user. */
+export function converse(
+  ctx: RequestContext,
+  { cli, runtime, ask, face, confirmAll, drive }: ConversationDeps,
+): Dialogue {
+  const grants = new GrantsFile(grantsPath(cli.env));
+  const { config, clock } = ctx.app;
+  const gate = createPermissionGate({
+    rules: config.reef.permissions,
+    confirmAll,
+    grants: {
+      has: (fingerprint) => grants.has(fingerprint),
+      add: (grant) => grants.add({ ...grant, at: clock.now().toISOString(), by: cli.env.all.USER ?? '' }),
+    },
+  });
+  const outputs = createOutputCap(runtime.outputsDir, () => randomUUID());
+  return new Dialogue(ctx, { runtime, gate, outputs, ask, face, drive, home: cli.env.home });
+}
+
+/** The flags that `ask` and `chat` begin with. */
+export interface ScopeOptions {
+  model?: string;
+  prompt?: string;
+  role?: string;
+  session?: string | true;
+  emptySession?: true;
+  saveSession?: true;
+  agent?: string;
+  agentVariable?: string[];
+  rag?: string;
+  rebuildRag?: true;
+  stream: boolean;
+  dryRun?: true;
+  yes?: true;
+}
+
+/** What holds for this request only. */
+export function overridesOf({ model, stream, dryRun }: ScopeOptions) {
+  return { ...(model !== undefined && { model }), ...(!stream && { stream: false }), ...(dryRun && { dry_run: true }) };
+}
+
+/** Brings a fresh context to where the flags want it. */
+export async function enterScope(ctx: RequestContext, options: ScopeOptions, signal?: AbortSignal): Promise<void> {
+  const session = options.session === true ? TEMP_SESSION : options.session;
+  if (options.agent !== undefined) {
+    await ctx.useAgent({ name: options.agent, session, variables: variablesOf(options.agentVariable), signal });
+  } else await enterPlain(ctx, { ...options, session: session ?? '' }, signal);
+  if (options.rebuildRag) await ctx.rebuildRag(signal);
+  if (options.emptySession) ctx.emptySession();
+  if (options.saveSession) ctx.setSaveSessionThisTime();
+}
+
+async function enterPlain(
+  ctx: RequestContext,
+  { prompt, role, session, rag }: ScopeOptions & { session: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  if (prompt !== undefined) await ctx.usePrompt(prompt, signal);
+  else if (role !== undefined) await ctx.useRole(role, signal);
+  else if (session === '' && rag === undefined) await ctx.bootstrapTools(signal);
+  if (session !== '') await ctx.useSession(session, signal);
+  if (rag !== undefined) await ctx.useRag(rag, signal);
+}
+
+function variablesOf(pairs: readonly string[] = []): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw new ReefError('bad_request', '--agent-variable: expected NAME VALUE');
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}
+
+/** Saves what is to be saved, and closes everything. */
+export async function leaveScope(ctx: RequestContext): Promise<void> {
+  try {
+    if (ctx.agent) await ctx.exitAgent();
+    if (ctx.session) await ctx.exitSession();
+  } finally {
+    await ctx.close();
+    await ctx.app.close();
+  }
+}

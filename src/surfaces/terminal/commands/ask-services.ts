@@ -1,0 +1,132 @@
+import { existsSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { refuseOauth } from '../../../app/runtime/commands/general.ts';
+import { printable } from '../../../base/printable.ts';
+import { allowedEnv } from '../../../process/environment.ts';
+import { run } from '../../../process/run.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import { openRuntimeAlone } from '../chat/conversation.ts';
+import type { Cli, Command } from '../cli.ts';
+import { interruptible } from '../prompt/interruptible.ts';
+import { list } from './runtime-folder.ts';
+import { addSecret, deleteSecret, getSecret, listSecrets, updateSecret } from './vault.ts';
+
+/** What the flags of `reef ask` do that ask no model anything. The value of a flag is its argument. */
+const SERVICES = {
+  listModels: list('models'),
+  listRoles: list('roles'),
+  listSessions: list('sessions'),
+  listAgents: list('agents'),
+  listRags: list('rags'),
+  listMacros: list('macros'),
+  listSecrets,
+  addSecret,
+  getSecret,
+  updateSecret,
+  deleteSecret,
+  buildTools,
+  syncModels,
+  tailLogs,
+  authenticate,
+  completions: printCompletions,
+} satisfies Record<string, Command<object>>;
+
+export type ServiceFlag = keyof typeof SERVICES;
+
+const isService = (flag: string): flag is ServiceFlag => Object.hasOwn(SERVICES, flag);
+
+/** Serves the first flag that names a service. */
+export async function serve(cli: Cli, options: object): Promise<number> {
+  const [flag, value] = Object.entries(options).find(([name]) => isService(name)) ?? [];
+  if (flag === undefined || !isService(flag)) return 0;
+  return SERVICES[flag](cli, typeof value === 'string' ? [value] : [], options);
+}
+
+async function authenticate(cli: Cli, [client]: string[]): Promise<number> {
+  const { app } = await openRuntimeAlone(cli);
+  return refuseOauth(client ?? app.models.first('chat')?.client ?? 'Reef');
+}
+
+/** Reads every tool of the user and reports those that are broken. */
+async function buildTools(cli: Cli): Promise<number> {
+  const { app, run: runCommand } = await openRuntimeAlone(cli);
+  const { CustomTools } = await import('../../../runtime/tools/custom/load-custom.ts');
+  const { paths, environment } = app;
+  const custom = new CustomTools({
+    run: runCommand,
+    rootDir: paths.functionsDir(),
+    cacheDir: paths.cachePath(),
+    variables: environment,
+  });
+  const { tools, broken } = await custom.load(paths.globalToolsDir());
+  const names = tools.map(({ name }) => name);
+  cli.print({ tools: names, broken }, () =>
+    [...names, ...broken.map(({ file, reason }) => `${file}: ${reason}`)].map(printable).join('\n'),
+  );
+  return broken.length === 0 ? 0 : 1;
+}
+
+async function syncModels(cli: Cli): Promise<number> {
+  const { app } = await openRuntimeAlone(cli);
+  const { syncModels: sync, syncModelsUrl } = await import('../../../runtime/models/sync-models.ts');
+  const url = syncModelsUrl(app.config);
+  const count = await sync({ url, paths: app.paths, fetch: globalThis.fetch });
+  cli.print({ models: count, url }, () => `${count} models from ${url}`);
+  return 0;
+}
+
+/** Only the whole program has the tree of commands, so it is started again. */
+async function printCompletions(cli: Cli, [shell = '']: string[]): Promise<number> {
+  const { env, cwd, host } = cli;
+  const args = [host.argv[1] ?? '', 'completions', shell, ...(cli.json ? ['--json'] : [])];
+  const given = allowedEnv(env.all, [], {});
+  const { code, stdout, stderr } = await run({ file: process.execPath, args, cwd, env: given, timeoutMs: 30_000 });
+  host.stdout.write(stdout);
+  host.stderr.write(stderr);
+  return code ?? 1;
+}
+
+const TAIL_BYTES = 16 * 1024;
+const LOOK_MS = 250;
+
+/** The end of the log; at a terminal, what is added to it until Ctrl-C. */
+async function tailLogs(cli: Cli, _args: string[], { disableLogColors }: { disableLogColors?: true }): Promise<number> {
+  const { app } = await openRuntimeAlone(cli);
+  const path = app.paths.logPath();
+  if (!existsSync(path)) throw new ReefError('bad_request', `there is no log yet: ${path}`);
+  const paint = disableLogColors || cli.json ? (line: string) => line : (line: string) => painted(cli, line);
+  const show = (text: string) => {
+    for (const line of text.split('\n')) if (line !== '') cli.out(paint(printable(line)));
+  };
+  let at = Math.max(0, statSync(path).size - TAIL_BYTES);
+  const [, ...first] = at === 0 ? ['', await textFrom(path, 0)] : (await textFrom(path, at)).split(/(?<=\n)/);
+  show(first.join(''));
+  at = statSync(path).size;
+  if (!cli.isInteractive) return 0;
+  return interruptible(async (signal) => {
+    for (;;) {
+      await sleep(LOOK_MS, undefined, { signal });
+      const { size } = statSync(path);
+      if (size > at) show(await textFrom(path, at));
+      at = size;
+    }
+  });
+}
+
+async function textFrom(path: string, at: number): Promise<string> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const buffer = Buffer.alloc(Math.max(0, size - at));
+    await file.read(buffer, 0, buffer.length, at);
+    return buffer.toString('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+function painted({ style }: Cli, line: string): string {
+  if (line.includes('"level":"error"')) return style.paint('red', line);
+  return line.includes('"level":"warn"') ? style.paint('yellow', line) : line;
+}

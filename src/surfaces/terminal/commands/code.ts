@@ -1,0 +1,95 @@
+import { relative, resolve, sep } from 'node:path';
+import { findRepository } from '../../../base/home.ts';
+import type { CodeQuery } from '../../../protocol/code-operations.ts';
+import type { OperationInput } from '../../../protocol/operations.ts';
+import { codeAnswer, indexReport } from '../../render/code.ts';
+import type { Cli, Command } from '../cli.ts';
+import { checkoutOf } from './spawn.ts';
+
+interface CodeOptions {
+  worktree?: string;
+  limit?: number;
+  budget?: number;
+  depth?: number;
+  source?: true;
+  text?: true;
+  type?: string;
+  glob?: string;
+  complete?: true;
+}
+
+/** One question about the code of the checkout around, unless another worktree is named. */
+function question<N extends CodeQuery>(
+  name: N,
+  toInput: (args: string[], options: CodeOptions, cli: Cli) => Omit<OperationInput<N>, 'worktree'>,
+): Command<CodeOptions> {
+  return async (cli, args, options) => {
+    const required = options.complete ? { require: 'complete' as const } : {};
+    const input = { ...toInput(args, options, cli), ...required, ...worktreeOf(cli, options) } as OperationInput<N>;
+    const answer = await cli.client().call(name, input);
+    cli.print(answer, () => codeAnswer(name, answer, cli.style));
+    return 0;
+  };
+}
+
+export const outline = question('get_file_outline', ([file = ''], _options, cli) => ({
+  file_path: inCheckout(cli, file),
+}));
+export const tree = question('get_directory_outline', ([folder = '.'], { depth }, cli) => ({
+  directory_path: inCheckout(cli, folder),
+  ...(depth !== undefined && { depth }),
+}));
+export const symbol = question('get_symbol', ([name = ''], { source }) => ({
+  name,
+  ...(source && { include_source: true }),
+}));
+export const refs = question('get_symbol_references', ([name = ''], { limit, text }) => ({
+  name,
+  ...(limit !== undefined && { limit }),
+  ...(text && { include_text: true }),
+}));
+export const find = question('find_symbols', ([query = ''], { limit, type }) => ({
+  query,
+  ...(limit !== undefined && { limit }),
+  ...(type !== undefined && { symbol_type: type as never }),
+}));
+export const search = question('code_search', ([query = ''], { limit, glob }) => ({
+  query,
+  ...(limit !== undefined && { limit }),
+  ...(glob !== undefined && { glob }),
+}));
+export const explore = question('explore_code', ([text = ''], { budget }) => ({
+  question: text,
+  ...(budget !== undefined && { budget_tokens: budget }),
+}));
+
+export const indexCode: Command<CodeOptions & { wait?: true }> = async (cli, _args, { wait, ...options }) => {
+  const report = await cli
+    .client()
+    .call('code_index', { wait: wait ? 'complete' : 'usable', ...worktreeOf(cli, options) });
+  cli.print(report, () => indexReport(report));
+  return 0;
+};
+
+export const slice: Command<CodeOptions> = async (cli, slices, { budget, ...options }) => {
+  const input = { slices, ...(budget !== undefined && { budget }), ...worktreeOf(cli, options) };
+  const { text, complete } = await cli.client().call('code_slice', input);
+  cli.print({ text, complete }, () => text.trimEnd());
+  return 0;
+};
+
+/** Who stands in a worktree means that one. For a job the daemon knows which worktree is meant. */
+function worktreeOf(cli: Cli, { worktree }: CodeOptions): { worktree?: string } {
+  if (worktree !== undefined) return { worktree };
+  if (cli.env.reefSocket !== undefined) return {};
+  const checkout = checkoutOf(cli.cwd);
+  return checkout === undefined || checkout === findRepository(cli.cwd) ? {} : { worktree: checkout };
+}
+
+/** Operations take paths relative to the checkout; people write them relative to the folder they are in. */
+function inCheckout(cli: Cli, path: string): string {
+  const checkout = checkoutOf(cli.cwd);
+  if (checkout === undefined) return path;
+  const inside = relative(checkout, resolve(cli.cwd, path));
+  return inside === '' ? '.' : inside.split(sep).join('/');
+}

@@ -1,0 +1,40 @@
+import { systemClock } from '../../../base/clock.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import { isAlive } from '../../client/start-daemon.ts';
+import { duration } from '../../render/quantities.ts';
+import type { Command } from '../cli.ts';
+
+interface StopOptions {
+  killJobs?: true;
+}
+
+const NOT_RUNNING = 69;
+const STOP_LIMIT_MS = 15_000;
+const POLL_MS = 20;
+
+export const daemonStatus: Command<object> = async (cli) => {
+  const { dir, socket } = cli.home();
+  const info = await cli.client().daemon();
+  cli.print(info ? { running: true, ...info } : { running: false, home: dir, socket }, () => {
+    if (!info) return `not running  ${dir}`;
+    const up = duration(cli.style.now.getTime() - Date.parse(info.startedAt));
+    return `running  pid ${info.pid}, up ${up}, ${info.jobs.live} jobs live, ${info.jobs.queued} queued  ${info.home}`;
+  });
+  return info ? 0 : NOT_RUNNING;
+};
+
+/** Stopping a daemon that does not run is no failure. Agents go on without it unless they are to be killed with it. */
+export const daemonStop: Command<StopOptions> = async (cli, _args, { killJobs = false }) => {
+  const client = cli.client();
+  const pid = (await client.daemon())?.pid;
+  const stopped = await client.stop(killJobs);
+  const deadline = systemClock.monotonicMs() + STOP_LIMIT_MS;
+  // Until its process is gone: the next command must find the home free.
+  while (isAlive(pid)) {
+    if (systemClock.monotonicMs() > deadline)
+      throw new ReefError('daemon_unavailable', 'The daemon was told to end and still runs');
+    await systemClock.sleep(POLL_MS);
+  }
+  cli.print({ stopped }, () => (stopped ? 'stopped' : 'was not running'));
+  return 0;
+};

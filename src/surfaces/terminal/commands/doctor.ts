@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import type { Home } from '../../../base/home.ts';
+import { version } from '../../../base/version.ts';
+import { createGit } from '../../../git/git-command.ts';
+import { allowedEnv, SYSTEM_PATH } from '../../../process/environment.ts';
+import { run } from '../../../process/run.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import { configPath, readConfig } from '../../../runtime/config/user-config.ts';
+import { agentChecks } from '../../doctor/agents.ts';
+import { daemonChecks } from '../../doctor/daemon.ts';
+import { derivedChecks } from '../../doctor/derived.ts';
+import { type Check, examine } from '../../doctor/finding.ts';
+import { homeChecks, socketCheck } from '../../doctor/home.ts';
+import { jobChecks } from '../../doctor/jobs.ts';
+import { machineChecks } from '../../doctor/machine.ts';
+import { projectChecks } from '../../doctor/project.ts';
+import { detectAll, userOf } from '../../doctor/ready-agents.ts';
+import { renderFindings } from '../../doctor/report.ts';
+import { storeChecks } from '../../doctor/store.ts';
+import { worktreeChecks } from '../../doctor/worktrees.ts';
+import type { Cli, Command } from '../cli.ts';
+
+interface Options {
+  fix?: true;
+  deep?: true;
+}
+
+export const doctor: Command<Options> = async (cli, _args, { fix = false, deep = false }) => {
+  const findings = await examine(checksFor(cli, deep), { fix });
+  cli.print({ findings }, () => renderFindings(findings, cli.style));
+  return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+};
+
+/** The list of what doctor looks at. A new check is one more entry here. */
+function checksFor(cli: Cli, deep: boolean): Check[] {
+  const { env, cwd } = cli;
+  const machine = machineChecks({ path: env.path, folder: homeFolder(cli) ?? cwd });
+  const detected = detectAll(env);
+  detected.catch(() => {}); // several checks await it and report its failure
+  const agents = agentChecks({ detected, user: () => userOf(env, cwd) });
+  try {
+    const home = cli.home();
+    const client = cli.client();
+    const of = { home, client, deep };
+    const daemon = daemonChecks({ client, detected, env, version, file: home.daemon });
+    // Fixes are applied in this order: those that need the home to themselves before those that start a daemon.
+    const files = [...homeChecks(home), ...derivedChecks(of), ...storeChecks(of)];
+    const served = [...repositoryChecks(cli, home, deep), ...daemon, socketCheck(home, client), ...jobChecks(of)];
+    return [...machine, ...agents, ...files, ...served];
+  } catch (error) {
+    // Outside a repository the machine can still be looked at.
+    if (!(error instanceof ReefError)) throw error;
+    return [...machine, ...agents, { name: 'home', look: () => Promise.reject(error) }];
+  }
+}
+
+/** The disk that matters most: without room there nothing is recorded. */
+function homeFolder(cli: Cli): string | undefined {
+  try {
+    const { dir } = cli.home();
+    return existsSync(dir) ? dir : undefined;
+  } catch {
+    return undefined; // said by the check of the home
+  }
+}
+
+function repositoryChecks({ env, ...cli }: Cli, home: Home, deep: boolean): Check[] {
+  const { repository } = home;
+  if (repository === undefined) return [];
+  const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
+  const settings = () => readConfig(configPath(env));
+  const worktrees = { home: { ...home, repository }, client: cli.client(), git, dataHome: env.dataHome, deep };
+  return [
+    ...projectChecks({ root: repository, git, env, settings }),
+    ...worktreeChecks({ ...worktrees, root: () => settings().worktrees.root }),
+  ];
+}

@@ -1,0 +1,96 @@
+import { printable } from '../../../base/printable.ts';
+import { GATES, type Gate } from '../../../protocol/workflow.ts';
+import type { Suggestion } from '../../../workflow/project/toolchain.ts';
+import type { ReadyAgent } from '../../doctor/ready-agents.ts';
+import { shellQuote } from '../../render/short-names.ts';
+import type { Style } from '../../render/style.ts';
+import type { NextCommand } from './init-advice.ts';
+
+interface Found {
+  repository: string;
+  folder: string;
+  toolchains: readonly string[];
+  gates: Partial<Record<Gate, Suggestion>>;
+  setup: Suggestion | null;
+  config: { path: string; state: ConfigOutcome; aside?: string };
+  agents: readonly ReadyAgent[];
+}
+
+const STATES = {
+  none: 'nothing to write',
+  would_write: 'would be written',
+  written: 'written',
+  replaced: 'written anew',
+  same: 'is there already, the same',
+  kept: 'is there already, and stays',
+};
+export type ConfigOutcome = keyof typeof STATES;
+
+/** What there is: commands with their reasons, and agents. */
+export function renderFound(
+  { repository, folder, toolchains, gates, setup, config, agents }: Found,
+  style: Style,
+): string {
+  const kinds = toolchains.length === 0 ? 'no toolchain recognised' : toolchains.join(', ');
+  const { paint } = style;
+  return [
+    `${paint('bold', printable(folder === '' ? repository : `${repository}, in ${folder}`))}  ${kinds}`,
+    ...columns([
+      ['set-up', ...commandCells(setup ?? undefined, 'none')],
+      ...GATES.map((gate) => [
+        gate,
+        ...commandCells(gates[gate], gate === 'test' ? 'none: a run needs one' : 'none: passed over'),
+      ]),
+    ]),
+    `  ${config.path}  ${STATES[config.state]}${config.aside === undefined ? '' : `; the old one is ${config.aside}`}`,
+    '',
+    paint('bold', 'Agents'),
+    ...columns(agents.filter(({ isInstalled }) => isInstalled).map((agent) => [agent.name, agentState(agent)])),
+    ...absent(agents),
+  ].join('\n');
+}
+
+function commandCells(suggestion: Suggestion | undefined, otherwise: string): string[] {
+  return suggestion ? [suggestion.command.map(shellQuote).join(' '), suggestion.because] : [otherwise];
+}
+
+function agentState({ name, version, login, finding, toDo }: ReadyAgent): string {
+  const isNative = name.startsWith('native:');
+  const words = {
+    yes: isNative ? 'a model is configured' : 'logged in',
+    no: isNative ? 'no model' : 'no log-in found',
+    unknown: '',
+  };
+  const state = [version, words[login], finding].filter((word) => word !== undefined && word !== '').join(', ');
+  return `${state || 'found'}${toDo === undefined ? '' : `: ${toDo}`}`;
+}
+
+function absent(agents: readonly ReadyAgent[]): string[] {
+  const missing = agents.filter(({ isInstalled }) => !isInstalled);
+  return missing.length === 0 ? [] : [`  not installed: ${missing.map(({ name }) => name).join(', ')}`];
+}
+
+/** What is in the way, and what to type. */
+export function renderAhead(
+  { notes, next }: { notes: readonly string[]; next: readonly NextCommand[] },
+  { paint }: Style,
+): string {
+  const lines = columns(next.map(({ type, to }) => [type, paint('dim', to)]));
+  const warnings = notes.map((note) => `  ${printable(note)}`);
+  return [
+    ...(notes.length > 0 ? ['', paint('yellow', 'Mind'), ...warnings] : []),
+    '',
+    paint('bold', 'Next'),
+    ...lines,
+  ].join('\n');
+}
+
+/** Lines whose cells stand below each other; commands are never cut, so that they can be pasted. */
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = [0, 1].map((at) =>
+    Math.max(0, ...rows.filter((row) => row.length > at + 1).map((row) => (row[at] ?? '').length)),
+  );
+  return rows.map(
+    (row) => `  ${row.map((cell, at) => cell.padEnd(at < row.length - 1 ? (widths[at] ?? 0) : 0)).join('  ')}`,
+  );
+}

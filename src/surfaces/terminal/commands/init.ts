@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import {
+  type CommandWish,
+  type ConfigState,
+  configState,
+  configText,
+  hasCommands,
+  lookAtCheckout,
+  lookAtProject,
+  writeConfig,
+} from '../../../app/init-project.ts';
+import { systemClock } from '../../../base/clock.ts';
+import { findRepository } from '../../../base/home.ts';
+import { createGit } from '../../../git/git-command.ts';
+import { allowedEnv, SYSTEM_PATH } from '../../../process/environment.ts';
+import { run } from '../../../process/run.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { TrustItem } from '../../../protocol/trust.ts';
+import { TrustFile, trustPath } from '../../../runtime/config/trust-file.ts';
+import { PROJECT_CONFIG, Project } from '../../../workflow/project/project.ts';
+import { detectAll, readyAgents, userOf } from '../../doctor/ready-agents.ts';
+import type { Cli, Command } from '../cli.ts';
+import { nextCommands, notesOf } from './init-advice.ts';
+import { type ConfigOutcome, renderAhead, renderFound } from './init-report.ts';
+import { shown, trustShown } from './trust.ts';
+
+type Options = Partial<Record<CommandWish, string>> & { dryRun?: true; force?: true; yes?: true };
+
+/** Looks at a repository, writes what Reef is to run in it, and says what is missing for a first run. Nothing in it is needed twice. */
+export const init: Command<Options> = async (cli, _args, { dryRun = false, force = false, yes = false, ...said }) => {
+  if (cli.env.reefSocket !== undefined) throw new ReefError('not_yours', 'people say what judges the work of agents');
+  const root = repositoryAround(cli.cwd);
+  const detected = detectAll(cli.env);
+  detected.catch(() => {}); // awaited below, after what may fail first
+  const below = relative(root, cli.cwd);
+  const look = await lookAtProject({ root, below: below.startsWith('..') ? '' : below, path: cli.env.path, said });
+  const git = createGit({ run, env: allowedEnv(cli.env.all, [], { PATH: SYSTEM_PATH }) });
+  const checkout = await lookAtCheckout(git, root, look.proposal.leaves);
+  const text = configText(look.proposal);
+  const isEmpty = !hasCommands(look.proposal);
+  const state = await configState(root, text, isEmpty);
+  const isMeant = !isEmpty && (state === 'new' || (state === 'different' && force));
+  const isWritten = isMeant && !dryRun;
+  const aside = isWritten ? await writeConfig(root, text, systemClock) : undefined;
+  const user = userOf(cli.env, cli.cwd);
+  const agents = readyAgents(await detected, user);
+  const report = {
+    repository: root,
+    folder: look.folder,
+    toolchains: look.proposal.toolchains,
+    gates: look.proposal.gates,
+    setup: look.proposal.setup ?? null,
+    config: { path: PROJECT_CONFIG, state: settled(state, { isMeant, isWritten }), ...(aside && { aside }) },
+    agents,
+  };
+  if (!cli.json) cli.out(renderFound(report, cli.style));
+  const items = dryRun ? await trustAhead(cli, root, isMeant) : await offerTrust(cli, yes);
+  const seen = { look, checkout, agents, items, isKept: state === 'different' && !isMeant };
+  const notes = notesOf(seen);
+  const next = nextCommands(seen, { wanted: user.wanted, isInteractive: cli.isInteractive, isDry: dryRun });
+  const rest = { trust: items.map(({ name, trusted }) => ({ name, trusted })), notes, next };
+  cli.print({ ...report, ...rest }, () => renderAhead(rest, cli.style));
+  return 0;
+};
+
+function repositoryAround(cwd: string): string {
+  const found = findRepository(cwd);
+  if (found !== undefined) return found;
+  const bare = bareAround(cwd);
+  throw new ReefError(
+    'not_a_repository',
+    bare === undefined
+      ? `${cwd} is not inside a git repository. To make it one: git init && git add -A && git commit -m "start"`
+      : `${bare} is a bare repository and has no files to work on. Clone it, and run \`reef init\` in the clone.`,
+  );
+}
+
+function bareAround(folder: string): string | undefined {
+  if (['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)))) return folder;
+  return dirname(folder) === folder ? undefined : bareAround(dirname(folder));
+}
+
+function settled(state: ConfigState, { isMeant, isWritten }: { isMeant: boolean; isWritten: boolean }): ConfigOutcome {
+  if (isMeant && !isWritten) return 'would_write';
+  if (isWritten) return state === 'new' ? 'written' : 'replaced';
+  return state === 'different' ? 'kept' : state === 'same' ? 'same' : 'none';
+}
+
+type Asked = Pick<TrustItem, 'name' | 'trusted'>;
+
+/** What there will be to trust: found without a daemon, and what is not written yet is new. */
+async function trustAhead({ env }: Cli, root: string, isMeant: boolean): Promise<Asked[]> {
+  const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
+  const { items } = await project.trust({ hashes: [] }, { by: 'init', surface: 'cli' });
+  if (!isMeant) return items;
+  return [...items.filter(({ name }) => name !== PROJECT_CONFIG), { name: PROJECT_CONFIG, trusted: false }];
+}
+
+/** Without a person nothing is trusted, and nothing that is not asked about is shown. */
+async function offerTrust(cli: Cli, yes: boolean): Promise<Asked[]> {
+  const { items } = await cli.client().call('trust', {});
+  const open = items.filter(({ trusted }) => !trusted);
+  if (open.length === 0 || !(yes || cli.isInteractive)) return items;
+  if (!cli.json) for (const item of open) cli.out(shown(cli, item));
+  return (await trustShown(cli, open, yes))?.items ?? items;
+}

@@ -1,0 +1,14 @@
+import { resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { openClient } from '../../client/client.ts';
+import { serveMcp } from '../../mcp/server.ts';
+import type { Command } from '../cli.ts';
+
+export const mcp: Command<{ cwd?: string }> = async ({ env, cwd: here, host }, _args, options) => {
+  // Editors start their servers wherever they like, and put the folder one has open into an argument.
+  const cwd = resolve(here, options.cwd ?? '.');
+  const open = () => openClient({ env, cwd, surface: 'mcp' });
+  const user = env.reefSocket === undefined ? 'people' : 'jobs';
+  await serveMcp(open, { stdin: host.stdin as Readable, stdout: host.stdout as Writable, user });
+  return 0;
+};

@@ -1,0 +1,99 @@
+import { ReefError } from '../../../protocol/errors.ts';
+import { isOver } from '../../../protocol/is-over.ts';
+import type { OperationOutput } from '../../../protocol/operations.ts';
+import type { Client } from '../../client/client.ts';
+import { type LoggedEvent, renderEvent } from '../../render/timeline.ts';
+import type { Cli, Command } from '../cli.ts';
+
+interface OutputOptions {
+  since?: string;
+  limit?: number;
+  follow?: true;
+  raw?: true;
+}
+
+export const output: Command<OutputOptions> = async (cli, [id = ''], options) => {
+  if (options.raw) return raw(cli, id, options);
+  const { since, limit, follow } = options;
+  const client = cli.client();
+  if (follow) {
+    await printEvents(cli, readPages(client, { id, since, limit, isEnough: untilOver }));
+    return 0;
+  }
+  if (!cli.json && limit === undefined) {
+    const last = await printEvents(cli, readPages(client, { id, since, isEnough: untilRead }));
+    if (last) cli.talk(`${last.status}; read on with --since ${last.nextCursor}`);
+    return 0;
+  }
+  const page = await client.call('output', {
+    id,
+    ...(since === undefined ? {} : { since }),
+    ...(limit === undefined ? {} : { limit }),
+  });
+  if (cli.json) cli.out(JSON.stringify(page));
+  else await printEvents(cli, once(page));
+  if (!cli.json && page.truncated) cli.talk(`There is more: read on with --since ${page.nextCursor}`);
+  return 0;
+};
+
+async function* once<T>(page: T): AsyncGenerator<T> {
+  yield page;
+}
+
+async function raw(cli: Cli, id: string, { since, limit, follow }: OutputOptions): Promise<number> {
+  if (since !== undefined || limit !== undefined || follow || cli.json) {
+    throw new ReefError('bad_request', '--raw: prints the files of the agent as they are, without other options');
+  }
+  const { jobs } = await cli.client().call('status', { id });
+  const { printRaw } = await import('./raw-output.ts');
+  await printRaw(cli, jobs[0]?.id ?? id);
+  return 0;
+}
+
+export type Page = OperationOutput<'output'>;
+
+const LONGEST_CALL_MS = 45_000;
+
+interface Reading {
+  id: string;
+  since?: string | undefined;
+  limit?: number | undefined;
+  /** Asked after each page that left nothing unread; false goes on waiting for more. */
+  isEnough(page: Page): boolean;
+}
+
+/** Reads page after page until it is enough. A page is passed on before the next one is requested. */
+export async function* readPages(client: Client, { id, since, limit, isEnough }: Reading): AsyncGenerator<Page> {
+  let cursor = since;
+  let waitMs = 0;
+  for (;;) {
+    const page = await client.call('output', {
+      id,
+      waitMs,
+      ...(cursor === undefined ? {} : { since: cursor }),
+      ...(limit === undefined ? {} : { limit }),
+    });
+    yield page;
+    if (!page.truncated && isEnough(page)) return;
+    cursor = page.nextCursor;
+    waitMs = page.truncated ? 0 : LONGEST_CALL_MS;
+  }
+}
+
+export const untilRead = () => true;
+export const untilOver = ({ status }: Page) => isOver(status);
+
+/** Prints what it reads: a timeline, or one JSON document a line. */
+export async function printEvents(cli: Cli, pages: AsyncIterable<Page>): Promise<Page | undefined> {
+  let previous: LoggedEvent | undefined;
+  let last: Page | undefined;
+  for await (const page of pages) {
+    for (const event of page.events) {
+      const before = previous;
+      cli.print(event, () => renderEvent(event, before, cli.style));
+      previous = event;
+    }
+    last = page;
+  }
+  return last;
+}

@@ -1,0 +1,187 @@
+import { systemClock } from '../../../base/clock.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { InboxEntry } from '../../../protocol/job-operations.ts';
+import type { OperationInput, OperationOutput } from '../../../protocol/operations.ts';
+import type { RunSummary } from '../../../protocol/run-operations.ts';
+import type { Client } from '../../client/client.ts';
+import { parseDuration } from '../../render/quantities.ts';
+import { renderQuestion } from '../../render/question.ts';
+import { eventText, runDetails, runOutcome, runTable, visitLine } from '../../render/run.ts';
+import type { Cli, Command } from '../cli.ts';
+import { answerHere } from '../prompt/job-questions.ts';
+import { absoluteScript } from './spawn.ts';
+import { textArgument } from './text-argument.ts';
+
+interface RunOptions {
+  agent?: string;
+  model?: string;
+  plan?: string[];
+  base?: string;
+  priority?: number;
+  anyway?: true;
+  step?: true;
+  autoResume?: true;
+  accept?: true;
+  sandbox?: true;
+  yes?: true;
+  unsafe?: true;
+  budgetTokens?: number;
+  budgetTime?: string;
+  key?: string;
+  wait?: true;
+  follow?: true;
+}
+
+/** `reef run [WORKFLOW] "<task>"`: with one argument it is the task. */
+export const run: Command<RunOptions> = async (cli, args, options) => {
+  const [workflow, task] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
+  const client = cli.client();
+  const input = runInput(cli, (await textArgument(cli, task)) ?? '', options);
+  const started = await client.call('run', { ...input, ...(workflow !== undefined && { workflow }) });
+  if (options.follow) return follow(cli, client, started.runId);
+  if (options.wait) return waitToEnd(cli, client, started.runId);
+  cli.print(started, () => `${started.runId}  ${started.status}`);
+  if (!cli.json) cli.talk(`  reef run show ${started.runId} --follow  watch it\n  reef inbox  what is asked`);
+  return 0;
+};
+
+function runInput(cli: Cli, task: string, options: RunOptions): OperationInput<'run'> {
+  const { budgetTokens, budgetTime, wait, follow: _follow, agent, ...same } = options;
+  const budget = {
+    ...(budgetTokens !== undefined && { tokens: budgetTokens }),
+    ...(budgetTime !== undefined && { seconds: parseDuration(budgetTime, '--budget-time') / 1_000 }),
+  };
+  return {
+    task,
+    ...same,
+    ...(agent !== undefined && { agent: absoluteScript(agent, cli.cwd) }),
+    ...(Object.keys(budget).length > 0 && { budget }),
+  };
+}
+
+export const runs: Command<{ all?: true }> = async (cli, _args, { all }) => {
+  const result = await cli.client().call('runs', { all: all ?? false });
+  if (!cli.json && result.runs.length === 0) cli.talk('No runs yet. Start one: reef run "fix the failing test"');
+  else cli.print(result, () => runTable(result.runs, cli.style));
+  return 0;
+};
+
+export const showRun: Command<{ follow?: true; wait?: true }> = async (
+  cli,
+  [id = ''],
+  { follow: isFollowed, wait },
+) => {
+  const client = cli.client();
+  if (isFollowed) return follow(cli, client, id);
+  if (wait) return waitToEnd(cli, client, id);
+  const result = await client.call('run_status', { id });
+  return show(cli, result);
+};
+
+type Verb = OperationInput<'run_control'>['verb'];
+
+export function controlRun(verb: Verb): Command<{ signal?: string; block?: string; visit?: number; branch?: string }> {
+  return async (cli, [id = '', guidance], options) => {
+    const said = await textArgument(cli, guidance);
+    const input = { id, verb, ...(said !== undefined && { guidance: said }), ...options };
+    const summary = await cli.client().call('run_control', input);
+    cli.print(summary, () => `${summary.runId}  ${summary.status}${summary.because ? `: ${summary.because}` : ''}`);
+    return 0;
+  };
+}
+
+export const replayRun: Command<object> = async (cli, [id = '']) => {
+  const result = await cli.client().call('run_replay', { id });
+  cli.print(result, () =>
+    result.isSame
+      ? `same end: ${result.recorded}`
+      : `another end: recorded ${result.recorded}, walked ${result.walked}`,
+  );
+  return result.isSame ? 0 : 1;
+};
+
+const LONGEST_CALL_MS = 45_000;
+const FOLLOW_MS = 200;
+
+type Status = OperationOutput<'run_status'>;
+
+async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> {
+  for (;;) {
+    const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS });
+    if (!goesOn(result.runs[0])) return outcome(cli, client, result);
+  }
+}
+
+/** A line for each visit that ends. At a terminal what is asked on the way is asked there, and it goes on. */
+async function follow(cli: Cli, client: Client, id: string): Promise<number> {
+  let told = { visits: 0, events: 0 };
+  for (let after = 0; ; ) {
+    const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS, after });
+    told = tell(cli, result, told);
+    after = result.view?.seq ?? 0;
+    if (!goesOn(result.runs[0]) && !(await answered(cli, client, result))) return outcome(cli, client, result);
+    await systemClock.sleep(FOLLOW_MS);
+  }
+}
+
+/** Says what came after what was told, and returns how much that is now. */
+function tell(cli: Cli, { view }: Status, told: { visits: number; events: number }): typeof told {
+  const visits = Object.values(view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
+  const events = view?.events ?? [];
+  for (const { block, visit, signal, status } of visits.slice(told.visits)) {
+    const ended = { block, visit, status, ...(signal !== undefined && { signal }) };
+    cli.out(cli.json ? JSON.stringify(ended) : visitLine(ended, view, cli.style));
+  }
+  for (const event of events.slice(told.events)) {
+    cli.out(cli.json ? JSON.stringify(event) : `${event.type}  ${eventText(event)}`);
+  }
+  return { visits: visits.length, events: events.length };
+}
+
+/** False: nobody is there to ask, or they leave it open. */
+async function answered(cli: Cli, client: Client, { runs: [summary] }: Status): Promise<boolean> {
+  if (cli.json || !cli.isInteractive || summary?.status !== 'awaiting_input') return false;
+  const asked = await questionsOf(client, summary.runId);
+  for (const question of asked) if (!(await answerHere(cli, client, question))) return false;
+  return true; // none: somebody else has answered meanwhile
+}
+
+async function questionsOf(client: Client, runId: string): Promise<InboxEntry[]> {
+  const { questions } = await client.call('inbox', {});
+  return questions.filter((question) => question.runId === runId && question.jobId !== runId);
+}
+
+/** How it stands, what is asked with the commands that answer it, and what to type next. */
+async function outcome(cli: Cli, client: Client, result: Status): Promise<number> {
+  const summary = theRun(result);
+  const isAsked = !cli.json && summary.status === 'awaiting_input';
+  const questions = isAsked ? await questionsOf(client, summary.runId) : [];
+  cli.print(result, () =>
+    [
+      runOutcome(summary, result.view, cli.style),
+      ...questions.map((question) => `\n${renderQuestion(question, cli.style)}`),
+    ].join('\n'),
+  );
+  if (isAsked) cli.talk(`\nWhen it is answered: reef run show ${summary.runId} --follow`);
+  return exitCode(summary);
+}
+
+function show(cli: Cli, result: Status): number {
+  const summary = theRun(result);
+  cli.print(result, () => runDetails(summary, result.view, cli.style));
+  return exitCode(summary);
+}
+
+function theRun({ runs: [summary] }: Status): RunSummary {
+  if (!summary) throw new ReefError('run_not_found', 'There is no such run.');
+  return summary;
+}
+
+function goesOn(run: RunSummary | undefined): boolean {
+  return run?.status === 'queued' || run?.status === 'running';
+}
+
+function exitCode({ status }: RunSummary): number {
+  if (status === 'halted' || status === 'awaiting_input') return 3;
+  return status === 'success' || status === 'queued' || status === 'running' ? 0 : 1;
+}

@@ -1,0 +1,126 @@
+import { resolve } from 'node:path';
+import { stringify } from 'yaml';
+import { printable } from '../../../base/printable.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import { listAgents, loadAgentSpec } from '../../../runtime/agent-spec/load.ts';
+import { importFolder } from '../../../runtime/config/import-folder.ts';
+
+import { listMacros, loadMacro, usageOf } from '../../../runtime/macros/macro.ts';
+import { createPaths, listRags } from '../../../runtime/paths.ts';
+import type { BuildReport } from '../../../runtime/rag/index/build.ts';
+import { exportRole } from '../../../runtime/roles/role.ts';
+import { listRoles, loadRole } from '../../../runtime/roles/role-folder.ts';
+import type { AppState } from '../../../runtime/state/app-state.ts';
+import { openRuntimeAlone } from '../chat/conversation.ts';
+import type { Cli, Command } from '../cli.ts';
+import { interruptible } from '../prompt/interruptible.ts';
+
+/** Commands about what lies in the runtime's folder: configuration, roles, macros, agents and documents. */
+
+export type Listed = 'models' | 'roles' | 'sessions' | 'agents' | 'rags' | 'macros';
+
+async function namesOf({ paths, models, sessions }: AppState, what: Listed): Promise<readonly string[]> {
+  switch (what) {
+    case 'models':
+      return models.list('chat').map(({ id }) => id);
+    case 'roles':
+      return listRoles(paths);
+    case 'sessions':
+      return [...(await sessions.names()), ...(await sessions.autonames()).map((name) => `_/${name}`)];
+    case 'agents':
+      return listAgents(paths);
+    case 'rags':
+      return listRags(paths);
+    case 'macros':
+      return listMacros(paths);
+  }
+}
+
+export const list =
+  (what: Listed): Command<object> =>
+  async (cli: Cli) => {
+    const { app } = await openRuntimeAlone(cli);
+    const names = await namesOf(app, what);
+    if (names.length > 0 || cli.json) cli.print({ [what]: names }, () => names.map(printable).join('\n'));
+    else cli.talk(`There are no ${what} yet.`);
+    return 0;
+  };
+
+export const showRole: Command<object> = async (cli, [name = '']) => {
+  const { app } = await openRuntimeAlone(cli);
+  const role = loadRole(app.paths, name, app.warn);
+  cli.print(role, () => printable(exportRole(role)).trimEnd());
+  return 0;
+};
+
+export const showMacro: Command<object> = async (cli, [name = '']) => {
+  const { app } = await openRuntimeAlone(cli);
+  const macro = loadMacro(app.paths, name);
+  cli.print(macro, () => printable([usageOf(macro), ...macro.steps.map((step) => `  ${step}`)].join('\n')));
+  return 0;
+};
+
+export const showAgent: Command<object> = async (cli, [name = '']) => {
+  const { app } = await openRuntimeAlone(cli);
+  const spec = loadAgentSpec(name, { paths: app.paths, env: app.environment, warn: app.warn });
+  cli.print(spec, () => asYaml(spec));
+  return 0;
+};
+
+export const showConfig: Command<object> = async (cli) => {
+  const { app } = await openRuntimeAlone(cli);
+  cli.print(app.config, () => asYaml(app.config));
+  return 0;
+};
+
+const asYaml = (value: unknown) => printable(stringify(value, { lineWidth: 0 })).trimEnd();
+
+/** Lists what could not be used. Secrets are never copied: they have to be entered again. */
+export const importConfig: Command<{ from: string }> = async (cli, _args, { from }) => {
+  const paths = createPaths(cli.env.all, cli.env.home);
+  const report = await importFolder(resolve(cli.cwd, from), paths);
+  cli.print(report, () =>
+    printable(
+      [
+        `Copied ${report.copied.length} files to ${paths.configDir()}`,
+        ...report.notUsed.map(({ path, why }) => `not used: ${path}: ${why}`),
+        ...report.secrets.map((name) => `enter again: reef vault add ${name}`),
+      ].join('\n'),
+    ),
+  );
+  return 0;
+};
+
+/** A file that cannot be read is reported, and the rest is searchable. */
+export const buildRag: Command<object> = (cli, [name = '', ...documents]) =>
+  interruptible(async (signal) => {
+    const { app } = await openRuntimeAlone(cli);
+    const change = { ...(documents.length > 0 && { documents }), signal };
+    const report = (await app.ports.rebuildRag({ kind: 'named', name }, change)) as BuildReport;
+    cli.print(report, () => {
+      const failed = report.failed.map(({ source, reason }) => `left out: ${source}: ${reason}`);
+      const counts = `${report.added} new or changed, ${report.unchanged} unchanged, ${report.removed} removed`;
+      return [counts, ...failed].map(printable).join('\n');
+    });
+    return 0;
+  });
+
+export const searchRag: Command<object> = async (cli, [name = '', question = '']) => {
+  const { app } = await openRuntimeAlone(cli);
+  const rag = await app.ragCache.load({ kind: 'named', name });
+  if (!rag) throw new ReefError('rag_not_found', `there is no RAG ${name}`);
+  try {
+    const { rag_top_k, rag_reranker_model } = app.config;
+    const { settings } = rag.value;
+    const hits = await rag.value.search(question, {
+      top_k: settings.top_k ?? rag_top_k,
+      reranker_model: settings.reranker_model ?? rag_reranker_model,
+    });
+    cli.print({ hits }, () =>
+      hits.map((hit) => printable(`${hit.source}  chunk ${hit.chunk}  ${hit.score.toFixed(4)}`)).join('\n'),
+    );
+    return 0;
+  } finally {
+    await rag.release();
+  }
+};

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { isOver } from '../../../protocol/is-over.ts';
+import type { OperationInput } from '../../../protocol/operations.ts';
+import type { Client } from '../../client/client.ts';
+import { jobDetails } from '../../render/job.ts';
+import { parseDuration } from '../../render/quantities.ts';
+import type { Cli, Command } from '../cli.ts';
+import { type Page, printEvents, readPages } from './output.ts';
+import { textArgument } from './text-argument.ts';
+import { exitCodeOf, waitFor } from './wait.ts';
+
+interface SpawnOptions {
+  cwd?: string;
+  worktree?: true | string;
+  plan?: string[];
+  model?: string;
+  mode?: 'headless' | 'headful';
+  keep?: true;
+  budgetTokens?: number;
+  budgetTurns?: number;
+  budgetTime?: string;
+  sandbox?: true;
+  yes?: true;
+  unsafe?: true;
+  parent?: string;
+  key?: string;
+  wait?: true;
+  follow?: true;
+}
+
+export const spawn: Command<SpawnOptions> = async (cli, [agent = '', task = ''], options) => {
+  const input = spawnInput(cli, { agent, task: (await textArgument(cli, task)) ?? '', ...options });
+  const client = cli.client();
+  const started = await client.call('spawn', input);
+  if (options.follow) return follow(cli, client, started.agentId);
+  if (options.wait) return waitToEnd(cli, client, started.agentId);
+  cli.print(started, () => `${started.agentId}  ${started.status}`);
+  if (!cli.json) cli.talk(nextCommands(started.agentId));
+  return 0;
+};
+
+function spawnInput(
+  cli: Cli,
+  { agent, task, ...options }: SpawnOptions & { agent: string; task: string },
+): OperationInput<'spawn'> {
+  const { budgetTokens, budgetTurns, budgetTime, cwd, worktree, parent, wait, follow, ...same } = options;
+  const budget = {
+    ...(budgetTokens === undefined ? {} : { tokens: budgetTokens }),
+    ...(budgetTurns === undefined ? {} : { turns: budgetTurns }),
+    ...(budgetTime === undefined ? {} : { seconds: parseDuration(budgetTime, '--budget-time') / 1_000 }),
+  };
+  return {
+    agent: absoluteScript(agent, cli.cwd),
+    task,
+    ...(worktree === undefined ? folder(cli, cwd) : { worktree: worktree === true ? '' : worktree }),
+    ...same,
+    ...(Object.keys(budget).length > 0 ? { budget } : {}),
+    ...(parent === undefined ? {} : { parentId: parent }),
+  };
+}
+
+/** The daemon runs in another folder, so the folder is sent as an absolute path. */
+function folder(cli: Cli, cwd: string | undefined): { cwd?: string } {
+  if (cwd !== undefined) return { cwd: resolve(cli.cwd, cwd) };
+  // Inside a job the default is the job's own folder, which the daemon knows.
+  if (cli.env.reefSocket) return {};
+  return { cwd: checkoutOf(cli.cwd) ?? cli.cwd };
+}
+
+/** The checkout around a folder: inside a worktree that is the worktree, though its home is the repository's. */
+export function checkoutOf(folder: string): string | undefined {
+  if (existsSync(join(folder, '.git'))) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : checkoutOf(parent);
+}
+
+export function absoluteScript(agent: string, cwd: string): string {
+  const file = agent.startsWith('scripted:') ? agent.slice('scripted:'.length) : undefined;
+  return file === undefined ? agent : `scripted:${resolve(cwd, file)}`;
+}
+
+function nextCommands(id: string): string {
+  return [
+    `  reef output ${id} --follow    watch it`,
+    `  reef send ${id} "<text>"      talk to it`,
+    `  reef kill ${id}               end it`,
+  ].join('\n');
+}
+
+async function follow(cli: Cli, client: Client, id: string): Promise<number> {
+  if (!cli.json) cli.talk(id);
+  // A person can answer in another terminal; a script cannot.
+  const isEnough = ({ status }: Page) =>
+    isOver(status) || status === 'paused' || (status === 'awaiting_input' && !cli.isInteractive);
+  await printEvents(cli, readPages(client, { id, isEnough }));
+  const { jobs } = await client.call('status', { id });
+  const [job] = jobs;
+  if (!job) return 1;
+  if (job.questions.length > 0) {
+    if (cli.json) cli.out(JSON.stringify(job));
+    else cli.talk(jobDetails(job, cli.style));
+  }
+  return exitCodeOf(job);
+}
+
+async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> {
+  const { jobs } = await waitFor(client, { ids: [id], until: ['needs_input', 'done', 'idle'] });
+  const [job] = jobs;
+  if (!job) return 1;
+  cli.print(job, () => jobDetails(job, cli.style));
+  return exitCodeOf(job);
+}

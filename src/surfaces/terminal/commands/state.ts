@@ -1,0 +1,75 @@
+import { printable } from '../../../base/printable.ts';
+import { table } from '../../render/columns.ts';
+import type { Command } from '../cli.ts';
+
+export const showState: Command<{ section?: 'files' | 'tasks' | 'runs' | 'diff' }> = async (
+  cli,
+  [worktree],
+  { section },
+) => {
+  const input = { ...(worktree !== undefined && { worktree }), ...(section !== undefined && { section }) };
+  const found = await cli.client().call('repo_state', input);
+  cli.print(found, () => printable(found.text) || 'Nothing has happened here yet.');
+  return 0;
+};
+
+export const readArtifact: Command<{ job?: string; grep?: string }> = async (cli, [id = ''], options) => {
+  const client = cli.client();
+  const pages: string[] = [];
+  for (let offset: number | undefined = 0; offset !== undefined; ) {
+    const page: { text: string; nextOffset?: number | undefined } = await client.call('artifact_read', {
+      id,
+      offset,
+      ...options,
+    });
+    pages.push(page.text);
+    offset = page.nextOffset;
+  }
+  cli.print({ id, text: pages.join('') }, () => printable(pages.join('')));
+  return 0;
+};
+
+interface Segment {
+  kind: string;
+  provenance: string;
+  tokens: number;
+}
+
+/** One line per prompt: Reef's own text, what the agent did, and what the provider read from its cache. */
+export const listPrompts: Command<object> = async (cli, [id = '']) => {
+  const found = await cli.client().call('context_calls', { id });
+  const rows = found.calls.map((call) => {
+    const segments = (call.segments ?? []) as Segment[];
+    const own = segments.filter(({ provenance }) => provenance === 'reef').reduce((sum, { tokens }) => sum + tokens, 0);
+    const reported = (call.reported ?? {}) as { input?: number; cacheRead?: number };
+    const cells = [
+      `t${call.turn}`,
+      `epoch ${call.epoch}`,
+      `own ${own}`,
+      `whole ${call.estimated}`,
+      `reported ${reported.input ?? '–'}`,
+      `cached ${reported.cacheRead ?? '–'}`,
+    ];
+    return cells.map((text) => ({ text }));
+  });
+  const { artifacts, again } = found.reads;
+  const reads = `read back: ${artifacts} artifacts, ${again} files read just so before`;
+  cli.print(found, () => `${table(rows, cli.style.width)}\n${reads}`);
+  return 0;
+};
+
+/** A hook has two seconds; the rest is for the start of this program. */
+const HOOK_MS = 1_500;
+
+/** For the hooks of other agents: never delays one, and prints nothing instead of an error. */
+export const stateHook: Command<object> = async (cli) => {
+  const text = await cli
+    .client()
+    .call('repo_state', {}, { signal: AbortSignal.timeout(HOOK_MS) })
+    .then(
+      (found) => found.text,
+      () => undefined,
+    );
+  if (text !== undefined) cli.out(text);
+  return 0;
+};

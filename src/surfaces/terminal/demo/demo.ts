@@ -1,0 +1,233 @@
+import { systemClock } from '../../../base/clock.ts';
+import { findOnPath } from '../../../base/programs.ts';
+import { ReefError } from '../../../protocol/errors.ts';
+import type { InboxEntry, JobView } from '../../../protocol/job-operations.ts';
+import type { OperationInput } from '../../../protocol/operations.ts';
+import type { RunSummary } from '../../../protocol/run-operations.ts';
+import { type Client, openClient } from '../../client/client.ts';
+import { jobTable } from '../../render/job.ts';
+import { renderQuestion } from '../../render/question.ts';
+import { runDetails } from '../../render/run.ts';
+import { shortAgent } from '../../render/short-names.ts';
+import type { Colour } from '../../render/style.ts';
+import type { Cli, Command } from '../cli.ts';
+import { askLine } from '../prompt/line-person.ts';
+import { type Lane, Stage } from './stage.ts';
+import { makeThrowaway, type Throwaway } from './throwaway.ts';
+
+const POLL_MS = 200;
+const LIMIT_MS = 240_000;
+/** How long a person has before the demo answers by itself. */
+const PATIENCE_MS = 30_000;
+const PAUSE_MS = 1_500;
+
+const AGENT = 'native:coder';
+
+/** Reef's own agent with models that play a script: real processes, real files, real gates; no key and no network. */
+const RUNS: { name: string; colour: Colour; input: OperationInput<'run'> }[] = [
+  {
+    name: 'rounder',
+    colour: 'green',
+    input: {
+      task: 'Make the failing test pass',
+      agent: AGENT,
+      model: 'demo:rounder',
+      plan: ['tax.mjs', 'README.md'],
+      accept: true,
+    },
+  },
+  {
+    name: 'zero',
+    colour: 'yellow',
+    // It plans the same file as the first, so it waits.
+    input: {
+      task: 'Support a rate of zero',
+      agent: AGENT,
+      model: 'demo:zero',
+      plan: ['tax.mjs', 'zero.test.mjs'],
+      accept: true,
+    },
+  },
+];
+
+const JOB = {
+  name: 'notes',
+  colour: 'cyan' as const,
+  input: {
+    task: 'Write the release notes',
+    agent: AGENT,
+    model: 'demo:notes',
+    worktree: 'release notes',
+    plan: ['NOTES.md'],
+  },
+};
+
+/**
+ * Reef in half a minute: a workflow mends a failing test, a second one that would change the same file waits for it, an agent
+ * works beside them, one question is asked, the daemon is killed in the middle, and all of it is merged.
+ */
+export const demo: Command<Record<string, never>> = async (cli) => {
+  const throwaway = await makeThrowaway(cli.env);
+  const client = openClient({ env: throwaway.env, cwd: throwaway.repository, surface: 'cli' });
+  const stage = new Stage(cli);
+  const scene = { cli, client, throwaway, stage };
+  try {
+    stage.tell(`a throw-away repository with a failing test: ${throwaway.repository}`);
+    const lanes = await startAll(scene);
+    const question = await until(scene, lanes, () => firstQuestion(client));
+
+    stage.tell(`the daemon is killed: ${await killDaemon(client)}; the agents do not notice`);
+    await systemClock.sleep(PAUSE_MS);
+    await stage.follow(client, lanes);
+    stage.tell('the next command started a new daemon, which read on where the old one stopped');
+
+    await answer(scene, question);
+    stage.tell('answered; the gates decide what happens next');
+    await until(scene, lanes, () => allMerged(client, lanes));
+    await summary(scene, lanes);
+    return 0;
+  } finally {
+    await client.stop(true);
+  }
+};
+
+interface Scene {
+  cli: Cli;
+  client: Client;
+  throwaway: Throwaway;
+  stage: Stage;
+}
+
+async function startAll({ cli, client, stage }: Scene): Promise<Lane[]> {
+  const { items } = await client.call('trust', {});
+  await client.call('trust', { hashes: items.map(({ hash }) => hash) });
+  cli.out(`$ reef trust --yes                     ${items.map(({ name }) => name).join(', ')}`);
+  const lanes: Lane[] = [];
+  for (const { name, colour, input } of RUNS) {
+    const started = await client.call('run', input);
+    lanes.push({ name, colour, worktree: started.worktree, runId: started.runId });
+    const plan = (input.plan ?? []).map((path) => ` --plan ${path}`).join('');
+    cli.out(`$ reef run "${input.task}" --agent native:coder${plan} --accept`);
+    if (started.because !== undefined) cli.out(`  ${started.status}: it ${started.because}`);
+  }
+  const { worktree = '' } = await client.call('spawn', JOB.input);
+  lanes.push({ name: JOB.name, colour: JOB.colour, worktree });
+  cli.out(`$ reef spawn native:coder "${JOB.input.task}" --worktree`);
+  stage.tell('each in a worktree of its own; the second plans the file of the first, so it waits');
+  return lanes;
+}
+
+async function until<T>({ stage, client }: Scene, lanes: Lane[], look: () => Promise<T | undefined>): Promise<T> {
+  const deadline = systemClock.monotonicMs() + LIMIT_MS;
+  for (;;) {
+    const met = await look();
+    await stage.follow(client, lanes);
+    if (met !== undefined) return met;
+    if (systemClock.monotonicMs() > deadline) throw new Error('the demo did not get on within four minutes');
+    await systemClock.sleep(POLL_MS);
+  }
+}
+
+async function firstQuestion(client: Client): Promise<InboxEntry | undefined> {
+  const [question] = (await client.call('inbox', {})).questions;
+  return question && { ...question, agent: shortAgent(question.agent) };
+}
+
+/** Like a crash: nothing is saved, nobody is told. */
+async function killDaemon(client: Client): Promise<string> {
+  const daemon = await client.daemon();
+  if (!daemon) return 'it was gone already';
+  process.kill(daemon.pid, 'SIGKILL');
+  return `kill -9 ${daemon.pid}`;
+}
+
+async function answer({ cli, client }: Scene, asked: InboxEntry): Promise<void> {
+  const { questions } = await client.call('inbox', {});
+  const isSame = questions.some((q) => q.questionId === asked.questionId && q.fingerprint === asked.fingerprint);
+  cli.out(renderQuestion(asked, cli.style));
+  cli.out(isSame ? '\nThe question is still in the inbox.' : '\nThe question was lost: please report this.');
+  const option = await chooseOption(cli, asked.options?.length ?? 1);
+  await client.call('send', { id: asked.jobId, questionId: asked.questionId, option: [option] });
+}
+
+async function chooseOption(cli: Cli, count: number): Promise<number> {
+  if (!cli.isInteractive) {
+    await systemClock.sleep(PAUSE_MS);
+    cli.out('Nobody is at the terminal: the demo answers 1.');
+    return 1;
+  }
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const typed = await askLine(cli, `Your answer, 1 to ${count} [1]: `, { signal: patience }).catch((error) => {
+    if (patience.aborted) return '1';
+    throw error;
+  });
+  if (typed === undefined) throw new ReefError('cancelled', 'The demo was ended.');
+  const chosen = Number(typed.trim() || 1);
+  return Number.isInteger(chosen) && chosen >= 1 && chosen <= count ? chosen : 1;
+}
+
+/** Runs merge by themselves; the agent without a workflow is accepted by hand, as a person would. */
+async function allMerged(client: Client, lanes: Lane[]): Promise<true | undefined> {
+  const { worktrees } = await client.call('worktrees', { all: true });
+  const ours = worktrees.filter(({ id }) => lanes.some(({ worktree }) => worktree === id));
+  const { jobs } = await client.call('status', {});
+  for (const lane of lanes.filter(({ runId }) => runId === undefined)) {
+    const isDone = jobs.some((job) => job.worktree === lane.worktree && job.status === 'completed');
+    const isOpen = ours.some(({ id, status }) => id === lane.worktree && status === 'running');
+    if (isDone && isOpen) await client.call('accept', { id: lane.worktree });
+  }
+  return ours.every(({ status }) => status === 'accepted') || undefined;
+}
+
+const BARS = '▁▂▃▄▅▆▇█';
+
+/** Tokens of each prompt, turn by turn: what Reef says of its own stays flat, whatever happened before. */
+async function promptPlot(client: Client, jobs: readonly JobView[]): Promise<string> {
+  const calls = await Promise.all(
+    jobs.toReversed().map(({ id }) => client.call('context_calls', { id }).then((found) => found.calls)),
+  );
+  const sizes = calls.flat().map(({ estimated }) => Number(estimated));
+  const most = Math.max(...sizes, 1);
+  const bars = sizes.map((size) => BARS[Math.min(BARS.length - 1, Math.floor((size / most) * BARS.length))]);
+  return `tokens per turn  ${bars.join('')}  at most ${most}`;
+}
+
+async function summary({ cli, client, throwaway, stage }: Scene, lanes: Lane[]): Promise<void> {
+  const [first] = lanes;
+  const style = { ...cli.style, now: new Date() };
+  const { runs, view } = await client.call('run_status', { id: first?.runId ?? '@last' });
+  stage.tell('the run of the first, as `reef run show` draws it');
+  cli.out(runDetails(runs[0] as RunSummary, view, style));
+  const { jobs } = await client.call('status', {});
+  const named = jobs.map((job) => ({
+    ...job,
+    agent: lanes.find(({ worktree }) => worktree === job.worktree)?.name ?? job.agent,
+  }));
+  stage.tell('what happened');
+  cli.out(jobTable(named, style));
+  cli.out(`\n${await promptPlot(client, jobs)}`);
+  cli.out(
+    `\n$ git log --oneline --stat main\n${await throwaway.git('log', '--oneline', '--stat', '--no-decorate', 'main')}`,
+  );
+  const seqs = stage.events.map((event) => event.seq).sort((a, b) => a - b);
+  const isGapFree = seqs.every((seq, index) => seq === index + 1);
+  cli.out(
+    `${seqs.length} events from two daemons, ${isGapFree ? 'none lost, none twice' : 'NOT complete: please report this'}.`,
+  );
+  cli.out(`\nNext, in a repository of your own:\n${nextLines(cli.env.path)}`);
+}
+
+/** As they can be typed, in this order. */
+function nextLines(path: string): string {
+  const lines = [
+    ...(findOnPath('reef', path) ? [] : [['npm link', 'in this folder: puts `reef` on your PATH']]),
+    ['reef init', 'find out what tests it, and what a first run needs'],
+    ['reef doctor', 'what is missing, and what mends it'],
+    ['reef trust', 'see what Reef would run there, and let it'],
+    ['reef run "make the failing test pass" --follow', 'with claude, or --agent codex, native:coder, acp:gemini'],
+    ['reef worktree diff @last', 'what it did'],
+    ['reef worktree accept @last', 'merge it'],
+    ['claude mcp add reef -- reef mcp', 'let your own agent start others'],
+  ];
+  return lines.map(([type = '', to = '']) => `  ${type.padEnd(48)}${to}`).join('\n');
+}

@@ -1,0 +1,46 @@
+import type { InboxEntry } from '../../../protocol/job-operations.ts';
+import type { Decision } from '../../../protocol/jobs.ts';
+import type { OperationInput } from '../../../protocol/operations.ts';
+
+export type Answer = Pick<OperationInput<'send'>, 'text' | 'option' | 'decision'>;
+
+type Asked = Pick<InboxEntry, 'kind' | 'options' | 'choices' | 'multi' | 'freeText'>;
+
+const WORDS: Readonly<Record<Decision, readonly string[]>> = {
+  allow_once: ['y', 'yes', 'allow_once'],
+  allow_session: ['s', 'allow_session'],
+  allow_always: ['a', 'allow_always'],
+  deny: ['n', 'no', 'deny'],
+};
+const DECISIONS = Object.keys(WORDS) as Decision[];
+
+/** Undefined if the typed text is no decision. */
+export function decisionOf(typed: string): Decision | undefined {
+  const word = typed.trim().toLowerCase();
+  return DECISIONS.find((decision) => WORDS[decision].includes(word));
+}
+
+const countOf = ({ choices, options }: Asked) => (choices ?? options ?? []).length;
+
+/** Says what may be typed. */
+export function howTo(asked: Asked): string {
+  if (asked.kind === 'permission') return 'y once, s for this session, a always, n no';
+  if (countOf(asked) === 0) return 'your answer';
+  const numbers = asked.multi ? 'numbers, with commas' : 'a number';
+  return asked.freeText ? `${numbers}, or your own words` : numbers;
+}
+
+/** Undefined if the typed text is no answer. Numbers choose an option; other words are an answer where free text is allowed. */
+export function answerOf(asked: Asked, typed: string): Answer | undefined {
+  const text = typed.trim();
+  if (asked.kind === 'permission') {
+    const decision = decisionOf(text);
+    return decision && { decision };
+  }
+  const count = countOf(asked);
+  if (count === 0) return { text };
+  if (!/^\d+([\s,]+\d+)*$/.test(text)) return asked.freeText ? { text } : undefined;
+  const option = text.split(/[\s,]+/).map(Number);
+  const areThere = option.every((number) => number >= 1 && number <= count);
+  return areThere && (asked.multi || option.length === 1) ? { option } : undefined;
+}

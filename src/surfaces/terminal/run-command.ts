@@ -1,0 +1,62 @@
+import { readEnvironment } from '../../base/env.ts';
+import { findHome } from '../../base/home.ts';
+import { errorRow } from '../../protocol/error-table.ts';
+import type { ErrorBody } from '../../protocol/errors.ts';
+import { openClient } from '../client/client.ts';
+import { errorBody } from '../client/request.ts';
+import { renderError } from '../render/error.ts';
+import { createStyle, type Style } from '../render/style.ts';
+import type { Cli, Host } from './cli.ts';
+
+const WIDTH_WITHOUT_TERMINAL = 120;
+
+/** Runs the body of a command. Whatever it throws becomes a message and an exit code. */
+export async function runCommand(host: Host, json: boolean, body: (cli: Cli) => Promise<number>): Promise<number> {
+  const cli = createCli(host, json);
+  try {
+    return await body(cli);
+  } catch (error) {
+    return reportError(host, json, errorBody(error));
+  }
+}
+
+/** The error as a document on stdout where documents are expected, else as words on stderr. */
+export function reportError(host: Host, json: boolean, body: ErrorBody): number {
+  if (json) host.stdout.write(`${JSON.stringify(body)}\n`);
+  else host.stderr.write(`${renderError(body, styleFor(host, host.stderr))}\n`);
+  return errorRow(body.error.code).exit;
+}
+
+function createCli(host: Host, json: boolean): Cli {
+  const env = readEnvironment(host.env);
+  const cwd = host.cwd();
+  const style = styleFor(host, host.stdout);
+  const out = (text: string) => void host.stdout.write(`${text}\n`);
+  return {
+    host,
+    env,
+    cwd,
+    json,
+    style,
+    isInteractive: host.stdin.isTTY === true && host.stdout.isTTY === true,
+    out,
+    talk: (text) => void host.stderr.write(`${text}\n`),
+    print: (value, words) => out(json ? JSON.stringify(value) : words()),
+    stdin: () => readAll(host.stdin),
+    home: () => findHome(env, cwd),
+    client: () => openClient({ env, cwd, surface: 'cli' }),
+  };
+}
+
+function styleFor(host: Host, stream: { isTTY?: boolean; columns?: number }): Style {
+  const { noColor } = readEnvironment(host.env);
+  const isTerminal = stream.isTTY === true;
+  const width = isTerminal ? (stream.columns ?? WIDTH_WITHOUT_TERMINAL) : WIDTH_WITHOUT_TERMINAL;
+  return createStyle({ colour: isTerminal && !noColor, width, now: new Date() });
+}
+
+async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString('utf8').trimEnd();
+}

@@ -1,0 +1,154 @@
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.ts';
+import { createSafeDir } from '../../base/safe-dir.ts';
+import { parseJson } from '../../base/safe-json.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Caller, OperationRequest, TrustCore } from '../../protocol/operations.ts';
+import type { TrustItem } from '../../protocol/trust.ts';
+import { type TrustFile, trustHash } from '../../runtime/config/trust-file.ts';
+import { type FoundManifest, findManifest, type ReadProjectFile } from '../manifest/find-manifest.ts';
+
+const LARGEST_FILE = 1024 * 1024;
+export const PROJECT_CONFIG = '.reef/config.yaml';
+const INCLUDE = '.worktreeinclude';
+const SCRIPTS = 'package.json scripts';
+
+const command = z.array(z.string().min(1)).min(1);
+/** What a repository may say in `.reef/config.yaml` about its worktrees and gates, in its block `reef` or beside it. */
+const overlaySchema = z.object({
+  worktree: z.object({ setup: command.optional(), teardown: command.optional() }).default({}),
+  gates: z.object({ test: command.optional(), lint: command.optional(), build: command.optional() }).default({}),
+});
+type Overlay = z.infer<typeof overlaySchema>;
+
+interface ProjectDeps {
+  /** The main checkout: never a worktree, or an agent would edit what judges it. */
+  root: string;
+  trust: TrustFile;
+  clock: Clock;
+}
+
+/** A file of a checkout; undefined when absent. What the repository links to elsewhere is not read. */
+export async function readProjectFile(root: string, path: string): Promise<string | undefined> {
+  const inHome = path.startsWith('.reef/');
+  const dir = createSafeDir(inHome ? join(root, '.reef') : root);
+  try {
+    return (await dir.read(inHome ? path.slice('.reef/'.length) : path, LARGEST_FILE)).toString('utf8');
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** What the repository contributes beside its content. Nothing of it is in effect before a person has trusted it. */
+export class Project implements TrustCore {
+  readonly #deps: ProjectDeps;
+
+  constructor(deps: ProjectDeps) {
+    this.#deps = deps;
+  }
+
+  readonly readFile: ReadProjectFile = (path) => readProjectFile(this.#deps.root, path);
+
+  async manifest(): Promise<FoundManifest | undefined> {
+    const found = await findManifest(this.readFile);
+    if (found) await this.#requireItem(found.path, found.text);
+    return found;
+  }
+
+  /** `package.json` as the search for gates may see it: its scripts run, so they are trusted first. */
+  readonly readGateFile: ReadProjectFile = async (path) => {
+    const text = await this.readFile(path);
+    if (path === 'package.json' && text !== undefined) await this.#requireItem(SCRIPTS, scriptsOf(text));
+    return text;
+  };
+
+  async gates(): Promise<Overlay['gates']> {
+    const text = await this.readFile(PROJECT_CONFIG);
+    if (text === undefined) return {};
+    await this.#requireItem(PROJECT_CONFIG, text);
+    return readOverlay(text).gates;
+  }
+
+  /** Untrusted, a worktree is made without them. */
+  async scripts(): Promise<{ setup?: readonly string[]; teardown?: readonly string[] }> {
+    const text = await this.readFile(PROJECT_CONFIG);
+    if (text === undefined || !this.#isTrusted(PROJECT_CONFIG, text)) return {};
+    const { setup, teardown } = readOverlay(text).worktree;
+    return { ...(setup && { setup }), ...(teardown && { teardown }) };
+  }
+
+  async include(): Promise<string | undefined> {
+    const text = await this.readFile(INCLUDE);
+    return text !== undefined && this.#isTrusted(INCLUDE, text) ? text : undefined;
+  }
+
+  async trust({ hashes }: OperationRequest<'trust'>, caller: Caller) {
+    const items = await this.#items();
+    const { root, clock } = this.#deps;
+    const chosen = items.filter(({ hash }) => hashes.includes(hash));
+    const unknown = hashes.filter((hash) => !items.some((item) => item.hash === hash));
+    if (unknown.length > 0) {
+      throw new ReefError('trust_changed', `What you saw has changed since: ${unknown.length} of the items.`);
+    }
+    if (chosen.length > 0) {
+      const trusted = Object.fromEntries(chosen.map(({ name, hash }) => [name, hash]));
+      await this.#deps.trust.add({ repo: root, items: trusted, at: clock.now().toISOString(), by: caller.by });
+    }
+    return { repository: root, items: chosen.length > 0 ? await this.#items() : items };
+  }
+
+  async #items(): Promise<TrustItem[]> {
+    const found = await findManifest(this.readFile);
+    const packageText = await this.readFile('package.json');
+    const contents: [name: string, content: string | undefined][] = [
+      ...(found ? [[found.path, found.text] as [string, string]] : []),
+      [PROJECT_CONFIG, await this.readFile(PROJECT_CONFIG)],
+      [INCLUDE, await this.readFile(INCLUDE)],
+      [SCRIPTS, packageText === undefined ? undefined : scriptsOf(packageText)],
+    ];
+    return contents.flatMap(([name, content]) =>
+      content === undefined
+        ? []
+        : [{ name, content, hash: trustHash(content), trusted: this.#isTrusted(name, content) }],
+    );
+  }
+
+  #isTrusted(name: string, content: string): boolean {
+    return this.#deps.trust.isTrusted(this.#deps.root, name, trustHash(content));
+  }
+
+  async #requireItem(name: string, content: string): Promise<void> {
+    if (this.#isTrusted(name, content)) return;
+    const waiting = (await this.#items()).filter(({ trusted }) => !trusted).map((item) => item.name);
+    throw new ReefError(
+      'repo_untrusted',
+      `This repository would have Reef run commands of its own: ${waiting.join(', ')}.`,
+      {
+        details: { items: waiting },
+      },
+    );
+  }
+}
+
+function scriptsOf(text: string): string {
+  const parsed = parseJson(text);
+  const value = parsed.ok ? (parsed.value as { scripts?: unknown } | null) : null;
+  return JSON.stringify(value?.scripts ?? {}, null, 2);
+}
+
+/** What is wrong with it is said with its name: `config_invalid`. */
+export function readOverlay(text: string): Overlay {
+  try {
+    const value = z
+      .looseObject({ reef: z.looseObject({}).optional() })
+      .parse(parse(text, { schema: 'core', maxAliasCount: 20 }) ?? {});
+    return overlaySchema.parse({ ...value, ...value.reef });
+  } catch (error) {
+    throw new ReefError('config_invalid', `${PROJECT_CONFIG} cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}

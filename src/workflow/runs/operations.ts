@@ -1,0 +1,209 @@
+import { z } from 'zod';
+import type { JobRunner } from '../../agents/job-runner.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { ChangeSignal } from '../../events/change-signal.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Caller, OperationOutput, OperationRequest, RunCore } from '../../protocol/operations.ts';
+import type { RunSummary } from '../../protocol/run-operations.ts';
+import type { Halt, Json } from '../../protocol/workflow.ts';
+import type { Store } from '../../store/store.ts';
+import type { GitWorktreeManager } from '../../worktrees/manager.ts';
+import { readResult } from '../agent/read-result.ts';
+import type { DurableEngine } from '../durable/durable-engine.ts';
+import type { CallLog } from './call-log.ts';
+import { endRun } from './end.ts';
+import type { RunPlanner } from './plan.ts';
+import { findRun, findTheirRun, type RunSpec, type StoredRun } from './spec.ts';
+import type { RunStarter } from './start.ts';
+import type { RunStatus } from './status.ts';
+import type { WorkflowRuns } from './workflow-runs.ts';
+
+interface RunOperationsDeps {
+  store: Store;
+  clock: Clock;
+  signal: ChangeSignal;
+  engine: DurableEngine;
+  runs: WorkflowRuns;
+  planner: RunPlanner;
+  starter: RunStarter;
+  status: RunStatus;
+  worktrees: GitWorktreeManager;
+  calls: CallLog;
+  newId(): string;
+  /** Lends the slot of a job that waits for its run to the agents of that run. */
+  runner: Pick<JobRunner, 'lend'>;
+  redact<T>(value: T): T;
+}
+
+/** The part of a block's result schema that says how it may end. */
+const resultShape = z.object({ properties: z.object({ signal: z.object({ enum: z.array(z.string()) }) }) });
+
+const SHOWN = 20;
+
+type Look = Awaited<ReturnType<RunStatus['look']>>;
+
+/** Every operation on runs, for every surface. */
+export class RunOperations implements RunCore {
+  readonly #deps: RunOperationsDeps;
+
+  constructor(deps: RunOperationsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The spec is stored before anything is made for it, so a repeat with the same key finds it. */
+  async run(request: OperationRequest<'run'>, caller: Caller): Promise<RunSummary> {
+    const { store, starter } = this.#deps;
+    const known = request.key === undefined ? undefined : store.runs.byKey<RunSpec>(request.key);
+    if (known) return this.#deps.status.summary(known);
+    const doc = await this.#deps.planner.plan(request, caller);
+    const stored: StoredRun = { id: this.#deps.newId(), worktreeId: '', state: 'waiting', doc };
+    const before = store.commit(() => this.#insert(stored, request.key));
+    if (before) return this.#deps.status.summary(before);
+    try {
+      const worktreeId = await starter.assignWorktree(stored);
+      const run = { ...stored, worktreeId };
+      starter.begin(run);
+      return this.#deps.status.summary(run);
+    } catch (error) {
+      store.commit(() => store.runs.remove(stored.id));
+      throw error;
+    }
+  }
+
+  async runs({ all }: OperationRequest<'runs'>, caller: Caller): Promise<OperationOutput<'runs'>> {
+    return { runs: await this.#deps.status.list(all ? 1_000 : SHOWN, caller) };
+  }
+
+  async run_status(request: OperationRequest<'run_status'>, caller: Caller, signal: AbortSignal) {
+    if (request.id === undefined) return { runs: await this.#deps.status.list(SHOWN, caller), view: null };
+    const { id } = findTheirRun(this.#deps.store, request.id, caller);
+    const { jobId } = caller;
+    const takeBack = jobId === undefined || request.waitMs === 0 ? undefined : this.#deps.runner.lend(jobId);
+    try {
+      return await this.#await(id, request, signal);
+    } finally {
+      takeBack?.();
+    }
+  }
+
+  async #await(
+    id: string,
+    request: Pick<OperationRequest<'run_status'>, 'waitMs' | 'until' | 'after'>,
+    signal: AbortSignal,
+  ): Promise<OperationOutput<'run_status'>> {
+    const isOver = ({ summary, view }: Look) => {
+      const isNews = request.after !== undefined && (view?.seq ?? 0) > request.after;
+      return isNews || !goesOn(summary, request.until);
+    };
+    const look = () => this.#deps.status.look(findRun(this.#deps.store, id));
+    const { signal: changes, clock } = this.#deps;
+    const seen = await changes.until(look, { isMet: isOver, timeoutMs: request.waitMs, signal, clock });
+    return this.#deps.redact({ runs: [seen.summary], view: seen.view ?? null });
+  }
+
+  async run_control(request: OperationRequest<'run_control'>, caller: Caller): Promise<RunSummary> {
+    const run = findRun(this.#deps.store, request.id);
+    switch (request.verb) {
+      case 'hold':
+        await this.#deps.worktrees.hold(run.worktreeId, await this.#deps.status.sessionOf(run.worktreeId));
+        break;
+      case 'step':
+      case 'go':
+        await this.#deps.runs.setStepping(run.id, request.verb === 'step');
+        break;
+      case 'abort':
+        if (run.state === 'over') throw new ReefError('run_not_halted', `The run ${run.id} is over.`);
+        await endRun(this.#deps, run, request.guidance ?? `aborted by ${caller.by}`);
+        break;
+      default:
+        await this.#answer(run, { ...request, verb: request.verb }, caller);
+    }
+    return this.#deps.status.summary(findRun(this.#deps.store, run.id));
+  }
+
+  async run_replay({ id }: OperationRequest<'run_replay'>): Promise<OperationOutput<'run_replay'>> {
+    const run = findRun(this.#deps.store, id);
+    const { walked = null, ...rest } = await this.#deps.runs.replay(run.id);
+    return { runId: run.id, walked, ...rest };
+  }
+
+  /** Checked at the call, so that the agent corrects itself in the same turn. */
+  async block_result(request: OperationRequest<'block_result'>, caller: Caller): Promise<{ taken: true }> {
+    const { store } = this.#deps;
+    const block = caller.jobId === undefined ? undefined : store.blocks.get(caller.jobId);
+    if (!block) throw new ReefError('not_a_block', 'You do not work on a block of a workflow.');
+    const { signal } = resultShape.parse(block.schema).properties;
+    const read = readResult({ toolResult: request as Json, text: '' }, { signals: signal.enum });
+    if (!read.ok) {
+      throw new ReefError('result_invalid', `The result cannot be used: ${read.faults.join('; ')}.`, {
+        details: { faults: read.faults },
+      });
+    }
+    store.commit(() => store.blocks.setResult(block.jobId, request as Json));
+    return { taken: true };
+  }
+
+  async calls(request: OperationRequest<'calls'>): Promise<OperationOutput<'calls'>> {
+    return { calls: this.#deps.redact(this.#deps.calls.list(request)) };
+  }
+
+  async call_rerun(request: OperationRequest<'call_rerun'>, caller: Caller): Promise<OperationOutput<'call_rerun'>> {
+    return this.#deps.redact(await this.#deps.calls.rerun(request, caller));
+  }
+
+  /** Ended twice is ended once, as with jobs. */
+  async end(run: StoredRun, by: string): Promise<RunSummary> {
+    await endRun(this.#deps, run, `aborted by ${by}`);
+    return this.#deps.status.summary(findRun(this.#deps.store, run.id));
+  }
+
+  /** Looked up and entered in one transaction: of two at once with one key the second finds the first. */
+  #insert(run: StoredRun, key: string | undefined): StoredRun | undefined {
+    const { runs } = this.#deps.store;
+    const before = key === undefined ? undefined : runs.byKey<RunSpec>(key);
+    if (!before) runs.insert(run, key);
+    return before;
+  }
+
+  async #answer(
+    run: StoredRun,
+    request: OperationRequest<'run_control'> & { verb: 'approve' | 'resume' | 'retry' | 'skip' },
+    caller: Caller,
+  ): Promise<void> {
+    const { worktrees, runs } = this.#deps;
+    if (run.state === 'waiting')
+      throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
+    const { verb, guidance, signal, key } = request;
+    const { block, visit, branch } = chooseHalt((await this.#deps.status.view(run))?.halts ?? [], request);
+    if ((await worktrees.view(run.worktreeId)).status === 'held') await worktrees.reinflate(run.worktreeId);
+    const said = { ...(guidance !== undefined && { guidance }), ...(signal !== undefined && { signal }) };
+    const how = { by: caller.by, ...(key !== undefined && { key }) };
+    await runs.answer(run.id, { block, visit, branch, verb, ...said }, how);
+  }
+}
+
+function goesOn({ status }: RunSummary, until: OperationRequest<'run_status'>['until']): boolean {
+  const asks = status === 'awaiting_input' || status === 'halted';
+  return status === 'queued' || status === 'running' || (asks && until === 'done');
+}
+
+/** One that names its moment is passed on even if nothing waits there: it may have been answered before. */
+function chooseHalt(
+  halts: readonly Halt[],
+  { block, visit, branch }: { block?: string | undefined; visit?: number | undefined; branch?: string | undefined },
+): Pick<Halt, 'block' | 'visit' | 'branch'> {
+  const fitting = halts.filter(
+    (halt) =>
+      (block === undefined || halt.block === block) &&
+      (visit === undefined || halt.visit === visit) &&
+      (branch === undefined || halt.branch === branch),
+  );
+  const [only, another] = fitting;
+  if (another) {
+    const places = fitting.map((halt) => `${halt.branch} ${halt.block}#${halt.visit}`);
+    throw new ReefError('which_question', `Several branches wait: ${places.join(', ')}. Name the block.`);
+  }
+  if (only) return only;
+  if (block !== undefined && visit !== undefined) return { block, visit, branch: branch ?? 'main' };
+  throw new ReefError('run_not_halted', 'The run does not wait there.');
+}

@@ -1,0 +1,84 @@
+import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape, refuseSandbox } from '../../agents/permissions.ts';
+import type { AdapterRegistry } from '../../agents/registry.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Capabilities } from '../../process/capabilities.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Job } from '../../protocol/jobs.ts';
+import type { Caller, OperationRequest } from '../../protocol/operations.ts';
+import type { UserConfig } from '../../runtime/config/user-config.ts';
+import type { Store } from '../../store/store.ts';
+import { knownAgents } from '../manifest/check-block.ts';
+import { runnableManifest } from '../manifest/check-manifest.ts';
+import { chooseStart } from '../manifest/choose-start.ts';
+import type { Project } from '../project/project.ts';
+import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from '../shipped/shipped.ts';
+import { findGateCommands } from '../workers/gate-commands.ts';
+import type { RunSpec } from './spec.ts';
+
+interface RunPlannerDeps {
+  store: Store;
+  clock: Clock;
+  registry: AdapterRegistry;
+  capabilities: Capabilities;
+  project: Project;
+  settings(): Pick<UserConfig, 'gates'>;
+}
+
+/** From what was asked to what will be done: refused here, a run has left no trace. */
+export class RunPlanner {
+  readonly #deps: RunPlannerDeps;
+
+  constructor(deps: RunPlannerDeps) {
+    this.#deps = deps;
+  }
+
+  async plan(request: OperationRequest<'run'>, caller: Caller): Promise<RunSpec> {
+    const { clock, project, registry, capabilities } = this.#deps;
+    const { manifest, node } = await this.#manifest(request.workflow);
+    const { task, agent, model, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
+    const parent = this.#parentOf(request, caller);
+    if (agent !== undefined) refuseSandbox({ ...request, agent }, parent, registry.get(agent).adapter.describe());
+    const sandbox = chooseSandbox(request, parent, capabilities) === 'bubblewrap';
+    const gates = await findGateCommands({
+      workers: manifest.workers,
+      configured: { ...this.#deps.settings().gates, ...(await project.gates()) },
+      readProject: project.readGateFile,
+    });
+    return {
+      ...{ task, node, manifest, gates, plan, anyway, accept, autoResume, budget, stepping: request.step },
+      ...(agent !== undefined && { agent }),
+      ...(model !== undefined && { model }),
+      ...(base !== undefined && { base }),
+      ...(priority !== undefined && { priority }),
+      leave: { sandbox, yes, unsafe, ...(parent && { parentId: parent.id }), ...chooseDepth(request.maxDepth, parent) },
+      createdAt: clock.now().toISOString(),
+      by: caller.by,
+    };
+  }
+
+  #parentOf({ agent, yes, accept }: OperationRequest<'run'>, { jobId }: Caller): Job | undefined {
+    if (jobId === undefined) return undefined;
+    const { store, registry } = this.#deps;
+    const { job: parent } = store.jobs.get(jobId) ?? {};
+    if (!parent) throw new ReefError('job_not_found', `there is no job "${jobId}"`);
+    if (accept) throw new ReefError('not_yours', 'people merge: leave "accept" out');
+    refuseEscape(registry, parent, { agent, yes });
+    refuseDepth(parent);
+    return parent;
+  }
+
+  /** A node of the repository's own file, or a workflow that ships with Reef. */
+  async #manifest(named: string | undefined) {
+    const agents = knownAgents(this.#deps.registry.names());
+    const shipped = SHIPPED.find((name) => name === named);
+    const own = shipped ? undefined : await this.#deps.project.manifest();
+    const check = (file: { path: string; text: string }, ignored: string[] = []) =>
+      runnableManifest(file, { agents, ignored }).manifest;
+    const manifest = own && check(own, own.ignored);
+    const node = shipped ? undefined : chooseStart(manifest, named);
+    if (manifest && node !== undefined) return { manifest, node };
+    const name: ShippedName = shipped ?? DEFAULT_SHIPPED;
+    const chosen = check(shippedWorkflow(name));
+    return { manifest: chosen, node: chosen.start ?? Object.keys(chosen.nodes)[0] ?? '' };
+  }
+}

@@ -1,0 +1,68 @@
+import { ReefError } from '../../protocol/errors.ts';
+import type { Caller } from '../../protocol/operations.ts';
+import type { RunBudget, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { BlockJob } from '../../store/block-table.ts';
+import type { RunRequest } from '../../store/run-table.ts';
+import type { Store } from '../../store/store.ts';
+import type { GateCommands } from '../workers/gate-commands.ts';
+import type { RunPermissions } from './block-agents.ts';
+
+/** A run as it was asked for. Manifest and gates are frozen here: nothing that happens later changes them. */
+export interface RunSpec {
+  task: string;
+  node: string;
+  manifest: WorkflowManifest;
+  gates: GateCommands;
+  agent?: string;
+  model?: string;
+  stepping: boolean;
+  autoResume: boolean;
+  /** Merge at success. */
+  accept: boolean;
+  budget: RunBudget;
+  leave: RunPermissions;
+  plan: string[];
+  base?: string;
+  priority?: number;
+  anyway: boolean;
+  createdAt: string;
+  by: string;
+}
+export type StoredRun = RunRequest<RunSpec>;
+
+/** A job sees the runs that it or a job below it started, people all of them. */
+export function isTheirRun(store: Store, { doc }: StoredRun, caller: Pick<Caller, 'jobId'>): boolean {
+  return caller.jobId === undefined || jobsAbove(store, doc.leave.parentId).includes(caller.jobId);
+}
+
+/** Ids from the root down to this job. */
+export function jobsAbove(store: Store, jobId: string | undefined): string[] {
+  const job = jobId === undefined ? undefined : store.jobs.get(jobId)?.job;
+  return job ? [...jobsAbove(store, job.parentId), job.id] : [];
+}
+
+/** The visit a job works on: its own, or that of the nearest job above it. */
+export function blockOf(store: Store, jobId: string): BlockJob | undefined {
+  const path = jobsAbove(store, jobId).toReversed();
+  return path.map((id) => store.blocks.get(id)).find((block) => block !== undefined);
+}
+
+export function findTheirRun(store: Store, text: string, caller: Pick<Caller, 'jobId'>): StoredRun {
+  const run = findRun(store, text);
+  if (!isTheirRun(store, run, caller)) throw new ReefError('not_yours', `run ${run.id} is not one of yours`);
+  return run;
+}
+
+/** The run a caller means by an id, a unique beginning of one, or `@last`. */
+export function findRun(store: Store, text: string): StoredRun {
+  const [newest] = store.runs.newest<RunSpec>(1);
+  if (text === '@last' && newest) return newest;
+  const wanted = text.toUpperCase();
+  const [found, another] = store.runs.idsByPrefix(wanted);
+  if (found !== undefined && found !== wanted && another !== undefined) {
+    throw new ReefError('ambiguous_id', `several runs begin with "${text}"`);
+  }
+  const run = found === undefined ? undefined : store.runs.get<RunSpec>(found);
+  if (!run) throw new ReefError('run_not_found', `There is no run "${text}".`);
+  return run;
+}

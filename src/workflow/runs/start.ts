@@ -1,0 +1,116 @@
+import type { Logger } from '../../base/log.ts';
+import type { ChangeSignal } from '../../events/change-signal.ts';
+import { toReefError } from '../../protocol/errors.ts';
+import type { Store } from '../../store/store.ts';
+import type { Notice } from '../../worktrees/deps.ts';
+import type { GitWorktreeManager } from '../../worktrees/manager.ts';
+import { titleOf } from '../../worktrees/submit.ts';
+import type { DurableEngine } from '../durable/durable-engine.ts';
+import type { RunSpec, StoredRun } from './spec.ts';
+import type { WorkflowRuns } from './workflow-runs.ts';
+
+interface StarterDeps {
+  store: Store;
+  engine: DurableEngine;
+  runs: WorkflowRuns;
+  worktrees: GitWorktreeManager;
+  signal: ChangeSignal;
+  log: Logger;
+  notice(notice: Extract<Notice, { worktreeId: string }>): void;
+}
+
+/** Takes each run from its order to its end: a worktree first, then the workflow, then the merge if one was asked for. */
+export class RunStarter {
+  readonly #deps: StarterDeps;
+  readonly #ending = new AbortController();
+  readonly #under = new Map<string, Promise<void>>();
+  /** Why a run that waits will not start by itself. */
+  readonly #obstacles = new Map<string, { code: string; message: string }>();
+
+  constructor(deps: StarterDeps) {
+    this.#deps = deps;
+  }
+
+  obstacle(runId: string): { code: string; message: string } | undefined {
+    return this.#obstacles.get(runId);
+  }
+
+  /** Every run that is not over goes on; one that goes on already is left alone. */
+  recover(): void {
+    for (const run of this.#deps.store.runs.open<RunSpec>()) this.begin(run);
+  }
+
+  begin(run: StoredRun): void {
+    if (this.#under.has(run.id) || this.#ending.signal.aborted) return;
+    this.#obstacles.delete(run.id);
+    const going = this.#go(run)
+      .catch((error: unknown) => this.#giveUp(run, error))
+      .finally(() => {
+        this.#under.delete(run.id);
+        this.#deps.signal.notify();
+      });
+    this.#under.set(run.id, going);
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort(new Error('the daemon ends'));
+    await Promise.all(this.#under.values());
+  }
+
+  async #go(run: StoredRun): Promise<void> {
+    const { store, runs, engine, worktrees } = this.#deps;
+    const worktreeId = run.worktreeId === '' ? await this.assignWorktree(run) : run.worktreeId;
+    if (run.state === 'waiting') {
+      const { path } = await worktrees.whenReady(worktreeId, this.#ending.signal);
+      if (path === null) throw new Error('its worktree has ended');
+      await runs.start(inputOf(run.doc, { id: worktreeId, path }), run.id);
+      if (!store.commit(() => this.#hasBegun(run))) await runs.cancel(run.id, 'aborted before it began');
+    }
+    const end = await engine.result(run.id, { abort: this.#ending.signal });
+    const isSuccess = end.status === 'completed' && (end.value as { outcome?: string }).outcome === 'success';
+    if (isSuccess && run.doc.accept) await this.#accept(run, worktreeId);
+    if (end.status !== 'stuck') store.commit(() => store.runs.move(run.id, 'over'));
+  }
+
+  /** False if somebody ended it meanwhile. */
+  #hasBegun({ id }: StoredRun): boolean {
+    const { runs } = this.#deps.store;
+    const isWanted = runs.get(id)?.state !== 'over';
+    if (isWanted) runs.move(id, 'begun');
+    return isWanted;
+  }
+
+  /** Refused, the work stays where it is, and a person is told. */
+  async #accept(run: StoredRun, worktreeId: string): Promise<void> {
+    const { status, pending } = await this.#deps.worktrees.view(worktreeId);
+    if (pending || (status !== 'running' && status !== 'accepting')) return;
+    try {
+      await this.#deps.worktrees.accept(worktreeId, { whenClean: true });
+    } catch (error) {
+      const { code, message } = toReefError(error);
+      this.#deps.notice({ kind: 'accept_failed', worktreeId, message: `run ${run.id}: ${code}: ${message}` });
+    }
+  }
+
+  /** One worktree for one run, however often it is asked for. */
+  async assignWorktree({ id, doc }: StoredRun): Promise<string> {
+    const { plan, base, priority, anyway, task } = doc;
+    const wanted = { ...(base !== undefined && { base }), ...(priority !== undefined && { priority }) };
+    const record = await this.#deps.worktrees.submit({ taskId: id, title: titleOf(task), plan, anyway, ...wanted });
+    this.#deps.store.commit(() => this.#deps.store.runs.setWorktree(id, record.id));
+    return record.id;
+  }
+
+  #giveUp(run: StoredRun, error: unknown): void {
+    if (this.#ending.signal.aborted) return;
+    const { code, message } = toReefError(error);
+    this.#obstacles.set(run.id, { code, message });
+    this.#deps.log.warn('a run does not go on', { run: run.id, code, reason: message });
+  }
+}
+
+function inputOf(order: RunSpec, worktree: { id: string; path: string }) {
+  const { task, node, manifest, gates, agent, model, stepping, autoResume, budget } = order;
+  const chosen = { ...(agent !== undefined && { agent }), ...(model !== undefined && { model }) };
+  return { task, node, manifest, gates, worktree, stepping, autoResume, budget, ...chosen };
+}

@@ -1,0 +1,119 @@
+import type { Caller } from '../../protocol/operations.ts';
+import type { RunSummary } from '../../protocol/run-operations.ts';
+import type { Halt, Json, RunView } from '../../protocol/workflow.ts';
+import type { Store } from '../../store/store.ts';
+import type { GitWorktreeManager } from '../../worktrees/manager.ts';
+import { isOfBudget } from './block-agents.ts';
+import { isTheirRun, type RunSpec, type StoredRun } from './spec.ts';
+import type { RunStarter } from './start.ts';
+import type { WorkflowRuns } from './workflow-runs.ts';
+
+interface RunStatusDeps {
+  store: Store;
+  runs: WorkflowRuns;
+  starter: RunStarter;
+  worktrees: GitWorktreeManager;
+  redact<T>(value: T): T;
+}
+
+/** Runs as they are seen: by people, by the inbox, and by the worktrees they work in. */
+export class RunStatus {
+  readonly #deps: RunStatusDeps;
+
+  constructor(deps: RunStatusDeps) {
+    this.#deps = deps;
+  }
+
+  async list(most: number, caller: Caller): Promise<RunSummary[]> {
+    const { store } = this.#deps;
+    const newest = store.runs.newest<RunSpec>(most);
+    const older = store.runs.open<RunSpec>().filter(({ id }) => !newest.some((run) => run.id === id));
+    const theirs = [...newest, ...older].filter((run) => isTheirRun(store, run, caller));
+    return this.#deps.redact(await Promise.all(theirs.map((run) => this.summary(run))));
+  }
+
+  async summary(run: StoredRun): Promise<RunSummary> {
+    return (await this.look(run)).summary;
+  }
+
+  async look(run: StoredRun): Promise<{ summary: RunSummary; view: RunView | undefined }> {
+    const { starter, worktrees } = this.#deps;
+    const view = await this.view(run);
+    const worktree = run.worktreeId === '' ? undefined : await worktrees.view(run.worktreeId);
+    const obstacle = starter.obstacle(run.id);
+    const waitsFor = worktree?.queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
+    const because =
+      view?.halt?.message ??
+      obstacle?.message ??
+      (waitsFor && `waits for ${waitsFor.join('; ') || 'room: too many worktrees are open'}`);
+    const ends = Object.values(view?.executionLog ?? {}).flatMap(({ endedAt }) => endedAt ?? []);
+    const endedAt = view && view.outcome !== 'running' ? ends.sort().at(-1) : undefined;
+    const summary: RunSummary = {
+      runId: run.id,
+      task: run.doc.task,
+      workflow: run.doc.node,
+      worktree: run.worktreeId,
+      path: worktree?.path ?? null,
+      status: this.#status(run, view, obstacle !== undefined),
+      block: view?.position?.block ?? null,
+      visit: view?.position?.visit ?? null,
+      ...(because !== undefined && { because }),
+      ...(run.doc.leave.parentId !== undefined && { parentId: run.doc.leave.parentId }),
+      createdAt: run.doc.createdAt,
+      ...(endedAt !== undefined && { endedAt }),
+    };
+    return { summary, view };
+  }
+
+  /** Undefined if it has not begun, or never did. */
+  async view({ id }: StoredRun): Promise<RunView | undefined> {
+    const { store, runs } = this.#deps;
+    return store.journal.after(id, 0, 1).length === 0 ? undefined : runs.view(id);
+  }
+
+  /** Halted runs ask like jobs do. */
+  async halted(
+    caller: Pick<Caller, 'jobId'>,
+  ): Promise<{ run: StoredRun; path: string | null; halts: readonly Halt[] }[]> {
+    const { store } = this.#deps;
+    const open = store.runs.open<RunSpec>().filter((run) => isTheirRun(store, run, caller));
+    const begun = open.filter(({ state }) => state === 'begun');
+    const looks = await Promise.all(begun.map(async (run) => ({ run, ...(await this.look(run)) })));
+    return looks.flatMap(({ run, view, summary }) =>
+      view && view.halts.length > 0 ? [{ run, path: summary.path, halts: this.#deps.redact(view.halts) }] : [],
+    );
+  }
+
+  /** What a held worktree keeps of its run. */
+  async sessionOf(worktreeId: string): Promise<Json | undefined> {
+    const [run] = this.#deps.store.runs.byWorktree<RunSpec>(worktreeId);
+    const view = run && (await this.view(run));
+    if (!view) return undefined;
+    const { position, returnStack, executionLog, stats, seq } = view;
+    const executionPayload = Object.values(executionLog).flatMap(({ segments }) => segments);
+    const session = { runId: run.id, currentBlockId: position?.block ?? null, returnStack, executionPayload };
+    return JSON.parse(JSON.stringify(this.#deps.redact({ ...session, sessionStats: stats, seq })));
+  }
+
+  /** Runs that ended before verdicts were stored: what their journals say of their gates, for worktrees that are still open. */
+  async storeOldVerdicts(): Promise<void> {
+    const { store, worktrees } = this.#deps;
+    for (const id of worktrees.openIds()) {
+      const [run] = store.runs.byWorktree<RunSpec>(id);
+      if (!run || !store.journal.find(run.id, 'end', '') || store.verdicts.ofRun(run.id).length > 0) continue;
+      const gates = (await this.view(run))?.gates ?? [];
+      store.commit(() => store.verdicts.insert(run.id, gates));
+    }
+  }
+
+  #status(run: StoredRun, view: RunView | undefined, isStuck: boolean): RunSummary['status'] {
+    if (!view) return run.state === 'over' ? 'aborted' : isStuck ? 'halted' : 'queued';
+    if (view.outcome !== 'running') return view.outcome;
+    if (view.isHalted) return 'halted';
+    const { store } = this.#deps;
+    const jobs = new Set(store.blocks.ofRun(run.id).map(({ jobId }) => jobId));
+    const below = store.questions.open().filter(({ question }) => question.path.some((id) => jobs.has(id)));
+    const asks = below.some(({ jobId, question }) => !(jobs.has(jobId) && isOfBudget(question)));
+    return asks ? 'awaiting_input' : 'running';
+  }
+}

@@ -1,0 +1,60 @@
+import type { ActivitySource } from '../../context/manager/lifecycle.ts';
+import type { Store } from '../../store/store.ts';
+
+type Listener = Parameters<ActivitySource['onChange']>[0];
+
+interface ActivityDeps {
+  store: Store;
+  folderOf(worktreeId: string): string | undefined;
+}
+
+/** Which worktrees are worked in: by a job that runs, or by a run that goes on. */
+export class WorktreeActivity implements ActivitySource {
+  readonly #deps: ActivityDeps;
+  readonly #listeners = new Set<Listener>();
+  #active = new Map<string, string>();
+
+  constructor(deps: ActivityDeps) {
+    this.#deps = deps;
+  }
+
+  onChange(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Something may have changed: what is new is told, and nothing else. */
+  look(): void {
+    const now = this.#busy();
+    for (const [id, worktreePath] of now)
+      if (!this.#active.has(id)) this.#tell({ worktreePath, active: true, removed: false });
+    for (const [id, worktreePath] of this.#active) {
+      if (!now.has(id)) this.#tell({ worktreePath, active: false, removed: false });
+    }
+    this.#active = now;
+  }
+
+  #busy(): Map<string, string> {
+    const { store, folderOf } = this.#deps;
+    const ofJobs = store.jobs.live().flatMap(({ job }) => (job.status === 'running' ? (job.worktree ?? []) : []));
+    const ofRuns = store.runs.working().map(({ worktreeId }) => worktreeId);
+    const paths = [...new Set([...ofJobs, ...ofRuns])].flatMap((id) => {
+      const path = folderIfAny(id, folderOf);
+      return path === undefined ? [] : [[id, path] as const];
+    });
+    return new Map(paths);
+  }
+
+  #tell(change: Parameters<Listener>[0]): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** One that never will stand has no server either. */
+function folderIfAny(id: string, folderOf: ActivityDeps['folderOf']): string | undefined {
+  try {
+    return folderOf(id);
+  } catch {
+    return undefined;
+  }
+}

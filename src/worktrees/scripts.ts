@@ -1,0 +1,48 @@
+import { capText } from '../base/cap.ts';
+import { toReefError } from '../protocol/errors.ts';
+import type { Deps } from './deps.ts';
+import type { StoredWorktree } from './record.ts';
+
+const SETUP_MS = 300_000;
+const TEARDOWN_MS = 60_000;
+const SHOWN_BYTES = 4_096;
+
+/** Runs the repository's own set-up in a new worktree; says why it failed, and the worktree stays either way. */
+export async function runSetup(deps: Deps, row: StoredWorktree): Promise<StoredWorktree['setup']> {
+  const failure = await runScript(deps, row, 'setup');
+  if (failure === 'none') return { state: 'none' };
+  return failure === undefined ? { state: 'done' } : { state: 'failed', message: failure };
+}
+
+/** Never fatal: what it leaves behind is outside the worktree, and the worktree is about to go. */
+export async function runTeardown(deps: Deps, row: StoredWorktree): Promise<void> {
+  const failure = await runScript(deps, row, 'teardown');
+  if (failure !== undefined && failure !== 'none') {
+    deps.log.warn('the teardown of a worktree failed', { worktree: row.id, message: failure });
+  }
+}
+
+async function runScript(
+  deps: Deps,
+  row: StoredWorktree,
+  which: 'setup' | 'teardown',
+): Promise<string | 'none' | undefined> {
+  try {
+    const [file, ...args] = (await deps.items.scripts?.())?.[which] ?? [];
+    if (file === undefined || row.path === null) return 'none';
+    const env = {
+      REEF_WORKTREE: row.path,
+      REEF_ROOT: deps.checkout.toplevel,
+      REEF_BRANCH: row.branch,
+      REEF_PORT_BASE: `${row.portBase}`,
+    };
+    const timeoutMs = which === 'setup' ? SETUP_MS : TEARDOWN_MS;
+    const { code, signal, timedOut, stdout, stderr } = await deps.run({ file, args, cwd: row.path, env, timeoutMs });
+    if (code === 0 && !timedOut) return undefined;
+    const ended = timedOut ? `took longer than ${timeoutMs / 1000} s` : `ended with ${code ?? signal}`;
+    return `${file} ${ended}: ${capText(Buffer.concat([stdout, stderr]).toString('utf8').trim(), SHOWN_BYTES)}`;
+  } catch (error) {
+    const { code, message } = toReefError(error);
+    return `${code}: ${message}`;
+  }
+}

@@ -1,0 +1,13 @@
+import type { Capabilities } from '../../src/process/capabilities.ts';
+
+/** What a machine with none of the tools can do. */
+export const noCapabilities: Capabilities = {
+  namespaces: 'none',
+  unshare: undefined,
+  isolatesNetwork: false,
+  bubblewrap: undefined,
+  setpriv: undefined,
+  timeout: undefined,
+  perl: undefined,
+  tmux: undefined,
+};

@@ -1,0 +1,114 @@
+import { ReefError } from '../../../src/protocol/errors.ts';
+import type { JobView } from '../../../src/protocol/job-operations.ts';
+import type {
+  Caller,
+  Core,
+  OperationName,
+  RunCore,
+  TrustCore,
+  WorktreeCore,
+} from '../../../src/protocol/operations.ts';
+import { sampleCode, sampleStates } from './sample-code.ts';
+import { sampleCall, sampleRecord, sampleRun, sampleView, sampleWorktree } from './sample-runs.ts';
+import { sampleEntry, sampleEvent, sampleJob } from './samples.ts';
+
+export interface CoreCall {
+  operation: OperationName;
+  input: unknown;
+  caller: Caller;
+}
+
+/**
+ * The smallest thing that keeps the contract of `Core`: one job, which exists, and no other. It lets the surfaces be
+ * tested for what they add; what the operations do is proved against the real one.
+ */
+export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {}): { core: Core; calls: CoreCall[] } {
+  const calls: CoreCall[] = [];
+  const ref = () => ({ agentId: job.id, status: job.status });
+  const find = (id: string) => {
+    if (id !== '@last' && !job.id.startsWith(id)) throw new ReefError('job_not_found', `no job ${id}`);
+  };
+  const core: Core = {
+    spawn: async () => ref(),
+    status: async ({ id }) => {
+      if (id !== undefined) find(id);
+      return { jobs: [job] };
+    },
+    send: async ({ id }) => {
+      find(id);
+      return { ...ref(), delivered: true, messageId: 'm1' };
+    },
+    output: async ({ id }) => {
+      find(id);
+      return {
+        ...ref(),
+        events: [sampleEvent('progress', { kind: 'text', text: 'hello' })],
+        nextCursor: '1',
+        truncated: false,
+      };
+    },
+    kill: async ({ id }) => {
+      find(id);
+      return { agentId: job.id, status: 'killed', finalOutput: 'last words' };
+    },
+    wait: async () => ({ met: true, jobs: [job] }),
+    interrupt: async ({ id }) => {
+      find(id);
+      return { agentId: job.id, status: 'paused' };
+    },
+    resume: async ({ id }) => {
+      find(id);
+      return { agentId: job.id, status: 'queued', launch: 2 };
+    },
+    inbox: async () => ({ questions: job.questions.map((question) => sampleEntry(question)), notices: [] }),
+    ...runsAndWorktrees(),
+    ...sampleCode(),
+    ...sampleStates(),
+    ...changes,
+  };
+  const recorded = Object.entries(core).map(([name, run]) => [
+    name,
+    (input: unknown, caller: Caller, signal: AbortSignal) => {
+      calls.push({ operation: name as OperationName, input, caller });
+      return run(input as never, caller, signal);
+    },
+  ]);
+  return { core: Object.fromEntries(recorded) as Core, calls };
+}
+
+/** One halted run in one worktree. */
+function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
+  const commit = 'b'.repeat(40);
+  const kept = {
+    ref: 'refs/reef/discarded/one',
+    command: 'reef worktree restore refs/reef/discarded/one',
+    ignored: [],
+  };
+  return {
+    run: async () => sampleRun({ status: 'queued' }),
+    runs: async () => ({ runs: [sampleRun()] }),
+    run_status: async () => ({ runs: [sampleRun()], view: sampleView() }),
+    run_control: async () => sampleRun({ status: 'running' }),
+    run_replay: async () => ({ runId: sampleRun().runId, walked: 'success', recorded: 'success', isSame: true }),
+    block_result: async () => ({ taken: true }),
+    calls: async () => ({ calls: [sampleCall()] }),
+    call_rerun: async () => ({ before: sampleCall(), jobId: sampleCall().jobId }),
+    worktrees: async () => ({ worktrees: [sampleWorktree()] }),
+    worktree_create: async () => sampleRecord(),
+    worktree_setup: async () => sampleWorktree({ setup: { state: 'done' } }),
+    diff: async () => ({
+      base: commit,
+      files: [{ status: 'M', path: 'src/tax.ts' }],
+      patch: '-a\n+b\n',
+      truncated: false,
+      drift: { unplanned: [], untouched: [] },
+    }),
+    accept: async () => ({ status: 'merged', commit, noted: [] }),
+    worktree_discard: async () => kept,
+    worktree_restore: async () => sampleRecord(),
+    worktree_hold: async () => kept,
+    worktree_prune: async () => ({ entries: [] }),
+    conflicts: async () => ({ report: { status: 'CLEAR', complete: true, clashes: [] }, worktrees: [] }),
+    trust: async () => ({ repository: '/repo', items: [] }),
+  };
+}

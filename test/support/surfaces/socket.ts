@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import type { Core } from '../../../src/protocol/operations.ts';
+import { type AuditRow, type SocketServerOptions, serveSocket } from '../../../src/surfaces/http/server.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { smallCore } from './small-core.ts';
+
+export interface TestSocket {
+  dir: string;
+  path: string;
+  audit: AuditRow[];
+  logged: unknown[];
+  stops: boolean[];
+  close(): Promise<void>;
+}
+
+/** A home of its own with a real socket in it, served from a small core. */
+export async function openSocket(
+  core: Core = smallCore().core,
+  changes: Partial<SocketServerOptions> = {},
+): Promise<TestSocket> {
+  const dir = temporaryFolder();
+  const path = join(dir, 'reefd.sock');
+  const [audit, logged, stops]: [AuditRow[], unknown[], boolean[]] = [[], [], []];
+  const server = await serveSocket({
+    path,
+    core,
+    caller: { by: 'uid:1000' },
+    daemon: {
+      info: () => ({
+        pid: process.pid,
+        startTime: '1',
+        version: '0.1.0',
+        home: dir,
+        socket: path,
+        startedAt: '2026-03-01T12:00:00.000Z',
+        jobs: { live: 1, queued: 0 },
+        lastSeq: 7,
+      }),
+      stop: async (killJobs) => {
+        stops.push(killJobs);
+        setImmediate(() => void server.close());
+      },
+      attach: async (id) => ({ file: 'tmux', args: ['-L', 'reef', 'attach', '-t', id] }),
+    },
+    log: { error: (message, fields) => logged.push([message, fields]) },
+    audit: (row) => audit.push(row),
+    ...changes,
+  });
+  return {
+    dir,
+    path,
+    audit,
+    logged,
+    stops,
+    close: () => server.close(),
+  };
+}
