@@ -8,23 +8,16 @@ export interface AuditEntry {
   outcome: string;
 }
 
-/** Who changed what: appended, never updated, no secrets. */
+/** Who changed what: only ever appended, and without secrets. */
 export class AuditTable {
-  readonly #insert;
-  readonly #all;
+  readonly #sql: Sqlite['prepare'];
 
-  constructor(database: Sqlite) {
-    this.#insert = database.prepare(
-      'INSERT INTO audit (at, by, surface, operation, target, outcome) VALUES (?, ?, ?, ?, ?, ?)',
-    );
-    this.#all = database.prepare('SELECT * FROM audit ORDER BY seq');
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
   }
 
-  append(at: string, entry: AuditEntry): void {
-    this.#insert.run(at, entry.by, entry.surface, entry.operation, entry.target ?? null, entry.outcome);
-  }
-
-  all(): (AuditEntry & { seq: number; at: string })[] {
-    return this.#all.all() as (AuditEntry & { seq: number; at: string })[];
+  append(at: string, { by, surface, operation, target, outcome }: AuditEntry): void {
+    const sql = 'INSERT INTO audit (at, by, surface, operation, target, outcome) VALUES (?, ?, ?, ?, ?, ?)';
+    this.#sql(sql).run(at, by, surface, operation, target ?? null, outcome);
   }
 }

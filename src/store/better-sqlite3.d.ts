@@ -11,7 +11,6 @@ declare module 'better-sqlite3' {
     exec(sql: string): void;
     pragma(text: string, options?: { simple: boolean }): unknown;
     close(): void;
-    readonly inTransaction: boolean;
   }
   export = Database;
 }

@@ -13,49 +13,38 @@ export interface BlockJob {
   result: Json | null;
 }
 
-export class BlockTable {
-  readonly #insert;
-  readonly #setResult;
-  readonly #get;
-  readonly #ofRun;
+type Row = Omit<BlockJob, 'schema' | 'result'> & { schema: string; result: string | null };
+const SELECT = 'SELECT job_id AS jobId, run_id AS runId, block, visit, branch, schema, result FROM block_job';
 
-  constructor(database: Sqlite) {
-    const row = 'SELECT job_id AS jobId, run_id AS runId, block, visit, branch, schema, result FROM block_job';
-    this.#insert = database.prepare(
-      'INSERT INTO block_job (job_id, run_id, block, visit, branch, schema) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-    );
-    this.#setResult = database.prepare('UPDATE block_job SET result = ? WHERE job_id = ?');
-    this.#get = database.prepare(`${row} WHERE job_id = ?`);
-    this.#ofRun = database.prepare(`${row} WHERE run_id = ? ORDER BY job_id`);
+export class BlockTable {
+  readonly #sql: Sqlite['prepare'];
+
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
   }
 
   insert({ jobId, runId, block, visit, branch, schema }: Omit<BlockJob, 'result'>): void {
-    this.#insert.run(jobId, runId, block, visit, branch, JSON.stringify(schema));
+    this.#sql(
+      'INSERT INTO block_job (job_id, run_id, block, visit, branch, schema) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    ).run(jobId, runId, block, visit, branch, JSON.stringify(schema));
   }
 
-  /** Null when another turn begins: what was handed in before answers nothing now. */
+  /** Null when another turn begins: an earlier result does not answer it. */
   setResult(jobId: string, result: Json | null): void {
-    this.#setResult.run(result === null ? null : JSON.stringify(result), jobId);
+    const text = result === null ? null : JSON.stringify(result);
+    this.#sql('UPDATE block_job SET result = ? WHERE job_id = ?').run(text, jobId);
   }
 
   get(jobId: string): BlockJob | undefined {
-    return toBlockJob(this.#get.get(jobId));
+    const row = this.#sql<Row>(`${SELECT} WHERE job_id = ?`).get(jobId);
+    return row && toBlockJob(row);
   }
 
   ofRun(runId: string): BlockJob[] {
-    return this.#ofRun
-      .all(runId)
-      .map(toBlockJob)
-      .filter((each) => each !== undefined);
+    return this.#sql<Row>(`${SELECT} WHERE run_id = ? ORDER BY job_id`).all(runId).map(toBlockJob);
   }
 }
 
-function toBlockJob(row: unknown): BlockJob | undefined {
-  if (row === undefined) return undefined;
-  const found = row as Omit<BlockJob, 'schema' | 'result'> & { schema: string; result: string | null };
-  return {
-    ...found,
-    schema: JSON.parse(found.schema),
-    result: found.result === null ? null : JSON.parse(found.result),
-  };
+function toBlockJob({ schema, result, ...rest }: Row): BlockJob {
+  return { ...rest, schema: JSON.parse(schema), result: result === null ? null : JSON.parse(result) };
 }

@@ -1,16 +1,17 @@
 import { closeSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
-/** The few calls we make of SQLite, in the shape of `node:sqlite`, so that a change of driver is a change of this file. */
-interface Statement {
+/** The few calls we make of SQLite, in the shape of `node:sqlite`: another driver changes only this file. */
+interface Statement<Row> {
   run(...values: SqlValue[]): { changes: number };
-  get(...values: SqlValue[]): unknown;
-  all(...values: SqlValue[]): unknown[];
+  get(...values: SqlValue[]): Row | undefined;
+  all(...values: SqlValue[]): Row[];
 }
 type SqlValue = string | number | bigint | null | Uint8Array;
 
 export interface Sqlite {
-  prepare(sql: string): Statement;
+  /** Compiles each text once. The caller names the shape of the rows. */
+  prepare<Row = unknown>(sql: string): Statement<Row>;
   exec(sql: string): void;
   pragma(text: string): unknown;
   close(): void;
@@ -20,10 +21,21 @@ export function openSqlite(path: string, access: 'read' | 'write' = 'write', bus
   // SQLite gives its side files the mode of the database, and the database that of the umask.
   if (access === 'write') closeSync(openSync(path, 'a', 0o600));
   const database = new Database(path, { readonly: access === 'read', timeout: busyTimeoutMs });
+  const compiled = new Map<string, Statement<unknown>>();
   return {
-    prepare: (sql) => database.prepare(sql),
+    prepare<Row>(sql: string) {
+      const statement = compiled.get(sql) ?? database.prepare(sql);
+      compiled.set(sql, statement);
+      return statement as Statement<Row>;
+    },
     exec: (sql) => database.exec(sql),
     pragma: (text) => database.pragma(text, { simple: true }),
     close: () => database.close(),
   };
+}
+
+/** SQLite's own name of a failure, such as `SQLITE_BUSY`; empty for any other error. */
+export function sqliteCode(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code.startsWith('SQLITE_') ? code : '';
 }

@@ -17,37 +17,28 @@ export interface StoredEvent {
 }
 
 const PAGE = 1_000;
+const INSERT = 'INSERT INTO event (seq, at, job_id, type, payload) VALUES (?, ?, ?, ?, ?)';
 
 /** The append-only log. `seq` counts without gaps: it is given inside the transaction that writes the row. */
 export class EventTable {
-  readonly #insert;
-  readonly #last;
-  readonly #first;
-  readonly #firstSince;
-  readonly #ofJob;
-  readonly #tail;
+  readonly #sql: Sqlite['prepare'];
   #lastSeq: number;
 
-  constructor(database: Sqlite) {
-    this.#insert = database.prepare('INSERT INTO event (seq, at, job_id, type, payload) VALUES (?, ?, ?, ?, ?)');
-    this.#last = database.prepare('SELECT max(seq) AS seq FROM event');
-    this.#first = database.prepare('SELECT min(seq) AS seq FROM event');
-    this.#firstSince = database.prepare('SELECT min(seq) AS seq FROM event WHERE at >= ?');
-    this.#ofJob = database.prepare('SELECT * FROM event WHERE job_id = ? AND seq > ? ORDER BY seq LIMIT ?');
-    this.#tail = database.prepare('SELECT * FROM event WHERE job_id = ? ORDER BY seq DESC LIMIT ?');
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
     this.#lastSeq = this.#readLast();
   }
 
   /** Only inside a transaction of the store, which calls `rewind` when it rolls back. */
-  append(event: StoredEvent): number {
+  append({ at, jobId, type, payload }: StoredEvent): number {
     this.#lastSeq += 1;
-    this.#insert.run(this.#lastSeq, event.at, event.jobId, event.type, event.payload);
+    this.#sql(INSERT).run(this.#lastSeq, at, jobId, type, payload);
     return this.#lastSeq;
   }
 
-  /** An event of an earlier database, in its old place. */
+  /** An event of an earlier database, with its old number. */
   restore(event: { seq: number; timestamp: string; agentId: string; type: AgentEvent['type']; payload: object }): void {
-    this.#insert.run(event.seq, event.timestamp, event.agentId, event.type, JSON.stringify(event.payload));
+    this.#sql(INSERT).run(event.seq, event.timestamp, event.agentId, event.type, JSON.stringify(event.payload));
     this.#lastSeq = Math.max(this.#lastSeq, event.seq);
   }
 
@@ -60,19 +51,20 @@ export class EventTable {
   }
 
   firstSeq(): number {
-    return (this.#first.get() as { seq: number | null }).seq ?? 1;
+    return this.#seq('SELECT min(seq) AS seq FROM event') ?? 1;
   }
 
   /** The first `seq` written at or after that instant; later clock jumps do not matter. */
   firstSeqSince(at: string): number | undefined {
-    return (this.#firstSince.get(at) as { seq: number | null }).seq ?? undefined;
+    return this.#seq('SELECT min(seq) AS seq FROM event WHERE at >= ?', at);
   }
 
-  ofJob(query: { jobId: string; after: number; limit: number }): AgentEvent[] {
-    return (this.#ofJob.all(query.jobId, query.after, query.limit) as EventRow[]).map(toEvent);
+  ofJob({ jobId, after, limit }: { jobId: string; after: number; limit: number }): AgentEvent[] {
+    const sql = 'SELECT * FROM event WHERE job_id = ? AND seq > ? ORDER BY seq LIMIT ?';
+    return this.#sql<EventRow>(sql).all(jobId, after, limit).map(toEvent);
   }
 
-  /** All of them, a page at a time: a statement left open would hold the database. */
+  /** Every event of a job, a page at a time: a statement left open would hold the database. */
   *allOf(jobId: string): Generator<AgentEvent> {
     for (let after = 0, isMore = true; isMore; ) {
       const events = this.ofJob({ jobId, after, limit: PAGE });
@@ -83,15 +75,19 @@ export class EventTable {
   }
 
   tail(jobId: string, count: number): AgentEvent[] {
-    return (this.#tail.all(jobId, count) as EventRow[]).map(toEvent).reverse();
+    const sql = 'SELECT * FROM event WHERE job_id = ? ORDER BY seq DESC LIMIT ?';
+    return this.#sql<EventRow>(sql).all(jobId, count).map(toEvent).reverse();
   }
 
   #readLast(): number {
-    return (this.#last.get() as { seq: number | null }).seq ?? 0;
+    return this.#seq('SELECT max(seq) AS seq FROM event') ?? 0;
+  }
+
+  #seq(sql: string, ...values: string[]): number | undefined {
+    return this.#sql<{ seq: number | null }>(sql).get(...values)?.seq ?? undefined;
   }
 }
 
-function toEvent(row: EventRow): AgentEvent {
-  const { seq, at, job_id, type, payload } = row;
+function toEvent({ seq, at, job_id, type, payload }: EventRow): AgentEvent {
   return { seq, timestamp: at, type, agentId: job_id, payload: JSON.parse(payload) } as AgentEvent;
 }

@@ -2,20 +2,20 @@ import type { Sqlite } from './driver.ts';
 
 /** What a person allowed for the rest of a job, by the fingerprint of tool, arguments and folder. */
 export class GrantTable {
-  readonly #insert;
-  readonly #find;
+  readonly #sql: Sqlite['prepare'];
 
-  constructor(database: Sqlite) {
-    this.#insert = database.prepare('INSERT OR IGNORE INTO allowed (fingerprint, job_id, at, by) VALUES (?, ?, ?, ?)');
-    this.#find = database.prepare('SELECT by FROM allowed WHERE fingerprint = ? AND job_id = ?');
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
   }
 
-  insert(grant: { fingerprint: string; jobId: string; at: string; by: string }): void {
-    this.#insert.run(grant.fingerprint, grant.jobId, grant.at, grant.by);
+  insert({ fingerprint, jobId, at, by }: { fingerprint: string; jobId: string; at: string; by: string }): void {
+    const sql = 'INSERT OR IGNORE INTO allowed (fingerprint, job_id, at, by) VALUES (?, ?, ?, ?)';
+    this.#sql(sql).run(fingerprint, jobId, at, by);
   }
 
-  /** Who allowed it, if anybody did. */
+  /** Who allowed it; undefined when nobody did. */
   find(fingerprint: string, jobId: string): string | undefined {
-    return (this.#find.get(fingerprint, jobId) as { by: string } | undefined)?.by;
+    const sql = 'SELECT by FROM allowed WHERE fingerprint = ? AND job_id = ?';
+    return this.#sql<{ by: string }>(sql).get(fingerprint, jobId)?.by;
   }
 }

@@ -1,4 +1,4 @@
-import type { Job, JobStatus } from '../protocol/jobs.ts';
+import type { Job } from '../protocol/jobs.ts';
 import type { Sqlite } from './driver.ts';
 
 /** A job as it is stored: what everyone may see, and what only the job manager keeps (opaque here). */
@@ -7,96 +7,69 @@ export interface JobRecord<R = unknown> {
   runtime: R;
 }
 
-const LIVE_STATUSES: readonly JobStatus[] = ['queued', 'running', 'awaiting_input', 'paused'];
-const live = LIVE_STATUSES.map((status) => `'${status}'`).join(', ');
-
-interface JobRow {
+interface Row {
   doc: string;
   runtime: string;
 }
 
+const LIVE = "status IN ('queued', 'running', 'awaiting_input', 'paused')";
+
 export class JobTable {
-  readonly #insert;
-  readonly #update;
-  readonly #get;
-  readonly #byKey;
-  readonly #byPrefix;
-  readonly #newest;
-  readonly #live;
-  readonly #ended;
-  readonly #children;
-  readonly #queued;
+  readonly #sql: Sqlite['prepare'];
 
-  constructor(database: Sqlite) {
-    this.#insert = database.prepare(
-      'INSERT INTO job (id, key, status, parent_id, doc, runtime) VALUES (?, ?, ?, ?, ?, ?)',
-    );
-    this.#update = database.prepare('UPDATE job SET status = ?, ended_seq = ?, doc = ?, runtime = ? WHERE id = ?');
-    this.#get = database.prepare('SELECT doc, runtime FROM job WHERE id = ?');
-    this.#byKey = database.prepare('SELECT doc, runtime FROM job WHERE key = ?');
-    this.#byPrefix = database.prepare('SELECT id FROM job WHERE id >= ? AND id < ? LIMIT 5');
-    this.#newest = database.prepare('SELECT id FROM job ORDER BY id DESC LIMIT 1');
-    this.#live = database.prepare(`SELECT doc, runtime FROM job WHERE status IN (${live}) ORDER BY id`);
-    this.#ended = database.prepare(
-      'SELECT doc, runtime FROM job WHERE ended_seq IS NOT NULL ORDER BY ended_seq DESC LIMIT ?',
-    );
-    this.#queued = database.prepare("SELECT count(*) AS n FROM job WHERE status = 'queued'");
-    this.#children = database.prepare('SELECT doc, runtime FROM job WHERE parent_id = ? ORDER BY id');
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
   }
 
-  insert<R>(record: JobRecord<R>, key?: string): void {
-    const { job, runtime } = record;
+  insert<R>({ job, runtime }: JobRecord<R>, key?: string): void {
     const documents = [JSON.stringify(job), JSON.stringify(runtime)] as const;
-    this.#insert.run(job.id, key ?? null, job.status, job.parentId ?? null, ...documents);
+    const sql = 'INSERT INTO job (id, key, status, parent_id, doc, runtime) VALUES (?, ?, ?, ?, ?, ?)';
+    this.#sql(sql).run(job.id, key ?? null, job.status, job.parentId ?? null, ...documents);
   }
 
-  /** `endedSeq` is the `seq` of the event that ended it: it orders the list of ended jobs. */
-  update<R>(record: JobRecord<R>, endedSeq: number | null): void {
-    const { job, runtime } = record;
-    this.#update.run(job.status, endedSeq, JSON.stringify(job), JSON.stringify(runtime), job.id);
+  /** `endedSeq` is the `seq` of the event that ended the job: it orders the list of ended jobs. */
+  update<R>({ job, runtime }: JobRecord<R>, endedSeq: number | null): void {
+    const sql = 'UPDATE job SET status = ?, ended_seq = ?, doc = ?, runtime = ? WHERE id = ?';
+    this.#sql(sql).run(job.status, endedSeq, JSON.stringify(job), JSON.stringify(runtime), job.id);
   }
 
   get<R>(id: string): JobRecord<R> | undefined {
-    return toRecord<R>(this.#get.get(id));
+    return this.#select<R>('id = ?', id)[0];
   }
 
   byKey<R>(key: string): JobRecord<R> | undefined {
-    return toRecord<R>(this.#byKey.get(key));
+    return this.#select<R>('key = ?', key)[0];
   }
 
-  /** Ids that begin like that: more than one means the prefix is too short. */
+  /** Ids that begin with `prefix`; more than one means that the prefix is too short. */
   idsByPrefix(prefix: string): string[] {
-    const rows = this.#byPrefix.all(prefix, `${prefix}\u{10FFFF}`) as { id: string }[];
-    return rows.map((row) => row.id);
+    const sql = 'SELECT id FROM job WHERE id >= ? AND id < ? LIMIT 5';
+    const rows = this.#sql<{ id: string }>(sql).all(prefix, `${prefix}\u{10FFFF}`);
+    return rows.map(({ id }) => id);
   }
 
   newestId(): string | undefined {
-    return (this.#newest.get() as { id: string } | undefined)?.id;
+    return this.#sql<{ id: string }>('SELECT id FROM job ORDER BY id DESC LIMIT 1').get()?.id;
   }
 
   live<R>(): JobRecord<R>[] {
-    return toRecords<R>(this.#live.all());
+    return this.#select<R>(`${LIVE} ORDER BY id`);
   }
 
   queuedCount(): number {
-    return (this.#queued.get() as { n: number }).n;
+    return this.#sql<{ n: number }>("SELECT count(*) AS n FROM job WHERE status = 'queued'").get()?.n ?? 0;
   }
 
   lastEnded<R>(count: number): JobRecord<R>[] {
-    return toRecords<R>(this.#ended.all(count));
+    return this.#select<R>('ended_seq IS NOT NULL ORDER BY ended_seq DESC LIMIT ?', count);
   }
 
   childrenOf<R>(id: string): JobRecord<R>[] {
-    return toRecords<R>(this.#children.all(id));
+    return this.#select<R>('parent_id = ? ORDER BY id', id);
   }
-}
 
-function toRecord<R>(row: unknown): JobRecord<R> | undefined {
-  if (row === undefined) return undefined;
-  const { doc, runtime } = row as JobRow;
-  return { job: JSON.parse(doc), runtime: JSON.parse(runtime) };
-}
-
-function toRecords<R>(rows: unknown[]): JobRecord<R>[] {
-  return rows.map((row) => toRecord<R>(row)).filter((record) => record !== undefined);
+  #select<R>(where: string, ...values: (string | number)[]): JobRecord<R>[] {
+    const rows = this.#sql<Row>(`SELECT doc, runtime FROM job WHERE ${where}`).all(...values);
+    return rows.map(({ doc, runtime }) => ({ job: JSON.parse(doc), runtime: JSON.parse(runtime) }));
+  }
 }

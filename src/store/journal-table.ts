@@ -18,93 +18,75 @@ export interface RunRow {
   end: string | null;
 }
 
+const ENDED = "(SELECT 1 FROM journal e WHERE e.run_id = j.run_id AND e.kind = 'end')";
+
 /**
- * What happened in each run, in order, once: a kind and key is recorded one time. The schema refuses to change or delete
- * an entry. Only inside a transaction of the store.
+ * What happened in each run, in order. Each kind and key is recorded once, and the schema refuses to change or delete an
+ * entry. Use it only inside a transaction of the store.
  */
 export class JournalTable {
-  readonly #append;
-  readonly #find;
-  readonly #after;
-  readonly #unfinished;
-  readonly #runs;
-  readonly #openWaits;
-  readonly #attempt;
-  readonly #putBlob;
-  readonly #getBlob;
+  readonly #sql: Sqlite['prepare'];
 
-  constructor(database: Sqlite) {
-    this.#append = database.prepare(
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
+  }
+
+  /** The number of the entry; undefined when that kind and key is recorded already. */
+  append(runId: string, { at, kind, key, data }: Omit<JournalRow, 'n'>): number | undefined {
+    return this.#sql<{ n: number }>(
       `INSERT INTO journal (run_id, n, at, kind, key, data)
        VALUES (?, (SELECT coalesce(max(n), 0) + 1 FROM journal WHERE run_id = ?), ?, ?, ?, ?)
        ON CONFLICT (run_id, kind, key) DO NOTHING RETURNING n`,
-    );
-    this.#find = database.prepare(
-      'SELECT n, at, kind, key, data FROM journal WHERE run_id = ? AND kind = ? AND key = ?',
-    );
-    this.#after = database.prepare(
-      'SELECT n, at, kind, key, data FROM journal WHERE run_id = ? AND n > ? ORDER BY n LIMIT ?',
-    );
-    const ended = "(SELECT 1 FROM journal e WHERE e.run_id = j.run_id AND e.kind = 'end')";
-    this.#unfinished = database.prepare(
-      `SELECT run_id FROM journal j WHERE kind = 'start' AND NOT EXISTS ${ended} ORDER BY run_id`,
-    );
-    this.#runs = database.prepare(
-      `SELECT j.run_id AS runId, j.at AS startedAt, j.data AS start, e.at AS endedAt, e.data AS "end"
-       FROM journal j LEFT JOIN journal e ON e.run_id = j.run_id AND e.kind = 'end'
-       WHERE j.kind = 'start' AND j.run_id < ? ORDER BY j.run_id DESC LIMIT ?`,
-    );
-    this.#openWaits = database.prepare(
-      `SELECT run_id AS runId, n, at, kind, key, data FROM journal j WHERE kind = 'wait' AND NOT EXISTS ${ended}
-       AND NOT EXISTS (SELECT 1 FROM journal a WHERE a.run_id = j.run_id AND a.kind = 'answer' AND a.key = j.key)
-       ORDER BY run_id, n`,
-    );
-    this.#attempt = database.prepare(
-      `INSERT INTO journal_attempt (run_id, key, attempt) VALUES (?, ?, 1)
-       ON CONFLICT (run_id, key) DO UPDATE SET attempt = attempt + 1 RETURNING attempt`,
-    );
-    this.#putBlob = database.prepare('INSERT INTO journal_blob (address, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING');
-    this.#getBlob = database.prepare('SELECT bytes FROM journal_blob WHERE address = ?');
-  }
-
-  /** The place it was given; undefined when that kind and key is recorded already. */
-  append(runId: string, entry: Omit<JournalRow, 'n'>): number | undefined {
-    const { at, kind, key, data } = entry;
-    return (this.#append.get(runId, runId, at, kind, key, data) as { n: number } | undefined)?.n;
+    ).get(runId, runId, at, kind, key, data)?.n;
   }
 
   find(runId: string, kind: string, key: string): JournalRow | undefined {
-    return this.#find.get(runId, kind, key) as JournalRow | undefined;
+    const sql = 'SELECT n, at, kind, key, data FROM journal WHERE run_id = ? AND kind = ? AND key = ?';
+    return this.#sql<JournalRow>(sql).get(runId, kind, key);
   }
 
   after(runId: string, n: number, limit: number): JournalRow[] {
-    return this.#after.all(runId, n, limit) as JournalRow[];
+    const sql = 'SELECT n, at, kind, key, data FROM journal WHERE run_id = ? AND n > ? ORDER BY n LIMIT ?';
+    return this.#sql<JournalRow>(sql).all(runId, n, limit);
   }
 
   unfinished(): string[] {
-    return (this.#unfinished.all() as { run_id: string }[]).map((row) => row.run_id);
+    const sql = `SELECT run_id FROM journal j WHERE kind = 'start' AND NOT EXISTS ${ENDED} ORDER BY run_id`;
+    return this.#sql<{ run_id: string }>(sql)
+      .all()
+      .map((row) => row.run_id);
   }
 
-  /** Newest first, from before `runId` on. */
+  /** Newest first, beginning with the one before the run `before`. */
   runs(before: string | undefined, limit: number): RunRow[] {
-    return this.#runs.all(before ?? '\u{10FFFF}', limit) as RunRow[];
+    return this.#sql<RunRow>(
+      `SELECT j.run_id AS runId, j.at AS startedAt, j.data AS start, e.at AS endedAt, e.data AS "end"
+       FROM journal j LEFT JOIN journal e ON e.run_id = j.run_id AND e.kind = 'end'
+       WHERE j.kind = 'start' AND j.run_id < ? ORDER BY j.run_id DESC LIMIT ?`,
+    ).all(before ?? '\u{10FFFF}', limit);
   }
 
-  /** Questions nobody has answered yet, of runs that still go on. */
+  /** Questions without an answer, of runs that have not ended. */
   openWaits(): (JournalRow & { runId: string })[] {
-    return this.#openWaits.all() as (JournalRow & { runId: string })[];
+    return this.#sql<JournalRow & { runId: string }>(
+      `SELECT run_id AS runId, n, at, kind, key, data FROM journal j WHERE kind = 'wait' AND NOT EXISTS ${ENDED}
+       AND NOT EXISTS (SELECT 1 FROM journal a WHERE a.run_id = j.run_id AND a.kind = 'answer' AND a.key = j.key)
+       ORDER BY run_id, n`,
+    ).all();
   }
 
   /** Counts how often a step was begun: outside the journal, so that a repeat leaves no trace in it. */
   beginAttempt(runId: string, key: string): number {
-    return (this.#attempt.get(runId, key) as { attempt: number }).attempt;
+    const sql = `INSERT INTO journal_attempt (run_id, key, attempt) VALUES (?, ?, 1)
+       ON CONFLICT (run_id, key) DO UPDATE SET attempt = attempt + 1 RETURNING attempt`;
+    return this.#sql<{ attempt: number }>(sql).get(runId, key)?.attempt ?? 1;
   }
 
   putBlob(address: string, bytes: Uint8Array): void {
-    this.#putBlob.run(address, bytes);
+    this.#sql('INSERT INTO journal_blob (address, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING').run(address, bytes);
   }
 
   getBlob(address: string): Buffer | undefined {
-    return (this.#getBlob.get(address) as { bytes: Buffer } | undefined)?.bytes;
+    return this.#sql<{ bytes: Buffer }>('SELECT bytes FROM journal_blob WHERE address = ?').get(address)?.bytes;
   }
 }

@@ -2,10 +2,11 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { setAside } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
+import { sqliteCode } from './driver.ts';
 
 interface DamagedHandling {
   clock: Clock;
-  /** Hears where the damaged file is now, before a new one is made. */
+  /** Is told where the damaged file is now, before a new one is made. */
   onDamage?(aside: string): void;
 }
 
@@ -23,8 +24,7 @@ export function openDatabase<T>(path: string, open: (path: string) => T, { clock
 
 /** True when the file itself is damaged, so that another try on it is pointless. */
 export function isDamaged(error: unknown): boolean {
-  const cause = error instanceof ReefError ? error.cause : error;
-  return cause instanceof Error && 'code' in cause && /^SQLITE_(CORRUPT|NOTADB)/.test(String(cause.code));
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error instanceof ReefError ? error.cause : error));
 }
 
 /** Moves a database with its write-ahead log: a log left behind would be replayed into the new database. */

@@ -12,52 +12,35 @@ export interface OutboxRow<D = unknown> {
   doc: D;
 }
 
-interface Row {
-  key: string;
-  job_id: string;
-  ref: string;
-  state: OutboxState;
-  doc: string;
-}
+const SELECT = 'SELECT key, job_id AS jobId, ref, state, doc FROM outbox';
 
 /** Everything an agent is sent is a row here before it is written, so that a kill loses nothing and repeats nothing. */
 export class OutboxTable {
-  readonly #insert;
-  readonly #move;
-  readonly #get;
-  readonly #open;
+  readonly #sql: Sqlite['prepare'];
 
-  constructor(database: Sqlite) {
-    this.#insert = database.prepare(
-      'INSERT INTO outbox (key, job_id, ref, state, doc) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING',
-    );
-    this.#move = database.prepare('UPDATE outbox SET state = ?, doc = coalesce(?, doc) WHERE key = ?');
-    this.#get = database.prepare('SELECT * FROM outbox WHERE key = ?');
-    this.#open = database.prepare(
-      "SELECT * FROM outbox WHERE job_id = ? AND state IN ('new', 'writing', 'written') ORDER BY n",
-    );
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
   }
 
-  /** False: that key is known, nothing was added. */
-  insert(row: OutboxRow): boolean {
-    return this.#insert.run(row.key, row.jobId, row.ref, row.state, JSON.stringify(row.doc)).changes === 1;
+  /** False when the key is known: nothing was added. */
+  insert({ key, jobId, ref, state, doc }: OutboxRow): boolean {
+    const sql = 'INSERT INTO outbox (key, job_id, ref, state, doc) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING';
+    return this.#sql(sql).run(key, jobId, ref, state, JSON.stringify(doc)).changes === 1;
   }
 
   move(key: string, state: OutboxState, doc?: unknown): void {
-    this.#move.run(state, doc === undefined ? null : JSON.stringify(doc), key);
+    const sql = 'UPDATE outbox SET state = ?, doc = coalesce(?, doc) WHERE key = ?';
+    this.#sql(sql).run(state, doc === undefined ? null : JSON.stringify(doc), key);
   }
 
   get<D>(key: string): OutboxRow<D> | undefined {
-    const row = this.#get.get(key);
-    return row === undefined ? undefined : toRow<D>(row);
+    const row = this.#sql<OutboxRow<string>>(`${SELECT} WHERE key = ?`).get(key);
+    return row && { ...row, doc: JSON.parse(row.doc) };
   }
 
   open<D>(jobId: string): OutboxRow<D>[] {
-    return this.#open.all(jobId).map((row) => toRow<D>(row));
+    const sql = `${SELECT} WHERE job_id = ? AND state IN ('new', 'writing', 'written') ORDER BY n`;
+    const rows = this.#sql<OutboxRow<string>>(sql).all(jobId);
+    return rows.map((row) => ({ ...row, doc: JSON.parse(row.doc) }));
   }
-}
-
-function toRow<D>(value: unknown): OutboxRow<D> {
-  const row = value as Row;
-  return { key: row.key, jobId: row.job_id, ref: row.ref, state: row.state, doc: JSON.parse(row.doc) };
 }

@@ -33,75 +33,65 @@ interface QuestionRow {
 }
 
 export class QuestionTable {
-  readonly #insert;
-  readonly #resolve;
-  readonly #get;
-  readonly #ofJob;
-  readonly #unclosed;
+  readonly #sql: Sqlite['prepare'];
 
-  constructor(database: Sqlite) {
-    this.#insert = database.prepare(
-      'INSERT OR REPLACE INTO question (job_id, question_id, request_id, state, doc, asked_at, launch, line_offset, line_bytes, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    );
-    this.#resolve = database.prepare(
-      'UPDATE question SET state = ?, answer = coalesce(?, answer) WHERE job_id = ? AND question_id = ? AND state = ?',
-    );
-    this.#get = database.prepare('SELECT * FROM question WHERE job_id = ? AND question_id = ?');
-    this.#ofJob = database.prepare("SELECT * FROM question WHERE job_id = ? AND state != 'closed'");
-    this.#unclosed = database.prepare("SELECT * FROM question WHERE state != 'closed' ORDER BY asked_at");
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
   }
 
-  insert(row: StoredQuestion): void {
-    const { question, jobId } = row;
-    const key = [jobId, question.questionId, question.requestId] as const;
-    this.#insert.run(
-      ...key,
-      row.state,
+  insert({ jobId, question, state, askedAt, launch, line, answer }: StoredQuestion): void {
+    this.#sql(
+      `INSERT OR REPLACE INTO question
+       (job_id, question_id, request_id, state, doc, asked_at, launch, line_offset, line_bytes, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ).run(
+      jobId,
+      question.questionId,
+      question.requestId,
+      state,
       JSON.stringify(question),
-      row.askedAt,
-      row.launch,
-      row.line.offset,
-      row.line.bytes,
-      row.answer === undefined ? null : JSON.stringify(row.answer),
+      askedAt,
+      launch,
+      line.offset,
+      line.bytes,
+      answer === undefined ? null : JSON.stringify(answer),
     );
   }
 
   /** Compare and swap: false when somebody else was first. */
   move(
-    id: { jobId: string; questionId: string },
+    { jobId, questionId }: { jobId: string; questionId: string },
     from: QuestionState,
     to: { state: QuestionState; answer?: unknown },
   ): boolean {
     const answer = to.answer === undefined ? null : JSON.stringify(to.answer);
-    return this.#resolve.run(to.state, answer, id.jobId, id.questionId, from).changes === 1;
+    const sql =
+      'UPDATE question SET state = ?, answer = coalesce(?, answer) WHERE job_id = ? AND question_id = ? AND state = ?';
+    return this.#sql(sql).run(to.state, answer, jobId, questionId, from).changes === 1;
   }
 
   get<A>(jobId: string, questionId: string): StoredQuestion<A> | undefined {
-    const row = this.#get.get(jobId, questionId);
-    return row === undefined ? undefined : toQuestion<A>(row);
+    return this.#select<A>('job_id = ? AND question_id = ?', jobId, questionId)[0];
   }
 
   unclosedOf<A>(jobId: string): StoredQuestion<A>[] {
-    return this.#ofJob.all(jobId).map((row) => toQuestion<A>(row));
+    return this.#select<A>("job_id = ? AND state != 'closed'", jobId);
   }
 
   open(): StoredQuestion[] {
-    return this.#unclosed
-      .all()
-      .map((row) => toQuestion(row))
-      .filter((question) => question.state === 'open');
+    // In the words of the partial index, which knows what is not closed.
+    return this.#select("state != 'closed' ORDER BY asked_at").filter(({ state }) => state === 'open');
   }
-}
 
-function toQuestion<A>(value: unknown): StoredQuestion<A> {
-  const row = value as QuestionRow;
-  return {
-    jobId: row.job_id,
-    launch: row.launch,
-    question: JSON.parse(row.doc),
-    state: row.state,
-    askedAt: row.asked_at,
-    line: { offset: row.line_offset, bytes: row.line_bytes },
-    ...(row.answer === null ? {} : { answer: JSON.parse(row.answer) }),
-  };
+  #select<A>(where: string, ...values: string[]): StoredQuestion<A>[] {
+    const rows = this.#sql<QuestionRow>(`SELECT * FROM question WHERE ${where}`).all(...values);
+    return rows.map((row) => ({
+      jobId: row.job_id,
+      launch: row.launch,
+      question: JSON.parse(row.doc),
+      state: row.state,
+      askedAt: row.asked_at,
+      line: { offset: row.line_offset, bytes: row.line_bytes },
+      ...(row.answer !== null && { answer: JSON.parse(row.answer) }),
+    }));
+  }
 }

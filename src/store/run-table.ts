@@ -9,101 +9,72 @@ export interface RunRequest<D = unknown> {
   doc: D;
 }
 
-interface Row {
-  id: string;
-  worktreeId: string;
-  state: RunRequest['state'];
-  doc: string;
-}
-
 export class RunTable {
-  readonly #insert;
-  readonly #setWorktree;
-  readonly #remove;
-  readonly #move;
-  readonly #get;
-  readonly #byKey;
-  readonly #byWorktree;
-  readonly #open;
-  readonly #working;
-  readonly #newest;
-  readonly #byPrefix;
+  readonly #sql: Sqlite['prepare'];
 
-  constructor(database: Sqlite) {
-    const row = 'SELECT id, worktree_id AS worktreeId, state, doc FROM run';
-    this.#insert = database.prepare('INSERT INTO run (id, key, worktree_id, state, doc) VALUES (?, ?, ?, ?, ?)');
-    this.#move = database.prepare('UPDATE run SET state = ? WHERE id = ?');
-    this.#setWorktree = database.prepare('UPDATE run SET worktree_id = ? WHERE id = ?');
-    this.#remove = database.prepare("DELETE FROM run WHERE id = ? AND state = 'waiting'");
-    this.#get = database.prepare(`${row} WHERE id = ?`);
-    this.#byKey = database.prepare(`${row} WHERE key = ?`);
-    this.#byWorktree = database.prepare(`${row} WHERE worktree_id = ? ORDER BY id DESC`);
-    this.#open = database.prepare(`${row} WHERE state != 'over' ORDER BY id`);
-    this.#working = database.prepare(
-      `${row} r WHERE state = 'begun'
-       AND (SELECT kind FROM journal WHERE run_id = r.id ORDER BY n DESC LIMIT 1) NOT IN ('end', 'mismatch')
-       AND NOT EXISTS (SELECT 1 FROM journal w WHERE w.run_id = r.id AND w.kind = 'wait'
-         AND NOT EXISTS (SELECT 1 FROM journal a WHERE a.run_id = w.run_id AND a.kind = 'answer' AND a.key = w.key))`,
-    );
-    this.#newest = database.prepare(`${row} ORDER BY id DESC LIMIT ?`);
-    this.#byPrefix = database.prepare('SELECT id FROM run WHERE id >= ? AND id < ? LIMIT 5');
+  constructor({ prepare }: Sqlite) {
+    this.#sql = prepare;
   }
 
   insert<D>({ id, worktreeId, state, doc }: RunRequest<D>, key?: string): void {
-    this.#insert.run(id, key ?? null, worktreeId, state, JSON.stringify(doc));
+    const sql = 'INSERT INTO run (id, key, worktree_id, state, doc) VALUES (?, ?, ?, ?, ?)';
+    this.#sql(sql).run(id, key ?? null, worktreeId, state, JSON.stringify(doc));
   }
 
   move(id: string, state: RunRequest['state']): void {
-    this.#move.run(state, id);
+    this.#sql('UPDATE run SET state = ? WHERE id = ?').run(state, id);
   }
 
   setWorktree(id: string, worktreeId: string): void {
-    this.#setWorktree.run(worktreeId, id);
+    this.#sql('UPDATE run SET worktree_id = ? WHERE id = ?').run(worktreeId, id);
   }
 
-  /** Only of one that was refused: it never began. */
+  /** Only a run that was refused and never began. */
   remove(id: string): void {
-    this.#remove.run(id);
+    this.#sql("DELETE FROM run WHERE id = ? AND state = 'waiting'").run(id);
   }
 
   get<D>(id: string): RunRequest<D> | undefined {
-    return toRequest<D>(this.#get.get(id));
+    return this.#select<D>('WHERE id = ?', id)[0];
   }
 
   byKey<D>(key: string): RunRequest<D> | undefined {
-    return toRequest<D>(this.#byKey.get(key));
+    return this.#select<D>('WHERE key = ?', key)[0];
   }
 
   /** Newest first. */
   byWorktree<D>(worktreeId: string): RunRequest<D>[] {
-    return toRequests<D>(this.#byWorktree.all(worktreeId));
+    return this.#select<D>('WHERE worktree_id = ? ORDER BY id DESC', worktreeId);
   }
 
   open<D>(): RunRequest<D>[] {
-    return toRequests<D>(this.#open.all());
+    return this.#select<D>("WHERE state != 'over' ORDER BY id");
   }
 
-  /** Those that go on without a person: begun, not at their end, and waiting for no answer. */
+  /** Runs that continue without a person: begun, not at their end, and waiting for no answer. */
   working<D>(): RunRequest<D>[] {
-    return toRequests<D>(this.#working.all());
+    return this.#select<D>(
+      `r WHERE state = 'begun'
+       AND (SELECT kind FROM journal WHERE run_id = r.id ORDER BY n DESC LIMIT 1) NOT IN ('end', 'mismatch')
+       AND NOT EXISTS (SELECT 1 FROM journal w WHERE w.run_id = r.id AND w.kind = 'wait'
+         AND NOT EXISTS (SELECT 1 FROM journal a WHERE a.run_id = w.run_id AND a.kind = 'answer' AND a.key = w.key))`,
+    );
   }
 
   newest<D>(count: number): RunRequest<D>[] {
-    return toRequests<D>(this.#newest.all(count));
+    return this.#select<D>('ORDER BY id DESC LIMIT ?', count);
   }
 
-  /** Ids that begin like that: more than one means the prefix is too short. */
+  /** Ids that begin with `prefix`; more than one means that the prefix is too short. */
   idsByPrefix(prefix: string): string[] {
-    return (this.#byPrefix.all(prefix, `${prefix}\u{10FFFF}`) as { id: string }[]).map(({ id }) => id);
+    const sql = 'SELECT id FROM run WHERE id >= ? AND id < ? LIMIT 5';
+    const rows = this.#sql<{ id: string }>(sql).all(prefix, `${prefix}\u{10FFFF}`);
+    return rows.map(({ id }) => id);
   }
-}
 
-function toRequest<D>(row: unknown): RunRequest<D> | undefined {
-  if (row === undefined) return undefined;
-  const { id, worktreeId, state, doc } = row as Row;
-  return { id, worktreeId, state, doc: JSON.parse(doc) };
-}
-
-function toRequests<D>(rows: unknown[]): RunRequest<D>[] {
-  return rows.map((row) => toRequest<D>(row)).filter((request) => request !== undefined);
+  #select<D>(rest: string, ...values: (string | number)[]): RunRequest<D>[] {
+    const sql = `SELECT id, worktree_id AS worktreeId, state, doc FROM run ${rest}`;
+    const rows = this.#sql<RunRequest<string>>(sql).all(...values);
+    return rows.map((row) => ({ ...row, doc: JSON.parse(row.doc) }));
+  }
 }

@@ -291,8 +291,10 @@ test('the audit keeps what was done in its order', () => {
   const store = new Store(join(dir, 'db'));
   store.audit.append('t1', { by: 'me', surface: 'cli', operation: 'kill', target: 'A', outcome: 'ok' });
   store.audit.append('t2', { by: 'me', surface: 'cli', operation: 'wait', outcome: 'job_not_found' });
-  const all = store.audit.all();
   store.close();
+  const database = openSqlite(join(dir, 'db'), 'read');
+  const all = database.prepare('SELECT * FROM audit ORDER BY seq').all();
+  database.close();
   expect(all).toEqual([
     { seq: 1, at: 't1', by: 'me', surface: 'cli', operation: 'kill', target: 'A', outcome: 'ok' },
     { seq: 2, at: 't2', by: 'me', surface: 'cli', operation: 'wait', target: null, outcome: 'job_not_found' },

@@ -1,7 +1,7 @@
 import { ReefError } from '../protocol/errors.ts';
 import { AuditTable } from './audit-table.ts';
 import { BlockTable } from './block-table.ts';
-import { openSqlite, type Sqlite } from './driver.ts';
+import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import { EventTable } from './event-table.ts';
 import { GrantTable } from './grant-table.ts';
 import { JobTable } from './job-table.ts';
@@ -51,7 +51,7 @@ export class Store {
     }
   }
 
-  /** For what acknowledges a command: on the disk, not only in the page cache, before it returns. */
+  /** For whatever acknowledges a command: it is on the disk, not only in the page cache, before this returns. */
   commit<T>(work: () => T): T {
     return this.#transact('FULL', work);
   }
@@ -82,7 +82,7 @@ export class Store {
       return result;
     } catch (error) {
       this.#rollBack();
-      throw isSqliteError(error) ? unavailable(error) : error;
+      throw sqliteCode(error) === '' ? error : unavailable(error as Error);
     }
   }
 
@@ -96,12 +96,7 @@ export class Store {
   }
 }
 
-function isSqliteError(error: unknown): error is Error & { code: string } {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_');
-}
-
-function unavailable(error: Error & { code: string }): ReefError {
-  return new ReefError('storage_unavailable', `the database cannot be written (${error.code}: ${error.message})`, {
-    cause: error,
-  });
+function unavailable(cause: Error): ReefError {
+  const why = `${sqliteCode(cause)}: ${cause.message}`;
+  return new ReefError('storage_unavailable', `the database cannot be written (${why})`, { cause });
 }

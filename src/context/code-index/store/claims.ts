@@ -1,6 +1,5 @@
 import type { Sqlite } from '../../../store/driver.ts';
 import type { FactKey, Stage } from './fact-table.ts';
-import { remembering } from './open-database.ts';
 
 export interface Want extends FactKey {
   extractor: string;
@@ -29,7 +28,7 @@ export class Claims {
   readonly #owner: string;
 
   constructor(database: Sqlite, owner: string) {
-    this.#prepare = remembering(database);
+    this.#prepare = database.prepare;
     this.#owner = owner;
   }
 

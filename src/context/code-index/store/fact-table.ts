@@ -2,7 +2,6 @@ import type { Oid } from '../../../git/ref-name.ts';
 import type { Sqlite } from '../../../store/driver.ts';
 import type { PackedSummary } from '../../lang/contract.ts';
 import type { Sketch } from '../words/sketch.ts';
-import { remembering } from './open-database.ts';
 
 /** Contents of which the same is known. */
 export interface Covered {
@@ -33,7 +32,7 @@ export class FactTable {
   readonly #sql: Sqlite['prepare'];
 
   constructor(database: Sqlite) {
-    this.#sql = remembering(database);
+    this.#sql = database.prepare;
   }
 
   /** In a few rows: one for each content would take longer to make than to read. */

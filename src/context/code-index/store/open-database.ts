@@ -70,16 +70,6 @@ export function isUnwritable(error: unknown): boolean {
   );
 }
 
-/** Each statement is compiled once: a cold scan runs the same few a hundred thousand times. */
-export function remembering(database: Sqlite): Sqlite['prepare'] {
-  const known = new Map<string, ReturnType<Sqlite['prepare']>>();
-  return (sql) => {
-    const found = known.get(sql) ?? database.prepare(sql);
-    known.set(sql, found);
-    return found;
-  };
-}
-
 /** Raised with every change of a table; an older Reef leaves a newer store alone. */
 export const SCHEMA_VERSION = 3;
 

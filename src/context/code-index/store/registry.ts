@@ -1,6 +1,5 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Sqlite } from '../../../store/driver.ts';
-import { remembering } from './open-database.ts';
 
 export interface WorktreeRow {
   path: string;
@@ -21,7 +20,7 @@ export class Registry {
   readonly #sql: Sqlite['prepare'];
 
   constructor(database: Sqlite) {
-    this.#sql = remembering(database);
+    this.#sql = database.prepare;
   }
 
   worktree(path: string): WorktreeRow | undefined {
