@@ -5,7 +5,7 @@ import type { JobSockets } from './agents/launcher.ts';
 import { AdapterRegistry } from './agents/registry.ts';
 import { Snapshotter } from './agents/snapshotter.ts';
 import { defaultTimings } from './agents/timings.ts';
-import { withoutRepository } from './app/no-repository.ts';
+import { withoutRepository } from './app/job-operations.ts';
 import { findRepository, openRepository, type Repository } from './app/open-repository.ts';
 import { activeRuns, openRuns } from './app/open-runs.ts';
 import { type Clock, systemClock } from './base/clock.ts';
@@ -18,7 +18,6 @@ import { ChangeSignal } from './events/change-signal.ts';
 import { EventLog } from './events/event-log.ts';
 import { probeCapabilities } from './process/capabilities.ts';
 import type { Job } from './protocol/jobs.ts';
-import type { Core } from './protocol/operations.ts';
 import { GrantsFile, grantsPath } from './runtime/config/grants-file.ts';
 import { configPath, readConfig, secretsOf, type UserConfig } from './runtime/config/user-config.ts';
 import type { AuditEntry } from './store/audit-table.ts';
@@ -27,23 +26,6 @@ import { SnapshotFile } from './store/snapshot-file.ts';
 import type { Store } from './store/store.ts';
 import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
 import { endRunsOf } from './workflow/runs/end.ts';
-
-export interface App {
-  core: Core;
-  /** Finds every stored job its process again, and begins to work. */
-  start(): Promise<void>;
-  /** Jobs with a process, and those that wait for one. */
-  counts(): { live: number; queued: number };
-  lastSeq(): number;
-  /** How long a daemon with nothing to do stays, in milliseconds. */
-  idleMs: number;
-  audit(entry: AuditEntry): void;
-  /**
-   * Lets go of everything in reverse order; agents run on. `beforeJobs` is called when runs start no more jobs, and jobs can
-   * still be ended.
-   */
-  close(beforeJobs?: () => Promise<void>): Promise<void>;
-}
 
 export interface AppOptions {
   home: Home;
@@ -56,10 +38,10 @@ export interface AppOptions {
 
 const DAEMON_IDLE_MS = 600_000;
 
-/** The composition root: the only place where rooms meet. */
-export async function openApp(options: AppOptions): Promise<App> {
+/** The composition root of the daemon. */
+export async function openApp(options: AppOptions) {
   const { home, env, log, isPortFree } = options;
-  const clock: Clock = systemClock;
+  const clock = systemClock;
   const { readSettings, redact } = openSettings(env);
   const config = readSettings();
   const timings = { ...defaultTimings, ...config.timings };
@@ -68,7 +50,10 @@ export async function openApp(options: AppOptions): Promise<App> {
   const eventLog = new EventLog({ rows: store.events, clock, redact });
   const storage = { store, log: eventLog, clock, savedGrants: new GrantsFile(grantsPath(env)) };
   const signal = new ChangeSignal();
-  const snapshotter = openSnapshotter({ store, hook, clock, log });
+  const onFailure = limited(clock, (error: unknown, count) =>
+    log.warn('state.json cannot be written', { error, count }),
+  );
+  const snapshotter = new Snapshotter({ store, hook, clock, onFailure });
 
   const registry = new AdapterRegistry(() => readSettings().agents);
   const capabilities = await probeCapabilities();
@@ -108,16 +93,27 @@ export async function openApp(options: AppOptions): Promise<App> {
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   return {
     core: runs?.core ?? withoutRepository(jobs, refusal),
+    /** Finds the process of every stored job, and begins to work. */
     async start() {
       await runner.start();
       await runs?.start();
       void jobs.endOrphans();
     },
-    counts: () => ({ live: runner.liveCount + (runs ? activeRuns({ store }) : 0), queued: store.jobs.queuedCount() }),
+    /** Jobs and runs at work, and jobs that wait for a process. */
+    counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
+    /** How long a daemon with nothing to do stays, in milliseconds. */
     idleMs: config.timings.daemonIdle ?? DAEMON_IDLE_MS,
-    audit: (entry) => writeAudit({ store, clock, log }, entry),
-    async close(beforeJobs) {
+    /** Never throws: the audited call has its own answer. */
+    audit(entry: AuditEntry): void {
+      try {
+        store.audit.append(clock.now().toISOString(), entry);
+      } catch (error) {
+        log.error('the audit cannot be written', { entry, error });
+      }
+    },
+    /** Closes everything; agents run on. `beforeJobs` is called when runs start no more jobs and jobs can still be ended. */
+    async close(beforeJobs?: () => Promise<void>): Promise<void> {
       await runs?.close();
       await beforeJobs?.();
       await runner.close();
@@ -127,23 +123,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   };
 }
 
-/** Never throws: the answer to the call itself says what is wrong. */
-function writeAudit({ store, clock, log }: { store: Store; clock: Clock; log: Logger }, entry: AuditEntry): void {
-  try {
-    store.audit.append(clock.now().toISOString(), entry);
-  } catch (error) {
-    log.error('the audit cannot be written', { entry, error });
-  }
-}
-
-function openSnapshotter({ store, hook, clock, log }: { store: Store; hook: SnapshotFile; clock: Clock; log: Logger }) {
-  const failures = limited(clock, (error: unknown, count) =>
-    log.warn('state.json cannot be written', { error, count }),
-  );
-  return new Snapshotter({ store, hook, clock, onFailure: (error) => failures.report(error) });
-}
-
-/** What a run does is news for the worktrees, their analysis servers, and whoever waits. */
+/** Each step of a run may change worktrees and which analysis servers are needed, and wakes those who wait. */
 function openEngine(deps: { store: Store; clock: Clock; log: Logger; signal: ChangeSignal }, repository?: Repository) {
   const { store, clock, log, signal } = deps;
   return new EmbeddedEngine({
@@ -158,12 +138,12 @@ function openEngine(deps: { store: Store; clock: Clock; log: Logger; signal: Cha
   });
 }
 
-/** The user's configuration, and everything in it that must never be shown. */
+/** The user's configuration, and a redactor for the secrets in it. */
 function openSettings(env: Environment) {
   const secrets = new Set<string>();
   let redactText = createRedactor([]);
   return {
-    /** Read anew at every launch, and so are its secrets; an old one stays one, for a job may still have it. */
+    /** Read again at every launch. An old secret stays hidden, because a job may still have it. */
     readSettings(): UserConfig {
       const settings = readConfig(configPath(env));
       const news = secretsOf(env, settings).filter((secret) => !secrets.has(secret));

@@ -258,7 +258,7 @@ const rawOf = (event: EventBody | undefined): string => {
 };
 const generic = claudeAdapter as unknown as Adapter;
 const toLines = (texts: string[]) =>
-  texts.map((text, offset) => ({ text, offset, bytes: text.length + 1, terminated: true }));
+  texts.map((text, offset) => ({ text, offset, bytes: text.length + 1 }));
 const batchOf = (out: string[], err: string[]): Batch => ({
   out: toLines(out),
   err: toLines(err),
@@ -305,7 +305,7 @@ describe('a batch of lines', () => {
     const hello = '{"type":"system","subtype":"init","session_id":"s","cwd":"/repo","model":"m"}';
     const [long, next] = toLines(['{"a":"…[cut 99 bytes]…"}', hello]);
     if (!long || !next) throw new Error('two lines');
-    const out = [{ ...long, truncated: { head: '{"a":"', tail: '"}' } }, next];
+    const out = [{ ...long, truncated: true as const }, next];
     ingestBatch({ ...batchOf([], []), out });
     expect(
       events().map(({ payload }) => ('code' in payload ? payload.message : 'kind' in payload && payload.kind)),

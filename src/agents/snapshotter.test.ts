@@ -239,10 +239,10 @@ describe('a write that fails', () => {
       },
     };
     const told: [string, number][] = [];
-    const failures = limited({ monotonicMs: () => Date.now() }, (error: unknown, count) =>
+    const onFailure = limited({ monotonicMs: () => Date.now() }, (error: unknown, count) =>
       told.push([String(error), count]),
     );
-    const snapshotter = new Snapshotter({ store, hook: disk, clock, onFailure: (error) => failures.report(error) });
+    const snapshotter = new Snapshotter({ store, hook: disk, clock, onFailure });
     for (let second = 0; second < 125; second++) {
       expect(snapshotter.changed()).toBe(undefined);
       await vi.advanceTimersByTimeAsync(1000);

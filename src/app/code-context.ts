@@ -24,7 +24,7 @@ import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
 import type { SandboxSpec } from '../process/sandbox.ts';
 import type { ReferenceSource } from '../worktrees/deps.ts';
 
-/** That one question of the radar may name. */
+/** One question of the radar names at most this many files. */
 const MOST_FILES = 1_000;
 
 interface CodeContextDeps {
@@ -39,7 +39,7 @@ interface CodeContextDeps {
   settings: { server?: string | undefined; max_memory_mb?: number | undefined; max_servers?: number | undefined };
 }
 
-/** Files of the home that a repository may hold in git, and what keeps the rest out of it. */
+/** Files of the home that a repository may have in git, and the file that keeps the rest out of git. */
 const KEPT_IN_HOME = ['.gitignore', 'config.yaml', 'workflows.json', 'workflows.yaml'];
 
 /** The analysis servers of a repository, and the one way to ask them. */
@@ -62,10 +62,10 @@ export function openCodeContext(deps: CodeContextDeps) {
   R_Mcp_ServerManager.install(servers);
   ContextPartitionerService.install(service);
   const counter = lazily(loadTokenCounter);
-  const sliceDeps = async () => ({
-    ...{ service, servers, openDir: createSafeDir, clock },
-    count: (await counter.get()).count,
-  });
+  const sliceDeps = async () => {
+    const { count } = await counter.get();
+    return { service, servers, openDir: createSafeDir, clock, count };
+  };
   return {
     servers,
     service,
@@ -84,12 +84,12 @@ export function openCodeContext(deps: CodeContextDeps) {
   };
 }
 
-/** What the radar asks: it starts no server, and without one it does not know. */
+/** Answers the radar. It starts no server; without one the answer is not complete. */
 export function referencesOf({ servers, service }: ReturnType<typeof openCodeContext>): ReferenceSource {
   return {
     async related(worktreePath, files, hops) {
       if (!servers.getClientFor(worktreePath)) return { complete: false, files: [] };
-      // A plan may name files that are not there yet, and a diff files that are gone: nothing refers to those.
+      // A plan may name files that do not exist yet, and a diff files that are gone: nothing refers to them.
       const there = files.filter((file) => existsSync(join(worktreePath, file))).slice(0, MOST_FILES);
       if (there.length === 0) return { complete: true, files: [] };
       const args = { files: there, depth: Math.min(3, hops) };
@@ -110,7 +110,7 @@ function storeOf({ home, commonDir }: CodeContextDeps): string {
   return file;
 }
 
-/** It parses what an agent wrote: it reads, and writes its store and nothing else. */
+/** An analysis server parses what an agent wrote: it may write its store and nothing else. */
 function sandbox(
   { home, env, commonDir, settings }: CodeContextDeps,
   store: string,
@@ -120,9 +120,11 @@ function sandbox(
   return {
     kind: 'bubblewrap',
     writable: [folder],
-    // The temporary folder is its own, and would hide what lies there; of Reef's home it sees what belongs to the repository.
+    // A program below /tmp would be hidden by the private /tmp of the sandbox. Of the home only files of the repository are visible.
     readOnly: [
-      ...[worktreePath, commonDir, ...programsIn('/tmp/', settings.server ?? process.execPath)],
+      worktreePath,
+      commonDir,
+      ...programsIn('/tmp/', settings.server ?? process.execPath),
       ...KEPT_IN_HOME.map((name) => join(home.dir, name)).filter((path) => existsSync(path)),
     ],
     hidden: [home.dir, ...privatePaths(env.all)],

@@ -10,7 +10,7 @@ import type { Caller, CodeCore, OperationRequest } from '../protocol/operations.
 import type { Store } from '../store/store.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 
-/** A whole index may take minutes; anything else says sooner that it is incomplete. */
+/** A whole index may take minutes; other answers come sooner and say when they are incomplete. */
 const ASK_MS = 600_000;
 
 interface CodeOperationsDeps {
@@ -23,7 +23,7 @@ interface CodeOperationsDeps {
   slices(request: { slices: string[]; budget: number; worktreePath: string; task: string }): Promise<RenderedContext>;
 }
 
-/** Every question about code goes to the server of the worktree it is about (unification 5 of the architecture). */
+/** Questions about code. Each goes to the analysis server of its worktree. */
 export class CodeOperations {
   readonly #deps: CodeOperationsDeps;
 
@@ -34,37 +34,23 @@ export class CodeOperations {
   core(): CodeCore {
     const queries = codeQueries.map((name) => [
       name,
-      (input: { worktree?: string }, caller: Caller, signal: AbortSignal) =>
-        this.#query(name, input, { caller, signal }),
+      async ({ worktree, ...args }: { worktree?: string }, caller: Caller, signal: AbortSignal) =>
+        this.#ask(name, await this.folderOf(worktree, caller), args as CodeToolArgs<CodeQuery>, signal),
     ]);
     return {
       ...(Object.fromEntries(queries) as Pick<CodeCore, CodeQuery>),
-      code_index: (input, caller, signal) => this.#index(input, { caller, signal }),
+      code_index: async ({ worktree, wait }, caller, signal) => {
+        const path = await this.folderOf(worktree, caller);
+        return this.#ask('index_code', path, { path, wait }, signal);
+      },
       code_slice: (input, caller) => this.#slice(input, caller),
     };
   }
 
-  /** A person asks about overlaps: then servers are worth starting. */
+  /** Starts the servers of all worktrees, for a question about overlaps. */
   async warm(): Promise<void> {
     const open = (await this.#deps.worktrees.list()).flatMap(({ path }) => path ?? []);
     await Promise.allSettled(open.map((path) => this.#deps.servers.ensureServer(path)));
-  }
-
-  async #query(
-    name: CodeQuery,
-    { worktree, ...args }: { worktree?: string },
-    { caller, signal }: { caller: Caller; signal: AbortSignal },
-  ) {
-    const path = await this.folderOf(worktree, caller);
-    return this.#ask(name, { path, args: args as CodeToolArgs<CodeQuery>, signal });
-  }
-
-  async #index(
-    { worktree, wait }: OperationRequest<'code_index'>,
-    { caller, signal }: { caller: Caller; signal: AbortSignal },
-  ) {
-    const path = await this.folderOf(worktree, caller);
-    return this.#ask('index_code', { path, args: { path, wait }, signal });
   }
 
   async #slice({ worktree, slices, budget }: OperationRequest<'code_slice'>, caller: Caller) {
@@ -75,10 +61,12 @@ export class CodeOperations {
     return { text, complete };
   }
 
-  /** A server may end between two questions, for its size or for want of use: one more try starts it again. */
+  /** A server may end between two questions. A second try starts it again. */
   async #ask<N extends CodeToolName>(
     tool: N,
-    { path, args, signal }: { path: string; args: CodeToolArgs<N>; signal: AbortSignal },
+    path: string,
+    args: CodeToolArgs<N>,
+    signal: AbortSignal,
   ): Promise<CodeToolResult<N>> {
     const once = async () => {
       await this.#deps.servers.ensureServer(path);

@@ -1,7 +1,14 @@
 import type { JobManager } from '../agents/job-manager.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { InboxEntry, JobView } from '../protocol/job-operations.ts';
-import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
+import {
+  type Caller,
+  type Core,
+  type JobCore,
+  type OperationOutput,
+  type OperationRequest,
+  operations,
+} from '../protocol/operations.ts';
 import { type Halt, haltVerbSchema } from '../protocol/workflow.ts';
 import type { Store } from '../store/store.ts';
 import { isOfBudget } from '../workflow/runs/block-agents.ts';
@@ -10,7 +17,6 @@ import { blockOf, findRun, findTheirRun, jobsAbove, type RunSpec, type StoredRun
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import { titleOf } from '../worktrees/submit.ts';
-import { bindMethods } from './bind-methods.ts';
 import type { StateOperations } from './state-operations.ts';
 import type { NoticeBoard } from './worktree-operations.ts';
 
@@ -22,12 +28,12 @@ interface JobOperationsDeps {
   worktrees: GitWorktreeManager;
   notices: NoticeBoard;
   newId(): string;
-  /** A job waits for this worktree: it is started when it stands, or told that it never will. */
+  /** Starts the jobs that wait for this worktree once it is made, or tells them that it never will be. */
   awaitWorktree(worktreeId: string): void;
   states: StateOperations;
 }
 
-/** The operations on jobs where jobs meet the rest: a worktree to work in, and one inbox for whatever asks. */
+/** The operations on jobs that need more than the job manager: a worktree to work in, and one inbox for jobs and runs. */
 export function createJobOperations(deps: JobOperationsDeps): JobCore {
   const { jobs } = deps;
   return {
@@ -47,13 +53,13 @@ function asTasked<T extends { jobs: JobView[] }>({ store }: JobOperationsDeps, f
   return { ...found, jobs: found.jobs.map((job) => ({ ...job, task: taskOf(store, job) })) };
 }
 
-/** What was asked for: of a block's job by whoever started its run. The prompt made of that is for the agent; `calls` has it. */
+/** What a person asked for. A job of a block shows the task of its run, not the prompt made of it; `calls` shows that. */
 function taskOf(store: Store, { id, task }: { id: string; task: string }): string {
   const block = store.blocks.get(id);
   return (block && store.runs.get<RunSpec>(block.runId)?.doc.task) ?? task;
 }
 
-/** An empty name means a new worktree named after the task; a name that is an id, that worktree: for a job only its own. */
+/** An id means that worktree, for a job only its own. Any other name means a new one; an empty name takes that of the task. */
 async function assignWorktree(
   deps: JobOperationsDeps,
   { agent, worktree, plan, task }: OperationRequest<'spawn'>,
@@ -114,7 +120,7 @@ async function inbox({ jobs, store, status, notices }: JobOperationsDeps, reques
   return { questions: [...questions, ...halts], notices: caller.jobId === undefined ? notices.list() : [] };
 }
 
-/** A halt is a question like any other: its verbs are the options, and a text goes with them as guidance. */
+/** A halt as a question of the inbox: its verbs are the options, and a text goes along as guidance. */
 function haltEntry(run: StoredRun, halt: Halt, at: Pick<InboxEntry, 'path' | 'cwd' | 'askedAt'>): InboxEntry {
   const { block, visit, message, excerpt, reason, key, options } = halt;
   return {
@@ -138,7 +144,6 @@ function haltEntry(run: StoredRun, halt: Halt, at: Pick<InboxEntry, 'path' | 'cw
   };
 }
 
-/** `send` answers a halt with one of its verbs; the text is guidance. */
 async function answerRun(
   deps: JobOperationsDeps,
   request: OperationRequest<'send'>,
@@ -161,7 +166,7 @@ async function answerRun(
   return { agentId: run.id, status: 'running', delivered: true, messageId: halt.key };
 }
 
-/** To whoever looks at jobs, a run ends as a job does. */
+/** How the end of a run is shown among jobs. */
 const ENDED = { success: 'completed', failure: 'error', broken: 'error' } as const;
 
 async function endRun(
@@ -172,4 +177,20 @@ async function endRun(
   const { runId, status, because } = await runs.end(findTheirRun(store, id, caller), caller.by);
   const isEnded = status === 'success' || status === 'failure' || status === 'broken';
   return { agentId: runId, status: isEnded ? ENDED[status] : 'killed', finalOutput: because ?? '' };
+}
+
+const NO_REPOSITORY = new ReefError('not_a_repository', 'This home belongs to no repository.');
+
+/** Without a repository jobs are served; every other operation is refused with the reason. */
+export function withoutRepository(jobs: JobManager, reason = NO_REPOSITORY): Core {
+  const refuse = () => Promise.reject(new ReefError(reason.code, reason.message, { cause: reason }));
+  const refusing = Object.fromEntries(Object.keys(operations).map((name) => [name, refuse])) as unknown as Core;
+  const served = bindMethods(jobs, 'spawn', 'status', 'send', 'output', 'kill', 'wait', 'interrupt', 'resume', 'inbox');
+  return { ...refusing, ...served };
+}
+
+/** The named methods, bound to their object. */
+export function bindMethods<T extends object, K extends keyof T>(object: T, ...names: K[]): Pick<T, K> {
+  const entries = names.map((name) => [name, (object[name] as (...args: unknown[]) => unknown).bind(object)]);
+  return Object.fromEntries(entries) as Pick<T, K>;
 }

@@ -49,7 +49,7 @@ interface Found {
   checkout: Checkout;
 }
 
-/** The repository of a home, if it has one; with `refusal`, git refuses to work on it. */
+/** The repository of a home, if it has one. `refusal` says why git does not work on it. */
 export async function findRepository({
   home,
   env,
@@ -65,56 +65,15 @@ export async function findRepository({
   }
 }
 
-/** Everything of one repository that jobs and runs stand on: its worktrees, its code, and what is true of them. */
+/** What jobs and runs need of a repository: its worktrees, its code, and their state. */
 export async function openRepository(deps: RepositoryDeps, { root, git, checkout }: Found) {
-  const { home, env, clock, log, store, redact } = deps;
+  const { home, env, clock, log, store, signal, newId, isPortFree, redact } = deps;
   const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock });
   const notices = new NoticeBoard(clock);
   const gates = gateDeps(deps);
   const context = openCodeContext({ ...deps, commonDir: checkout.commonDir, settings: deps.settings().context });
-  const worktrees = await openWorktrees(deps, { root, git, project, notices, gates, context });
-  const code = new CodeOperations({ store, repository: root, worktrees, ...context });
-  const states = new StateOperations({ home, store, git, clock, log, worktrees, redact, code });
-  const activity = new WorktreeActivity({ store, folderOf: (id) => worktrees.folder(id) });
-  context.servers.follow(activity);
-  return { root, git, project, notices, gates, context, worktrees, code, states, activity };
-}
-
-/** How gates are run, by a run and once more on a merged tree. */
-function gateDeps(deps: RepositoryDeps) {
-  const { env, capabilities, guards } = deps;
-  return {
-    runGate: boundGates({
-      capabilities,
-      sandboxOf: (path) => gateSandbox(deps, path),
-      enter: (path) => guards.enter(path),
-    }),
-    gateEnv: (path: string) => allowedEnv(env.all, [], { PATH: `${join(path, 'node_modules', '.bin')}:${env.path}` }),
-  };
-}
-
-/** Gates execute what an agent wrote: a run in a sandbox has its gates in one too. */
-function gateSandbox({ store, home, env }: RepositoryDeps, path: string) {
-  const id = basename(path).replace(/^scratch-/, '');
-  const [spec] = store.runs.byWorktree<RunSpec>(id);
-  if (!spec?.doc.leave.sandbox) return undefined;
-  const surroundings = { stateDirs: [], homeDir: home.dir, env: env.all, agentEnv: {}, program: '/bin/sh' };
-  return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
-}
-
-interface WorktreesDeps {
-  root: string;
-  git: Git;
-  project: Project;
-  notices: NoticeBoard;
-  gates: ReturnType<typeof gateDeps>;
-  context: ReturnType<typeof openCodeContext>;
-}
-
-function openWorktrees(deps: RepositoryDeps, { root, git, project, notices, gates, context }: WorktreesDeps) {
-  const { env, clock, log, store, signal, newId, isPortFree } = deps;
   const { root: folder, max_active } = deps.settings().worktrees;
-  return GitWorktreeManager.open({
+  const worktrees = await GitWorktreeManager.open({
     git,
     store,
     clock,
@@ -147,4 +106,31 @@ function openWorktrees(deps: RepositoryDeps, { root, git, project, notices, gate
       signal.notify();
     },
   });
+  const code = new CodeOperations({ store, repository: root, worktrees, ...context });
+  const states = new StateOperations({ home, store, git, clock, log, worktrees, redact, code });
+  const activity = new WorktreeActivity({ store, folderOf: (id) => worktrees.folder(id) });
+  context.servers.follow(activity);
+  return { root, git, project, notices, gates, context, worktrees, code, states, activity };
+}
+
+/** How gates run, in a run and again on a merged tree. */
+function gateDeps(deps: RepositoryDeps) {
+  const { env, capabilities, guards } = deps;
+  return {
+    runGate: boundGates({
+      capabilities,
+      sandboxOf: (path) => gateSandbox(deps, path),
+      enter: (path) => guards.enter(path),
+    }),
+    gateEnv: (path: string) => allowedEnv(env.all, [], { PATH: `${join(path, 'node_modules', '.bin')}:${env.path}` }),
+  };
+}
+
+/** Gates execute what an agent wrote, so the gates of a run in a sandbox run in one too. */
+function gateSandbox({ store, home, env }: RepositoryDeps, path: string) {
+  const id = basename(path).replace(/^scratch-/, '');
+  const [spec] = store.runs.byWorktree<RunSpec>(id);
+  if (!spec?.doc.leave.sandbox) return undefined;
+  const surroundings = { stateDirs: [], homeDir: home.dir, env: env.all, agentEnv: {}, program: '/bin/sh' };
+  return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
 }

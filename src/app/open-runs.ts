@@ -4,6 +4,7 @@ import type { AdapterRegistry } from '../agents/registry.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import type { Core } from '../protocol/operations.ts';
+import type { Store } from '../store/store.ts';
 import type { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
 import { isByName } from '../workflow/language/worker-name.ts';
 import { journalBlobs } from '../workflow/memory/journal-blobs.ts';
@@ -19,10 +20,9 @@ import { RunStarter } from '../workflow/runs/start.ts';
 import { RunStatus } from '../workflow/runs/status.ts';
 import { WorkflowRuns } from '../workflow/runs/workflow-runs.ts';
 import { createRunCaptures } from '../worktrees/run-captures.ts';
-import { bindMethods } from './bind-methods.ts';
-import { createJobOperations } from './job-operations.ts';
+import { bindMethods, createJobOperations } from './job-operations.ts';
 import type { Repository, RepositoryDeps } from './open-repository.ts';
-import { WorktreeOperations } from './worktree-operations.ts';
+import { createWorktreeOperations } from './worktree-operations.ts';
 
 interface RunsDeps extends RepositoryDeps {
   repository: Repository;
@@ -32,24 +32,18 @@ interface RunsDeps extends RepositoryDeps {
   engine: EmbeddedEngine;
 }
 
-/** Runs, and all operations of a repository. */
-export interface Runs {
-  core: Core;
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** A hand-over to an agent is bounded; what does not fit is pointed at. */
+/** The longest hand-over to an agent; the rest is kept as an artifact. */
 const PROMPT_TOKENS = 4_999;
-/** More than this is too long whatever it holds, and need not be counted. */
+/** A longer text has too many tokens in any case, and is not counted. */
 const CHARACTERS_PER_TOKEN = 16;
 
-export function openRuns(deps: RunsDeps): Runs {
+/** Runs, and all operations of a repository. */
+export function openRuns(deps: RunsDeps) {
   const { clock, log, store, signal, runner, jobs, engine, newId, redact, repository } = deps;
   const { worktrees, notices, code, states, project, context } = repository;
   const blobs = journalBlobs(store);
   const runs = new WorkflowRuns({ engine, blobs, clock, newId });
-  defineWorkflows(engine, workflowPorts(deps, { runs, blobs }));
+  defineWorkflows(engine, workflowPorts(deps, runs, blobs));
   const starter = new RunStarter({ store, engine, runs, worktrees, signal, log, notice: notices.post });
   const calls = new CallLog({ store, signal, jobs, worktrees, newId });
   const status = new RunStatus({ store, runs, starter, worktrees, redact });
@@ -60,7 +54,7 @@ export function openRuns(deps: RunsDeps): Runs {
       .whenReady(id)
       .catch(() => {})
       .finally(() => runner.kick());
-  const worktreeOperations = new WorktreeOperations({
+  const worktreeOperations = createWorktreeOperations({
     worktrees,
     store,
     newId,
@@ -75,8 +69,9 @@ export function openRuns(deps: RunsDeps): Runs {
   });
   const core: Core = {
     ...createJobOperations({ ...repository, jobs, store, runs: operations, status, newId, awaitWorktree }),
-    ...runCore(operations),
-    ...worktreeCore(worktreeOperations),
+    ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_replay'),
+    ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
+    ...worktreeOperations,
     ...code.core(),
     ...bindMethods(states, 'repo_state', 'artifact_read', 'todo', 'context_calls'),
     ...bindMethods(project, 'trust'),
@@ -99,15 +94,13 @@ export function openRuns(deps: RunsDeps): Runs {
   };
 }
 
-/** Runs that will go on without a person: a daemon may end while the others wait, and lose nothing. */
-export function activeRuns({ store }: Pick<RepositoryDeps, 'store'>): number {
+/** How many runs continue without a person. A daemon may end while all others wait for one. */
+export function activeRuns(store: Store): number {
   const waiting = new Set(store.journal.openWaits().map(({ runId }) => runId));
   return store.runs.open().filter(({ id }) => !waiting.has(id)).length;
 }
 
-type EngineDeps = { runs: WorkflowRuns; blobs: WorkflowPorts['blobs'] };
-
-function workflowPorts(deps: RunsDeps, { runs, blobs }: EngineDeps): WorkflowPorts {
+function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts['blobs']): WorkflowPorts {
   const { clock, store, signal, registry, jobs, repository } = deps;
   const { git, gates, worktrees, context, states } = repository;
   const permissionsOf = (runId: string) => findRun(store, runId).doc.leave;
@@ -126,10 +119,10 @@ function workflowPorts(deps: RunsDeps, { runs, blobs }: EngineDeps): WorkflowPor
     },
     prompt: {
       limit: PROMPT_TOKENS,
-      // Counted, not guessed: a log of hashes has half the characters a token that prose has.
+      // Counted, not estimated from the length: a token of a log of hashes has half the characters of one of prose.
       measure: (text) => (text.length > PROMPT_TOKENS * CHARACTERS_PER_TOKEN ? text.length : context.tokens(text)),
       outline: (file) => context.outline(file),
-      // One `artifact_read` away from the agents of that run.
+      // The agents of that run read it with `artifact_read`.
       async keep(runId, text) {
         await states.artifactsOf(runId, runId).put(text, { jobId: runId });
       },
@@ -142,34 +135,20 @@ function workflowPorts(deps: RunsDeps, { runs, blobs }: EngineDeps): WorkflowPor
   };
 }
 
-/** Off the critical path: nobody waits for the look at what an earlier daemon left. */
+/** Cleans up after an earlier daemon. Nobody waits for it. */
 async function settle({ worktrees, states }: Repository, log: Logger): Promise<void> {
   try {
     await worktrees.reconcile();
     worktrees.evaluate();
   } catch (error) {
-    log.warn('the worktrees could not be looked at', { error });
+    log.warn('worktrees could not be reconciled', { error });
   }
   await states.pruneArtifacts().catch((error: unknown) => log.warn('artifacts could not be pruned', { error }));
 }
 
-function runCore(operations: RunOperations) {
-  return {
-    ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_replay'),
-    ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
-  };
-}
-
-function worktreeCore(operations: WorktreeOperations) {
-  return {
-    ...bindMethods(operations, 'worktrees', 'worktree_create', 'worktree_setup', 'diff', 'accept', 'worktree_discard'),
-    ...bindMethods(operations, 'worktree_restore', 'worktree_hold', 'worktree_prune', 'conflicts'),
-  };
-}
-
 type ContextRequest = Parameters<NonNullable<WorkflowPorts['codeContext']>>[0];
 
-/** Slices may name the plan and what is changed so far. */
+/** Slices may refer to the change plan and to the files changed so far. */
 async function blockContext({ context, worktrees }: Repository, request: ContextRequest) {
   const worktree = (await worktrees.list()).find(({ path }) => path === request.worktreePath);
   const changed = worktree ? (await worktrees.diff(worktree.id)).files.map(({ path }) => path) : [];

@@ -7,6 +7,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Home } from '../base/home.ts';
 import type { Logger } from '../base/log.ts';
 import { parseJson } from '../base/safe-json.ts';
+import { sectionText } from '../coder/tools/state.ts';
+import { changePlan } from '../coder/tools/talk.ts';
 import type { Git } from '../git/git-command.ts';
 import { readHead } from '../git/repository.ts';
 import { ReefError } from '../protocol/errors.ts';
@@ -16,7 +18,7 @@ import type { RepoState } from '../protocol/repostate.ts';
 import { type ArtifactStore, createArtifactStore, pruneArtifacts } from '../repostate/artifacts/artifact-store.ts';
 import { formatForPrompt } from '../repostate/snapshot/format.ts';
 import { createGitSource } from '../repostate/state/git-view.ts';
-import { checked, TaskList } from '../repostate/state/task-list.ts';
+import { TaskList } from '../repostate/state/task-list.ts';
 import { Tracker } from '../repostate/state/tracker.ts';
 import type { Store } from '../store/store.ts';
 import { blockOf } from '../workflow/runs/spec.ts';
@@ -30,14 +32,14 @@ interface StateOperationsDeps {
   clock: Clock;
   log: Logger;
   worktrees: GitWorktreeManager;
-  /** Knows where a question about a worktree leads; an agent's always to its own. */
+  /** Finds the folder a question is about; for an agent always its own. */
   code: Pick<CodeOperations, 'folderOf'>;
   redact<T>(value: T): T;
 }
 
 const MOST_JOBS = 1_000;
 
-/** RepoState for whoever is not the native coder: rebuilt from git, the file and the events each time it is asked for. */
+/** RepoState for everybody but the native coder: rebuilt from git, the file and the events at each question. */
 export class StateOperations implements StateCore {
   readonly #deps: StateOperationsDeps;
 
@@ -51,8 +53,16 @@ export class StateOperations implements StateCore {
   ): Promise<OperationOutput<'repo_state'>> {
     const path = await this.#deps.code.folderOf(worktree, caller);
     const state = await this.#look(path);
-    const text = section === 'diff' ? await this.#diff(path) : sectionOf(state, section);
+    const text = await this.#textOf(path, state, section);
     return this.#deps.redact({ text, state });
+  }
+
+  async #textOf(path: string, state: RepoState, section: OperationRequest<'repo_state'>['section']): Promise<string> {
+    if (section === 'all') return formatForPrompt(state);
+    if (section !== 'diff') return sectionText(state, section);
+    const worktree = await this.#worktreeAt(path);
+    if (!worktree) throw new ReefError('not_a_worktree', 'Only a worktree of Reef has a base to compare with.');
+    return (await this.#deps.worktrees.diff(worktree.id)).patch;
   }
 
   async artifact_read({ id, job, ...options }: OperationRequest<'artifact_read'>, caller: Caller) {
@@ -63,7 +73,7 @@ export class StateOperations implements StateCore {
     let refusal: unknown;
     for (const rootId of trees) {
       try {
-        return await this.artifactsOf(rootId, owner.id).read(id, defined(options));
+        return await this.artifactsOf(rootId, owner.id).read(id, options);
       } catch (error) {
         refusal ??= error;
       }
@@ -71,20 +81,14 @@ export class StateOperations implements StateCore {
     throw refusal;
   }
 
-  async todo({ op, items = [], text = '', id = '', reason = '' }: OperationRequest<'todo'>, caller: Caller) {
+  async todo(request: OperationRequest<'todo'>, caller: Caller) {
     const path = await this.#deps.code.folderOf(undefined, caller);
     const tracker = await this.#open(path);
     try {
       const todos = new TaskList();
       todos.load(tracker.getSnapshot().openTasks);
-      if (op === 'note') tracker.note(checked(text));
-      else if (op === 'set') todos.set(items);
-      else if (op === 'add') todos.add(text);
-      else if (op === 'start') todos.start(id);
-      else if (op === 'complete') todos.complete(id);
-      else if (op === 'drop') todos.drop(id, reason);
-      tracker.setTasks(todos.list());
-      if (op !== 'list') await tracker.persist();
+      changePlan(todos, tracker, request);
+      if (request.op !== 'list') await tracker.persist();
       return { tasks: [...todos.list()] };
     } finally {
       await tracker.close();
@@ -105,7 +109,7 @@ export class StateOperations implements StateCore {
     return { jobId: job.id, calls, reads: this.#readsOf(job.id) };
   }
 
-  /** What left the prompt and was fetched again. */
+  /** How often the agent fetched again what had left its prompt. */
   #readsOf(jobId: string): OperationOutput<'context_calls'>['reads'] {
     const seen = new Set<string>();
     const reads = { artifacts: 0, again: 0 };
@@ -120,14 +124,14 @@ export class StateOperations implements StateCore {
     return reads;
   }
 
-  /** What an agent is told at hand-over about the worktree it finds; nothing where nothing has happened yet. */
+  /** What an agent is told about its worktree at hand-over. Empty where nothing has happened yet. */
   async brief(worktreePath: string): Promise<string> {
     const state = await this.#look(worktreePath);
     const isFresh = state.files.every(({ status }) => status === 'unchanged') && state.runs.length === 0;
     return isFresh ? '' : formatForPrompt(state);
   }
 
-  /** The same of the worktree of a job. The coder keeps it itself, and any other agent can do without. */
+  /** The same for a job. The native coder keeps its own state; other agents can do without. */
   async briefOf({ agent, worktree, cwd }: Pick<Job, 'agent' | 'worktree' | 'cwd'>): Promise<string> {
     if (worktree === undefined || agent === CODER) return '';
     return this.brief(cwd).catch(() => '');
@@ -170,10 +174,15 @@ export class StateOperations implements StateCore {
     const { git, clock, log, store } = this.#deps;
     const checkout = await git.locate(path);
     const jobs = this.#jobsIn(path);
-    const base = (await this.#baseOf(path)) ?? (await readHead(git, checkout)).commit ?? '';
+    const base = (await this.#worktreeAt(path))?.base.commit ?? (await readHead(git, checkout)).commit;
     const jobId = jobs.at(-1) ?? 'none';
     const tracker = new Tracker({
-      ...{ workDir: path, storyId: jobId, jobId, base, clock, log },
+      workDir: path,
+      storyId: jobId,
+      jobId,
+      base,
+      clock,
+      log,
       git: createGitSource(git, checkout, base),
       tell: () => {},
     });
@@ -190,32 +199,7 @@ export class StateOperations implements StateCore {
     return others.map(({ id }) => id).sort();
   }
 
-  async #baseOf(path: string): Promise<string | undefined> {
-    return (await this.#deps.worktrees.list()).find((each) => each.path === path)?.base.commit;
+  async #worktreeAt(path: string) {
+    return (await this.#deps.worktrees.list()).find((each) => each.path === path);
   }
-
-  async #diff(path: string): Promise<string> {
-    const worktree = (await this.#deps.worktrees.list()).find((each) => each.path === path);
-    if (!worktree) throw new ReefError('not_a_worktree', 'Only a worktree of Reef has a base to compare with.');
-    return (await this.#deps.worktrees.diff(worktree.id)).patch;
-  }
-}
-
-function sectionOf(state: RepoState, section: 'all' | 'files' | 'tasks' | 'runs'): string {
-  switch (section) {
-    case 'files':
-      return state.files
-        .map(({ status, path, hash, size }) => `${status} ${path} ${hash.slice(0, 6)} ${size}`)
-        .join('\n');
-    case 'tasks':
-      return state.openTasks.map(({ id, status, description }) => `${id} [${status}] ${description}`).join('\n');
-    case 'runs':
-      return state.runs.map(({ turn, command, exit, line }) => `t${turn} $ ${command} → ${exit}: ${line}`).join('\n');
-    default:
-      return formatForPrompt(state);
-  }
-}
-
-function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
 }

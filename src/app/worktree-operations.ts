@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Caller, OperationOutput, OperationRequest, WorktreeCore } from '../protocol/operations.ts';
+import type { OperationOutput, WorktreeCore } from '../protocol/operations.ts';
 import type { Store } from '../store/store.ts';
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { Notice } from '../worktrees/deps.ts';
@@ -12,83 +12,56 @@ interface WorktreeOperationsDeps {
   redact<T>(value: T): T;
   store: Store;
   status: RunStatus;
-  /** Ends the runs and jobs in a worktree, and of no other. */
+  /** Ends the runs and jobs in this worktree only. */
   endWork(worktreeId: string): Promise<void>;
-  /** So that overlaps by reference are known. */
+  /** Starts the servers that find overlaps by reference. */
   code: { warm(): Promise<void> };
-  /** A set-up that works now lets a run begin that waited for it. */
+  /** A set-up has succeeded: a run that waited for it can begin. */
   onSetUp(): void;
 }
 
-/** Every operation on worktrees, for every surface. */
-export class WorktreeOperations implements WorktreeCore {
-  readonly #deps: WorktreeOperationsDeps;
-
-  constructor(deps: WorktreeOperationsDeps) {
-    this.#deps = deps;
-  }
-
-  get #manager(): GitWorktreeManager {
-    return this.#deps.worktrees;
-  }
-
-  async worktrees({ all }: OperationRequest<'worktrees'>): Promise<OperationOutput<'worktrees'>> {
-    return { worktrees: await this.#manager.list({ all }) };
-  }
-
-  async worktree_create({ taskId, ...task }: OperationRequest<'worktree_create'>) {
-    const record = await this.#manager.submit({ ...task, taskId: taskId ?? this.#deps.newId() });
-    return record.status === 'queued' ? record : this.#manager.whenReady(record.id);
-  }
-
-  async worktree_setup({ id }: OperationRequest<'worktree_setup'>) {
-    const view = await this.#manager.setup(id);
-    if (view.setup.state !== 'failed') this.#deps.onSetUp();
-    return view;
-  }
-
-  /** A job sees the changes of its own worktree. */
-  async diff({ id }: OperationRequest<'diff'>, { jobId }: Caller) {
-    const { worktrees, store } = this.#deps;
-    if (jobId !== undefined && worktrees.idOf(id) !== store.jobs.get(jobId)?.job.worktree) {
-      throw new ReefError('not_yours', 'a job may look at its own worktree only');
-    }
-    return this.#deps.redact(await this.#manager.diff(id));
-  }
-
-  async accept({ id, ...options }: OperationRequest<'accept'>) {
-    return this.#manager.accept(id, options);
-  }
-
-  async worktree_discard({ id }: OperationRequest<'worktree_discard'>) {
-    const whole = this.#manager.idOf(id);
-    await this.#deps.endWork(whole);
-    return this.#manager.discard(whole);
-  }
-
-  async worktree_restore({ ref }: OperationRequest<'worktree_restore'>) {
-    return this.#manager.restore(ref);
-  }
-
-  async worktree_hold({ id }: OperationRequest<'worktree_hold'>) {
-    const whole = this.#manager.idOf(id);
-    return this.#manager.hold(whole, await this.#deps.status.sessionOf(whole));
-  }
-
-  async worktree_prune({ yes }: OperationRequest<'worktree_prune'>) {
-    return this.#manager.prune({ yes });
-  }
-
-  async conflicts({ plan }: OperationRequest<'conflicts'>): Promise<OperationOutput<'conflicts'>> {
-    await this.#deps.code.warm();
-    return { report: await this.#manager.scan(plan), worktrees: await this.#manager.conflicts() };
-  }
+export function createWorktreeOperations(deps: WorktreeOperationsDeps): WorktreeCore {
+  const { worktrees, store, newId, redact, status, endWork, code, onSetUp } = deps;
+  return {
+    worktrees: async ({ all }) => ({ worktrees: await worktrees.list({ all }) }),
+    async worktree_create({ taskId, ...task }) {
+      const record = await worktrees.submit({ ...task, taskId: taskId ?? newId() });
+      return record.status === 'queued' ? record : worktrees.whenReady(record.id);
+    },
+    async worktree_setup({ id }) {
+      const view = await worktrees.setup(id);
+      if (view.setup.state !== 'failed') onSetUp();
+      return view;
+    },
+    async diff({ id }, { jobId }) {
+      if (jobId !== undefined && worktrees.idOf(id) !== store.jobs.get(jobId)?.job.worktree) {
+        throw new ReefError('not_yours', 'a job may look at its own worktree only');
+      }
+      return redact(await worktrees.diff(id));
+    },
+    accept: async ({ id, ...options }) => worktrees.accept(id, options),
+    async worktree_discard({ id }) {
+      const whole = worktrees.idOf(id);
+      await endWork(whole);
+      return worktrees.discard(whole);
+    },
+    worktree_restore: async ({ ref }) => worktrees.restore(ref),
+    async worktree_hold({ id }) {
+      const whole = worktrees.idOf(id);
+      return worktrees.hold(whole, await status.sessionOf(whole));
+    },
+    worktree_prune: async ({ yes }) => worktrees.prune({ yes }),
+    async conflicts({ plan }) {
+      await code.warm();
+      return { report: await worktrees.scan(plan), worktrees: await worktrees.conflicts() };
+    },
+  };
 }
 
 type InboxNotice = OperationOutput<'inbox'>['notices'][number];
 const MOST_NOTICES = 50;
 
-/** What people should know of worktrees and nobody waits for; the newest, while the daemon lives. */
+/** News of worktrees that need no answer. The daemon keeps the newest while it lives. */
 export class NoticeBoard {
   readonly #clock: Clock;
   #notices: InboxNotice[] = [];
@@ -111,6 +84,6 @@ export class NoticeBoard {
   };
 
   list(): InboxNotice[] {
-    return [...this.#notices];
+    return this.#notices;
   }
 }

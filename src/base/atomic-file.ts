@@ -7,10 +7,7 @@ import type { Clock } from './clock.ts';
 const TEMP_PREFIX = '.reef-tmp-';
 const TEMP_NAME = /^\.reef-tmp-[0-9a-f]{24}$/;
 
-/**
- * Replaces a file so that at every instant, even after a crash or a power failure, it is either the old or the new one.
- * A link in its place is replaced, not followed.
- */
+/** Replaces a file, or a link in its place. After a crash or power failure it is the old or the new one, never a mix. */
 export async function writeAtomic(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
   const dir = dirname(path);
   const temp = join(dir, `${TEMP_PREFIX}${randomBytes(12).toString('hex')}`);

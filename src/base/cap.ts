@@ -9,10 +9,7 @@ function startOf(text: string, maxBytes: number): string {
   return text.slice(0, read);
 }
 
-/**
- * Cuts text to `maxBytes` of UTF-8, mark included. The mark says how much is missing and, given `rest`, where it is; it
- * is left out where the budget has no room for it.
- */
+/** Cuts text to `maxBytes` of UTF-8. A mark, where there is room, says how much is missing and (`rest`) where it is. */
 export function capText(text: string, maxBytes: number, rest?: string): string {
   const size = sizeOf(text);
   if (size <= maxBytes) return text;
@@ -28,10 +25,7 @@ type JsonObject = Record<string, unknown>;
 /** Below this a cut string says nothing; then whole entries go instead. */
 const SHORTEST_CUT = 128;
 
-/**
- * Bounds a payload to `maxBytes` of JSON by cutting its longest strings, all to the same length, so that short fields
- * such as types and ids stay whole. A payload made large by the number of its entries loses the last of them.
- */
+/** Bounds a payload to `maxBytes` of JSON by cutting its longest strings to one length; with too many entries, the last go. */
 export function capJson(payload: JsonObject, maxBytes: number, rest?: string): JsonObject {
   const size = jsonSize(payload);
   if (size <= maxBytes) return payload;

@@ -26,10 +26,7 @@ export const systemClock: Clock = {
 
 const GAP_MS = 5_000;
 
-/**
- * Counts only the time in which the event loop was awake. A gap of over 5 s between two ticks means that the process was
- * stopped or the machine slept; it counts as one tick, so deadlines measured in awake time move with it.
- */
+/** Time in which the event loop was awake. A gap over 5 s (the process was stopped or the machine slept) counts as one tick. */
 export class AwakeTime {
   readonly #tickMs: number;
   #last: number;

@@ -15,7 +15,6 @@ test('an empty environment gives the defaults of the XDG rules', () => {
     runtimeDir: undefined,
     path: '',
     shell: '/bin/sh',
-    editor: undefined,
     noColor: false,
     all: {},
   });
@@ -48,7 +47,6 @@ test('what is set is taken, relative folders and empty values are not', () => {
     runtimeDir: '/run/user/1000',
     path: '/bin',
     shell: '/bin/zsh',
-    editor: 'vi',
     noColor: true,
     all,
   });

@@ -15,7 +15,6 @@ export interface Environment {
   runtimeDir: string | undefined;
   path: string;
   shell: string;
-  editor: string | undefined;
   noColor: boolean;
   /** All of it, for the allow-list of child processes and nothing else. */
   all: Readonly<NodeJS.ProcessEnv>;
@@ -36,7 +35,6 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
     runtimeDir: absolute(all.XDG_RUNTIME_DIR),
     path: all.PATH ?? '',
     shell: nonEmpty(all.SHELL) ?? '/bin/sh',
-    editor: nonEmpty(all.VISUAL) ?? nonEmpty(all.EDITOR),
     noColor: nonEmpty(all.NO_COLOR) !== undefined || all.TERM === 'dumb',
     all,
   };
@@ -46,7 +44,7 @@ function nonEmpty(value: string | undefined): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** The XDG rules: a relative path is to be ignored. */
+/** The XDG rules: a relative path is ignored. */
 function absolute(value: string | undefined): string | undefined {
   return value !== undefined && isAbsolute(value) ? value : undefined;
 }

@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/**
- * SHA-256 of the canonical JSON of a value: keys in order of their code units, no white space (as RFC 8785). What JSON
- * cannot say throws, because two different things must never share a fingerprint. An absent and an undefined
- * property are the same.
- */
+/** SHA-256 of a value's canonical JSON (RFC 8785). What JSON cannot express throws: two things never share a fingerprint. */
 export function fingerprint(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }

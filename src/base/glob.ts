@@ -14,7 +14,7 @@ const WILD = /[*?]|\{[^{}]*,[^{}]*\}/;
 const BRACES = /\{([^{}]*,[^{}]*)\}/;
 const MOST_ALTERNATIVES = 64;
 
-/** Undefined: too many alternatives. */
+/** Undefined when there are too many alternatives. */
 export function compileGlob(text: string): Pattern | undefined {
   const alternatives = expandBraces(text);
   if (alternatives === undefined) return undefined;
@@ -25,10 +25,8 @@ export function compileGlob(text: string): Pattern | undefined {
 export function pathFilter(glob: string): (path: string) => boolean {
   const pattern = compileGlob(glob.replace(/^\.\//, ''));
   if (pattern) return (path) => matchesGlob(pattern, path);
-  throw new ReefError(
-    'bad_request',
-    `The pattern has more than ${MOST_ALTERNATIVES} alternatives: ${glob.slice(0, 80)}`,
-  );
+  const shown = glob.slice(0, 80);
+  throw new ReefError('bad_request', `The pattern has more than ${MOST_ALTERNATIVES} alternatives: ${shown}`);
 }
 
 function expandBraces(text: string): string[] | undefined {
@@ -49,17 +47,8 @@ function expandBraces(text: string): string[] | undefined {
 
 export function matchesGlob({ text, isGlob, alternatives }: Pattern, path: string): boolean {
   if (!isGlob) return text === path;
-  const parts = path.split('/');
-  return alternatives.some((pattern) => matchParts(pattern, parts));
-}
-
-function matchParts(pattern: readonly string[], parts: readonly string[]): boolean {
-  return matchSequence({
-    pattern,
-    text: parts,
-    isStar: (part) => part === '**',
-    isEqual: matchesWildcard,
-  });
+  const parts = { text: path.split('/'), isStar: (part: string) => part === '**', isEqual: matchesWildcard };
+  return alternatives.some((pattern) => matchSequence({ pattern, ...parts }));
 }
 
 /** Over a whole text: `*` is any text, slashes and line ends too, `?` one character. */
@@ -103,8 +92,8 @@ function staticPrefixes({ alternatives }: Pattern): (readonly string[])[] {
 }
 
 /**
- * Whether a glob and another entry may mean one file. Two globs do when the fixed beginning of one lies within that
- * of the other, which every file they have in common implies; a path does when it matches, or is a folder around the glob.
+ * Whether a glob and another entry may mean one file. Two globs may when the fixed beginning of one lies within that of
+ * the other. A path may when it matches, or when it is a folder around the glob.
  */
 export function globMeets(glob: Pattern, other: Pattern): boolean {
   const prefixes = staticPrefixes(glob);

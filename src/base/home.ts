@@ -9,7 +9,7 @@ export interface Home {
   socket: string;
   /** Held by the daemon for as long as it lives. */
   lock: string;
-  /** Who the daemon is, for people and for `reef doctor`. */
+  /** Pid and version of the daemon, for people and for `reef doctor`. */
   daemon: string;
   log: string;
   database: string;

@@ -11,11 +11,7 @@ function encode(value: number, length: number): string {
   return text;
 }
 
-/**
- * Makes ids of 26 characters: 48 bits of time, then 80 random bits. Within a process each is greater than the one before,
- * even within a millisecond or after the wall clock was set back. Neighbours differ at the end, so a short form is taken
- * from there.
- */
+/** Makes ids: 48 bits of time, then 80 random bits. Each is greater than the one before, even if the clock was set back. */
 export function createIds(clock: Pick<Clock, 'now'>, random: (size: number) => Buffer = randomBytes): () => string {
   let time = -1;
   let high = 0;

@@ -1,4 +1,4 @@
-/** Created by the first caller who wants it. A failure is forgotten, so that the next caller tries again. */
+/** Made for the first caller. A failure is forgotten, so that the next caller tries again. */
 export function lazily<T>(make: () => Promise<T>): { get(): Promise<T>; made(): Promise<T> | undefined } {
   let made: Promise<T> | undefined;
   return {
@@ -13,7 +13,7 @@ export function lazily<T>(make: () => Promise<T>): { get(): Promise<T>; made(): 
   };
 }
 
-/** Created once, by the first caller: a program does not pay at start for what it may never use. */
+/** Made once, for the first caller: a program does not pay at start for what it may never use. */
 export function onFirstUse<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {

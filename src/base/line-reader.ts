@@ -7,8 +7,6 @@ export interface Line extends LineText {
   offset: number;
   /** Its length in the file, line end included. */
   bytes: number;
-  /** False for a last line without a newline, which only `finish` delivers. */
-  terminated: boolean;
 }
 
 const KIB = 1024;
@@ -20,9 +18,8 @@ const NEWLINE = 0x0a;
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Reads the lines of a file that a program may still be writing, in bounded memory. Pull style: read a
- * batch, store what it meant together with `offset`, read on. A reader made with that offset goes on from there.
- * One call at a time.
+ * Reads the lines of a file that a program may still be writing, in bounded memory. Read a batch, store its meaning
+ * together with `offset`, read on: a reader made with that offset continues from there. One call at a time.
  */
 export class LineReader {
   readonly #path: string;
@@ -49,10 +46,7 @@ export class LineReader {
     return this.#lineAt;
   }
 
-  /**
-   * The next lines: at least one, at most `maxLines`, and none further once their text passes `maxBytes`. Empty means
-   * that the file has no complete line more at present; empty lines are passed over, and `offset` with them.
-   */
+  /** At least one line, at most `maxLines`, none more once their text passes `maxBytes`. Empty: no complete line yet. */
   async readBatch(maxLines: number, maxBytes: number): Promise<Line[]> {
     const lines: Line[] = [];
     let size = 0;
@@ -70,7 +64,7 @@ export class LineReader {
   finish(): Line | undefined {
     const begun = this.#begun;
     this.#begun = undefined;
-    return begun && this.#deliver(begun.take(), begun.length, false);
+    return begun && this.#deliver(begun.take(), begun.length);
   }
 
   async close(): Promise<void> {
@@ -97,20 +91,20 @@ export class LineReader {
       return undefined;
     }
     if (end !== -1 && !this.#begun && end - start <= this.#limits.whole) {
-      return this.#deliver({ text: decodeLine(this.#chunk, start, end) }, end + 1 - start, true);
+      return this.#deliver({ text: decodeLine(this.#chunk, start, end) }, end + 1 - start);
     }
     this.#begun ??= new LongLine(this.#limits);
     this.#begun.push(this.#chunk.subarray(start, end === -1 ? undefined : end));
     if (end === -1) return undefined;
     const begun = this.#begun;
     this.#begun = undefined;
-    return this.#deliver(begun.take(), begun.length + 1, true);
+    return this.#deliver(begun.take(), begun.length + 1);
   }
 
-  #deliver(text: LineText, bytes: number, terminated: boolean): Line | undefined {
+  #deliver(text: LineText, bytes: number): Line | undefined {
     const offset = this.#lineAt;
     this.#lineAt += bytes;
-    return text.text === '' ? undefined : { offset, bytes, ...text, terminated };
+    return text.text === '' ? undefined : { offset, bytes, ...text };
   }
 }
 

@@ -7,10 +7,7 @@ export interface LogFile {
 
 const DEFAULT_SIZE = 8 * 1024 * 1024;
 
-/**
- * A log of at most `maxBytes`, and one older one beside it (`*.1`). Synchronous, so that the last words before a crash
- * are there; never throws, so that a full disk stops nothing: lost lines are counted and named by the next that succeeds.
- */
+/** A log of at most `maxBytes`, and the one before it (`*.1`). Synchronous, for the last words before a crash; never throws. */
 export function openLogFile(path: string, maxBytes = DEFAULT_SIZE): LogFile {
   let fd = openSync(path, 'a', 0o600);
   let size = fstatSync(fd).size;

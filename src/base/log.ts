@@ -50,28 +50,15 @@ function errorFields(error: Error): Record<string, unknown> {
   return { ...error, name, message, stack, cause };
 }
 
-interface Limited<T> {
-  report(news: T): void;
-  /** Emits what is still held back, before the end. */
-  flush(): void;
-}
-
 /** Passes the first report on at once, then at most one a minute: the latest, with the count since the last. */
-export function limited<T>(clock: Pick<Clock, 'monotonicMs'>, emit: (latest: T, count: number) => void): Limited<T> {
+export function limited<T>(clock: Pick<Clock, 'monotonicMs'>, emit: (latest: T, count: number) => void) {
   let last = Number.NEGATIVE_INFINITY;
-  let held: { latest: T; count: number } | undefined;
-  const flush = () => {
-    if (!held) return;
-    const { latest, count } = held;
-    held = undefined;
+  let count = 0;
+  return (latest: T): void => {
+    count += 1;
+    if (clock.monotonicMs() - last < 60_000) return;
     last = clock.monotonicMs();
     emit(latest, count);
-  };
-  return {
-    flush,
-    report(news) {
-      held = { latest: news, count: (held?.count ?? 0) + 1 };
-      if (clock.monotonicMs() - last >= 60_000) flush();
-    },
+    count = 0;
   };
 }

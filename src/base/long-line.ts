@@ -16,13 +16,13 @@ export interface LineText {
   /** Set when long strings were cut out of JSON that is otherwise whole. */
   skeleton?: true;
   /** Set when only the two ends are left; `text` shows both around a mark. */
-  truncated?: { head: string; tail: string };
+  truncated?: true;
 }
 
 /** One line that arrives in pieces. Its memory is bounded by the limits, whatever its length. */
 export class LongLine {
   readonly #limits: LineLimits;
-  #length = 0;
+  length = 0;
   #whole: ByteStore | undefined;
   #scan: SkeletonScan | undefined;
   #ends: { head: Buffer; tail: ByteTail } | undefined;
@@ -31,20 +31,16 @@ export class LongLine {
     this.#limits = limits;
   }
 
-  get length(): number {
-    return this.#length;
-  }
-
   push(piece: Buffer): void {
-    this.#length += piece.length;
+    this.length += piece.length;
     if (!this.#ends) {
       this.#whole ??= new ByteStore(Math.max(1024, piece.length));
       this.#whole.push(piece);
-      if (this.#length > this.#limits.whole) this.#becomeLong(this.#whole.view());
+      if (this.length > this.#limits.whole) this.#becomeLong(this.#whole.view());
       return;
     }
     this.#ends.tail.push(piece);
-    if (this.#length > this.#limits.line) this.#scan = undefined;
+    if (this.length > this.#limits.line) this.#scan = undefined;
     this.#scan?.push(piece);
   }
 
@@ -53,8 +49,8 @@ export class LongLine {
     if (this.#scan) return { text: withoutCarriageReturn(this.#scan.text()), skeleton: true };
     const head = decodeStart(this.#ends.head);
     const tail = withoutCarriageReturn(decodeEnd(this.#ends.tail.view()));
-    const cut = this.#length - this.#ends.head.length - this.#ends.tail.view().length;
-    return { text: `${head}…[cut ${cut} bytes]…${tail}`, truncated: { head, tail } };
+    const cut = this.length - this.#ends.head.length - this.#ends.tail.view().length;
+    return { text: `${head}…[cut ${cut} bytes]…${tail}`, truncated: true };
   }
 
   #becomeLong(bytes: Buffer): void {
@@ -62,7 +58,7 @@ export class LongLine {
     this.#ends = { head: Buffer.from(bytes.subarray(0, keep)), tail: new ByteTail(keep) };
     this.#ends.tail.push(bytes);
     this.#whole = undefined;
-    if (this.#length > line) return;
+    if (this.length > line) return;
     this.#scan = new SkeletonScan(string);
     this.#scan.push(bytes);
   }
@@ -96,9 +92,8 @@ const [NO_ESCAPE, ESCAPE_BEGUN, HEX_DIGITS] = [0, -1, 4];
 const PATIENCE = 16;
 
 /**
- * Reads JSON text piece by piece and keeps it all, except that a string over `limit` bytes (as written) is cut there
- * and marked: type, ids and usage of a huge message survive. Valid JSON stays valid; a cut never splits a
- * character, an escape or a pair of surrogates.
+ * Reads JSON piece by piece and cuts each string over `limit` bytes, with a mark: type, ids and usage of a huge message survive.
+ * Valid JSON stays valid; a cut splits no character, escape or pair of surrogates.
  */
 export class SkeletonScan {
   readonly #limit: number;

@@ -3,10 +3,7 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]
 /** These only choose how the emoji before them looks; shown as codes they would spoil every "✔️". */
 const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})(?:\ufe0f\u200d|[\ufe0e\ufe0f\u200d])/gu;
 
-/**
- * The one way to a terminal for text of agents, git and servers. Nothing that acts on a terminal or hides itself
- * survives; it becomes visible instead of vanishing, so that a command to be approved is seen as it is.
- */
+/** Text of others on its way to a terminal: whatever acts on the terminal or hides itself becomes visible. */
 export function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(EMOJI_STYLE, '').replace(UNSAFE, visible);
 }

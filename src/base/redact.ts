@@ -5,8 +5,8 @@ const MARK = '[redacted]';
 const SHORTEST = 8;
 
 /**
- * Tokens known by their shape. Each pattern either fails within a bounded distance or begins where no token character
- * stands before it, so a search is linear. It runs only where its hint occurs: most text has none of them.
+ * Tokens known by their shape. Each pattern fails within a bounded distance or begins at the start of a token, so a search is
+ * linear. It runs only where its hint occurs.
  */
 const TOKEN_SHAPES: readonly (readonly [hint: string, shape: RegExp])[] = [
   ['sk-', /(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,}/g],

@@ -1,4 +1,4 @@
-/** Lets `count` pieces of work run at once, one by default. The others wait their turn, first come, first served. */
+/** Lets `count` pieces of work run at once, one by default; the others wait in the order they came. */
 export class Limiter {
   readonly #waiting: (() => void)[] = [];
   #free: number;

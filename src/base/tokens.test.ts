@@ -61,13 +61,10 @@ verifies('S-41').test('without the vocabulary characters are counted', () => {
 
 test('a text is measured once while it is remembered', () => {
   let calls = 0;
-  const counter = createTokenCounter(
-    () => {
-      calls++;
-      return 1;
-    },
-    { memoSize: 2 },
-  );
+  const counter = createTokenCounter(() => {
+    calls++;
+    return 1;
+  }, 2);
   const texts = ['a', 'b'.repeat(100), 'a', 'b'.repeat(100), 'c', 'a'];
   expect(texts.map((text) => counter.count(text) && calls)).toEqual([1, 2, 2, 2, 3, 4]);
 });

@@ -10,14 +10,9 @@ export interface TokenCounter {
   estimate(model: string, tokens: number): number;
 }
 
-interface CounterOptions {
-  /** How many texts are remembered. */
-  memoSize?: number;
-}
-
 type CountSlice = (slice: string) => number;
 
-/** BPE is quadratic on unbroken text, so it never gets a longer piece. */
+/** The encoding is quadratic on unbroken text, so it never gets a longer piece. */
 const LONGEST_SLICE = 1_024;
 /** How far back a slice looks for a place where the encoding itself would split. */
 const LOOK_BACK = 256;
@@ -27,20 +22,19 @@ const OBSERVATIONS = 20;
 const CHARACTERS_PER_TOKEN = 3.3;
 
 /** Exact o200k where its vocabulary can be loaded (2 MB, so only on first use), an estimate elsewhere. */
-export async function loadTokenCounter(options: CounterOptions = {}): Promise<TokenCounter> {
+export async function loadTokenCounter(): Promise<TokenCounter> {
   const exact = await import('gpt-tokenizer/encoding/o200k_base').then(
-    // No token is special in data: `<|endoftext|>` is thirteen characters like others.
+    // In data no token is special: `<|endoftext|>` is plain text.
     ({ countTokens }) =>
       (slice: string) =>
         countTokens(slice, { allowedSpecial: new Set(), disallowedSpecial: new Set() }),
     () => undefined,
   );
-  return createTokenCounter(exact, options);
+  return createTokenCounter(exact);
 }
 
-/** Without a function that counts slices: characters ÷ 3.3. */
-export function createTokenCounter(countSlice?: CountSlice, options: CounterOptions = {}): TokenCounter {
-  const { memoSize = MEMO_SIZE } = options;
+/** Remembers `memoSize` texts. Without a function that counts slices, tokens are characters ÷ 3.3. */
+export function createTokenCounter(countSlice?: CountSlice, memoSize = MEMO_SIZE): TokenCounter {
   const memo = new Map<string, number>();
   const ratios = new Map<string, number[]>();
   const measure = (text: string): number => {

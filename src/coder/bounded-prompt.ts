@@ -12,7 +12,7 @@ import type {
 } from '../runtime/models/message.ts';
 import type { CoderDeps } from './coder-deps.ts';
 
-/** What the engine shows the model: never the history of the turn, but the projection that the context manager keeps. */
+/** The prompt of the engine: not the history of the turn, but what the context manager keeps of it. */
 export class BoundedPrompt {
   readonly #deps: Pick<CoderDeps, 'clock' | 'counter'>;
   readonly #context: ContextManager;
@@ -48,20 +48,14 @@ export class BoundedPrompt {
       if (reply?.role !== 'assistant') continue;
       const after = messages[this.#taken + 1];
       const results = after?.role === 'tool' ? after : undefined;
-      this.#append(reply, results);
+      this.#context.append(toExchange(this.#asked, { reply, results }, this.#deps.counter));
     }
-  }
-
-  #append(reply: AssistantMessage, results: ToolMessage | undefined): void {
-    this.#context.append(toExchange(this.#asked, { reply, results }, this.#deps.counter));
   }
 }
 
-/** Between the engine's messages and those of the bounded prompt: both plain data, each room with its own. */
-
 const KINDS: Record<string, ToolResult['kind']> = { run_command: 'command', read_file: 'read' };
 
-/** One reply and the results of all its calls, as the prompt keeps them. */
+/** One reply with the results of its calls, as the context manager keeps it. */
 export function toExchange(
   turn: number,
   { reply, results }: { reply: AssistantMessage; results: ToolMessage | undefined },
@@ -78,7 +72,7 @@ export function toExchange(
       reasoning: reasoning.map((part) => ({ data: part, tokens: counter.count(part.text) })),
     }),
     calls,
-    results: (results?.content ?? []).map((part) => toResult(part)),
+    results: (results?.content ?? []).map(toResult),
   };
 }
 
@@ -92,7 +86,7 @@ function asRecord(value: unknown): Record<string, unknown> {
   return isRecord ? (value as Record<string, unknown>) : { input: value ?? null };
 }
 
-/** The bounded prompt as the model client wants it. Results of one reply stand in one message. */
+/** The prompt for the model client. The results of one reply are one message. */
 export function toModelMessages(prompt: readonly PromptMessage[]): Message[] {
   const messages: Message[] = [];
   const names = new Map<string, string>();

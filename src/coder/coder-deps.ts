@@ -13,12 +13,12 @@ import type { PermissionGate } from '../runtime/permissions/gate.ts';
 import type { RunCommand } from '../runtime/tools/command.ts';
 import type { AskFn } from '../runtime/tools/tool.ts';
 
-/** Limits of one job; the largest healthy run seen stays three times below. */
+/** Limits of one job. The largest healthy run that we saw used a third of them. */
 interface CoderBudget {
   turns: number;
   tokens: number;
   ms: number;
-  /** Counts only what a model's price is known of. */
+  /** Counts only calls whose price is known. */
   usd?: number;
 }
 
@@ -28,7 +28,6 @@ export interface CoderUsage {
   usd: number;
 }
 
-/** Everything the coder reaches outside itself; the host passes it in. */
 export interface CoderDeps {
   jobId: string;
   cwd: string;
@@ -45,19 +44,19 @@ export interface CoderDeps {
   ask: AskFn;
   runCommand: RunCommand;
   redact: Redact;
-  /** The code tools of its own worktree, by the daemon. */
+  /** Asks the daemon about the code of this worktree. */
   askCode(tool: string, args: unknown, signal: AbortSignal): Promise<unknown>;
   /** Commands that must be green before `done` counts, by name. */
   checks: Readonly<Record<string, string>>;
   budget: CoderBudget;
-  /** A project's own instruction files; not Reef's text. */
+  /** The project's own instruction file. */
   instructions?: string;
   /** `context.guards`: off only to measure what they are worth. */
   guards?: boolean;
   emit(event: EngineEvent): void;
   /** Changed files, for the timeline. */
   edited(edit: { path: string; kind: 'add' | 'update' }): void;
-  /** News for the log of the job: from them the same prompt is built again after a restart. */
+  /** Writes news to the log of the job, from which a restart builds the same prompt. */
   tell(news: ContextNews | StateNews): void;
   /** One line per call of the model. */
   record(ledger: Ledger, reported: Reported): void;

@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { ContextNews, RepoState } from '../protocol/repostate.ts';
 import { ProgressWatch } from '../repostate/detect/progress-watch.ts';
@@ -25,7 +24,7 @@ import { type Repeats, repeatWatch, Watch } from './tools/watched.ts';
 
 export interface CoderEnd {
   result: string;
-  /** `criteria`: all there was to do was done, and the agent did not say so. */
+  /** `criteria`: everything was done, but the agent did not call `done`. */
   endedBy: 'done' | 'criteria' | 'person';
 }
 
@@ -33,18 +32,22 @@ export interface CoderEnd {
 interface Earlier {
   turn: number;
   used: CoderUsage;
-  /** Newest last: they teach how the model counts. */
+  /** Newest last. From them Reef learns how the model counts tokens. */
   calls?: readonly ReportedCall[];
 }
 
-/** Results of calls are bounded by the prompt itself, which keeps the rest as artifacts. */
+/** The prompt itself bounds results, and keeps the rest as artifacts. */
 const UNCAPPED: TurnDeps['outputs'] = { cap: async (output) => output };
-/** Repetition is judged by the detectors of the coder, which know the tree and ask before they end anything. */
+/** The coder's own detectors judge repetition: they know the tree, and ask before they end anything. */
 const UNGUARDED: ToolCallTracker = { reset: () => {}, nextStep: () => {}, record: () => 'ok' };
 const NUDGE = 'You called no tool. Every reply calls at least one; when the task is done call done.';
 const WARN_AT = 0.8;
+/** Pauses while a provider cannot be reached: longer each time, a quarter of an hour in all. */
+const FIRST_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 60_000;
+const PATIENCE_MS = 15 * 60_000;
 
-/** Ends the engine's turn from within: the work is kept. */
+/** Ends the engine's turn from within. */
 class Ending extends ReefError {
   readonly end: CoderEnd;
 
@@ -66,10 +69,10 @@ export class Coder {
   #progress: ProgressWatch;
   readonly #cache: CacheWatch;
   readonly #readings = new Set<string>();
-  /** Segments that were said to break the provider's cache: once is enough. */
+  /** Segments that were already reported to break the provider's cache. */
   readonly #missed = new Set<string>();
   readonly #startedAt: number;
-  /** What happened to the prompt and is not in the log yet. */
+  /** News of the prompt that are not in the log yet. */
   #unsaid: ContextNews[] = [];
   #hasNewReading = false;
   #turn = 0;
@@ -108,7 +111,7 @@ export class Coder {
     this.#prompt = new BoundedPrompt(deps, this.#context, () => this.#turn);
   }
 
-  /** Goes on where an earlier process stopped: the same epoch, the same tail, and what it used counts. */
+  /** Continues where an earlier process stopped: with its epoch and tail, and with what it used. */
   restore(log: Iterable<{ type: string; payload: unknown }>, { turn, used, calls = [] }: Earlier): void {
     this.#context.restore(log);
     this.#turn = turn;
@@ -116,12 +119,12 @@ export class Coder {
     for (const call of calls) this.#learn(call, call.reported.input);
   }
 
-  /** Something that happened while no turn was going on, such as a change from outside. */
+  /** Tells the agent of something that happened between turns, such as a change from outside. */
   note(line: string): void {
     this.#context.note(line);
   }
 
-  /** Something a person said after the task; as long as a task may be, the rest is an artifact. */
+  /** What a person says after the task. As much as a task may have is shown, the rest is an artifact. */
   async tell(message: string): Promise<void> {
     const { counter, artifacts, jobId } = this.#deps;
     const { text, id } = cutToTokens(counter, message, { tokens: OWN_LIMITS.task });
@@ -130,7 +133,7 @@ export class Coder {
     this.#beginAnew();
   }
 
-  /** Works until the task is done. Rejects with what stopped it; the work is kept. */
+  /** Works until the task is done. Rejects with the reason when something stops it; the work is kept. */
   async work(signal: AbortSignal): Promise<CoderEnd> {
     let nudges = 0;
     for (;;) {
@@ -148,7 +151,7 @@ export class Coder {
     }
   }
 
-  /** There is more to do: a plan that was carried out says nothing about it, and would end the work as done. */
+  /** More work came: a plan that is already carried out would end it as done, so it goes. */
   #beginAnew(): void {
     const { tracker, tell } = this.#deps;
     this.#progress = new ProgressWatch(tell);
@@ -183,7 +186,7 @@ export class Coder {
   }
 
   #turnDeps(signal: AbortSignal): TurnDeps {
-    const { client, model, gate, ask, cwd, jobId, clock, budget } = this.#deps;
+    const { client, model, gate, ask, cwd, jobId, budget } = this.#deps;
     return {
       client,
       model,
@@ -201,10 +204,20 @@ export class Coder {
       maxSteps: budget.turns * 10,
       emit: (event) => this.#emit(event),
       beforeStep: (progress) => this.#beforeTurn(progress, signal),
-      onOutage: (error, attempt) =>
-        waitOutOutage({ clock, signal, tell: (message) => this.#emit({ type: 'warning', message }) }, error, attempt),
+      onOutage: (error, attempt) => this.#waitOut(error, attempt, signal),
       isFinal: (call, output) => this.#isFinal(call.name, output),
     };
+  }
+
+  /** False when the provider was away for too long. The turn stays the same. */
+  async #waitOut({ code, message }: ReefError, attempt: number, signal: AbortSignal): Promise<boolean> {
+    const pauses = Array.from({ length: attempt }, (_, n) => Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** n));
+    const pause = pauses.at(-1) ?? 0;
+    if (pauses.reduce((sum, ms) => sum + ms, 0) > PATIENCE_MS) return false;
+    const seconds = Math.round(pause / 1_000);
+    this.#emit({ type: 'warning', message: `${code}: ${message} Tried again in ${seconds} s.` });
+    await this.#deps.clock.sleep(pause, signal);
+    return !signal.aborted;
   }
 
   #isFinal(name: string, output: string): boolean {
@@ -230,7 +243,7 @@ export class Coder {
     }
   }
 
-  /** First what was taken out of the prompt is stored, then the log says that it was. */
+  /** Stores what was cut from the prompt before the log says so. */
   async #settle(): Promise<void> {
     await this.#context.settle();
     for (const news of this.#unsaid.splice(0)) this.#deps.tell(news);
@@ -239,7 +252,7 @@ export class Coder {
   /** One turn of the coder is one step of the engine. */
   async #beforeTurn({ step, messages }: StepProgress, signal: AbortSignal): Promise<void> {
     const { tracker } = this.#deps;
-    // The exchange first: what Reef has to say about it stands behind it.
+    // The exchange comes before Reef's notes about it.
     this.#prompt.take(messages);
     await this.#settle();
     if (step > 0) await this.#judge(signal);
@@ -322,7 +335,7 @@ export class Coder {
   }
 }
 
-/** What this job knew of its files when an earlier process of it ended; what others changed since it has to read again. */
+/** The files that this job knew when its last process ended, without those that others changed since. */
 function seenBy(jobId: string, { files }: Readonly<RepoState>): Map<string, string> {
   const known = files.filter(({ read, wrote }) => {
     const looked = read?.jobId === jobId ? read.turn : -1;
@@ -330,27 +343,4 @@ function seenBy(jobId: string, { files }: Readonly<RepoState>): Map<string, stri
     return isOwn ? looked >= 0 || wrote !== undefined : looked > wrote.turn;
   });
   return new Map(known.map(({ path, hash }) => [path, hash]));
-}
-
-const FIRST_MS = 2_000;
-const LONGEST_MS = 60_000;
-const PATIENCE_MS = 15 * 60_000;
-
-interface OutageDeps {
-  clock: Clock;
-  signal: AbortSignal;
-  tell(message: string): void;
-}
-
-/** A provider that cannot be reached is waited for, longer each time, a quarter of an hour in all; the turn stays the same. */
-async function waitOutOutage({ clock, signal, tell }: OutageDeps, error: ReefError, attempt: number): Promise<boolean> {
-  const delay = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt - 1));
-  const waited = Array.from({ length: attempt - 1 }, (_, n) => Math.min(LONGEST_MS, FIRST_MS * 2 ** n)).reduce(
-    (sum, ms) => sum + ms,
-    0,
-  );
-  if (waited + delay > PATIENCE_MS) return false;
-  tell(`${error.code}: ${error.message} Tried again in ${Math.round(delay / 1_000)} s.`);
-  await clock.sleep(delay, signal);
-  return !signal.aborted;
 }

@@ -1,14 +1,10 @@
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { parseJson } from '../base/safe-json.ts';
 import { type ContextNews, contextNewsSchema, type StateNews } from '../protocol/repostate.ts';
 import { type Ledger, ledgerLine, type Reported, type ReportedCall } from '../repostate/prompt/ledger.ts';
 import type { CoderUsage } from './coder-deps.ts';
 
-/**
- * What a restart needs to build the same prompt again, byte for byte: the news of the context manager, in the folder of
- * the job. Written before the next call of the model, line by line, so that a crash tears at most the last one.
- */
+/** The news of the context manager: a restart builds the same prompt from it, byte for byte. A crash tears at most one line. */
 export class JobLog {
   readonly #file: string;
   readonly #ledgerFile: string;
@@ -16,7 +12,7 @@ export class JobLog {
   constructor(jobDir: string) {
     this.#file = `${jobDir}/context-log.jsonl`;
     this.#ledgerFile = `${jobDir}/context.jsonl`;
-    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+    mkdirSync(jobDir, { recursive: true, mode: 0o700 });
     for (const file of [this.#file, this.#ledgerFile]) endLine(file);
   }
 
@@ -32,7 +28,7 @@ export class JobLog {
     return linesOf(this.#file) as { type: string; payload: unknown }[];
   }
 
-  /** Of all prompts so far; what the model wrote is part of the next one. */
+  /** The sum over all prompts. What the model wrote is part of the next prompt. */
   used(): CoderUsage {
     const calls = this.calls();
     const sum = (what: 'input' | 'cost') => calls.reduce((total, { reported }) => total + (reported[what] ?? 0), 0);
@@ -53,13 +49,13 @@ export class JobLog {
   }
 }
 
-/** A line that a crash tore would take the next one with it. */
+/** Ends a line that a crash tore, so that the next one stays whole. */
 function endLine(file: string): void {
   const text = textOf(file);
   if (text !== '' && !text.endsWith('\n')) appendFileSync(file, '\n');
 }
 
-/** Less those that a crash tore. */
+/** Without lines that a crash tore. */
 function linesOf(file: string): unknown[] {
   return textOf(file)
     .split('\n')

@@ -8,7 +8,7 @@ import type { Answer, AskFn, Question } from '../runtime/tools/tool.ts';
 
 type ToolKind = Extract<EventBody, { type: 'tool_call' }>['payload']['tool'];
 
-/** What kind of work a tool does, by its name: for the one line a watcher reads. */
+/** The kind of work of a tool, by its name. */
 const TOOL_KINDS: readonly (readonly [RegExp, ToolKind])[] = [
   [/^(execute_|run_command)/, 'shell'],
   [/^(fs_cat|fs_read|fs_ls|read_file|list_files|artifact_read|repo_state)$/, 'read'],
@@ -20,7 +20,7 @@ const TOOL_KINDS: readonly (readonly [RegExp, ToolKind])[] = [
 ];
 const LONGEST_SUBJECT = 200;
 
-/** Says the engine's events and questions in the reef protocol, so that the daemon sees a job like any other. */
+/** Translates the engine's events and questions into the reef protocol, so that the daemon sees a job like any other. */
 export class ProtocolTalk implements Emitter, AskChannel {
   readonly #connection: ReefConnection;
   #message = 0;
@@ -76,17 +76,11 @@ export class ProtocolTalk implements Emitter, AskChannel {
     this.#message += 1;
     this.#connection.write({ do: 'answer' });
     const { input, output, cached, reasoning } = usage;
-    const tokens = {
-      input: input - cached,
-      output,
-      cacheRead: cached,
-      cacheWrite: 0,
-      reasoning,
-      scope: 'more' as const,
-    };
+    const counted = { input: input - cached, output, cacheRead: cached, cacheWrite: 0, reasoning };
+    const price = cost !== null && { cost: { usd: cost, scope: 'more' as const } };
     this.#connection.write({
       do: 'usage',
-      report: { tokens, ...(cost !== null && { cost: { usd: cost, scope: 'more' } }), partial: false },
+      report: { tokens: { ...counted, scope: 'more' }, ...price, partial: false },
     });
   }
 

@@ -28,8 +28,8 @@ export type Advanced =
 const CHECKOUT_MS = 600_000;
 
 /**
- * Moves a branch forward, and its checkout with it if there is one: the ref alone would make that look reverted. A
- * checkout with changes, or in which git would overwrite a file it does not track, ignored ones too, is not touched.
+ * Moves a branch forward, and with it its checkout, which would look reverted otherwise. A checkout with changes, or with
+ * an untracked file that git would overwrite, ignored or not, is not touched.
  */
 export async function advanceBranch(git: Git, checkout: Checkout, { branch, from, to }: Advance): Promise<Advanced> {
   const ref = `refs/heads/${checkBranch(branch)}`;
@@ -43,7 +43,7 @@ export async function advanceBranch(git: Git, checkout: Checkout, { branch, from
     if (await setRef(git, checkout, { ref, from: old, to: next })) return { status: 'advanced' };
     return { status: 'moved', commit: await readRef(git, checkout, ref) };
   }
-  // Of two checkouts the second would look reverted, as would one on a disk that is away.
+  // We can take only one checkout along: a second one, or one on a disk that is away, would look reverted.
   const target = checkouts.length === 1 ? await checkoutAt(only) : undefined;
   if (target?.commonDir !== checkout.commonDir) return { status: 'dirty', checkout: only, files: [] };
   return forward(git, target, { branch: ref, from: old, to: next });
@@ -54,7 +54,8 @@ async function checkoutsOf(git: Git, checkout: Checkout, ref: string): Promise<s
   const found: string[] = [];
   for (const { path, branch, isBare, prunable } of await listWorktrees(git, checkout)) {
     if (isBare || prunable !== undefined) continue;
-    if (branch === ref || (branch === undefined && (await rebasedAt(path)) === ref)) found.push(path);
+    const rebased = branch === undefined ? await checkoutAt(path) : undefined;
+    if (branch === ref || (rebased && (await branchUnderRebase(rebased)) === ref)) found.push(path);
   }
   return found;
 }
@@ -66,15 +67,10 @@ function checkoutAt(path: string): Promise<Checkout | undefined> {
     .catch(() => undefined);
 }
 
-async function rebasedAt(path: string): Promise<string | undefined> {
-  const checkout = await checkoutAt(path);
-  return checkout && branchUnderRebase(checkout);
-}
-
 async function forward(git: Git, checkout: Checkout, { branch, from, to }: Advance): Promise<Advanced> {
   const dirty = (files: string[]): Advanced => ({ status: 'dirty', checkout: checkout.toplevel, files });
   if (await operationUnderWay(checkout)) return dirty([]);
-  const changed = (await readStatus(git, checkout)).filter(({ kind }) => kind !== 'untracked');
+  const changed = (await readStatus(git, checkout)).filter(({ isUntracked }) => !isUntracked);
   if (changed.length > 0) return dirty(changed.map(({ path }) => path));
   const inTheWay = await untrackedInTheWay(git, checkout, { from, to });
   if (inTheWay.length > 0) return dirty(inTheWay);
@@ -90,16 +86,16 @@ async function forward(git: Git, checkout: Checkout, { branch, from, to }: Advan
       error instanceof ReefError &&
       error.code === 'git_failed' &&
       / would be (overwritten|lost|removed)/.test(error.message);
-    if (isRefusal) return dirty(namedFiles(error.message));
+    // Git lists the files in its way one to a line, after a tab.
+    if (isRefusal) return dirty([...error.message.matchAll(/(?<=^\t).+$/gm)].map(([name]) => name));
     throw error;
   }
   return { status: 'advanced' };
 }
 
 /**
- * Files nobody tracks where new ones are to be. Git's merge refuses them too, but only after it has written `ORIG_HEAD`,
- * and its `read-tree` takes ignored ones for worthless. Folders, and files in the place of folders, are left to git. A
- * name that only changes its case is in its own way.
+ * Untracked files where new ones are to be. Git's merge refuses them only after it has written `ORIG_HEAD`, and its
+ * `read-tree` overwrites ignored ones. Folders are left to git. A name that only changes its case is not in the way.
  */
 async function untrackedInTheWay(git: Git, checkout: Checkout, sides: Pick<Advance, 'from' | 'to'>): Promise<string[]> {
   const changes = await diffTrees(git, checkout, sides);
@@ -114,11 +110,6 @@ async function untrackedInTheWay(git: Git, checkout: Checkout, sides: Pick<Advan
   return found;
 }
 
-/** Git lists the files in its way one to a line, after a tab. */
-function namedFiles(message: string): string[] {
-  return [...message.matchAll(/(?<=^\t).+$/gm)].map(([name]) => name);
-}
-
 interface Restore {
   /** The files to be. */
   tree: Oid;
@@ -126,7 +117,7 @@ interface Restore {
   staged?: Oid;
 }
 
-/** Lays the files of a capture into a clean checkout, so that `status` there says what it said when they were kept. */
+/** Puts the files of a capture into a clean checkout, so that its `status` is that of the captured one. */
 export async function restoreFiles(git: Git, checkout: Checkout, { tree, staged }: Restore): Promise<void> {
   const [files, index] = [checkOid(tree), staged === undefined ? 'HEAD' : checkOid(staged)];
   const dirty = (await readStatus(git, checkout)).map(({ path }) => path);
@@ -138,6 +129,6 @@ export async function restoreFiles(git: Git, checkout: Checkout, { tree, staged 
   const options = { timeoutMs: CHECKOUT_MS };
   await git.call(checkout, ['read-tree', '-m', '-u', commit, files], options);
   await git.call(checkout, ['read-tree', index], options);
-  // Only times are taken up: differences, which are the point here, make it exit with 1.
+  // Refreshes the times only. Differences, which we want here, make it exit with 1.
   await git.call(checkout, ['update-index', '-q', '--refresh'], { ...options, okCodes: [0, 1] });
 }

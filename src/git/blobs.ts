@@ -11,10 +11,7 @@ const HEADER_BYTES = 64;
 /** For warnings: the cap holds for both of git's outputs. */
 const SPARE_BYTES = 64 * 1024;
 
-/**
- * The blob ids git would store files of a checkout under. What is no regular file, not readable or gone by now has none:
- * git itself would follow a link. Nothing is written.
- */
+/** The ids under which git would store files. A link, an unreadable or absent file has none. Nothing is written. */
 export async function* hashFiles(
   git: Git,
   checkout: Checkout,

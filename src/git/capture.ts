@@ -34,15 +34,18 @@ const WRITE_MS = 600_000;
 const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
 
 /**
- * Keeps the files of a checkout, tracked and untracked but not ignored, as a commit. All work is done on a copy of
- * the index, so index, branch and files stay as they are. Refused: a merge or rebase under way, a repository inside,
- * more than 2 GiB of changes.
+ * Keeps the files of a checkout, all but ignored ones, as a commit. It works on a copy of the index: index, branch and
+ * files stay as they are. It refuses a merge or rebase under way, a repository inside, and more than 2 GiB of changes.
  */
 export async function capture(git: Git, checkout: Checkout, options: CaptureOptions): Promise<Capture> {
   const ref = checkRef(options.ref);
   if (!ref.startsWith('refs/reef/'))
     throw new ReefError('ref_invalid', `A capture is kept below refs/reef/, not on ${ref}.`);
-  await refuseUnderWay(checkout);
+  const operation = await operationUnderWay(checkout);
+  if (operation) {
+    const message = `A ${operation} is under way in ${checkout.toplevel}.`;
+    throw new ReefError('repo_busy', message, { details: { operation } });
+  }
   const parent = await findCommit(git, checkout, 'HEAD');
   if (parent === undefined) throw new ReefError('repo_empty', `${checkout.toplevel} has no commit yet.`);
   const { tree, staged } = await withIndexCopy(checkout, async (indexFile) => {
@@ -59,14 +62,6 @@ export async function capture(git: Git, checkout: Checkout, options: CaptureOpti
   return { commit, tree, parent, ...(staged !== undefined && { staged }) };
 }
 
-async function refuseUnderWay(checkout: Checkout): Promise<void> {
-  const operation = await operationUnderWay(checkout);
-  if (operation)
-    throw new ReefError('repo_busy', `A ${operation} is under way in ${checkout.toplevel}.`, {
-      details: { operation },
-    });
-}
-
 async function withIndexCopy<T>(checkout: Checkout, use: (indexFile: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'reef-index-'));
   try {
@@ -79,8 +74,8 @@ async function withIndexCopy<T>(checkout: Checkout, use: (indexFile: string) => 
 }
 
 /**
- * Git trusts an entry that is older than its index file. The copy must not look younger than what it was copied from, or
- * an edit in the same moment would be taken for clean. Without an index nothing is tracked, and that needs no copy.
+ * Git trusts an entry that is older than its index file: a copy that looked younger than the original would make an edit
+ * of the same moment look clean. Without an index nothing is tracked, and nothing is copied.
  */
 async function copyIndex(index: string, copy: string): Promise<void> {
   try {
@@ -92,7 +87,7 @@ async function copyIndex(index: string, copy: string): Promise<void> {
   }
 }
 
-/** Stages what differs from the index and what is untracked, by plumbing that enters no submodule. False if nothing does. */
+/** Stages changed and untracked files without entering submodules. False when there are none. */
 async function takeFiles(
   git: Git,
   checkout: Checkout,
@@ -131,7 +126,7 @@ async function refuseTooLarge({ toplevel }: Checkout, paths: Iterable<Buffer>, m
   }
 }
 
-/** Conflicts without an operation, as `stash pop` leaves them, are no tree; their files are kept all the same. */
+/** An index with conflicts, as `stash pop` leaves them, is no tree. The files are kept all the same. */
 async function writeStaged(git: Git, checkout: Checkout, indexFile: string): Promise<Oid | undefined> {
   const { stdout } = await git.call(checkout, ['ls-files', '-z', '--unmerged'], { indexFile });
   return stdout.length === 0 ? writeIndex(git, checkout, indexFile) : undefined;

@@ -75,10 +75,7 @@ async function readSmall(path: string, limit: number): Promise<Buffer | undefine
   }
 }
 
-/**
- * Changes whenever one of the files does; what cannot be read throws. Content alone would not see a change that was taken
- * back in between, nor times alone one within a tick of the clock.
- */
+/** Changes with any of the files: by content, and by inode and time, which see a change that was taken back. Throws if unreadable. */
 export async function stampOf(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const path of paths) {

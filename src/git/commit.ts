@@ -6,7 +6,6 @@ interface NewCommit {
   tree: Oid;
   parents: readonly Oid[];
   message: string;
-  /** Without one, the user's own from their configuration. */
   signature?: Signature;
 }
 
@@ -14,9 +13,6 @@ interface NewCommit {
 export async function commitTree(git: Git, checkout: Checkout, wanted: NewCommit): Promise<Oid> {
   const { tree, parents, message, signature } = wanted;
   const args = ['commit-tree', '--no-gpg-sign', ...parents.flatMap((parent) => ['-p', checkOid(parent)])];
-  const { stdout } = await git.call(checkout, [...args, '-F', '-', checkOid(tree)], {
-    input: message,
-    ...(signature && { author: signature, committer: signature }),
-  });
+  const { stdout } = await git.call(checkout, [...args, '-F', '-', checkOid(tree)], { input: message, signature });
   return checkOid(stdout.toString('latin1').trim());
 }

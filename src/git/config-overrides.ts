@@ -4,7 +4,7 @@ import { type Checkout, isSameCheckout, readCheckout, redirected, stampOf } from
 import { namedOverrides, type Overrides } from './hardening.ts';
 import { nulFields } from './nul-fields.ts';
 
-/** Runs git with the fixed overrides only: for the questions that must come first. */
+/** Runs git with the fixed overrides only, for the questions that come first. */
 export type AskGit = (dir: string, args: readonly string[]) => Promise<Buffer>;
 
 interface Entry {
@@ -17,10 +17,10 @@ interface Entry {
 const MOST_ENTRIES = 500;
 
 /**
- * Checks before every command that git still takes a place for what its record says, and finds the names its
- * configuration must be overridden by. Both rest on files only, so both are asked again only after one changed.
+ * Checks before every command that git still finds the checkout we recorded, and which names of its configuration must be
+ * overridden. Both depend on files only, so git is asked again only after one of them changed.
  */
-export function createPlaceCheck(ask: AskGit): (checkout: Checkout) => Promise<Overrides> {
+export function createCheckoutCheck(ask: AskGit): (checkout: Checkout) => Promise<Overrides> {
   const known = new Map<string, Entry>();
 
   const learn = async (checkout: Checkout): Promise<Overrides> => {
@@ -32,7 +32,7 @@ export function createPlaceCheck(ask: AskGit): (checkout: Checkout) => Promise<O
     const overrides = namedOverrides(keys);
     const stamp = await tryStamp([...own, ...origins]);
     known.delete(toplevel);
-    // Equal stamps before and after: what git read in between is what the files say.
+    // Equal stamps before and after: git read what the files say now.
     const isSure = !includes && first !== undefined && first === (await tryStamp(own));
     if (isSure && stamp !== undefined) known.set(toplevel, { origins, stamp, overrides });
     const [oldest] = known.keys();
@@ -48,7 +48,7 @@ export function createPlaceCheck(ask: AskGit): (checkout: Checkout) => Promise<O
   };
 }
 
-/** Files that cannot be read are git's to complain about; nothing is remembered of them. */
+/** Git itself complains about files that cannot be read; nothing is remembered of them. */
 function tryStamp(files: readonly string[]): Promise<string | undefined> {
   return stampOf(files).catch(() => undefined);
 }
@@ -59,7 +59,7 @@ function ownFiles({ toplevel, gitDir, commonDir }: Checkout): string[] {
   return [...pointers, join(commonDir, 'config'), join(gitDir, 'config.worktree')];
 }
 
-/** What is included may depend on the branch or on files that are not there yet: such configurations are read each time. */
+/** An include may depend on the branch or on files that do not exist yet: such a configuration is read each time. */
 async function readConfig(ask: AskGit, toplevel: string) {
   const listed = await ask(toplevel, ['config', '--list', '-z', '--show-origin', '--name-only']);
   const fields = [...nulFields(listed)];

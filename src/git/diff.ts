@@ -29,32 +29,24 @@ interface Sides {
 /** Git's own defaults, so that no configuration of the repository changes what we read. */
 const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short', '-O/dev/null'];
 const RENAMES = ['--find-renames=50%', '-l1000', '--no-abbrev'];
+const RAW = ['-z', '--raw'];
 const HUNKS = ['--patch', '--unified=0', '--inter-hunk-context=0', '--diff-algorithm=myers', '--no-indent-heuristic'];
 const MAX_BYTES = 128 * 1024 * 1024;
 
 /** What changed between two trees or commits, in order of the paths. */
-export async function diffTrees(git: Git, checkout: Checkout, { from, to }: Sides): Promise<FileChange[]> {
-  const args = [
-    'diff-tree',
-    '-r',
-    '-z',
-    '--raw',
-    ...RENAMES,
-    ...PLAIN,
-    '--end-of-options',
-    checkOid(from),
-    checkOid(to),
-  ];
-  const { stdout } = await git.call(checkout, args, { maxBytes: MAX_BYTES });
-  return parseRaw(stdout);
+export async function diffTrees(git: Git, checkout: Checkout, sides: Sides): Promise<FileChange[]> {
+  return parseRaw(await diff(git, checkout, RAW, sides));
+}
+
+async function diff(git: Git, checkout: Checkout, form: readonly string[], { from, to }: Sides): Promise<Buffer> {
+  const args = ['diff-tree', '-r', ...form, ...RENAMES, ...PLAIN, '--end-of-options', checkOid(from), checkOid(to)];
+  return (await git.call(checkout, args, { maxBytes: MAX_BYTES })).stdout;
 }
 
 /** The same as `diffTrees`, with the lines each file's changes touch in coordinates of `from`. */
-export async function diffRanges(git: Git, checkout: Checkout, { from, to }: Sides): Promise<FileRanges[]> {
-  const changes = await diffTrees(git, checkout, { from, to });
-  const args = ['diff-tree', '-r', ...HUNKS, ...RENAMES, ...PLAIN, '--end-of-options', checkOid(from), checkOid(to)];
-  const { stdout } = await git.call(checkout, args, { maxBytes: MAX_BYTES });
-  const patches = parsePatches(stdout).values();
+export async function diffRanges(git: Git, checkout: Checkout, sides: Sides): Promise<FileRanges[]> {
+  const changes = await diffTrees(git, checkout, sides);
+  const patches = parsePatches(await diff(git, checkout, HUNKS, sides)).values();
   // Names in a patch are quoted and ambiguous; its order is that of the raw listing, a change of type counting twice.
   return changes.map((change) => {
     const count = change.status === 'T' ? 2 : 1;
@@ -85,22 +77,20 @@ function parseRaw(output: Buffer): FileChange[] {
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? /;
 
-/** The ranges of each file of a patch. Lines of content begin with a sign, so they are no header and no hunk. */
+/** The ranges of each file of a patch. Lines of content begin with a sign, so none looks like a header or a hunk. */
 function parsePatches(patch: Buffer): LineRange[][] {
   const files: LineRange[][] = [];
   for (const line of linesOf(patch)) {
     if (line.startsWith('diff --git ')) files.push([]);
     const hunk = HUNK.exec(line);
-    if (hunk) files.at(-1)?.push(rangeOf(Number(hunk[1]), Number(hunk[2] ?? 1)));
+    if (!hunk) continue;
+    const [first, count] = [Number(hunk[1]), Number(hunk[2] ?? 1)];
+    files.at(-1)?.push([first, count === 0 ? first + 1 : first + count - 1]);
   }
   return files;
 }
 
-function rangeOf(first: number, count: number): LineRange {
-  return count === 0 ? [first, first + 1] : [first, first + count - 1];
-}
-
-/** The beginnings of lines: all that headers and hunks need, whatever the length of the line. A patch ends with a break. */
+/** The beginnings of lines: headers and hunks need no more. A patch ends with a line break. */
 function* linesOf(patch: Buffer): Generator<string> {
   for (let from = 0; from < patch.length; ) {
     const end = patch.indexOf('\n', from);

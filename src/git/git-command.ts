@@ -3,10 +3,10 @@ import { capText } from '../base/cap.ts';
 import { lazily } from '../base/lazily.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Checkout } from './checkout.ts';
-import { type AskGit, createPlaceCheck, locate } from './config-overrides.ts';
+import { type AskGit, createCheckoutCheck, locate } from './config-overrides.ts';
 import { fixedOverrides, gitEnv, LOCK_WAIT_MS, type Overrides, overrideEnv } from './hardening.ts';
 
-/** Runs a program to its end; what the composition root passes in. Rejects only if it cannot be started. */
+/** Runs a program to its end; the composition root passes it in. Rejects only if the program cannot be started. */
 export type Run = (spec: {
   file: string;
   args: readonly string[];
@@ -14,7 +14,7 @@ export type Run = (spec: {
   env: Readonly<Record<string, string>>;
   timeoutMs: number;
   maxBytes?: number;
-  input?: string | Uint8Array;
+  input?: string | Uint8Array | undefined;
 }) => Promise<RunOutcome>;
 
 interface RunOutcome {
@@ -35,8 +35,8 @@ interface CallOptions {
   okCodes?: readonly number[];
   /** A temporary index in the place of the checkout's own. */
   indexFile?: string;
-  author?: Signature;
-  committer?: Signature;
+  /** Author and committer of a commit. Without one, the user's own from their configuration. */
+  signature?: Signature | undefined;
 }
 
 export interface Signature {
@@ -50,7 +50,7 @@ interface GitResult {
   stdout: Buffer;
 }
 
-/** The one way to git. Every command but the first contact is bound to a place and checked against it. */
+/** The one way to git. Every command but `locate` is bound to a checkout and checked against it. */
 export interface Git {
   /** The checkout that a folder named by a person lies in. */
   locate(dir: string): Promise<Checkout>;
@@ -87,26 +87,23 @@ export function createGit({ run, env, lockWaitMs = LOCK_WAIT_MS }: GitSettings):
     if (args.some((arg) => arg.includes('\0'))) throw new ReefError('ref_invalid', 'A value contains a NUL byte.');
     const { input, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, okCodes = [0] } = options;
     // From the root: a PATH with a relative entry must not find a `git` inside the repository.
-    const spec = {
-      file: 'git',
-      args,
-      cwd: '/',
-      env: childEnv,
-      timeoutMs,
-      maxBytes,
-      ...(input !== undefined && { input }),
-    };
+    const spec = { file: 'git', args, cwd: '/', env: childEnv, timeoutMs, maxBytes, input };
     const outcome = await run(spec).catch((cause: unknown) => {
       throw new ReefError('git_missing', 'git could not be started.', { cause });
     });
-    return answerOf(outcome, { verb: args[VERB] ?? 'version', okCodes, maxBytes, timeoutMs });
+    const verb = args[VERB] ?? 'version';
+    if (outcome.timedOut) throw new ReefError('git_timeout', `git ${verb} took longer than ${timeoutMs} ms.`);
+    if (outcome.truncated) throw new ReefError('git_failed', `git ${verb} wrote more than ${maxBytes} bytes.`);
+    const { code, stdout } = outcome;
+    if (code !== null && okCodes.includes(code)) return { code, stdout };
+    throw failureOf(verb, outcome);
   };
   // It may be installed or updated while we run.
   const { get: ready } = lazily(async () =>
     parseVersion((await start(['--version'], fixedEnv)).stdout.toString('utf8')),
   );
   const ask: AskGit = async (dir, args) => (await start(['--no-pager', '-C', dir, ...args], fixedEnv)).stdout;
-  const check = createPlaceCheck(ask);
+  const check = createCheckoutCheck(ask);
 
   return {
     version: ready,
@@ -135,11 +132,10 @@ function indexOverrides({ indexFile }: CallOptions): Overrides {
   return indexFile === undefined ? [] : [['core.splitIndex', 'false']];
 }
 
-function callEnv({ indexFile, author, committer }: CallOptions): Record<string, string> {
+function callEnv({ indexFile, signature }: CallOptions): Record<string, string> {
   return {
     ...(indexFile !== undefined && { GIT_INDEX_FILE: indexFile }),
-    ...(author && signatureEnv('AUTHOR', author)),
-    ...(committer && signatureEnv('COMMITTER', committer)),
+    ...(signature && { ...signatureEnv('AUTHOR', signature), ...signatureEnv('COMMITTER', signature) }),
   };
 }
 
@@ -158,22 +154,10 @@ function parseVersion(text: string): GitVersion {
   return { major, minor };
 }
 
-interface Expected {
-  verb: string;
-  okCodes: readonly number[];
-  maxBytes: number;
-  timeoutMs: number;
-}
-
-function answerOf(outcome: RunOutcome, { verb, okCodes, maxBytes, timeoutMs }: Expected): GitResult {
-  const { code, signal, stdout } = outcome;
-  if (outcome.timedOut) throw new ReefError('git_timeout', `git ${verb} took longer than ${timeoutMs} ms.`);
-  if (outcome.truncated) throw new ReefError('git_failed', `git ${verb} wrote more than ${maxBytes} bytes.`);
-  if (code !== null && okCodes.includes(code)) return { code, stdout };
-  const said = capText(outcome.stderr.toString('utf8').trim(), MESSAGE_BYTES);
+function failureOf(verb: string, { code, signal, stderr }: RunOutcome): ReefError {
+  const said = capText(stderr.toString('utf8').trim(), MESSAGE_BYTES);
   const [, lock] = /Unable to create '(.+\.lock)': File exists/s.exec(said) ?? [];
-  if (lock !== undefined) throw new ReefError('git_locked', `git ${verb}: ${lock} is held.`, { details: { lock } });
-  throw new ReefError('git_failed', `git ${verb}: ${said || `ended with ${code ?? signal}`}`, {
-    details: { verb, code, signal },
-  });
+  if (lock !== undefined) return new ReefError('git_locked', `git ${verb}: ${lock} is held.`, { details: { lock } });
+  const details = { verb, code, signal };
+  return new ReefError('git_failed', `git ${verb}: ${said || `ended with ${code ?? signal}`}`, { details });
 }

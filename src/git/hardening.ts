@@ -7,10 +7,7 @@ export type Overrides = readonly (readonly [key: string, value: string])[];
 /** Git waits this long for a foreign ref lock before it gives up. */
 export const LOCK_WAIT_MS = 10_000;
 
-/**
- * Whatever names a program, signs, asks or reaches out is off. Merge's signature check is among it: it runs
- * `gpg.program`. The last three keep a planted `.git` in a tree from being checked out and background work from starting.
- */
+/** Turns off whatever names a program, signs, asks or connects; the last four guard against a planted `.git` and background work. */
 export function fixedOverrides(lockWaitMs: number): Overrides {
   return [
     ['core.fsmonitor', 'false'],
@@ -39,10 +36,7 @@ export function fixedOverrides(lockWaitMs: number): Overrides {
   ];
 }
 
-/**
- * The environment of every git process. `GIT_ALLOW_PROTOCOL` beats each `protocol.<name>.allow` of a repository: with no
- * protocol allowed a missing object is an error, never a connection to where the repository points.
- */
+/** The environment of git. With `GIT_ALLOW_PROTOCOL` empty, a missing object is an error and never a connection. */
 export function gitEnv(from: Readonly<Record<string, string>>): Record<string, string> {
   const kept = Object.entries(from).filter(([name]) => !/^(GIT_|SSH_ASKPASS)/i.test(name));
   return {
@@ -70,10 +64,7 @@ export function overrideEnv(overrides: Overrides): Record<string, string> {
 /** The built-in text merge: empty is a fatal error, `false` a conflict every time. */
 const TEXT_MERGE = 'git merge-file --marker-size=%L %A %O %B';
 
-/**
- * No switch turns these off, so each name found is overridden. `required` without a filter would make git die.
- * Hooks by configuration (git 2.54) do not heed `core.hooksPath`; `mergeOptions` may name a strategy, which is a program.
- */
+/** No switch turns these off, so each name is overridden: filters, drivers, hooks, and merge strategies, which are programs. */
 const FAMILIES: Record<string, Overrides> = {
   filter: [
     ['clean', ''],

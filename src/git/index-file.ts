@@ -17,10 +17,7 @@ const IS_SPARSE = 0x4000;
 const LONG_PATH = 0xfff;
 const ALIGNED_TO = 8;
 
-/**
- * Shows the entries of an index file one by one, sparse ones left out (git's own description: gitformat-index). False for what git
- * had better read itself, whatever was shown: a newer version, an index split in two, folders in place of files, damage.
- */
+/** Shows the entries of an index (gitformat-index), without sparse ones. False for what git itself has to read, such as a split index. */
 export function readIndexFile(bytes: Buffer, oidBytes: number, show: (entry: RecordedEntry) => void): boolean {
   try {
     const version = bytes.readUInt32BE(4);

@@ -22,10 +22,7 @@ export interface MergeResult {
 const MAX_BYTES = 64 * 1024 * 1024;
 const MERGE_MS = 300_000;
 
-/**
- * Merges two commits without a checkout; only objects are written. Where a repository names a merge driver git makes
- * short-lived files in the top folder of `place`: give it a worktree of ours, not the user's checkout.
- */
+/** Merges two commits; only objects are written. With a merge driver git makes files in `checkout`: give it a worktree of ours. */
 export async function mergeTrees(git: Git, checkout: Checkout, { ours, theirs }: MergeSides): Promise<MergeResult> {
   const args = ['merge-tree', '--write-tree', '-z', '--messages', '--allow-unrelated-histories', '--end-of-options'];
   const options = { okCodes: [0, 1], maxBytes: MAX_BYTES, timeoutMs: MERGE_MS };

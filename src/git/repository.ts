@@ -5,13 +5,13 @@ import type { Checkout } from './checkout.ts';
 import type { Git } from './git-command.ts';
 import { checkRef, checkRevision, type Oid } from './ref-name.ts';
 
-export interface Head {
+interface Head {
   commit: Oid;
   /** Full name; absent when detached. */
   branch?: string;
 }
 
-export interface Identity {
+interface Identity {
   name: string;
   email: string;
 }
@@ -74,10 +74,10 @@ const OPERATIONS = {
 } as const;
 export type Operation = keyof typeof OPERATIONS;
 
-/** What a person, or an agent, began in this checkout and has not ended. */
+/** The operation that a person or an agent has begun in this checkout and not ended. */
 export async function operationUnderWay({ gitDir }: Pick<Checkout, 'gitDir'>): Promise<Operation | undefined> {
   for (const [operation, names] of Object.entries(OPERATIONS)) {
-    for (const name of names) if (await exists(join(gitDir, name))) return operation as Operation;
+    for (const name of names) if (await lstat(join(gitDir, name)).catch(ifAbsent)) return operation as Operation;
   }
   return undefined;
 }
@@ -89,10 +89,6 @@ export async function branchUnderRebase({ gitDir }: Pick<Checkout, 'gitDir'>): P
     if (name !== undefined) return name.trim();
   }
   return undefined;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await lstat(path).catch(ifAbsent)) !== undefined;
 }
 
 function ifAbsent(error: NodeJS.ErrnoException): undefined {

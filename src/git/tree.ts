@@ -14,10 +14,7 @@ export interface IndexEntry extends TreeEntry {
   stage: number;
 }
 
-/**
- * The bytes of a listing are held, about 120 a file, and its entries are made one by one as they are asked for. A million
- * files fit; beyond that git's answer is refused rather than cut.
- */
+/** A listing holds about 120 bytes a file: a million files fit, and a longer answer is refused. */
 const LISTING = { maxBytes: 192 * 1024 * 1024 };
 
 /** Files, links and submodules of a tree or commit. Paths that are not UTF-8 come out with replacement characters. */

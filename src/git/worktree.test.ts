@@ -29,7 +29,7 @@ function makeOne(files?: Record<string, string>) {
 }
 
 test('a worktree is added locked on a branch of its own, and the list names it', async () => {
-  const { git, place, checkout, commit, path, add } = makeOne();
+  const { git, place, checkout, plain, path, add } = makeOne();
   const worktree = await add();
   expect(worktree).toEqual({
     toplevel: path,
@@ -37,9 +37,10 @@ test('a worktree is added locked on a branch of its own, and the list names it',
     commonDir: place.commonDir,
   });
   expect(await listWorktrees(git, place)).toEqual([
-    { path: checkout, commit, branch: 'refs/heads/main', isBare: false },
-    { path, commit, branch: 'refs/heads/reef/one-12345678/tip', isBare: false, locked: 'reef job' },
+    { path: checkout, branch: 'refs/heads/main', isBare: false },
+    { path, branch: 'refs/heads/reef/one-12345678/tip', isBare: false },
   ]);
+  expect(plain('worktree', 'list', '--porcelain')).toContain('\nlocked reef job');
 });
 
 test('the branch of a worktree follows no other, whatever the configuration says', async () => {

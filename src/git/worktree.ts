@@ -9,12 +9,9 @@ import { readStatus } from './status.ts';
 
 export interface WorktreeEntry {
   path: string;
-  commit?: Oid;
   /** Full name; absent when detached. */
   branch?: string;
   isBare: boolean;
-  /** The reason, maybe empty. */
-  locked?: string;
   /** Why git thinks it is gone. */
   prunable?: string;
 }
@@ -31,15 +28,10 @@ export async function listWorktrees(git: Git, checkout: Checkout): Promise<Workt
     const [label, value] = space === -1 ? [line, ''] : [line.slice(0, space), line.slice(space + 1)];
     if (label === 'worktree') entries.push({ path: value, isBare: false });
     const entry = entries.at(-1);
-    if (entry) Object.assign(entry, attributeOf(label, value));
+    if (entry && (label === 'branch' || label === 'prunable')) entry[label] = value;
+    if (entry && label === 'bare') entry.isBare = true;
   }
   return entries;
-}
-
-function attributeOf(label: string, value: string): Partial<WorktreeEntry> {
-  if (label === 'HEAD') return /^0+$/.test(value) ? {} : { commit: value };
-  if (label === 'branch' || label === 'locked' || label === 'prunable') return { [label]: value };
-  return label === 'bare' ? { isBare: true } : {};
 }
 
 export interface NewWorktree {
@@ -48,11 +40,11 @@ export interface NewWorktree {
   commit: Oid;
   /** Absent: on no branch. */
   branch?: { name: string; isNew: boolean };
-  /** Why it is locked: git's own clean-up leaves locked worktrees alone. */
+  /** Why it is locked. Git's own clean-up leaves locked worktrees alone. */
   reason: string;
 }
 
-/** Registers a locked worktree without its files. Killed in between, it and its branch may be half made. */
+/** Registers a locked worktree without its files. After a kill, it and its branch may be half made. */
 export async function registerWorktree(git: Git, checkout: Checkout, wanted: NewWorktree): Promise<Checkout> {
   const [path, commit, { branch }] = [checkPath(wanted.path), checkOid(wanted.commit), wanted];
   const how = branch === undefined ? ['--detach'] : branch.isNew ? ['--no-track', '-b', checkBranch(branch.name)] : [];
@@ -71,10 +63,7 @@ export async function fillWorktree(git: Git, worktree: Checkout): Promise<void> 
 
 type Removed = { removed: true } | { removed: false; dirty: string[] };
 
-/**
- * Removes a worktree that holds nothing but what its commit has and what is ignored. Git's own check would enter
- * submodules with their configuration in effect, so we look ourselves and then tell git not to.
- */
+/** Removes a worktree without changes of its own. We look ourselves: git's check would run inside submodules. */
 export async function removeCleanWorktree(git: Git, checkout: Checkout, worktree: Checkout): Promise<Removed> {
   const dirty = (await readStatus(git, worktree)).map((entry) => entry.path);
   if (dirty.length > 0) return { removed: false, dirty };
@@ -88,17 +77,17 @@ export async function removeWorktree(git: Git, checkout: Checkout, path: string)
   await git.call(checkout, args, { timeoutMs: CHECKOUT_MS });
 }
 
-/** Forgets one worktree whose folder is gone. Git's `prune` would forget those of other people as well. */
+/** Forgets one worktree whose folder is gone. Git's own `prune` would forget other people's as well. */
 export async function pruneWorktree(git: Git, checkout: Checkout, path: string): Promise<void> {
   const isThere = await lstat(checkPath(path)).then(
     () => true,
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
   );
-  if (isThere) throw new ReefError('bad_request', `${path} still exists: it is to be removed, not forgotten.`);
+  if (isThere) throw new ReefError('bad_request', `${path} still exists: remove it instead of forgetting it.`);
   await removeWorktree(git, checkout, path);
 }
 
-/** Git matches a relative word with the end of a path: only an absolute path names one worktree. */
+/** Git takes a relative word for the end of a path: only an absolute path names one worktree. */
 function checkPath(path: string): string {
   if (!isAbsolute(path) || /[\p{Cc}\p{Cs}]/u.test(path)) {
     throw new ReefError('ref_invalid', `The path ${JSON.stringify(path.slice(0, 200))} is not absolute and plain.`);

@@ -1,20 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { ReefError } from '../protocol/errors.ts';
 import type { Capabilities } from './capabilities.ts';
 import { contained, type Program } from './chain.ts';
-import { adopt, identityOf, type ProcessIdentity } from './identity.ts';
+import { adopt, identityOf, type ProcessIdentity, signalGroup } from './identity.ts';
 import { processRow, processRows, TAG_VARIABLE } from './process-table.ts';
-import { signalGroup } from './signal.ts';
 import { startChild } from './start-child.ts';
 import { sweep } from './sweep.ts';
 import type { Ended } from './tree.ts';
 
 export interface BoundSpec extends Program {
   env: Readonly<Record<string, string>>;
-  /** Not the bare id of a job: what carries that is killed when the job ends. */
+  /** Not the bare id of a job: whatever carries that is killed when the job ends. */
   tag: string;
 }
 
@@ -24,17 +23,17 @@ export interface BoundProcess {
   stdout: Readable;
   stderr: Readable;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** Ends the whole tree, also what is left of one that ended by itself. May be called twice. */
+  /** Ends the whole tree, or what is left of it. May be called twice. */
   close(options: { graceMs: number }): Promise<Ended>;
 }
 
-/** The signal comes only if the parent dies after it was asked for; one that died before is noticed here. */
+/** Notices a parent that died before the parent-death signal was asked for. */
 const WITH_PARENT = '[ "$PPID" = "$1" ] || exit 125; shift; exec "$@"';
 
 const LAST_WAIT_MS = 5_000;
 const POLL_MS = 10;
 
-/** Starts a program that must not outlive us. Without `setpriv` (macOS) only the end of its input tells it that we died. */
+/** Starts a program that must not outlive us. Without `setpriv` (macOS) only the end of its input tells it of our end. */
 export async function launchBound(spec: BoundSpec, capabilities: Capabilities): Promise<BoundProcess> {
   if (!isMainThread)
     throw new ReefError('internal', 'The parent-death signal follows the thread: launch from the main one');
@@ -54,22 +53,15 @@ export async function launchBound(spec: BoundSpec, capabilities: Capabilities): 
     stdin: child.stdin,
     stdout: child.stdout,
     stderr: child.stderr,
-    exited: exited(child),
+    exited: new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal }))),
     close: ({ graceMs }) => {
       child.stdin.end();
-      return endBound({ identity, tag: spec.tag }, graceMs);
+      return endBound(identity, spec.tag, graceMs);
     },
   };
 }
 
-function exited(child: ChildProcess): BoundProcess['exited'] {
-  return new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
-}
-
-async function endBound(
-  { identity, tag }: { identity: ProcessIdentity; tag: string },
-  graceMs: number,
-): Promise<Ended> {
+async function endBound(identity: ProcessIdentity, tag: string, graceMs: number): Promise<Ended> {
   const startedAt = performance.now();
   const wasAlive = adopt(identity) === 'alive';
   signalGroup(identity, 'SIGTERM');

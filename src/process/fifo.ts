@@ -9,15 +9,12 @@ export async function makeFifo(path: string): Promise<void> {
   if (made.code !== 0) throw new ReefError('spawn_failed', `Cannot make a FIFO: ${made.stderr.toString().trim()}`);
 }
 
-/**
- * Writes without ever waiting. A blocking write holds a thread of Node's pool for as long as nobody reads: a few agents that
- * read no input would freeze all file access of the daemon.
- */
+/** Writes without waiting: blocked writes would hold all threads of Node's pool, and with them all file access of the daemon. */
 export class FifoWriter {
   readonly #descriptor: number;
   #rest: Uint8Array = new Uint8Array();
 
-  /** Opened for reading as well, though never read: otherwise opening fails, and writing kills, while there is no reader. */
+  /** Opened for reading too: otherwise opening fails, and writing kills us, while there is no reader. */
   constructor(path: string) {
     this.#descriptor = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     if (fstatSync(this.#descriptor).isFIFO()) return;
@@ -26,9 +23,8 @@ export class FifoWriter {
   }
 
   /**
-   * `full`: not a byte was taken. `held`: the pipe took a part, which cannot be taken back; the rest is kept here and goes
-   * out with `flush`, before anything else. Up to 4,096 bytes are never held, and up to the free space of the pipe
-   * (64 KiB when the agent has read everything) they are written whole even if we are killed meanwhile.
+   * `full`: nothing was taken. `held`: the pipe took a part; `flush` sends the rest, before anything else. Up to 4,096 bytes are
+   * never held. Up to the free space of the pipe (64 KiB when all was read) a write is whole even if we are killed.
    */
   write(bytes: Uint8Array): 'written' | 'full' | 'held' {
     if (!this.flush()) return 'full';

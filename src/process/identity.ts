@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type ProcessRow, processRow } from './process-table.ts';
 
-/** All three match, or it is not ours: pids are reused, and after a reboot even pid and start time may match again. */
+/** A process is ours only if all three match: pids are reused, and after a reboot a start time may come again. */
 export interface ProcessIdentity {
   pid: number;
   startTime: string;
@@ -24,9 +24,27 @@ export function identityOf(row: ProcessRow): ProcessIdentity {
   return { pid: row.pid, startTime: row.startTime, bootId: bootId() };
 }
 
-/** What a record of an earlier daemon is worth now; `not_ours` means that another process has its pid. */
+/** What became of a recorded process; `not_ours` means that another process has its pid now. */
 export function adopt(recorded: ProcessIdentity): 'alive' | 'dead' | 'not_ours' {
   const living = identify(recorded.pid);
   if (!living) return 'dead';
   return living.startTime === recorded.startTime && living.bootId === recorded.bootId ? 'alive' : 'not_ours';
+}
+
+/** The one way to signal a process: its identity is checked right before. True when the signal was sent. */
+export function signal(target: ProcessIdentity, name: NodeJS.Signals): boolean {
+  return adopt(target) === 'alive' && send(target.pid, name);
+}
+
+/** The same for the process group of `leader`. */
+export function signalGroup(leader: ProcessIdentity, name: NodeJS.Signals): boolean {
+  return adopt(leader) === 'alive' && send(-leader.pid, name);
+}
+
+function send(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false; // it ended meanwhile (ESRCH) or changed its user (EPERM): the caller looks again
+  }
 }

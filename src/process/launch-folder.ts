@@ -9,7 +9,7 @@ export interface LaunchRecord {
   exit?: { code: number; at: string };
 }
 
-/** What the wrapper left in the folder of a launch, whoever launched it. What is not of its shape was not left by it. */
+/** What the wrapper wrote into the folder of a launch. Files of another shape are not its own. */
 export function readLaunch(dir: string): LaunchRecord {
   const { pid, startTime, bootId } = readJson(join(dir, 'pid'));
   const { code, at } = readJson(join(dir, 'exit'));
@@ -21,10 +21,7 @@ export function readLaunch(dir: string): LaunchRecord {
   };
 }
 
-/**
- * Settles a launch whose launcher was killed, once for all: either its wrapper has got as far as its identity, and the job
- * runs; or it finds the name taken, whenever it gets there, and starts nothing.
- */
+/** Settles a launch whose launcher was killed: its wrapper has written its identity and runs, or finds the name taken and stops. */
 export function abandonLaunch(dir: string): 'abandoned' | 'started' {
   try {
     closeSync(openSync(join(dir, 'pid'), 'wx', 0o600));
@@ -37,7 +34,7 @@ export function abandonLaunch(dir: string): 'abandoned' | 'started' {
   }
 }
 
-/** Nothing where it is absent or left empty by `abandonLaunch`. Other failures must not pass for a launch without an end. */
+/** Empty when absent or left empty by `abandonLaunch`. Any other failure must not look like a launch without an end. */
 function readJson(path: string): Record<string, unknown> {
   try {
     return { ...JSON.parse(readFileSync(path, 'utf8')) };

@@ -27,10 +27,7 @@ export interface LaunchSpec extends Program {
 
 const WRAPPER = fileURLToPath(new URL('./wrapper.sh', import.meta.url));
 
-/**
- * Starts a program that outlives us: detached, its input a FIFO, its output files. Resolves with the identity of its wrapper
- * when that is on disk; rejects when nothing was started.
- */
+/** Starts a program that outlives us, with a FIFO as input and files as output. Resolves when its wrapper's identity is on disk. */
 export async function launch(spec: LaunchSpec, capabilities: Capabilities): Promise<ProcessIdentity> {
   try {
     const command = underCeiling(spec.ceilingMs, contained(spec, capabilities), capabilities);

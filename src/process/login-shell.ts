@@ -6,10 +6,7 @@ import { run } from './run.ts';
 
 const LIMIT_MS = 5_000;
 
-/**
- * The PATH a person has at a new terminal, as their login shell says it. Read between marks, for start files like to
- * talk; undefined where the shell does not answer in time, or is of a kind that is not asked like that.
- */
+/** The PATH of a new terminal, as the login shell prints it between marks. Undefined when the shell does not answer. */
 export async function loginPath(
   { shell, home, all }: Pick<Environment, 'shell' | 'home' | 'all'>,
   limitMs = LIMIT_MS,

@@ -15,7 +15,7 @@ export interface ProcessRow {
 
 const onLinux = process.platform === 'linux';
 
-/** The variable by which everything a job started is found again where there is no namespace. */
+/** Finds everything a job started where there is no namespace. */
 export const TAG_VARIABLE = 'REEF_JOB';
 
 export function processRow(pid: number): ProcessRow | undefined {
@@ -28,7 +28,7 @@ export function processRows(): ProcessRow[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (linuxRow(Number(name)) ?? []) : []));
 }
 
-/** The value of `REEF_JOB` a process was started with; undefined as well where we may not look. */
+/** The `REEF_JOB` a process was started with; undefined also where we may not look. */
 export async function tagOf(pid: number): Promise<string | undefined> {
   const environment = onLinux ? await linuxEnvironment(pid) : ps(['-ww', '-E', '-o', 'command=', '-p', String(pid)]);
   const entry = environment.split(onLinux ? '\0' : /\s+/).find((each) => each.startsWith(`${TAG_VARIABLE}=`));
@@ -37,17 +37,12 @@ export async function tagOf(pid: number): Promise<string | undefined> {
 
 /** On macOS the arguments come split at blanks: enough for one that has none. */
 export function argumentsOf(pid: number): string[] {
-  if (!onLinux) return ps(['-ww', '-o', 'command=', '-p', String(pid)]).split(/\s+/);
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  } catch (error) {
-    return unlessOther(error, []);
-  }
+  if (onLinux) return readProc(pid, 'cmdline').split('\0');
+  return ps(['-ww', '-o', 'command=', '-p', String(pid)]).split(/\s+/);
 }
 
 function linuxRow(pid: number): ProcessRow | undefined {
-  const stat = linuxStat(pid);
-  if (stat === undefined) return undefined;
+  const stat = readProc(pid, 'stat');
   // The command's name stands in parentheses and may itself hold blanks and parentheses: count from the last one.
   const [state, parent, group, session, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const startTime = rest[15];
@@ -62,27 +57,24 @@ function linuxRow(pid: number): ProcessRow | undefined {
   };
 }
 
-function linuxStat(pid: number): string | undefined {
+/** Empty for a process that has ended or belongs to somebody else. */
+function readProc(pid: number, name: 'stat' | 'cmdline'): string {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return readFileSync(`/proc/${pid}/${name}`, name === 'stat' ? 'latin1' : 'utf8');
   } catch (error) {
-    return unlessOther(error, undefined);
+    return emptyIfNotOurs(error);
   }
 }
 
 /** Asynchronous, because reading the memory of a stuck process can block: it then holds one pool thread, not the loop. */
 async function linuxEnvironment(pid: number): Promise<string> {
-  try {
-    return await readFile(`/proc/${pid}/environ`, 'utf8');
-  } catch (error) {
-    return unlessOther(error, '');
-  }
+  return readFile(`/proc/${pid}/environ`, 'utf8').catch(emptyIfNotOurs);
 }
 
-/** It has ended, or belongs to somebody else. Any other failure must not pass for that: short of descriptors all would be dead. */
-function unlessOther<T>(error: unknown, nothing: T): T {
+/** Any other failure must not look like an ended process: without free descriptors all would seem dead. */
+function emptyIfNotOurs(error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException;
-  if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return nothing;
+  if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return '';
   throw error;
 }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { TAG_VARIABLE } from './process-table.ts';
 import { startChild } from './start-child.ts';
@@ -13,7 +14,7 @@ export interface RunSpec {
   timeoutMs: number;
   /** Of each stream; what goes beyond is read and dropped. */
   maxBytes?: number;
-  input?: string | Uint8Array;
+  input?: string | Uint8Array | undefined;
 }
 
 export interface RunResult {
@@ -28,8 +29,8 @@ export interface RunResult {
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * Runs a short command to its end. It has ended when its output has: a background child that holds on to the output counts
- * as still running. At the timeout the whole tree is killed. Rejects only if the program cannot be started.
+ * Runs a short command until its output ends: a background child that holds the output counts as running. At the timeout the
+ * whole tree is killed. Rejects only if the program cannot be started.
  */
 export async function run(spec: RunSpec): Promise<RunResult> {
   const tag = `run-${randomUUID()}`;
@@ -47,11 +48,12 @@ export async function run(spec: RunSpec): Promise<RunResult> {
   const timer = setTimeout(() => {
     killing = killRun(child, tag);
   }, spec.timeoutMs);
-  const ending = await closed(child);
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   clearTimeout(timer);
   await killing;
   return {
-    ...ending,
+    code,
+    signal,
     stdout: stdout.bytes(),
     stderr: stderr.bytes(),
     timedOut: killing !== undefined,
@@ -59,12 +61,8 @@ export async function run(spec: RunSpec): Promise<RunResult> {
   };
 }
 
-function closed(child: ChildProcess): Promise<Pick<RunResult, 'code' | 'signal'>> {
-  return new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
-}
-
 async function killRun(child: ChildProcess, tag: string): Promise<void> {
-  // Until Node has seen it end its pid is not free for another, so no identity is needed; after that only the tag is safe.
+  // Its pid is not reused before Node has seen it end; after that only the tag is safe.
   const isUnreaped = child.exitCode === null && child.signalCode === null;
   if (isUnreaped && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   await sweep(tag);

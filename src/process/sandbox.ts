@@ -3,19 +3,16 @@ import { basename, dirname, join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 
 /**
- * What a sandboxed program may touch; everything else is read-only. Where paths lie within each other the longer one
- * decides: a worktree inside the hidden home of Reef is writable, `.git` inside it may be read-only again.
+ * What a sandboxed program may touch; everything else is read-only. Of nested paths the longer one decides: a worktree inside
+ * Reef's hidden home is writable, and `.git` inside it may be read-only again.
  */
 export interface SandboxSpec {
   kind: 'bubblewrap';
   writable: readonly string[];
   readOnly?: readonly string[];
-  /** Files, folders and sockets. One that is absent in a writable folder leaves an empty file behind, for the caller to remove. */
+  /** Files, folders and sockets. An absent one in a writable folder leaves an empty file, which the caller removes. */
   hidden: readonly string[];
-  /**
-   * Stays as it is, also where it is absent: there an empty folder is put in its place, which git does not see and `unguard`
-   * takes away again.
-   */
+  /** Cannot be changed. One that is absent is an empty folder meanwhile, which `unguard` removes. */
   guarded?: readonly string[];
   /** `host` keeps abstract sockets reachable as well; only `none` closes those. */
   network: 'host' | 'none';
@@ -23,7 +20,7 @@ export interface SandboxSpec {
   scratch: string;
 }
 
-/** What every sandbox begins with, and what is tried to find out whether there can be one. */
+/** The beginning of every sandbox; `probeCapabilities` tries it. */
 export const SANDBOX_BASE = [
   '--unshare-user', // without it a sandboxed root could undo the mounts
   '--unshare-pid',
@@ -65,13 +62,13 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
   ];
 }
 
-/** After the last program that was kept from them: what stood for something absent goes, and nothing else can. */
+/** Removes the empty folders that stood for absent ones. Call it after the last program that they guarded against. */
 export function unguard(guarded: readonly string[]): void {
   for (const path of guarded) {
     try {
       rmdirSync(path);
     } catch {
-      // it is a file, or not empty, or not there: it was never ours
+      // a file, not empty or absent: it is not ours
     }
   }
 }
@@ -90,7 +87,7 @@ function existing(path: string): string {
   return realpathSync(path);
 }
 
-/** Bubblewrap mounts on real paths only; of an absent one the folder decides. */
+/** Bubblewrap mounts on real paths only. Of an absent path the folder is resolved. */
 function resolveLinks(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);
@@ -105,7 +102,7 @@ function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** An empty folder of such a name tells nobody anything: another sandbox may have put it there. */
+/** An empty folder counts as nothing: another sandbox may have put it there. */
 function isNothing(path: string): boolean {
   return !existsSync(path) || (isFolder(path) && readdirSync(path).length === 0);
 }

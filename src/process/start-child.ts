@@ -4,10 +4,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { ReefError } from '../protocol/errors.ts';
 import { TAG_VARIABLE } from './process-table.ts';
 
-/**
- * Resolves when the program runs, before Node can have seen it end. Short of descriptors, Node hands out a child without
- * streams: nothing of the child may be touched before this.
- */
+/** Resolves when the program runs. Touch nothing of the child before: without free descriptors it has no streams. */
 export async function startChild<Child extends ChildProcess>(
   what: { file: string; cwd: string },
   start: () => Child,
@@ -21,7 +18,7 @@ export async function startChild<Child extends ChildProcess>(
   }
 }
 
-/** Says which of the usual reasons it was: some pass by themselves, some are the caller's. */
+/** Names the usual reasons why a start fails. */
 export function toLaunchError(what: { file: string; cwd: string }, error: unknown): ReefError {
   if (error instanceof ReefError) return error;
   const { code = '', message } = error as NodeJS.ErrnoException;
@@ -38,7 +35,7 @@ export function toLaunchError(what: { file: string; cwd: string }, error: unknow
   return new ReefError('spawn_failed', `Cannot start ${what.file}: ${message}`, { cause: error });
 }
 
-/** Starts a program of ours that lives on after us, its words in a log file. Resolves once it has started. */
+/** Starts a program of ours that outlives us, with its output in a log file. Resolves when it has started. */
 export async function startDetached(
   file: string,
   args: readonly string[],

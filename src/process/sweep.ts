@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { identityOf, type ProcessIdentity } from './identity.ts';
+import { identityOf, type ProcessIdentity, signal } from './identity.ts';
 import { processRows, tagOf } from './process-table.ts';
-import { signal } from './signal.ts';
 
 export interface Tagged {
   tag: string;
@@ -16,10 +15,7 @@ export interface Swept {
 const ROUNDS = 100;
 const ROUND_MS = 20;
 
-/**
- * Every living process that carries a tag, of this home or another: only tags found in one's own records may be swept.
- * A process that cleared its environment is not among them; where there are namespaces, it died with its own.
- */
+/** Every living process with a tag, of any home: sweep only tags of your own records. */
 export async function tagged(): Promise<Tagged[]> {
   const found: Tagged[] = [];
   for (const row of processRows()) {
@@ -30,7 +26,7 @@ export async function tagged(): Promise<Tagged[]> {
   return found;
 }
 
-/** Kills what still carries `tag`, round after round, because the dying may have forked. */
+/** Kills everything that carries `tag`, in rounds, because the dying may have forked. */
 export async function sweep(tag: string): Promise<Swept> {
   const reaped = new Map<string, ProcessIdentity>();
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -22,21 +22,19 @@ const SCRIPT = fileURLToPath(new URL('./terminal.sh', import.meta.url));
 const SOCKET = 'tmux';
 /** The kernel takes no longer path for a socket. */
 const LONGEST_SOCKET = 100;
-/** The one pane we made, whatever windows people open beside it. */
+/** The pane we made; people may open others. */
 const PANE = '%0';
 const PASTED = 'reef';
 const ANSWER_MS = 5_000;
 const POLL_MS = 10;
 const LOOK_BYTES = 64 * 1024;
 
-/** Everything the program writes, for people to look at later; 64 MiB of it, in the blocks `ulimit` counts. */
+/** Keeps what the program writes for people to look at later: 64 MiB, in the blocks that `ulimit` counts. */
 const KEEP_SCREEN = `PATH='${SYSTEM_PATH}'; ulimit -f 131072; exec cat >>screen 9>code`;
 
 /**
- * Starts a program in a terminal of its own that outlives us, and that `Terminal.attachCommand` joins. The tmux server
- * belongs to this launch alone: it has the program's environment and no other, it ends with the job's tree, and a newer
- * tmux on the next day has no old server to quarrel with. In a sandbox it is the program that sits, not the server: one
- * that could be reached from within could start programs outside.
+ * Starts a program in a tmux server of its own, which outlives us and ends with the job's tree; `attachCommand` joins it. With
+ * a sandbox only the program is inside: a server it could reach would start programs outside.
  */
 export async function launchTerminal(spec: TerminalSpec, capabilities: Capabilities): Promise<ProcessIdentity> {
   const { tmux } = capabilities;
@@ -54,7 +52,7 @@ export async function launchTerminal(spec: TerminalSpec, capabilities: Capabilit
   return identity;
 }
 
-/** Whoever is told that the job runs may join at once. A terminal that cannot open is a job that ends with the reason. */
+/** A person may join as soon as the job runs. If the terminal cannot open, the job ends with the reason. */
 async function opened(dir: string): Promise<void> {
   const deadline = performance.now() + ANSWER_MS;
   const isOpen = () => statSync(join(dir, 'open')).size > 0 || readLaunch(dir).exit !== undefined;
@@ -94,7 +92,7 @@ interface TerminalFacts {
   ready: string;
 }
 
-/** The terminal of a launch, whoever launched it; undefined where the launch has none. */
+/** The terminal of a launch; undefined where the launch has none. */
 export function openTerminal(dir: string): TmuxTerminal | undefined {
   try {
     return new TmuxTerminal(dir, JSON.parse(readFileSync(join(dir, 'terminal'), 'utf8')));
@@ -115,7 +113,7 @@ export class TmuxTerminal {
     this.#facts = facts;
   }
 
-  /** Whether the program has said that it takes input. What it shows is never looked at. */
+  /** Whether the program takes input. It says so with the bytes of `ready`; its screen is not interpreted. */
   isReady(): boolean {
     if (this.#isReady) return true;
     const bytes = readFrom(join(this.#dir, 'screen'), this.#lookedAt);
@@ -124,10 +122,7 @@ export class TmuxTerminal {
     return this.#isReady;
   }
 
-  /**
-   * Pastes the text and presses Enter, in one call of the server. False: there is no terminal any more, or a person is in
-   * the middle of something in it; nothing was typed then.
-   */
+  /** Pastes the text and presses Enter. False when nothing was typed: the terminal is gone, or a person is busy in it. */
   async type(text: string): Promise<boolean> {
     const input = pasteable(text);
     const paste = [
@@ -170,7 +165,7 @@ function readFrom(path: string, offset: number): Buffer {
   }
 }
 
-/** Control characters are keys, and one sequence of them ends a paste: what follows it would be typed, not pasted. */
+/** Control characters are keys, and one sequence of them ends a paste: the rest would be typed. */
 function pasteable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
   return text.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');

@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { adopt, identityOf, type ProcessIdentity } from './identity.ts';
+import { adopt, identityOf, type ProcessIdentity, signal, signalGroup } from './identity.ts';
 import { argumentsOf, processRows } from './process-table.ts';
-import { signal, signalGroup } from './signal.ts';
 import { sweep } from './sweep.ts';
 
 export interface JobTree {
@@ -25,8 +24,8 @@ const LAST_WAIT_MS = 8_000;
 const POLL_MS = 10;
 
 /**
- * Ends a job's tree. A status is to be written after this resolves: the tree is gone then, and not before. A grace over 5 s is
- * 5 s: hearing SIGTERM, `timeout` arms its own SIGKILL, so that the tree ends even if we die halfway.
+ * Ends a job's tree. Write a status only after this resolves: then the tree is gone. A grace over 5 s is 5 s, because `timeout`
+ * arms its own SIGKILL when it hears SIGTERM, so that the tree ends even if we die halfway.
  */
 export async function endTree(tree: JobTree, { graceMs }: { graceMs: number }): Promise<Ended> {
   const startedAt = performance.now();
@@ -38,10 +37,7 @@ export async function endTree(tree: JobTree, { graceMs }: { graceMs: number }): 
   return { survivors, waitedMs: didAnything ? Math.round(performance.now() - startedAt) : 0 };
 }
 
-/**
- * The launch folder of a living wrapper. A record may be wrong in all three parts of an identity; the wrapper's own arguments
- * say whose it is.
- */
+/** The launch folder of a living wrapper. Its own arguments say whose it is, in case the record is wrong. */
 function wrapperFolder({ identity, tag }: JobTree): string | undefined {
   if (adopt(identity) !== 'alive') return undefined;
   const args = argumentsOf(identity.pid);
@@ -49,19 +45,19 @@ function wrapperFolder({ identity, tag }: JobTree): string | undefined {
   return mark < 0 ? undefined : args[mark + 2];
 }
 
-/** Before the agent has begun nobody would hear a SIGTERM, and nobody needs one. */
+/** Before the agent has begun, nobody hears a SIGTERM. */
 function hasBegun(folder: string): boolean {
   return statSync(join(folder, 'begun'), { throwIfNoEntry: false })?.size !== 0;
 }
 
 async function endWrapped(wrapper: ProcessIdentity, graceMs: number): Promise<void> {
-  // To the leader alone, which passes it on to its group: an agent that heard it twice would take it for impatience.
+  // To the leader alone, which passes it on to its group: an agent may take a second one for impatience.
   if (graceMs > 0 && (await signalUntilGone(wrapper, (leader) => signal(leader, 'SIGTERM'), graceMs))) return;
   if (await signalUntilGone(wrapper, (leader) => signalGroup(leader, 'SIGKILL'), LAST_WAIT_MS)) return;
   signal(wrapper, 'SIGKILL');
 }
 
-/** The wrapper itself is not signalled: it has to write down how the job ended. */
+/** Does not signal the wrapper itself, which has to write down how the job ended. */
 async function signalUntilGone(
   wrapper: ProcessIdentity,
   send: (leader: ProcessIdentity) => boolean,

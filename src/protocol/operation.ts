@@ -1,9 +1,6 @@
 import type { z } from 'zod';
 
-/**
- * What a call does to the world: `reads` changes nothing, `settles` may be repeated without harm, `acts` sets an agent or a
- * command going, `ends` takes something away.
- */
+/** `reads` changes nothing, `settles` may be repeated, `acts` starts an agent or command, `ends` takes something away. */
 export type OperationEffect = 'reads' | 'settles' | 'acts' | 'ends';
 
 /** Who may call: an agent calls through the socket of its job and never decides what only people may. */

@@ -6,10 +6,7 @@ import { stateOperations } from './state-operations.ts';
 import { trustOperations } from './trust.ts';
 import { worktreeOperations } from './worktrees.ts';
 
-/**
- * Every verb of Reef is one row: one schema in, one schema out. The command line's --json, the MCP tool's structured
- * result and the body on the socket are that same object.
- */
+/** Every verb of Reef. --json, the result of the MCP tool and the body on the socket are the same object. */
 export const operations = {
   ...jobOperations,
   ...runOperations,

@@ -17,8 +17,8 @@ interface Helpers {
 }
 
 /**
- * Opens the database. A damaged one, or a damaged snapshot, is set aside and named, never taken for an empty list; a
- * database that is gone is rebuilt from the snapshot, and goes on reading the raw files from there.
+ * Opens the database. A damaged one, or a damaged snapshot, is set aside and named, never taken for empty. A lost database is
+ * rebuilt from the snapshot and reads on in the raw files from there.
  */
 export async function openStore(files: Files, helpers: Helpers): Promise<Store> {
   const snapshot = await loadSnapshot(files.snapshot, helpers);

@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
-import { createRedactor, type Redact } from '../../base/redact.ts';
+import { createRedactor } from '../../base/redact.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { CacheProfile } from '../../repostate/prompt/cache-profile.ts';
 import type { LoadedConfig } from '../../runtime/config/load.ts';
-import type { Model, ModelClient } from '../../runtime/models/client.ts';
+import type { Model } from '../../runtime/models/client.ts';
 import { passwordFrom } from '../../runtime/vault/password.ts';
 import { secretsIn } from '../../runtime/vault/placeholders.ts';
 import { Vault } from '../../runtime/vault/vault.ts';
@@ -15,30 +15,21 @@ interface Wanted {
   clock: Clock;
   /** Chosen for this job. */
   model: string | undefined;
-  /** A key was refused for now and the next one is tried: in the log of calls as any retry. */
+  /** A key was refused and the next one is tried; the log shows it as a retry. */
   onRetry(retry: { attempt: number; message: string }): void;
 }
 
-interface OpenedModel {
-  model: Model;
-  client: ModelClient;
-  /** Hides the keys in the configuration, and those of the vault as soon as they are read. */
-  redact: Redact;
-}
-
-/** The model a coder works with: nobody is there to be asked for the password of the vault. */
-export function openModel(configured: LoadedConfig, { home, clock, model: chosen, onRetry }: Wanted): OpenedModel {
+/**
+ * The model of a coder. Nobody can be asked for the password of the vault. `redact` hides the keys of the configuration, and
+ * those of the vault as soon as they are read.
+ */
+export function openModel(configured: LoadedConfig, { home, clock, model: chosen, onRetry }: Wanted) {
   const { config, paths, environment } = configured;
   const secrets = secretsIn(config.clients);
   let redact = createRedactor(secrets);
   const vault = new Vault({
     path: paths.vaultFile(),
-    password: passwordFrom({
-      file: config.vault_password_file,
-      home,
-      configDir: paths.configDir(),
-      ask: undefined,
-    }),
+    password: passwordFrom({ file: config.vault_password_file, home, configDir: paths.configDir(), ask: undefined }),
     onReveal(secret) {
       secrets.push(secret);
       redact = createRedactor(secrets);
@@ -59,19 +50,17 @@ export function openModel(configured: LoadedConfig, { home, clock, model: chosen
   });
   const wanted = chosen ?? (config.model_id || models.first('chat')?.id);
   if (wanted === undefined) {
-    throw new ReefError(
-      'model_missing',
-      'No model is configured: add one to `clients` in config.yaml, or choose one with --model',
-    );
+    const message = 'No model is configured: add one to `clients` in config.yaml, or choose one with --model';
+    throw new ReefError('model_missing', message);
   }
   const model = models.find(wanted, 'chat');
-  return { model, client: models.client(model), redact: (text) => redact(text) };
+  return { model, client: models.client(model), redact: (text: string) => redact(text) };
 }
 
 const EXPLICIT = { readFactor: 0.1, writeFactor: 1.25, ttlS: 300 };
 const AUTOMATIC = { readFactor: 0.1, writeFactor: 1, ttlS: 300 };
 
-/** How the provider of a model caches prompts: by the name of its client, since a gateway caches as what it stands before. */
+/** How the provider of a model caches prompts. The client's name counts too: a gateway caches as its provider does. */
 export function profileOf({ client, name }: Model): CacheProfile {
   const reasoning = /(^|[^a-z])(o[134]|gpt-5|thinking|reason)/.test(name);
   if (/claude|anthropic/.test(`${client} ${name}`)) {

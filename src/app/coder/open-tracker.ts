@@ -7,7 +7,6 @@ import { createGit } from '../../git/git-command.ts';
 import { readHead } from '../../git/repository.ts';
 import { allowedEnv, SYSTEM_PATH } from '../../process/environment.ts';
 import { run } from '../../process/run.ts';
-import type { StateNews } from '../../protocol/repostate.ts';
 import { createGitSource, within } from '../../repostate/state/git-view.ts';
 import { Tracker } from '../../repostate/state/tracker.ts';
 
@@ -15,11 +14,11 @@ interface TrackerDeps extends Pick<CoderDeps, 'cwd' | 'jobId' | 'tell' | 'checks
   env: Environment;
   clock: Clock;
   jobDir: string;
-  /** The last one of an earlier process; undefined for the first of a job. */
+  /** Of an earlier process; undefined for the first process of a job. */
   lastTurn: number | undefined;
 }
 
-/** What is true of the worktree of a coder. `lines` tell what changed while no process of the job was there. */
+/** The state of a coder's worktree. `lines` name what changed while no process of the job was there. */
 export async function openTracker(deps: TrackerDeps): Promise<{ tracker: Tracker; lines: readonly string[] }> {
   const { env, cwd, jobId, jobDir, clock, checks, tell, lastTurn } = deps;
   const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
@@ -35,17 +34,17 @@ export async function openTracker(deps: TrackerDeps): Promise<{ tracker: Tracker
     checks,
     git: within(createGitSource(git, place, base), relative(place.toplevel, cwd)),
     log: { debug() {}, info() {}, warn, error: warn },
-    tell: (news: StateNews) => tell(news),
+    tell,
   });
   await tracker.load();
   tracker.beginTurn(lastTurn ?? 0);
-  // The plan in the file is that of whoever worked here before.
+  // The plan in the file belongs to an earlier job.
   if (lastTurn === undefined) tracker.setTasks([]);
   const { lines } = await tracker.refresh('load');
   return { tracker, lines };
 }
 
-/** What the work is measured against stays the same, however often the agent commits. */
+/** The commit that the work is compared with stays the same, however often the agent commits. */
 async function baseOf(jobDir: string, read: () => Promise<string>): Promise<string> {
   const file = join(jobDir, 'base');
   if (existsSync(file)) return readFileSync(file, 'utf8');

@@ -11,10 +11,17 @@ import type { RequestContext } from '../../runtime/state/request-context.ts';
 import type { RunCommand } from '../../runtime/tools/command.ts';
 import type { OutputCap } from '../../runtime/tools/output.ts';
 import type { AskFn } from '../../runtime/tools/tool.ts';
-import { type CommandDeps, type CoreCommand, type Face, type FollowOn, isCommand } from './commands/command.ts';
+import {
+  type CommandDeps,
+  checkNeeds,
+  type Face,
+  type FollowOn,
+  isCommand,
+  type TypedCommand,
+} from './commands/command.ts';
 import type { Runtime } from './open-runtime.ts';
 
-/** How a run is driven where an agent has others around it. */
+/** Drives a run where an agent has others around it. */
 export type Drive = <Command>(
   ctx: RequestContext,
   host: EnginePort<Command>,
@@ -36,23 +43,17 @@ export interface Asking {
   options: RunOptions;
 }
 
-interface Aside {
-  role: Role;
-  question: UserMessage;
-  asking: Asking;
-}
-
-/** A context and whoever talks in it: every line, typed or of a macro, becomes one run of the engine. */
+/** A conversation in a context: every line, typed or of a macro, becomes one run of the engine. */
 export class Dialogue {
   readonly ctx: RequestContext;
-  readonly #parts: DialogueDeps;
+  readonly #deps: DialogueDeps;
   #sources: readonly RagHit[] = [];
   #isOver = false;
   #requests = 0;
 
-  constructor(ctx: RequestContext, parts: DialogueDeps) {
+  constructor(ctx: RequestContext, deps: DialogueDeps) {
     this.ctx = ctx;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /** What was found for the last question. */
@@ -65,26 +66,19 @@ export class Dialogue {
     return this.#isOver;
   }
 
-  /** A line as it was typed. */
-  line(text: string, asking: Asking): Promise<RunOutcome> {
-    return this.#line(this.ctx, text, asking);
+  /** Runs a line as it was typed; a macro runs its lines in a context of its own. */
+  async line(text: string, asking: Asking, ctx = this.ctx): Promise<RunOutcome> {
+    if (!isCommand(text)) return this.#run(ctx, { input: userText(text) }, asking);
+    const { parseCommand } = await import('./commands/table.ts');
+    return this.#run(ctx, { command: parseCommand(text) }, asking);
   }
 
   ask(input: UserMessage, asking: Asking): Promise<RunOutcome> {
     return this.#run(this.ctx, { input }, asking);
   }
 
-  /** One question in a role, outside of all that was said. */
-  aside(role: Role, question: UserMessage, asking: Asking): Promise<RunOutcome> {
-    return this.#aside(this.ctx, { role, question, asking });
-  }
-
-  /** A question with sources beside it. */
-  input(text: string, sources: readonly Source[], signal: AbortSignal): Promise<UserMessage> {
-    return createInput(text, sources, inputDeps(this.ctx, { ...this.#parts, signal }));
-  }
-
-  async #aside(ctx: RequestContext, { role, question, asking }: Aside): Promise<RunOutcome> {
+  /** Asks one question in a role, outside of all that was said. */
+  async aside(role: Role, question: UserMessage, asking: Asking, ctx = this.ctx): Promise<RunOutcome> {
     const inner = await ctx.aside(role, asking.options.signal);
     try {
       return await this.#run(inner, { input: question }, asking);
@@ -93,41 +87,40 @@ export class Dialogue {
     }
   }
 
-  async #line(ctx: RequestContext, text: string, asking: Asking): Promise<RunOutcome> {
-    if (!isCommand(text)) return this.#run(ctx, { input: userText(text) }, asking);
-    const { parseCommand } = await import('./commands/table.ts');
-    return this.#run(ctx, { command: parseCommand(text) }, asking);
+  /** A question with sources beside it. */
+  input(text: string, sources: readonly Source[], signal: AbortSignal): Promise<UserMessage> {
+    return createInput(text, sources, inputDeps(this.ctx, this.#deps, signal));
   }
 
   async #run(
     ctx: RequestContext,
-    what: { input?: UserMessage; command?: CoreCommand },
+    what: { input?: UserMessage; command?: TypedCommand },
     { emitter, options }: Asking,
   ): Promise<RunOutcome> {
     const before = ctx.lastMessage;
     try {
-      const { drive = alone } = this.#parts;
+      const { drive = alone } = this.#deps;
       const request = { requestId: this.#nextId(), ...what, options };
       return await drive(ctx, this.#host(ctx, options), { request, emitter });
     } catch (error) {
-      // A question nobody answered a word to does not make the last answer unreachable.
+      // A question without an answer does not hide the last answer.
       if (ctx.lastMessage?.output === '') ctx.lastMessage = before;
       throw error;
     }
   }
 
-  /** Told apart from those of other processes; a name, no secret, and a start need not wait for a source of chance. */
+  /** Unique among processes. It is no secret, so no start waits for randomness. */
   #nextId(): string {
     this.#requests += 1;
     const startedAt = Math.floor(performance.timeOrigin * 1_000);
     return [startedAt, process.pid, this.#requests].map((part) => part.toString(36)).join('-');
   }
 
-  /** The context as the engine sees it, with our commands; one that goes on with a question may change how. */
-  #host(ctx: RequestContext, options: RunOptions): EnginePort<CoreCommand> {
+  /** The context as the engine sees it, with our commands. A command that leads to a question may change its turn. */
+  #host(ctx: RequestContext, options: RunOptions): EnginePort<TypedCommand> {
     let following: FollowOn | undefined;
-    const { gate, outputs, ask } = this.#parts;
-    const base = contextPort<CoreCommand>(ctx, {
+    const { gate, outputs, ask } = this.#deps;
+    const base = contextPort<TypedCommand>(ctx, {
       gate,
       outputs,
       ask,
@@ -139,7 +132,8 @@ export class Dialogue {
     return {
       ...base,
       command: async (command, io) => {
-        following = await this.#execute(ctx, command, { io, options });
+        checkNeeds(ctx, command.needs ?? []);
+        following = (await command.run(this.#commandDeps(ctx, io, options), command.args)) ?? undefined;
         return following?.question;
       },
       prepare: (input, how, io) =>
@@ -148,34 +142,20 @@ export class Dialogue {
     };
   }
 
-  async #execute(
-    ctx: RequestContext,
-    command: CoreCommand,
-    { io, options }: { io: RunIo; options: RunOptions },
-  ): Promise<FollowOn | undefined> {
-    const { findCommand } = await import('./commands/table.ts');
-    const found = findCommand(command);
-    for (const condition of found.needs ?? []) {
-      const first = condition(ctx);
-      if (first !== undefined) throw new ReefError('invalid_state', first);
-    }
-    return (await found.run(this.#commandDeps(ctx, io, options), command.args)) ?? undefined;
-  }
-
   #commandDeps(ctx: RequestContext, io: RunIo, options: RunOptions): CommandDeps {
     const inner: Asking = { emitter: within(io), options: { ...options, signal: io.signal } };
     return {
       ctx,
       io,
-      face: this.#parts.face,
+      face: this.#deps.face,
       say: (message) => io.emit({ type: 'info', message }),
       sources: () => this.#sources,
       input: (line) => {
         const { text, sources } = parseFileLine(line);
-        return createInput(text, sources, inputDeps(ctx, { ...this.#parts, signal: io.signal }));
+        return createInput(text, sources, inputDeps(ctx, this.#deps, io.signal));
       },
-      aside: async (role, question) => void (await this.#aside(ctx, { role, question, asking: inner })),
-      line: async (other, text) => void (await this.#line(other, text, inner)),
+      aside: async (role, question) => void (await this.aside(role, question, inner, ctx)),
+      line: async (other, text) => void (await this.line(text, inner, other)),
       leave: () => {
         this.#isOver = true;
       },
@@ -185,7 +165,7 @@ export class Dialogue {
 
 const alone: Drive = (_ctx, host, { request, emitter }) => run(host, request, emitter);
 
-/** What is told of a run inside a run: everything but its beginning and end, which are ours. */
+/** Passes on the events of a run inside a run, but not its beginning and end. */
 function within(io: RunIo): Emitter {
   return {
     emit(event) {
@@ -194,17 +174,11 @@ function within(io: RunIo): Emitter {
   };
 }
 
-interface InputSources {
-  runtime: Runtime;
-  home: string;
-  signal: AbortSignal;
-}
-
-/** Endings our own loaders read where nothing is configured. */
+/** File endings that our own loaders read. */
 const OURS = ['pdf', 'docx', 'html', 'htm'];
 
 /** What `.file` and `-f` read with: the same loaders as a RAG has. */
-function inputDeps(ctx: RequestContext, { runtime, home, signal }: InputSources): InputDeps {
+function inputDeps(ctx: RequestContext, { runtime, home }: DialogueDeps, signal: AbortSignal): InputDeps {
   const { config, cwd, environment } = ctx.app;
   return {
     cwd,
@@ -220,12 +194,7 @@ function inputDeps(ctx: RequestContext, { runtime, home, signal }: InputSources)
 
 async function load({ app }: RequestContext, source: string, deps: { run: RunCommand; signal: AbortSignal }) {
   const { documentsOf } = await import('../../runtime/rag/load/sources.ts');
-  const settings = {
-    cwd: app.cwd,
-    loaders: app.config.document_loaders,
-    fetch: globalThis.fetch,
-    ...deps,
-  };
+  const settings = { cwd: app.cwd, loaders: app.config.document_loaders, fetch: globalThis.fetch, ...deps };
   const pieces: { source: string; text: string }[] = [];
   for await (const document of documentsOf([source], settings)) {
     deps.signal.throwIfAborted();

@@ -70,10 +70,7 @@ function patient(request: ClientRequest, { connectTimeoutMs }: Way): ClientReque
   return request;
 }
 
-/**
- * One GET at addresses found beforehand, without following where it leads. `fetch` would look the name up once more, and
- * whoever answers for the name could by then say another address than the one that was judged.
- */
+/** One GET to addresses that were judged before. `fetch` would resolve the name again, perhaps to another address. */
 export async function pinnedGet(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<Response> {
   const { get } = url.protocol === 'https:' ? https : http;
   const request = get(url, { agent: false, lookup: answering(addresses), signal });

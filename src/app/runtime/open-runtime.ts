@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
 import { lazily } from '../../base/lazily.ts';
+import { createLogger, type Level, type Logger } from '../../base/log.ts';
+import { type LogFile, openLogFile } from '../../base/log-file.ts';
+import { createRedactor } from '../../base/redact.ts';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
 import type { ConfigWarning } from '../../runtime/config/settings-file.ts';
 import { type McpFactory, NO_STATS } from '../../runtime/mcp/factory.ts';
@@ -16,7 +20,6 @@ import type { InboxMessage } from '../../runtime/state/scope.ts';
 import { createRunCommand, type RunCommand } from '../../runtime/tools/command.ts';
 import type { AskFn } from '../../runtime/tools/tool.ts';
 import { openModels } from './open-models.ts';
-import { openRuntimeLog, type RuntimeLog } from './runtime-log.ts';
 import { createTools } from './tool-box.ts';
 
 export interface RuntimeOptions {
@@ -24,9 +27,9 @@ export interface RuntimeOptions {
   cwd: string;
   clock: Clock;
   version: string;
-  /** Where no server is kept for a next request, none is kept idle. */
+  /** No next request comes, so no MCP server is kept idle. */
   isOneShot: boolean;
-  /** Whoever sits at the surface; an agent without a team of its own asks there too. */
+  /** Asks the person at the surface. An agent that works alone asks there too. */
   ask: AskFn;
   askPassword?: ((question: string) => Promise<string>) | undefined;
   onWarning?: ((warning: ConfigWarning) => void) | undefined;
@@ -42,7 +45,7 @@ export interface Runtime {
 
 const IDLE_SECONDS = 300;
 
-/** Everything a request needs, and none of it started: processes, indexes and SDKs come with their first use. */
+/** Everything a request needs. Processes, indexes and SDKs start with their first use. */
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { env, clock } = options;
   const variables = env.all;
@@ -122,7 +125,7 @@ function createPorts(base: PortBase, parts: Parts): Ports {
   };
 }
 
-/** The pool of servers, made with the first server: most requests use none and need not pay for its code. */
+/** The pool of MCP servers, loaded with the first server: most requests use none. */
 function lazyMcpFactory(open: () => Promise<McpFactory>): McpFactory {
   let opened: McpFactory | undefined;
   const factory = lazily(async () => {
@@ -137,13 +140,8 @@ function lazyMcpFactory(open: () => Promise<McpFactory>): McpFactory {
   };
 }
 
-interface RagPorts {
-  cache: RagCache;
-  rebuild: RagLibrary['rebuild'];
-}
-
-/** Index and loaders, read with the first RAG that is used. */
-function lazyRag(openLibrary: () => Promise<RagLibrary>): RagPorts {
+/** Index and loaders, loaded with the first RAG. */
+function lazyRag(openLibrary: () => Promise<RagLibrary>): { cache: RagCache; rebuild: RagLibrary['rebuild'] } {
   const parts = lazily(async () => {
     const [{ createRagCache }, library] = await Promise.all([import('../../runtime/rag/cache.ts'), openLibrary()]);
     return { library, cache: createRagCache((key, signal) => library.open(key, signal)) };
@@ -159,7 +157,7 @@ function lazyRag(openLibrary: () => Promise<RagLibrary>): RagPorts {
 
 const ORDER: Record<InboxMessage['kind'], number> = { shutdown: 0, task_completed: 1, text: 2 };
 
-/** An agent that works alone: it asks whoever sits at the surface and has no children. */
+/** For an agent that works alone: it asks the person at the surface and has no children. */
 function soloTeam(ask: AskFn): Required<Ports>['team'] {
   return async () => {
     let messages: InboxMessage[] = [];
@@ -177,5 +175,37 @@ function soloTeam(ask: AskFn): Required<Ports>['team'] {
       selfAgentId: randomUUID(),
       currentDepth: 0,
     };
+  };
+}
+
+const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'] satisfies Level[];
+
+interface RuntimeLog extends Logger {
+  /** Redacts this value from now on. */
+  hide(secret: string): void;
+}
+
+/** `reef.log`, opened by its first line. A folder that is not writable stops no request. */
+function openRuntimeLog(path: string, options: { clock: Clock; level: string | undefined }): RuntimeLog {
+  const secrets: string[] = [];
+  let redact = createRedactor(secrets);
+  let file: LogFile | undefined;
+  const write = (line: string) => {
+    try {
+      if (!file) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      file ??= openLogFile(path);
+      file.write(line);
+    } catch {
+      // Only the log could tell of it.
+    }
+  };
+  const level = LEVELS.includes(options.level ?? '') ? (options.level as Level) : 'info';
+  const logger = createLogger({ write, clock: options.clock, redact: (text) => redact(text), level });
+  return {
+    ...logger,
+    hide(secret) {
+      secrets.push(secret);
+      redact = createRedactor(secrets);
+    },
   };
 }

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { onFirstUse } from '../../base/lazily.ts';
-import type { AgentSpec } from '../../runtime/agent-spec/spec.ts';
 import { variableEnvironment } from '../../runtime/agent-spec/variables.ts';
 import { metaTools } from '../../runtime/mcp/meta/meta-tools.ts';
 import { createToolCallTracker } from '../../runtime/permissions/loop-guard.ts';
@@ -20,11 +19,11 @@ import { CustomTools } from '../../runtime/tools/custom/load-custom.ts';
 import { toOutput } from '../../runtime/tools/output.ts';
 import { createFunctions, noFunctions, type Tool } from '../../runtime/tools/tool.ts';
 
-/** Ours, the user's, and how a scope chooses among them. */
+/** Built-in tools, the user's own, and the choice of a scope among them. */
 export function createTools(
   { config, paths, environment, clock }: PortBase,
   { run, outputsDir }: { run: RunCommand; outputsDir: string },
-): Ports['tools'] & Pick<Required<Ports>, 'dynamicInstructions'> {
+): ToolBox {
   const variables = { ...functionVariables(paths.functionsEnvFile()), ...environment };
   const addresses = async (host: string) => (await lookup(host, { all: true })).map(({ address }) => address);
   return createToolBox({
@@ -50,7 +49,7 @@ export function createTools(
   });
 }
 
-/** `functions/.env`: what the user's tools find beside the environment. */
+/** `functions/.env`: variables for the user's tools, besides the environment. */
 function functionVariables(file: string): Record<string, string | undefined> {
   try {
     return parseEnv(readFileSync(file, 'utf8'));
@@ -60,7 +59,7 @@ function functionVariables(file: string): Record<string, string | undefined> {
 }
 
 export interface ToolBoxDeps {
-  /** Ours, in the order in which a model sees them; made when a scope first has tools. */
+  /** In the order in which a model sees them; made when a scope first has tools. */
   builtins: () => readonly Tool[];
   custom: CustomTools;
   /** `functions/tools`. */
@@ -80,7 +79,7 @@ export function createToolBox(parts: ToolBoxDeps): ToolBox {
     context.app.warn({ file, line: undefined, message });
   };
 
-  // The user's own come first: they replace ours of the same name.
+  // The user's own come first: they replace built-in ones of the same name.
   const all = () => [...custom, ...parts.builtins()];
 
   const visible = (context: ContextData): Tool[] => {
@@ -125,22 +124,12 @@ export function createToolBox(parts: ToolBoxDeps): ToolBox {
         ...(mcpRuntime.servers.size > 0 ? metaTools(mcpRuntime) : []),
       ]);
     },
-    dynamicInstructions: (spec, variables) => instructionsOf(parts.custom, spec, variables),
+    async dynamicInstructions({ dir }, variables) {
+      const { tools } = await parts.custom.loadAgent(dir, variableEnvironment(variables));
+      const tool = tools.find(({ name }) => name === '_instructions');
+      if (!tool) return '';
+      const ask = async () => ({ kind: 'needs_human' as const });
+      return toOutput(await tool.run({}, { cwd: dir, signal: AbortSignal.timeout(30_000), ask })).text.trim();
+    },
   };
-}
-
-async function instructionsOf(
-  custom: CustomTools,
-  spec: AgentSpec,
-  variables: Readonly<Record<string, string>>,
-): Promise<string> {
-  const { tools } = await custom.loadAgent(spec.dir, variableEnvironment(variables));
-  const tool = tools.find(({ name }) => name === '_instructions');
-  if (!tool) return '';
-  const context = {
-    cwd: spec.dir,
-    signal: AbortSignal.timeout(30_000),
-    ask: async () => ({ kind: 'needs_human' as const }),
-  };
-  return toOutput(await tool.run({}, context)).text.trim();
 }

@@ -18,7 +18,7 @@ export interface Ran {
   output: string;
 }
 
-/** Runs a line in the shell of the worktree, and keeps what it did in the state; also for checks that Reef makes itself. */
+/** Runs a line in the shell of the worktree and records it in the state. Reef's own checks use it too. */
 export async function runLine(
   deps: RunDeps,
   command: string,

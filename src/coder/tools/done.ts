@@ -14,7 +14,7 @@ interface DoneDeps extends Pick<CoderDeps, 'tracker' | 'dir' | 'checks'> {
   run(command: string, how: { timeoutS: number; signal: AbortSignal }): Promise<Ran>;
 }
 
-/** The only way to finish. Reef looks for itself: no agent decides that the checks passed. */
+/** The only way to finish. Reef itself runs the checks; the agent does not decide whether they passed. */
 export function doneTool(deps: DoneDeps): Tool {
   let refusals = 0;
   return defineTool({
@@ -26,19 +26,15 @@ export function doneTool(deps: DoneDeps): Tool {
       const missing = await whatIsMissing(deps, signal);
       if (missing.length === 0) return summary;
       refusals += 1;
-      if (refusals >= MOST_REFUSALS && (await mayFinish(missing, (question) => ask(question, signal)))) return summary;
+      if (refusals >= MOST_REFUSALS && (await mayFinish(missing, ask, signal))) return summary;
       throw new ReefError('not_done', `Not done yet: ${missing.join('; ')}.`, { details: { missing } });
     },
   });
 }
 
-async function mayFinish(
-  missing: string[],
-  ask: (question: { kind: 'choice'; question: string; options: string[] }) => ReturnType<CoderDeps['ask']>,
-): Promise<boolean> {
+async function mayFinish(missing: string[], ask: CoderDeps['ask'], signal: AbortSignal): Promise<boolean> {
   const question = `The agent wants to finish, but: ${missing.join('; ')}. What now?`;
-  const answer = await ask({ kind: 'choice', question, options: ['continue', 'finish', 'stop'] });
-  const said = answerText(answer);
+  const said = answerText(await ask({ kind: 'choice', question, options: ['continue', 'finish', 'stop'] }, signal));
   if (said === 'stop') throw new ReefError('cancelled', 'A person stopped the agent');
   return said === 'finish';
 }

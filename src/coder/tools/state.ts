@@ -1,16 +1,13 @@
 import { z } from 'zod';
+import type { RepoState } from '../../protocol/repostate.ts';
 import { formatForPrompt } from '../../repostate/snapshot/format.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
 import type { CoderDeps } from '../coder-deps.ts';
+import { taskLine } from './talk.ts';
 
-/** What is true of the worktree now, and what was left out of the prompt. */
-export function stateTools({
-  tracker,
-  artifacts,
-  counter,
-  redact,
-}: Pick<CoderDeps, 'tracker' | 'artifacts' | 'counter' | 'redact'>): Tool[] {
+/** The state of the worktree, and texts that were left out of the prompt. */
+export function stateTools({ tracker, artifacts, counter, redact }: CoderDeps): Tool[] {
   return [
     defineTool({
       name: 'repo_state',
@@ -20,17 +17,7 @@ export function stateTools({
       run: async ({ section }) => {
         await tracker.refresh('asked');
         const state = tracker.getSnapshot();
-        if (section === 'files')
-          return state.files
-            .map(({ path, status, hash, size }) => `${status} ${path} ${hash.slice(0, 6)} ${size}`)
-            .join('\n');
-        if (section === 'tasks')
-          return state.openTasks.map(({ id, status, description }) => `${id} [${status}] ${description}`).join('\n');
-        if (section === 'runs')
-          return state.runs
-            .map(({ turn, command, exit, line }) => `t${turn} $ ${command} → ${exit}: ${line}`)
-            .join('\n');
-        return formatForPrompt(state, { count: counter.count, redact });
+        return section ? sectionText(state, section) : formatForPrompt(state, { count: counter.count, redact });
       },
     }),
     defineTool({
@@ -43,12 +30,7 @@ export function stateTools({
         limit: z.number().int().min(1).max(6_000).optional(),
         grep: z.string().min(1).max(1_000).optional(),
       }),
-      run: async ({ id, offset, limit, grep }) => {
-        const options = {
-          ...(offset !== undefined && { offset }),
-          ...(limit !== undefined && { limit }),
-          ...(grep !== undefined && { grep }),
-        };
+      run: async ({ id, ...options }) => {
         const slice = await artifacts.read(id, options);
         return slice.nextOffset === undefined
           ? slice.text
@@ -56,6 +38,17 @@ export function stateTools({
       },
     }),
   ];
+}
+
+/** One section of the state, a line for each entry. */
+export function sectionText(state: RepoState, section: 'files' | 'tasks' | 'runs'): string {
+  const { files, openTasks, runs } = state;
+  const lines = {
+    files: () => files.map(({ status, path, hash, size }) => `${status} ${path} ${hash.slice(0, 6)} ${size}`),
+    tasks: () => openTasks.map(taskLine),
+    runs: () => runs.map(({ turn, command, exit, line }) => `t${turn} $ ${command} → ${exit}: ${line}`),
+  };
+  return lines[section]().join('\n');
 }
 
 const CODE_TOOLS = [
@@ -77,7 +70,7 @@ const CODE_TOOLS = [
   ],
 ] as const;
 
-/** Questions about the code of this worktree; without the daemon they say so, and files can still be read. */
+/** Questions about the code of this worktree. They fail without the daemon; files can be read all the same. */
 export function codeTools({ askCode }: Pick<CoderDeps, 'askCode'>): Tool[] {
   return CODE_TOOLS.map(([name, description, schema]) =>
     defineTool({

@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import type { OperationRequest } from '../../protocol/operations.ts';
+import type { Task } from '../../protocol/repostate.ts';
 import { checked, type TaskList } from '../../repostate/state/task-list.ts';
+import type { Tracker } from '../../repostate/state/tracker.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Answer, Tool } from '../../runtime/tools/tool.ts';
 import type { CoderDeps } from '../coder-deps.ts';
@@ -35,7 +38,7 @@ export function answerText(answer: Answer): string {
   }
 }
 
-/** One list per job, in every prompt; the state has it too. */
+/** One list per job. Every prompt shows it, and the state of the worktree keeps it. */
 export function todoTool(todos: TaskList, { tracker }: Pick<CoderDeps, 'tracker'>): Tool {
   return defineTool({
     name: 'todo',
@@ -48,32 +51,25 @@ export function todoTool(todos: TaskList, { tracker }: Pick<CoderDeps, 'tracker'
       id: z.string().optional(),
       reason: z.string().optional(),
     }),
-    run: async ({ op, items = [], text = '', id = '', reason = '' }) => {
-      if (op === 'note') tracker.note(checked(text));
-      else change(todos, { op, items, text, id, reason });
-      tracker.setTasks(todos.list());
-      return (
-        todos
-          .list()
-          .map((task) => `${task.id} [${task.status}] ${task.description}`)
-          .join('\n') || '(nothing planned)'
-      );
+    run: async (request) => {
+      changePlan(todos, tracker, request);
+      return todos.list().map(taskLine).join('\n') || '(nothing planned)';
     },
   });
 }
 
-interface Change {
-  op: 'list' | 'set' | 'add' | 'start' | 'complete' | 'drop';
-  items: string[];
-  text: string;
-  id: string;
-  reason: string;
+export function taskLine({ id, status, description }: Task): string {
+  return `${id} [${status}] ${description}`;
 }
 
-function change(todos: TaskList, { op, items, text, id, reason }: Change): void {
-  if (op === 'set') todos.set(items);
+/** Carries out one call of `todo`, of the coder or of any other agent. */
+export function changePlan(todos: TaskList, tracker: Tracker, request: OperationRequest<'todo'>): void {
+  const { op, items = [], text = '', id = '', reason = '' } = request;
+  if (op === 'note') tracker.note(checked(text));
+  else if (op === 'set') todos.set(items);
   else if (op === 'add') todos.add(text);
   else if (op === 'start') todos.start(id);
   else if (op === 'complete') todos.complete(id);
   else if (op === 'drop') todos.drop(id, reason);
+  tracker.setTasks(todos.list());
 }

@@ -20,7 +20,7 @@ export function repeatWatch({ guards = true, tell }: Pick<CoderDeps, 'guards' | 
   return guards ? new RepeatWatch(tell) : UNWATCHED;
 }
 
-/** What all tools of one coder share: they look at the same worktree, so one call ends before the next begins. */
+/** Wraps the tools of a coder: they work in one worktree, so one call ends before the next begins. */
 export class Watch {
   readonly #repeats: Repeats;
   readonly #tracker: Pick<Tracker, 'persist'>;
@@ -55,7 +55,7 @@ export class Watch {
     }
   }
 
-  /** The result reaches the agent, whatever becomes of the state file. */
+  /** The result reaches the agent even if the state file cannot be written. */
   async #persist(): Promise<void> {
     await this.#tracker.persist().catch((error: unknown) => {
       const { code, message } = toReefError(error);

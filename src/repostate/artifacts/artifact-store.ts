@@ -31,10 +31,10 @@ interface ArtifactSlice {
 }
 
 interface ReadOptions {
-  offset?: number;
-  limit?: number;
+  offset?: number | undefined;
+  limit?: number | undefined;
   /** Only lines that contain this text, with their numbers. */
-  grep?: string;
+  grep?: string | undefined;
 }
 
 export interface ArtifactStore {

@@ -1,7 +1,7 @@
 import { hashFiles } from '../../git/blobs.ts';
 import type { Checkout } from '../../git/checkout.ts';
 import type { Git } from '../../git/git-command.ts';
-import { baseVersions, readTreeState, type Version } from '../../git/tree-state.ts';
+import { baseVersions, readTreeState, type Version } from '../../git/status.ts';
 import { linkBlob } from './file-facts.ts';
 
 export interface GitView {

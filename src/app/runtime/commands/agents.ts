@@ -37,10 +37,8 @@ export const agentCommands: readonly DotCommand[] = [
 
 async function enterAgent({ ctx, io, say }: CommandDeps, args: string): Promise<void> {
   const [name = '', ...rest] = required(args, '.agent NAME [SESSION] [KEY=VALUE]…').split(/\s+/);
-  const pairs = rest.flatMap((word) => /^([A-Za-z_][\w-]*)=(.*)$/.exec(word) ?? []);
-  const variables = Object.fromEntries(
-    Array.from({ length: pairs.length / 3 }, (_, n) => [pairs[n * 3 + 1] ?? '', pairs[n * 3 + 2] ?? '']),
-  );
+  const pairs = rest.map((word) => /^([A-Za-z_][\w-]*)=(.*)$/.exec(word)).filter((pair) => pair !== null);
+  const variables = Object.fromEntries(pairs.map(([, key = '', value = '']) => [key, value]));
   const session = rest.find((word) => !word.includes('='));
   await ctx.useAgent({ name, session, variables, signal: io.signal });
   say(agentBanner(ctx));
@@ -73,7 +71,7 @@ async function editAgent({ ctx, face, io }: CommandDeps): Promise<void> {
   await ctx.useAgent({ ...again, signal: io.signal });
 }
 
-/** One in which nothing was said yet is stored nowhere: it is begun again by its name. */
+/** A session without a word is stored nowhere: it begins again by its name. */
 function wayBackTo({ isStored, isTemporary, id, name }: Session): string | undefined {
   if (isStored) return id;
   return isTemporary ? undefined : name;

@@ -6,16 +6,9 @@ import type { RagHit } from '../../../runtime/rag/rag.ts';
 import type { Role } from '../../../runtime/roles/role.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
 
-/** A line that began with a dot, taken apart. */
-export interface CoreCommand {
-  /** As in the table: `.role`, `.info role`. */
-  name: string;
-  args: string;
-}
-
 export const isCommand = (line: string) => /^\.[a-z]/.test(line.trimStart());
 
-/** What only a face can do. Absent where it cannot: the command then says so. */
+/** What depends on where the conversation takes place. A command whose part is absent says so. */
 export interface Face {
   /** Opens the user's editor and comes back when it is closed. */
   edit?: ((file: string) => Promise<void>) | undefined;
@@ -25,7 +18,6 @@ export interface Face {
   jobs?: { list(): Promise<string>; inbox(answer?: { id: string; text: string }): Promise<string> } | undefined;
 }
 
-/** What a command works with. */
 export interface CommandDeps {
   ctx: RequestContext;
   io: RunIo;
@@ -33,35 +25,48 @@ export interface CommandDeps {
   say(text: string): void;
   /** What was found for the last question. */
   sources(): readonly RagHit[];
-  /** A question with what its line names beside it: files, addresses, commands. */
+  /** A question, with the content of the files, addresses and commands its line names. */
   input(line: string): Promise<UserMessage>;
-  /** One turn in a role, outside session and agent; its answer is told as ours is. */
+  /** One turn in a role, outside session and agent. */
   aside(role: Role, question: UserMessage): Promise<void>;
-  /** A line as if typed there. */
+  /** Runs a line as if somebody typed it. */
   line(ctx: RequestContext, line: string): Promise<void>;
-  /** The conversation is over after this. */
+  /** Ends the conversation. */
   leave(): void;
 }
 
-/** A question to go on with, and how its turn differs from any other. */
+/** A question that a command leads to, and how its turn differs from others. */
 export interface FollowOn {
   question: UserMessage;
-  /** Nothing is retrieved for it: it is about what was said. */
+  /** It is about what was said before, so nothing is retrieved for it. */
   isBare?: boolean;
   adjust?(parts: TurnDeps): TurnDeps;
   keep?(turn: TurnResult): Promise<void>;
 }
 
-/** Undefined when it holds, else what to run first. */
+/** Undefined when it is met, otherwise what to run first. */
 export type Condition = (ctx: RequestContext) => string | undefined;
 
 export interface DotCommand {
+  /** Such as `.role` or `.info role`. */
   name: string;
   /** What follows the name. */
   usage?: string;
   does: string;
   needs?: readonly Condition[];
   run(deps: CommandDeps, args: string): Promise<FollowOn | undefined> | Promise<void> | FollowOn | undefined | void;
+}
+
+/** A command as somebody typed it. */
+export interface TypedCommand extends DotCommand {
+  args: string;
+}
+
+export function checkNeeds(ctx: RequestContext, needs: readonly Condition[]): void {
+  for (const condition of needs) {
+    const first = condition(ctx);
+    if (first !== undefined) throw new ReefError('invalid_state', first);
+  }
 }
 
 const isStarted = (ctx: RequestContext) => ctx.session?.isEmpty === false;
@@ -81,7 +86,7 @@ export const startedSession: Condition = (ctx) =>
 export const aRag: Condition = (ctx) =>
   (ctx.agentRuntime?.rag ?? ctx.rag) ? undefined : 'no RAG is active: run `.rag NAME` first';
 
-/** The first word and all that follows it. */
+/** The first word, and the rest. */
 export function words(text: string): [first: string, rest: string] {
   const [, first = '', rest = ''] = /^(\S*)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
   return [first, rest.trim()];

@@ -83,7 +83,6 @@ export function editorOf(face: CommandDeps['face']): (file: string) => Promise<v
   throw new ReefError('invalid_state', 'there is no editor here: run `reef chat` at a terminal first');
 }
 
-/** Beyond the ancestor's 39: jobs of the daemon, MCP servers. */
 export const serviceCommands: readonly DotCommand[] = [
   { name: '.jobs', does: 'Jobs of this repository', run: async (deps) => deps.say(await jobsOf(deps).list()) },
   {

@@ -7,6 +7,7 @@ import { extractRole } from '../../../runtime/state/turns.ts';
 import {
   aRole,
   type CommandDeps,
+  checkNeeds,
   type DotCommand,
   noAgent,
   noSession,
@@ -47,15 +48,12 @@ export const roleCommands: readonly DotCommand[] = [
   },
 ];
 
-/** With a text it is one turn outside session and agent, whatever is active. */
+/** With a text it is one turn outside session and agent. */
 async function enterRole(deps: CommandDeps, args: string): Promise<void> {
   const { ctx, io, aside } = deps;
   const [name, text] = words(required(args, '.role NAME [TEXT]'));
   if (text !== '') return aside(loadRole(ctx.app.paths, name, ctx.app.warn), userText(text));
-  for (const isMet of [noAgent, noStartedSession]) {
-    const first = isMet(ctx);
-    if (first !== undefined) throw new ReefError('invalid_state', first);
-  }
+  checkNeeds(ctx, [noAgent, noStartedSession]);
   if (!hasRole(ctx.app.paths, name)) await createRole(deps, name);
   await ctx.useRole(name, io.signal);
 }
@@ -74,7 +72,7 @@ async function editRole({ ctx, face, io }: CommandDeps): Promise<void> {
   if (!hasRole(paths, name)) {
     throw new ReefError('invalid_state', 'the role has no file: run `.save role NAME` first');
   }
-  // One that we ship is edited as the user's own from now on.
+  // A shipped role becomes the user's own when it is edited.
   if (!existsSync(paths.roleFile(name))) await saveRole(paths, loadRole(paths, name, warn));
   await edit(paths.roleFile(name));
   await ctx.useRole(name, io.signal);

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { ReefError } from '../../../protocol/errors.ts';
 import { stateFile } from '../../../runtime/sessions/state-file.ts';
 import { sessionInfo } from '../../../runtime/state/info.ts';
-import { aSession, type CommandDeps, type DotCommand, startedSession } from './command.ts';
+import { aSession, type CommandDeps, type DotCommand, noSession, startedSession } from './command.ts';
 import { editorOf } from './general.ts';
 
 export const sessionCommands: readonly DotCommand[] = [
@@ -10,7 +9,7 @@ export const sessionCommands: readonly DotCommand[] = [
     name: '.session',
     usage: '[NAME]',
     does: 'Begin a session, or go on with one',
-    needs: [({ session }) => session && `session ${session.name} is active: run \`.exit session\` first`],
+    needs: [noSession],
     run: ({ ctx, io }, args) => ctx.useSession(args === '' ? undefined : args, io.signal),
   },
   {
@@ -71,9 +70,9 @@ async function editSession({ ctx, face, io }: CommandDeps): Promise<void> {
   const edit = editorOf(face);
   await ctx.saveSession();
   const { session } = ctx;
-  if (!session) throw new ReefError('invalid_state', 'no session is active: run `.session [NAME]` first');
+  if (!session) return;
   await edit(stateFile(join(ctx.sessionsDir(), 'by-id', session.id)));
-  // Read before the old one is left: a file that cannot be read leaves everything as it is.
+  // Read before the old session is left: an unreadable file changes nothing.
   await ctx.app.sessions.at(ctx.sessionsDir()).open(session.id);
   await ctx.exitSession(io.signal);
   await ctx.useSession(session.id, io.signal);

@@ -1,6 +1,6 @@
 import { ReefError } from '../../../protocol/errors.ts';
 import { agentCommands } from './agents.ts';
-import type { CoreCommand, DotCommand } from './command.ts';
+import type { DotCommand, TypedCommand } from './command.ts';
 import { generalCommands, serviceCommands } from './general.ts';
 import { ragCommands } from './rags.ts';
 import { roleCommands } from './roles.ts';
@@ -9,7 +9,6 @@ import { storeCommands } from './stores.ts';
 
 const help: DotCommand = { name: '.help', does: 'This list', run: ({ say }) => say(helpText()) };
 
-/** Every dot-command there is: the ancestor's 39, and ours after them. */
 export const COMMANDS: readonly DotCommand[] = [
   help,
   ...generalCommands,
@@ -21,26 +20,20 @@ export const COMMANDS: readonly DotCommand[] = [
   ...serviceCommands,
 ];
 
-/** Two words before one: `.info role` is not `.info`. */
-export function parseCommand(line: string): CoreCommand {
+/** Looks for two words before one: `.info role` is not `.info`. */
+export function parseCommand(line: string): TypedCommand {
   const [, first = '', second = '', rest = ''] = /^(\S+)\s*(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? [];
   const both = `${first} ${second}`;
-  if (COMMANDS.some(({ name }) => name === both)) return { name: both, args: rest.trim() };
+  const two = COMMANDS.find(({ name }) => name === both);
+  if (two) return { ...two, args: rest.trim() };
   const parts = COMMANDS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name] : []));
   const one = COMMANDS.find(({ name }) => name === first);
-  const takesArguments = one?.usage !== undefined;
-  if (one && (second === '' || takesArguments)) return { name: first, args: `${second} ${rest}`.trim() };
+  if (one && (second === '' || one.usage !== undefined)) return { ...one, args: `${second} ${rest}`.trim() };
   const known = one || parts.length > 0 ? ` There are ${[...(one ? [first] : []), ...parts].join(', ')}.` : '';
   throw new ReefError(
     'bad_request',
     `there is no command ${second === '' ? first : both}.${known} \`.help\` lists them all`,
   );
-}
-
-export function findCommand({ name }: CoreCommand): DotCommand {
-  const found = COMMANDS.find((command) => command.name === name);
-  if (!found) throw new ReefError('bad_request', `there is no command ${name}; \`.help\` lists them all`);
-  return found;
 }
 
 const KEYS = `
