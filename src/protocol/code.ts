@@ -1,30 +1,28 @@
 import { z } from 'zod';
 
-/** What crosses the boundary of a code-analysis server: the nine tools, their arguments and results. */
-
 const count = z.number().int().nonnegative();
 const line = z.number().int().positive();
 const path = z.string().min(1).max(4_096);
 const name = z.string().min(1).max(1_000);
 const atMost = (most: number) => z.number().int().positive().max(most);
 
-/** What an answer rests on. A partial answer that does not say so is a defect. */
+/** What an answer is based on. A partial answer says so. */
 export const basisSchema = z.strictObject({
   worktree: z.string(),
   /** The commit HEAD stands on; empty before the first one. */
   head: z.string(),
-  /** The lowest stage any part of the answer rests on. */
+  /** The lowest stage of analysis behind any part of the answer. */
   stage: z.union([z.literal(1), z.literal(2)]),
-  /** Nothing that is pending or was skipped could add to the answer. */
+  /** Pending and skipped files could not add to the answer. */
   complete: z.boolean(),
-  /** Files of this very question that are still to be looked at. */
+  /** Files of this question that are not analysed yet. */
   pending: count,
   skipped: count,
   dirtyFiles: count,
-  /** When the sweep began that the answer rests on. */
+  /** When the last look at the files began. */
   freshAsOf: z.iso.datetime(),
   watch: z.enum(['on', 'partial', 'off']),
-  /** `foreign` when another server than ours answers, which says none of this. */
+  /** `foreign` when another server than ours answers. */
   engine: z.string(),
 });
 export type Basis = z.infer<typeof basisSchema>;
@@ -54,7 +52,7 @@ const locationSchema = z.strictObject({
 });
 
 const codeSymbolSchema = z.strictObject({
-  /** `path#Container.name:line`: names the definition in this tree. */
+  /** `path#Container.name:line`. */
   id: z.string(),
   name: z.string(),
   symbol_type: symbolTypeSchema,
@@ -69,7 +67,7 @@ export type CodeSymbol = z.infer<typeof codeSymbolSchema>;
 const referenceSchema = z.strictObject({
   location: locationSchema,
   reference_type: z.enum(['Definition', 'Usage', 'Import', 'Call', 'Type', 'Text']),
-  /** The id of the definition that is meant, when there is one to name. */
+  /** The id of the definition, if it is known. */
   target_symbol: z.string().exactOptional(),
   confidence: z.enum(['exact', 'likely', 'name', 'lexical']),
   line_text: z.string(),
@@ -79,9 +77,9 @@ export type CodeReference = z.infer<typeof referenceSchema>;
 const searchResultSchema = z.strictObject({
   score: z.number(),
   file_path: z.string(),
-  /** Null for a text file of no language we parse. */
+  /** Null for a file that we do not parse. */
   language: z.string().nullable(),
-  /** Null when another server than ours answers and it is not known. */
+  /** Null when a foreign server does not say it. */
   line: line.nullable(),
   line_text: z.string(),
   content_snippet: z.string(),
@@ -91,7 +89,7 @@ export type SearchResult = z.infer<typeof searchResultSchema>;
 const outlineSymbolSchema = z.strictObject({
   name: z.string(),
   symbol_type: symbolTypeSchema,
-  /** Our server tells both, another perhaps neither. */
+  /** A foreign server may not say it. */
   line: line.nullable(),
   end_line: line.exactOptional(),
   signature: z.string(),
@@ -127,7 +125,7 @@ const outlineGroupSchema = z.enum([
 ]);
 export type OutlineGroup = z.infer<typeof outlineGroupSchema>;
 
-/** Waits for a complete answer up to the deadline, then fails with `index_incomplete`. */
+/** Waits for a complete answer; fails with `index_incomplete` at the deadline. */
 const requirement = { require: z.literal('complete').exactOptional() };
 const cursor = z.string().min(1).max(200).exactOptional();
 
@@ -147,7 +145,7 @@ export const codeTools = {
       symbols_found: count,
       errors: z.array(z.string()),
       duration_ms: z.number().nonnegative(),
-      /** Files whose facts were there already. */
+      /** Files that were analysed before. */
       reused: count,
       pending: count,
       basis: basisSchema,

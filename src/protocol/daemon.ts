@@ -1,4 +1,4 @@
-/** What the socket offers besides the operations. Plain types, because the command line loads them at every start. */
+/** What the socket offers besides the operations. No zod here: the command line loads this at every start. */
 
 export interface DaemonInfo {
   pid: number;
@@ -18,7 +18,7 @@ export const routes = {
   attach: (id: string) => `/v1/attach/${encodeURIComponent(id)}`,
 } as const;
 
-/** Operations that change nothing: one whose answer was lost may be asked again. Listed by name because the table is costly to load. */
+/** Operations that may be repeated when an answer is lost. Listed by name, because the table is costly to load. */
 export const readingOperations: ReadonlySet<string> = new Set([
   'status',
   'output',

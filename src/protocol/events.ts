@@ -56,7 +56,7 @@ const progressPayload = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('auto_answered'), questionId: text, grant: text }),
   z.strictObject({ kind: z.literal('warning'), message: text, count: int.optional() }),
   z.strictObject({ kind: z.literal('raw'), name: text, ref: text, text: text.optional() }),
-  // Of Reef's own coder (repostate.ts).
+  // Of the native coder (repostate.ts).
   z.strictObject({ kind: z.literal('repostate.divergence'), path: text, oldHash: text, newHash: text }),
   z.strictObject({
     kind: z.literal('repostate.detected'),
@@ -133,7 +133,7 @@ const completedPayload = z.strictObject({
   derived: z.boolean().optional(),
 });
 
-/** The seed's eight types stay eight: finer news are kinds and fields, so a reader of the contract misses nothing. */
+/** Eight types, and no more: finer news are kinds of `progress` and fields. */
 export const eventBodySchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('started'), payload: startedPayload }),
   z.strictObject({ type: z.literal('progress'), payload: progressPayload }),
@@ -145,7 +145,7 @@ export const eventBodySchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('completed'), payload: completedPayload }),
 ]);
 
-/** An event before the log gave it a place and a time. */
+/** An event before the log gave it its `seq` and time. */
 export type EventBody = z.infer<typeof eventBodySchema>;
 export type EventType = EventBody['type'];
 export type EventOf<T extends EventType> = Extract<EventBody, { type: T }>;
@@ -153,7 +153,7 @@ export type Progress = EventOf<'progress'>['payload'];
 
 export type AgentEvent = EventBody & { seq: number; timestamp: string; agentId: string };
 
-/** What readers of the log are promised: a payload cut to its cap or written by a newer Reef is still an event. */
+/** The contract of the log's readers: a payload may be cut to its cap, or written by a newer Reef. */
 export const agentEventSchema = z.strictObject({
   seq: int,
   timestamp: text,

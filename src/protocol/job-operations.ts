@@ -12,13 +12,12 @@ import {
 import { operation } from './operation.ts';
 import { planSchema } from './worktrees.ts';
 
-/** What people and agents do with jobs. */
 const id = z.string().min(1).max(64).describe('Job id, any unique prefix of it, or @last for the newest');
 const MAX_WAIT_MS = 45_000;
 
 const jobViewSchema = jobSchema.extend({
   awaiting_input: z.boolean(),
-  /** Finer than status, derived, never stored. */
+  /** Finer than the status. Derived, never stored. */
   activity: z.enum(['starting', 'working', 'retrying', 'waiting', 'idle', 'stalled', 'ending', 'ended', 'queued']),
   questions: z.array(questionSchema),
   lastOutput: z.string(),
@@ -26,9 +25,9 @@ const jobViewSchema = jobSchema.extend({
 export type JobView = z.infer<typeof jobViewSchema>;
 
 const inboxEntrySchema = questionSchema.extend({
-  /** The job that asks, or the run that halted: `send` takes either. */
+  /** The job that asks, or the run that halted. */
   jobId: z.string(),
-  /** Of a halted run, or of a job at work on a block of one, itself or for one that is. */
+  /** The run that halted, or that this job or one above it works for. */
   runId: z.string().optional(),
   block: z.string().optional(),
   agent: z.string(),
@@ -109,7 +108,7 @@ const output = operation({
     status: jobStatusSchema,
     events: z.array(agentEventSchema),
     nextCursor: z.string(),
-    /** More events are there already. */
+    /** There are more events. */
     truncated: z.boolean(),
   }),
 });
@@ -135,7 +134,7 @@ const wait = operation({
     timeoutMs: z.number().int().min(0).max(MAX_WAIT_MS).default(MAX_WAIT_MS),
   }),
   output: z.strictObject({
-    /** False: the time was up first. */
+    /** False when the time was up first. */
     met: z.boolean(),
     jobs: z.array(jobViewSchema),
   }),
@@ -165,7 +164,7 @@ const inbox = operation({
   input: z.strictObject({}),
   output: z.strictObject({
     questions: z.array(inboxEntrySchema),
-    /** What happened to worktrees that a person should know; nobody waits for an answer. */
+    /** News of worktrees that need no answer. */
     notices: z.array(z.strictObject({ at: z.string(), kind: z.string(), worktreeId: z.string(), message: z.string() })),
   }),
 });

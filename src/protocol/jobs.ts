@@ -22,9 +22,9 @@ export const usageSchema = z.strictObject({
   cacheRead: count,
   cacheWrite: count,
   reasoning: count,
-  /** null: the agent reports no money; unknown is never 0. */
+  /** Null when the agent reports no cost. */
   costUsd: z.number().nonnegative().nullable(),
-  /** True when the agent tells less than all of it. */
+  /** True when the agent does not report all of it. */
   partial: z.boolean(),
 });
 export type Usage = z.infer<typeof usageSchema>;
@@ -36,7 +36,6 @@ export const budgetSchema = z.strictObject({
 });
 export type Budget = z.infer<typeof budgetSchema>;
 
-/** What an agent's own limit is to the jobs below it. */
 export const maxDepthSchema = count.max(100).optional().describe('How deep jobs below it may go, from their root on');
 
 const pauseReasonSchema = z.enum(['idle', 'interrupted', 'rate_limit', 'outage', 'turn_failed', 'budget']);
@@ -54,7 +53,7 @@ export const jobSchema = z.strictObject({
   parentId: z.string().optional(),
   rootId: z.string(),
   depth: count,
-  /** Of the jobs below it; absent: as deep as jobs go at all. */
+  /** Of the jobs below it; absent when there is no limit of its own. */
   maxDepth: count.optional(),
   /** The agent's own session id: what `resume` continues. */
   sessionId: z.string().optional(),
@@ -65,9 +64,9 @@ export const jobSchema = z.strictObject({
   resumeAt: z.string().optional(),
   /** Keep the process after a turn, for a next message. */
   keep: z.boolean(),
-  /** It may look and not change: what the agent has for that is switched on. */
+  /** It may look but not change: the agent's own switch for that is on. */
   readonly: z.boolean().optional(),
-  /** Reef answers permissions by itself. */
+  /** Reef allows every permission. */
   yes: z.boolean(),
   sandbox: z.enum(['none', 'bubblewrap']),
   createdAt: z.string(),
@@ -81,7 +80,7 @@ export const jobSchema = z.strictObject({
   usage: usageSchema,
   /** Model answers seen. */
   turns: count,
-  /** Time spent working: waiting and pauses excluded. */
+  /** Without waiting and pauses. */
   workedMs: count,
   budget: budgetSchema,
   agentVersion: z.string().optional(),

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 /** `reads` changes nothing, `settles` may be repeated, `acts` starts an agent or command, `ends` takes something away. */
 export type OperationEffect = 'reads' | 'settles' | 'acts' | 'ends';
 
-/** Who may call: an agent calls through the socket of its job and never decides what only people may. */
+/** Who may call. An agent calls through the socket of its job. */
 type OperationUser = 'anyone' | 'people' | 'jobs';
 
 export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
@@ -11,13 +11,13 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   effect: OperationEffect;
   /** Default: anyone. */
   for?: OperationUser;
-  /** Why it is no MCP tool; absent: it is one. */
+  /** Why it is no MCP tool; absent when it is one. */
   noTool?: string;
   input: I;
   output: O;
 }
 
-/** A row of the table, with its types kept. */
+/** Keeps the types of a row. */
 export function operation<I extends z.ZodType, O extends z.ZodType>(row: Operation<I, O>): Operation<I, O> {
   return row;
 }

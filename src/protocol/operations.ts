@@ -23,19 +23,18 @@ export type OperationInput<N extends OperationName> = z.input<(typeof operations
 export type OperationRequest<N extends OperationName> = z.output<(typeof operations)[N]['input']>;
 export type OperationOutput<N extends OperationName> = z.infer<(typeof operations)[N]['output']>;
 
-/** Who calls. A job may act on itself and its descendants only. */
+/** Who calls. A job may act only on itself and its descendants. */
 export interface Caller {
   by: string;
   surface: 'cli' | 'mcp' | 'job';
   jobId?: string;
 }
 
-/** The operations of one part of the table, as its room implements them. */
 type CorePart<N extends OperationName> = {
   [K in N]: (input: OperationRequest<K>, caller: Caller, signal: AbortSignal) => Promise<OperationOutput<K>>;
 };
 
-/** The core, as every surface sees it. */
+/** What every surface calls. */
 export type Core = CorePart<OperationName>;
 export type JobCore = CorePart<keyof typeof jobOperations>;
 export type RunCore = CorePart<keyof typeof runOperations>;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const text = z.string();
 const count = z.number().int().nonnegative();
 
-/** Unknown keys are kept everywhere: a newer Reef's fields survive a round trip through this one. */
+/** Unknown keys are kept everywhere, so that fields of a newer Reef survive. */
 const attributionSchema = z.looseObject({
   jobId: text,
   turn: z.number().int(),
@@ -43,7 +43,7 @@ const runFactSchema = z.looseObject({
 const checkFactSchema = z.looseObject({ name: text, ok: z.boolean(), turn: z.number().int(), fingerprint: text });
 const noteSchema = z.looseObject({ turn: z.number().int(), text });
 
-/** What is true of a worktree (git says) and who did it (events say). The file holds the same in snake case. */
+/** The state of a worktree, from git, and who changed it, from events. The file has the same in snake case. */
 export const repoStateSchema = z.looseObject({
   version: z.literal(1),
   workDir: text,
@@ -52,7 +52,7 @@ export const repoStateSchema = z.looseObject({
   filesOmitted: count,
   openTasks: z.array(taskSchema),
   lastUpdated: text,
-  /** Last event folded in. */
+  /** The last event in it. */
   seq: count,
   base: text,
   head: text,
@@ -75,14 +75,14 @@ export type Task = z.infer<typeof taskSchema>;
 const toolCallSchema = z.strictObject({ id: text, tool: text, args: z.record(text, z.unknown()) });
 const reasoningSchema = z.strictObject({ data: z.unknown(), tokens: count });
 
-/** One message to a model, of no provider in particular. */
+/** One message to a model of any provider. */
 const messageSchema = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('system'), text }),
   z.strictObject({ role: z.literal('user'), text }),
   z.strictObject({
     role: z.literal('assistant'),
     text,
-    /** Opaque: kept whole or dropped with its exchange, never edited. */
+    /** Opaque: never edited, only dropped with its exchange. */
     reasoning: z.array(reasoningSchema).optional(),
     calls: z.array(toolCallSchema),
   }),
@@ -96,13 +96,13 @@ export type Reasoning = z.infer<typeof reasoningSchema>;
 const rollReasonSchema = z.enum(['budget', 'idle', 'block', 'role', 'model', 'asked']);
 export type RollReason = z.infer<typeof rollReasonSchema>;
 
-/** What a context manager tells the log; enough to build the same prompt again, byte for byte. */
+/** News of a context manager: enough to build the same prompt again, byte for byte. */
 export const contextNewsSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('context.appended'),
     turn: count,
     messages: z.array(messageSchema),
-    /** What the agent named: in its calls, no-ops apart, and only in its thoughts. */
+    /** Files the agent named in its calls (without no-ops), and those only in its thoughts. */
     called: z.array(text),
     thought: z.array(text),
   }),
@@ -121,10 +121,10 @@ export const contextNewsSchema = z.discriminatedUnion('kind', [
 ]);
 export type ContextNews = z.infer<typeof contextNewsSchema>;
 
-/** News of the tracker and the detectors, for `progress` events. */
+/** News of the tracker and the detectors, as `progress` events. */
 export const stateNewsSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('repostate.divergence'), path: text, oldHash: text, newHash: text }),
-  /** Who changed a file: what git cannot say, kept in the log so that the state can be folded from it again. */
+  /** Who changed a file. Git cannot say it, so the log keeps it. */
   z.strictObject({
     kind: z.literal('repostate.changed'),
     path: text,

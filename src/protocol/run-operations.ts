@@ -4,7 +4,6 @@ import { operation } from './operation.ts';
 import { haltAnswerSchema, runBudgetSchema, runViewSchema } from './workflow.ts';
 import { planSchema } from './worktrees.ts';
 
-/** What people and agents do with runs of a workflow. */
 const text = z.string();
 const id = z.string().min(1).max(64).describe('Run id, any unique prefix of it, or @last for the newest');
 const MAX_WAIT_MS = 45_000;
@@ -15,13 +14,12 @@ const runSummarySchema = z.strictObject({
   /** The node it starts with. */
   workflow: text,
   worktree: text,
-  /** Null until the worktree stands, and when it is gone. */
+  /** Null until the worktree is made, and after it is gone. */
   path: text.nullable(),
   status: z.enum(['queued', 'running', 'awaiting_input', 'halted', 'success', 'failure', 'aborted', 'broken']),
-  /** Where it stands, and which visit of that block it is. */
   block: text.nullable(),
   visit: z.number().int().nullable(),
-  /** Why it does not go on: a halt, or worktrees it waits for. */
+  /** Why it does not continue: a halt, or worktrees it waits for. */
   because: text.optional(),
   /** The job that started it: its agents are children of that job. */
   parentId: text.optional(),
@@ -45,7 +43,7 @@ const run = operation({
     step: z.boolean().default(false).describe('Ask before every block'),
     autoResume: z.boolean().default(false).describe('Go on by itself when a rate limit is over'),
     accept: z.boolean().default(false).describe('Merge at success, as soon as the checkout of the target is clean'),
-    // Written out: some clients of MCP drop a server whose schemas refer to others.
+    // A copy of the shape: some MCP clients drop a server whose schemas contain references.
     budget: z.strictObject(runBudgetSchema.shape).default({}),
     sandbox: z.boolean().default(false).describe('Agents and gates only in an operating-system sandbox'),
     yes: z.boolean().default(false).describe('Let Reef allow every permission; needs sandbox or unsafe'),
@@ -146,7 +144,7 @@ const callSchema = z.strictObject({
     })
     .nullable(),
   error: text.optional(),
-  /** Retries and changes of credentials before there was an answer. */
+  /** Retries and changes of credentials before the answer. */
   failovers: z.array(text),
 });
 export type Call = z.infer<typeof callSchema>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { operation } from './operation.ts';
 import { repoStateSchema } from './repostate.ts';
 
-/** What is true of a worktree and who did it; an agent is told of its own and of no other. */
+/** An agent is answered about its own worktree only. */
 const worktree = z
   .string()
   .min(1)
@@ -59,7 +59,7 @@ const context_calls = operation({
   output: z.strictObject({
     jobId: z.string(),
     calls: z.array(z.record(z.string(), z.unknown())),
-    /** How often it went back to what had left the prompt: artifacts, and files it had read just so before. */
+    /** How often it fetched what had left the prompt: artifacts, and files it had read the same way before. */
     reads: z.strictObject({ artifacts: z.number().int(), again: z.number().int() }),
   }),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { operation } from './operation.ts';
 
-/** What a repository would make Reef run, each item in full. None of it takes effect before a person agrees. */
+/** What a repository would make Reef run. Nothing of it takes effect before a person agrees. */
 const trustItemSchema = z.strictObject({
   /** Such as `.reef/workflows.yaml` or `package.json scripts`. */
   name: z.string(),

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { operation } from './operation.ts';
 
-/** What crosses the boundary of the worktree manager: records, conflict reports, and one row per operation. */
-
 const text = z.string();
 const count = z.number().int().nonnegative();
 const oid = z.string();
@@ -19,7 +17,7 @@ const worktreeStatusSchema = z.enum([
 ]);
 export type WorktreeStatus = z.infer<typeof worktreeStatusSchema>;
 
-/** A repository-relative path or glob, and who said that it would be changed: the task, the agent, or git. */
+/** A repository-relative path or glob, and who named it: the task, the agent, or git. */
 export const planEntrySchema = z.strictObject({
   path: text,
   origin: z.enum(['declared', 'discovered', 'observed']),
@@ -29,10 +27,10 @@ export type PlanEntry = z.infer<typeof planEntrySchema>;
 const worktreeRecordSchema = z.strictObject({
   id: text,
   taskId: text,
-  /** null while there is no folder: queued, held, discarded, lost. */
+  /** Null while there is no folder: queued, held, discarded, lost. */
   path: text.nullable(),
   branch: text,
-  /** An empty branch: it was made from a commit, and accept must be told where to merge. */
+  /** The branch is empty when the worktree was made from a commit; accept then needs a target. */
   base: z.strictObject({ branch: text, commit: oid }),
   changePlan: z.array(planEntrySchema),
   /** The first of ten; 0 until the worktree is made. */
@@ -44,7 +42,7 @@ export type WorktreeRecord = z.infer<typeof worktreeRecordSchema>;
 
 const clashTierSchema = z.enum(['hot', 'soft', 'hop', 'unknown']);
 const clashSchema = z.strictObject({
-  /** Of a checkout that is not ours, its path. */
+  /** The path, for a checkout that is not Reef's. */
   worktreeId: text,
   tier: clashTierSchema,
   files: z.array(z.strictObject({ path: text, lines: z.array(z.tuple([count, count], count)).exactOptional() })),
@@ -52,11 +50,11 @@ const clashSchema = z.strictObject({
 export type Clash = z.infer<typeof clashSchema>;
 
 const conflictReportSchema = z.strictObject({
-  /** CLASH with any hot, soft or hop. CLEAR is sure only if the report is complete. */
+  /** CLASH with any hot, soft or hop. CLEAR is certain only if the report is complete. */
   status: z.enum(['CLEAR', 'CLASH']),
   complete: z.boolean(),
   clashes: z.array(clashSchema),
-  /** Paths that did not get into the plan. */
+  /** Paths that were not added to the plan. */
   refused: z.array(z.strictObject({ path: text, why: text })).exactOptional(),
   /** Why the report is not complete. */
   problems: z.array(text).exactOptional(),
@@ -81,12 +79,11 @@ const pendingSchema = z.strictObject({
   /** The checkout that has work in it, and the files in the way. */
   checkout: text,
   files: z.array(text),
-  /** True: it completes by itself as soon as the checkout is clean. */
+  /** Whether it completes by itself when the checkout is clean. */
   whenClean: z.boolean(),
 });
 export type PendingMerge = z.infer<typeof pendingSchema>;
 
-/** Health, overlap and place in the queue are separate signals. */
 const worktreeViewSchema = worktreeRecordSchema.extend({
   createdAt: text,
   health: z.enum(['GREEN', 'AMBER', 'RED']).nullable(),
@@ -94,7 +91,7 @@ const worktreeViewSchema = worktreeRecordSchema.extend({
   queue: z
     .strictObject({
       place: count,
-      /** Empty: it waits for room. */
+      /** Empty when it waits for a free slot. */
       waitsFor: z.array(z.strictObject({ worktreeId: text, status: worktreeStatusSchema, files: z.array(text) })),
     })
     .nullable(),
@@ -111,11 +108,11 @@ const acceptedSchema = z.strictObject({
   status: z.enum(['merged', 'pending']),
   commit: oid,
   ref: text.exactOptional(),
-  /** Only when pending: whose work is in the way (`target_dirty`) and how to go on. */
+  /** Only when pending: whose work is in the way (`target_dirty`), and how to continue. */
   waiting: z
     .strictObject({ code: z.literal('target_dirty'), checkout: text, files: z.array(text), command: text })
     .exactOptional(),
-  /** What the user has taken on with --yes, and what was merely worth knowing. */
+  /** What the user agreed to with --yes, and other remarks. */
   noted: z.array(text),
 });
 export type Accepted = z.infer<typeof acceptedSchema>;
@@ -159,13 +156,12 @@ const reconcileReportSchema = z.strictObject({
   zombies: z.array(z.strictObject({ path: text, worktreeId: text.nullable(), why: text })),
   ghosts: z.array(text),
   foreign: z.array(text),
-  /** Interrupted work that was completed or taken back, in words. */
+  /** Interrupted work that was completed or undone, in words. */
   recovered: z.array(text),
 });
 export type ReconcileReport = z.infer<typeof reconcileReportSchema>;
 
 const id = z.string().min(1).max(64).describe('Worktree id, any unique prefix of it, or @last for the newest');
-/** In a change plan or about to be. */
 export const planSchema = z
   .array(z.string().min(1).max(4_096))
   .max(5_000)
@@ -175,7 +171,7 @@ export const planSchema = z
 export const acceptOptionsSchema = z.strictObject({
   strategy: mergeStrategySchema.default('squash'),
   message: z.string().min(1).max(65_536).exactOptional(),
-  /** Needed when the worktree was made from a commit; a branch otherwise overrides its base. */
+  /** Needed when the worktree was made from a commit; otherwise it replaces the base. */
   into: z.string().min(1).max(1_000).exactOptional(),
   whenClean: z.boolean().default(false).describe('Complete the merge as soon as the checkout of the target is clean'),
   yes: z.boolean().default(false).describe('Take on waived gates, drift and edits to gate files'),
