@@ -12,7 +12,6 @@ import type { WorkflowPorts } from '../workflow/run/ports.ts';
 import { defineWorkflows } from '../workflow/run/run-body.ts';
 import { BlockAgents } from '../workflow/runs/block-agents.ts';
 import { CallLog } from '../workflow/runs/call-log.ts';
-import { endRunsIn } from '../workflow/runs/end.ts';
 import { RunOperations } from '../workflow/runs/operations.ts';
 import { RunPlanner } from '../workflow/runs/plan.ts';
 import { findRun } from '../workflow/runs/spec.ts';
@@ -54,24 +53,11 @@ export function openRuns(deps: RunsDeps) {
       .whenReady(id)
       .catch(() => {})
       .finally(() => runner.kick());
-  const worktreeOperations = createWorktreeOperations({
-    worktrees,
-    store,
-    newId,
-    redact,
-    code,
-    status,
-    onSetUp: () => starter.recover(),
-    async endWork(id) {
-      await endRunsIn({ store, engine }, id);
-      for (const job of worktrees.jobsIn(id)) await jobs.kill({ id: job }, { by: 'reef', surface: 'cli' });
-    },
-  });
   const core: Core = {
     ...createJobOperations({ ...repository, jobs, store, runs: operations, status, newId, awaitWorktree }),
     ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_replay'),
     ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
-    ...worktreeOperations,
+    ...createWorktreeOperations({ ...deps, ...repository, status, starter }),
     ...code.core(),
     ...bindMethods(states, 'repo_state', 'artifact_read', 'todo', 'context_calls'),
     ...bindMethods(project, 'trust'),

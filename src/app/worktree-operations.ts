@@ -1,10 +1,15 @@
+import type { JobManager } from '../agents/job-manager.ts';
 import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { OperationOutput, WorktreeCore } from '../protocol/operations.ts';
 import type { Store } from '../store/store.ts';
+import type { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
+import { endRunsIn } from '../workflow/runs/end.ts';
+import type { RunStarter } from '../workflow/runs/start.ts';
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { Notice } from '../worktrees/deps.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
+import type { CodeOperations } from './code-operations.ts';
 
 interface WorktreeOperationsDeps {
   worktrees: GitWorktreeManager;
@@ -12,16 +17,14 @@ interface WorktreeOperationsDeps {
   redact<T>(value: T): T;
   store: Store;
   status: RunStatus;
-  /** Ends the runs and jobs in this worktree only. */
-  endWork(worktreeId: string): Promise<void>;
-  /** Starts the servers that find overlaps by reference. */
-  code: { warm(): Promise<void> };
-  /** A set-up has succeeded: a run that waited for it can begin. */
-  onSetUp(): void;
+  starter: RunStarter;
+  engine: EmbeddedEngine;
+  jobs: JobManager;
+  code: CodeOperations;
 }
 
 export function createWorktreeOperations(deps: WorktreeOperationsDeps): WorktreeCore {
-  const { worktrees, store, newId, redact, status, endWork, code, onSetUp } = deps;
+  const { worktrees, store, newId, redact, status, starter, engine, jobs, code } = deps;
   return {
     worktrees: async ({ all }) => ({ worktrees: await worktrees.list({ all }) }),
     async worktree_create({ taskId, ...task }) {
@@ -30,7 +33,8 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
     },
     async worktree_setup({ id }) {
       const view = await worktrees.setup(id);
-      if (view.setup.state !== 'failed') onSetUp();
+      // A run may have waited for this set-up.
+      if (view.setup.state !== 'failed') starter.recover();
       return view;
     },
     async diff({ id }, { jobId }) {
@@ -42,7 +46,8 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
     accept: async ({ id, ...options }) => worktrees.accept(id, options),
     async worktree_discard({ id }) {
       const whole = worktrees.idOf(id);
-      await endWork(whole);
+      await endRunsIn({ store, engine }, whole);
+      for (const job of worktrees.jobsIn(whole)) await jobs.kill({ id: job }, { by: 'reef', surface: 'cli' });
       return worktrees.discard(whole);
     },
     worktree_restore: async ({ ref }) => worktrees.restore(ref),
@@ -52,7 +57,7 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
     },
     worktree_prune: async ({ yes }) => worktrees.prune({ yes }),
     async conflicts({ plan }) {
-      await code.warm();
+      await code.warm(); // overlaps by reference need the servers
       return { report: await worktrees.scan(plan), worktrees: await worktrees.conflicts() };
     },
   };

@@ -22,7 +22,7 @@ export function capText(text: string, maxBytes: number, rest?: string): string {
 
 type JsonObject = Record<string, unknown>;
 
-/** Below this a cut string says nothing; then whole entries go instead. */
+/** A shorter string would say nothing; then whole entries go instead. */
 const SHORTEST_CUT = 128;
 
 /** Bounds a payload to `maxBytes` of JSON by cutting its longest strings to one length; with too many entries, the last go. */
@@ -43,7 +43,7 @@ function stringCosts(value: unknown, into: number[] = []): number[] {
   return into;
 }
 
-/** The greatest level such that costs cut down to it fit into `room`, like water over a ground of unequal height. */
+/** The greatest level so that all costs, cut down to it, fit into `room`. */
 function levelFor(costs: number[], room: number): number {
   const ascending = [...costs].sort((a, b) => a - b);
   let left = room;
@@ -62,7 +62,7 @@ function cutStrings(value: unknown, limit: number, rest: string | undefined): un
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, cutStrings(child, limit, rest)]));
 }
 
-/** Escapes make JSON longer than its text by a factor that may differ along the string: guess, then shrink. */
+/** Escapes make JSON longer than its text, unevenly along the string: guess a length, then shrink it. */
 function cutToJsonSize(text: string, limit: number, rest: string | undefined): string {
   const size = jsonSize(text);
   if (size <= limit) return text;
@@ -79,7 +79,7 @@ function cutToJsonSize(text: string, limit: number, rest: string | undefined): s
 const MARK_ROOM = 48;
 const LEAST = 64;
 
-/** Copies as much as fits. No entry but the last gets more than half of what is left, so that none starves those after it. */
+/** Copies as much as fits. Each entry but the last gets at most half of the rest, so that something is left for the others. */
 function trim(value: unknown, budget: number, rest: string | undefined): unknown {
   if (typeof value === 'string') return cutToJsonSize(value, Math.min(budget, SHORTEST_CUT), rest);
   if (typeof value !== 'object' || value === null) return value;

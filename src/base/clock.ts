@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Wall time is for people, `monotonicMs` for every deadline: the wall clock may jump a day either way. */
+/** Wall time is for people. Deadlines use `monotonicMs`, because the wall clock may jump. */
 export interface Clock {
   now(): Date;
   monotonicMs(): number;

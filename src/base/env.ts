@@ -20,7 +20,7 @@ export interface Environment {
   all: Readonly<NodeJS.ProcessEnv>;
 }
 
-/** The only reader of `process.env`. Called by the composition root, which hands the result down. */
+/** The only reader of `process.env`. A program calls it once and hands the result down. */
 export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Environment {
   const all = Object.freeze({ ...source });
   const home = absolute(all.HOME) ?? homedir();

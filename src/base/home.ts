@@ -43,7 +43,7 @@ export function homeAt(dir: string, env: Environment, repository?: string): Home
   return repository === undefined ? files : { ...files, repository };
 }
 
-/** The root of the repository around a folder. A worktree counts as its repository; an empty `.git` is none. */
+/** The root of the repository around a folder; for a worktree, that of its repository. An empty `.git` does not count. */
 export function findRepository(folder: string): string | undefined {
   const git = join(folder, '.git');
   if (existsSync(join(git, 'HEAD'))) return folder;
@@ -58,7 +58,7 @@ export function findRepository(folder: string): string | undefined {
 function socketFor(dir: string, env: Environment): string {
   const beside = join(dir, 'reefd.sock');
   if (Buffer.byteLength(beside) <= LONGEST_SOCKET) return beside;
-  // Loaded here because every command pays for what this file imports, and hardly any home lies that deep.
+  // Loaded only here: every command pays for the imports of this file.
   const { createHash } = process.getBuiltinModule('node:crypto');
   const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
   // Not in the temporary folder: another user could create the socket there first and listen on it.

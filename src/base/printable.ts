@@ -1,6 +1,6 @@
 /** Control, format (bidi, zero-width, tags), lone surrogate, line separator and invisible characters. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-/** These only choose how the emoji before them looks; shown as codes they would spoil every "✔️". */
+/** These only style the emoji before them; as codes they would spoil every "✔️". */
 const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})(?:\ufe0f\u200d|[\ufe0e\ufe0f\u200d])/gu;
 
 /** Text of others on its way to a terminal: whatever acts on the terminal or hides itself becomes visible. */

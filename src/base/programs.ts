@@ -10,7 +10,7 @@ export function isProgram(path: string): boolean {
   }
 }
 
-/** Empty and relative entries mean the current folder and are ignored: a repository must not choose the program we start. */
+/** Ignores empty and relative entries, which mean the current folder: a repository must not choose the program. */
 export function findOnPath(program: string, path: string): string | undefined {
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
   const candidates = isAbsolute(program) ? [program] : folders.map((folder) => join(folder, program));

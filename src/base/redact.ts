@@ -1,7 +1,7 @@
 export type Redact = (text: string) => string;
 
 const MARK = '[redacted]';
-/** Shorter values are found everywhere by chance. */
+/** Shorter values occur everywhere by chance. */
 const SHORTEST = 8;
 
 /**
@@ -54,7 +54,7 @@ function copyDeep(redact: Redact, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [redact(key), copyDeep(redact, child)]));
 }
 
-/** Overlapping finds become one mark: no end of the one may survive beside the other. */
+/** Overlapping finds become one mark, so that no part of either survives. */
 function withoutSpans(text: string, spans: Span[]): string {
   spans.sort((a, b) => a[0] - b[0]);
   let out = '';
@@ -89,7 +89,7 @@ function urlForms(secret: string): string[] {
   return forms.flatMap((text) => [text, text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())]);
 }
 
-/** Base64 of a text around the secret shows it in one of three alignments: the characters it alone determines. */
+/** In base64 of a longer text a secret has one of three alignments: the characters that depend on it alone. */
 function base64Forms(secret: string): string[] {
   const length = Buffer.byteLength(secret);
   return [0, 1, 2].flatMap((before) => {

@@ -10,7 +10,6 @@ interface Entry {
   kind: 'file' | 'dir' | 'link' | 'other';
   size: number;
   mode: number;
-  mtimeMs: number;
 }
 
 /**
@@ -72,7 +71,7 @@ async function held<T>(anchor: Anchor, use: (dir: string) => Promise<T> | T): Pr
   }
 }
 
-/** A FIFO, device or socket in place of a file is refused; it must not make the reader hang. */
+/** Refuses a FIFO, device or socket, which could make the reader hang. */
 async function readRegular(leaf: string, path: string, cap: number): Promise<Buffer> {
   const file = await open(leaf, READ_FLAGS).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ELOOP') throw refusePath(path, 'is a link', error);
@@ -115,7 +114,7 @@ async function listDir(dir: string): Promise<Entry[]> {
 }
 
 function toEntry(name: string, stat: Stats): Entry {
-  return { name, kind: kindOf(stat), size: stat.size, mode: stat.mode & 0o777, mtimeMs: stat.mtimeMs };
+  return { name, kind: kindOf(stat), size: stat.size, mode: stat.mode & 0o777 };
 }
 
 function kindOf(stat: Stats): Entry['kind'] {
@@ -129,12 +128,12 @@ function modeOf(leaf: string): number {
   return stat?.isFile() ? stat.mode & 0o777 : 0o600;
 }
 
-/** Whoever may read the file may enter its folder. */
+/** Whoever may read a file may enter its folder. */
 function dirMode(fileMode: number): number {
   return fileMode | 0o700 | ((fileMode & 0o444) >> 2);
 }
 
-/** A folder held open, so that `${path}/name` is an entry of that very folder even if a link was swapped meanwhile. */
+/** A folder held open: `${path}/name` is an entry of this folder even if somebody swaps in a link. */
 interface Anchor {
   readonly path: string;
   close(): void;
@@ -151,7 +150,7 @@ export type OpenAnchor = (request: AnchorRequest) => Anchor;
 
 const DIR_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Linux: one descriptor per part and none through a link, so that nobody can swap a folder between check and use. */
+/** Linux: opens part by part without following links, so that nobody can swap a folder between check and use. */
 export const descriptorAnchor: OpenAnchor = ({ root, parts, makeMode }) => {
   let fd = openDir(root, root);
   try {
@@ -169,7 +168,7 @@ export const descriptorAnchor: OpenAnchor = ({ root, parts, makeMode }) => {
   return { path: `/proc/self/fd/${fd}`, close: () => closeSync(fd) };
 };
 
-/** Elsewhere a race is possible between check and use; only the sandbox protects there. */
+/** Elsewhere a race between check and use is possible; only the sandbox protects there. */
 export const realpathAnchor: OpenAnchor = ({ root, parts, makeMode }) => {
   if (lstatSync(root).isSymbolicLink()) throw refusePath(root, 'is a link');
   let path = realpathSync(root);

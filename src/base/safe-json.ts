@@ -3,7 +3,7 @@ export type Parsed = { ok: true; value: unknown } | { ok: false; why: string };
 const DEFAULT_DEPTH = 64;
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
 
-/** JSON from outside: never throws, never nests deeper than `maxDepth`, and its result is safe to spread or assign. */
+/** Parses JSON from outside. Never throws; nests at most `maxDepth` deep; the result is safe to spread or assign. */
 export function parseJson(text: string, { maxDepth = DEFAULT_DEPTH } = {}): Parsed {
   // Before parsing, not after: 16 MiB of "[" cost the parser gigabytes.
   if (isDeeperThan(text, maxDepth)) return { ok: false, why: `nested deeper than ${maxDepth} levels` };
@@ -38,7 +38,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Keys may be written with \u escapes; a false alarm only costs a walk. */
+/** Keys may be written with \u escapes. A false alarm only costs time. */
 function mayPollute(text: string): boolean {
   return text.includes('__proto__') || text.includes('constructor') || text.includes('\\u');
 }

@@ -5,13 +5,13 @@ const CONTROL = /[\p{Cc}\p{Cs}]/u;
 const IGNORABLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 const PRIVATE = new Set(['.git', '.reef']);
 
-/** The one refusal of a path. It is shown as JSON because it may be hostile. */
+/** Shows the path as JSON, because it may be hostile. */
 export function refusePath(path: string, why: string, cause?: unknown): ReefError {
   const shown = JSON.stringify(path.slice(0, 200));
   return new ReefError('path_outside_worktree', `The path ${shown} ${why}.`, { cause, details: { path } });
 }
 
-/** The parts of a relative path whose text stays below its root. Links are checked when the path is walked. */
+/** The parts of a relative path that stays below its root by its text. Links are checked when the path is walked. */
 export function safeParts(path: string): string[] {
   const why = whyUnsafe(path);
   if (why !== undefined) throw refusePath(path, why);
@@ -31,7 +31,7 @@ function partsOf(path: string): string[] {
   return path.split('/').filter((part) => part !== '' && part !== '.');
 }
 
-/** Compares as a file system does that ignores case, invisible characters, or trailing dots and spaces. */
+/** Compares like a file system that ignores case, invisible characters, and trailing dots and spaces. */
 function isPrivateName(part: string): boolean {
   const folded = part.normalize('NFKC').replace(IGNORABLE, '').toUpperCase().toLowerCase();
   let end = folded.length;

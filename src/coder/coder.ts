@@ -20,7 +20,7 @@ import { doneTool } from './tools/done.ts';
 import { fileTools } from './tools/files.ts';
 import { codeTools, stateTools } from './tools/state.ts';
 import { answerText, askTool, todoTool } from './tools/talk.ts';
-import { type Repeats, repeatWatch, Watch } from './tools/watched.ts';
+import { type Repeats, repeatWatch, watchTools } from './tools/watched.ts';
 
 export interface CoderEnd {
   result: string;
@@ -181,8 +181,8 @@ export class Coder {
       ...stateTools(this.#deps),
       doneTool({ tracker, dir, checks, run: (command, how) => runLine(deps, command, how) }),
     ];
-    const watch = new Watch(this.#repeats, tracker, (message) => this.#emit({ type: 'warning', message }));
-    return tools.map((tool) => watch.over(tool));
+    const warn = (message: string) => this.#emit({ type: 'warning', message });
+    return watchTools(tools, { repeats: this.#repeats, tracker, warn });
   }
 
   #turnDeps(signal: AbortSignal): TurnDeps {

@@ -38,7 +38,7 @@ async function isRegular({ toplevel }: Checkout, path: string): Promise<boolean>
   }
 }
 
-/** Git stops at the first file it cannot read: those before it are answered, it has no id, and those after are asked again. */
+/** Git stops at the first file it cannot read: that one has no id, and the files after it are asked again. */
 async function hashInto(
   oids: Map<string, Oid>,
   git: Git,
@@ -57,13 +57,13 @@ async function hashInto(
   };
   for (let rest = paths; rest.length > 0; ) {
     const [stopped, ...after] = rest.slice(await hash(rest, [0, 128]));
-    // Still there, so it was no file's fault: git says what it was.
+    // The file is readable, so something else failed: let git say what.
     if (stopped !== undefined && (await isRegular(checkout, stopped))) await hash([stopped], [0]);
     rest = after;
   }
 }
 
-/** One line per path: what would break the line, or be taken for a quoted path, is quoted as C does. */
+/** One line per path. A path that breaks the line or looks quoted is quoted as in C. */
 function quoted(path: string): string {
   if (!/^"|[\n\r]/.test(path)) return path;
   const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '"': '\\"', '\\': '\\\\' };
@@ -89,7 +89,7 @@ interface Sized {
 }
 type Readable = Sized & { size: number };
 
-/** The contents of blobs, in the order asked for; never more of them in memory than the limits say. */
+/** The contents of blobs, in the order given, with at most `maxBatchBytes` in memory. */
 export async function* readBlobs(
   git: Git,
   checkout: Checkout,
@@ -110,7 +110,7 @@ function toRead({ oid, size }: Sized, content: Buffer | undefined): BlobRead {
   return size === undefined ? { oid, state: 'missing' } : { oid, state: 'too_large', size };
 }
 
-/** Neighbours that cost at most `limit` together, or one that costs more alone. */
+/** Splits items into runs that cost at most `limit`, or into single ones that cost more. */
 function* groups<T>(items: readonly T[], costOf: (item: T) => number, limit: number): Generator<T[]> {
   let group: T[] = [];
   let cost = 0;

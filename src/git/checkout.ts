@@ -4,7 +4,7 @@ import { open, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 
-/** A checkout and the repository it belongs to, as recorded at first contact. All are real paths. */
+/** A checkout and its repository, as recorded at first contact. All are real paths. */
 export interface Checkout {
   readonly toplevel: string;
   /** Of this checkout: its HEAD and index. */
@@ -24,7 +24,7 @@ export function isSameCheckout(one: Checkout, other: Checkout): boolean {
   return one.toplevel === other.toplevel && one.gitDir === other.gitDir && one.commonDir === other.commonDir;
 }
 
-/** Where the `.git` of a folder leads, read by ourselves: what git says must agree with it. */
+/** Where the `.git` of a folder leads, read without git, to compare with what git says. */
 export async function readCheckout(toplevel: string): Promise<Checkout> {
   try {
     const gitDir = await realpath(await gitDirOf(toplevel));
@@ -46,7 +46,7 @@ async function gitDirOf(toplevel: string): Promise<string> {
   return resolve(toplevel, path);
 }
 
-/** A linked checkout knows its folder: one whose `.git` was bent to another's would show its files under a foreign index. */
+/** The git folder of a linked checkout names its folder. A `.git` bent to another checkout would use a foreign index. */
 async function checkWayBack(toplevel: string, gitDir: string): Promise<void> {
   const back = await readSmall(join(gitDir, 'gitdir'), POINTER_BYTES);
   const owner = back && resolve(gitDir, oneLine(back), '..');
@@ -59,7 +59,7 @@ function oneLine(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/[\r\n]+$/, '');
 }
 
-/** Absent is `undefined`. A FIFO or a huge file in the place of a small one must not hold us up. */
+/** Undefined when absent. Refuses a FIFO or a huge file, which would block us. */
 async function readSmall(path: string, limit: number): Promise<Buffer | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;

@@ -3,7 +3,7 @@ import { ReefError } from '../protocol/errors.ts';
 /** A file system bounds each part to 255 bytes, and git appends `.lock` to the last. */
 const LONGEST_PART = 240;
 const LONGEST = 1_000;
-/** What git refuses anywhere in a name, and lone surrogates, which would reach it as another name. */
+/** What git refuses anywhere in a name, and lone surrogates, which would reach git as another name. */
 const FORBIDDEN = /[\p{Cs}\0-\x20\x7f~^:?*[\\]|\.\.|@\{/u;
 const OID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
@@ -64,7 +64,7 @@ export function slugOf(text: string): string {
   return words.join('-').slice(0, SLUG_LENGTH).replace(/-$/, '') || 'task';
 }
 
-/** Only the end of an id differs between neighbours; the last part lets a sandbox open one folder of refs. */
+/** Ids of the same time differ only at the end. The part `tip` lets a sandbox open just this folder of refs. */
 export function worktreeBranch(title: string, id: string): string {
   return checkBranch(`reef/${slugOf(title)}-${id.slice(-8).toLowerCase()}/tip`);
 }

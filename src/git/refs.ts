@@ -15,7 +15,7 @@ interface RefChange {
   from: Oid | null;
 }
 
-/** Moves a ref only from where the caller last saw it; false if somebody was faster. */
+/** Moves a ref from where the caller last saw it; false if somebody moved it before. */
 export async function setRef(git: Git, checkout: Checkout, { ref, to, from }: RefChange): Promise<boolean> {
   const [name, next, last] = [checkRef(ref), to && checkOid(to), from && checkOid(from)];
   if (next === last) return (await readRef(git, checkout, name)) === (next ?? undefined);
@@ -44,13 +44,13 @@ export async function listRefs(git: Git, checkout: Checkout, folder: string): Pr
   return lines.map((line) => ({ oid: line.slice(0, line.indexOf(' ')), ref: line.slice(line.indexOf(' ') + 1) }));
 }
 
-/** A lock file some git left or holds on a ref; `identity` tells it from a later one of the same name. */
+/** A lock file of some git on a ref; `identity` tells it from a later one of the same name. */
 export interface RefLock {
   path: string;
   identity: string;
 }
 
-/** Whose it is, and whether its process is dead, is for the caller to know. */
+/** The caller has to find out whose lock it is, and whether its process is alive. */
 export async function findRefLock(checkout: Checkout, ref: string): Promise<RefLock | undefined> {
   const path = join(checkout.commonDir, `${checkRef(ref)}.lock`);
   const stat = await lstat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
@@ -60,7 +60,7 @@ export async function findRefLock(checkout: Checkout, ref: string): Promise<RefL
   return stat && { path, identity: `${stat.dev} ${stat.ino} ${stat.mtimeNs}` };
 }
 
-/** Removes the very lock that was found; false if it is gone or another's by now. */
+/** Removes the lock that was found; false if it is gone or replaced. */
 export async function removeRefLock(checkout: Checkout, ref: string, found: RefLock): Promise<boolean> {
   const now = await findRefLock(checkout, ref);
   if (now?.path !== found.path || now.identity !== found.identity) return false;

@@ -24,7 +24,7 @@ export async function readHead(git: Git, checkout: Checkout): Promise<Head> {
   return { commit, ...(code === 0 && { branch: lineOf(stdout) }) };
 }
 
-/** The commit a person's words name; `undefined` if there is none. */
+/** The commit that a revision names, if there is one. */
 export async function findCommit(git: Git, checkout: Checkout, revision: string): Promise<Oid | undefined> {
   return resolve(git, checkout, `${checkRevision(revision)}^{commit}`);
 }
@@ -55,7 +55,7 @@ export async function isAncestor(
   return (await git.call(checkout, args, { okCodes: [0, 1] })).code === 0;
 }
 
-/** As the user's configuration says; git's guess from the machine's name is no identity. */
+/** From the user's configuration. Git's guess from the machine's name does not count. */
 export async function readIdentity(git: Git, checkout: Checkout): Promise<Identity | undefined> {
   const [name, email] = [await readConfig(git, checkout, 'user.name'), await readConfig(git, checkout, 'user.email')];
   return name && email ? { name, email } : undefined;
@@ -82,7 +82,7 @@ export async function operationUnderWay({ gitDir }: Pick<Checkout, 'gitDir'>): P
   return undefined;
 }
 
-/** The branch a rebase in this checkout will move when it ends; HEAD is detached meanwhile. */
+/** The branch that a rebase here will move at its end; HEAD is detached meanwhile. */
 export async function branchUnderRebase({ gitDir }: Pick<Checkout, 'gitDir'>): Promise<string | undefined> {
   for (const folder of OPERATIONS.rebase) {
     const name = await readFile(join(gitDir, folder, 'head-name'), 'utf8').catch(ifAbsent);

@@ -38,22 +38,22 @@ export async function* listIndex(git: Git, checkout: Checkout): AsyncGenerator<I
   }
 }
 
-/** Files neither tracked nor ignored. A repository in a folder of the checkout is one entry that ends with `/`. */
+/** Files neither tracked nor ignored. A nested repository is one entry that ends with `/`. */
 export function listUntracked(git: Git, checkout: Checkout): AsyncGenerator<string> {
   return listPaths(git, checkout, ['ls-files', '--others', '--exclude-standard', '-z']);
 }
 
-/** What is ignored, whole folders as one entry that ends with `/`. */
+/** Ignored files. A whole folder is one entry that ends with `/`. */
 export function listIgnored(git: Git, checkout: Checkout): AsyncGenerator<string> {
   return listPaths(git, checkout, ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']);
 }
 
-/** Tracked paths whose file may differ from the index: their times or sizes do. Submodules are not looked into. */
+/** Tracked paths whose time or size differs from the index. Submodules are skipped. */
 export function listTouched(git: Git, checkout: Checkout): AsyncGenerator<string> {
   return listPaths(git, checkout, ['diff-files', '--name-only', '-z', '--ignore-submodules=all', '--no-ext-diff']);
 }
 
-/** Which of these paths a filter such as LFS applies to: their file may differ from the blob git has of them. */
+/** The paths with a filter such as LFS: their file may differ from its blob. */
 export async function filteredPaths(git: Git, checkout: Checkout, paths: readonly string[]): Promise<Set<string>> {
   const input = paths.map((path) => `${path}\0`).join('');
   const { stdout } = await git.call(checkout, ['check-attr', '-z', '--stdin', 'filter'], { ...LISTING, input });

@@ -11,7 +11,12 @@ function asked<S extends z.ZodRawShape, O extends z.ZodType>(tool: {
   input: z.ZodObject<S>;
   output: O;
 }) {
-  return operation({ effect: 'reads', summary: tool.summary, input: tool.input.extend({ worktree }), output: tool.output });
+  return operation({
+    effect: 'reads',
+    summary: tool.summary,
+    input: tool.input.extend({ worktree }),
+    output: tool.output,
+  });
 }
 
 /** The code tools that are operations under their own names. */

@@ -20,46 +20,35 @@ export function repeatWatch({ guards = true, tell }: Pick<CoderDeps, 'guards' | 
   return guards ? new RepeatWatch(tell) : UNWATCHED;
 }
 
+interface WatchDeps {
+  repeats: Repeats;
+  tracker: Pick<Tracker, 'persist'>;
+  warn(message: string): void;
+}
+
 /** Wraps the tools of a coder: they work in one worktree, so one call ends before the next begins. */
-export class Watch {
-  readonly #repeats: Repeats;
-  readonly #tracker: Pick<Tracker, 'persist'>;
-  readonly #warn: (message: string) => void;
-  readonly #oneAtATime = new Limiter();
-
-  constructor(repeats: Repeats, tracker: Pick<Tracker, 'persist'>, warn: (message: string) => void) {
-    this.#repeats = repeats;
-    this.#tracker = tracker;
-    this.#warn = warn;
-  }
-
-  over(tool: Tool): Tool {
-    return {
-      ...tool,
-      run: (args, context) => this.#oneAtATime.run(() => this.#call(tool, args, context)),
-    };
-  }
-
+export function watchTools(tools: readonly Tool[], { repeats, tracker, warn }: WatchDeps): Tool[] {
+  const oneAtATime = new Limiter();
   /** A call that failed three times alike is not made a fourth time. */
-  async #call(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
-    this.#repeats.beforeCall(tool.name, args);
+  const call = async (tool: Tool, args: unknown, context: ToolContext): Promise<unknown> => {
+    repeats.beforeCall(tool.name, args);
     try {
       const result = await tool.run(args, context);
-      this.#repeats.afterCall(tool.name, args);
+      repeats.afterCall(tool.name, args);
       return result;
     } catch (error) {
-      this.#repeats.afterCall(tool.name, args, toReefError(error).message);
+      repeats.afterCall(tool.name, args, toReefError(error).message);
       throw error;
     } finally {
-      await this.#persist();
+      // The result reaches the agent even if the state file cannot be written.
+      await tracker.persist().catch((error: unknown) => {
+        const { code, message } = toReefError(error);
+        warn(`${code}: ${message}`);
+      });
     }
-  }
-
-  /** The result reaches the agent even if the state file cannot be written. */
-  async #persist(): Promise<void> {
-    await this.#tracker.persist().catch((error: unknown) => {
-      const { code, message } = toReefError(error);
-      this.#warn(`${code}: ${message}`);
-    });
-  }
+  };
+  return tools.map((tool) => ({
+    ...tool,
+    run: (args, context) => oneAtATime.run(() => call(tool, args, context)),
+  }));
 }
