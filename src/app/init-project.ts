@@ -19,9 +19,9 @@ export interface ProjectLook {
   /** Where the proposal was found, relative to the root; empty for the root itself. */
   folder: string;
   proposal: Proposal;
-  /** Programs that gates or set-up name and PATH does not have. */
+  /** Programs of gates and set-up that are not on PATH. */
   missing: string[];
-  /** Folders that would be recognised, where neither the root nor the folder one stands in was. */
+  /** Folders that could be proposed, when neither the root nor the current folder has commands. */
   elsewhere: string[];
 }
 
@@ -29,14 +29,14 @@ export type CommandWish = Gate | 'setup';
 
 interface LookRequest {
   root: string;
-  /** The folder one stands in, relative to the root. */
+  /** The current folder, relative to the root. */
   below: string;
   path: string;
-  /** What a person said: it goes before what was found. */
+  /** Commands a person named; they replace those that were found. */
   said: Partial<Record<CommandWish, string>>;
 }
 
-/** The root's own commands, else those of the folder one stands in: gates run at the root of a worktree. */
+/** Proposes the commands of the root, or of the current folder if the root has none. Gates run at the root of a worktree. */
 export async function lookAtProject({ root, below, path, said }: LookRequest): Promise<ProjectLook> {
   const atRoot = await proposeProject(await folderAt(root));
   const isBelow = below !== '' && Object.keys(atRoot.gates).length === 0;
@@ -79,7 +79,7 @@ function withWishes(proposal: Proposal, wishes: Commands): Proposal {
   return { ...proposal, gates, ...(setup && { setup }) };
 }
 
-/** Plain words are a program and its arguments; anything a shell would have to understand is given to one. */
+/** Plain words are a program and its arguments; anything else is a line for a shell. */
 function commandOf(text: string): string[] {
   const isPlain = /^[\w@%+=:,./ -]+$/.test(text);
   const words = text.split(' ').filter((word) => word !== '');
@@ -91,7 +91,7 @@ async function folderAt(root: string): Promise<ProjectFolder> {
   const names = new Set(await readdir(root));
   return {
     names,
-    // A link out of the repository is not followed, and what is not read is not there.
+    // A link out of the repository is not followed; an unreadable file counts as absent.
     read: async (name) => (names.has(name) ? readProjectFile(root, name).catch(() => undefined) : undefined),
   };
 }
@@ -99,7 +99,7 @@ async function folderAt(root: string): Promise<ProjectFolder> {
 const MOST_FOLDERS = 200;
 const HIDDEN = /^\.|^node_modules$|^vendor$/;
 
-/** One level down, and two below folders such as `packages`. */
+/** Looks at folders one and two levels down. */
 async function recognisedBelow(root: string): Promise<string[]> {
   const first = await foldersIn(root, '');
   const second = (await Promise.all(first.map((folder) => foldersIn(root, folder)))).flat();
@@ -135,7 +135,7 @@ const HEAD = `# What Reef runs in the worktrees of this repository. Written by \
 # \`reef trust\`. git does not see this file; \`git add -f ${PROJECT_CONFIG}\` shares it with a team.
 `;
 
-/** Flow style, as people write commands; JSON strings are YAML. */
+/** Commands in flow style; JSON strings are valid YAML. */
 export function configText({ gates, setup }: Proposal): string {
   const line = (name: string, { command, because }: Suggestion) =>
     `    ${name}: [${command.map((word) => JSON.stringify(word)).join(', ')}] # ${because.replaceAll(/\s+/g, ' ')}\n`;
@@ -145,7 +145,7 @@ export function configText({ gates, setup }: Proposal): string {
 
 export type ConfigState = 'none' | 'new' | 'same' | 'different';
 
-/** A file that Reef could not use is named at once, and not by the first run. */
+/** Throws when the file that is there cannot be used, so that it does not fail in the first run. */
 export async function configState(root: string, text: string, isEmpty: boolean): Promise<ConfigState> {
   const before = await readProjectFile(root, PROJECT_CONFIG);
   if (before === undefined) return isEmpty ? 'none' : 'new';
@@ -153,7 +153,7 @@ export async function configState(root: string, text: string, isEmpty: boolean):
   return before === text ? 'same' : 'different';
 }
 
-/** What was there before is put aside, never lost. Returns where. */
+/** Sets an earlier file aside, and returns where. */
 export async function writeConfig(root: string, text: string, clock: Clock): Promise<string | undefined> {
   const path = join(root, PROJECT_CONFIG);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -167,7 +167,7 @@ export interface CheckoutLook {
   hasIdentity: boolean;
   /** Files with changes that no commit has. */
   changed: number;
-  /** Of what the tools leave behind: what git would take for work. */
+  /** Folders that the tools leave behind and that git does not ignore. */
   notIgnored: string[];
 }
 
@@ -183,7 +183,7 @@ export async function lookAtCheckout(git: Git, root: string, leaves: readonly st
   };
 }
 
-/** With its slash: most patterns are for folders, and this one may not be there yet. The command knows no literal names. */
+/** With a slash, because most patterns are for folders, which may not exist yet. `check-ignore` takes no literal names. */
 async function isIgnored(git: Git, checkout: Checkout, folder: string): Promise<boolean> {
   const { code } = await git.call(checkout, ['--no-literal-pathspecs', 'check-ignore', '--quiet', '--', `${folder}/`], {
     okCodes: [0, 1],

@@ -94,7 +94,7 @@ function isRun({ store }: JobOperationsDeps, id: string): boolean {
   const isOfRuns = id !== '@last' && store.runs.idsByPrefix(wanted).length > 0;
   if (!isOfRuns || store.runs.get(wanted)) return isOfRuns;
   if (store.jobs.idsByPrefix(wanted).length === 0) return true;
-  throw new ReefError('ambiguous_id', `jobs and runs begin with "${id}"`);
+  throw new ReefError('ambiguous_id', `"${id}" is the beginning of a job and of a run`);
 }
 
 async function inbox({ jobs, store, status, notices }: JobOperationsDeps, request: object, caller: Caller) {
@@ -149,7 +149,7 @@ async function answerRun(
   request: OperationRequest<'send'>,
   caller: Caller,
 ): Promise<OperationOutput<'send'>> {
-  if (caller.jobId !== undefined) throw new ReefError('not_yours', 'people answer what a run asks');
+  if (caller.jobId !== undefined) throw new ReefError('not_yours', 'only people answer a run');
   const run = findRun(deps.store, request.id);
   const halted = (await deps.status.halted(caller)).find((each) => each.run.id === run.id)?.halts ?? [];
   const halt = halted.find(({ key }) => request.questionId === undefined || key === request.questionId);

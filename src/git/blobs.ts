@@ -144,7 +144,8 @@ async function readContents(git: Git, checkout: Checkout, blobs: readonly Readab
   let at = 0;
   for (const { oid, size } of blobs) {
     const start = stdout.indexOf('\n', at) + 1;
-    if (stdout.toString('latin1', at, start) !== `${size}\n`) throw new ReefError('git_failed', `git lost ${oid}.`);
+    if (stdout.toString('latin1', at, start) !== `${size}\n`)
+      throw new ReefError('git_failed', `git did not return ${oid}.`);
     contents.set(oid, Buffer.from(stdout.subarray(start, start + size)));
     at = start + size + 1;
   }

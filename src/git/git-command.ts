@@ -1,30 +1,14 @@
 import { realpath } from 'node:fs/promises';
 import { capText } from '../base/cap.ts';
 import { lazily } from '../base/lazily.ts';
+import type { RunResult, RunSpec } from '../base/programs.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Checkout } from './checkout.ts';
 import { type AskGit, createCheckoutCheck, locate } from './config-overrides.ts';
 import { fixedOverrides, gitEnv, LOCK_WAIT_MS, type Overrides, overrideEnv } from './hardening.ts';
 
 /** Runs a program to its end; the composition root passes it in. Rejects only if the program cannot be started. */
-export type Run = (spec: {
-  file: string;
-  args: readonly string[];
-  cwd: string;
-  env: Readonly<Record<string, string>>;
-  timeoutMs: number;
-  maxBytes?: number;
-  input?: string | Uint8Array | undefined;
-}) => Promise<RunOutcome>;
-
-interface RunOutcome {
-  code: number | null;
-  signal: string | null;
-  stdout: Buffer;
-  stderr: Buffer;
-  timedOut: boolean;
-  truncated: boolean;
-}
+export type Run = (spec: RunSpec) => Promise<RunResult>;
 
 interface CallOptions {
   input?: string | Uint8Array;
@@ -154,7 +138,7 @@ function parseVersion(text: string): GitVersion {
   return { major, minor };
 }
 
-function failureOf(verb: string, { code, signal, stderr }: RunOutcome): ReefError {
+function failureOf(verb: string, { code, signal, stderr }: RunResult): ReefError {
   const said = capText(stderr.toString('utf8').trim(), MESSAGE_BYTES);
   const [, lock] = /Unable to create '(.+\.lock)': File exists/s.exec(said) ?? [];
   if (lock !== undefined) return new ReefError('git_locked', `git ${verb}: ${lock} is held.`, { details: { lock } });

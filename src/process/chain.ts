@@ -54,7 +54,7 @@ export function contained(program: Program, capabilities: Capabilities): string[
 
 /** A command under a ceiling that works without the daemon, in a process group of its own. */
 export function underCeiling(ceilingMs: number, command: readonly string[], capabilities: Capabilities): string[] {
-  if (!(ceilingMs > 0)) throw new ReefError('bad_request', `A ceiling of ${ceilingMs} ms is none`);
+  if (!(ceilingMs > 0)) throw new ReefError('bad_request', `A ceiling has to be longer than 0 ms, not ${ceilingMs}`);
   const { timeout, perl } = capabilities;
   const seconds = String(ceilingMs / 1000);
   if (timeout) return [timeout, '-k', String(KILL_AFTER_S), seconds, ...command];

@@ -2,8 +2,9 @@ import { expect, test, vi } from 'vitest';
 import { newNonce, PATH, survivorsOf } from '../../test/support/programs.ts';
 import { verifies } from '../../test/support/verifies.ts';
 import { until } from '../../test/support/wait.ts';
+import type { RunResult, RunSpec } from '../base/programs.ts';
 import { processRow } from './process-table.ts';
-import { type RunResult, type RunSpec, run } from './run.ts';
+import { run } from './run.ts';
 
 const shell = (script: string, more: Partial<RunSpec> = {}) =>
   run({ file: 'sh', args: ['-c', script], cwd: '/', env: { PATH }, timeoutMs: 10_000, ...more });

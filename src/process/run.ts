@@ -2,29 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+import type { RunResult, RunSpec } from '../base/programs.ts';
 import { TAG_VARIABLE } from './process-table.ts';
 import { startChild } from './start-child.ts';
 import { sweep } from './sweep.ts';
-
-export interface RunSpec {
-  file: string;
-  args: readonly string[];
-  cwd: string;
-  env: Readonly<Record<string, string>>;
-  timeoutMs: number;
-  /** Of each stream; what goes beyond is read and dropped. */
-  maxBytes?: number;
-  input?: string | Uint8Array | undefined;
-}
-
-export interface RunResult {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-  stdout: Buffer;
-  stderr: Buffer;
-  timedOut: boolean;
-  truncated: boolean;
-}
 
 const MAX_BYTES = 16 * 1024 * 1024;
 

@@ -7,20 +7,13 @@ export interface ErrorRow {
   hint: string;
 }
 
+const rows =
+  (retryable: boolean) =>
+  (status: number, exit: ErrorRow['exit'], hint: string): ErrorRow => ({ status, exit, retryable, hint });
 /** The same call fails again until something changes. */
-const final = (status: number, exit: ErrorRow['exit'], hint: string): ErrorRow => ({
-  status,
-  exit,
-  retryable: false,
-  hint,
-});
+const final = rows(false);
 /** The same call may succeed later without a change. */
-const passing = (status: number, exit: ErrorRow['exit'], hint: string): ErrorRow => ({
-  status,
-  exit,
-  retryable: true,
-  hint,
-});
+const passing = rows(true);
 
 /**
  * The one error table. A code is stable; `hint` says what the reader can do next and is shown after the message.

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 
-/** What crosses a boundary of the workflow engine: the manifest a person writes, and the view of a run. */
-
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 const count = z.number().int().nonnegative();
@@ -9,7 +7,7 @@ const positive = z.number().int().positive();
 const text = z.string();
 const json: z.ZodType<Json> = z.json();
 
-/** Node and block names; a block's id is `Node__Name`, so neither holds two underscores in a row. */
+/** Node and block names. A block's id is `Node__Name`, so neither contains two underscores in a row. */
 const NAME = '^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,127}$';
 const SIGNAL = '^SIGNAL:[A-Z][A-Z0-9_]{0,63}$';
 const ACTION =
@@ -28,7 +26,7 @@ export type RunBudget = z.infer<typeof runBudgetSchema>;
 
 const bindSchema = z.strictObject({ to: text, from: text.max(1024) });
 
-/** Patterns are for editors: the check says what is wrong in words. */
+/** The patterns are for editors; `reef workflow check` explains faults in words. */
 export const transitionSchema = z
   .object({
     on_signal: text.meta({ pattern: SIGNAL }),
@@ -99,7 +97,7 @@ export const manifestSchema = z.object({
 });
 export type WorkflowManifest = z.infer<typeof manifestSchema>;
 
-/** Both shapes of a file: the superset, and a bare map of nodes. */
+/** A file is a whole manifest, or only a map of nodes. */
 export const manifestFileSchema = z
   .union([manifestSchema, nodesSchema])
   .meta({ title: 'Reef workflows', description: 'Nodes of blocks; signals lead from block to block by actions' });
@@ -119,7 +117,7 @@ export type Finding = z.infer<typeof findingSchema>;
 export const haltVerbSchema = z.enum(['approve', 'resume', 'retry', 'skip', 'abort']);
 export type HaltVerb = z.infer<typeof haltVerbSchema>;
 
-/** The question of a halted run, as the journal holds it and the inbox shows it. */
+/** The question of a halted run, in the journal and in the inbox. */
 const haltSchema = z.strictObject({
   key: text,
   reason: text,
@@ -136,14 +134,14 @@ const haltSchema = z.strictObject({
 });
 export type Halt = z.infer<typeof haltSchema>;
 
-/** An answer names the visit it is meant for: the first wins, one for another moment does nothing. */
+/** An answer names its visit. The first answer wins; one for another visit does nothing. */
 export const haltAnswerSchema = z.strictObject({
   block: text,
   visit: count,
   branch: text.default('main'),
   verb: haltVerbSchema,
   guidance: text.max(1_048_576).optional(),
-  /** What a skipped block counts as. */
+  /** The signal of a skipped block. */
   signal: text.optional(),
   /** Changes the stepping mode from here on. */
   step: z.boolean().optional(),
@@ -154,7 +152,7 @@ const amountsSchema = z.strictObject({
   tokens: count,
   turns: count,
   seconds: z.number().nonnegative(),
-  /** null: at least one agent told no cost; unknown is never 0. */
+  /** Null when an agent reports no cost. */
   usd: z.number().nonnegative().nullable(),
 });
 export type Amounts = z.infer<typeof amountsSchema>;
@@ -177,7 +175,7 @@ const segmentViewSchema = z.strictObject({
   bytes: count,
   head: text,
   tail: text.optional(),
-  /** Where the whole content is, when it is too large to be shown. */
+  /** Where the whole content is, if it is too large to show. */
   address: text.optional(),
 });
 export type SegmentView = z.infer<typeof segmentViewSchema>;
@@ -214,11 +212,11 @@ const logEntrySchema = z.strictObject({
 });
 export type LogEntry = z.infer<typeof logEntrySchema>;
 
-/** What happened beside the visits themselves, as the journal holds it. */
+/** Events of a run besides its visits. */
 const runEventSchema = z.strictObject({
   ...positionSchema.shape,
   at: text,
-  /** A slice of code context could not be had, and the block ran without it. */
+  /** A slice of code context was not available, and the block ran without it. */
   type: z.literal('context_degraded'),
   slice: text,
   /** Of the error table. */
@@ -229,7 +227,7 @@ export type RunEvent = z.infer<typeof runEventSchema>;
 
 export const runViewSchema = z.strictObject({
   runId: text,
-  /** The journal's last entry that is in this view. */
+  /** The last journal entry in this view. */
   seq: count,
   task: text,
   outcome: z.enum(['running', 'success', 'failure', 'aborted', 'broken']),
@@ -239,9 +237,9 @@ export const runViewSchema = z.strictObject({
     transitions: z.array(z.strictObject({ from: text, to: text, signal: text })),
   }),
   statuses: z.record(text, statusSchema),
-  /** Where the main branch stands; null when the run has ended. */
+  /** Of the main branch; null when the run has ended. */
   position: positionSchema.nullable(),
-  /** Every visit in order: the lit path. */
+  /** Every visit, in order. */
   path: z.array(positionSchema),
   lastTransition: z.strictObject({ from: text, to: text, signal: text }).nullable(),
   visits: z.record(text, count),
@@ -254,7 +252,7 @@ export const runViewSchema = z.strictObject({
   stats: z.strictObject({ filesWritten: count, linesWritten: count, segments: count }),
   gates: z.array(gateViewSchema),
   events: z.array(runEventSchema),
-  /** Keyed `block#visit`, in a FORK `branch/block#visit`: no iteration overwrites another. */
+  /** By `block#visit`, in a FORK `branch/block#visit`. */
   executionLog: z.record(text, logEntrySchema),
 });
 export type RunView = z.infer<typeof runViewSchema>;

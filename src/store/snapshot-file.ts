@@ -13,17 +13,17 @@ const snapshotSchema = z.strictObject({
   active: z.array(jobSchema),
   completed: z.array(jobSchema),
   tails: z.record(z.string(), z.array(agentEventSchema)),
-  /** How far each job was read, so that a lost database is rebuilt from here and the raw files. */
+  /** How far each job was read: a lost database is rebuilt from here and the raw files. */
   runtimes: z.record(z.string(), z.unknown()),
-  /** What active jobs ask, and what they are still to be sent: no raw file has it. */
+  /** Open questions and messages of active jobs, which no raw file has. */
   questions: z.array(z.custom<StoredQuestion>()),
   outbox: z.array(z.custom<OutboxRow>()),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
-/** The seed's persistence hook: a recovery aid and a view for people. The database is the truth. */
+/** A recovery aid and a view for people. The database is the truth. */
 export interface PersistenceHook {
-  /** null: there is none yet. A damaged one throws: it is never taken for an empty list. */
+  /** Null when there is none yet. A damaged one throws, and is never taken for an empty list. */
   load(): Promise<Snapshot | null>;
   save(snapshot: Snapshot): Promise<void>;
 }

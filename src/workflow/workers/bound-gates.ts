@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isProgram } from '../../base/programs.ts';
+import { isProgram, type RunResult } from '../../base/programs.ts';
 import { type BoundProcess, launchBound } from '../../process/bound.ts';
 import type { Capabilities } from '../../process/capabilities.ts';
-import type { RunResult } from '../../process/run.ts';
 import type { SandboxSpec } from '../../process/sandbox.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { collect } from './output-log.ts';

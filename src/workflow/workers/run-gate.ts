@@ -1,4 +1,4 @@
-import type { RunResult, RunSpec } from '../../process/run.ts';
+import type { RunResult, RunSpec } from '../../base/programs.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { FAILURE, SUCCESS } from '../language/names.ts';

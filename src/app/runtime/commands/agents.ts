@@ -14,12 +14,18 @@ export const agentCommands: readonly DotCommand[] = [
   {
     name: '.agent',
     usage: 'NAME [SESSION] [KEY=VALUE]…',
-    does: 'Let an agent work',
+    does: 'Start an agent',
     needs: [noAgent],
     run: enterAgent,
   },
-  { name: '.starter', usage: '[N]', does: 'Say one of its conversation starters', needs: [anAgent], run: starter },
-  { name: '.edit agent-config', does: 'Edit its config.yaml', needs: [anAgent], run: editAgent },
+  {
+    name: '.starter',
+    usage: '[N]',
+    does: "Ask one of the agent's conversation starters",
+    needs: [anAgent],
+    run: starter,
+  },
+  { name: '.edit agent-config', does: "Edit the agent's config.yaml", needs: [anAgent], run: editAgent },
   {
     name: '.info agent',
     does: 'Show the agent',
@@ -28,11 +34,11 @@ export const agentCommands: readonly DotCommand[] = [
   },
   {
     name: '.exit agent',
-    does: 'Leave the agent; what it covered is back',
+    does: 'Leave the agent',
     needs: [anAgent],
     run: ({ ctx, io }) => ctx.exitAgent(io.signal),
   },
-  { name: '.clear todo', does: 'Drop its list of things to do', needs: [anAgent], run: clearTodo },
+  { name: '.clear todo', does: "Clear the agent's todo list", needs: [anAgent], run: clearTodo },
 ];
 
 async function enterAgent({ ctx, io, say }: CommandDeps, args: string): Promise<void> {
@@ -47,12 +53,16 @@ async function enterAgent({ ctx, io, say }: CommandDeps, args: string): Promise<
 function starter({ ctx, say }: CommandDeps, args: string): FollowOn | undefined {
   const starters = ctx.agent?.spec.conversation_starters ?? [];
   if (args === '') {
-    say(starters.length === 0 ? 'The agent has none.' : starters.map((text, n) => `${n + 1}. ${text}`).join('\n'));
+    say(
+      starters.length === 0
+        ? 'The agent has no conversation starters.'
+        : starters.map((text, n) => `${n + 1}. ${text}`).join('\n'),
+    );
     return undefined;
   }
   const text = /^\d+$/.test(args) ? starters[Number(args) - 1] : undefined;
   if (text === undefined)
-    throw new ReefError('bad_request', `there is no starter ${args}; the agent has ${starters.length}`);
+    throw new ReefError('bad_request', `there is no starter ${args}: the agent has ${starters.length}`);
   return { question: userText(text) };
 }
 
@@ -83,7 +93,7 @@ function shippedText(name: string): string {
 
 function clearTodo({ ctx, say }: CommandDeps): void {
   const { todoList } = ctx.agentRuntime ?? {};
-  if (!todoList) throw new ReefError('invalid_state', 'the agent keeps no list: set `auto_continue: true` first');
+  if (!todoList) throw new ReefError('invalid_state', 'the agent has no todo list: set `auto_continue: true` first');
   todoList.clear();
-  say('The list is empty.');
+  say('The todo list is empty.');
 }

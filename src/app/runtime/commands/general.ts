@@ -7,13 +7,13 @@ import { continued, regenerated } from './last-answer.ts';
 export const generalCommands: readonly DotCommand[] = [
   {
     name: '.info',
-    does: 'What is in effect, and where things lie',
+    does: 'Show settings and paths',
     run: ({ ctx, say }) => say(renderInfo(sysinfo(ctx.app.config, ctx))),
   },
   {
     name: '.authenticate',
     usage: '[CLIENT]',
-    does: 'Log in to a client that works by OAuth',
+    does: 'Log in to a client with OAuth',
     run: ({ ctx }, args) => refuseOauth(args === '' ? ctx.model.client : args),
   },
   {
@@ -34,7 +34,7 @@ export const generalCommands: readonly DotCommand[] = [
     does: 'Ask about files, folders, addresses, the last reply, or what a command prints',
     run: async ({ input }, args) => ({ question: await input(required(args, '.file PATH… -- TEXT')) }),
   },
-  { name: '.continue', does: 'Let the last answer go on', run: ({ ctx }) => continued(ctx) },
+  { name: '.continue', does: 'Continue the last answer', run: ({ ctx }) => continued(ctx) },
   { name: '.regenerate', does: 'Ask the last question again', run: ({ ctx }) => regenerated(ctx) },
   { name: '.copy', does: 'Copy the last reply to the clipboard', run: copyReply },
   { name: '.macro', usage: 'NAME [TEXT]', does: 'Run the steps of a macro', run: macro },
@@ -44,11 +44,11 @@ export const generalCommands: readonly DotCommand[] = [
     needs: [noAgent],
     run: editConfig,
   },
-  { name: '.exit', does: 'Leave', run: ({ leave }) => leave() },
+  { name: '.exit', does: 'Leave the chat', run: ({ leave }) => leave() },
 ];
 
 export function refuseOauth(client: string): never {
-  throw new ReefError('oauth_not_configured', `${client} has no OAuth configured: it is used with an API key`);
+  throw new ReefError('oauth_not_configured', `${client} has no OAuth: use an API key`);
 }
 
 async function copyReply({ ctx, face, say }: CommandDeps): Promise<void> {
@@ -75,7 +75,7 @@ async function editConfig({ ctx, face, io, say }: CommandDeps): Promise<void> {
     ctx.app = before;
     throw error;
   }
-  say('The configuration is read again; new clients are there in the next chat.');
+  say('The configuration is reloaded. New clients are available in the next chat.');
 }
 
 export function editorOf(face: CommandDeps['face']): (file: string) => Promise<void> {
@@ -84,18 +84,18 @@ export function editorOf(face: CommandDeps['face']): (file: string) => Promise<v
 }
 
 export const serviceCommands: readonly DotCommand[] = [
-  { name: '.jobs', does: 'Jobs of this repository', run: async (deps) => deps.say(await jobsOf(deps).list()) },
+  { name: '.jobs', does: 'List the jobs of this repository', run: async (deps) => deps.say(await jobsOf(deps).list()) },
   {
     name: '.inbox',
     usage: '[ID ANSWER]',
-    does: 'Questions of jobs, and their answers',
+    does: 'List or answer the questions of jobs',
     async run(deps, args) {
       const [id, text] = words(args);
       if (id !== '' && text === '') throw new ReefError('bad_request', 'usage: .inbox [ID ANSWER]');
       deps.say(await jobsOf(deps).inbox(id === '' ? undefined : { id, text }));
     },
   },
-  { name: '.info mcp', does: 'MCP servers of this scope', run: ({ ctx, say }) => say(serversText(ctx)) },
+  { name: '.info mcp', does: 'Show the MCP servers of this scope', run: ({ ctx, say }) => say(serversText(ctx)) },
   {
     name: '.reload mcp',
     does: 'Read mcp.json again',

@@ -27,7 +27,7 @@ function lastExchange(ctx: RequestContext): Exchange {
   return { ...last, question };
 }
 
-/** The same answer, made longer: the history holds one question and one answer afterwards. */
+/** Makes the same answer longer: afterwards the history has one question and one answer. */
 export function continued(ctx: RequestContext): FollowOn {
   const last = lastExchange(ctx);
   const isInSession = isLastTurn(ctx, last);
@@ -56,7 +56,7 @@ export function continued(ctx: RequestContext): FollowOn {
   };
 }
 
-/** The same question without the answer it had; the old one stays until there is a new one. */
+/** Asks the same question again. The old answer stays until there is a new one. */
 export function regenerated(ctx: RequestContext): FollowOn {
   const last = lastExchange(ctx);
   const isInSession = isLastTurn(ctx, last);

@@ -7,22 +7,22 @@ import { ragInfo } from '../../../runtime/state/info.ts';
 import { aRag, type CommandDeps, type DotCommand, noAgent } from './command.ts';
 import { editorOf } from './general.ts';
 
-/** For a RAG of the moment. */
+/** The name of a RAG that is not kept. */
 const UNNAMED = 'temp';
 
 export const ragCommands: readonly DotCommand[] = [
   { name: '.rag', usage: '[NAME]', does: 'Answer from documents', needs: [noAgent], run: enterRag },
-  { name: '.edit rag-docs', does: 'Edit the list of its documents', needs: [noAgent, aRag], run: editDocuments },
+  { name: '.edit rag-docs', does: "Edit the list of the RAG's documents", needs: [noAgent, aRag], run: editDocuments },
   {
     name: '.rebuild rag',
-    does: 'Read its documents again',
+    does: "Read the RAG's documents again",
     needs: [aRag],
     async run({ ctx, io, say }) {
       await ctx.rebuildRag(io.signal);
       say(builtWords(ctx));
     },
   },
-  { name: '.sources rag', does: 'Where the last answer came from', needs: [aRag], run: showSources },
+  { name: '.sources rag', does: 'Show the sources of the last answer', needs: [aRag], run: showSources },
   { name: '.info rag', does: 'Show the RAG', needs: [aRag], run: ({ ctx, say }) => say(ragInfo(ctx).trimEnd()) },
   { name: '.exit rag', does: 'Leave the RAG', needs: [noAgent, aRag], run: ({ ctx, io }) => ctx.exitRag(io.signal) },
 ];

@@ -21,7 +21,7 @@ export const roleCommands: readonly DotCommand[] = [
   {
     name: '.prompt',
     usage: 'TEXT',
-    does: 'Use a prompt for now: a role without a name',
+    does: 'Use a prompt as a role without a name',
     needs: [noAgent, noStartedSession],
     run: ({ ctx, io }, args) => ctx.usePrompt(required(args, '.prompt TEXT'), io.signal),
   },

@@ -8,19 +8,19 @@ export const sessionCommands: readonly DotCommand[] = [
   {
     name: '.session',
     usage: '[NAME]',
-    does: 'Begin a session, or go on with one',
+    does: 'Start or resume a session',
     needs: [noSession],
     run: ({ ctx, io }, args) => ctx.useSession(args === '' ? undefined : args, io.signal),
   },
   {
     name: '.empty session',
-    does: 'Forget what was said in it',
+    does: 'Clear the session',
     needs: [startedSession],
     run: ({ ctx }) => ctx.emptySession(),
   },
   {
     name: '.compress session',
-    does: 'Put a summary in the place of what was said',
+    does: 'Replace the conversation with a summary',
     needs: [startedSession],
     run: compress,
   },
@@ -34,7 +34,7 @@ export const sessionCommands: readonly DotCommand[] = [
   {
     name: '.save session',
     usage: '[NAME]',
-    does: 'Write it to its file',
+    does: 'Save the session',
     needs: [aSession],
     async run({ ctx, say }, args) {
       await ctx.saveSession(args === '' ? undefined : args);
@@ -49,13 +49,13 @@ export const sessionCommands: readonly DotCommand[] = [
   },
   {
     name: '.fork session',
-    does: 'Go on in a copy of the session',
+    does: 'Continue in a copy of the session',
     needs: [aSession],
     run: ({ ctx, io }) => ctx.forkSession(io.signal),
   },
   {
     name: '.undo',
-    does: 'Take back the last question and its answer',
+    does: 'Remove the last question and its answer',
     needs: [startedSession],
     run: ({ ctx }) => ctx.undo(),
   },

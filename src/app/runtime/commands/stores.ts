@@ -4,14 +4,18 @@ import { ReefError } from '../../../protocol/errors.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
 import { type CommandDeps, type DotCommand, required, words } from './command.ts';
 
-/** What lies in files: deleting of it, and secrets. */
 export const storeCommands: readonly DotCommand[] = [
-  { name: '.delete', usage: 'role|session|rag|macro|agent-data NAME', does: 'Delete what is stored', run: remove },
-  { name: '.vault', usage: 'add|get|update|delete|list [NAME]', does: 'Keep secrets', run: vault },
+  {
+    name: '.delete',
+    usage: 'role|session|rag|macro|agent-data NAME',
+    does: 'Delete a role, session, RAG, macro or the data of an agent',
+    run: remove,
+  },
+  { name: '.vault', usage: 'add|get|update|delete|list [NAME]', does: 'Manage secrets', run: vault },
 ];
 
 const REMOVERS: Record<string, (ctx: RequestContext, name: string) => Promise<void>> = {
-  role: ({ app }, name) => removeFile(app.paths.roleFile(name), 'role_not_found', `there is no file of a role ${name}`),
+  role: ({ app }, name) => removeFile(app.paths.roleFile(name), 'role_not_found', `role ${name} has no file`),
   macro: ({ app }, name) => removeFile(app.paths.macroFile(name), 'macro_not_found', `there is no macro ${name}`),
   session: (ctx, name) => ctx.app.sessions.at(ctx.sessionsDir()).delete(name),
   async rag({ app }, name) {
@@ -20,7 +24,7 @@ const REMOVERS: Record<string, (ctx: RequestContext, name: string) => Promise<vo
     await rm(file.replace(/\.yaml$/, '.sqlite'), { force: true });
     app.ragCache.invalidate({ kind: 'named', name });
   },
-  /** Sessions, index and messages: what it learned. What it is stays. */
+  /** Its sessions, index and messages; its definition stays. */
   async 'agent-data'({ app }, name) {
     const { paths } = app;
     const rag = paths.agentRagFile(name);
@@ -74,7 +78,10 @@ async function vault(deps: CommandDeps, args: string): Promise<void> {
 
 async function secretFor({ face }: CommandDeps, name: string): Promise<string> {
   if (!face.secret)
-    throw new ReefError('invalid_state', 'nobody can be asked: run `reef vault add NAME` at a terminal first');
+    throw new ReefError(
+      'invalid_state',
+      'the value cannot be asked for here: run `reef vault add NAME` at a terminal first',
+    );
   const value = await face.secret(`Value of ${name}: `);
   if (value === '') throw new ReefError('bad_request', `${name}: no value was given`);
   return value;

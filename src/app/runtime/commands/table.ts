@@ -7,7 +7,7 @@ import { roleCommands } from './roles.ts';
 import { sessionCommands } from './sessions.ts';
 import { storeCommands } from './stores.ts';
 
-const help: DotCommand = { name: '.help', does: 'This list', run: ({ say }) => say(helpText()) };
+const help: DotCommand = { name: '.help', does: 'Show this list', run: ({ say }) => say(helpText()) };
 
 export const COMMANDS: readonly DotCommand[] = [
   help,
@@ -37,8 +37,8 @@ export function parseCommand(line: string): TypedCommand {
 }
 
 const KEYS = `
-:::              Begin a block of several lines, and end it
-Ctrl-J           Another line
+:::              Begin and end a block of several lines
+Ctrl-J           Start a new line
 Ctrl-O           Write the question in your editor
 Tab              Complete
 Ctrl-C           Stop the answer, or drop the line
