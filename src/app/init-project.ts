@@ -121,14 +121,12 @@ export function hasCommands(proposal: Proposal): boolean {
   return Object.keys(commandsOf(proposal)).length > 0;
 }
 
-function programsMissing(commands: Commands, at: { path: string; folder: string }): string[] {
+function programsMissing(commands: Commands, { path, folder }: { path: string; folder: string }): string[] {
+  const isFound = (program: string) =>
+    program.includes('/') ? existsSync(resolve(folder, program)) : findOnPath(program, path) !== undefined;
   return Object.values(commands).flatMap(({ command: [program = ''], isInstalled }) =>
-    isInstalled || isFound(program, at) ? [] : [program],
+    isInstalled || isFound(program) ? [] : [program],
   );
-}
-
-function isFound(program: string, { path, folder }: { path: string; folder: string }): boolean {
-  return program.includes('/') ? existsSync(resolve(folder, program)) : findOnPath(program, path) !== undefined;
 }
 
 const HEAD = `# What Reef runs in the worktrees of this repository. Written by \`reef init\`; yours to change, and in effect after

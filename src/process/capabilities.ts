@@ -24,35 +24,20 @@ export const UNSHARE_OPTIONS = {
   pid: ['--pid', '--fork', '--kill-child', '--mount-proc'],
 } as const;
 
-/** Called once by the composition root, which hands the result down. */
+/** Each program calls it once and hands the result down. */
 export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promise<Capabilities> {
-  const tools = {
-    unshare: findOnPath('unshare', searchPath),
-    bubblewrap: findOnPath('bwrap', searchPath),
-    setpriv: findOnPath('setpriv', searchPath),
-    timeout: findOnPath('timeout', searchPath) ?? findOnPath('gtimeout', searchPath),
-    perl: findOnPath('perl', searchPath),
-  };
+  const find = (program: string) => findOnPath(program, searchPath);
   const [namespaces, bubblewrap, setpriv, timeout, perl] = await Promise.all([
-    probeNamespaces(tools.unshare),
-    works(tools.bubblewrap, [...SANDBOX_BASE, '--', 'env', '--default-signal=TERM', 'true']),
-    works(tools.setpriv, ['--pdeathsig', 'KILL', 'true']),
-    opensGroup(tools.timeout, ['-k', '1', '5']),
-    works(tools.perl, ['-MTime::HiRes', '-e', '1']),
+    probeNamespaces(find('unshare')),
+    works(find('bwrap'), [...SANDBOX_BASE, '--', 'env', '--default-signal=TERM', 'true']),
+    works(find('setpriv'), ['--pdeathsig', 'KILL', 'true']),
+    opensGroup(find('timeout') ?? find('gtimeout'), ['-k', '1', '5']),
+    works(find('perl'), ['-MTime::HiRes', '-e', '1']),
   ]);
-  const unshare = namespaces === 'none' ? undefined : tools.unshare;
+  const unshare = namespaces === 'none' ? undefined : find('unshare');
   const isolatesNetwork =
     namespaces !== 'none' && (await works(unshare, [...UNSHARE_OPTIONS[namespaces], '--net', 'true'])) !== undefined;
-  return {
-    namespaces,
-    unshare,
-    isolatesNetwork,
-    bubblewrap,
-    setpriv,
-    timeout,
-    perl,
-    tmux: findOnPath('tmux', searchPath),
-  };
+  return { namespaces, unshare, isolatesNetwork, bubblewrap, setpriv, timeout, perl, tmux: find('tmux') };
 }
 
 async function probeNamespaces(unshare: string | undefined): Promise<Capabilities['namespaces']> {
@@ -66,7 +51,7 @@ async function works(file: string | undefined, args: readonly string[]): Promise
   return (await probe(file, args))?.code === 0 ? file : undefined;
 }
 
-/** The command under `timeout` is asked for its group, which must be that of its parent. */
+/** Asks a command under `timeout` for its group, which must be that of its parent. */
 async function opensGroup(file: string | undefined, args: readonly string[]): Promise<string | undefined> {
   const askGroup = 'echo $PPID; read -r _ _ _ _ group _ 2>/dev/null </proc/$$/stat && echo $group || ps -o pgid= -p $$';
   const asked = await probe(file, [...args, 'sh', '-c', askGroup]);

@@ -32,11 +32,6 @@ export const SANDBOX_BASE = [
   ...['--proc', '/proc'],
 ];
 
-interface Mount {
-  path: string;
-  options: string[];
-}
-
 /** The options for bubblewrap, up to and without the program. Makes the scratch folder. */
 export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
   const { temporary, empty } = makeScratch(spec.scratch);
@@ -44,11 +39,11 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
   const hidden = spec.hidden.map(resolveLinks).filter((path) => existsSync(path) || isInside(path, writable));
   const guarded = (spec.guarded ?? []).map(resolveLinks).filter((path) => isInside(path, writable));
   const absent = guarded.filter(isNothing);
-  const mounts: Mount[] = [
+  const readOnly = [...(spec.readOnly ?? []).map(existing), ...guarded.filter((path) => !isNothing(path))];
+  const mounts = [
     { path: '/tmp', options: ['--bind', temporary, '/tmp'] },
     ...writable.map((path) => ({ path, options: ['--bind', path, path] })),
-    ...(spec.readOnly ?? []).map(existing).map((path) => ({ path, options: ['--ro-bind', path, path] })),
-    ...guarded.filter((path) => !isNothing(path)).map((path) => ({ path, options: ['--ro-bind', path, path] })),
+    ...readOnly.map((path) => ({ path, options: ['--ro-bind', path, path] })),
     ...absent.map((path) => ({ path, options: ['--tmpfs', path] })),
     ...hidden.map((path) => ({ path, options: isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', empty, path] })),
   ];
