@@ -14,7 +14,7 @@ export const LINE_LIMITS: LineLimits = { whole: 1024 * KIB, line: 16 * 1024 * KI
 
 const CHUNK = 256 * KIB;
 const NEWLINE = 0x0a;
-/** A link or a FIFO put in the place of the file is neither followed nor waited for. */
+/** Does not follow a link in the place of the file, and does not wait for a FIFO. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
@@ -108,7 +108,7 @@ export class LineReader {
   }
 }
 
-/** One line as it was written, for a reply that must echo what a skeleton left out. */
+/** One line as it was written, for a reply that must repeat what a skeleton left out. */
 export async function readLineAt(path: string, line: Pick<Line, 'offset' | 'bytes'>): Promise<string> {
   const file = await open(path, READ_FLAGS);
   try {

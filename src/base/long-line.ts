@@ -88,7 +88,7 @@ function decodeEnd(bytes: Buffer): string {
 
 const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
 const [NO_ESCAPE, ESCAPE_BEGUN, HEX_DIGITS] = [0, -1, 4];
-/** A cut waits for the end of a character, but only this long: endless surrogates or bytes that are no text end the wait. */
+/** A cut waits at most this long for the end of a character, in case the bytes are no text. */
 const PATIENCE = 16;
 
 /**

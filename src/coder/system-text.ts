@@ -1,4 +1,4 @@
-/** Without time, id or path: shared by all jobs, so that providers keep it cached. At most 600 tokens. */
+/** The same for all jobs (no time, id or path), so that providers cache it. At most 600 tokens. */
 export const SYSTEM_TEXT = `You are a careful software engineer working alone in a git worktree, through tools only.
 
 Every reply calls at least one tool. There is no other way to act or to finish.

@@ -1,6 +1,6 @@
 import type { IndexEntry } from './tree.ts';
 
-/** An entry of git's index, with what git saw of the file when it last found it equal to its blob. */
+/** An entry of git's index, and the file's data when git last found it equal to its blob. */
 export interface RecordedEntry extends Omit<IndexEntry, 'mode'> {
   mode: number;
   seen: { mtimeMs: number; ctimeMs: number; ino: number; size: number };
@@ -34,7 +34,7 @@ export function readIndexFile(bytes: Buffer, oidBytes: number, show: (entry: Rec
   }
 }
 
-/** An extension whose name begins with a small letter must be understood by whoever reads the index. */
+/** A reader must understand every extension whose name begins with a small letter. */
 function isAllUnderstood(bytes: Buffer, from: number, end: number): boolean {
   let at = from;
   while (at < end) {
@@ -47,7 +47,7 @@ function isAllUnderstood(bytes: Buffer, from: number, end: number): boolean {
 class EntryReader {
   readonly #bytes: Buffer;
   readonly #oidBytes: number;
-  /** Paths share what they begin with, and entries are not aligned. */
+  /** Version 4: paths share prefixes, and entries are not aligned. */
   readonly #isPacked: boolean;
   #path = Buffer.alloc(0);
   at = HEADER_BYTES;

@@ -27,12 +27,12 @@ export async function mergeTrees(git: Git, checkout: Checkout, { ours, theirs }:
   const args = ['merge-tree', '--write-tree', '-z', '--messages', '--allow-unrelated-histories', '--end-of-options'];
   const options = { okCodes: [0, 1], maxBytes: MAX_BYTES, timeoutMs: MERGE_MS };
   const { code, stdout } = await git.call(checkout, [...args, checkOid(ours), checkOid(theirs)], options);
-  // Git ends with 1 as well when one of them is no commit.
+  // Git also ends with 1 when one of them is not a commit.
   if (stdout.length === 0) throw new ReefError('git_failed', `git merge-tree could not merge ${ours} and ${theirs}.`);
   return parseMerge(nulFields(stdout), code === 0);
 }
 
-/** Many merges in one process, as the radar needs them; git 2.38 cannot and takes one for each. */
+/** Many merges in one process, for the radar. Git 2.38 needs a process for each. */
 export async function mergeAll(git: Git, checkout: Checkout, pairs: readonly MergeSides[]): Promise<MergeResult[]> {
   const { major, minor } = await git.version();
   const results: MergeResult[] = [];

@@ -1,10 +1,10 @@
-/** A child gets these, what its adapter, server or worker names, and nothing else. */
+/** A child gets these variables, and those that its adapter, server or worker names. */
 const ALWAYS = new Set(['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TERM', 'TZ', 'TMPDIR']);
 
-/** Where our own tools are looked up. Never the caller's PATH: it may name a folder an agent can write to. */
+/** Where our own tools are found. Never the caller's PATH, which may name a folder that an agent can write. */
 export const SYSTEM_PATH = '/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
 
-/** `named` are variables of `from` this child needs; `extra` are values of our own, and they win. */
+/** `named` are further variables of `from`; `extra` are values of our own, and they win. */
 export function allowedEnv(
   from: Readonly<NodeJS.ProcessEnv>,
   named: readonly string[],

@@ -14,7 +14,7 @@ started() {
   fi
 }
 
-# A hard link fails if the name is taken: whoever gives the launch up takes it first, and then nothing starts.
+# A hard link fails if the name is taken: whoever gives the launch up takes it first, and then nothing starts.
 write_identity() {
   printf '{"pid":%s,"startTime":"%s","bootId":"%s"}\n' $$ "$(started)" "$boot" >"$dir/pid.new" || return 1
   ln "$dir/pid.new" "$dir/pid" || return 1

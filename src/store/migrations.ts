@@ -49,7 +49,7 @@ const migrations: readonly string[] = [
   `,
 ];
 
-/** Each step commits with its version number: killed anywhere, the schema is the old one or the new one. */
+/** Each step commits with its version number: after a kill the schema is the old one or the new one. */
 export function migrate(database: Sqlite, steps: readonly string[] = migrations): void {
   const version = Number(database.pragma('user_version'));
   if (version > steps.length) {

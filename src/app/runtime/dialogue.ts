@@ -177,7 +177,7 @@ function within(io: RunIo): Emitter {
 /** File endings that our own loaders read. */
 const OURS = ['pdf', 'docx', 'html', 'htm'];
 
-/** What `.file` and `-f` read with: the same loaders as a RAG has. */
+/** `.file` and `-f` read with the same loaders as a RAG. */
 function inputDeps(ctx: RequestContext, { runtime, home }: DialogueDeps, signal: AbortSignal): InputDeps {
   const { config, cwd, environment } = ctx.app;
   return {

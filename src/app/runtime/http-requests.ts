@@ -7,7 +7,7 @@ import type { ReadableStream } from 'node:stream/web';
 import tls from 'node:tls';
 import type { Way } from '../../runtime/models/client-extra.ts';
 
-/** `fetch` through a proxy, or with less patience for a connection than Node has: its own takes neither per request. */
+/** `fetch` through a proxy, or with a time limit for the connection: Node's own takes neither per request. */
 export function fetchByWay(way: Way): typeof globalThis.fetch {
   return async (input, init) => {
     const asked = new Request(input, init);
@@ -23,7 +23,7 @@ export function fetchByWay(way: Way): typeof globalThis.fetch {
 async function begin(asked: Request, way: Way): Promise<ClientRequest> {
   const { method, signal } = asked;
   const url = new URL(asked.url);
-  // Nothing here unpacks an answer.
+  // Answers are not decompressed here.
   const headers = { ...Object.fromEntries(asked.headers), host: url.host, 'accept-encoding': 'identity' };
   const options: RequestOptions = { method, headers, signal, agent: false };
   if (!way.proxy) return patient(open(url, options), way);
@@ -33,16 +33,16 @@ async function begin(asked: Request, way: Way): Promise<ClientRequest> {
   }
   const socket = await tunnel(url, way.proxy, { signal, way });
   const createConnection = () => tls.connect({ socket, servername: url.hostname });
-  // With an agent, even none, Node would make a connection of its own, past the proxy.
+  // With `agent`, even `false`, Node would connect by itself, past the proxy.
   return https.request(url, { method, headers, signal, createConnection });
 }
 
-/** The words of a proxy's address are for the proxy alone: Node would hand them on to the provider. */
+/** Credentials in a proxy's address are for the proxy alone: Node would send them to the provider. */
 function open(url: URL, options: RequestOptions): ClientRequest {
   return (url.protocol === 'https:' ? https : http).request(url, { ...options, auth: null });
 }
 
-/** A proxy that lets us through to where only the two ends can read. */
+/** A connection through the proxy that only the two ends can read. */
 async function tunnel(url: URL, proxy: URL, { signal, way }: { signal: AbortSignal; way: Way }): Promise<Socket> {
   const path = `${url.hostname}:${url.port || 443}`;
   const headers = { host: path, ...pass(proxy) };
@@ -60,7 +60,7 @@ function pass({ username, password }: URL): Record<string, string> {
   return { 'proxy-authorization': `Basic ${Buffer.from(words).toString('base64')}` };
 }
 
-/** For the connection only: an answer may take as long as it takes. */
+/** Limits the time of the connection, not that of the answer. */
 function patient(request: ClientRequest, { connectTimeoutMs }: Way): ClientRequest {
   if (connectTimeoutMs === undefined) return request;
   const late = () => request.destroy(new Error(`there was no connection within ${connectTimeoutMs / 1000} s`));
@@ -90,7 +90,7 @@ function answering(addresses: readonly string[]): LookupFunction {
 
 const WITHOUT_BODY = [204, 205, 304];
 
-/** An answer of `node:http` as `fetch` would give it. */
+/** An answer of `node:http` in the form of `fetch`. */
 export function toResponse(message: IncomingMessage): Response {
   const { statusCode = 0 } = message;
   const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
