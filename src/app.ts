@@ -25,8 +25,8 @@ import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
 import type { Store } from './store/store.ts';
-import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
-import { endRunsOf } from './workflow/runs/end.ts';
+import { DurableEngine } from './workflow/durable/durable-engine.ts';
+import { endRunsOf } from './workflow/runs/start.ts';
 
 export interface App {
   core: Core;
@@ -146,7 +146,7 @@ function openSnapshotter({ store, hook, clock, log }: { store: Store; hook: Snap
 /** What a run does is news for the worktrees, their analysis servers, and whoever waits. */
 function openEngine(deps: { store: Store; clock: Clock; log: Logger; signal: ChangeSignal }, repository?: Repository) {
   const { store, clock, log, signal } = deps;
-  return new EmbeddedEngine({
+  return new DurableEngine({
     store,
     clock,
     log,

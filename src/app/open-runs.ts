@@ -4,18 +4,17 @@ import type { AdapterRegistry } from '../agents/registry.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import type { Core } from '../protocol/operations.ts';
-import type { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
-import { isByName } from '../workflow/language/worker-name.ts';
-import { journalBlobs } from '../workflow/memory/journal-blobs.ts';
+import type { DurableEngine } from '../workflow/durable/durable-engine.ts';
+import { journalBlobs } from '../workflow/durable/journal.ts';
+import { isByName } from '../workflow/language/names.ts';
 import type { WorkflowPorts } from '../workflow/run/ports.ts';
 import { defineWorkflows } from '../workflow/run/run-body.ts';
 import { BlockAgents } from '../workflow/runs/block-agents.ts';
 import { CallLog } from '../workflow/runs/call-log.ts';
-import { endRunsIn } from '../workflow/runs/end.ts';
 import { RunOperations } from '../workflow/runs/operations.ts';
 import { RunPlanner } from '../workflow/runs/plan.ts';
 import { findRun } from '../workflow/runs/spec.ts';
-import { RunStarter } from '../workflow/runs/start.ts';
+import { endRunsIn, RunStarter } from '../workflow/runs/start.ts';
 import { RunStatus } from '../workflow/runs/status.ts';
 import { WorkflowRuns } from '../workflow/runs/workflow-runs.ts';
 import { createRunCaptures } from '../worktrees/run-captures.ts';
@@ -29,7 +28,7 @@ interface RunsDeps extends RepositoryDeps {
   registry: AdapterRegistry;
   runner: JobRunner;
   jobs: JobManager;
-  engine: EmbeddedEngine;
+  engine: DurableEngine;
 }
 
 /** Runs, and all operations of a repository. */

@@ -9,15 +9,6 @@ export interface JournalRow {
   data: string;
 }
 
-export interface RunRow {
-  runId: string;
-  startedAt: string;
-  /** JSON of the first entry. */
-  start: string;
-  endedAt: string | null;
-  end: string | null;
-}
-
 /**
  * What happened in each run, in order, once: a kind and key is recorded one time. The schema refuses to change or delete
  * an entry. Only inside a transaction of the store.
@@ -27,7 +18,6 @@ export class JournalTable {
   readonly #find;
   readonly #after;
   readonly #unfinished;
-  readonly #runs;
   readonly #openWaits;
   readonly #attempt;
   readonly #putBlob;
@@ -48,11 +38,6 @@ export class JournalTable {
     const ended = "(SELECT 1 FROM journal e WHERE e.run_id = j.run_id AND e.kind = 'end')";
     this.#unfinished = database.prepare(
       `SELECT run_id FROM journal j WHERE kind = 'start' AND NOT EXISTS ${ended} ORDER BY run_id`,
-    );
-    this.#runs = database.prepare(
-      `SELECT j.run_id AS runId, j.at AS startedAt, j.data AS start, e.at AS endedAt, e.data AS "end"
-       FROM journal j LEFT JOIN journal e ON e.run_id = j.run_id AND e.kind = 'end'
-       WHERE j.kind = 'start' AND j.run_id < ? ORDER BY j.run_id DESC LIMIT ?`,
     );
     this.#openWaits = database.prepare(
       `SELECT run_id AS runId, n, at, kind, key, data FROM journal j WHERE kind = 'wait' AND NOT EXISTS ${ended}
@@ -83,11 +68,6 @@ export class JournalTable {
 
   unfinished(): string[] {
     return (this.#unfinished.all() as { run_id: string }[]).map((row) => row.run_id);
-  }
-
-  /** Newest first, from before `runId` on. */
-  runs(before: string | undefined, limit: number): RunRow[] {
-    return this.#runs.all(before ?? '\u{10FFFF}', limit) as RunRow[];
   }
 
   /** Questions nobody has answered yet, of runs that still go on. */

@@ -17,29 +17,22 @@ import {
 import { Background } from './background.ts';
 import { type PruneOptions, prune } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
-import type { Deps } from './deps.ts';
-import { claimWithin } from './dispatch.ts';
-import { enterBranch } from './fork/branch-off.ts';
-import { mergeBack } from './fork/merge-back.ts';
-import { beginReturn, recordOf } from './keep/bring-back.ts';
+import { type Deps, type ManagerOptions, openDeps, type Settings } from './deps.ts';
+import { enterBranch, mergeBack } from './fork.ts';
 import { findKept, readSession } from './keep/kept.ts';
-import { discard, hold } from './keep/put-aside.ts';
+import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { refs } from './layout.ts';
 import { abandon, build } from './make/build.ts';
 import { accept } from './merge/accept.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
-import { type ManagerOptions, openDeps, type Settings } from './open.ts';
-import { folderOf } from './open-worktree.ts';
-import { addEntries, declaredPlan, touchedBy } from './plan/plan-path.ts';
-import { type Foreign, foreignWork } from './radar/foreign.ts';
-import { announceHot, recordObserved } from './radar/observe.ts';
-import { type Picture, Radar } from './radar/radar.ts';
-import { reportOf } from './radar/report.ts';
-import { type StoredWorktree, toRecord } from './record.ts';
+import { addEntries, declaredPlan, touchedBy } from './plan.ts';
+import { claimWithin, draft, enter, type Task } from './queue.ts';
+import { announceHot, type Picture, Radar, recordObserved } from './radar/radar.ts';
+import { type Foreign, foreignWork, reportOf } from './radar/report.ts';
+import { type StoredWorktree, toRecord } from './records.ts';
+import { folderOf } from './registry.ts';
 import { runSetup } from './scripts.ts';
-import { draft, enter, type Task } from './submit.ts';
-import { viewsOf } from './views.ts';
-import { worktreeDiff } from './worktree-diff.ts';
+import { viewsOf, worktreeDiff } from './views.ts';
 
 /**
  * The worktrees of one repository, from the queue to the merge. Every operation on one worktree runs alone; what it is

@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Checkout } from '../git/checkout.ts';
+import { type Checkout, redirected } from '../git/checkout.ts';
 import {
   fillWorktree,
   listWorktrees,
@@ -80,4 +80,19 @@ export async function mendEntry({ checkout }: Deps, path: string): Promise<void>
   const read = (name: string) => readFile(join(folder, name), 'utf8').catch(() => '');
   const written = await Promise.all(['commondir', 'gitdir', 'HEAD'].map(read));
   if (written.some((text) => text.trim() === '')) await rm(folder, { recursive: true, force: true });
+}
+
+/**
+ * The checkout in a folder of ours, which an agent can write to: one whose `.git` leads to another repository, or to
+ * another checkout of this one, is not the worktree of the record.
+ */
+export async function openWorktree({ git, checkout }: Deps, path: string): Promise<Checkout> {
+  const worktree = await git.locate(path);
+  if (worktree.toplevel === path && worktree.commonDir === checkout.commonDir) return worktree;
+  throw redirected(path, `leads to ${worktree.toplevel} of ${worktree.commonDir}`);
+}
+
+export function folderOf({ id, path, status }: { id: string; path: string | null; status: string }): string {
+  if (path !== null) return path;
+  throw new ReefError('worktree_state', `The worktree ${id} is ${status} and has no folder.`);
 }

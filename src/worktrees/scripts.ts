@@ -1,7 +1,7 @@
 import { capText } from '../base/cap.ts';
 import { toReefError } from '../protocol/errors.ts';
 import type { Deps } from './deps.ts';
-import type { StoredWorktree } from './record.ts';
+import type { StoredWorktree } from './records.ts';
 
 const SETUP_MS = 300_000;
 const TEARDOWN_MS = 60_000;

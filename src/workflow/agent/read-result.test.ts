@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { Json } from '../../protocol/workflow.ts';
-import { contentRule, withoutFence } from './content-rule.ts';
-import { readResult, resultJsonSchema } from './read-result.ts';
+import { contentRule, readResult, resultJsonSchema, withoutFence } from './read-result.ts';
 
 const signals = ['SIGNAL:SUCCESS', 'SIGNAL:FAILURE'];
 const read = (text: string, more: { toolResult?: Json; structured?: Json } = {}) =>

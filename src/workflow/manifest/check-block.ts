@@ -2,12 +2,21 @@ import { z } from 'zod';
 import { checkContextBudget, isProblem, parseSlice } from '../../context/slices/parse-slice.ts';
 import type { SliceProblem } from '../../context/slices/slice.ts';
 import type { Transition } from '../../protocol/workflow.ts';
+import { BUILT_IN_SCHEMAS } from '../agent/read-result.ts';
 import { type Action, parseAction } from '../language/action.ts';
 import { parseGuard, parseValue } from '../language/guard.ts';
-import { FAIL_DEFAULT, FAILURE, isName, isSignal, SUCCESS } from '../language/names.ts';
-import { parseStrategy } from '../language/strategy.ts';
-import { isByName, parseWorker, rosterEntry, type WorkerName } from '../language/worker-name.ts';
-import { BUILT_IN_SCHEMAS } from './content-schemas.ts';
+import {
+  FAIL_DEFAULT,
+  FAILURE,
+  isByName,
+  isName,
+  isSignal,
+  parseWorker,
+  rosterEntry,
+  SUCCESS,
+  type WorkerName,
+} from '../language/names.ts';
+import { parseStrategy } from '../memory/shape-view.ts';
 import type { Draft, DraftBlock, Report } from './draft.ts';
 import { actionTargets, nearestTarget } from './graph.ts';
 

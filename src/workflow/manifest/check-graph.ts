@@ -1,5 +1,4 @@
-import { SUCCESS } from '../language/names.ts';
-import { canWrite, parseWorker, rosterEntry } from '../language/worker-name.ts';
+import { canWrite, parseWorker, rosterEntry, SUCCESS } from '../language/names.ts';
 import type { KnownAgents } from './check-block.ts';
 import type { Draft, DraftBlock, DraftNode, Report } from './draft.ts';
 import { actionOf, drawGraph, type Graph, loops, reachable, recursions } from './graph.ts';

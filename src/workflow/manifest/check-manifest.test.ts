@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
+import { chooseStart } from '../runs/plan.ts';
 import { checkManifest, runnableManifest } from './check-manifest.ts';
-import { chooseStart } from './choose-start.ts';
-import { findManifest, manifestNotFound } from './find-manifest.ts';
+import { findManifest, manifestNotFound } from './manifest-file.ts';
 
 const agents = { claude: { reportsCost: true }, codex: { reportsCost: false } };
 const to = (signal: string, action: string, more: object = {}) => ({ on_signal: `SIGNAL:${signal}`, action, ...more });

@@ -13,8 +13,8 @@ import {
   readDraft,
   withoutSynonyms,
 } from './draft.ts';
-import { pointerOf } from './position.ts';
 import { readSource, type Source } from './read-source.ts';
+import { pointerOf } from './source.ts';
 
 export interface CheckOptions {
   /** Turns warnings into errors. */

@@ -1,6 +1,5 @@
 import type { Json } from '../../protocol/workflow.ts';
-import { stepOf } from './position.ts';
-import { DEEPEST, SourceFault, type SourceTree } from './source.ts';
+import { DEEPEST, SourceFault, type SourceTree, stepOf } from './source.ts';
 
 const LITERAL = /true|false|null/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;

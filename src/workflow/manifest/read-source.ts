@@ -1,10 +1,9 @@
 import { LineIndex } from '../../base/line-index.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
-import { offsetOf, type Position, positionAt } from './position.ts';
 import { readJson } from './read-json.ts';
 import { readYaml } from './read-yaml.ts';
-import { SourceFault, type SourceTree } from './source.ts';
+import { offsetOf, type Position, positionAt, SourceFault, type SourceTree } from './source.ts';
 
 const LARGEST_BYTES = 1024 * 1024;
 

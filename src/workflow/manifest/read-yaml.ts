@@ -1,7 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap } from 'yaml';
 import type { Json } from '../../protocol/workflow.ts';
-import { stepOf } from './position.ts';
-import { DEEPEST, SourceFault, type SourceTree } from './source.ts';
+import { DEEPEST, SourceFault, type SourceTree, stepOf } from './source.ts';
 
 /** Values after every alias is followed: what a small file may grow to. */
 const MOST_VALUES = 200_000;

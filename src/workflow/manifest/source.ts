@@ -1,3 +1,4 @@
+import type { LineIndex } from '../../base/line-index.ts';
 import type { Json } from '../../protocol/workflow.ts';
 
 export const DEEPEST = 64;
@@ -16,4 +17,33 @@ export class SourceFault extends Error {
     super(message, more);
     this.offset = offset;
   }
+}
+
+/** Where things stand in a file, counted from 1 as editors do. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
+export function positionAt(lines: LineIndex, offset: number): Position {
+  const { line, column } = lines.position(offset);
+  return { line, column: column + 1 };
+}
+
+/** RFC 6901. */
+export function pointerOf(path: readonly (string | number)[]): string {
+  return path.map(stepOf).join('');
+}
+
+export function stepOf(step: string | number): string {
+  return `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** Finds the place of a pointer, or of the nearest that encloses it. */
+export function offsetOf(offsets: ReadonlyMap<string, number>, pointer: string): number {
+  for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+    const found = offsets.get(at);
+    if (found !== undefined) return found;
+  }
+  return offsets.get('') ?? 0;
 }

@@ -7,8 +7,8 @@ import type { Json } from '../../protocol/workflow.ts';
 import { artifactId } from '../../repostate/prompt/caps.ts';
 import { Store } from '../../store/store.ts';
 import { renderPrompt } from '../agent/prompt.ts';
-import { newSegments } from '../run/finish-visit.ts';
-import { journalBlobs } from './journal-blobs.ts';
+import { journalBlobs } from '../durable/journal.ts';
+import { newSegments } from '../run/visit-step.ts';
 import { type Blobs, openSegment, storeSegment, viewSegment } from './segment.ts';
 import { shapeView } from './shape-view.ts';
 

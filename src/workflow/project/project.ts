@@ -8,7 +8,7 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { Caller, OperationRequest, TrustCore } from '../../protocol/operations.ts';
 import type { TrustItem } from '../../protocol/trust.ts';
 import { type TrustFile, trustHash } from '../../runtime/config/trust-file.ts';
-import { type FoundManifest, findManifest, type ReadProjectFile } from '../manifest/find-manifest.ts';
+import { type FoundManifest, findManifest, type ReadProjectFile } from '../manifest/manifest-file.ts';
 
 const LARGEST_FILE = 1024 * 1024;
 export const PROJECT_CONFIG = '.reef/config.yaml';

@@ -1,7 +1,17 @@
 import { GATES, type Gate } from '../../protocol/workflow.ts';
-import { findDeno, findDotnet, findElixir, findGo, findJvm, findPython, findRuby, findRust } from './languages.ts';
+import {
+  findDeno,
+  findDotnet,
+  findElixir,
+  findGo,
+  findJust,
+  findJvm,
+  findMake,
+  findPython,
+  findRuby,
+  findRust,
+} from './languages.ts';
 import { findNode } from './node.ts';
-import { findJust, findMake } from './targets.ts';
 import type { FindToolchain, ProjectFolder, Suggestion } from './toolchain.ts';
 
 export interface Proposal {

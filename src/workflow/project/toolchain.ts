@@ -1,5 +1,5 @@
 import type { Gate } from '../../protocol/workflow.ts';
-import type { ReadProjectFile } from '../manifest/find-manifest.ts';
+import type { ReadProjectFile } from '../manifest/manifest-file.ts';
 
 /** One folder of a checkout, as a search for its tools sees it. */
 export interface ProjectFolder {

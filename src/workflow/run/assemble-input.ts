@@ -1,7 +1,7 @@
 import { openSegment, type StoredSegment } from '../memory/segment.ts';
 import { shapeView } from '../memory/shape-view.ts';
 import type { VisitOrder } from '../walk/outcomes.ts';
-import { fileContentOf } from '../workers/file-content.ts';
+import { fileContentOf } from '../workers/file-system-writer.ts';
 import type { Artifact, WorkerInput } from '../workers/worker.ts';
 import { allowedSignals, type BlockAt, type BranchRun } from './branch-run.ts';
 import type { DegradedSlice } from './ports.ts';

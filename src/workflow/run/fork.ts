@@ -1,10 +1,8 @@
 import type { Json } from '../../protocol/workflow.ts';
-import { NOTHING } from '../walk/amounts.ts';
+import { NOTHING, raised, verdict } from '../walk/amounts.ts';
 import type { BranchEnd, BranchStart, ForkOrder, JoinOutcome } from '../walk/outcomes.ts';
-import type { BranchRun } from './branch-run.ts';
-import { raised, verdict } from './ledger.ts';
-import { recordStep, type Tried, tried } from './record-step.ts';
-import { BRANCH_BODY, type BranchInput, runBudget } from './run-input.ts';
+import { BRANCH_BODY, type BranchInput, type BranchRun, runBudget } from './branch-run.ts';
+import { recordStep, type Tried, tried } from './visit-step.ts';
 
 type Worktree = { id: string; path: string };
 type Ends = (BranchEnd | null)[];

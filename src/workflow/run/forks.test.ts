@@ -3,7 +3,7 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node, to } from '../../../test/support/workflow/walk.ts';
-import type { JobEnd } from '../agent/agent-jobs.ts';
+import type { JobEnd } from './ports.ts';
 
 let dir: string;
 let bench: Bench;

@@ -5,7 +5,7 @@ import { Bench, finished, ScriptedJobs } from '../../../test/support/workflow/ru
 import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { HaltAnswer, RunView } from '../../protocol/workflow.ts';
-import type { JobEnd } from '../agent/agent-jobs.ts';
+import type { JobEnd } from './ports.ts';
 
 let dir: string;
 let bench: Bench;

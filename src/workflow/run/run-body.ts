@@ -1,14 +1,22 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { GateView, Json } from '../../protocol/workflow.ts';
-import type { Body, Durable, DurableEngine } from '../durable/durable-engine.ts';
+import type { Body, Durable } from '../durable/durable.ts';
+import type { DurableEngine } from '../durable/durable-engine.ts';
+import { Ledger } from '../walk/amounts.ts';
 import type { Answer, BranchEnd, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { VisitLog } from '../walk/visit-log.ts';
 import { Walk } from '../walk/walk.ts';
-import { type BranchRun, blockAt } from './branch-run.ts';
+import {
+  BRANCH_BODY,
+  type BranchInput,
+  type BranchRun,
+  blockAt,
+  mainBranch,
+  type RunInput,
+  WORKFLOW_BODY,
+} from './branch-run.ts';
 import { fork } from './fork.ts';
-import { Ledger } from './ledger.ts';
 import type { WorkflowPorts } from './ports.ts';
-import { BRANCH_BODY, type BranchInput, mainBranch, type RunInput, WORKFLOW_BODY } from './run-input.ts';
 import { visitAgent } from './visit-agent.ts';
 import { visitInternal } from './visit-internal.ts';
 

@@ -1,9 +1,7 @@
 import type { RunEvent } from '../../protocol/workflow.ts';
-import type { AgentJobSpec, JobEnd } from '../agent/agent-jobs.ts';
-import { contentRule } from '../agent/content-rule.ts';
 import { renderPrompt } from '../agent/prompt.ts';
-import { type BlockResult, type ReadResult, readResult, resultJsonSchema } from '../agent/read-result.ts';
-import { Detached, type StepScope } from '../durable/durable-engine.ts';
+import { type BlockResult, contentRule, type ReadResult, readResult, resultJsonSchema } from '../agent/read-result.ts';
+import { Detached, type StepScope } from '../durable/durable.ts';
 import { FAILURE, type Signal } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
 import { NOTHING } from '../walk/amounts.ts';
@@ -11,9 +9,8 @@ import type { StopReason, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { makeSegments } from '../workers/worker.ts';
 import { type Assembled, assembleInput } from './assemble-input.ts';
 import { allowedSignals, type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
-import { checkpoint, keep, stepInput, visitFacts } from './finish-visit.ts';
-import type { DegradedSlice } from './ports.ts';
-import { type Crash, recordStep, type Tried, tried } from './record-step.ts';
+import type { AgentJobSpec, DegradedSlice, JobEnd } from './ports.ts';
+import { type Crash, checkpoint, keep, recordStep, stepInput, type Tried, tried, visitFacts } from './visit-step.ts';
 
 const CORRECTIONS = 2;
 const MOST_STARTS = 5;

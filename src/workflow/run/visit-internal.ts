@@ -1,18 +1,15 @@
-import type { StepScope } from '../durable/durable-engine.ts';
-import { gateOf, type InternalWorker } from '../language/worker-name.ts';
+import type { StepScope } from '../durable/durable.ts';
+import { gateOf, type InternalWorker } from '../language/names.ts';
 import { NOTHING } from '../walk/amounts.ts';
 import type { VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { fileSystemWriter } from '../workers/file-system-writer.ts';
-import { runBuilder } from '../workers/run-builder.ts';
-import { runLinter } from '../workers/run-linter.ts';
-import { testRunner } from '../workers/test-runner.ts';
+import { runBuilder, runLinter, testRunner } from '../workers/gates.ts';
 import { updateChangePlan } from '../workers/update-change-plan.ts';
 import type { GateSettings, Worker, WorkerOutput } from '../workers/worker.ts';
 import { assembleInput } from './assemble-input.ts';
 import { type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
-import { checkpoint, keep, newSegments, stepInput, visitFacts } from './finish-visit.ts';
 import type { WorkflowPorts } from './ports.ts';
-import { recordStep, tried } from './record-step.ts';
+import { checkpoint, keep, newSegments, recordStep, stepInput, tried, visitFacts } from './visit-step.ts';
 
 /** One step: the worker runs, and what it did is recorded with its result. */
 export function visitInternal(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {

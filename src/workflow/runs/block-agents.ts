@@ -7,7 +7,7 @@ import type { Job } from '../../protocol/jobs.ts';
 import type { Caller } from '../../protocol/operations.ts';
 import type { Amounts } from '../../protocol/workflow.ts';
 import type { Store } from '../../store/store.ts';
-import type { AgentJobSpec, AgentJobs, JobEnd } from '../agent/agent-jobs.ts';
+import type { AgentJobSpec, AgentJobs, JobEnd } from '../run/ports.ts';
 
 /** What a run lets its agents do; decided by whoever started it. */
 export interface RunPermissions {

@@ -11,10 +11,9 @@ import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import { readResult } from '../agent/read-result.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import type { CallLog } from './call-log.ts';
-import { endRun } from './end.ts';
 import type { RunPlanner } from './plan.ts';
 import { findRun, findTheirRun, type RunSpec, type StoredRun } from './spec.ts';
-import type { RunStarter } from './start.ts';
+import { endRun, type RunStarter } from './start.ts';
 import type { RunStatus } from './status.ts';
 import type { WorkflowRuns } from './workflow-runs.ts';
 

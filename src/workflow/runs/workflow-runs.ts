@@ -4,7 +4,7 @@ import { type Halt, type HaltAnswer, haltAnswerSchema, type Json, type RunView }
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import { isWorkerSignal } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
-import { type RunInput, WORKFLOW_BODY } from '../run/run-input.ts';
+import { type RunInput, WORKFLOW_BODY } from '../run/branch-run.ts';
 import { RunFold } from '../view/run-fold.ts';
 import type { Answer } from '../walk/outcomes.ts';
 

@@ -1,13 +1,13 @@
-import type { BlockStatus, Halt, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
-import type { EntryData, JournalEntry } from '../durable/durable-engine.ts';
-import { parseBlockId } from '../language/names.ts';
+import type { BlockStatus, Halt, LogEntry, RunEvent, RunView, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { EntryData, JournalEntry } from '../durable/journal.ts';
+import { type Action, parseAction } from '../language/action.ts';
+import { blockIdOf, parseBlockId } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
+import { mainBranch, type RunInput, runBudget } from '../run/branch-run.ts';
 import { BRANCHES_AT_ONCE, type Joined, joinKey, joinOutcome } from '../run/fork.ts';
-import { mainBranch, type RunInput, runBudget } from '../run/run-input.ts';
 import type { Answer, BranchEnd, BranchStart, ForkOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { keyOf, placeOf, VisitLog } from '../walk/visit-log.ts';
 import { type Rules, Walk } from '../walk/walk.ts';
-import { drawRunGraph } from './draw-graph.ts';
 
 interface AnsweredHalt {
   halt: Halt;
@@ -249,5 +249,45 @@ export class RunFold {
     if (this.#end?.status === 'failed' || this.#isStuck) return 'broken';
     const value = this.#end?.value as { outcome?: BranchEnd['outcome'] } | undefined;
     return value?.outcome ?? 'running';
+  }
+}
+
+/** The static part of a view: every block the start node can lead to, and the transitions between them. */
+export function drawRunGraph(manifest: WorkflowManifest, nodeId: string): RunView['graph'] {
+  const transitions = Object.entries(manifest.nodes).flatMap(([node, { blocks }]) =>
+    Object.entries(blocks).flatMap(([name, block]) =>
+      block.transitions.flatMap(({ on_signal, action }) =>
+        targetsOf(parseAction(action)).map((to) => ({
+          from: blockIdOf(node, name),
+          to: enter(manifest, to),
+          signal: on_signal,
+        })),
+      ),
+    ),
+  );
+  const blocks = new Set([enter(manifest, nodeId)]);
+  for (const block of blocks) {
+    for (const { from, to } of transitions) if (from === block && to.includes('__')) blocks.add(to);
+  }
+  return { nodeId, blocks: [...blocks], transitions: transitions.filter(({ from }) => blocks.has(from)) };
+}
+
+function enter(manifest: WorkflowManifest, target: string): string {
+  return manifest.nodes[target]?.entry_block ?? target;
+}
+
+function targetsOf(action: Action | { error: string }): string[] {
+  if ('error' in action) return [];
+  switch (action.do) {
+    case 'jump':
+      return [action.to];
+    case 'call':
+      return action.returnTo === undefined ? [action.node] : [action.node, action.returnTo];
+    case 'fork':
+      return action.joinTo === undefined ? action.nodes : [...action.nodes, action.joinTo];
+    case 'return':
+      return ['RETURN'];
+    case 'halt':
+      return ['HALT_AND_FLAG'];
   }
 }

@@ -1,9 +1,7 @@
 import type { BlockDef, Gate, Json, Transition, WorkflowManifest } from '../../protocol/workflow.ts';
 import { type Action, parseAction } from '../language/action.ts';
-import { holds, type Scope, valueIn } from '../language/evaluate.ts';
-import { type Guard, parseGuard, parseValue, type Value } from '../language/guard.ts';
-import { FAIL_DEFAULT, fallsToDefault, parseBlockId } from '../language/names.ts';
-import { gateOf, parseWorker } from '../language/worker-name.ts';
+import { type Guard, holds, parseGuard, parseValue, type Scope, type Value, valueIn } from '../language/guard.ts';
+import { FAIL_DEFAULT, fallsToDefault, gateOf, parseBlockId, parseWorker } from '../language/names.ts';
 
 /** A block with everything read that its text says; the check has made sure that it can be. */
 export interface ReadBlock {

@@ -1,6 +1,5 @@
 import type { BlockStatus, Gate, GateView, LogEntry, RunView, WorkflowManifest } from '../../protocol/workflow.ts';
-import { FAILURE, parseBlockId } from '../language/names.ts';
-import { gateOf, parseWorker } from '../language/worker-name.ts';
+import { FAILURE, gateOf, parseBlockId, parseWorker } from '../language/names.ts';
 import { viewSegment } from '../memory/segment.ts';
 import { accountOf, sumAmounts } from './amounts.ts';
 import type { VisitOrder, VisitOutcome } from './outcomes.ts';

@@ -1,6 +1,6 @@
 import type { Amounts, Halt, HaltVerb, Json, WorkflowManifest } from '../../protocol/workflow.ts';
 import type { Action } from '../language/action.ts';
-import type { Scope } from '../language/evaluate.ts';
+import type { Scope } from '../language/guard.ts';
 import { type EngineSignal, SUCCESS } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
 import { accountOf, sumAmounts } from './amounts.ts';

@@ -1,7 +1,7 @@
 import { parseJson } from '../../base/safe-json.ts';
 import type { Gate, WorkflowManifest } from '../../protocol/workflow.ts';
-import { type InternalWorker, rosterEntry } from '../language/worker-name.ts';
-import type { ReadProjectFile } from '../manifest/find-manifest.ts';
+import { type InternalWorker, rosterEntry } from '../language/names.ts';
+import type { ReadProjectFile } from '../manifest/manifest-file.ts';
 
 interface GateCommand {
   command: string[];

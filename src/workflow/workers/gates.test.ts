@@ -10,12 +10,8 @@ import { type Capabilities, probeCapabilities } from '../../process/capabilities
 import { type RunResult, run } from '../../process/run.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { boundGates } from './bound-gates.ts';
-import { countTests } from './count-tests.ts';
 import { findGateCommands } from './gate-commands.ts';
-import { runBuilder } from './run-builder.ts';
-import type { GateParts, RunGate } from './run-gate.ts';
-import { runLinter } from './run-linter.ts';
-import { testRunner } from './test-runner.ts';
+import { countTests, type GateParts, type RunGate, runBuilder, runLinter, testRunner } from './gates.ts';
 import type { Worker } from './worker.ts';
 
 let dir: string;

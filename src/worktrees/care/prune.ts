@@ -8,17 +8,13 @@ import { readStatus } from '../../git/status.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import type { PruneEntry, PruneReport } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
-import { processesInside } from '../keep/processes-inside.ts';
-import { emptyTrash, moveToTrash } from '../keep/trash.ts';
+import { emptyTrash, moveToTrash, processesInside } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
 import { findBase } from '../make/checks.ts';
-import { openWorktree } from '../open-worktree.ts';
-import type { StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
-import { forgetEntry } from '../registry.ts';
+import { type StoredWorktree, without } from '../records.ts';
+import { forgetEntry, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
-import { classify } from './classify.ts';
-import { look } from './reconcile.ts';
+import { classify, look } from './reconcile.ts';
 
 const KEEP_REFS_MS = 30 * 24 * 3_600_000;
 

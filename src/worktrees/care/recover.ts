@@ -1,15 +1,14 @@
+import { findRefLock, removeRefLock } from '../../git/refs.ts';
 import { isAncestor, readRef } from '../../git/repository.ts';
 import { adopt } from '../../process/identity.ts';
+import { argumentsOf, processRows } from '../../process/process-table.ts';
 import type { Deps } from '../deps.ts';
-import { finishRemoval } from '../keep/remove.ts';
-import { refs } from '../layout.ts';
+import { finishRemoval, processesInside } from '../keep/remove.ts';
+import { passing, refs } from '../layout.ts';
 import { abandon, build } from '../make/build.ts';
 import { finishAccept, takeBack } from '../merge/accept.ts';
-import type { StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
+import { type StoredWorktree, without } from '../records.ts';
 import { mendEntry, removeEntry } from '../registry.ts';
-import { freeRefs } from './stale-locks.ts';
-import { isQuiet, untilLeft } from './survivors.ts';
 
 /**
  * Completes or takes back what a dead process began, by the intent it wrote before. Returns what was done in
@@ -85,4 +84,73 @@ async function recoverAccept(
   }
   await takeBack(deps, id);
   return `${id}: its merge had not arrived in ${target} and was taken back`;
+}
+
+const GIT_POLL_MS = 50;
+
+/**
+ * A git outlives the daemon that started it: what it has begun it completes. Until then nobody can say what there is.
+ * It is known by the folder, branch or commit among its arguments, and it is only waited for, never ended.
+ */
+export async function isQuiet({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<boolean> {
+  const deadline = clock.monotonicMs() + lockWaitMs;
+  while (isAtWork(row)) {
+    if (clock.monotonicMs() >= deadline) return false;
+    await clock.sleep(GIT_POLL_MS);
+  }
+  return true;
+}
+
+/** Whatever else it had at work in the folder leaves in its own time; who stays longer belongs to somebody else. */
+export async function untilLeft({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<void> {
+  const folder = folderOf(row);
+  const deadline = clock.monotonicMs() + lockWaitMs;
+  while (folder !== undefined && (await processesInside(folder)).length > 0) {
+    if (clock.monotonicMs() >= deadline) return;
+    await clock.sleep(GIT_POLL_MS);
+  }
+}
+
+function folderOf({ path, intent }: StoredWorktree): string | undefined {
+  return path ?? (intent?.kind === 'remove' ? intent.path : undefined);
+}
+
+function isAtWork(row: StoredWorktree): boolean {
+  const { branch, intent } = row;
+  const folder = folderOf(row);
+  const commit = intent?.kind === 'accept' ? intent.commit : undefined;
+  const isNamed = (argument: string) => argument === folder || argument === commit || argument.includes(branch);
+  return processRows().some(({ pid, isAlive }) => {
+    if (!isAlive || pid === process.pid) return false;
+    const [program = '', ...args] = argumentsOf(pid);
+    return /(^|\/)git$/.test(program) && args.some(isNamed);
+  });
+}
+
+const LOCK_POLL_MS = 100;
+
+/**
+ * Removes locks that a killed git of ours left on refs an intent names, when no git of ours lives. One that goes by
+ * itself was somebody's; one that outlasts the wait is the dead one's.
+ */
+export async function freeRefs(deps: Deps, row: StoredWorktree): Promise<void> {
+  for (const ref of refsOf(row)) {
+    const found = await findRefLock(deps.checkout, ref);
+    if (!found) continue;
+    const deadline = deps.clock.monotonicMs() + deps.lockWaitMs;
+    let now: typeof found | undefined = found;
+    while (now?.identity === found.identity && deps.clock.monotonicMs() < deadline) {
+      await deps.clock.sleep(LOCK_POLL_MS);
+      now = await findRefLock(deps.checkout, ref);
+    }
+    if (now?.identity !== found.identity) continue;
+    if (await removeRefLock(deps.checkout, ref, found)) deps.log.warn('a stale lock was removed', { ref });
+  }
+}
+
+/** Refs on which a lock may be ours. */
+export function refsOf({ id, branch, intent }: StoredWorktree): string[] {
+  const own = [refs.held(id), refs.discarded(id), refs.accepted(id), refs.archive(id), ...passing(id)];
+  const target = intent?.kind === 'accept' ? [refs.branch(intent.target)] : [];
+  return [refs.branch(branch), ...own, ...target];
 }

@@ -11,7 +11,7 @@ import type { Json } from '../../protocol/workflow.ts';
 import { planEntrySchema } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import type { StoredWorktree } from '../record.ts';
+import type { StoredWorktree } from '../records.ts';
 
 /**
  * Work on a ref that needs no record to come back: a commit of all files whose parents are HEAD, the index if there was

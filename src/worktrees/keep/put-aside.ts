@@ -1,18 +1,16 @@
 import type { Checkout } from '../../git/checkout.ts';
+import { readRef } from '../../git/repository.ts';
 import { listIgnored } from '../../git/tree.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import type { KeptWork } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import { folderOf, openWorktree } from '../open-worktree.ts';
-import type { StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
+import { type StoredWorktree, without } from '../records.ts';
+import { folderOf, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
-import { bestOf } from './bring-back.ts';
 import { findKept, type Kept, keep, putOnRef } from './kept.ts';
-import { refuseOccupied } from './processes-inside.ts';
-import { finishRemoval } from './remove.ts';
+import { finishRemoval, refuseOccupied } from './remove.ts';
 
 const MOST_IGNORED = 1_000;
 const MOST_TRIES = 3;
@@ -144,4 +142,52 @@ async function ignoredIn({ git }: Deps, worktree: Checkout): Promise<string[]> {
 function answer(row: StoredWorktree, ignored: string[]): KeptWork {
   const ref = row.keptOn ?? '';
   return { ref, command: ref && `reef worktree restore ${ref}`, ignored };
+}
+
+/** Makes a record `creating` from what is kept of it; the caller then builds it. */
+export async function beginReturn(deps: Deps, id: string): Promise<StoredWorktree> {
+  const { status } = deps.records.get(id);
+  const ref = await bestOf(deps, id);
+  if (status !== 'lost' && ref === undefined) {
+    throw new ReefError('worktree_state', `The worktree ${id} is ${status}: there is nothing to bring back.`);
+  }
+  if (ref !== undefined) await findKept(deps, ref);
+  return deps.records.move(id, ['held', 'discarded', 'lost'], (now) => ({
+    ...without(now, 'leftover'),
+    status: 'creating',
+    path: null,
+    intent: { kind: 'create', by: deps.self, step: 'claimed', ...(ref !== undefined && { keptOn: ref }) },
+  }));
+}
+
+/** What there is of a worktree without a folder. If it vanished: its last capture if nothing was committed since, else its branch, else its base. */
+export async function bestOf(deps: Deps, id: string): Promise<string | undefined> {
+  const { git, checkout, records } = deps;
+  const row = records.get(id);
+  if (row.status !== 'lost') return row.keptOn;
+  const [branch, capture] = [refs.branch(row.branch), refs.capture(id)];
+  const tip = await readRef(git, checkout, branch);
+  if ((await readRef(git, checkout, capture)) !== undefined) {
+    const { head } = await findKept(deps, capture);
+    if (tip === undefined || tip === head) return capture;
+  }
+  return tip === undefined ? undefined : branch;
+}
+
+/** The record a ref of discarded or held work belongs to; one is made where the database no longer knows it. */
+export async function recordOf(deps: Deps, ref: string): Promise<StoredWorktree> {
+  const { about } = await findKept(deps, ref);
+  if (!about) throw new ReefError('kept_not_found', `${ref} holds nothing that Reef put aside.`);
+  const status = ref.startsWith('refs/reef/held/') ? 'held' : 'discarded';
+  const { id, title, branch, base, changePlan } = about;
+  const known = deps.records.find(id);
+  if (known) return known;
+  const taskId = deps.records.byTask(about.taskId) ? `${about.taskId} (${id})` : about.taskId;
+  const row: StoredWorktree = {
+    ...{ id, taskId, title, branch, base, changePlan, status, keptOn: ref },
+    ...{ path: null, portBase: 0, anyway: false, overtaken: 0, announced: [], setup: { state: 'none' } },
+    createdAt: deps.clock.now().toISOString(),
+  };
+  deps.records.transact(() => deps.records.insert(row));
+  return row;
 }

@@ -1,15 +1,16 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readlink, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
 import { listRefs, setRef } from '../../git/refs.ts';
-import { toReefError } from '../../protocol/errors.ts';
+import { argumentsOf, type ProcessRow, processRows } from '../../process/process-table.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { Deps } from '../deps.ts';
 import { exists, passing, refs } from '../layout.ts';
-import { openWorktree } from '../open-worktree.ts';
-import type { Intent, StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
-import { forgetEntry } from '../registry.ts';
+import { type Intent, type StoredWorktree, without } from '../records.ts';
+import { forgetEntry, openWorktree } from '../registry.ts';
 import { runTeardown } from '../scripts.ts';
 import { stampOf } from '../stamp.ts';
-import { processesInside } from './processes-inside.ts';
-import { emptyTrash, moveToTrash } from './trash.ts';
 
 /**
  * Does what a record's intent to remove says, from wherever it was left. The folder goes only in the state that was kept:
@@ -78,4 +79,73 @@ export async function dropRefs({ git, checkout }: Deps, wanted: readonly string[
   for (const { ref, oid } of known.filter((each) => names.has(each.ref))) {
     await setRef(git, checkout, { ref, to: null, from: oid });
   }
+}
+
+/**
+ * A folder leaves its place in one rename, so that a kill in the middle of deleting it never leaves half a worktree that
+ * could be taken for somebody's work.
+ */
+export async function moveToTrash({ layout }: Deps, path: string): Promise<void> {
+  const trash = layout.trashOf(randomUUID());
+  await mkdir(dirname(trash), { recursive: true, mode: 0o700 });
+  await rename(path, trash);
+}
+
+/** All in the trash was kept elsewhere, or was nobody's, before it came there. What cannot be deleted waits for the next time. */
+export async function emptyTrash({ layout, log }: Deps): Promise<void> {
+  const folder = dirname(layout.trashOf('x'));
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    await rm(path, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) =>
+      log.warn('a removed worktree could not be deleted', { path, error }),
+    );
+  }
+}
+
+const LOOKS = 4;
+const PAUSE_MS = 50;
+
+/**
+ * Living processes whose working folder is inside, other than git at our own command. On macOS nobody can be seen. Only
+ * who stays counts: a git of ours that has not become git yet, or is about to end, cannot be told from a stranger.
+ */
+export async function processesInside(folder: string): Promise<number[]> {
+  if (process.platform !== 'linux') return [];
+  let inside = await seenInside(folder);
+  for (let looks = 1; looks < LOOKS && inside.length > 0; looks++) {
+    await systemClock.sleep(PAUSE_MS);
+    const now = new Set(await seenInside(folder));
+    inside = inside.filter((pid) => now.has(pid));
+  }
+  return inside;
+}
+
+async function seenInside(folder: string): Promise<number[]> {
+  const rows = processRows();
+  const ours = ownGits(rows);
+  const inside: number[] = [];
+  for (const { pid, isAlive } of rows) {
+    if (!isAlive || ours.has(pid)) continue;
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    if (cwd === folder || cwd.startsWith(`${folder}/`)) inside.push(pid);
+  }
+  return inside;
+}
+
+/** Ourselves, the gits we have started, and theirs: somebody may ask for the status of a worktree at any time. */
+function ownGits(rows: readonly ProcessRow[]): Set<number> {
+  const isGit = ({ pid }: ProcessRow) => /(^|\/)git$/.test(argumentsOf(pid)[0] ?? '');
+  const ours = new Set(rows.filter((row) => row.parent === process.pid && isGit(row)).map(({ pid }) => pid));
+  for (let size = -1; size !== ours.size; ) {
+    size = ours.size;
+    for (const { pid, parent } of rows) if (ours.has(parent)) ours.add(pid);
+  }
+  return ours.add(process.pid);
+}
+
+/** A shell or an editor of the user's may be in there: its folder is not pulled away from under it. */
+export async function refuseOccupied(folder: string): Promise<void> {
+  const pids = await processesInside(folder);
+  if (pids.length === 0) return;
+  throw new ReefError('worktree_in_use', `Processes work in ${folder}: ${pids.join(', ')}.`, { details: { pids } });
 }

@@ -1,15 +1,15 @@
 import { capture } from '../../git/capture.ts';
 import type { Checkout } from '../../git/checkout.ts';
 import { commitTree } from '../../git/commit.ts';
-import type { Signature } from '../../git/git-command.ts';
+import type { Git, Signature } from '../../git/git-command.ts';
 import { mergeTrees } from '../../git/merge.ts';
-import type { Oid } from '../../git/ref-name.ts';
+import { checkOid, type Oid } from '../../git/ref-name.ts';
 import { isAncestor, readIdentity, readTree } from '../../git/repository.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { MergeStrategy } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import type { StoredWorktree } from '../record.ts';
+import type { StoredWorktree } from '../records.ts';
 
 export interface Tip {
   /** HEAD of the worktree. */
@@ -73,4 +73,16 @@ export async function commitMerge(deps: Deps, worktree: Checkout, merge: Merge):
   if (tree === (await readTree(git, worktree, onto))) return { commit: onto, tree };
   const parents = strategy === 'merge' ? [onto, tip.commit] : [onto];
   return { tree, commit: await commitTree(git, worktree, { tree, parents, message, signature }) };
+}
+
+/** The newest commit two histories share; undefined if they share none. */
+export async function mergeBase(
+  git: Git,
+  checkout: Checkout,
+  [one, other]: readonly [Oid, Oid],
+): Promise<Oid | undefined> {
+  if (one === other) return one;
+  const args = ['merge-base', '--end-of-options', checkOid(one), checkOid(other)];
+  const { code, stdout } = await git.call(checkout, args, { okCodes: [0, 1] });
+  return code === 0 ? checkOid(stdout.toString('latin1').trim()) : undefined;
 }

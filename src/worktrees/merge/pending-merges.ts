@@ -2,7 +2,7 @@ import { toReefError } from '../../protocol/errors.ts';
 import type { AcceptOptions } from '../../protocol/worktrees.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
-import type { StoredWorktree } from '../record.ts';
+import type { StoredWorktree } from '../records.ts';
 import { stampOf } from '../stamp.ts';
 
 interface Watching {

@@ -1,6 +1,6 @@
 import type { FileRanges } from '../../git/diff.ts';
 import type { Clash } from '../../protocol/worktrees.ts';
-import type { Fold } from '../plan/plan-path.ts';
+import type { Fold } from '../plan.ts';
 
 type ClashFile = Clash['files'][number];
 type LineRange = NonNullable<FileRanges['lines']>[number];

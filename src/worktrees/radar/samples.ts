@@ -7,9 +7,9 @@ import { findKept } from '../keep/kept.ts';
 import { dropRefs } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
 import { currentTip } from '../make/checks.ts';
-import { mergeBase } from '../merge/merge-base.ts';
-import { folderOf, openWorktree } from '../open-worktree.ts';
-import type { StoredWorktree } from '../record.ts';
+import { mergeBase } from '../merge/merge-commit.ts';
+import type { StoredWorktree } from '../records.ts';
+import { folderOf, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
 
 /** The work of a worktree at one moment. */

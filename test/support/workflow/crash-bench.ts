@@ -5,7 +5,7 @@ import { createSafeDir, type SafeDir } from '../../../src/base/safe-dir.ts';
 import { run } from '../../../src/process/run.ts';
 import type { Json, WorkflowManifest } from '../../../src/protocol/workflow.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { AgentJobSpec, AgentJobs, JobEnd } from '../../../src/workflow/agent/agent-jobs.ts';
+import type { AgentJobSpec, AgentJobs, JobEnd } from '../../../src/workflow/run/ports.ts';
 import { Bench, filesOf, finished } from './run-bench.ts';
 import { block, manifest, node, to } from './walk.ts';
 

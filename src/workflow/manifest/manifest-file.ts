@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { ReefError } from '../../protocol/errors.ts';
+import { manifestFileSchema } from '../../protocol/workflow.ts';
 
 const MANIFEST_FILES = ['.reef/workflows.json', '.reef/workflows.yaml', '.vision/workflows.json'] as const;
 
@@ -26,4 +28,12 @@ export async function findManifest(read: ReadProjectFile): Promise<FoundManifest
 export function manifestNotFound(path?: string): ReefError {
   const where = path ?? MANIFEST_FILES.join(', ');
   return new ReefError('manifest_not_found', `There is no workflow file: ${where}.`, { details: { path: where } });
+}
+
+/** What a workflow file may hold, for editors and `reef workflow schema`. Written as the formatter would. */
+export function workflowJsonSchema(): string {
+  const schema = z.toJSONSchema(manifestFileSchema, { target: 'draft-2020-12', io: 'input' });
+  const text = JSON.stringify(schema, null, 2);
+  const flat = text.replace(/\[\n\s+([^[\]{}]+?)\n\s+\]/g, (_, items: string) => `[${items.split(/,\s+/).join(', ')}]`);
+  return `${flat}\n`;
 }

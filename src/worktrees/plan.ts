@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { compileGlob, globMeets, matchesGlob, type Pattern } from '../../base/glob.ts';
-import { whyUnsafe } from '../../base/safe-path.ts';
-import { ReefError } from '../../protocol/errors.ts';
-import type { PlanEntry } from '../../protocol/worktrees.ts';
+import { compileGlob, globMeets, matchesGlob, type Pattern } from '../base/glob.ts';
+import { whyUnsafe } from '../base/safe-path.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Drift, PlanEntry } from '../protocol/worktrees.ts';
 
 export interface RefusedPath {
   path: string;
@@ -120,4 +120,16 @@ function narrower(one: Pattern, other: Pattern): Pattern {
 
 export function isPlanned(plan: Touched, path: string): boolean {
   return plan.patterns.some((pattern) => matchesGlob(pattern, path) || path.startsWith(`${pattern.text}/`));
+}
+
+/** The real diff against the plan. What git saw is no plan; a task that declared none cannot drift. */
+export function driftOf(plan: readonly PlanEntry[], changed: readonly string[], fold: Fold): Drift {
+  const meant = plan.filter(({ origin }) => origin !== 'observed').map(({ path }) => path);
+  if (meant.length === 0) return { unplanned: [], untouched: [] };
+  const planned = touchedBy(meant, fold);
+  const real = changedFiles(changed, fold);
+  return {
+    unplanned: changed.filter((path) => !isPlanned(planned, fold(path))),
+    untouched: meant.filter((path) => meetings(touchedBy([path], fold), real).length === 0),
+  };
 }

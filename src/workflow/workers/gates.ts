@@ -1,9 +1,18 @@
+import type { SafeDir } from '../../base/safe-dir.ts';
+import { parseJson } from '../../base/safe-json.ts';
 import type { RunResult, RunSpec } from '../../process/run.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { FAILURE, SUCCESS } from '../language/names.ts';
 import type { GateFacts } from '../walk/outcomes.ts';
-import { makeSegments, type WorkerContext, type WorkerInput, type WorkerOutput } from './worker.ts';
+import {
+  type GateSettings,
+  makeSegments,
+  type Worker,
+  type WorkerContext,
+  type WorkerInput,
+  type WorkerOutput,
+} from './worker.ts';
 
 /**
  * Runs a gate's command to its end. `together`: stdout and stderr are one stream, in the order they were written. Rejects
@@ -106,4 +115,109 @@ async function execute(
   const end = timedOut ? `\nreef: ended after ${timeoutMs / 1000} s, its limit\n` : '';
   const facts = { command: [file, ...args], code: timedOut ? null : code, signal, timedOut };
   return { stdout, log: stdout + stderr + end, facts };
+}
+
+/** `Internal:TestRunner`: the project's own tests, in the worktree; their exit code is the verdict. */
+export function testRunner(parts: GateParts & { openDir(root: string): SafeDir }): Worker {
+  return async (input, context) => {
+    const dir = parts.openDir(input.system_metadata.worktree_path);
+    const { report } = context.gate;
+    // One left by an earlier run, or made up, must not speak for this one.
+    if (report !== undefined) await dir.remove(report).catch(() => undefined);
+    return judge(
+      { input, context, parts },
+      {
+        output: 'together',
+        type: 'TEST_RESULT',
+        tellsSuccess: true,
+        content: ({ log }) => log,
+        objection: () => tooFew(dir, context.gate),
+      },
+    );
+  };
+}
+
+/** Deleting tests does not pass. */
+async function tooFew(dir: SafeDir, { report, minTests }: GateSettings): Promise<string | undefined> {
+  if (report === undefined || minTests === undefined) return undefined;
+  const text = await dir.read(report).then(
+    (bytes) => bytes.toString('utf8'),
+    () => undefined,
+  );
+  if (text === undefined) return `the report ${report} was not written, so no test is proved to have run`;
+  const count = countTests(text);
+  if (count === undefined) return `the report ${report} is neither JUnit nor JSON of a known kind`;
+  return count < minTests ? `${count} tests ran, at least ${minTests} must` : undefined;
+}
+
+/** `Internal:RunLinter`: what it found is data, so that a block can mend it. */
+export function runLinter(parts: GateParts): Worker {
+  return (input, context) =>
+    judge({ input, context, parts }, { output: 'apart', type: 'LINT_RESULT', tellsSuccess: false, content: findings });
+}
+
+function findings({ stdout, log }: Ended): Json {
+  const parsed = parseJson(stdout);
+  return parsed.ok ? (parsed.value as Json) : { raw: log, parseError: parsed.why };
+}
+
+/** `Internal:RunBuilder`: the project's own build, with its whole log when it fails. */
+export function runBuilder(parts: GateParts): Worker {
+  return (input, context) =>
+    judge(
+      { input, context, parts },
+      { output: 'together', type: 'BUILD_RESULT', tellsSuccess: false, content: ({ log }) => log },
+    );
+}
+
+/** How many tests ran, those skipped left out; undefined for a report that is neither JUnit XML nor JSON we know. */
+export function countTests(report: string): number | undefined {
+  const text = report.trimStart();
+  return text.startsWith('<') ? countJunit(text) : countJson(text);
+}
+
+/** Tags are counted outside comments and CDATA: a test may print `<testcase` as it likes. */
+function countJunit(text: string): number | undefined {
+  let cases = 0;
+  let skipped = 0;
+  let isJunit = false;
+  for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at)) {
+    const end = endOf(text, at);
+    const name = /^<([A-Za-z]+)/.exec(text.slice(at, at + 16))?.[1];
+    if (name === 'testsuite' || name === 'testsuites') isJunit = true;
+    if (name === 'testcase') cases += 1;
+    if (name === 'skipped') skipped += 1;
+    at = end;
+  }
+  return isJunit ? Math.max(0, cases - skipped) : undefined;
+}
+
+function endOf(text: string, at: number): number {
+  const [open, close] = text.startsWith('<!--', at)
+    ? [4, '-->']
+    : text.startsWith('<![CDATA[', at)
+      ? [9, ']]>']
+      : [1, '>'];
+  const end = text.indexOf(close, at + open);
+  return end < 0 ? text.length : end + close.length;
+}
+
+interface JsonReport {
+  numTotalTests?: unknown;
+  numPendingTests?: unknown;
+  numTodoTests?: unknown;
+  stats?: { tests?: unknown; pending?: unknown; skipped?: unknown };
+}
+
+/** Jest and vitest count `numTotalTests`, mocha `stats.tests`. */
+function countJson(text: string): number | undefined {
+  const parsed = parseJson(text);
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined;
+  const { numTotalTests, numPendingTests, numTodoTests, stats } = parsed.value as JsonReport;
+  if (typeof numTotalTests === 'number') return numTotalTests - number(numPendingTests) - number(numTodoTests);
+  return typeof stats?.tests === 'number' ? stats.tests - number(stats.pending ?? stats.skipped) : undefined;
+}
+
+function number(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
 }
