@@ -8,6 +8,7 @@ import type { Checkout } from '../git/checkout.ts';
 import type { Git } from '../git/git-command.ts';
 import { LOCK_WAIT_MS } from '../git/hardening.ts';
 import { identify, type ProcessIdentity } from '../process/identity.ts';
+import type { RunResult, RunSpec } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type Layout, layoutOf } from './layout.ts';
@@ -24,16 +25,10 @@ export interface ReferenceSource {
   ): Promise<{ complete: boolean; files: { path: string; hops: number }[] }>;
 }
 
-/** Runs a program to its end; refuses by throwing, as where the repository is not trusted. */
-export type RunCommand = (spec: {
-  file: string;
-  args: readonly string[];
-  cwd: string;
-  env: Readonly<Record<string, string>>;
-  timeoutMs: number;
-}) => Promise<{ code: number | null; signal: string | null; stdout: Buffer; stderr: Buffer; timedOut: boolean }>;
+/** Runs a program to its end. Throws where it refuses, as in a repository that is not trusted. */
+export type RunCommand = (spec: RunSpec) => Promise<Omit<RunResult, 'truncated'>>;
 
-/** What the repository contributes once it is trusted: read from the main checkout each time. */
+/** What a trusted repository contributes. It is read from the main checkout each time. */
 export interface RepositoryItems {
   /** The text of `.worktreeinclude`. */
   include?(): Promise<string | undefined>;
@@ -48,14 +43,14 @@ export type Notice =
       message: string;
     };
 
-/** Where a test may end the process: between any two effects. */
+/** Where a test may end the process: between two effects. */
 export type Point =
   | `create.${'claimed' | 'added' | 'made' | 'set_up'}`
   | `keep.${'begun' | 'captured' | 'kept'}`
   | `remove.${'begun' | 'moved' | 'forgotten' | 'deleted'}`
   | `accept.${'begun' | 'committed' | 'recorded' | 'archived' | 'advanced' | 'ended'}`;
 
-/** What every piece of work on worktrees is given. */
+/** What every operation on worktrees is given. */
 export interface Deps {
   git: Git;
   /** The main checkout. */
@@ -68,7 +63,7 @@ export interface Deps {
   ports: PortBook;
   changed: ChangeSignal;
   store: Store;
-  /** Lets go of what only reads in a folder, such as its analysis server, before the folder goes. */
+  /** Ends what only reads in a folder, such as its analysis server, before the folder goes. */
   vacate(folder: string): Promise<void>;
   /** The environment of a gate in this folder. */
   gateEnv(folder: string): Record<string, string>;
@@ -79,52 +74,42 @@ export interface Deps {
   /** Bytes free where worktrees are made. */
   freeBytes(path: string): Promise<number>;
   announce(notice: Notice): void;
-  /** A worktree no longer blocks others: the waiting are looked at again. */
+  /** A worktree no longer blocks others, so the queue is looked at again. */
   released(): void;
   at(point: Point): Promise<void> | void;
   lockWaitMs: number;
 }
 
 export interface Settings {
-  /** Worktrees with a folder at one time. */
+  /** Worktrees that may have a folder at the same time. */
   maxActive: number;
   overlapThreshold: number;
   slicerHops: number;
-  /** Between two looks of the radar at one worktree. */
+  /** Least time between two looks of the radar at one worktree. */
   leastMs: number;
-  /** Between two looks at a checkout in which a merge waits. */
+  /** Time between two looks at a checkout for which a merge waits. */
   pendingPollMs: number;
   references: ReferenceSource | undefined;
 }
 
 const DEFAULTS = { maxActive: 8, overlapThreshold: 1, slicerHops: 2, leastMs: 2_000, pendingPollMs: 2_000 };
 
-export interface ManagerOptions {
-  git: Git;
+type Given = Pick<Deps, 'git' | 'store' | 'clock' | 'log' | 'run'>;
+type Defaulted = Pick<Deps, 'vacate' | 'gateEnv' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'>;
+
+export interface ManagerOptions extends Given, Partial<Defaulted> {
   /** The main checkout. */
   repository: string;
-  store: Store;
-  clock: Clock;
-  log: Logger;
   newId(): string;
   /** `XDG_DATA_HOME` and `XDG_STATE_HOME`. */
   dataHome: string;
   stateHome: string;
   /** `worktrees.root` of the user's configuration. */
   root?: string;
-  run: RunCommand;
   /** Whether a port of the loopback interface can be bound. */
   isPortFree(port: number): Promise<boolean>;
-  vacate?: Deps['vacate'];
-  gateEnv?: Deps['gateEnv'];
   references?: ReferenceSource;
-  items?: RepositoryItems;
-  announce?(notice: Notice): void;
   settings?: Partial<Omit<Settings, 'references'>>;
-  freeBytes?(path: string): Promise<number>;
-  /** For tests: called between any two effects. */
-  at?(point: Point): Promise<void> | void;
-  lockWaitMs?: number;
 }
 
 export async function openDeps(

@@ -12,8 +12,8 @@ import type { StoredWorktree } from './records.ts';
 import { folderOf, openWorktree } from './registry.ts';
 
 /**
- * Enters a worktree for one branch of a fork, made from the parent's files as they are now and outside the queue: its
- * parent has room and plan already. Asked again with the same key it is the same one.
+ * Enters a worktree for one branch of a fork, from the parent's files as they are now. It skips the queue, because its
+ * parent has room and a plan already. The same key gives the same worktree.
  */
 export async function enterBranch(
   deps: Deps,
@@ -44,8 +44,8 @@ export async function enterBranch(
 const CHECKOUT_MS = 600_000;
 
 /**
- * Lays the work of a fork's branch into its parent's files; index and branch of the parent stay. Counted from the files
- * both began with, so a second time brings nothing new. With conflicts nothing is laid, and the branch keeps its work.
+ * Merges a fork's branch into its parent's files; index and branch of the parent stay. Changes are counted from the files
+ * both began with, so a repeat adds nothing. With conflicts nothing is written, and the branch keeps its work.
  */
 export async function mergeBack(deps: Deps, branchId: string, parentId: string): Promise<{ conflicts: string[] }> {
   const branch = deps.records.get(branchId);
@@ -74,7 +74,7 @@ async function take(deps: Deps, id: string): Promise<Capture & { worktree: Check
   };
 }
 
-/** Through an index of its own that knows every file: git writes only what differs and refuses what changed meanwhile. */
+/** Uses an index of its own that knows every file: git writes what differs and refuses what changed meanwhile. */
 async function layFiles({ git }: Deps, worktree: Checkout, { from, to }: { from: Oid; to: Oid }): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'reef-join-'));
   try {

@@ -19,9 +19,7 @@ import { type PruneOptions, prune } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
 import { type Deps, type ManagerOptions, openDeps, type Settings } from './deps.ts';
 import { enterBranch, mergeBack } from './fork.ts';
-import { findKept, readSession } from './keep/kept.ts';
 import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
-import { refs } from './layout.ts';
 import { abandon, build } from './make/build.ts';
 import { accept } from './merge/accept.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
@@ -35,8 +33,8 @@ import { runSetup } from './scripts.ts';
 import { viewsOf, worktreeDiff } from './views.ts';
 
 /**
- * The worktrees of one repository, from the queue to the merge. Every operation on one worktree runs alone; what it is
- * about to do is recorded before it is done.
+ * The worktrees of one repository, from the queue to the merge. One operation at a time works on a worktree, and it
+ * records what it is about to do first.
  */
 export class GitWorktreeManager {
   readonly #deps: Deps;
@@ -78,7 +76,7 @@ export class GitWorktreeManager {
     return under.finally(() => this.#submitting.delete(task.taskId));
   }
 
-  /** Checked side by side, entered in the order they came. */
+  /** Tasks are checked in parallel and entered in the order they came. */
   #enter(task: Task): Promise<WorktreeRecord> {
     const drafted = draft(this.#deps, task, this.#newId());
     drafted.catch(() => undefined); // it is awaited when its turn comes
@@ -89,7 +87,7 @@ export class GitWorktreeManager {
     });
   }
 
-  /** The record once its worktree stands; the reason if it does not come about. */
+  /** Resolves once the worktree stands; rejects with the reason if it never will. */
   async whenReady(id: string, signal?: AbortSignal): Promise<WorktreeRecord> {
     const isMade = ({ status }: StoredWorktree) => status !== 'queued' && status !== 'creating';
     const row = await this.#deps.changed.until(() => this.#deps.records.get(id), { isMet: isMade, signal });
@@ -110,7 +108,7 @@ export class GitWorktreeManager {
     return this.#deps.records.jobsIn(id);
   }
 
-  /** Where it stands; undefined while it is queued or being made, the reason where it never will stand. */
+  /** The folder; undefined while it is queued or being made. Throws the reason if there never will be one. */
   folder(id: string): string | undefined {
     const { status, path, setup } = this.#deps.records.get(id);
     if (status === 'queued' || status === 'creating') return undefined;
@@ -119,7 +117,7 @@ export class GitWorktreeManager {
     return path;
   }
 
-  /** Claims and makes whatever may start now; called whenever something was released. */
+  /** Makes every worktree that may start now. */
   evaluate(): void {
     const { records, changed } = this.#deps;
     if (!this.#background.isEnding && records.open().some(({ status }) => status === 'queued')) {
@@ -155,14 +153,7 @@ export class GitWorktreeManager {
     return this.#deps.records.resolve(text).id;
   }
 
-  /** Lets a queued task start in spite of its clashes. */
-  startAnyway(text: string): WorktreeRecord {
-    const row = this.#deps.records.move(this.idOf(text), ['queued'], (now) => ({ ...now, anyway: true }));
-    this.evaluate();
-    return toRecord(row);
-  }
-
-  /** Without an id the one worktree that is at work. Paths that cannot be are in the report, and the others are added. */
+  /** Without an id: the only worktree at work. Impossible paths are in the report; the others are added. */
   async addToChangePlan(newFiles: string[], worktreeId?: string): Promise<ConflictReport> {
     const id = worktreeId === undefined ? this.#onlyOne() : this.idOf(worktreeId);
     let refused: { path: string; why: string }[] = [];
@@ -183,7 +174,7 @@ export class GitWorktreeManager {
     throw new ReefError('bad_request', 'Name the worktree: there is not exactly one at work.');
   }
 
-  /** Every clash a plan would have, before there is a worktree for it. */
+  /** Every clash that a plan would have. */
   async scan(plan: string[]): Promise<ConflictReport> {
     const paths = declaredPlan(plan).map(({ path }) => path);
     const about = { touched: touchedBy(paths, this.#deps.fold) };
@@ -213,7 +204,7 @@ export class GitWorktreeManager {
     return picture;
   }
 
-  /** A turn ended, a block wrote, an accept moved the target: all are looked at again, at most every two seconds. */
+  /** Files may have changed: the radar looks again, at most every two seconds. */
   touched(): void {
     if (this.#isRescanDue) return;
     this.#isRescanDue = true;
@@ -237,13 +228,13 @@ export class GitWorktreeManager {
     return this.#alone(id, () => discard(this.#deps, id)).finally(() => this.evaluate());
   }
 
-  /** `session`: what the run in it was at, kept with the work. */
+  /** `session` is the state of its run, kept with the work. */
   async hold(text: string, session?: Json): Promise<KeptWork> {
     const id = this.idOf(text);
     return this.#alone(id, () => hold(this.#deps, id, session)).finally(() => this.evaluate());
   }
 
-  /** Of discarded work by its ref, of held or lost by its ref or id. */
+  /** Takes the ref of discarded work; the ref or id of held or lost work. */
   async restore(refOrId: string): Promise<WorktreeRecord> {
     const isRef = refOrId.startsWith('refs/');
     return this.reinflate(isRef ? (await recordOf(this.#deps, refOrId)).id : refOrId);
@@ -255,7 +246,7 @@ export class GitWorktreeManager {
     return toRecord(await this.#build(id));
   }
 
-  /** A worktree for one branch of a fork, from the files of another as they are; the key makes it once only. */
+  /** A worktree for one branch of a fork. The same key gives the same worktree. */
   async branchOff(key: string, from: { id: string }): Promise<{ id: string; path: string }> {
     const order = { key, parentId: from.id, id: this.#newId() };
     const row = await this.#alone(from.id, () => enterBranch(this.#deps, order));
@@ -263,16 +254,11 @@ export class GitWorktreeManager {
     return { id: made.id, path: folderOf(made) };
   }
 
-  /** Joined in the parent's files, the branch is put away; in conflict it stays as it is. */
+  /** After a clean merge the branch is discarded; in conflict it stays. */
   async mergeBack(branch: { id: string }, parent: { id: string }): Promise<{ conflicts: string[] }> {
     const joined = await this.#alone(parent.id, () => mergeBack(this.#deps, branch.id, parent.id));
     if (joined.conflicts.length === 0) await this.discard(branch.id);
     return joined;
-  }
-
-  /** What the run of a held worktree was at, kept with it also after it came back. */
-  async heldSession(text: string): Promise<Json | undefined> {
-    return readSession(this.#deps, await findKept(this.#deps, refs.held(this.idOf(text))));
   }
 
   async setup(text: string): Promise<WorktreeView> {
@@ -313,7 +299,7 @@ export class GitWorktreeManager {
     return this.#deps.locks.run('reconcile', () => prune(this.#deps, options));
   }
 
-  /** What has begun comes to its end; nothing new begins. */
+  /** Work that has begun is finished; nothing new begins. */
   async close(): Promise<void> {
     await this.#background.close();
     this.#deps.ports.close();

@@ -24,7 +24,7 @@ export interface Task {
   anyway?: boolean;
 }
 
-/** What a task would be entered as; refuses before any change. */
+/** The record of a task. Refuses before any change. */
 export async function draft(deps: Deps, task: Task, id: string): Promise<StoredWorktree> {
   const changePlan = declaredPlan(task.plan);
   const base = await findBase(deps.git, deps.checkout, task.base);
@@ -53,7 +53,7 @@ export function enter(deps: Deps, row: StoredWorktree, settings: QueueSettings) 
 
 export interface QueueSettings {
   maxActive: number;
-  /** So many places must be shared before two plans clash. */
+  /** This many places must be shared before two plans clash. */
   overlapThreshold: number;
 }
 
@@ -72,7 +72,7 @@ function toItem(row: StoredWorktree, since: number): QueueItem[] {
   return [{ id, state, since, overtaken, anyway, ...(priority !== undefined && { priority }) }];
 }
 
-/** Where two plans meet, each pair compared once. What was really changed is in the plans, as observed. */
+/** Where two plans meet; each pair is compared once. */
 function meetingsOf({ fold }: Deps, rows: readonly StoredWorktree[]) {
   const plans = new Map<string, Touched>();
   const known = new Map<string, string[]>();
@@ -97,7 +97,7 @@ function decideNow(deps: Deps, { maxActive, overlapThreshold }: QueueSettings) {
   return { rows, shared, decision: decide(rows.flatMap(toItem), clash, maxActive) };
 }
 
-/** Looks at the whole queue and claims whoever may start. For a transaction: scan and claim are one. */
+/** Claims every task that may start. The caller's transaction makes scan and claim one. */
 export function claimWithin(deps: Deps, settings: QueueSettings): string[] {
   const { start, overtaken } = decideNow(deps, settings).decision;
   for (const id of start) {
@@ -113,7 +113,7 @@ export function claimWithin(deps: Deps, settings: QueueSettings): string[] {
   return start;
 }
 
-/** The place of every waiting worktree, and whom it waits for and where; held ones say so by their status. */
+/** The place of each waiting worktree, and whom it waits for and where. */
 export function queuePlaces(deps: Deps, settings: QueueSettings): Map<string, NonNullable<WorktreeView['queue']>> {
   const { rows, shared, decision } = decideNow(deps, settings);
   const statusOf = new Map(rows.map(({ id, status }) => [id, status]));
@@ -153,8 +153,8 @@ export interface Decision {
 const MOST_OVERTAKES = 3;
 
 /**
- * Goes through the waiting in order of their turn. One starts unless it clashes with somebody who is at work, held, or
- * still waiting before it. Deterministic: the same items give the same decision.
+ * Decides who starts, in order of turn. A task starts unless it clashes with one that is at work, held, or waiting before
+ * it. Deterministic: the same items give the same decision.
  */
 export function decide(
   items: readonly QueueItem[],

@@ -4,16 +4,16 @@ import { ReefError } from '../protocol/errors.ts';
 import type { PendingMerge, WorktreeRecord, WorktreeStatus } from '../protocol/worktrees.ts';
 import type { Store } from '../store/store.ts';
 
-/** What is about to be done, written before it is: a kill leaves either nothing or a row that says what to look for. */
+/** Written before the work begins: after a kill the row says what to look for. */
 export type Intent = { by: ProcessIdentity } & (
   | {
       kind: 'create';
-      /** Work to be laid into it; without, it starts from the tip of its base. */
+      /** The ref of work to restore; without it, the worktree starts from the tip of its base. */
       keptOn?: string;
       /** `made`: the checkout stands; what follows may be repeated. */
       step: 'claimed' | 'made';
     }
-  /** Nothing is removed yet: taken back by forgetting it. */
+  /** Nothing is removed yet; forgetting the intent takes it back. */
   | { kind: 'keep' }
   | { kind: 'accept'; commit: Oid; target: string; stamp: string; head: Oid }
   | ({ kind: 'remove' } & Removal)
@@ -21,16 +21,16 @@ export type Intent = { by: ProcessIdentity } & (
 
 interface Removal {
   path: string;
-  /** The state that was kept: anything else in the folder is somebody's work. */
+  /** The state that was kept. Anything else in the folder is somebody's work. */
   stamp: string;
-  /** The branch to go too, if it is still where it was. */
+  /** Goes too, if it has not moved. */
   branch?: { name: string; at: Oid };
 }
 
-/** A record with what only the manager needs. */
+/** The record with the fields that only the manager needs. */
 export interface StoredWorktree extends WorktreeRecord {
   title: string;
-  /** The worktree it is a fork's branch of: outside the queue, merged back into that and not into a branch. */
+  /** The worktree that this branch of a fork is merged back into; it stays outside the queue. */
   parentId?: string;
   createdAt: string;
   endedAt?: string;
@@ -45,7 +45,7 @@ export interface StoredWorktree extends WorktreeRecord {
   failure?: { code: string; message: string };
   /** Worktrees with which a hot clash was announced. */
   announced: string[];
-  /** A folder that was left because it had changed meanwhile, or somebody was in it. */
+  /** A folder that was left because it had changed or somebody was in it. */
   leftover?: { path: string; why: string };
 }
 
@@ -63,7 +63,7 @@ export function toRecord(row: StoredWorktree): WorktreeRecord {
 
 type Change = (row: StoredWorktree) => StoredWorktree;
 
-/** The worktrees of one repository as stored. Every change is one durable transaction that reads what it changes. */
+/** The stored worktrees of one repository. Every change reads and writes in one durable transaction. */
 export class Records {
   readonly #store: Store;
   readonly #repository: string;
@@ -73,7 +73,7 @@ export class Records {
     this.#repository = repository;
   }
 
-  /** Undefined: the task has one already. */
+  /** False if the task has one already. */
   insert(row: StoredWorktree): boolean {
     return this.#store.worktrees.insert({ ...this.#columns(row), repository: this.#repository, taskId: row.taskId });
   }
@@ -138,7 +138,7 @@ export class Records {
     return after;
   }
 
-  /** Changes a record that is in one of these states; in any other it is refused by name. */
+  /** Changes a record that is in one of these states; refuses in any other. */
   move(id: string, from: readonly WorktreeStatus[], change: Change): StoredWorktree {
     return this.change(id, (row) => {
       if (from.includes(row.status)) return change(row);

@@ -15,7 +15,7 @@ import { driftOf } from './plan.ts';
 import { type QueueSettings, queuePlaces } from './queue.ts';
 import { namesOf } from './radar/compare.ts';
 import type { Picture } from './radar/radar.ts';
-import { type StoredWorktree, toRecord } from './records.ts';
+import { type StoredWorktree, toRecord, without } from './records.ts';
 import { folderOf, openWorktree } from './registry.ts';
 
 export interface Seen {
@@ -42,7 +42,7 @@ export async function viewsOf(
       queue: places.get(row.id) ?? null,
       drift: changed ? driftOf(row.changePlan, changed, deps.fold) : null,
       setup,
-      ...(pending && { pending: pendingView(pending) }),
+      ...(pending && { pending: without(pending, 'options') }),
       ...(failure && { failure }),
       ...(keptOn !== undefined && { ref: keptOn }),
     };
@@ -50,11 +50,7 @@ export async function viewsOf(
   return Promise.all(rows.map(toView));
 }
 
-function pendingView({ commit, ref, target, checkout, files, whenClean }: NonNullable<StoredWorktree['pending']>) {
-  return { commit, ref, target, checkout, files, whenClean };
-}
-
-/** GREEN clean, AMBER not committed or half way through a merge, RED not to be read by git. */
+/** GREEN: clean. AMBER: uncommitted changes or an operation under way. RED: git cannot read it. */
 export async function healthOf(deps: Deps, { path }: StoredWorktree): Promise<WorktreeView['health']> {
   if (path === null) return null;
   try {
@@ -71,7 +67,7 @@ const SHOWN = 1024 * 1024;
 const READ = 64 * 1024 * 1024;
 const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--find-renames', '--submodule=short', '--no-abbrev'];
 
-/** What a worktree would bring: its own changes since it left its target, uncommitted ones included. */
+/** Its changes since it left its target, uncommitted ones included. */
 export async function worktreeDiff(deps: Deps, row: StoredWorktree): Promise<WorktreeDiff> {
   const { git, checkout, clock, fold } = deps;
   const worktree = await openWorktree(deps, folderOf(row));

@@ -14,7 +14,7 @@ export interface BlockResult {
 
 export type ReadResult = { ok: true; result: BlockResult } | { ok: false; faults: string[] };
 
-export interface ResultRules {
+interface ResultRules {
   signals: readonly string[];
   rule?: ContentRule;
 }
@@ -141,7 +141,7 @@ function checkValue(value: Json, { signals, rule }: ResultRules): ReadResult {
 }
 
 /** Cleaned content, or everything that is wrong with it. */
-export type ContentRule = (content: Json) => { content: Json } | { faults: string[] };
+type ContentRule = (content: Json) => { content: Json } | { faults: string[] };
 
 /** The rule of a block's `validationSchema`: of the built-in two, or a JSON Schema of the manifest. */
 export function contentRule(name: string | undefined, schemas: WorkflowManifest['schemas']): ContentRule | undefined {

@@ -62,12 +62,11 @@ export class DurableScope implements Durable {
     const met = this.#meet(key, { question, until: until ?? null });
     const data = { place: met.place, input: met.input, value: question, ...(until === undefined ? {} : { until }) };
     if (!this.#run.recall('wait', met)) await this.#run.record('wait', key, data);
-    const deadline = until === undefined ? undefined : timeOf(until);
+    const deadline = until === undefined ? Infinity : timeOf(until);
     for (;;) {
       const answer = this.#run.find('answer', key);
       if (answer) return answer.data.isOver === 'timeout' ? undefined : (answer.data.value ?? null);
-      if (deadline === undefined) await this.#run.answered(key, this.#signal);
-      else if (this.#left(deadline) <= 0) await this.#run.record('answer', key, { isOver: 'timeout' });
+      if (this.#left(deadline) <= 0) await this.#run.record('answer', key, { isOver: 'timeout' });
       else await this.#answerOrNap(key, deadline);
     }
   }
@@ -124,6 +123,7 @@ export class DurableScope implements Durable {
   }
 
   async #answerOrNap(key: string, deadline: number): Promise<void> {
+    if (deadline === Infinity) return this.#run.answered(key, this.#signal);
     const done = new AbortController();
     const either = AbortSignal.any([this.#signal, done.signal]);
     const waits = [this.#run.answered(key, either), this.#nap(this.#left(deadline), either)];

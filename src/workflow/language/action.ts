@@ -52,3 +52,17 @@ function withBlock(
   if (!parseBlockId(block)) return { error: `names "${block}" as third field, which is no block id` };
   return { ...action, [field]: block };
 }
+
+/** The blocks and nodes that an action names. */
+export function actionTargets(action: Action): string[] {
+  switch (action.do) {
+    case 'jump':
+      return [action.to];
+    case 'call':
+      return action.returnTo === undefined ? [action.node] : [action.node, action.returnTo];
+    case 'fork':
+      return action.joinTo === undefined ? action.nodes : [...action.nodes, action.joinTo];
+    default:
+      return [];
+  }
+}

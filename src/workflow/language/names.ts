@@ -6,7 +6,7 @@ const SEGMENT_TYPE = /^[A-Z][A-Z0-9_]{0,63}$/;
 const SEPARATOR = '__';
 
 export type Signal = `SIGNAL:${string}`;
-export interface BlockAddress {
+interface BlockAddress {
   node: string;
   name: string;
 }

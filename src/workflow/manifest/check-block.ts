@@ -3,7 +3,7 @@ import { checkContextBudget, isProblem, parseSlice } from '../../context/slices/
 import type { SliceProblem } from '../../context/slices/slice.ts';
 import type { Transition } from '../../protocol/workflow.ts';
 import { BUILT_IN_SCHEMAS } from '../agent/read-result.ts';
-import { type Action, parseAction } from '../language/action.ts';
+import { type Action, actionTargets, parseAction } from '../language/action.ts';
 import { parseGuard, parseValue } from '../language/guard.ts';
 import {
   FAIL_DEFAULT,
@@ -18,7 +18,7 @@ import {
 } from '../language/names.ts';
 import { parseStrategy } from '../memory/shape-view.ts';
 import type { Draft, DraftBlock, Report } from './draft.ts';
-import { actionTargets, nearestTarget } from './graph.ts';
+import { nearestTarget } from './graph.ts';
 
 interface KnownAgent {
   /** False: the agent tells no money, so a budget in dollars never ends it. */

@@ -1,5 +1,5 @@
 import { nearestName } from '../../base/nearest.ts';
-import { type Action, parseAction } from '../language/action.ts';
+import { type Action, actionTargets, parseAction } from '../language/action.ts';
 import type { Draft, DraftBlock } from './draft.ts';
 
 /** Where blocks lead. A misspelt target counts as the name it is nearest to, so that one slip is one finding. */
@@ -51,15 +51,9 @@ function drawBlock(draft: Draft, block: DraftBlock, graph: Graph): void {
 }
 
 function targetsOf(block: DraftBlock): string[] {
-  const targets = block.transitions.flatMap(({ fields }) => actionTargets(actionOf(fields.action)));
+  const actions = block.transitions.flatMap(({ fields }) => actionOf(fields.action) ?? []);
+  const targets = actions.flatMap(actionTargets);
   return block.fields.returns_to === undefined ? targets : [...targets, block.fields.returns_to];
-}
-
-/** Blocks and nodes that an action names. */
-export function actionTargets(action: Action | undefined): string[] {
-  if (action?.do === 'jump') return [action.to];
-  if (action?.do === 'call') return [action.node, ...(action.returnTo === undefined ? [] : [action.returnTo])];
-  return action?.do === 'fork' ? [...action.nodes, ...(action.joinTo === undefined ? [] : [action.joinTo])] : [];
 }
 
 export function nearestTarget(draft: Draft, target: string): string | undefined {

@@ -2,7 +2,7 @@ import type { Json } from '../../protocol/workflow.ts';
 import { isSegmentType } from '../language/names.ts';
 import type { ContextSegment } from './segment.ts';
 
-export interface Shaped {
+interface Shaped {
   segments: ContextSegment[];
   inherited: Record<string, Json>;
 }

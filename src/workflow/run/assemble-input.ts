@@ -1,14 +1,13 @@
 import { openSegment, type StoredSegment } from '../memory/segment.ts';
 import { shapeView } from '../memory/shape-view.ts';
 import type { VisitOrder } from '../walk/outcomes.ts';
-import { fileContentOf } from '../workers/file-system-writer.ts';
+import { fileContentOf, WRITE_TYPES } from '../workers/file-system-writer.ts';
 import type { Artifact, WorkerInput } from '../workers/worker.ts';
 import { allowedSignals, type BlockAt, type BranchRun } from './branch-run.ts';
 import type { DegradedSlice } from './ports.ts';
 
 const LARGEST_ARTIFACT = 256 * 1024;
 const MOST_ARTIFACTS = 100;
-const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 
 export interface Assembled {
   input: WorkerInput;

@@ -1,29 +1,22 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
 import type { Amounts, GateView, Json, RunBudget, RunEvent } from '../../protocol/workflow.ts';
+import type { RunCaptures } from '../../worktrees/run-captures.ts';
 import type { PromptBudget } from '../agent/prompt.ts';
 import type { Blobs } from '../memory/segment.ts';
 import type { RunGate } from '../workers/gates.ts';
 import type { ChangePlans } from '../workers/update-change-plan.ts';
 
-/** What git tells a workflow of the files of a worktree. */
-interface Captures {
-  /** Of everything but ignored files; undefined where there is no repository. */
-  treeId(worktreePath: string): Promise<string | undefined>;
-  changedFiles(worktreePath: string, sinceTree: string): Promise<string[]>;
-  /** Keeps the files on a ref; index, branch and files stay as they are. The same state again is the same tree. */
-  checkpoint(worktreePath: string, ref: string, message: string): Promise<{ commit: string; tree: string }>;
+export interface Worktree {
+  id: string;
+  path: string;
 }
 
-/** Worktrees of FORK branches with `isolation: worktree`. Both are asked again, with the same key, after a crash. */
+/** Worktrees of FORK branches with `isolation: worktree`. After a crash both are called again with the same key. */
 interface BranchWorktrees {
-  create(effectKey: string, from: { id: string; path: string }): Promise<{ id: string; path: string }>;
-  /** Brings the work of a branch into its parent; files that conflict are left as they were, the work kept on a ref. */
-  mergeBack(
-    effectKey: string,
-    branch: { id: string; path: string },
-    parent: { id: string; path: string },
-  ): Promise<{ conflicts: string[] }>;
+  create(effectKey: string, from: Worktree): Promise<Worktree>;
+  /** Merges a branch into its parent. With conflicts the parent's files stay, and the work is kept on a ref. */
+  mergeBack(effectKey: string, branch: Worktree, parent: Worktree): Promise<{ conflicts: string[] }>;
 }
 
 /** Everything a run reaches outside itself; `app.ts` wires it. */
@@ -35,25 +28,25 @@ export interface WorkflowPorts {
   gateEnv(worktreePath: string): Record<string, string>;
   jobs: AgentJobs;
   plans: ChangePlans;
-  captures: Captures;
+  captures: RunCaptures;
   branchWorktrees: BranchWorktrees;
   prompt: PromptBudget;
-  /** What is true of the worktree, in a few hundred tokens; empty while nothing has happened there. */
+  /** The state of the worktree in a few hundred tokens; empty while nothing has happened there. */
   repoState?(worktreePath: string): Promise<string>;
   /** Slices of code context, shown with the files. */
   codeContext?(request: CodeContextRequest): Promise<ShownContext>;
-  /** Stores what gates said, for whoever merges. A run that is taken up again tells it again. */
+  /** Stores gate verdicts for the merge. A run that is taken up again tells them again. */
   keepVerdicts(runId: string, verdicts: readonly GateView[]): void;
   defaultAgent: string;
   /** Whether a name is an agent, so that `Agent:claude` needs no roster. */
   isAgent(name: string): boolean;
-  /** The stepping mode a person set while the run went on; undefined: nobody did. */
+  /** The stepping mode that a person set during the run; undefined if nobody did. */
   steppingOf(runId: string): Promise<boolean | undefined>;
 }
 
 interface ShownContext {
   text: string;
-  /** Slices that say in their place that they cannot be had. */
+  /** Slices that could not be had; the text says so in their place. */
   degraded: DegradedSlice[];
 }
 export type DegradedSlice = Pick<RunEvent, 'slice' | 'code' | 'message'>;
@@ -66,7 +59,6 @@ interface CodeContextRequest {
   args: Record<string, Json>;
 }
 
-/** What a block asks of an agent. */
 export interface AgentJobSpec {
   agent: string;
   model?: string;
@@ -74,14 +66,14 @@ export interface AgentJobSpec {
   cwd: string;
   worktreeId: string;
   readonly: boolean;
-  /** What the tool `block_result` of the job's own server accepts, and native structured output is asked for. */
+  /** What the tool `block_result` accepts, and what structured output is asked for. */
   resultSchema: Json;
   /** Interrupts the turn at 100 %. */
   budget: RunBudget;
   run: { runId: string; block: string; visit: number; branch: string };
 }
 
-/** How a turn ended. `spent` is what this job used so far, in all. */
+/** How a turn ended. `spent` counts the whole job so far. */
 export type JobEnd = { spent: Amounts } & (
   | { how: 'completed'; text: string; toolResult?: Json; structured?: Json }
   | { how: 'error'; code: string; message: string }
@@ -93,14 +85,11 @@ export type JobEnd = { spent: Amounts } & (
 
 /** The part of the job manager that a workflow calls; `app.ts` passes it in. */
 export interface AgentJobs {
-  /** The same key gives the same job, live or ended: a repeat after a crash starts nothing. */
+  /** The same key gives the same job, so a repeat after a crash starts nothing. */
   spawn(effectKey: string, spec: AgentJobSpec): Promise<string>;
-  /**
-   * The end of the turn that the last message began; at once when it is over already. Rejects when aborted, and ends
-   * nothing: whoever wants the job ended kills it.
-   */
+  /** Resolves at the end of the turn under way, at once if it is over. Rejects when aborted, without ending the job. */
   wait(jobId: string, abort: AbortSignal): Promise<JobEnd>;
-  /** Begins another turn, also of a job that has ended; without text it goes on where it stopped. Once per key. */
+  /** Begins another turn, also of a job that has ended. Without text the job continues. Once per key. */
   send(effectKey: string, jobId: string, text?: string): Promise<void>;
   kill(jobId: string): Promise<void>;
 }

@@ -6,6 +6,7 @@ import { FAILURE, type Signal } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
 import { NOTHING } from '../walk/amounts.ts';
 import type { StopReason, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { WRITE_TYPES } from '../workers/file-system-writer.ts';
 import { makeSegments } from '../workers/worker.ts';
 import { type Assembled, assembleInput } from './assemble-input.ts';
 import { allowedSignals, type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
@@ -14,7 +15,6 @@ import { type Crash, checkpoint, keep, recordStep, stepInput, type Tried, tried,
 
 const CORRECTIONS = 2;
 const MOST_STARTS = 5;
-const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'filePath'>>;
 /**
  * A visit of an agent is several steps: the job is begun, each of its turns awaited, and the end judged. Killed between

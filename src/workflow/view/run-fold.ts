@@ -1,6 +1,6 @@
 import type { BlockStatus, Halt, LogEntry, RunEvent, RunView, WorkflowManifest } from '../../protocol/workflow.ts';
 import type { EntryData, JournalEntry } from '../durable/journal.ts';
-import { type Action, parseAction } from '../language/action.ts';
+import { type Action, actionTargets, parseAction } from '../language/action.ts';
 import { blockIdOf, parseBlockId } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
 import { mainBranch, type RunInput, runBudget } from '../run/branch-run.ts';
@@ -253,7 +253,7 @@ export class RunFold {
 }
 
 /** The static part of a view: every block the start node can lead to, and the transitions between them. */
-export function drawRunGraph(manifest: WorkflowManifest, nodeId: string): RunView['graph'] {
+function drawRunGraph(manifest: WorkflowManifest, nodeId: string): RunView['graph'] {
   const transitions = Object.entries(manifest.nodes).flatMap(([node, { blocks }]) =>
     Object.entries(blocks).flatMap(([name, block]) =>
       block.transitions.flatMap(({ on_signal, action }) =>
@@ -278,16 +278,6 @@ function enter(manifest: WorkflowManifest, target: string): string {
 
 function targetsOf(action: Action | { error: string }): string[] {
   if ('error' in action) return [];
-  switch (action.do) {
-    case 'jump':
-      return [action.to];
-    case 'call':
-      return action.returnTo === undefined ? [action.node] : [action.node, action.returnTo];
-    case 'fork':
-      return action.joinTo === undefined ? action.nodes : [...action.nodes, action.joinTo];
-    case 'return':
-      return ['RETURN'];
-    case 'halt':
-      return ['HALT_AND_FLAG'];
-  }
+  if (action.do === 'return') return ['RETURN'];
+  return action.do === 'halt' ? ['HALT_AND_FLAG'] : actionTargets(action);
 }

@@ -3,7 +3,7 @@ import type { Amounts, RunBudget } from '../../protocol/workflow.ts';
 export const NOTHING: Amounts = { tokens: 0, turns: 0, seconds: 0, usd: 0 };
 
 /** An unknown cost makes the sum unknown, never 0. */
-export function addAmounts(a: Amounts, b: Amounts): Amounts {
+function addAmounts(a: Amounts, b: Amounts): Amounts {
   return {
     tokens: a.tokens + b.tokens,
     turns: a.turns + b.turns,

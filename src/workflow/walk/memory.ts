@@ -1,12 +1,7 @@
 import type { Json, WorkflowManifest } from '../../protocol/workflow.ts';
 import type { Scope } from '../language/guard.ts';
 import { type Blobs, openSegment, type StoredSegment } from '../memory/segment.ts';
-import type { BranchStart } from './outcomes.ts';
-
-export interface Place {
-  block: string;
-  visit: number;
-}
+import type { BranchStart, Place } from './outcomes.ts';
 
 /** What one visit can see of layers 1 and 3, and its arguments. */
 export interface Seen {
@@ -143,11 +138,11 @@ export interface Frame {
 /** Where RETURN leads: a block, or back into the block that called. */
 export type Address = { block: string } | { caller: string; visit: number };
 
-export function nodeOf(block: string): string {
+function nodeOf(block: string): string {
   return block.slice(0, block.lastIndexOf('__'));
 }
 
-export function makeFrame(
+function makeFrame(
   manifest: WorkflowManifest,
   frame: Pick<Frame, 'node' | 'args'> & { returnTo?: Address },
   payloadLength: number,
@@ -157,11 +152,7 @@ export function makeFrame(
 }
 
 /** A JUMP into another node makes it the node of the frame; its own rule of the payload holds from here. */
-export function moveFrame(
-  manifest: WorkflowManifest,
-  frame: Frame,
-  to: { node: string; payloadLength: number },
-): Frame {
+function moveFrame(manifest: WorkflowManifest, frame: Frame, to: { node: string; payloadLength: number }): Frame {
   if (frame.node === to.node) return frame;
   const { payloadFrom: _, ...rest } = frame;
   const isStrict = manifest.nodes[to.node]?.payload === 'args';
@@ -169,7 +160,7 @@ export function moveFrame(
 }
 
 /** From the top down to and including the first boundary; the nearer key wins. */
-export function inheritedContext(manifest: WorkflowManifest, frames: readonly Frame[]): Record<string, Json> {
+function inheritedContext(manifest: WorkflowManifest, frames: readonly Frame[]): Record<string, Json> {
   const gathered: Record<string, Json> = {};
   for (const { node } of [...frames].reverse()) {
     const { static_memory = {}, context_inheritance = false } = manifest.nodes[node] ?? {};
@@ -179,6 +170,6 @@ export function inheritedContext(manifest: WorkflowManifest, frames: readonly Fr
   return gathered;
 }
 
-export function firstVisible(frames: readonly Frame[]): number {
+function firstVisible(frames: readonly Frame[]): number {
   return [...frames].reverse().find(({ payloadFrom }) => payloadFrom !== undefined)?.payloadFrom ?? 0;
 }

@@ -2,6 +2,12 @@ import type { Amounts, Halt, HaltVerb, Json } from '../../protocol/workflow.ts';
 import type { Signal } from '../language/names.ts';
 import type { StoredSegment } from '../memory/segment.ts';
 
+export interface Place {
+  block: string;
+  visit: number;
+}
+export type Position = Place & { branch: string };
+
 /** What the walk wants done next; it stands still until it is told how it went. */
 export type Command =
   | { do: 'visit'; order: VisitOrder }

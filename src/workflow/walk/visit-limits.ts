@@ -1,5 +1,5 @@
 import type { BlockDef } from '../../protocol/workflow.ts';
-import type { Place } from './memory.ts';
+import type { Place } from './outcomes.ts';
 
 const DEFAULT_VISITS = 10;
 

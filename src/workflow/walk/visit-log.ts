@@ -2,13 +2,12 @@ import type { BlockStatus, Gate, GateView, LogEntry, RunView, WorkflowManifest }
 import { FAILURE, gateOf, parseBlockId, parseWorker } from '../language/names.ts';
 import { viewSegment } from '../memory/segment.ts';
 import { accountOf, sumAmounts } from './amounts.ts';
-import type { VisitOrder, VisitOutcome } from './outcomes.ts';
-import type { Observer, Position } from './walk.ts';
+import type { Position, VisitOrder, VisitOutcome } from './outcomes.ts';
 
 const FAILED = new Set<string>([FAILURE, 'SIGNAL:VALIDATION_FAIL', 'SIGNAL:NO_CHANGES']);
 
 /** What the visits of a run came to, as they are told. */
-export class VisitLog implements Observer {
+export class VisitLog {
   readonly entries = new Map<string, LogEntry>();
   /** As each block's last visit left it. */
   readonly statuses = new Map<string, BlockStatus>();

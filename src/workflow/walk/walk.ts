@@ -4,7 +4,7 @@ import type { Scope } from '../language/guard.ts';
 import { type EngineSignal, SUCCESS } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
 import { accountOf, sumAmounts } from './amounts.ts';
-import { Memory, type Place, type Seen } from './memory.ts';
+import { Memory, type Seen } from './memory.ts';
 import type {
   Answer,
   BranchEnd,
@@ -12,26 +12,20 @@ import type {
   Command,
   ForkOrder,
   JoinOutcome,
+  Place,
+  Position,
   VisitOrder,
   VisitOutcome,
 } from './outcomes.ts';
 import { bindArgs, chooseTransition, type ReadBlock, type ReadTransition, readBlock } from './transitions.ts';
 import { VisitLimits } from './visit-limits.ts';
+import type { VisitLog } from './visit-log.ts';
 
 export interface Rules {
   manifest: WorkflowManifest;
   blobs: Pick<Blobs, 'get'>;
   /** Go on by itself when a rate limit is over. */
   autoResume: boolean;
-}
-
-export type Position = Place & { branch: string };
-
-/** What a view wants to know as it happens. */
-export interface Observer {
-  visited(order: VisitOrder, outcome: VisitOutcome): void;
-  moved(from: string, to: string, signal: string): void;
-  skipped(at: Position, signal: string): void;
 }
 
 /** What `resume` does; the other verbs are the same for every halt. */
@@ -48,7 +42,7 @@ const EVERY_VERB: HaltVerb[] = ['resume', 'retry', 'skip', 'abort'];
 export class Walk {
   readonly #rules: Rules;
   readonly #start: BranchStart;
-  readonly #observer: Observer | undefined;
+  readonly #log: VisitLog | undefined;
   readonly #memory: Memory;
   readonly #limits: VisitLimits;
   readonly #applied: Set<string>;
@@ -69,10 +63,10 @@ export class Walk {
   #passed = 0;
   #command: Command;
 
-  constructor(rules: Rules, start: BranchStart, observer?: Observer) {
+  constructor(rules: Rules, start: BranchStart, log?: VisitLog) {
     this.#rules = rules;
     this.#start = start;
-    this.#observer = observer;
+    this.#log = log;
     this.#memory = new Memory(rules, start);
     this.#limits = new VisitLimits(start.visits, (block) => this.#block(block).def);
     this.#applied = new Set(start.applied);
@@ -127,7 +121,7 @@ export class Walk {
   takeVisit(outcome: VisitOutcome): void {
     if (this.#command.do !== 'visit') throw new TypeError('no visit is under way');
     const { order } = this.#command;
-    this.#observer?.visited(order, outcome);
+    this.#log?.visited(order, outcome);
     this.#passed = 0;
     this.#memory.add(...outcome.segments);
     for (const id of outcome.applied ?? []) this.#applied.add(id);
@@ -293,7 +287,7 @@ export class Walk {
       const message = `${at.block} calls more than ${MOST_CALLS} deep.`;
       return this.#halt('stack_overflow', { visit: at.visit, message, resume: () => this.#enterAnyway(at.block) });
     }
-    this.#observer?.moved(at.block, target, signal);
+    this.#log?.moved(at.block, target, signal);
     if (action.do === 'jump') {
       this.#memory.bind(values);
       return this.#enter(target);
@@ -314,12 +308,12 @@ export class Walk {
   #return(at: Place, signal: string, values: Record<string, Json>): Command {
     const { returnTo } = this.#memory.top;
     if (returnTo === undefined) {
-      this.#observer?.moved(at.block, 'RETURN', signal);
+      this.#log?.moved(at.block, 'RETURN', signal);
       return this.#end(this.#lastSignal === SUCCESS ? 'success' : 'failure');
     }
     this.#memory.pop(values);
     const block = 'block' in returnTo ? returnTo.block : returnTo.caller;
-    this.#observer?.moved(at.block, block, signal);
+    this.#log?.moved(at.block, block, signal);
     if ('block' in returnTo) return this.#enter(block);
     this.#at = block;
     return this.#raise('SIGNAL:RETURNED', returnTo.visit) ?? this.#enter(block);
@@ -374,7 +368,7 @@ export class Walk {
 
   #onward(at: Place, joinTo: string | undefined): Command {
     if (joinTo === undefined) return this.#follow(at, 'SIGNAL:JOINED');
-    this.#observer?.moved(at.block, joinTo, 'SIGNAL:JOINED');
+    this.#log?.moved(at.block, joinTo, 'SIGNAL:JOINED');
     return this.#enter(joinTo);
   }
 
@@ -426,7 +420,7 @@ export class Walk {
         const signal = answer.signal ?? SUCCESS;
         this.#limits.count({ block, visit });
         this.#lastSignal = signal;
-        this.#observer?.skipped({ block, visit, branch: this.branch }, signal);
+        this.#log?.skipped({ block, visit, branch: this.branch }, signal);
         return this.#follow({ block, visit }, signal);
       }
       case 'retry':

@@ -10,7 +10,8 @@ import { FAILURE, SUCCESS } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
 import { makeSegments, type Worker } from './worker.ts';
 
-const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
+/** Segments whose content belongs into a file. */
+export const WRITE_TYPES: ReadonlySet<string> = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 
 /** `Internal:FileSystemWriter`: the one that brings generated content to the disk, inside the worktree. */
 export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }): Worker {
@@ -98,7 +99,7 @@ function lines(text: string): number {
   return text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 }
 
-export interface FileContent {
+interface FileContent {
   filePath: string;
   fileContent: string;
 }

@@ -26,7 +26,7 @@ export interface GateParts {
   envOf(worktreePath: string): Record<string, string>;
 }
 
-export interface Ended {
+interface Ended {
   stdout: string;
   /** All that was said. */
   log: string;
@@ -34,7 +34,7 @@ export interface Ended {
 }
 
 /** How a gate reads what its command did: the segments of success and failure, and a veto on success. */
-export interface GateReading {
+interface GateReading {
   output: 'together' | 'apart';
   type: 'TEST_RESULT' | 'LINT_RESULT' | 'BUILD_RESULT';
   /** Said of success too. */

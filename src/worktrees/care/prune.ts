@@ -22,7 +22,7 @@ export interface PruneOptions {
   yes?: boolean;
 }
 
-/** What could go, with size, age and reason; with `yes` it goes, unless there is work in it. */
+/** Lists what could go, with size, age and reason. With `yes` it goes, unless there is work in it. */
 export async function prune(deps: Deps, { yes = false }: PruneOptions): Promise<PruneReport> {
   const seen = await look(deps);
   const { live, held, zombies } = classify(seen);
@@ -64,7 +64,7 @@ async function pruneZombie(
   }
 }
 
-/** Dirty, occupied, or unmerged: merging it would still change the branch it would go to. */
+/** Why it holds work: it is dirty, occupied, or merging it would still change its target. */
 async function whyWork(
   { git, checkout, records }: Deps,
   worktree: Checkout,
@@ -81,7 +81,7 @@ async function whyWork(
   return isClean && tree === (await readTree(git, checkout, target)) ? undefined : 'it has commits that are not merged';
 }
 
-/** Work put aside is kept for 30 days after its end, whatever else is cleaned up. */
+/** Discarded and archived work is kept for 30 days. */
 async function pruneRefs(deps: Deps, yes: boolean): Promise<PruneEntry[]> {
   const { git, checkout, clock } = deps;
   const format = '--format=%(refname) %(objectname) %(committerdate:unix)';

@@ -11,8 +11,8 @@ import { listRegistered } from '../registry.ts';
 import { mendEntries, recover } from './recover.ts';
 
 /**
- * At start and on demand: finishes what was interrupted, then says what there is. It looks at everything before it
- * writes anything, so a look that fails changes nothing, and it removes nothing that it has not itself begun to.
+ * Finishes what was interrupted, then reports what there is. It looks at everything before it writes anything, so a
+ * failing look changes nothing. It removes nothing whose removal was not begun before.
  */
 export async function reconcile(deps: Deps): Promise<ReconcileReport> {
   await mendEntries(deps);
@@ -37,7 +37,7 @@ export async function reconcile(deps: Deps): Promise<ReconcileReport> {
   return { ...classes, recovered };
 }
 
-/** All that looking takes: `reef doctor` has no more than that. */
+/** The part of `Deps` that looking needs; `reef doctor` has no more. */
 export interface Sight extends Pick<Deps, 'git' | 'checkout' | 'clock' | 'locks'> {
   records: Pick<Deps['records'], 'all'>;
   layout: Pick<Deps['layout'], 'folder'>;
@@ -60,7 +60,7 @@ export async function look(deps: Sight): Promise<Seen> {
   };
 }
 
-/** Branch and refs stay; the worktree can be made again from them. */
+/** Branch and refs stay, so the worktree can be made again. */
 function markLost(deps: Deps, id: string): void {
   if (deps.locks.isBusy(`worktree ${id}`)) return;
   const { path, title } = deps.records.get(id);
@@ -73,11 +73,8 @@ function markLost(deps: Deps, id: string): void {
 export interface Seen {
   records: readonly StoredWorktree[];
   registered: readonly WorktreeEntry[];
-  /** Folders where worktrees of ours lie. */
   folders: ReadonlySet<string>;
-  /** The folder around them. */
   home: string;
-  /** Records whose kept work is on its ref. */
   kept: ReadonlySet<string>;
 }
 
@@ -85,7 +82,7 @@ type Classes = Omit<ReconcileReport, 'recovered'>;
 
 const ACTIVE = new Set(['creating', 'running', 'accepting']);
 
-/** Records, registrations, disk and refs held against each other. Pure: it decides nothing and touches nothing. */
+/** Compares records, registrations, folders and refs. Pure. */
 export function classify(seen: Seen): Classes {
   const classes: Classes = { live: [], held: [], zombies: [], ghosts: [], foreign: [] };
   const paths = new Set(seen.registered.filter(({ isBare }) => !isBare).map(({ path }) => path));
@@ -107,7 +104,7 @@ function classifyRecord(
   const { id, path, status } = row;
   if (status === 'held') classes[kept.has(id) ? 'held' : 'ghosts'].push(id);
   if (!ACTIVE.has(status) || path === null) return;
-  // One that is still being made has its folder in a moment.
+  // A worktree in the making has no folder yet.
   if (status === 'creating' || (folders.has(path) && paths.has(path))) classes.live.push(id);
   else if (!folders.has(path)) classes.ghosts.push(id);
   else classes.zombies.push({ path, worktreeId: id, why: 'git no longer knows it' });

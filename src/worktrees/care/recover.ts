@@ -11,8 +11,8 @@ import { type StoredWorktree, without } from '../records.ts';
 import { mendEntry, removeEntry } from '../registry.ts';
 
 /**
- * Completes or takes back what a dead process began, by the intent it wrote before. Returns what was done in
- * words; nothing where the process is alive or the work is our own.
+ * Completes or takes back what a dead process began, by the intent it wrote. Returns what was done, in words; undefined
+ * where the process is alive or the work is our own.
  */
 export async function recover(deps: Deps, id: string): Promise<string | undefined> {
   const row = deps.records.get(id);
@@ -36,7 +36,7 @@ export async function recover(deps: Deps, id: string): Promise<string | undefine
   }
 }
 
-/** Before anything is looked at: git cannot even list worktrees beside an entry that is half written. */
+/** Runs before any look: git cannot list worktrees beside a half-written entry. */
 export async function mendEntries(deps: Deps): Promise<void> {
   for (const row of deps.records.open()) {
     const isHalfMade = row.intent?.kind === 'create' && row.intent.step === 'claimed' && row.path !== null;
@@ -45,7 +45,7 @@ export async function mendEntries(deps: Deps): Promise<void> {
   }
 }
 
-/** What it began is not being worked on by anybody. */
+/** True if nobody works on what the record's intent began. */
 export function isAbandoned({ self }: Pick<Deps, 'self'>, { intent, status, pending }: StoredWorktree): boolean {
   if (intent === undefined) return status === 'accepting' && pending === undefined;
   return intent.by.pid === self.pid || adopt(intent.by) !== 'alive';
@@ -67,7 +67,7 @@ async function recoverRemoval(deps: Deps, id: string): Promise<string> {
   return left === null ? `${id}: removed what was left of it` : `${id}: ${left} is left`;
 }
 
-/** Whether the target has the commit decides: git moves it in one step, so there is no third state. */
+/** Git moves the target in one step: it has the commit or it has not. */
 async function recoverAccept(
   deps: Deps,
   row: StoredWorktree,
@@ -89,8 +89,8 @@ async function recoverAccept(
 const GIT_POLL_MS = 50;
 
 /**
- * A git outlives the daemon that started it: what it has begun it completes. Until then nobody can say what there is.
- * It is known by the folder, branch or commit among its arguments, and it is only waited for, never ended.
+ * Waits for a git that outlived its daemon: until it ends, the state cannot be known. Such a git is recognised by the
+ * folder, branch or commit among its arguments. It is never killed.
  */
 export async function isQuiet({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<boolean> {
   const deadline = clock.monotonicMs() + lockWaitMs;
@@ -101,8 +101,8 @@ export async function isQuiet({ clock, lockWaitMs }: Deps, row: StoredWorktree):
   return true;
 }
 
-/** Whatever else it had at work in the folder leaves in its own time; who stays longer belongs to somebody else. */
-export async function untilLeft({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<void> {
+/** Waits until other processes have left the folder. Who stays longer belongs to somebody else. */
+async function untilLeft({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<void> {
   const folder = folderOf(row);
   const deadline = clock.monotonicMs() + lockWaitMs;
   while (folder !== undefined && (await processesInside(folder)).length > 0) {
@@ -130,10 +130,10 @@ function isAtWork(row: StoredWorktree): boolean {
 const LOCK_POLL_MS = 100;
 
 /**
- * Removes locks that a killed git of ours left on refs an intent names, when no git of ours lives. One that goes by
- * itself was somebody's; one that outlasts the wait is the dead one's.
+ * Removes locks that a killed git of ours left on the refs of an intent. No git of ours is alive here, so a lock that
+ * stays the same for the whole wait belongs to the dead one.
  */
-export async function freeRefs(deps: Deps, row: StoredWorktree): Promise<void> {
+async function freeRefs(deps: Deps, row: StoredWorktree): Promise<void> {
   for (const ref of refsOf(row)) {
     const found = await findRefLock(deps.checkout, ref);
     if (!found) continue;
@@ -148,7 +148,7 @@ export async function freeRefs(deps: Deps, row: StoredWorktree): Promise<void> {
   }
 }
 
-/** Refs on which a lock may be ours. */
+/** Refs that may carry a lock of ours. */
 export function refsOf({ id, branch, intent }: StoredWorktree): string[] {
   const own = [refs.held(id), refs.discarded(id), refs.accepted(id), refs.archive(id), ...passing(id)];
   const target = intent?.kind === 'accept' ? [refs.branch(intent.target)] : [];

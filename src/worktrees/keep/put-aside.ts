@@ -15,7 +15,7 @@ import { finishRemoval, refuseOccupied } from './remove.ts';
 const MOST_IGNORED = 1_000;
 const MOST_TRIES = 3;
 
-/** Keeps the work of a worktree on a ref first, then removes it with its branch. */
+/** Keeps the work on a ref, then removes the worktree with its branch. */
 export async function discard(deps: Deps, id: string): Promise<KeptWork> {
   const row = deps.records.get(id);
   if (row.status === 'discarded' && row.keptOn !== undefined) return answer(row, []);
@@ -39,7 +39,7 @@ export async function discard(deps: Deps, id: string): Promise<KeptWork> {
   return answer(done, ignored);
 }
 
-/** Of a worktree without a folder: what is kept of it is kept as discarded from now on. */
+/** For a worktree without a folder: moves what is kept of it to the ref of discarded work. */
 async function discardKept(deps: Deps, row: StoredWorktree): Promise<KeptWork> {
   const { id } = row;
   const [from, ref] = [await bestOf(deps, id), refs.discarded(id)];
@@ -60,7 +60,7 @@ async function discardKept(deps: Deps, row: StoredWorktree): Promise<KeptWork> {
   return answer(done, []);
 }
 
-/** Puts work, staging and session aside and removes the folder; the branch stays as the agent left it. */
+/** Keeps work, staging and session on a ref, then removes the folder. The branch stays. */
 export async function hold(deps: Deps, id: string, session?: Json): Promise<KeptWork> {
   const row = deps.records.get(id);
   if (row.status === 'held' && row.keptOn !== undefined) return answer(row, []);
@@ -92,7 +92,7 @@ function begin(deps: Deps, id: string, from: readonly StoredWorktree['status'][]
   return deps.records.move(id, from, (now) => ({ ...now, intent: { kind: 'keep', by: deps.self } }));
 }
 
-/** Nothing was ever made of it, so there is nothing to keep. */
+/** A queued worktree has no work to keep. */
 function dropQueued(deps: Deps, id: string): KeptWork {
   const endedAt = deps.clock.now().toISOString();
   deps.records.move(id, ['queued'], (now) => ({ ...now, status: 'discarded', endedAt }));
@@ -101,13 +101,12 @@ function dropQueued(deps: Deps, id: string): KeptWork {
 
 interface Still {
   kept: Kept;
-  /** Of the very state that was kept. */
   stamp: string;
   ignored: string[];
   path: string;
 }
 
-/** Keeps a state that did not change while it was being kept; if somebody goes on writing, nothing is removed. */
+/** Keeps a state that did not change meanwhile. If somebody goes on writing, nothing is removed. */
 async function keepStill(
   deps: Deps,
   row: StoredWorktree,
@@ -144,7 +143,7 @@ function answer(row: StoredWorktree, ignored: string[]): KeptWork {
   return { ref, command: ref && `reef worktree restore ${ref}`, ignored };
 }
 
-/** Makes a record `creating` from what is kept of it; the caller then builds it. */
+/** Makes the record `creating` from what is kept of it; the caller builds it. */
 export async function beginReturn(deps: Deps, id: string): Promise<StoredWorktree> {
   const { status } = deps.records.get(id);
   const ref = await bestOf(deps, id);
@@ -160,8 +159,8 @@ export async function beginReturn(deps: Deps, id: string): Promise<StoredWorktre
   }));
 }
 
-/** What there is of a worktree without a folder. If it vanished: its last capture if nothing was committed since, else its branch, else its base. */
-export async function bestOf(deps: Deps, id: string): Promise<string | undefined> {
+/** The ref to bring back. For a lost worktree: its last capture if nothing was committed since, else its branch. */
+async function bestOf(deps: Deps, id: string): Promise<string | undefined> {
   const { git, checkout, records } = deps;
   const row = records.get(id);
   if (row.status !== 'lost') return row.keptOn;
@@ -174,7 +173,7 @@ export async function bestOf(deps: Deps, id: string): Promise<string | undefined
   return tip === undefined ? undefined : branch;
 }
 
-/** The record a ref of discarded or held work belongs to; one is made where the database no longer knows it. */
+/** The record that a ref of discarded or held work belongs to. Makes one if the database no longer has it. */
 export async function recordOf(deps: Deps, ref: string): Promise<StoredWorktree> {
   const { about } = await findKept(deps, ref);
   if (!about) throw new ReefError('kept_not_found', `${ref} holds nothing that Reef put aside.`);

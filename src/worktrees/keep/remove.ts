@@ -13,8 +13,8 @@ import { runTeardown } from '../scripts.ts';
 import { stampOf } from '../stamp.ts';
 
 /**
- * Does what a record's intent to remove says, from wherever it was left. The folder goes only in the state that was kept:
- * what came after that is somebody's work, stays where it is and shows as a zombie.
+ * Carries out a record's intent to remove, from wherever it stopped. The folder goes only in the state that was kept: a
+ * later change is somebody's work, so the folder stays and is reported as a zombie.
  */
 export async function finishRemoval(deps: Deps, id: string): Promise<StoredWorktree> {
   const row = deps.records.get(id);
@@ -48,7 +48,7 @@ async function whyKeep(deps: Deps, { path, stamp }: Removing): Promise<string | 
   }
 }
 
-/** Its work goes on where it was not merged: what was put on the ref is no longer all of it. */
+/** If it was not merged, its work goes on: the ref no longer holds all of it. */
 function leaveIt(deps: Deps, { path }: Removing, { id, why }: { id: string; why: string }): StoredWorktree {
   deps.announce({ kind: 'left_over', worktreeId: id, message: `${path} is left: ${why}.` });
   return deps.records.change(id, (now) => {
@@ -58,7 +58,7 @@ function leaveIt(deps: Deps, { path }: Removing, { id, why }: { id: string; why:
   });
 }
 
-/** The registration of this folder and no other's; then the branch, if it is where it was. */
+/** Removes the registration of this folder only, then the branch if it has not moved. */
 async function forget(deps: Deps, { path, branch }: Removing): Promise<void> {
   const { git, checkout } = deps;
   await forgetEntry(deps, path);
@@ -72,7 +72,7 @@ async function letGo(deps: Deps, { id, status }: StoredWorktree): Promise<void> 
   if (status !== 'held') deps.ports.release(id);
 }
 
-/** Those that exist, each only from where it was seen. */
+/** Removes those that exist, each only if it has not moved since. */
 export async function dropRefs({ git, checkout }: Deps, wanted: readonly string[]): Promise<void> {
   const names = new Set(wanted);
   const known = await listRefs(git, checkout, 'refs/reef');
@@ -81,17 +81,14 @@ export async function dropRefs({ git, checkout }: Deps, wanted: readonly string[
   }
 }
 
-/**
- * A folder leaves its place in one rename, so that a kill in the middle of deleting it never leaves half a worktree that
- * could be taken for somebody's work.
- */
+/** One rename: a kill while deleting never leaves half a worktree that looks like somebody's work. */
 export async function moveToTrash({ layout }: Deps, path: string): Promise<void> {
   const trash = layout.trashOf(randomUUID());
   await mkdir(dirname(trash), { recursive: true, mode: 0o700 });
   await rename(path, trash);
 }
 
-/** All in the trash was kept elsewhere, or was nobody's, before it came there. What cannot be deleted waits for the next time. */
+/** Everything in the trash is kept elsewhere or is nobody's. What cannot be deleted waits for the next time. */
 export async function emptyTrash({ layout, log }: Deps): Promise<void> {
   const folder = dirname(layout.trashOf('x'));
   for (const name of await readdir(folder).catch(() => [])) {
@@ -106,8 +103,8 @@ const LOOKS = 4;
 const PAUSE_MS = 50;
 
 /**
- * Living processes whose working folder is inside, other than git at our own command. On macOS nobody can be seen. Only
- * who stays counts: a git of ours that has not become git yet, or is about to end, cannot be told from a stranger.
+ * Processes whose working folder is inside, except our own gits; none on macOS, where they cannot be seen. A process
+ * counts only if it stays: a git of ours that starts or ends cannot be told from a stranger.
  */
 export async function processesInside(folder: string): Promise<number[]> {
   if (process.platform !== 'linux') return [];
@@ -132,7 +129,7 @@ async function seenInside(folder: string): Promise<number[]> {
   return inside;
 }
 
-/** Ourselves, the gits we have started, and theirs: somebody may ask for the status of a worktree at any time. */
+/** This process, the gits it started, and their children: a status may be asked for at any time. */
 function ownGits(rows: readonly ProcessRow[]): Set<number> {
   const isGit = ({ pid }: ProcessRow) => /(^|\/)git$/.test(argumentsOf(pid)[0] ?? '');
   const ours = new Set(rows.filter((row) => row.parent === process.pid && isGit(row)).map(({ pid }) => pid));
@@ -143,7 +140,7 @@ function ownGits(rows: readonly ProcessRow[]): Set<number> {
   return ours.add(process.pid);
 }
 
-/** A shell or an editor of the user's may be in there: its folder is not pulled away from under it. */
+/** Never pulls the folder away from under a shell or an editor of the user's. */
 export async function refuseOccupied(folder: string): Promise<void> {
   const pids = await processesInside(folder);
   if (pids.length === 0) return;

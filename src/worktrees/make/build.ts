@@ -21,10 +21,7 @@ import { copyIncluded } from './include.ts';
 
 type Creating = Extract<Intent, { kind: 'create' }>;
 
-/**
- * Makes the worktree of a record that is `creating`. Each step is recorded before the next, and the whole may be
- * repeated from any point: a kill leaves what this completes.
- */
+/** Makes the worktree of a record that is `creating`. Each step is recorded, so after a kill a repeat completes it. */
 export async function build(deps: Deps, id: string): Promise<StoredWorktree> {
   const intent = creatingOf(deps.records.get(id));
   const kept = intent.keptOn === undefined ? undefined : await findKept(deps, intent.keptOn);
@@ -49,7 +46,7 @@ function creatingOf(row: StoredWorktree): Creating {
   throw new ReefError('worktree_state', `The worktree ${row.id} is ${row.status}, not being made.`);
 }
 
-/** Decides once where it lies and what it starts from; repeated, it is what was decided. */
+/** Decides once where it lies and what it starts from; a repeat finds the decision. */
 async function settle(deps: Deps, id: string, kept: Kept | undefined): Promise<StoredWorktree & { path: string }> {
   const { git, checkout, layout, ports, records } = deps;
   const row = records.get(id);
@@ -63,7 +60,7 @@ async function settle(deps: Deps, id: string, kept: Kept | undefined): Promise<S
   return { ...records.move(id, ['creating'], (now) => ({ ...now, base, branch, portBase, path })), path };
 }
 
-/** Its own name, unless the user has moved a branch of that name elsewhere: then another, and theirs stays. */
+/** Its own name, unless the user moved a branch of that name: then another one. */
 async function freeBranch({ git, checkout }: Deps, row: StoredWorktree, commit: Oid): Promise<string> {
   const names = [row.branch, ...Array.from({ length: 98 }, (_, n) => worktreeBranch(`${row.title} ${n + 2}`, row.id))];
   for (const name of names) {
@@ -96,8 +93,8 @@ async function copyRepositoryFiles({ git, checkout, items, log }: Deps, { id, pa
 }
 
 /**
- * Takes a failed creation back: folder and branch go if nothing is in them, and the record is what it was before, or
- * `lost`. What git will not give up stays and shows as a zombie.
+ * Takes a failed creation back. Folder and branch go if nothing is in them; the record is what it was before, or `lost`.
+ * A folder that git refuses to remove stays and is reported as a zombie.
  */
 export async function abandon(deps: Deps, id: string, error: unknown): Promise<StoredWorktree> {
   const row = deps.records.get(id);
@@ -152,10 +149,10 @@ interface Wanted {
 }
 
 /**
- * A checkout of the branch at the commit. Repeated after a kill it completes what it finds: a branch without folder, a
- * registration without folder, a folder half filled. A folder with a file we did not put there is not touched.
+ * A checkout of the branch at the commit. A repeat completes what a kill left: a branch or a registration without folder,
+ * a folder half filled. A folder with a file that Reef did not put there is not touched.
  */
-export async function ensureCheckout(deps: Deps, wanted: Wanted): Promise<Checkout> {
+async function ensureCheckout(deps: Deps, wanted: Wanted): Promise<Checkout> {
   const { path } = wanted;
   const isThere = await exists(path);
   const entry = (await listRegistered(deps)).find((each) => each.path === path);
@@ -196,7 +193,7 @@ async function wholeCheckout(deps: Deps, { path, branch, commit }: Wanted): Prom
   }
 }
 
-/** Nobody was told of a folder that is still being made: a file that is in none of its trees is not ours to remove. */
+/** Refuses a file that is in none of the trees: nobody else should know this folder yet. */
 async function refuseStrangers({ git, checkout }: Deps, { path, commit, trees }: Wanted): Promise<void> {
   const own = new Set(['.git']);
   for (const tree of [commit, ...trees]) for await (const entry of listTree(git, checkout, tree)) own.add(entry.path);

@@ -18,13 +18,13 @@ interface Case {
   onto: Oid;
   tip: Tip;
   merged: Merged;
-  /** The user has read what is listed and wants it. */
+  /** The user has read the list and wants the merge. */
   yes: boolean;
 }
 
 /**
- * May this be merged? The gates must have passed on the very tree, and on the merged one where the target has moved.
- * What needs a person's consent is listed as a whole. Returns what is worth knowing.
+ * Whether this may be merged. The gates must have passed on exactly this tree, and on the merged one if the target has
+ * moved. Lists everything that needs a person's consent. Returns what a person should know.
  */
 export async function judge(deps: Deps, { row, worktree, onto, tip, merged, yes }: Case): Promise<string[]> {
   const verdict = ownVerdict(deps, row.id, tip.tree);
@@ -69,7 +69,7 @@ async function concernsOf(
   };
 }
 
-export interface GateVerdict {
+interface GateVerdict {
   /** `none`: no run brought gates to this worktree. `stale`: they have not all judged this tree. */
   state: 'passed' | 'failed' | 'stale' | 'none';
   /** Gates that a person waived, and gates that have no command. */
@@ -77,7 +77,7 @@ export interface GateVerdict {
   notRun: string[];
 }
 
-/** The part of a stored run that says how its worktree is judged. */
+/** The part of a stored run that names its gates. */
 interface JudgedRun {
   gates: Partial<Record<Gate, { command: readonly string[] }>>;
 }
@@ -85,7 +85,7 @@ interface JudgedRun {
 const TIMEOUT_MS = 900_000;
 
 /** What the gates of the worktree's newest run said of exactly this tree. */
-export function verdictOn({ store }: Deps, worktreeId: string, tree: Oid): GateVerdict {
+function verdictOn({ store }: Deps, worktreeId: string, tree: Oid): GateVerdict {
   const [run] = store.runs.byWorktree<JudgedRun>(worktreeId);
   if (!run) return { state: 'none', waived: [], notRun: [] };
   const configured = GATES.filter((gate) => run.doc.gates[gate] !== undefined);
@@ -97,8 +97,8 @@ export function verdictOn({ store }: Deps, worktreeId: string, tree: Oid): GateV
   return { state: stateOf(configured.map(last)), waived: [...new Set(waived)], notRun };
 }
 
-/** Runs the same gates once more, in a folder that holds a merged tree; says whether all of them pass. */
-export async function passesGates({ store, run, gateEnv }: Deps, worktreeId: string, folder: string): Promise<boolean> {
+/** Whether the same gates pass in a folder that holds the merged tree. */
+async function passesGates({ store, run, gateEnv }: Deps, worktreeId: string, folder: string): Promise<boolean> {
   const gates = store.runs.byWorktree<JudgedRun>(worktreeId)[0]?.doc.gates ?? {};
   for (const gate of GATES) {
     const [file, ...args] = gates[gate]?.command ?? [];
@@ -114,7 +114,7 @@ function stateOf(results: (GateView['result'] | undefined)[]): GateVerdict['stat
   return results.every((result) => result === 'passed' || result === 'waived') ? 'passed' : 'stale';
 }
 
-/** What decides whether work is good: an agent that edits them edits its own judge. */
+/** Files that decide whether work is good: an agent that edits them edits its own judge. */
 const GATE_FILES = [
   '.reef/workflows.{json,yaml}',
   '.vision/workflows.json',
@@ -131,7 +131,7 @@ const SCRIPTS_OF = '**/package.json';
 
 const patterns = GATE_FILES.map((text) => compileGlob(text)).filter((pattern) => pattern !== undefined);
 
-export async function editedGateFiles(git: Git, checkout: Checkout, changes: readonly FileChange[]): Promise<string[]> {
+async function editedGateFiles(git: Git, checkout: Checkout, changes: readonly FileChange[]): Promise<string[]> {
   const edited: string[] = [];
   for (const change of changes) {
     const names = change.from === undefined ? [change.path] : [change.path, change.from];
@@ -153,7 +153,7 @@ async function editsScripts(git: Git, checkout: Checkout, { path, from, before, 
   return scripts.length !== 2 || scripts[0] !== scripts[1];
 }
 
-/** A manifest that does not parse is taken whole: what a tool makes of it we cannot know. */
+/** A manifest that does not parse is compared whole. */
 function scriptsIn(content: Buffer): string {
   try {
     return JSON.stringify((JSON.parse(content.toString('utf8')) as { scripts?: unknown }).scripts ?? null);
@@ -162,8 +162,8 @@ function scriptsIn(content: Buffer): string {
   }
 }
 
-/** A checkout of a commit on no branch, for as long as `use` takes: what is made in it is nobody's work. */
-export async function withScratch<T>(
+/** A checkout on no branch, removed after `use`. */
+async function withScratch<T>(
   deps: Deps,
   { id, commit }: { id: string; commit: Oid },
   use: (path: string) => Promise<T>,

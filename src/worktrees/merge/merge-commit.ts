@@ -24,14 +24,14 @@ interface Commit {
   signature: Signature;
 }
 
-/** Accepting is the user's act: what it commits bears the user's name. */
+/** Accepting is the user's act, so its commits bear the user's name. */
 export async function signatureOf({ git, checkout, clock }: Deps): Promise<Signature> {
   const identity = await readIdentity(git, checkout);
   if (identity) return { ...identity, at: clock.now() };
   throw new ReefError('identity_missing', 'git knows no name and e-mail address for you.');
 }
 
-/** All work of a worktree as one commit that no branch names: if the merge fails, nothing has changed. */
+/** Commits all work on no branch: if the merge fails, nothing has changed. */
 export async function commitWork(
   deps: Deps,
   { row, worktree, message, signature }: { row: StoredWorktree; worktree: Checkout } & Commit,
@@ -55,7 +55,7 @@ export interface Merged {
   tree: Oid;
 }
 
-/** Writes the merge as objects only. Conflicts are named, and nothing has changed. */
+/** Writes the merge as objects only, so conflicts change nothing. */
 export async function commitMerge(deps: Deps, worktree: Checkout, merge: Merge): Promise<Merged> {
   const { git } = deps;
   const { strategy, onto, tip, message, signature } = merge;
@@ -75,7 +75,7 @@ export async function commitMerge(deps: Deps, worktree: Checkout, merge: Merge):
   return { tree, commit: await commitTree(git, worktree, { tree, parents, message, signature }) };
 }
 
-/** The newest commit two histories share; undefined if they share none. */
+/** The newest commit that two histories share. */
 export async function mergeBase(
   git: Git,
   checkout: Checkout,

@@ -36,7 +36,7 @@ type Pair = readonly [Subject, Subject];
 
 const SEEN = new Set(['queued', 'creating', 'running', 'held', 'accepting']);
 
-/** Looks at all worktrees and compares each with each. What did not change is not computed again. */
+/** Compares every worktree with every other one. What did not change is not computed again. */
 export class Radar {
   readonly #deps: Deps;
   readonly #settings: RadarSettings;
@@ -90,7 +90,7 @@ export class Radar {
     return { subjects, problems };
   }
 
-  /** All merges that were not tried yet, in one process. */
+  /** Tries all new merges in one process. */
   async #mergeChanged(pairs: readonly Pair[]): Promise<void> {
     const { git, checkout } = this.#deps;
     const wanted = pairs.flatMap(([one, other]) => {
@@ -159,13 +159,13 @@ export class Radar {
   }
 }
 
-/** Undefined: one of the two has changed nothing, so there is nothing to merge. The order does not matter. */
+/** Undefined if one of the two has changed nothing. The order does not matter. */
 function keyOf(one: Sample | undefined, other: Sample | undefined): string | undefined {
   if (!one?.changes.length || !other?.changes.length) return undefined;
   return [one.commit, other.commit].sort().join(' ');
 }
 
-/** Files that are changed without being planned join the plan, so that others see them coming; reverted, they leave. */
+/** Unplanned changes join the plan, so that others see them; reverted, they leave it. */
 export function recordObserved({ records, fold }: Deps, { subjects }: Picture): void {
   for (const { row, sample } of subjects) {
     if (!sample || row.status !== 'running') continue;
@@ -183,7 +183,7 @@ export function recordObserved({ records, fold }: Deps, { subjects }: Picture): 
   }
 }
 
-/** One notice for each two worktrees that collide, also across restarts and by looks at the same time. */
+/** Announces each pair of colliding worktrees once, also across restarts. */
 export function announceHot({ records, announce }: Deps, { subjects, clashes }: Picture): void {
   for (const { row } of subjects) {
     const hot = (clashes.get(row.id) ?? []).filter(({ tier, worktreeId }) => tier === 'hot' && row.id < worktreeId);

@@ -19,11 +19,11 @@ interface Sources {
 interface Question {
   picture: Picture;
   foreign: Foreign;
-  /** Whom the report is about; a plan alone has no worktree yet. */
+  /** A plan alone has no worktree yet. */
   about: { id?: string; path?: string | null; touched: Touched };
 }
 
-/** Every clash of one worktree or plan with all others, with what could not be found out said as such. */
+/** Every clash of one worktree or plan with all others, and what could not be found out. */
 export async function reportOf(
   deps: Deps,
   sources: Sources,
@@ -66,7 +66,7 @@ function firmClashes(
   });
 }
 
-/** References between files that do not meet themselves. Without a whole index nothing is known, and that is said. */
+/** Clashes by reference, between files that do not meet. Without a complete index the answer is unknown. */
 async function hopClashes(
   { fold }: Deps,
   { references, slicerHops }: Sources,
@@ -118,10 +118,10 @@ export interface Foreign {
   problems: string[];
 }
 
-/** More of them would make every look slow; the report then says that it is not complete. */
+/** With more, every look is slow; the report then says that it is incomplete. */
 const MOST = 20;
 
-/** What is being changed in checkouts that are not ours, the user's own first. They are read and never touched. */
+/** Changes in checkouts that are not Reef's, the user's own first. They are only read. */
 export async function foreignWork(deps: Deps): Promise<Foreign> {
   const { layout } = deps;
   const all = (await listRegistered(deps)).filter(

@@ -37,7 +37,7 @@ interface Looked {
 
 const PUT_AWAY: readonly StoredWorktree['status'][] = ['accepted', 'discarded', 'held'];
 
-/** The last capture of each worktree: taken again only when files changed, and at most every two seconds. */
+/** The last capture of each worktree, taken again only when files changed, at most every two seconds. */
 export class Samples {
   readonly #deps: Deps;
   readonly #leastMs: number;
@@ -48,7 +48,7 @@ export class Samples {
     this.#leastMs = leastMs;
   }
 
-  /** Undefined: there is nothing of it yet, or no more. */
+  /** Undefined if it has no work yet, or none any more. */
   async take(row: StoredWorktree): Promise<Sample | undefined> {
     if (row.status === 'held') return this.#takeHeld(row);
     if (row.status !== 'running' && row.status !== 'accepting') return undefined;
@@ -64,7 +64,6 @@ export class Samples {
     return sample;
   }
 
-  /** Forgets all but these. */
   keepOnly(ids: ReadonlySet<string>): void {
     for (const id of this.#last.keys()) if (!ids.has(id)) this.#last.delete(id);
   }
