@@ -3,10 +3,10 @@ import { parseJson } from '../../base/safe-json.ts';
 import type { Json, WorkflowManifest } from '../../protocol/workflow.ts';
 import { isSegmentType, isSignal, type Signal } from '../language/names.ts';
 
-/** What an agent says of its block, in whichever way it said it. */
+/** What an agent reports about its block. */
 export interface BlockResult {
   signal: Signal;
-  /** The text of the answer, cleaned where a schema asked for it. */
+  /** The text of the answer, cleaned if a schema asked for it. */
   summary: Json;
   segments: { type: string; content: Json; filePath?: string }[];
   newFiles: string[];
@@ -20,7 +20,6 @@ interface ResultRules {
 }
 
 export interface Said {
-  /** Of the tool `block_result`. */
   toolResult?: Json;
   structured?: Json;
   text: string;
@@ -45,12 +44,11 @@ function resultSchema(signals: readonly string[]) {
   });
 }
 
-/** The JSON Schema that tools and structured output are given. */
 export function resultJsonSchema(signals: readonly string[]): Json {
   return z.toJSONSchema(resultSchema(signals), { io: 'input' }) as Json;
 }
 
-/** The first valid of tool, structured output, tagged fence and last line; else every fault of each. */
+/** The first valid of tool call, structured output, tagged fence and last line; else the faults of all. */
 export function readResult(said: Said, rules: ResultRules): ReadResult {
   const faults: string[] = [];
   for (const [from, read] of attempts(said, rules)) {
@@ -95,7 +93,7 @@ function lastTaggedFence(text: string): string | undefined {
   return found;
 }
 
-/** A signal word anywhere but alone in the last line means nothing. */
+/** A signal counts only if it stands alone in the last line. */
 function readLastLine(text: string, rules: ResultRules): ReadResult | undefined {
   const lines = text.trimEnd().split('\n');
   const signal = bare(lines.pop() ?? '');
@@ -104,7 +102,7 @@ function readLastLine(text: string, rules: ResultRules): ReadResult | undefined 
   return checkValue({ signal, summary: before }, rules);
 }
 
-/** Less surrounding blanks and the signs of emphasis; by hand, because a pattern for it takes quadratic time. */
+/** Without surrounding blanks and emphasis. By hand, because a pattern for it takes quadratic time. */
 function bare(line: string): string {
   const isOrnament = (index: number) => ' \t\r*_`'.includes(line[index] ?? 'x');
   let [start, end] = [0, line.length];
@@ -143,7 +141,7 @@ function checkValue(value: Json, { signals, rule }: ResultRules): ReadResult {
 /** Cleaned content, or everything that is wrong with it. */
 type ContentRule = (content: Json) => { content: Json } | { faults: string[] };
 
-/** The rule of a block's `validationSchema`: of the built-in two, or a JSON Schema of the manifest. */
+/** The rule of a block's `validationSchema`: a built-in one or a JSON Schema of the manifest. */
 export function contentRule(name: string | undefined, schemas: WorkflowManifest['schemas']): ContentRule | undefined {
   if (name === undefined) return undefined;
   const own = schemas !== undefined && Object.hasOwn(schemas, name) ? schemas[name] : undefined;
@@ -183,7 +181,7 @@ function faultsOf(schema: z.ZodType, value: unknown): string[] {
   return parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
 }
 
-/** One fence around everything is the model's habit, not content. */
+/** Models like to put one fence around everything: it is not content. */
 export function withoutFence(text: string): string {
   const lines = text.trim().split('\n');
   const mark = /^(`{3,}|~{3,})[^`]*$/.exec(lines[0] ?? '')?.[1];
@@ -192,7 +190,7 @@ export function withoutFence(text: string): string {
   return isWhole && !inner.some((line) => line.startsWith(mark)) ? inner.join('\n') : text;
 }
 
-/** RoboSmith's schemas of generated content: `text` is checked as it is, `json` after it was parsed. */
+/** RoboSmith's schemas: `text` is checked as it is, `json` after parsing. */
 export const BUILT_IN_SCHEMAS = {
   CodeOnly: { form: 'text', schema: z.string().min(1, 'the code is empty') },
   CodeAndExplanation: {

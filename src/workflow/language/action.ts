@@ -10,8 +10,8 @@ export type Action =
 const MOST_BRANCHES = 16;
 
 /**
- * The grammar of actions: `JUMP:` block or node, `CALL:` node [`:` block], `RETURN`, `HALT_AND_FLAG`, `FORK:` node `,` node …
- * [`:` block]. No blanks, case-sensitive. What is outside it gives the reason in words.
+ * `JUMP:` block or node, `CALL:` node [`:` block], `RETURN`, `HALT_AND_FLAG`, `FORK:` node `,` node … [`:` block]. No
+ * blanks, case-sensitive.
  */
 export function parseAction(text: string): Action | { error: string } {
   if (text === 'RETURN') return { do: 'return' };

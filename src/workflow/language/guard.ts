@@ -189,7 +189,7 @@ class Reader {
   }
 }
 
-/** What a guard or an argument can see. A segment is its fields as JSON; none of the type is null. */
+/** What a guard or an argument can see: segments as JSON, null where there is none of the type. */
 export interface Scope {
   last(type: string): Json;
   here(type: string): Json;
@@ -199,7 +199,7 @@ export interface Scope {
   returned: Record<string, Json>;
 }
 
-/** Total: every guard has an answer for every scope. */
+/** Every guard has an answer in every scope. */
 export function holds(guard: Guard, scope: Scope): boolean {
   switch (guard.op) {
     case 'or':

@@ -1,4 +1,4 @@
-import type { Gate, WorkerDef, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { BlockDef, Gate, WorkerDef, WorkflowManifest } from '../../protocol/workflow.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 const SIGNAL = /^SIGNAL:[A-Z][A-Z0-9_]{0,63}$/;
@@ -13,10 +13,10 @@ interface BlockAddress {
 
 export const SUCCESS = 'SIGNAL:SUCCESS';
 export const FAILURE = 'SIGNAL:FAILURE';
-/** A key of transitions only; nobody raises it. */
+/** Only a key of transitions; nobody raises it. */
 export const FAIL_DEFAULT = 'SIGNAL:FAIL_DEFAULT';
 
-/** Raised by the engine when a result is not acceptable; like a worker's, they fall to the default. */
+/** The engine raises these for an unacceptable result. Like a worker's signals they fall to the default. */
 const VERDICTS = ['SIGNAL:VALIDATION_FAIL', 'SIGNAL:NO_CHANGES'] as const;
 const EVENTS = [
   'SIGNAL:RETURNED',
@@ -56,7 +56,7 @@ export function blockIdOf(node: string, name: string): string {
   return `${node}${SEPARATOR}${name}`;
 }
 
-/** The last separator: a node may end in an underscore, a block's name begins with none. */
+/** At the last separator: a node may end in an underscore, a block's name begins with none. */
 export function parseBlockId(text: string): BlockAddress | undefined {
   const at = text.lastIndexOf(SEPARATOR);
   const address = { node: text.slice(0, at), name: text.slice(at + SEPARATOR.length) };
@@ -80,7 +80,12 @@ export function parseWorker(text: string): WorkerName | undefined {
   return kind === 'Internal' && internal ? { kind: 'internal', name: internal } : undefined;
 }
 
-/** Scripts and agents of the user's own are there by their name; nobody lists them. */
+export function blockIn(manifest: WorkflowManifest, id: string): BlockDef | undefined {
+  const address = parseBlockId(id);
+  return address && manifest.nodes[address.node]?.blocks[address.name];
+}
+
+/** Scripted and native agents are known by their name; no list holds them. */
 export function isByName(agent: string): boolean {
   return /^(?:scripted|native):./.test(agent);
 }
@@ -99,7 +104,7 @@ export function rosterEntry(workers: WorkflowManifest['workers'], worker: Worker
   return key === undefined ? undefined : workers?.[key];
 }
 
-/** What may change files: the one internal writer, and every agent that is not said to be read-only. */
+/** The internal writer and every agent that is not read-only may change files. */
 export function canWrite(worker: WorkerName | undefined, workers: WorkflowManifest['workers']): boolean {
   if (worker?.kind === 'agent') return rosterEntry(workers, worker)?.readonly !== true;
   return worker?.name === 'FileSystemWriter';

@@ -21,12 +21,12 @@ import type { Draft, DraftBlock, Report } from './draft.ts';
 import { nearestTarget } from './graph.ts';
 
 interface KnownAgent {
-  /** False: the agent tells no money, so a budget in dollars never ends it. */
+  /** False: the agent reports no cost, so a budget in dollars never ends it. */
   reportsCost: boolean;
 }
 export type KnownAgents = Readonly<Record<string, KnownAgent>>;
 
-/** Of the agents we know only Claude Code tells what a turn costs. */
+/** Of the known agents only Claude Code reports what a turn costs. */
 const TELL_COST = new Set(['claude']);
 
 export function knownAgents(names: readonly string[]): KnownAgents {
@@ -73,7 +73,7 @@ function isKnown(agent: string, agents: KnownAgents): boolean {
   return Object.hasOwn(agents, agent) || isByName(agent);
 }
 
-/** Slices of code context are parsed here, so that a run never meets one it cannot read. */
+/** Parsed here, so that a run never meets a slice that it cannot read. */
 function checkContext({ fields, path }: DraftBlock, report: Report): void {
   const tell = (problem: SliceProblem, at: (string | number)[]) =>
     report(
@@ -172,7 +172,7 @@ function hasSchema(draft: Draft, name: string): boolean {
   return name in BUILT_IN_SCHEMAS || (draft.schemas !== undefined && Object.hasOwn(draft.schemas, name));
 }
 
-/** Internal workers have few signals: who handles them all needs no default. */
+/** Internal workers have few signals: a block that handles them all needs no default. */
 function hasDefault(block: DraftBlock, worker: WorkerName | undefined): boolean {
   const takes = (signal: string) =>
     block.transitions.some(({ fields }) => fields.on_signal === signal && fields.guard === undefined);
@@ -181,7 +181,6 @@ function hasDefault(block: DraftBlock, worker: WorkerName | undefined): boolean 
   return takes(SUCCESS) && (worker.name === 'UpdateChangePlan' || takes(FAILURE));
 }
 
-/** A schema of the manifest that is none. */
 export function checkSchemas(draft: Draft, report: Report): void {
   for (const [name, schema] of Object.entries(draft.schemas ?? {})) {
     try {

@@ -17,16 +17,14 @@ import { readSource, type Source } from './read-source.ts';
 import { pointerOf } from './source.ts';
 
 export interface CheckOptions {
-  /** Turns warnings into errors. */
   strict?: boolean;
   agents: KnownAgents;
-  /** Files that would have been a manifest too. */
+  /** Other files that hold a manifest too. */
   ignored?: string[];
 }
 
 export interface Checked {
   findings: Finding[];
-  /** Absent with errors. */
   manifest?: WorkflowManifest;
 }
 
@@ -36,7 +34,7 @@ const WARNINGS: ReadonlySet<FindingCode> = new Set<FindingCode>([
   ...(['wf_usd_unreported', 'wf_unknown_key', 'wf_agent_default', 'wf_other_file'] as const),
 ]);
 
-/** Every finding in one pass, in the order of the file. Throws only for what is no document, or too large. */
+/** Every finding in one pass, in the order of the file. Throws only if it is no document or too large. */
 export function checkManifest(file: { text: string; path: string }, options: CheckOptions): Checked {
   const source = readSource(file.text, file.path);
   const findings: Finding[] = [];
@@ -99,7 +97,6 @@ function checkEntries(draft: Draft, report: Report): void {
   }
 }
 
-/** One shape from here on. */
 function normalise(value: Json): Json {
   const whole: { [key: string]: Json } = isSuperset(value) && isObject(value) ? value : { nodes: value };
   const nodes = isObject(whole.nodes) ? whole.nodes : {};

@@ -12,7 +12,7 @@ export interface Source {
   place(pointer: string): Position;
 }
 
-/** The text of a manifest as data that knows its places. Refuses what is no document, by line and column. */
+/** The text of a manifest with the place of every value. Refuses what is no document, by line and column. */
 export function readSource(text: string, path: string): Source {
   if (Buffer.byteLength(text) > LARGEST_BYTES) {
     throw new ReefError('manifest_too_large', `${path} is larger than 1 MiB.`, { details: { path } });

@@ -2,10 +2,10 @@ import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap
 import type { Json } from '../../protocol/workflow.ts';
 import { DEEPEST, SourceFault, type SourceTree, stepOf } from './source.ts';
 
-/** Values after every alias is followed: what a small file may grow to. */
+/** How many values a small file may grow to when its aliases are followed. */
 const MOST_VALUES = 200_000;
 
-/** YAML as JSON could have said it: no tags, no odd keys or numbers; aliases only up to a bound. */
+/** YAML that JSON can express: no tags, no odd keys or numbers, and aliases up to a bound. */
 export function readYaml(text: string): SourceTree {
   // Its own check for equal keys is quadratic: 18 s for 20,000 of them.
   const document = parseDocument(text, { uniqueKeys: false, schema: 'core', merge: false, logLevel: 'silent' });

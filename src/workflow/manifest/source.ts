@@ -3,7 +3,7 @@ import type { Json } from '../../protocol/workflow.ts';
 
 export const DEEPEST = 64;
 
-/** A document and where each of its values stands, by JSON pointer. */
+/** A document with the offset of each value, by JSON pointer. */
 export interface SourceTree {
   value: Json;
   offsets: ReadonlyMap<string, number>;
@@ -19,7 +19,7 @@ export class SourceFault extends Error {
   }
 }
 
-/** Where things stand in a file, counted from 1 as editors do. */
+/** Counted from 1, as editors do. */
 export interface Position {
   line: number;
   column: number;
@@ -39,7 +39,7 @@ export function stepOf(step: string | number): string {
   return `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** Finds the place of a pointer, or of the nearest that encloses it. */
+/** The offset of a pointer, or of the nearest one that encloses it. */
 export function offsetOf(offsets: ReadonlyMap<string, number>, pointer: string): number {
   for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
     const found = offsets.get(at);

@@ -7,7 +7,7 @@ interface Shaped {
   inherited: Record<string, Json>;
 }
 
-/** What one visit sees: a copy made for it, never written back. */
+/** What one visit sees: a copy, never written back. */
 export function shapeView(
   seen: Shaped,
   strategies: readonly string[],
@@ -17,7 +17,7 @@ export function shapeView(
   const inherited = { ...seen.inherited };
   const merged: ContextSegment[] = [];
   for (const strategy of strategies.map(parseStrategy)) {
-    if ('error' in strategy) continue; // the check refuses it
+    if ('error' in strategy) continue; // the check refuses such a manifest
     if (strategy.do !== 'merge') segments = reshape(segments, strategy);
     else if (Object.hasOwn(inherited, strategy.key)) {
       const content = inherited[strategy.key] ?? null;

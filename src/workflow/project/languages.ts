@@ -3,7 +3,7 @@ import { type FindToolchain, firstOf, type Suggestion, suggest, type Toolchain }
 
 type Gates = Toolchain['gates'];
 
-/** A gate or nothing, so that a table of them stays a table. */
+/** The gates if the condition holds, else none. */
 function when(holds: boolean, gates: Gates): Gates {
   return holds ? gates : {};
 }
@@ -73,7 +73,7 @@ function hasTests(names: ReadonlySet<string>): boolean {
   return [...names].some((name) => /^test.*\.py$/.test(name));
 }
 
-/** Only where a lock file says who installs: other projects run with the Python the shell has. */
+/** Only with a lock file: other projects run with the Python of the shell. */
 function pythonRunner(names: ReadonlySet<string>): { runner: string[]; setup?: Suggestion } {
   if (names.has('uv.lock')) return { runner: ['uv', 'run'], setup: suggest('uv.lock', 'uv', 'sync', '--frozen') };
   if (names.has('poetry.lock'))
@@ -134,7 +134,7 @@ export const findDeno: FindToolchain = async ({ names }) => {
   };
 };
 
-/** Targets that judge as a gate does, best first. */
+/** Targets that do the work of a gate, best first. */
 const TARGETS: Record<Gate, readonly string[]> = {
   lint: ['lint', 'check-style', 'vet'],
   build: ['build', 'compile', 'typecheck'],
@@ -161,7 +161,7 @@ export const findJust: FindToolchain = async ({ names, read }) => {
       );
 };
 
-/** In a Makefile each word is a target; in a justfile the first is, and the rest are its parameters. */
+/** In a Makefile each word is a target; in a justfile only the first, and the rest are parameters. */
 function wordsBefore(text: string): string[][] {
   return [...text.matchAll(RULE)].map(([, words = '']) => words.trim().split(/\s+/));
 }

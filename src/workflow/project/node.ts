@@ -11,7 +11,7 @@ const packageSchema = z.looseObject({
 });
 type Package = z.infer<typeof packageSchema>;
 
-/** By its lock file, best known first: who installs, and how without changing that file. */
+/** By lock file, best known first: who installs, and how without changing that file. */
 const MANAGERS: readonly (readonly [lock: string, manager: string, ...install: string[]])[] = [
   ['pnpm-lock.yaml', 'pnpm', 'install', '--frozen-lockfile'],
   ['bun.lock', 'bun', 'install', '--frozen-lockfile'],
@@ -21,7 +21,7 @@ const MANAGERS: readonly (readonly [lock: string, manager: string, ...install: s
   ['npm-shrinkwrap.json', 'npm', 'ci'],
 ];
 
-/** Scripts that judge as a gate does, where the one named like the gate is missing. */
+/** Scripts that do the work of a gate when none is named like it. */
 const ALSO: Record<Gate, readonly string[]> = {
   lint: ['check', 'format:check'],
   build: ['typecheck', 'type-check', 'check-types', 'compile'],
@@ -34,7 +34,7 @@ export const findNode: FindToolchain = async (folder) => {
   const parsed = parseJson(text);
   const about = packageSchema.safeParse(parsed.ok ? parsed.value : {}).data ?? { ...NOTHING };
   const { manager, setup } = installer(folder, about);
-  // What a run finds by itself, so that the file says no more than what happens without it.
+  // The same search as a run's, so that the file changes nothing.
   const found = await findGateCommands({ workers: undefined, configured: {}, readProject: folder.read });
   const gates = GATES.flatMap((gate) => {
     const { command, from } = found[gate] ?? {};

@@ -2,16 +2,16 @@ import type { Json } from '../../protocol/workflow.ts';
 import { NOTHING, raised, verdict } from '../walk/amounts.ts';
 import type { BranchEnd, BranchStart, ForkOrder, JoinOutcome } from '../walk/outcomes.ts';
 import { BRANCH_BODY, type BranchInput, type BranchRun, runBudget } from './branch-run.ts';
+import type { Worktree } from './ports.ts';
 import { recordStep, type Tried, tried } from './visit-step.ts';
 
-type Worktree = { id: string; path: string };
 type Ends = (BranchEnd | null)[];
 
-/** What the join recorded: decided once, the same at every replay. */
+/** What the join recorded, so that every replay decides alike. */
 export interface Joined {
   at: string;
   tree: string | null;
-  /** The branch that came first, where only one counts; else -1. */
+  /** The first branch that succeeded with `join: any`; else -1. */
   winner: number;
   conflict?: { branch: string; files: string[] };
   failure?: string;
@@ -20,7 +20,7 @@ export interface Joined {
 
 export const BRANCHES_AT_ONCE = 4;
 
-/** Branches run beside each other; what they made is joined in declared order, not by time. */
+/** Branches run in parallel. Their work is joined in declared order, not by time. */
 export async function fork(at: BranchRun, order: ForkOrder): Promise<JoinOutcome> {
   const places = await branchPlaces(at, order);
   const ends: Ends = 'ok' in places ? await runBranches(at, order, places.ok) : order.branches.map(() => null);
@@ -45,7 +45,7 @@ export function joinKey({ key }: ForkOrder): string {
   return `${key}/join`;
 }
 
-/** Of `join: any` the first success counts; another that came at the same moment does not. */
+/** With `join: any` only the first success counts. */
 export function joinOutcome(ends: Ends, { at, tree, winner, conflict, failure, exhausted: what }: Joined): JoinOutcome {
   const isBeaten = (end: BranchEnd | null, index: number) =>
     winner >= 0 && index !== winner && end?.outcome === 'success';

@@ -163,7 +163,7 @@ describe('a run under way', () => {
     const jobs = hanging();
     await bench.start(halting);
     await active();
-    await bench.runs.cancel('run', 'enough');
+    await bench.engine.cancel('run', 'enough');
     const view = await bench.runs.view('run');
     expect([view.outcome, jobs.killed, view.statuses.N__A]).toEqual(['aborted', ['job-1'], 'failed']);
   });

@@ -20,12 +20,12 @@ import type { WorkflowPorts } from './ports.ts';
 import { visitAgent } from './visit-agent.ts';
 import { visitInternal } from './visit-internal.ts';
 
-/** Counted up whenever a recorded run would be walked another way. */
+/** Raised whenever a recorded run would take another way. */
 const VERSION = 1;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Teaches a durable engine to run workflows. */
+/** Defines the workflow bodies in a durable engine. */
 export function defineWorkflows(engine: DurableEngine, ports: WorkflowPorts): void {
   const ledger = new Ledger();
   const options = { version: VERSION };
@@ -57,7 +57,7 @@ function branchBody(ports: WorkflowPorts, ledger: Ledger): Body {
     (await walkBranch({ ports, ledger, durable, input: input as unknown as BranchInput })) as unknown as Json;
 }
 
-/** The loop: do what the walk says, tell it how it went. Everything it learns comes out of the journal. */
+/** The loop: do what the walk says and tell it the outcome. All it learns comes from the journal. */
 async function walkBranch(deps: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
   const { run, start } = deps.input;
   const { blobs } = deps.ports;
@@ -87,7 +87,7 @@ async function walkBranch(deps: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
   }
 }
 
-/** Waits out a store that cannot write for a while, as the journal does. */
+/** Waits while the store cannot write, as the journal does. */
 async function keepVerdicts(ports: WorkflowPorts, runId: string, verdicts: GateView[]): Promise<void> {
   for (let pause = FIRST_PAUSE_MS; verdicts.length > 0; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {

@@ -9,17 +9,15 @@ import type { StopReason, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { WRITE_TYPES } from '../workers/file-system-writer.ts';
 import { makeSegments } from '../workers/worker.ts';
 import { type Assembled, assembleInput } from './assemble-input.ts';
-import { allowedSignals, type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
+import { allowedSignals, type BlockAt, type BranchRun, budgetOf, metadataOf } from './branch-run.ts';
 import type { AgentJobSpec, DegradedSlice, JobEnd } from './ports.ts';
 import { type Crash, checkpoint, keep, recordStep, stepInput, type Tried, tried, visitFacts } from './visit-step.ts';
 
 const CORRECTIONS = 2;
 const MOST_STARTS = 5;
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'filePath'>>;
-/**
- * A visit of an agent is several steps: the job is begun, each of its turns awaited, and the end judged. Killed between
- * any two it goes on with the same job.
- */
+
+/** Several steps: the job begins, each turn is awaited, the end is judged. After a kill it goes on with the same job. */
 export async function visitAgent(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {
   const step = { key: order.key, input: stepInput(at, order, block) };
   const worked = await workWith(at, order, block);
@@ -32,7 +30,7 @@ interface Worked {
   read: ReadResult | undefined;
 }
 
-/** A daemon ended between the intent and the process leaves a job that never ran: another takes its place. */
+/** A daemon killed between intent and process leaves a job that never ran; another takes its place. */
 async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
   for (let start = 1; ; start++) {
     const key = start === 1 ? order.key : `${order.key}/start-${start}`;
@@ -64,7 +62,7 @@ function ruleOf({ input }: BranchRun, { def }: BlockAt) {
   return rule ? { rule } : {};
 }
 
-/** Its own transition decides; else the same job is asked to correct itself. */
+/** With a transition for it the workflow decides; else the same job is asked to correct itself. */
 function handlesFault({ def }: BlockAt): boolean {
   return def.transitions.some(({ on_signal }) => on_signal === 'SIGNAL:VALIDATION_FAIL');
 }
@@ -74,7 +72,7 @@ function correction(faults: string[]): string {
   return `Your answer cannot be used:\n${list}\n\nAnswer again in the form asked for. Change nothing else.`;
 }
 
-/** A job's beginning as the journal holds it, and what its prompt had to go without. */
+/** The job's id as the journal keeps it, and what its prompt had to do without. */
 type Begun = Tried<string> & { events?: RunEvent[] };
 
 function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Begun> {
@@ -124,7 +122,7 @@ interface Turn {
   jobId: string;
   n: number;
   text: string | undefined;
-  /** After a rate limit: no new message, the job goes on. */
+  /** After a rate limit the job goes on without a new message. */
   isGoingOn: boolean;
 }
 
@@ -136,7 +134,7 @@ function takeTurn(at: BranchRun, { order, jobId, n, text, isGoingOn }: Turn): Pr
       if (text !== undefined) await jobs.send(scope.effectKey, jobId, text);
       else if (isGoingOn) await jobs.send(scope.effectKey, jobId);
       return jobs.wait(jobId, scope.abort).catch(async (error) => {
-        // Agents outlive this process; only who is told to end one ends it.
+        // Agents outlive this process: a job ends only if its run was told to end.
         if (scope.abort.aborted && !(scope.abort.reason instanceof Detached)) await jobs.kill(jobId);
         throw error;
       });
@@ -161,7 +159,7 @@ async function conclude(at: BranchRun, { order, block, scope, worked }: Conclusi
   return { ...judged.ok, ...facts };
 }
 
-/** A slice the block cannot do without is nobody's fault in here: the run halts and says which. */
+/** A missing required slice is no crash: the run halts and names it. */
 function crashed({ message, stack, code }: Crash) {
   if (code === 'context_unavailable') return { kind: 'stopped' as const, reason: code, message } as const;
   return { kind: 'crashed' as const, message, stack };
@@ -211,7 +209,7 @@ async function verdictOf(
   }
 }
 
-/** Claims are not proof: what changed is asked of git. */
+/** Git says what changed, not the agent. */
 async function changedFiles({ ports, input, walk }: BranchRun): Promise<string[]> {
   return walk.tree === null ? [] : ports.captures.changedFiles(input.worktree.path, walk.tree);
 }
@@ -230,15 +228,6 @@ function accepted({ def }: BlockAt, result: BlockResult, changed: string[]): { s
 }
 
 function done(at: BranchRun, order: VisitOrder, { signal, made }: { signal: Signal; made: Made[] }): Verdict {
-  const { ports, input, walk } = at;
-  const metadata = {
-    worktree_path: input.worktree.path,
-    worktree_id: input.worktree.id,
-    block_id: order.block,
-    run_id: input.run.runId,
-    visit: order.visit,
-    branch: walk.branch,
-  };
-  const context = { visitKey: order.key, now: () => ports.clock.now() };
-  return { kind: 'done', signal, segments: keep(at, makeSegments(metadata, context, made)) };
+  const context = { visitKey: order.key, now: () => at.ports.clock.now() };
+  return { kind: 'done', signal, segments: keep(at, makeSegments(metadataOf(at, order), context, made)) };
 }

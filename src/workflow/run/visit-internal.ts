@@ -11,7 +11,7 @@ import { type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
 import type { WorkflowPorts } from './ports.ts';
 import { checkpoint, keep, newSegments, recordStep, stepInput, tried, visitFacts } from './visit-step.ts';
 
-/** One step: the worker runs, and what it did is recorded with its result. */
+/** One step: the worker runs, and its effects are recorded with its result. */
 export function visitInternal(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {
   const step = { key: order.key, input: stepInput(at, order, block) };
   return recordStep(at.durable, step, (scope) => execute(at, { order, block, scope }));
@@ -42,7 +42,7 @@ async function work(
 > {
   const { ports } = at;
   const isGate = gateOf(block.worker) !== undefined;
-  // Before the command: what it writes is not what it judged.
+  // Before the command runs: what it writes is not what it judges.
   const judged = isGate ? await ports.captures.treeId(at.input.worktree.path) : undefined;
   const { input } = await assembleInput(at, order, block);
   const context = {

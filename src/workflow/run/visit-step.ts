@@ -16,12 +16,12 @@ const MOST_TRIES = 10;
 export interface Crash {
   message: string;
   stack: string;
-  /** Of the error table, where it is one of ours. */
+  /** Present if it is one of Reef's errors. */
   code?: string;
 }
 export type Tried<T> = { ok: T } | { crash: Crash };
 
-/** A step whose result is JSON by construction; the one place that tells the compiler so. */
+/** A step whose result is JSON. This is the only place that tells the compiler so. */
 export function recordStep<T>(
   durable: Durable,
   { key, input }: { key: string; input: unknown },
@@ -31,7 +31,7 @@ export function recordStep<T>(
   return durable.step(key, input as Json, work) as unknown as Promise<T>;
 }
 
-/** A crash is a result too: no run ends because something it called threw. What was let go of has none. */
+/** A crash is a result too: no run ends because something it called threw. An aborted step has no result. */
 export async function tried<T>(
   ports: Pick<WorkflowPorts, 'clock'>,
   { abort }: Pick<StepScope, 'abort'>,
@@ -46,7 +46,7 @@ export async function tried<T>(
   }
 }
 
-/** What the table calls retryable is tried again, with pauses that double to 5 min; the rest is final. */
+/** Tries a retryable error again, with pauses that double up to 5 minutes. */
 async function withRetries<T>(
   { clock }: Pick<WorkflowPorts, 'clock'>,
   abort: AbortSignal,
@@ -62,7 +62,7 @@ async function withRetries<T>(
   }
 }
 
-/** What is known of every visit when it ends, whatever came of it. Inside its step. */
+/** The facts of every visit, whatever its result. Called inside its step. */
 export async function visitFacts(
   at: BranchRun,
   order: VisitOrder,
@@ -71,7 +71,7 @@ export async function visitFacts(
   const { ports, ledger, input } = at;
   const { runId } = input.run;
   const limit = raised(runBudget(input.run), order.grants.run);
-  // Other branches count too: what they had spent when this visit ended is part of its record, so a replay agrees.
+  // What other branches had spent is recorded with this visit, so a replay agrees.
   const { warned, exhausted } = verdict(limit, ledger.spent(runId, order.key), spent);
   const stepping = await ports.steppingOf(runId);
   return {
@@ -83,7 +83,7 @@ export async function visitFacts(
   };
 }
 
-/** The payload only grows: ids it knows, projections among them, are not new. */
+/** The payload only grows: known ids, also of projections, are not new. */
 export function newSegments(shown: readonly ContextSegment[], given: readonly ContextSegment[]): ContextSegment[] {
   const known = new Set(shown.map(({ id }) => id));
   return given.filter(({ id }) => {
@@ -97,7 +97,7 @@ export function keep({ ports }: BranchRun, segments: readonly ContextSegment[]):
   return segments.map((segment) => storeSegment(segment, ports.blobs));
 }
 
-/** Each writing block ends with a capture. The tree it finds is where the next block begins. */
+/** Captures the files after a writing block. The next block begins with that tree. */
 export async function checkpoint(
   { ports, input, walk }: BranchRun,
   order: VisitOrder,
@@ -111,7 +111,7 @@ export async function checkpoint(
   return { tree, checkpoint: commit };
 }
 
-/** The step of a visit names what it was for, so that another program cannot take its result for another visit's. */
+/** Names the visit, so that another program cannot take its result for another visit's. */
 export function stepInput({ walk, input }: BranchRun, order: VisitOrder, { def }: BlockAt) {
   const { block, visit, part, grants } = order;
   return { block, visit, part, grants, worker: def.worker, segments: walk.segmentCount, worktree: input.worktree.id };

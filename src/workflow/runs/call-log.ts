@@ -21,7 +21,7 @@ interface CallLogDeps {
 
 const MOST_JOBS = 200;
 
-/** One entry per turn of an agent, read from the events: nothing is stored twice. */
+/** One entry per turn of an agent, read from its events. */
 export class CallLog {
   readonly #deps: CallLogDeps;
 
@@ -36,7 +36,7 @@ export class CallLog {
     return calls.sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1)).slice(0, limit);
   }
 
-  /** The same question to the same agent, in a copy of the files: neither run nor worktree learns of it. */
+  /** Asks the same agent again in a copy of the files; run and worktree stay as they are. */
   async rerun(
     { call, prompt }: OperationRequest<'call_rerun'>,
     caller: Caller,
@@ -58,7 +58,7 @@ export class CallLog {
     const { agentId } = await jobs.spawn(request, caller);
     void this.#ended(agentId)
       .then(() => worktrees.discard(copy.id))
-      .catch(() => {}); // it stays in the list of worktrees, where people find it
+      .catch(() => {}); // it stays in the list of worktrees
     return { before, jobId: agentId };
   }
 

@@ -25,7 +25,7 @@ interface RunPlannerDeps {
   settings(): Pick<UserConfig, 'gates'>;
 }
 
-/** From what was asked to what will be done: refused here, a run has left no trace. */
+/** Turns a request into a spec. A run that is refused here has left no trace. */
 export class RunPlanner {
   readonly #deps: RunPlannerDeps;
 
@@ -84,7 +84,7 @@ export class RunPlanner {
   }
 }
 
-/** The node a run begins with; `undefined` means the shipped workflow. */
+/** The node that a run begins with; undefined means the shipped workflow. */
 export function chooseStart(manifest: WorkflowManifest | undefined, named?: string): string | undefined {
   const nodes = Object.keys(manifest?.nodes ?? {});
   if (named === undefined) return manifest?.start ?? (nodes.length === 1 ? nodes[0] : undefined);

@@ -8,7 +8,7 @@ interface ActivityDeps {
   folderOf(worktreeId: string): string | undefined;
 }
 
-/** Which worktrees are worked in: by a job that runs, or by a run that goes on. */
+/** Tells which worktrees a running job or an open run works in. */
 export class WorktreeActivity implements ActivitySource {
   readonly #deps: ActivityDeps;
   readonly #listeners = new Set<Listener>();
@@ -23,7 +23,7 @@ export class WorktreeActivity implements ActivitySource {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Something may have changed: what is new is told, and nothing else. */
+  /** Tells what has changed since the last look. */
   look(): void {
     const now = this.#busy();
     for (const [id, worktreePath] of now)
@@ -50,7 +50,7 @@ export class WorktreeActivity implements ActivitySource {
   }
 }
 
-/** One that never will stand has no server either. */
+/** A worktree that never will stand has no server. */
 function folderIfAny(id: string, folderOf: ActivityDeps['folderOf']): string | undefined {
   try {
     return folderOf(id);

@@ -12,7 +12,7 @@ function addAmounts(a: Amounts, b: Amounts): Amounts {
   };
 }
 
-/** A visit that went on after a rate limit is one visit: its job tells what it spent in all. */
+/** The key without its part: a visit that went on after a rate limit is one visit of one job. */
 export function accountOf(visitKey: string): string {
   const at = visitKey.lastIndexOf('~');
   return at < 0 ? visitKey : visitKey.slice(0, at);
@@ -27,18 +27,18 @@ export function sumAmounts(amounts: Iterable<Amounts>): Amounts {
 const KINDS = ['tokens', 'turns', 'seconds', 'usd'] as const;
 const WARNING = 0.8;
 
-/** What each run has spent, all its branches together. Filled again by the replay that recovers a run. */
+/** What each run has spent in all its branches. A replay fills it again. */
 export class Ledger {
   readonly #runs = new Map<string, Map<string, Amounts>>();
 
-  /** Once per visit, however often it is told. */
+  /** Counts each visit once. */
   enter(runId: string, visitKey: string, spent: Amounts): void {
     const visits = this.#runs.get(runId) ?? new Map<string, Amounts>();
     visits.set(accountOf(visitKey), spent);
     this.#runs.set(runId, visits);
   }
 
-  /** Known costs only: a limit in dollars counts what agents report. */
+  /** Counts known costs only: a limit in dollars counts what agents report. */
   spent(runId: string, except = ''): Amounts {
     let sum = NOTHING;
     for (const [key, amounts] of this.#runs.get(runId) ?? []) {
@@ -47,7 +47,7 @@ export class Ledger {
     return sum;
   }
 
-  /** A joined branch is one sum from here on, be its visits of this life or an earlier one. */
+  /** Replaces the visits of a joined branch by their sum. */
   close(runId: string, branch: string, spent: Amounts): void {
     for (const key of this.#runs.get(runId)?.keys() ?? []) {
       if (key.startsWith(`${branch}/`) || key.startsWith(`${branch}.`)) this.#runs.get(runId)?.delete(key);
@@ -65,7 +65,7 @@ export function raised(budget: RunBudget, grants: number): RunBudget {
   return Object.fromEntries(entries);
 }
 
-/** What one visit may use: its own budget, and no more than is left of the run's. */
+/** What one visit may use: its own budget, and at most what is left of the run's. */
 export function allowance(own: RunBudget, run: { limit: RunBudget; spent: Amounts }): RunBudget {
   const allowed: RunBudget = { ...own };
   for (const kind of KINDS) {
@@ -77,7 +77,7 @@ export function allowance(own: RunBudget, run: { limit: RunBudget; spent: Amount
   return allowed;
 }
 
-/** Which limits this visit brought past 80 %, and which is used up. */
+/** The limits that this visit brought past 80 %, and the one that is used up. */
 export function verdict(limit: RunBudget, before: Amounts, visit: Amounts): { warned: string[]; exhausted?: string } {
   const after = addAmounts(before, { ...visit, usd: visit.usd ?? 0 });
   const share = (amounts: Amounts, kind: (typeof KINDS)[number]) => (amounts[kind] ?? 0) / (limit[kind] ?? Infinity);

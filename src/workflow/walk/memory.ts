@@ -11,14 +11,14 @@ export interface Seen {
   returned: Record<string, Json>;
 }
 
-/** The payload, which only grows, and the frames, which decide what of it and of static memory is seen. */
+/** The payload only grows. The frames decide what of it and of static memory a visit sees. */
 export class Memory {
   readonly #manifest: WorkflowManifest;
   readonly #blobs: Pick<Blobs, 'get'>;
   readonly #branch: string;
   readonly #payload: StoredSegment[];
   readonly #born: number;
-  /** What lies before was hidden from where the branch began. */
+  /** What lies before it is hidden from this branch. */
   readonly #floor: number;
   readonly #frames: [Frame, ...Frame[]];
 
@@ -56,7 +56,6 @@ export class Memory {
     this.#payload.push(...segments);
   }
 
-  /** Those of this branch. */
   made(): StoredSegment[] {
     return this.#payload.slice(this.#born);
   }
@@ -76,7 +75,6 @@ export class Memory {
     Object.assign(this.top.args, args);
   }
 
-  /** To a block of the same frame. */
   moveTo(block: string): void {
     const to = { node: nodeOf(block), payloadLength: this.#payload.length };
     this.#frames[this.#frames.length - 1] = moveFrame(this.#manifest, this.top, to);
@@ -125,12 +123,12 @@ export class Memory {
   }
 }
 
-/** A node entered, with the place to go back to. The bottom one has none. */
+/** A node that was entered, and where RETURN leads. The bottom frame has no return. */
 export interface Frame {
   node: string;
   args: Record<string, Json>;
   returned: Record<string, Json>;
-  /** Where the payload that this frame may see begins; absent: what is below sees. */
+  /** Where the visible payload begins; absent: as in the frame below. */
   payloadFrom?: number;
   returnTo?: Address;
 }
@@ -151,7 +149,7 @@ function makeFrame(
   return { ...frame, args: { ...frame.args }, returned: {}, ...(isStrict && { payloadFrom: payloadLength }) };
 }
 
-/** A JUMP into another node makes it the node of the frame; its own rule of the payload holds from here. */
+/** A JUMP into another node changes the frame's node, and that node's rule for the payload holds. */
 function moveFrame(manifest: WorkflowManifest, frame: Frame, to: { node: string; payloadLength: number }): Frame {
   if (frame.node === to.node) return frame;
   const { payloadFrom: _, ...rest } = frame;
@@ -159,7 +157,7 @@ function moveFrame(manifest: WorkflowManifest, frame: Frame, to: { node: string;
   return { ...rest, node: to.node, ...(isStrict && { payloadFrom: to.payloadLength }) };
 }
 
-/** From the top down to and including the first boundary; the nearer key wins. */
+/** From the top frame down to the first boundary; the nearer key wins. */
 function inheritedContext(manifest: WorkflowManifest, frames: readonly Frame[]): Record<string, Json> {
   const gathered: Record<string, Json> = {};
   for (const { node } of [...frames].reverse()) {

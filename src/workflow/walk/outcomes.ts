@@ -8,7 +8,7 @@ export interface Place {
 }
 export type Position = Place & { branch: string };
 
-/** What the walk wants done next; it stands still until it is told how it went. */
+/** What to do next. The walk stands still until it is told the outcome. */
 export type Command =
   | { do: 'visit'; order: VisitOrder }
   | { do: 'ask'; halt: Halt; until?: string }
@@ -21,9 +21,8 @@ export interface VisitOrder {
   block: string;
   visit: number;
   part: number;
-  /** Which visit of its branch it is, counted from 1: the number of its checkpoint. */
+  /** Its number within the branch, from 1; names its checkpoint. */
   n: number;
-  /** The job to go on with. */
   jobId?: string;
   /** How often a person raised the budget of the run and of this block. */
   grants: { run: number; block: number };
@@ -41,7 +40,7 @@ export interface ForkOrder {
   branches: BranchStart[];
 }
 
-/** All a branch is born with. */
+/** What a branch begins with. */
 export interface BranchStart {
   branch: string;
   node: string;
@@ -56,14 +55,12 @@ export interface BranchStart {
 
 export interface BranchEnd {
   outcome: 'success' | 'failure' | 'aborted';
-  /** Of its last worker. */
   signal: string | null;
-  /** Those made in it. */
   segments: StoredSegment[];
   visits: Record<string, number>;
   applied: string[];
   tree: string | null;
-  /** By all its visits, and those of its own branches. */
+  /** Spent by its visits and its own branches. */
   spent: Amounts;
 }
 
@@ -74,7 +71,7 @@ export interface GateFacts {
   timedOut: boolean;
 }
 
-/** What is known after a visit, whatever came of it. */
+/** The facts of a visit, whatever its result. */
 interface VisitFacts {
   at: string;
   segments: StoredSegment[];
@@ -82,7 +79,7 @@ interface VisitFacts {
   checkpoint?: string;
   jobId?: string;
   gate?: GateFacts;
-  /** Segments that are in the files or the plan now. */
+  /** Segments that are already in the files or the plan. */
   applied?: string[];
   filesWritten?: number;
   linesWritten?: number;
@@ -95,7 +92,7 @@ interface VisitFacts {
   stepping?: boolean;
 }
 
-/** What kept a visit from its end, though nothing crashed; the reason of the halt that follows. */
+/** Why a visit did not finish although nothing crashed; the reason of the halt. */
 export type StopReason = 'job_stale' | 'job_killed' | 'context_unavailable';
 
 export type VisitOutcome = VisitFacts &
@@ -108,7 +105,7 @@ export type VisitOutcome = VisitFacts &
     | { kind: 'stopped'; reason: StopReason; message: string }
   );
 
-/** What comes back from a person, as the journal keeps it. */
+/** A person's answer, as the journal keeps it. */
 export interface Answer {
   at: string;
   verb: HaltVerb;

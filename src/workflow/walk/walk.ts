@@ -24,7 +24,7 @@ import type { VisitLog } from './visit-log.ts';
 export interface Rules {
   manifest: WorkflowManifest;
   blobs: Pick<Blobs, 'get'>;
-  /** Go on by itself when a rate limit is over. */
+  /** Continue without a person when a rate limit is over. */
   autoResume: boolean;
 }
 
@@ -36,8 +36,8 @@ const MOST_CALLS = 32;
 const EVERY_VERB: HaltVerb[] = ['resume', 'retry', 'skip', 'abort'];
 
 /**
- * One branch of a run as a machine: it says what to do next and moves when told how that went. It reads no clock and
- * touches nothing, so the same outcomes always lead the same way: for the engine, for a replay, and for a view.
+ * One branch of a run as a state machine: it says what to do next and moves when told the outcome. It reads no clock and
+ * has no effects, so engine, replay and view go the same way.
  */
 export class Walk {
   readonly #rules: Rules;
@@ -48,7 +48,7 @@ export class Walk {
   readonly #applied: Set<string>;
   readonly #blocks = new Map<string, ReadBlock>();
   readonly #spent = new Map<string, Amounts>();
-  /** The tree on which each gate last failed, with no person between. */
+  /** The tree on which each gate last failed since a person answered. */
   readonly #failedOn = new Map<string, string>();
   #at: string;
   #stepping: boolean;
@@ -59,7 +59,7 @@ export class Walk {
   #ordered = 0;
   #halts = 0;
   #branches = 0;
-  /** Blocks entered since the last visit: too many are a circle in which nothing runs. */
+  /** Blocks entered since the last visit; too many are a circle in which nothing runs. */
   #passed = 0;
   #command: Command;
 
@@ -182,7 +182,7 @@ export class Walk {
     return this.#visit({ block, visit });
   }
 
-  /** Because a person says so: one more visit than allowed, and the budget of the run once more. */
+  /** A person wants it: one more visit than allowed, and the run's budget once more. */
   #enterAnyway(block: string): Command {
     this.#limits.grantVisit(block);
     if (this.#exhausted !== undefined) this.#limits.grantBudget('');
@@ -238,7 +238,7 @@ export class Walk {
     return this.#halt('no_progress', { visit: at.visit, message, excerpt: this.#memory.excerpt(at), resume });
   }
 
-  /** The same gate, failing again on the very same tree: nothing was mended. */
+  /** The same gate failed again on the same tree: nothing was fixed. */
   #isStuck(block: string, { signal, tree, gate }: Extract<VisitOutcome, { kind: 'done' }>): boolean {
     if (this.#block(block).gate === undefined || gate === undefined) return false;
     const last = this.#failedOn.get(block);
@@ -261,7 +261,7 @@ export class Walk {
     return transition && this.#perform({ block, visit }, transition, signal);
   }
 
-  /** What the transition leads to may run; if that spends more, the signal comes again. */
+  /** The transition's target may run. If it spends more, the signal comes again. */
   #raiseExhausted(visit: number): Command | undefined {
     if (!this.#choose({ block: this.#at, visit }, 'SIGNAL:BUDGET_EXHAUSTED')) return undefined;
     this.#exhausted = undefined;
@@ -403,7 +403,7 @@ export class Walk {
     return { do: 'ask', halt, ...(until !== undefined && { until }) };
   }
 
-  /** A person was here: what they say is memory, and nothing counts as "twice in a row" any more. */
+  /** What a person says becomes memory, and "twice in a row" starts anew. */
   #heed({ guidance, at, step }: Answer, { key, block, visit, branch }: Halt): void {
     this.#failedOn.clear();
     this.#stepping = step ?? this.#stepping;
@@ -424,7 +424,7 @@ export class Walk {
         return this.#follow({ block, visit }, signal);
       }
       case 'retry':
-        if (reason === 'rate_limit') this.#limits.count({ block, visit }); // the parked visit was none; the next is another
+        if (reason === 'rate_limit') this.#limits.count({ block, visit }); // the parked visit ends; the next is a new one
         return reason === 'budget_exhausted' ? resume() : this.#enterAnyway(block);
       case 'approve':
       case 'resume':

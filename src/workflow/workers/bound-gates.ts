@@ -20,13 +20,13 @@ interface BoundGatesOptions {
   capabilities: Capabilities;
   /** Gates execute what an agent wrote. */
   sandboxOf?(worktreePath: string): SandboxSpec | undefined;
-  /** One in a sandbox begins in that folder; the result is called when it is over. */
+  /** Called before a gate runs in a sandbox; the result is called after it. */
   enter?(worktreePath: string): () => void;
 }
 
 /**
- * Gates in a process tree of their own that dies with us, is killed whole at the timeout, and cannot outlive its command.
- * The chain before the command would start whatever happens, so the command is looked up first.
+ * Runs gates in a process tree that dies with this process, is killed at the timeout, and cannot outlive its command. The
+ * wrapper before the command always starts, so the command is looked up first.
  */
 export function boundGates({ capabilities, sandboxOf, enter }: BoundGatesOptions): RunGate {
   return async (spec) => {
@@ -59,7 +59,7 @@ async function finish(child: BoundProcess, spec: { timeoutMs: number; abort: Abo
   const ending = await child.exited;
   clearTimeout(timer);
   spec.abort.removeEventListener('abort', kill);
-  // What the command left running goes with it; it may hold the pipes.
+  // Ends what the command left running, since it may hold the pipes.
   await child.close({ graceMs: 0 });
   await Promise.all([out.over, err.over]);
   const truncated = out.log.cut > 0 || err.log.cut > 0;
@@ -78,7 +78,7 @@ function findProgram({ file, cwd, env }: { file: string; cwd: string; env: Reado
 
 const HALF = 32 * 1024 * 1024;
 
-/** Keeps all of a stream up to 64 MiB; of a longer one the first and the last 32 MiB, and says so between. */
+/** Keeps a stream up to 64 MiB; of a longer one the first and last 32 MiB, with a note between. */
 export class OutputLog {
   readonly #half: number;
   readonly #head: Buffer[] = [];

@@ -13,7 +13,7 @@ import { makeSegments, type Worker } from './worker.ts';
 /** Segments whose content belongs into a file. */
 export const WRITE_TYPES: ReadonlySet<string> = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 
-/** `Internal:FileSystemWriter`: the one that brings generated content to the disk, inside the worktree. */
+/** `Internal:FileSystemWriter` writes generated content to the disk, inside the worktree. */
 export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }): Worker {
   return async (input, context) => {
     const dir = openDir(input.system_metadata.worktree_path);
@@ -50,7 +50,7 @@ export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }
   };
 }
 
-/** All paths and contents are judged before the first byte is written. Of one path the last content counts. */
+/** All paths and contents are checked before the first write. The last content of a path counts. */
 async function planWrites(
   dir: SafeDir,
   segments: ContextSegment[],
@@ -106,10 +106,7 @@ interface FileContent {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n]*$/;
 
-/**
- * The file a write segment means: `{filePath, fileContent}`, its JSON, or a text whose segment names the path and which
- * holds exactly one fenced block. Anything else gives the reason.
- */
+/** The file in a write segment: `{filePath, fileContent}`, its JSON, or a text with a path and exactly one fenced block. */
 export function fileContentOf({ content, filePath }: ContextSegment): FileContent | { ambiguous: string } {
   const whole = asFile(content) ?? (typeof content === 'string' ? asFile(jsonOf(content)) : undefined);
   if (whole) return whole;
@@ -132,7 +129,7 @@ function jsonOf(text: string): Json | undefined {
   return parsed.ok ? (parsed.value as Json) : undefined;
 }
 
-/** A fence ends with one of its own kind, at least as long; one that never ends is none. */
+/** A fence ends with one of its own kind, at least as long; an open one is none. */
 function fencedBlocks(text: string): string[] {
   const blocks: string[] = [];
   let open: { mark: string; from: number } | undefined;

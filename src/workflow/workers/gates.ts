@@ -14,37 +14,32 @@ import {
   type WorkerOutput,
 } from './worker.ts';
 
-/**
- * Runs a gate's command to its end. `together`: stdout and stderr are one stream, in the order they were written. Rejects
- * only if the program cannot be started. `run` of src/process has this shape.
- */
+/** `together`: stdout and stderr are one stream, in the order written. Rejects only if the program cannot be started. */
 export type RunGate = (spec: RunSpec & { output: 'together' | 'apart'; abort: AbortSignal }) => Promise<RunResult>;
 
 export interface GateParts {
   runGate: RunGate;
-  /** What a gate in this worktree is given of the environment. */
+  /** The environment of a gate in this worktree. */
   envOf(worktreePath: string): Record<string, string>;
 }
 
 interface Ended {
   stdout: string;
-  /** All that was said. */
   log: string;
   facts: GateFacts;
 }
 
-/** How a gate reads what its command did: the segments of success and failure, and a veto on success. */
+/** How a gate turns the result of its command into segments. */
 interface GateReading {
   output: 'together' | 'apart';
   type: 'TEST_RESULT' | 'LINT_RESULT' | 'BUILD_RESULT';
-  /** Said of success too. */
   tellsSuccess: boolean;
   content(ended: Ended): Json;
-  /** Why it is no success although the command says so. */
+  /** Why it is no success although the command succeeded. */
   objection?(): Promise<string | undefined>;
 }
 
-/** The shell's words for "not executable" and "not found": a script that cannot start its program ends so. */
+/** How a shell ends when a program cannot be executed or found. */
 const NOT_STARTED = new Set([126, 127]);
 
 export async function judge(
@@ -105,7 +100,7 @@ async function execute(
   const { timeoutMs } = context.gate;
   const spec = { file, args, cwd, env: parts.envOf(cwd), timeoutMs, output, abort: context.abort };
   const result = await parts.runGate(spec).catch((error: unknown) => {
-    // What passes by itself is tried again by the engine; the rest is a verdict.
+    // The engine retries a passing fault; any other is a verdict.
     if (error instanceof ReefError && error.retryable && error.code !== 'spawn_failed') throw error;
     return { cause: error instanceof Error ? error.message : String(error) };
   });
@@ -117,12 +112,12 @@ async function execute(
   return { stdout, log: stdout + stderr + end, facts };
 }
 
-/** `Internal:TestRunner`: the project's own tests, in the worktree; their exit code is the verdict. */
+/** `Internal:TestRunner` runs the project's tests; their exit code decides. */
 export function testRunner(parts: GateParts & { openDir(root: string): SafeDir }): Worker {
   return async (input, context) => {
     const dir = parts.openDir(input.system_metadata.worktree_path);
     const { report } = context.gate;
-    // One left by an earlier run, or made up, must not speak for this one.
+    // An old or invented report must not count for this run.
     if (report !== undefined) await dir.remove(report).catch(() => undefined);
     return judge(
       { input, context, parts },
@@ -137,7 +132,7 @@ export function testRunner(parts: GateParts & { openDir(root: string): SafeDir }
   };
 }
 
-/** Deleting tests does not pass. */
+/** A run with too few tests does not pass. */
 async function tooFew(dir: SafeDir, { report, minTests }: GateSettings): Promise<string | undefined> {
   if (report === undefined || minTests === undefined) return undefined;
   const text = await dir.read(report).then(
@@ -150,7 +145,7 @@ async function tooFew(dir: SafeDir, { report, minTests }: GateSettings): Promise
   return count < minTests ? `${count} tests ran, at least ${minTests} must` : undefined;
 }
 
-/** `Internal:RunLinter`: what it found is data, so that a block can mend it. */
+/** `Internal:RunLinter` gives its findings as data, so that a block can fix them. */
 export function runLinter(parts: GateParts): Worker {
   return (input, context) =>
     judge({ input, context, parts }, { output: 'apart', type: 'LINT_RESULT', tellsSuccess: false, content: findings });
@@ -161,7 +156,7 @@ function findings({ stdout, log }: Ended): Json {
   return parsed.ok ? (parsed.value as Json) : { raw: log, parseError: parsed.why };
 }
 
-/** `Internal:RunBuilder`: the project's own build, with its whole log when it fails. */
+/** `Internal:RunBuilder` runs the project's build and keeps the whole log when it fails. */
 export function runBuilder(parts: GateParts): Worker {
   return (input, context) =>
     judge(
@@ -170,13 +165,13 @@ export function runBuilder(parts: GateParts): Worker {
     );
 }
 
-/** How many tests ran, those skipped left out; undefined for a report that is neither JUnit XML nor JSON we know. */
+/** Counts the tests that ran, without skipped ones; undefined for an unknown kind of report. */
 export function countTests(report: string): number | undefined {
   const text = report.trimStart();
   return text.startsWith('<') ? countJunit(text) : countJson(text);
 }
 
-/** Tags are counted outside comments and CDATA: a test may print `<testcase` as it likes. */
+/** Counts tags outside comments and CDATA, since a test may print `<testcase`. */
 function countJunit(text: string): number | undefined {
   let cases = 0;
   let skipped = 0;

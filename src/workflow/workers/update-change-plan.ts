@@ -3,12 +3,12 @@ import type { Json } from '../../protocol/workflow.ts';
 import { SUCCESS } from '../language/names.ts';
 import { makeSegments, type Worker } from './worker.ts';
 
-/** The part of the worktree manager that a workflow calls. It appends, persists and rescans all. */
+/** The part of the worktree manager that a workflow calls. */
 export interface ChangePlans {
   addToChangePlan(newFiles: string[], worktreeId: string): Promise<unknown>;
 }
 
-/** `Internal:UpdateChangePlan`: files a block found it must change join the plan; the signal is always SUCCESS. */
+/** `Internal:UpdateChangePlan` adds files that a block must change to the plan; it always succeeds. */
 export function updateChangePlan({ plans }: { plans: ChangePlans }): Worker {
   return async (input, context) => {
     const segments = input.execution_payload.filter(

@@ -179,8 +179,9 @@ export class Bench {
     return { task: 'the task', node, manifest, gates: {}, worktree, stepping: false, autoResume: false, ...more };
   }
 
-  start(manifest: WorkflowManifest, more: Partial<RunInput> = {}, runId = 'run'): Promise<string> {
-    return this.runs.start(this.input(manifest, more), runId);
+  async start(manifest: WorkflowManifest, more: Partial<RunInput> = {}, runId = 'run'): Promise<string> {
+    await this.runs.start({ ...this.input(manifest, more), runId });
+    return runId;
   }
 
   /** Runs to the end, or to the first question. */
