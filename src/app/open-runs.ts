@@ -117,12 +117,8 @@ function workflowPorts(deps: RunsDeps, { runs, blobs }: EngineDeps): WorkflowPor
     openDir: createSafeDir,
     defaultAgent: deps.settings().defaultAgent,
     jobs: new BlockAgents({ jobs, store, signal, permissionsOf }),
-    plans: { addToChangePlan: (files, id) => worktrees.addToChangePlan(files, id) },
     captures: createRunCaptures({ git, clock }),
-    branchWorktrees: {
-      create: (key, from) => worktrees.branchOff(key, from),
-      mergeBack: (_key, branch, parent) => worktrees.mergeBack(branch, parent),
-    },
+    worktrees,
     prompt: {
       limit: PROMPT_TOKENS,
       // Counted, not guessed: a log of hashes has half the characters a token that prose has.

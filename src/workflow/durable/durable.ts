@@ -7,14 +7,8 @@ import { fromErrorData, Interrupted, type LiveRun, Mismatch, toErrorData } from 
 /** A program whose steps are recorded. Outside steps it is deterministic: no clock, no id, no chance, no I/O. */
 export type Body = (durable: Durable, input: Json) => Promise<Json>;
 
-export interface Durable {
-  /** The first recorded result of a key is the result. After a crash before the record, `fn` is called again. */
-  step<T extends Json>(key: string, input: Json, fn: (scope: StepScope) => Promise<T>): Promise<T>;
-  /** `undefined` when nobody answered until then. */
-  waitFor(key: string, question: Json, until?: string): Promise<Json | undefined>;
-  /** A defined body, run beside this one; `undefined` when it was ended by `abort`. */
-  child(key: string, name: string, input: Json, options?: { abort?: AbortSignal }): Promise<Json | undefined>;
-}
+/** What a body is given of its scope. */
+export type Durable = Pick<DurableScope, 'step' | 'waitFor' | 'child'>;
 
 export interface StepScope {
   /** The same at every attempt, so that an effect happens once. */
@@ -34,7 +28,7 @@ export class Cancelled extends Error {}
 const LONGEST_NAP_MS = 60_000;
 
 /** What a body sees of its run. A child has a scope of its own, so parallel branches count their places apart. */
-export class DurableScope implements Durable {
+export class DurableScope {
   readonly #run: LiveRun;
   readonly #name: string;
   readonly #signal: AbortSignal;
@@ -48,6 +42,7 @@ export class DurableScope implements Durable {
     this.#bodyOf = options.bodyOf;
   }
 
+  /** The first recorded result of a key is the result. After a crash before the record, `fn` is called again. */
   async step<T extends Json>(key: string, input: Json, fn: (scope: StepScope) => Promise<T>): Promise<T> {
     const met = this.#meet(key, input);
     const known = this.#run.recall('step', met);
@@ -58,6 +53,7 @@ export class DurableScope implements Durable {
     return resultOf(entry.data) as T;
   }
 
+  /** `undefined` when nobody answered until then. */
   async waitFor(key: string, question: Json, until?: string): Promise<Json | undefined> {
     const met = this.#meet(key, { question, until: until ?? null });
     const data = { place: met.place, input: met.input, value: question, ...(until === undefined ? {} : { until }) };
@@ -71,6 +67,7 @@ export class DurableScope implements Durable {
     }
   }
 
+  /** Runs a defined body beside this one; `undefined` when `abort` ended it. */
   async child(
     key: string,
     name: string,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
 import type { Amounts, GateView, Json, RunBudget, RunEvent } from '../../protocol/workflow.ts';
+import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import type { RunCaptures } from '../../worktrees/run-captures.ts';
 import type { PromptBudget } from '../agent/prompt.ts';
 import type { Blobs } from '../memory/segment.ts';
@@ -12,13 +13,6 @@ export interface Worktree {
   path: string;
 }
 
-/** Worktrees of FORK branches with `isolation: worktree`. After a crash both are called again with the same key. */
-interface BranchWorktrees {
-  create(effectKey: string, from: Worktree): Promise<Worktree>;
-  /** Merges a branch into its parent. With conflicts the parent's files stay, and the work is kept on a ref. */
-  mergeBack(effectKey: string, branch: Worktree, parent: Worktree): Promise<{ conflicts: string[] }>;
-}
-
 /** Everything a run reaches outside itself; `app.ts` wires it. */
 export interface WorkflowPorts {
   clock: Clock;
@@ -27,14 +21,14 @@ export interface WorkflowPorts {
   runGate: RunGate;
   gateEnv(worktreePath: string): Record<string, string>;
   jobs: AgentJobs;
-  plans: ChangePlans;
   captures: RunCaptures;
-  branchWorktrees: BranchWorktrees;
+  /** For change plans, and for FORK branches with `isolation: worktree`. After a crash they are called again. */
+  worktrees: ChangePlans & Pick<GitWorktreeManager, 'branchOff' | 'mergeBack'>;
   prompt: PromptBudget;
   /** The state of the worktree in a few hundred tokens; empty while nothing has happened there. */
   repoState?(worktreePath: string): Promise<string>;
   /** Slices of code context, shown with the files. */
-  codeContext?(request: CodeContextRequest): Promise<ShownContext>;
+  codeContext?(request: CodeContextRequest): Promise<{ text: string; degraded: DegradedSlice[] }>;
   /** Stores gate verdicts for the merge. A run that is taken up again tells them again. */
   keepVerdicts(runId: string, verdicts: readonly GateView[]): void;
   defaultAgent: string;
@@ -44,11 +38,7 @@ export interface WorkflowPorts {
   steppingOf(runId: string): Promise<boolean | undefined>;
 }
 
-interface ShownContext {
-  text: string;
-  /** Slices that could not be had; the text says so in their place. */
-  degraded: DegradedSlice[];
-}
+/** A slice that could not be had; the text says so in its place. */
 export type DegradedSlice = Pick<RunEvent, 'slice' | 'code' | 'message'>;
 
 interface CodeContextRequest {

@@ -142,34 +142,26 @@ function takeTurn(at: BranchRun, { order, jobId, n, text, isGoingOn }: Turn): Pr
   );
 }
 
-interface Conclusion {
-  order: VisitOrder;
-  block: BlockAt;
-  scope: StepScope;
-  worked: Tried<Worked>;
-}
-
-async function conclude(at: BranchRun, { order, block, scope, worked }: Conclusion): Promise<VisitOutcome> {
-  const spent = 'ok' in worked ? worked.ok.end.spent : NOTHING;
-  const judged =
-    'ok' in worked ? await tried(at.ports, scope, () => judge(at, { order, block, worked: worked.ok })) : worked;
-  const jobId = 'ok' in worked ? { jobId: worked.ok.jobId } : {};
-  const facts = { ...(await visitFacts(at, order, spent)), ...jobId };
-  if ('crash' in judged) return { ...crashed(judged.crash), segments: [], ...facts };
-  return { ...judged.ok, ...facts };
+async function conclude(
+  at: BranchRun,
+  { order, block, scope, worked }: { order: VisitOrder; block: BlockAt; scope: StepScope; worked: Tried<Worked> },
+): Promise<VisitOutcome> {
+  if ('crash' in worked) return { ...crashed(worked.crash), ...(await visitFacts(at, order, NOTHING)) };
+  const { jobId, end } = worked.ok;
+  const judged = await tried(at.ports, scope, () => judge(at, order, block, worked.ok));
+  const facts = { ...(await visitFacts(at, order, end.spent)), jobId };
+  return 'crash' in judged ? { ...crashed(judged.crash), ...facts } : { ...judged.ok, ...facts };
 }
 
 /** A missing required slice is no crash: the run halts and names it. */
 function crashed({ message, stack, code }: Crash) {
-  if (code === 'context_unavailable') return { kind: 'stopped' as const, reason: code, message } as const;
-  return { kind: 'crashed' as const, message, stack };
+  const segments: [] = [];
+  if (code === 'context_unavailable') return { kind: 'stopped', reason: code, message, segments } as const;
+  return { kind: 'crashed', message, stack, segments } as const;
 }
 
-async function judge(
-  at: BranchRun,
-  { order, block, worked }: { order: VisitOrder; block: BlockAt; worked: Worked },
-): Promise<Verdict & { tree?: string; checkpoint?: string }> {
-  const verdict = await verdictOf(at, { order, block, worked });
+async function judge(at: BranchRun, order: VisitOrder, block: BlockAt, worked: Worked) {
+  const verdict = await verdictOf(at, order, block, worked);
   return verdict.kind === 'parked' ? verdict : { ...verdict, ...(await checkpoint(at, order, block)) };
 }
 
@@ -179,10 +171,8 @@ type Verdict =
   | { kind: 'parked'; message: string; resumeAt?: string; segments: [] }
   | { kind: 'stopped'; reason: StopReason; message: string; segments: [] };
 
-async function verdictOf(
-  at: BranchRun,
-  { order, block, worked: { end, read, jobId } }: { order: VisitOrder; block: BlockAt; worked: Worked },
-): Promise<Verdict> {
+async function verdictOf(at: BranchRun, order: VisitOrder, block: BlockAt, worked: Worked): Promise<Verdict> {
+  const { end, read, jobId } = worked;
   const segments: [] = [];
   switch (end.how) {
     case 'killed':

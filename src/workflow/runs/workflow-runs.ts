@@ -51,17 +51,10 @@ export class WorkflowRuns {
     if (before) throw new ReefError('halt_already_answered', `${request.block}#${request.visit} was answered before.`);
     if (!halt) throw new ReefError('run_not_halted', `The run does not wait at ${request.block}#${request.visit}.`);
     refuseVerb(halt, request);
-    const { verb, guidance, signal, step } = request;
-    const value: Answer = {
-      at: this.#deps.clock.now().toISOString(),
-      verb,
-      ...(guidance !== undefined && { guidance }),
-      ...(signal !== undefined && { signal }),
-      ...(step !== undefined && { step }),
-      ...(by !== undefined && { by }),
-    };
-    const said = await this.#deps.engine.answer(runId, halt.key, answerId, value as unknown as Json);
-    if (said === 'late')
+    const { block: _, visit: __, branch: ___, ...said } = request;
+    const value: Answer = { at: this.#deps.clock.now().toISOString(), ...said, ...(by !== undefined && { by }) };
+    const taken = await this.#deps.engine.answer(runId, halt.key, answerId, value as unknown as Json);
+    if (taken === 'late')
       throw new ReefError('halt_already_answered', `${halt.block}#${halt.visit} was answered before.`);
     return this.view(runId);
   }

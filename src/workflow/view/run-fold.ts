@@ -4,8 +4,8 @@ import { type Action, actionTargets, parseAction } from '../language/action.ts';
 import { blockIdOf, blockIn } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
 import { mainBranch, type RunInput, runBudget } from '../run/branch-run.ts';
-import { BRANCHES_AT_ONCE, type Joined, joinKey, joinOutcome } from '../run/fork.ts';
-import type { Answer, BranchEnd, BranchStart, ForkOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { BRANCHES_AT_ONCE, joinKey, joinOutcome } from '../run/fork.ts';
+import type { Answer, BranchEnd, BranchStart, ForkOrder, Joined, VisitOutcome } from '../walk/outcomes.ts';
 import { keyOf, placeOf, VisitLog } from '../walk/visit-log.ts';
 import { type Rules, Walk } from '../walk/walk.ts';
 

@@ -1,4 +1,4 @@
-import type { Amounts, Halt, HaltVerb, Json } from '../../protocol/workflow.ts';
+import type { Amounts, Halt, HaltAnswer, Json } from '../../protocol/workflow.ts';
 import type { Signal } from '../language/names.ts';
 import type { StoredSegment } from '../memory/segment.ts';
 
@@ -106,23 +106,20 @@ export type VisitOutcome = VisitFacts &
   );
 
 /** A person's answer, as the journal keeps it. */
-export interface Answer {
-  at: string;
-  verb: HaltVerb;
-  guidance?: string;
-  signal?: string;
-  step?: boolean;
-  by?: string;
-}
+export type Answer = Pick<HaltAnswer, 'verb' | 'guidance' | 'signal' | 'step'> & { at: string; by?: string };
 
-export interface JoinOutcome {
+/** What a join recorded, so that every replay decides alike. */
+export interface Joined {
   at: string;
-  tree?: string;
-  /** In declared order; null: ended because another came first. */
-  ends: (BranchEnd | null)[];
+  tree?: string | null;
+  /** The first branch that succeeded with `join: any`; else -1. */
+  winner: number;
   conflict?: { branch: string; files: string[] };
   /** Why no branch could begin. */
   failure?: string;
   /** A budget of the run that the branches used up. */
   exhausted?: string;
 }
+
+/** `ends` are in declared order; null: ended because another came first. */
+export type JoinOutcome = Omit<Joined, 'winner'> & { ends: (BranchEnd | null)[] };

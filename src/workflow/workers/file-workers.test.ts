@@ -246,7 +246,7 @@ describe('UpdateChangePlan', () => {
     };
   }
   const update = (manager: ReturnType<typeof plans>, payload: Parameters<typeof inputFor>[1], applied: string[] = []) =>
-    updateChangePlan({ plans: manager })(inputFor(dir, payload), contextFor({}, applied));
+    updateChangePlan({ worktrees: manager })(inputFor(dir, payload), contextFor({}, applied));
 
   verifies('W-53', 'W-54', 'W-55', 'W-50').test(
     'hands the manager exactly the list of the segment, awaits it, and is SUCCESS',

@@ -3,7 +3,7 @@ import { parseJson } from '../../base/safe-json.ts';
 import type { RunResult, RunSpec } from '../../process/run.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
-import { FAILURE, SUCCESS } from '../language/names.ts';
+import { FAILURE, type Signal, SUCCESS } from '../language/names.ts';
 import type { GateFacts } from '../walk/outcomes.ts';
 import {
   type GateSettings,
@@ -20,7 +20,7 @@ export type RunGate = (spec: RunSpec & { output: 'together' | 'apart'; abort: Ab
 export interface GateParts {
   runGate: RunGate;
   /** The environment of a gate in this worktree. */
-  envOf(worktreePath: string): Record<string, string>;
+  gateEnv(worktreePath: string): Record<string, string>;
 }
 
 interface Ended {
@@ -42,16 +42,16 @@ interface GateReading {
 /** How a shell ends when a program cannot be executed or found. */
 const NOT_STARTED = new Set([126, 127]);
 
-export async function judge(
-  { input, context, parts }: { input: WorkerInput; context: WorkerContext; parts: GateParts },
-  reading: GateReading,
-): Promise<WorkerOutput> {
+interface GateCall {
+  input: WorkerInput;
+  context: WorkerContext;
+  parts: GateParts;
+}
+
+async function judge(call: GateCall, reading: GateReading): Promise<WorkerOutput> {
+  const { input, context } = call;
   const { command } = context.gate;
-  const pass = (
-    signal: typeof SUCCESS | typeof FAILURE,
-    made: Parameters<typeof makeSegments>[2],
-    gate?: GateFacts,
-  ) => ({
+  const pass = (signal: Signal, made: Parameters<typeof makeSegments>[2], gate?: GateFacts) => ({
     signal,
     new_payload: [...input.execution_payload, ...makeSegments(input.system_metadata, context, made)],
     ...(gate && { gate }),
@@ -60,7 +60,7 @@ export async function judge(
     const message = `No command is configured for ${reading.type.replace('_RESULT', '').toLowerCase()}.`;
     return pass(FAILURE, [{ type: 'ERROR', content: { code: 'gate_not_configured', message } }]);
   }
-  const ended = await execute(command, { input, context, parts, output: reading.output });
+  const ended = await execute(command, call, reading.output);
   if ('cause' in ended) {
     const gate = { command, code: null, signal: null, timedOut: false };
     return pass(FAILURE, notStarted(reading.type, command, { cause: ended.cause, said: ended.cause }), gate);
@@ -89,16 +89,12 @@ function notStarted(type: GateReading['type'], command: string[], { cause, said 
 
 async function execute(
   [file = '', ...args]: string[],
-  {
-    input,
-    context,
-    parts,
-    output,
-  }: { input: WorkerInput; context: WorkerContext; parts: GateParts; output: GateReading['output'] },
+  { input, context, parts }: GateCall,
+  output: GateReading['output'],
 ): Promise<Ended | { cause: string }> {
   const cwd = input.system_metadata.worktree_path;
   const { timeoutMs } = context.gate;
-  const spec = { file, args, cwd, env: parts.envOf(cwd), timeoutMs, output, abort: context.abort };
+  const spec = { file, args, cwd, env: parts.gateEnv(cwd), timeoutMs, output, abort: context.abort };
   const result = await parts.runGate(spec).catch((error: unknown) => {
     // The engine retries a passing fault; any other is a verdict.
     if (error instanceof ReefError && error.retryable && error.code !== 'spawn_failed') throw error;

@@ -9,14 +9,14 @@ export interface ChangePlans {
 }
 
 /** `Internal:UpdateChangePlan` adds files that a block must change to the plan; it always succeeds. */
-export function updateChangePlan({ plans }: { plans: ChangePlans }): Worker {
+export function updateChangePlan({ worktrees }: { worktrees: ChangePlans }): Worker {
   return async (input, context) => {
     const segments = input.execution_payload.filter(
       ({ type, id }) => type === 'NEW_FILES_IDENTIFIED' && !context.isApplied(id),
     );
     const named = segments.flatMap(({ content }) => (Array.isArray(content) ? content : [content]));
     const newFiles = named.filter((path) => whyRefused(path) === undefined) as string[];
-    await plans.addToChangePlan(newFiles, input.system_metadata.worktree_id);
+    await worktrees.addToChangePlan(newFiles, input.system_metadata.worktree_id);
     const refused = named.flatMap((path) => {
       const why = whyRefused(path);
       return why === undefined ? [] : [{ path, why }];

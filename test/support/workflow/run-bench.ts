@@ -122,6 +122,11 @@ function hashCaptures(memory: string): WorkflowPorts['captures'] {
   };
 }
 
+export const noBranches = {
+  branchOff: () => Promise.reject(new Error('no worktrees here')),
+  mergeBack: () => Promise.reject(new Error('no worktrees here')),
+};
+
 export interface BenchOptions {
   dir: string;
   clock?: Clock;
@@ -154,11 +159,10 @@ export class Bench {
       runGate: run,
       gateEnv: () => ({ PATH: '/usr/bin:/bin' }),
       jobs: jobs ?? new ScriptedJobs(() => finished('SIGNAL:SUCCESS')),
-      plans: { addToChangePlan: async (files, id) => void this.plans.push([files, id]) },
       captures: hashCaptures(join(dir, 'trees')),
-      branchWorktrees: {
-        create: () => Promise.reject(new Error('no worktrees here')),
-        mergeBack: () => Promise.reject(new Error('no worktrees here')),
+      worktrees: {
+        addToChangePlan: async (files, id) => void this.plans.push([files, id]),
+        ...noBranches,
       },
       prompt: {
         limit: 100_000,
