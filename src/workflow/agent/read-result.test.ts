@@ -83,7 +83,7 @@ verifies('W-63').test('every fault of every form is listed', () => {
   ]);
   expect(read('```reef-result\n{nonsense\n```')).toEqual({
     ok: false,
-    faults: [expect.stringContaining('reef-result: is no JSON')],
+    faults: [expect.stringContaining('reef-result: is not JSON')],
   });
 });
 
@@ -144,7 +144,7 @@ describe('content', () => {
       { faults: ['the code is empty'] },
       { content: { code: 'x', explanation: 'y' } },
       { content: { code: 'x', explanation: 'y' } },
-      { faults: [expect.stringContaining('is no JSON')] },
+      { faults: [expect.stringContaining('is not JSON')] },
       { faults: ['code: the code is empty', 'explanation: Invalid input: expected string, received undefined'] },
     ]);
   });

@@ -34,7 +34,7 @@ function resultSchema(signals: readonly string[]) {
     segments: z
       .array(
         z.object({
-          type: z.string().refine(isSegmentType, 'is no segment type: capitals, digits and underscores'),
+          type: z.string().refine(isSegmentType, 'is not a segment type: capitals, digits and underscores'),
           content: json,
           filePath: z.string().optional(),
         }),
@@ -76,7 +76,7 @@ function readFence(text: string, rules: ResultRules): ReadResult | undefined {
   const fence = lastTaggedFence(text);
   if (fence === undefined) return undefined;
   const parsed = parseJson(fence);
-  return parsed.ok ? checkValue(parsed.value as Json, rules) : { ok: false, faults: [`is no JSON: ${parsed.why}`] };
+  return parsed.ok ? checkValue(parsed.value as Json, rules) : { ok: false, faults: [`is not JSON: ${parsed.why}`] };
 }
 
 function lastTaggedFence(text: string): string | undefined {
@@ -168,7 +168,7 @@ function jsonRule(schema: z.ZodType): ContentRule {
   return (content) => {
     const parsed =
       typeof content === 'string' ? parseJson(withoutFence(content)) : { ok: true as const, value: content };
-    if (!parsed.ok) return { faults: [`is no JSON: ${parsed.why}`] };
+    if (!parsed.ok) return { faults: [`is not JSON: ${parsed.why}`] };
     const value = parsed.value as Json;
     const faults = faultsOf(schema, value);
     return faults.length > 0 ? { faults } : { content: value };

@@ -150,6 +150,6 @@ function resultOf(data: EntryData): Json {
 
 function timeOf(text: string): number {
   const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new ReefError('bad_request', `"${text}" is no time`);
+  if (Number.isNaN(time)) throw new ReefError('bad_request', `"${text}" is not a time`);
   return time;
 }

@@ -84,7 +84,7 @@ class Reader {
     const plain = PLAIN_ROOTS.find((root) => root === word);
     if (plain) return { path: { root: plain, steps: this.#steps() } };
     throw new GuardSyntaxError(
-      `"${word}" is no value: expected last(), here(), count(), visits, args, returned or JSON`,
+      `"${word}" is not a value: expected last(), here(), count(), visits, args, returned or JSON`,
       start,
     );
   }
@@ -124,7 +124,7 @@ class Reader {
     if (!this.#takes('(')) this.#fail('expected "(" and a segment type');
     this.#blanks();
     const type = this.#match(WORD) ?? '';
-    if (!isSegmentType(type)) this.#fail(`"${type}" is no segment type`);
+    if (!isSegmentType(type)) this.#fail(`"${type}" is not a segment type`);
     if (!this.#takes(')')) this.#fail('expected ")"');
     return type;
   }
@@ -157,12 +157,12 @@ class Reader {
     try {
       return String(JSON.parse(this.#text.slice(start, end)));
     } catch (cause) {
-      throw Object.assign(new GuardSyntaxError('is no JSON string', start), { cause });
+      throw Object.assign(new GuardSyntaxError('is not a JSON string', start), { cause });
     }
   }
 
   #number(): number {
-    const digits = this.#match(NUMBER) ?? this.#fail('is no JSON number');
+    const digits = this.#match(NUMBER) ?? this.#fail('is not a JSON number');
     return Number.isFinite(Number(digits)) ? Number(digits) : this.#fail('is too large a number');
   }
 

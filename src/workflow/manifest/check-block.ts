@@ -62,7 +62,7 @@ function checkWorker(block: DraftBlock, { draft, agents, report }: Checked): Wor
   if (text === undefined) return undefined;
   const path = [...block.path, 'worker'];
   const worker = parseWorker(text);
-  if (!worker) report('wf_worker', path, `"${text}" is no worker`);
+  if (!worker) report('wf_worker', path, `"${text}" is not a worker`);
   else if (worker.kind === 'agent' && !rosterEntry(draft.workers, worker) && !isKnown(worker.name, agents)) {
     report('wf_agent_default', path, `"${worker.name}" is in no roster and no agent: the default agent does it`);
   }
@@ -146,7 +146,7 @@ function checkBinds(
   bind_args.forEach(({ to, from }, index) => {
     const at = [...path, 'bind_args', index];
     const parsed = parseValue(from);
-    if (!isName(to)) report('wf_bind', [...at, 'to'], `"${to}" is no name of an argument`);
+    if (!isName(to)) report('wf_bind', [...at, 'to'], `"${to}" is not a valid argument name`);
     if (!parsed.ok) report('wf_bind', [...at, 'from'], `${parsed.error}, at character ${parsed.at + 1}`);
   });
   if (action?.do === 'halt' && bind_args.length > 0) {

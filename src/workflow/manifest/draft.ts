@@ -90,7 +90,7 @@ export function readDraft(value: Json, report: Report): Draft {
 }
 
 function readNode(draft: Draft, { id, node, path }: { id: string; node: Json; path: Path }, report: Report): void {
-  if (!isName(id)) report('schema_validation', path, `"${id}" is no name of a node`);
+  if (!isName(id)) report('schema_validation', path, `"${id}" is not a valid node name`);
   const { blocks: _, ...shape } = nodeSchema.shape;
   const fields = readFields(shape, { value: node, path, skip: ['blocks'] }, report);
   const blocks = isObject(node) ? node.blocks : undefined;
@@ -98,7 +98,7 @@ function readNode(draft: Draft, { id, node, path }: { id: string; node: Json; pa
   draft.nodes.set(id, entry);
   if (!isObject(blocks)) report('schema_validation', [...path, 'blocks'], 'is not a map of blocks');
   for (const [name, block] of Object.entries(isObject(blocks) ? blocks : {})) {
-    if (!isName(name)) report('schema_validation', [...path, 'blocks', name], `"${name}" is no name of a block`);
+    if (!isName(name)) report('schema_validation', [...path, 'blocks', name], `"${name}" is not a valid block name`);
     const read = readBlock({ node: id, name, block, path: [...path, 'blocks', name] }, report);
     entry.blocks.push(read.id);
     draft.blocks.set(read.id, read);

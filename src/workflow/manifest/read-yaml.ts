@@ -63,7 +63,7 @@ class YamlReader {
 function plainValue(value: unknown, at: number): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  throw new SourceFault('the value is none that JSON knows', at);
+  throw new SourceFault('JSON has no such value', at);
 }
 
 function firstLine(message: string): string {

@@ -58,9 +58,9 @@ export function parseStrategy(text: string): Strategy | { error: string } {
   const types = text.slice(at + 1).split(',');
   const wrong = types.find((type) => !isSegmentType(type));
   if (at < 0 || !['FIRST', 'LATEST', 'ONLY', 'DROP'].includes(verb)) {
-    return { error: 'is none of MERGE:STATIC_MEMORY:<key>, FIRST:, LATEST:, ONLY:, DROP:' };
+    return { error: 'is not one of MERGE:STATIC_MEMORY:<key>, FIRST:, LATEST:, ONLY:, DROP:' };
   }
-  if (wrong !== undefined) return { error: `names "${wrong}", which is no segment type` };
+  if (wrong !== undefined) return { error: `names "${wrong}", which is not a segment type` };
   if (verb === 'ONLY') return { do: 'only', types };
   const [type = '', ...more] = types;
   if (more.length > 0) return { error: `takes one type; only ONLY takes several` };

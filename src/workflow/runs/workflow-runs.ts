@@ -105,9 +105,9 @@ function isAt(halt: Halt, { block, visit, branch }: HaltAnswer): boolean {
 
 function refuseVerb(halt: Halt, { verb, signal }: HaltAnswer): void {
   if (!halt.options.includes(verb)) {
-    throw new ReefError('bad_request', `${verb} is no answer here: choose ${halt.options.join(', ')}.`);
+    throw new ReefError('bad_request', `${verb} is not an answer here: choose ${halt.options.join(', ')}.`);
   }
   if (signal !== undefined && (verb !== 'skip' || !isWorkerSignal(signal))) {
-    throw new ReefError('bad_request', `${signal} is no signal that a skipped block can count as.`);
+    throw new ReefError('bad_request', `${signal} is not a signal that a skipped block can give.`);
   }
 }

@@ -275,8 +275,8 @@ describe('UpdateChangePlan', () => {
     expect(output.new_payload[1]?.content).toMatchObject({
       refused: [
         { path: '../x', why: 'contains ".."' },
-        { path: 3, why: 'is no path' },
-        { path: '', why: 'is no path' },
+        { path: 3, why: 'is not a path' },
+        { path: '', why: 'is not a path' },
       ],
     });
   });

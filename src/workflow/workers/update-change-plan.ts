@@ -32,6 +32,6 @@ export function updateChangePlan({ worktrees }: { worktrees: ChangePlans }): Wor
 }
 
 function whyRefused(path: Json): string | undefined {
-  if (typeof path !== 'string' || path === '') return 'is no path';
+  if (typeof path !== 'string' || path === '') return 'is not a path';
   return whyUnsafe(path);
 }

@@ -109,7 +109,7 @@ async function readKept(git: Git, checkout: Checkout, commit: Oid): Promise<Kept
   const header = text.slice(0, text.indexOf('\n\n'));
   const [, tree = ''] = /^tree (\S+)$/m.exec(header) ?? [];
   const [head, ...others] = [...header.matchAll(/^parent (\S+)$/gm)].map(([, parent = '']) => checkOid(parent));
-  if (head === undefined) throw new ReefError('kept_not_found', `${commit} is no work that Reef kept.`);
+  if (head === undefined) throw new ReefError('kept_not_found', `${commit} is not work that Reef kept.`);
   const plain = { commit, head, tree: checkOid(tree), more: {} };
   const [, json] = new RegExp(`^${MARK}(.+)$`, 'm').exec(text) ?? [];
   if (json === undefined) return plain;
