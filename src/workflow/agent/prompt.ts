@@ -53,7 +53,8 @@ const SHRINKING: readonly [keyof Parts<never>, number][] = [
  */
 export function renderPrompt(
   input: WorkerInput,
-  { stored, budget }: { stored: ReadonlyMap<string, StoredSegment>; budget: PromptBudget },
+  stored: ReadonlyMap<string, StoredSegment>,
+  budget: PromptBudget,
 ): Promise<Rendered> {
   const { worktree_path: worktreePath } = input.system_metadata;
   const forms: Parts<Forms> = {

@@ -13,7 +13,7 @@ import {
   readDraft,
   withoutSynonyms,
 } from './draft.ts';
-import { readSource, type Source } from './read-source.ts';
+import { readSource } from './read-source.ts';
 import { pointerOf } from './source.ts';
 
 export interface CheckOptions {
@@ -38,7 +38,11 @@ const WARNINGS: ReadonlySet<FindingCode> = new Set<FindingCode>([
 export function checkManifest(file: { text: string; path: string }, options: CheckOptions): Checked {
   const source = readSource(file.text, file.path);
   const findings: Finding[] = [];
-  const report: Report = (code, path, message) => findings.push(toFinding({ code, path, message }, source, options));
+  const report: Report = (code, path, message) => {
+    const pointer = pointerOf(path);
+    const severity = WARNINGS.has(code) && options.strict !== true ? 'warning' : 'error';
+    findings.push({ code, severity, pointer, ...source.place(pointer), message, hint: errorRow(code).hint });
+  };
   const draft = readDraft(source.value, report);
   if (draft.blocks.size > MOST_BLOCKS) {
     throw new ReefError(
@@ -50,7 +54,7 @@ export function checkManifest(file: { text: string; path: string }, options: Che
     report('wf_other_file', [], `${other} is ignored: ${file.path} comes first`);
   checkEntries(draft, report);
   if (draft.start !== undefined && !draft.nodes.has(draft.start)) {
-    checkTarget(draft.start, { path: ['start'], draft, report });
+    checkTarget(draft.start, ['start'], draft, report);
   }
   for (const block of draft.blocks.values()) checkBlock(block, { draft, agents: options.agents, report });
   checkSchemas(draft, report);
@@ -73,16 +77,6 @@ export function runnableManifest(file: { text: string; path: string }, options: 
   const place = first && `${file.path}:${first.line}:${first.column}: ${first.message}`;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
   throw new ReefError(code, `${place}${more}`, { details: { path: file.path, findings: errors } });
-}
-
-function toFinding(
-  { code, path, message }: { code: FindingCode; path: (string | number)[]; message: string },
-  source: Source,
-  { strict }: CheckOptions,
-): Finding {
-  const pointer = pointerOf(path);
-  const severity = WARNINGS.has(code) && strict !== true ? 'warning' : 'error';
-  return { code, severity, pointer, ...source.place(pointer), message, hint: errorRow(code).hint };
 }
 
 function checkEntries(draft: Draft, report: Report): void {

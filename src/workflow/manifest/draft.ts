@@ -35,7 +35,7 @@ export interface DraftBlock {
   fields: Partial<BlockDef>;
   transitions: { path: Path; fields: Partial<Transition> }[];
 }
-type Path = (string | number)[];
+export type Path = (string | number)[];
 export type Report = (code: FindingCode, path: Path, message: string) => void;
 
 export type FindingCode =

@@ -1,6 +1,6 @@
 import { ReefError } from '../../protocol/errors.ts';
-import type { GateView, Json } from '../../protocol/workflow.ts';
-import type { Body, Durable } from '../durable/durable.ts';
+import type { GateView, Halt, Json } from '../../protocol/workflow.ts';
+import type { Body } from '../durable/durable.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import { Ledger } from '../walk/amounts.ts';
 import type { Answer, BranchEnd, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
@@ -36,15 +36,11 @@ export function defineWorkflows(engine: DurableEngine, ports: WorkflowPorts): vo
 function mainBody(ports: WorkflowPorts, ledger: Ledger): Body {
   return async (durable, input) => {
     const run = input as unknown as RunInput;
-    const tree = await durable.step(
-      'begin',
-      null,
-      async () => (await ports.captures.treeId(run.worktree.path)) ?? null,
-    );
+    const treeNow = async () => (await ports.captures.treeId(run.worktree.path)) ?? null;
+    const tree = await durable.step('begin', null, treeNow);
     try {
       const branch = { run, worktree: run.worktree, start: mainBranch(run, tree) };
-      const end = await walkBranch({ ports, ledger, durable, input: branch });
-      const { outcome, signal, tree: last } = end;
+      const { outcome, signal, tree: last } = await walkBranch({ ports, ledger, durable, input: branch });
       return { outcome, signal, tree: last };
     } finally {
       ledger.forget(run.runId);
@@ -78,7 +74,7 @@ async function walkBranch(deps: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
         break;
       }
       case 'ask':
-        walk.takeAnswer(await ask(at.durable, command));
+        walk.takeAnswer(await ask(at, command.halt, command.until));
         break;
       case 'fork':
         walk.takeJoin(await fork(at, command.order));
@@ -105,9 +101,6 @@ function visit(at: BranchRun, order: VisitOrder): Promise<VisitOutcome> {
   return block.worker.kind === 'agent' ? visitAgent(at, order, block) : visitInternal(at, order, block);
 }
 
-async function ask(
-  durable: Durable,
-  { halt, until }: { halt: { key: string }; until?: string },
-): Promise<Answer | undefined> {
+async function ask({ durable }: BranchRun, halt: Halt, until?: string): Promise<Answer | undefined> {
   return (await durable.waitFor(halt.key, halt as Json, until)) as Answer | undefined;
 }

@@ -46,9 +46,8 @@ async function workOnce(at: BranchRun, order: VisitOrder, block: BlockAt): Promi
   if ('crash' in begun) return begun;
   const jobId = begun.ok;
   const rules = { signals: allowedSignals(block.def), ...ruleOf(at, block) };
-  const isGoingOn = order.part > 1;
   for (let n = 1, text: string | undefined; ; n++) {
-    const turned = await takeTurn(at, { order, jobId, n, text, isGoingOn: isGoingOn && n === 1 });
+    const turned = await takeTurn(at, order, { jobId, n, text });
     if ('crash' in turned) return turned;
     const end = turned.ok;
     const read = end.how === 'completed' ? readResult(end, rules) : undefined;
@@ -82,7 +81,7 @@ function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Beg
     const begun = await tried(at.ports, scope, async () => {
       const assembled = await assembleInput(at, order, block);
       degraded = assembled.degraded;
-      return at.ports.jobs.spawn(scope.effectKey, await jobSpec(at, { order, block, assembled }));
+      return at.ports.jobs.spawn(scope.effectKey, await jobSpec(at, order, block, assembled));
     });
     return degraded.length === 0 ? begun : { ...begun, events: degradedEvents(at, order, degraded) };
   });
@@ -93,14 +92,10 @@ function degradedEvents({ ports, walk }: BranchRun, { block, visit }: VisitOrder
   return degraded.map((each): RunEvent => ({ type: 'context_degraded', ...where, ...each }));
 }
 
-async function jobSpec(
-  at: BranchRun,
-  { order, block, assembled }: { order: VisitOrder; block: BlockAt; assembled: Assembled },
-): Promise<AgentJobSpec> {
+async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt, shown: Assembled): Promise<AgentJobSpec> {
   const { ports, input, walk } = at;
   const { roster, worker } = block;
-  const hands = { stored: assembled.stored, budget: ports.prompt };
-  const { text: prompt, leftOut } = await renderPrompt(assembled.input, hands);
+  const { text: prompt, leftOut } = await renderPrompt(shown.input, shown.stored, ports.prompt);
   for (const text of leftOut) await ports.prompt.keep?.(input.run.runId, text);
   const named = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : undefined);
   const model = roster.model ?? (named === undefined ? input.run.model : undefined);
@@ -118,21 +113,19 @@ async function jobSpec(
 }
 
 interface Turn {
-  order: VisitOrder;
   jobId: string;
   n: number;
   text: string | undefined;
-  /** After a rate limit the job goes on without a new message. */
-  isGoingOn: boolean;
 }
 
-function takeTurn(at: BranchRun, { order, jobId, n, text, isGoingOn }: Turn): Promise<Tried<JobEnd>> {
+function takeTurn(at: BranchRun, order: VisitOrder, { jobId, n, text }: Turn): Promise<Tried<JobEnd>> {
+  // After a rate limit the job goes on without a new message.
+  const isGoingOn = order.part > 1 && n === 1;
   const { jobs } = at.ports;
   const step = { key: `${order.key}/turn-${n}`, input: { jobId, text: text ?? null } };
   return recordStep(at.durable, step, (scope) =>
     tried(at.ports, scope, async () => {
-      if (text !== undefined) await jobs.send(scope.effectKey, jobId, text);
-      else if (isGoingOn) await jobs.send(scope.effectKey, jobId);
+      if (text !== undefined || isGoingOn) await jobs.send(scope.effectKey, jobId, text);
       return jobs.wait(jobId, scope.abort).catch(async (error) => {
         // Agents outlive this process: a job ends only if its run was told to end.
         if (scope.abort.aborted && !(scope.abort.reason instanceof Detached)) await jobs.kill(jobId);
