@@ -1,3 +1,4 @@
+import { LineIndex } from '../../base/line-index.ts';
 import { type ErrorCode, errorRow } from '../../protocol/error-table.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { type Finding, type Json, manifestSchema, type WorkflowManifest } from '../../protocol/workflow.ts';
@@ -13,8 +14,9 @@ import {
   readDraft,
   withoutSynonyms,
 } from './draft.ts';
-import { readSource } from './read-source.ts';
-import { pointerOf } from './source.ts';
+import { readJson } from './read-json.ts';
+import { readYaml } from './read-yaml.ts';
+import { offsetOf, type Position, pointerOf, positionAt, SourceFault, type SourceTree } from './source.ts';
 
 export interface CheckOptions {
   strict?: boolean;
@@ -103,4 +105,34 @@ function normaliseNode(node: { [key: string]: Json }): Json {
 
 function mapValues(object: { [key: string]: Json }, map: (value: Json) => Json): { [key: string]: Json } {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
+}
+
+const LARGEST_BYTES = 1024 * 1024;
+
+export interface Source {
+  value: Json;
+  place(pointer: string): Position;
+}
+
+/** The text of a manifest with the place of every value. Refuses what is no document, by line and column. */
+export function readSource(text: string, path: string): Source {
+  if (Buffer.byteLength(text) > LARGEST_BYTES) {
+    throw new ReefError('manifest_too_large', `${path} is larger than 1 MiB.`, { details: { path } });
+  }
+  const lines = new LineIndex(text);
+  const { value, offsets } = parse(text, path, lines);
+  return { value, place: (pointer) => positionAt(lines, offsetOf(offsets, pointer)) };
+}
+
+function parse(text: string, path: string, lines: LineIndex): SourceTree {
+  try {
+    return /\.ya?ml$/i.test(path) ? readYaml(text) : readJson(text);
+  } catch (error) {
+    if (!(error instanceof SourceFault)) throw error;
+    const place = positionAt(lines, error.offset);
+    throw new ReefError('invalid_json', `${path}:${place.line}:${place.column}: ${error.message}.`, {
+      cause: error,
+      details: { path, ...place },
+    });
+  }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
 import { GATES, type Gate } from '../../protocol/workflow.ts';
-import { findGateCommands } from '../workers/gate-commands.ts';
+import { findGateCommands } from './gate-commands.ts';
 import { type FindToolchain, firstOf, type ProjectFolder, type Suggestion, suggest } from './toolchain.ts';
 
 const packageSchema = z.looseObject({

@@ -1,10 +1,10 @@
 import type { BlockDef, RunBudget, WorkerDef, WorkflowManifest } from '../../protocol/workflow.ts';
 import type { Durable } from '../durable/durable.ts';
 import { blockIn, FAILURE, isWorkerSignal, parseWorker, rosterEntry, type WorkerName } from '../language/names.ts';
+import type { GateCommands } from '../project/gate-commands.ts';
 import { allowance, type Ledger, raised } from '../walk/amounts.ts';
 import type { BranchStart, VisitOrder } from '../walk/outcomes.ts';
 import type { Walk } from '../walk/walk.ts';
-import type { GateCommands } from '../workers/gate-commands.ts';
 import type { SystemMetadata } from '../workers/worker.ts';
 import type { WorkflowPorts } from './ports.ts';
 

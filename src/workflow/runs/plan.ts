@@ -11,9 +11,9 @@ import type { UserConfig } from '../../runtime/config/user-config.ts';
 import type { Store } from '../../store/store.ts';
 import { knownAgents } from '../manifest/check-block.ts';
 import { runnableManifest } from '../manifest/check-manifest.ts';
+import { findGateCommands } from '../project/gate-commands.ts';
 import type { Project } from '../project/project.ts';
 import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from '../shipped/shipped.ts';
-import { findGateCommands } from '../workers/gate-commands.ts';
 import type { RunSpec } from './spec.ts';
 
 interface RunPlannerDeps {

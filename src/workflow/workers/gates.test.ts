@@ -9,8 +9,8 @@ import { createSafeDir } from '../../base/safe-dir.ts';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
 import { type RunResult, run } from '../../process/run.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import { findGateCommands } from '../project/gate-commands.ts';
 import { boundGates } from './bound-gates.ts';
-import { findGateCommands } from './gate-commands.ts';
 import { countTests, type GateParts, type RunGate, runBuilder, runLinter, testRunner } from './gates.ts';
 import type { Worker } from './worker.ts';
 
