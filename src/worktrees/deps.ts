@@ -26,10 +26,10 @@ export interface ReferenceSource {
 }
 
 /** Runs a program to its end. Throws where it refuses, as in a repository that is not trusted. */
-export type RunCommand = (spec: RunSpec) => Promise<Omit<RunResult, 'truncated'>>;
+type RunCommand = (spec: RunSpec) => Promise<Omit<RunResult, 'truncated'>>;
 
 /** What a trusted repository contributes. It is read from the main checkout each time. */
-export interface RepositoryItems {
+interface RepositoryItems {
   /** The text of `.worktreeinclude`. */
   include?(): Promise<string | undefined>;
   scripts?(): Promise<{ setup?: readonly string[]; teardown?: readonly string[] }>;

@@ -153,40 +153,32 @@ export class GitWorktreeManager {
     return this.#deps.records.resolve(text).id;
   }
 
-  /** Without an id: the only worktree at work. Impossible paths are in the report; the others are added. */
-  async addToChangePlan(newFiles: string[], worktreeId?: string): Promise<ConflictReport> {
-    const id = worktreeId === undefined ? this.#onlyOne() : this.idOf(worktreeId);
+  /** Impossible paths are in the report; the others are added. */
+  async addToChangePlan(newFiles: string[], worktreeId: string): Promise<ConflictReport> {
+    const id = this.idOf(worktreeId);
     let refused: { path: string; why: string }[] = [];
     this.#deps.records.change(id, (now) => {
       const added = addEntries(now.changePlan, newFiles, 'discovered');
       refused = added.refused;
       return { ...now, changePlan: added.entries };
     });
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
-    const report = await this.#report({ picture, foreign }, id);
+    const report = await this.#report(await this.#survey(), id);
     this.evaluate();
     return refused.length === 0 ? report : { ...report, refused };
-  }
-
-  #onlyOne(): string {
-    const [only, ...others] = this.#deps.records.open().filter(({ status }) => status === 'running');
-    if (only && others.length === 0) return only.id;
-    throw new ReefError('bad_request', 'Name the worktree: there is not exactly one at work.');
   }
 
   /** Every clash that a plan would have. */
   async scan(plan: string[]): Promise<ConflictReport> {
     const paths = declaredPlan(plan).map(({ path }) => path);
     const about = { touched: touchedBy(paths, this.#deps.fold) };
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
-    return reportOf(this.#deps, this.#settings, { picture, foreign, about });
+    return reportOf(this.#deps, this.#settings, { ...(await this.#survey()), about });
   }
 
   async conflicts(): Promise<{ id: string; clashes: Clash[] }[]> {
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
+    const survey = await this.#survey();
     const all: { id: string; clashes: Clash[] }[] = [];
-    for (const { row } of picture.subjects) {
-      all.push({ id: row.id, clashes: (await this.#report({ picture, foreign }, row.id)).clashes });
+    for (const { row } of survey.picture.subjects) {
+      all.push({ id: row.id, clashes: (await this.#report(survey, row.id)).clashes });
     }
     return all;
   }
@@ -194,6 +186,10 @@ export class GitWorktreeManager {
   async #report({ picture, foreign }: { picture: Picture; foreign: Foreign }, id: string): Promise<ConflictReport> {
     const { row, touched = { patterns: [] } } = picture.subjects.find((subject) => subject.row.id === id) ?? {};
     return reportOf(this.#deps, this.#settings, { picture, foreign, about: { id, path: row?.path ?? null, touched } });
+  }
+
+  async #survey(): Promise<{ picture: Picture; foreign: Foreign }> {
+    return { picture: await this.#look(), foreign: await foreignWork(this.#deps) };
   }
 
   async #look(): Promise<Picture> {

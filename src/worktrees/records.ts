@@ -51,7 +51,7 @@ export interface StoredWorktree extends WorktreeRecord {
 
 const ENDED: readonly WorktreeStatus[] = ['accepted', 'discarded'];
 
-export function isOpen(row: StoredWorktree): boolean {
+function isOpen(row: StoredWorktree): boolean {
   return !ENDED.includes(row.status) || row.intent !== undefined;
 }
 

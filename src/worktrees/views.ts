@@ -51,7 +51,7 @@ export async function viewsOf(
 }
 
 /** GREEN: clean. AMBER: uncommitted changes or an operation under way. RED: git cannot read it. */
-export async function healthOf(deps: Deps, { path }: StoredWorktree): Promise<WorktreeView['health']> {
+async function healthOf(deps: Deps, { path }: StoredWorktree): Promise<WorktreeView['health']> {
   if (path === null) return null;
   try {
     const worktree = await openWorktree(deps, path);

@@ -3,13 +3,13 @@ import type { Json } from '../../protocol/workflow.ts';
 import { isSegmentType } from './names.ts';
 
 /** A path into what a transition can see: `last(TYPE)`, `here(TYPE)`, `count(TYPE)`, `visits`, `args`, `returned`. */
-export interface Path {
+interface Path {
   root: 'last' | 'here' | 'count' | 'visits' | 'args' | 'returned';
   type?: string;
   steps: (string | number)[];
 }
 export type Value = { literal: Json } | { path: Path };
-export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'contains';
+type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'contains';
 export type Guard =
   | { op: 'or' | 'and'; of: Guard[] }
   | { op: 'not'; of: Guard }

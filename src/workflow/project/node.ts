@@ -32,24 +32,27 @@ export const findNode: FindToolchain = async (folder) => {
   const text = await folder.read('package.json');
   if (text === undefined) return undefined;
   const parsed = parseJson(text);
-  const about = packageSchema.safeParse(parsed.ok ? parsed.value : {}).data ?? { ...NOTHING };
+  const about = packageSchema.safeParse(parsed.ok ? parsed.value : {}).data ?? NOTHING;
   const { manager, setup } = installer(folder, about);
   // The same search as a run's, so that the file changes nothing.
   const found = await findGateCommands({ workers: undefined, configured: {}, readProject: folder.read });
   const gates = GATES.flatMap((gate) => {
     const { command, from } = found[gate] ?? {};
-    if (command && from === 'project') return [[gate, ofDependency(command)] as const];
+    if (command && from === 'project') {
+      return [[gate, { ...suggest(`${command[0]} is a dependency`, ...command), isInstalled: true }] as const];
+    }
     const script = command ? gate : ALSO[gate].find((name) => typeof about.scripts[name] === 'string');
     return script === undefined ? [] : [[gate, runScript(manager, script)] as const];
   });
-  return { name: 'Node', gates: Object.fromEntries(gates), leaves: leavesOf(about), ...(setup && { setup }) };
+  return {
+    name: 'Node',
+    gates: Object.fromEntries(gates),
+    leaves: hasDependencies(about) ? ['node_modules'] : [],
+    ...(setup && { setup }),
+  };
 };
 
 const NOTHING: Package = { scripts: {}, dependencies: {}, devDependencies: {} };
-
-function ofDependency(command: string[]): Suggestion {
-  return { ...suggest(`${command[0]} is a dependency`, ...command), isInstalled: true };
-}
 
 function runScript(manager: string, script: string): Suggestion {
   const because = `script "${script}" of package.json`;
@@ -69,8 +72,4 @@ function installer({ names }: ProjectFolder, about: Package): { manager: string;
 
 function hasDependencies({ dependencies, devDependencies }: Package): boolean {
   return Object.keys(dependencies).length + Object.keys(devDependencies).length > 0;
-}
-
-function leavesOf(about: Package): string[] {
-  return hasDependencies(about) ? ['node_modules'] : [];
 }

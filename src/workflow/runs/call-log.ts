@@ -42,10 +42,8 @@ export class CallLog {
     caller: Caller,
   ): Promise<{ before: Call; jobId: string }> {
     const { store, jobs, worktrees } = this.#deps;
-    const before = find(
-      this.#jobs({ call }).flatMap((each) => this.#callsOf(each)),
-      call,
-    );
+    const calls = this.#jobs({ call }).flatMap((each) => this.#callsOf(each));
+    const before = find(calls, call);
     const { job } = store.jobs.get(before.jobId) ?? {};
     if (job?.worktree === undefined)
       throw new ReefError('call_not_found', 'Only a call in a worktree can be repeated.');

@@ -26,11 +26,8 @@ export class WorktreeActivity implements ActivitySource {
   /** Tells what has changed since the last look. */
   look(): void {
     const now = this.#busy();
-    for (const [id, worktreePath] of now)
-      if (!this.#active.has(id)) this.#tell({ worktreePath, active: true, removed: false });
-    for (const [id, worktreePath] of this.#active) {
-      if (!now.has(id)) this.#tell({ worktreePath, active: false, removed: false });
-    }
+    for (const [id, path] of now) if (!this.#active.has(id)) this.#tell(path, true);
+    for (const [id, path] of this.#active) if (!now.has(id)) this.#tell(path, false);
     this.#active = now;
   }
 
@@ -45,8 +42,8 @@ export class WorktreeActivity implements ActivitySource {
     return new Map(paths);
   }
 
-  #tell(change: Parameters<Listener>[0]): void {
-    for (const listener of this.#listeners) listener(change);
+  #tell(worktreePath: string, active: boolean): void {
+    for (const listener of this.#listeners) listener({ worktreePath, active, removed: false });
   }
 }
 

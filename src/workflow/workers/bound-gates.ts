@@ -124,7 +124,7 @@ export class OutputLog {
 }
 
 /** Resolves when the stream is over, however it ended. */
-export function collect(stream: Readable): { log: OutputLog; over: Promise<void> } {
+function collect(stream: Readable): { log: OutputLog; over: Promise<void> } {
   const log = new OutputLog();
   stream.on('data', (chunk: Buffer) => log.push(chunk));
   const over = new Promise<void>((resolve) => {

@@ -8,7 +8,7 @@ import type { Json } from '../../protocol/workflow.ts';
 import { writeUnlessSame } from '../../repostate/files/write-same.ts';
 import { FAILURE, SUCCESS } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
-import { makeSegments, type Worker } from './worker.ts';
+import { makeSegments, type Worker, type WorkerOutput } from './worker.ts';
 
 /** Segments whose content belongs into a file. */
 export const WRITE_TYPES: ReadonlySet<string> = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
@@ -19,14 +19,11 @@ export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }
     const dir = openDir(input.system_metadata.worktree_path);
     const segments = input.execution_payload.filter(({ type, id }) => WRITE_TYPES.has(type) && !context.isApplied(id));
     const applied = segments.map(({ id }) => id);
-    const fail = (content: Json, done: string[] = []) => ({
-      signal: FAILURE as typeof FAILURE,
-      new_payload: [
-        ...input.execution_payload,
-        ...makeSegments(input.system_metadata, context, [{ type: 'ERROR', content }]),
-      ],
-      stats: { filesWritten: done.length },
-    });
+    const fail = (content: Json, done: string[] = []): WorkerOutput => {
+      const made = makeSegments(input.system_metadata, context, [{ type: 'ERROR', content }]);
+      const new_payload = [...input.execution_payload, ...made];
+      return { signal: FAILURE, new_payload, stats: { filesWritten: done.length } };
+    };
     const plan = await planWrites(dir, segments);
     if ('refused' in plan) return fail(plan.refused);
     const written: FileContent[] = [];
@@ -59,9 +56,8 @@ async function planWrites(
   for (const segment of segments) {
     const file = fileContentOf(segment);
     if ('ambiguous' in file) {
-      return {
-        refused: { code: 'ambiguous_content', message: `${segment.id} ${file.ambiguous}.`, segment: segment.id },
-      };
+      const message = `${segment.id} ${file.ambiguous}.`;
+      return { refused: { code: 'ambiguous_content', message, segment: segment.id } };
     }
     const refusal = await refusalOf(dir, file.filePath);
     if (refusal) return { refused: { code: refusal.code, message: refusal.message, filePath: file.filePath } };

@@ -92,7 +92,7 @@ const GIT_POLL_MS = 50;
  * Waits for a git that outlived its daemon: until it ends, the state cannot be known. Such a git is recognised by the
  * folder, branch or commit among its arguments. It is never killed.
  */
-export async function isQuiet({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<boolean> {
+async function isQuiet({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<boolean> {
   const deadline = clock.monotonicMs() + lockWaitMs;
   while (isAtWork(row)) {
     if (clock.monotonicMs() >= deadline) return false;
