@@ -10,7 +10,7 @@ import { mergeAll, mergeTrees } from '../src/git/merge.ts';
 import { run } from '../src/process/run.ts';
 import type { WorkflowManifest } from '../src/protocol/workflow.ts';
 import { Store } from '../src/store/store.ts';
-import { journalBlobs } from '../src/workflow/memory/journal-blobs.ts';
+import { journalBlobs } from '../src/workflow/durable/journal.ts';
 import { RunFold } from '../src/workflow/view/run-fold.ts';
 import { GitWorktreeManager } from '../src/worktrees/manager.ts';
 import { RunsRig } from '../test/e2e/runs-rig.ts';

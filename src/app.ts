@@ -24,8 +24,8 @@ import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
 import type { Store } from './store/store.ts';
-import { EmbeddedEngine } from './workflow/durable/embedded-engine.ts';
-import { endRunsOf } from './workflow/runs/end.ts';
+import { DurableEngine } from './workflow/durable/durable-engine.ts';
+import { endRunsOf } from './workflow/runs/start.ts';
 
 export interface AppOptions {
   home: Home;
@@ -126,7 +126,7 @@ export async function openApp(options: AppOptions) {
 /** Each step of a run may change worktrees and which analysis servers are needed, and wakes those who wait. */
 function openEngine(deps: { store: Store; clock: Clock; log: Logger; signal: ChangeSignal }, repository?: Repository) {
   const { store, clock, log, signal } = deps;
-  return new EmbeddedEngine({
+  return new DurableEngine({
     store,
     clock,
     log,

@@ -16,7 +16,7 @@ import type { RunOperations } from '../workflow/runs/operations.ts';
 import { blockOf, findRun, findTheirRun, jobsAbove, type RunSpec, type StoredRun } from '../workflow/runs/spec.ts';
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
-import { titleOf } from '../worktrees/submit.ts';
+import { titleOf } from '../worktrees/queue.ts';
 import type { StateOperations } from './state-operations.ts';
 import type { NoticeBoard } from './worktree-operations.ts';
 

@@ -5,9 +5,9 @@ import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import type { Core } from '../protocol/operations.ts';
 import type { Store } from '../store/store.ts';
-import type { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
-import { isByName } from '../workflow/language/worker-name.ts';
-import { journalBlobs } from '../workflow/memory/journal-blobs.ts';
+import type { DurableEngine } from '../workflow/durable/durable-engine.ts';
+import { journalBlobs } from '../workflow/durable/journal.ts';
+import { isByName } from '../workflow/language/names.ts';
 import type { WorkflowPorts } from '../workflow/run/ports.ts';
 import { defineWorkflows } from '../workflow/run/run-body.ts';
 import { BlockAgents } from '../workflow/runs/block-agents.ts';
@@ -28,7 +28,7 @@ interface RunsDeps extends RepositoryDeps {
   registry: AdapterRegistry;
   runner: JobRunner;
   jobs: JobManager;
-  engine: EmbeddedEngine;
+  engine: DurableEngine;
 }
 
 /** The longest hand-over to an agent; the rest is kept as an artifact. */
@@ -97,12 +97,8 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
     openDir: createSafeDir,
     defaultAgent: deps.settings().defaultAgent,
     jobs: new BlockAgents({ jobs, store, signal, permissionsOf }),
-    plans: { addToChangePlan: (files, id) => worktrees.addToChangePlan(files, id) },
     captures: createRunCaptures({ git, clock }),
-    branchWorktrees: {
-      create: (key, from) => worktrees.branchOff(key, from),
-      mergeBack: (_key, branch, parent) => worktrees.mergeBack(branch, parent),
-    },
+    worktrees,
     prompt: {
       limit: PROMPT_TOKENS,
       // Counted, not estimated from the length: a token of a log of hashes has half the characters of one of prose.

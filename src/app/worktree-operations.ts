@@ -3,9 +3,8 @@ import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { OperationOutput, WorktreeCore } from '../protocol/operations.ts';
 import type { Store } from '../store/store.ts';
-import type { EmbeddedEngine } from '../workflow/durable/embedded-engine.ts';
-import { endRunsIn } from '../workflow/runs/end.ts';
-import type { RunStarter } from '../workflow/runs/start.ts';
+import type { DurableEngine } from '../workflow/durable/durable-engine.ts';
+import { endRunsIn, type RunStarter } from '../workflow/runs/start.ts';
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { Notice } from '../worktrees/deps.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
@@ -18,7 +17,7 @@ interface WorktreeOperationsDeps {
   store: Store;
   status: RunStatus;
   starter: RunStarter;
-  engine: EmbeddedEngine;
+  engine: DurableEngine;
   jobs: JobManager;
   code: CodeOperations;
 }

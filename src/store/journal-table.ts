@@ -9,15 +9,6 @@ export interface JournalRow {
   data: string;
 }
 
-export interface RunRow {
-  runId: string;
-  startedAt: string;
-  /** JSON of the first entry. */
-  start: string;
-  endedAt: string | null;
-  end: string | null;
-}
-
 const ENDED = "(SELECT 1 FROM journal e WHERE e.run_id = j.run_id AND e.kind = 'end')";
 
 /**
@@ -55,15 +46,6 @@ export class JournalTable {
     return this.#sql<{ run_id: string }>(sql)
       .all()
       .map((row) => row.run_id);
-  }
-
-  /** Newest first, beginning with the one before the run `before`. */
-  runs(before: string | undefined, limit: number): RunRow[] {
-    return this.#sql<RunRow>(
-      `SELECT j.run_id AS runId, j.at AS startedAt, j.data AS start, e.at AS endedAt, e.data AS "end"
-       FROM journal j LEFT JOIN journal e ON e.run_id = j.run_id AND e.kind = 'end'
-       WHERE j.kind = 'start' AND j.run_id < ? ORDER BY j.run_id DESC LIMIT ?`,
-    ).all(before ?? '\u{10FFFF}', limit);
   }
 
   /** Questions without an answer, of runs that have not ended. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 
-/** Work that ends with the manager. */
+/** Work that the manager waits for when it closes. */
 export class Background {
   readonly #ending = new AbortController();
-  readonly #work = new Set<Promise<void>>();
+  readonly #work = new Set<Promise<unknown>>();
   readonly #clock: Clock;
   readonly #log: Logger;
 
@@ -22,14 +22,11 @@ export class Background {
     void this.track(work().catch((error: unknown) => this.#log.error(`${name} failed`, { error })));
   }
 
-  /** Work somebody waits for, which must have ended all the same before the manager has. */
+  /** For work that somebody awaits. The manager waits for it too. */
   track<T>(work: Promise<T>): Promise<T> {
-    const ended = work.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#work.add(ended);
-    void ended.then(() => this.#work.delete(ended));
+    const settled = Promise.allSettled([work]);
+    this.#work.add(settled);
+    void settled.then(() => this.#work.delete(settled));
     return work;
   }
 
@@ -41,7 +38,7 @@ export class Background {
     return !this.isEnding;
   }
 
-  /** Lets what has begun come to its end: a half-made worktree is slower to mend than to finish. */
+  /** What has begun is finished: a half-made worktree is slower to mend than to finish. */
   async close(): Promise<void> {
     this.#ending.abort();
     while (this.#work.size > 0) await Promise.all(this.#work);

@@ -1,15 +1,20 @@
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { KeyedSerial } from '../base/serial.ts';
-import type { ChangeSignal } from '../events/change-signal.ts';
+import { KeyedSerial } from '../base/serial.ts';
+import { ChangeSignal } from '../events/change-signal.ts';
 import type { Checkout } from '../git/checkout.ts';
 import type { Git } from '../git/git-command.ts';
-import type { ProcessIdentity } from '../process/identity.ts';
+import { LOCK_WAIT_MS } from '../git/hardening.ts';
+import { identify, type ProcessIdentity } from '../process/identity.ts';
+import type { RunResult, RunSpec } from '../base/programs.ts';
+import { ReefError } from '../protocol/errors.ts';
 import type { Store } from '../store/store.ts';
-import type { Layout } from './layout.ts';
-import type { PortBook } from './make/port-book.ts';
-import type { Fold } from './plan/plan-path.ts';
-import type { Records } from './records.ts';
+import { type Layout, layoutOf } from './layout.ts';
+import { PortBook } from './make/port-book.ts';
+import { type Fold, foldOf } from './plan.ts';
+import { Records } from './records.ts';
 
 /** What the radar needs of the code index. */
 export interface ReferenceSource {
@@ -20,17 +25,11 @@ export interface ReferenceSource {
   ): Promise<{ complete: boolean; files: { path: string; hops: number }[] }>;
 }
 
-/** Runs a program to its end; refuses by throwing, as where the repository is not trusted. */
-export type RunCommand = (spec: {
-  file: string;
-  args: readonly string[];
-  cwd: string;
-  env: Readonly<Record<string, string>>;
-  timeoutMs: number;
-}) => Promise<{ code: number | null; signal: string | null; stdout: Buffer; stderr: Buffer; timedOut: boolean }>;
+/** Runs a program to its end. Throws where it refuses, as in a repository that is not trusted. */
+type RunCommand = (spec: RunSpec) => Promise<Omit<RunResult, 'truncated'>>;
 
-/** What the repository contributes once it is trusted: read from the main checkout each time. */
-export interface RepositoryItems {
+/** What a trusted repository contributes. It is read from the main checkout each time. */
+interface RepositoryItems {
   /** The text of `.worktreeinclude`. */
   include?(): Promise<string | undefined>;
   scripts?(): Promise<{ setup?: readonly string[]; teardown?: readonly string[] }>;
@@ -44,14 +43,14 @@ export type Notice =
       message: string;
     };
 
-/** Where a test may end the process: between any two effects. */
+/** Where a test may end the process: between two effects. */
 export type Point =
   | `create.${'claimed' | 'added' | 'made' | 'set_up'}`
   | `keep.${'begun' | 'captured' | 'kept'}`
   | `remove.${'begun' | 'moved' | 'forgotten' | 'deleted'}`
   | `accept.${'begun' | 'committed' | 'recorded' | 'archived' | 'advanced' | 'ended'}`;
 
-/** What every piece of work on worktrees is given. */
+/** What every operation on worktrees is given. */
 export interface Deps {
   git: Git;
   /** The main checkout. */
@@ -64,7 +63,7 @@ export interface Deps {
   ports: PortBook;
   changed: ChangeSignal;
   store: Store;
-  /** Lets go of what only reads in a folder, such as its analysis server, before the folder goes. */
+  /** Ends what only reads in a folder, such as its analysis server, before the folder goes. */
   vacate(folder: string): Promise<void>;
   /** The environment of a gate in this folder. */
   gateEnv(folder: string): Record<string, string>;
@@ -75,8 +74,80 @@ export interface Deps {
   /** Bytes free where worktrees are made. */
   freeBytes(path: string): Promise<number>;
   announce(notice: Notice): void;
-  /** A worktree no longer blocks others: the waiting are looked at again. */
+  /** A worktree no longer blocks others, so the queue is looked at again. */
   released(): void;
   at(point: Point): Promise<void> | void;
   lockWaitMs: number;
+}
+
+export interface Settings {
+  /** Worktrees that may have a folder at the same time. */
+  maxActive: number;
+  overlapThreshold: number;
+  slicerHops: number;
+  /** Least time between two looks of the radar at one worktree. */
+  leastMs: number;
+  /** Time between two looks at a checkout for which a merge waits. */
+  pendingPollMs: number;
+  references: ReferenceSource | undefined;
+}
+
+const DEFAULTS = { maxActive: 8, overlapThreshold: 1, slicerHops: 2, leastMs: 2_000, pendingPollMs: 2_000 };
+
+type Given = Pick<Deps, 'git' | 'store' | 'clock' | 'log' | 'run'>;
+type Defaulted = Pick<Deps, 'vacate' | 'gateEnv' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'>;
+
+export interface ManagerOptions extends Given, Partial<Defaulted> {
+  /** The main checkout. */
+  repository: string;
+  newId(): string;
+  /** `XDG_DATA_HOME` and `XDG_STATE_HOME`. */
+  dataHome: string;
+  stateHome: string;
+  /** `worktrees.root` of the user's configuration. */
+  root?: string;
+  /** Whether a port of the loopback interface can be bound. */
+  isPortFree(port: number): Promise<boolean>;
+  references?: ReferenceSource;
+  settings?: Partial<Omit<Settings, 'references'>>;
+}
+
+export async function openDeps(
+  options: ManagerOptions,
+  released: () => void,
+): Promise<{ deps: Deps; settings: Settings }> {
+  const { git, store, clock, log, run } = options;
+  const checkout = await git.locate(options.repository);
+  const where = { dataHome: options.dataHome, ...(options.root !== undefined && { root: options.root }) };
+  const self = identify(process.pid);
+  if (!self) throw new ReefError('internal', 'This process cannot be identified.');
+  const deps: Deps = {
+    git,
+    checkout,
+    store,
+    clock,
+    log,
+    run,
+    self,
+    released,
+    layout: await layoutOf(checkout, where),
+    records: new Records(store, checkout.commonDir),
+    locks: new KeyedSerial(),
+    changed: new ChangeSignal(),
+    fold: await foldOf(checkout.toplevel),
+    vacate: options.vacate ?? (() => Promise.resolve()),
+    gateEnv: options.gateEnv ?? (() => ({})),
+    items: options.items ?? {},
+    ports: new PortBook({ path: join(options.stateHome, 'reef', 'ports.db'), isFree: options.isPortFree }),
+    freeBytes: options.freeBytes ?? freeBytes,
+    announce: options.announce ?? (() => {}),
+    at: options.at ?? (() => {}),
+    lockWaitMs: options.lockWaitMs ?? LOCK_WAIT_MS,
+  };
+  return { deps, settings: { ...DEFAULTS, ...options.settings, references: options.references } };
+}
+
+async function freeBytes(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path);
+  return bavail * bsize;
 }

@@ -10,9 +10,9 @@ export interface Layout {
   /** A real path, outside the checkout. */
   folder: string;
   pathOf(id: string): string;
-  /** The merged tree of an accept, for its gates. */
+  /** Where the gates of an accept see the merged tree. */
   scratchOf(id: string): string;
-  /** What a folder is renamed to before it is deleted: in here nothing is worth keeping. */
+  /** A folder is renamed to this before it is deleted. */
   trashOf(id: string): string;
 }
 
@@ -21,16 +21,13 @@ interface Where {
   root?: string;
 }
 
-/** Where they lie, whether or not any was made yet. */
+/** The folder, whether or not a worktree was made yet. */
 export function worktreesFolder(checkout: Checkout, { dataHome, root = join(dataHome, 'reef') }: Where): string {
   const hash = createHash('sha256').update(checkout.commonDir).digest('hex').slice(0, 8);
   return join(root, `${slugOf(basename(checkout.toplevel))}-${hash}`);
 }
 
-/**
- * `<data home>/reef/<repository>-<hash>`: below the checkout the user's own test runner would run the copies, and they
- * would borrow its `node_modules`. `root` is the user's `worktrees.root`.
- */
+/** Outside the checkout: inside, the user's test runner would run the copies, and they would use its `node_modules`. */
 export async function layoutOf(checkout: Checkout, where: Where): Promise<Layout> {
   const wanted = worktreesFolder(checkout, where);
   refuseInside(checkout, wanted);
@@ -54,13 +51,13 @@ function refuseInside({ toplevel, commonDir }: Checkout, folder: string): void {
   throw new ReefError('config_invalid', `worktrees.root: ${folder} must be absolute and outside ${toplevel}.`);
 }
 
-/** Refs of a worktree. None is on its branch: what Reef keeps is not what the user or an agent committed. */
+/** Refs of a worktree. None is on its branch, which belongs to the user and the agent. */
 export const refs = {
-  /** Of the radar, which looks at any time. */
+  /** Written by the radar at any time. */
   capture: (id: string) => `refs/reef/captures/${id}`,
-  /** Of whatever is being done to the worktree, which is one thing at a time. */
+  /** Written by the one operation under way. */
   work: (id: string) => `refs/reef/work/${id}`,
-  /** Of a run, before and after its gates. */
+  /** Written by a run before and after its gates. */
   tree: (id: string) => `refs/reef/trees/${id}`,
   held: (id: string) => `refs/reef/held/${id}`,
   discarded: (id: string) => `refs/reef/discarded/${id}`,
@@ -70,7 +67,7 @@ export const refs = {
   branch: (name: string) => `refs/heads/${name}`,
 };
 
-/** Captures that have done their service when the worktree is gone. */
+/** Captures that nobody needs once the worktree is gone. */
 export function passing(id: string): string[] {
   return [refs.capture(id), refs.work(id), refs.tree(id)];
 }

@@ -17,33 +17,24 @@ import {
 import { Background } from './background.ts';
 import { type PruneOptions, prune } from './care/prune.ts';
 import { reconcile } from './care/reconcile.ts';
-import type { Deps } from './deps.ts';
-import { claimWithin } from './dispatch.ts';
-import { enterBranch } from './fork/branch-off.ts';
-import { mergeBack } from './fork/merge-back.ts';
-import { beginReturn, recordOf } from './keep/bring-back.ts';
-import { findKept, readSession } from './keep/kept.ts';
-import { discard, hold } from './keep/put-aside.ts';
-import { refs } from './layout.ts';
+import { type Deps, type ManagerOptions, openDeps, type Settings } from './deps.ts';
+import { enterBranch, mergeBack } from './fork.ts';
+import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
 import { accept } from './merge/accept.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
-import { type ManagerOptions, openDeps, type Settings } from './open.ts';
-import { folderOf } from './open-worktree.ts';
-import { addEntries, declaredPlan, touchedBy } from './plan/plan-path.ts';
-import { type Foreign, foreignWork } from './radar/foreign.ts';
-import { announceHot, recordObserved } from './radar/observe.ts';
-import { type Picture, Radar } from './radar/radar.ts';
-import { reportOf } from './radar/report.ts';
-import { type StoredWorktree, toRecord } from './record.ts';
+import { addEntries, declaredPlan, touchedBy } from './plan.ts';
+import { claimWithin, draft, enter, type Task } from './queue.ts';
+import { announceHot, type Picture, Radar, recordObserved } from './radar/radar.ts';
+import { type Foreign, foreignWork, reportOf } from './radar/report.ts';
+import { type StoredWorktree, toRecord } from './records.ts';
+import { folderOf } from './registry.ts';
 import { runSetup } from './scripts.ts';
-import { draft, enter, type Task } from './submit.ts';
-import { viewsOf } from './views.ts';
-import { worktreeDiff } from './worktree-diff.ts';
+import { viewsOf, worktreeDiff } from './views.ts';
 
 /**
- * The worktrees of one repository, from the queue to the merge. Every operation on one worktree runs alone; what it is
- * about to do is recorded before it is done.
+ * The worktrees of one repository, from the queue to the merge. One operation at a time works on a worktree, and it
+ * records what it is about to do first.
  */
 export class GitWorktreeManager {
   readonly #deps: Deps;
@@ -85,7 +76,7 @@ export class GitWorktreeManager {
     return under.finally(() => this.#submitting.delete(task.taskId));
   }
 
-  /** Checked side by side, entered in the order they came. */
+  /** Tasks are checked in parallel and entered in the order they came. */
   #enter(task: Task): Promise<WorktreeRecord> {
     const drafted = draft(this.#deps, task, this.#newId());
     drafted.catch(() => undefined); // it is awaited when its turn comes
@@ -96,7 +87,7 @@ export class GitWorktreeManager {
     });
   }
 
-  /** The record once its worktree stands; the reason if it does not come about. */
+  /** Resolves once the worktree stands; rejects with the reason if it never will. */
   async whenReady(id: string, signal?: AbortSignal): Promise<WorktreeRecord> {
     const isMade = ({ status }: StoredWorktree) => status !== 'queued' && status !== 'creating';
     const row = await this.#deps.changed.until(() => this.#deps.records.get(id), { isMet: isMade, signal });
@@ -117,7 +108,7 @@ export class GitWorktreeManager {
     return this.#deps.records.jobsIn(id);
   }
 
-  /** Where it stands; undefined while it is queued or being made, the reason where it never will stand. */
+  /** The folder; undefined while it is queued or being made. Throws the reason if there never will be one. */
   folder(id: string): string | undefined {
     const { status, path, setup } = this.#deps.records.get(id);
     if (status === 'queued' || status === 'creating') return undefined;
@@ -126,7 +117,7 @@ export class GitWorktreeManager {
     return path;
   }
 
-  /** Claims and makes whatever may start now; called whenever something was released. */
+  /** Makes every worktree that may start now. */
   evaluate(): void {
     const { records, changed } = this.#deps;
     if (!this.#background.isEnding && records.open().some(({ status }) => status === 'queued')) {
@@ -162,47 +153,32 @@ export class GitWorktreeManager {
     return this.#deps.records.resolve(text).id;
   }
 
-  /** Lets a queued task start in spite of its clashes. */
-  startAnyway(text: string): WorktreeRecord {
-    const row = this.#deps.records.move(this.idOf(text), ['queued'], (now) => ({ ...now, anyway: true }));
-    this.evaluate();
-    return toRecord(row);
-  }
-
-  /** Without an id the one worktree that is at work. Paths that cannot be are in the report, and the others are added. */
-  async addToChangePlan(newFiles: string[], worktreeId?: string): Promise<ConflictReport> {
-    const id = worktreeId === undefined ? this.#onlyOne() : this.idOf(worktreeId);
+  /** Impossible paths are in the report; the others are added. */
+  async addToChangePlan(newFiles: string[], worktreeId: string): Promise<ConflictReport> {
+    const id = this.idOf(worktreeId);
     let refused: { path: string; why: string }[] = [];
     this.#deps.records.change(id, (now) => {
       const added = addEntries(now.changePlan, newFiles, 'discovered');
       refused = added.refused;
       return { ...now, changePlan: added.entries };
     });
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
-    const report = await this.#report({ picture, foreign }, id);
+    const report = await this.#report(await this.#survey(), id);
     this.evaluate();
     return refused.length === 0 ? report : { ...report, refused };
   }
 
-  #onlyOne(): string {
-    const [only, ...others] = this.#deps.records.open().filter(({ status }) => status === 'running');
-    if (only && others.length === 0) return only.id;
-    throw new ReefError('bad_request', 'Name the worktree: there is not exactly one at work.');
-  }
-
-  /** Every clash a plan would have, before there is a worktree for it. */
+  /** Every clash that a plan would have. */
   async scan(plan: string[]): Promise<ConflictReport> {
     const paths = declaredPlan(plan).map(({ path }) => path);
     const about = { touched: touchedBy(paths, this.#deps.fold) };
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
-    return reportOf(this.#deps, this.#settings, { picture, foreign, about });
+    return reportOf(this.#deps, this.#settings, { ...(await this.#survey()), about });
   }
 
   async conflicts(): Promise<{ id: string; clashes: Clash[] }[]> {
-    const [picture, foreign] = [await this.#look(), await foreignWork(this.#deps)];
+    const survey = await this.#survey();
     const all: { id: string; clashes: Clash[] }[] = [];
-    for (const { row } of picture.subjects) {
-      all.push({ id: row.id, clashes: (await this.#report({ picture, foreign }, row.id)).clashes });
+    for (const { row } of survey.picture.subjects) {
+      all.push({ id: row.id, clashes: (await this.#report(survey, row.id)).clashes });
     }
     return all;
   }
@@ -210,6 +186,10 @@ export class GitWorktreeManager {
   async #report({ picture, foreign }: { picture: Picture; foreign: Foreign }, id: string): Promise<ConflictReport> {
     const { row, touched = { patterns: [] } } = picture.subjects.find((subject) => subject.row.id === id) ?? {};
     return reportOf(this.#deps, this.#settings, { picture, foreign, about: { id, path: row?.path ?? null, touched } });
+  }
+
+  async #survey(): Promise<{ picture: Picture; foreign: Foreign }> {
+    return { picture: await this.#look(), foreign: await foreignWork(this.#deps) };
   }
 
   async #look(): Promise<Picture> {
@@ -220,7 +200,7 @@ export class GitWorktreeManager {
     return picture;
   }
 
-  /** A turn ended, a block wrote, an accept moved the target: all are looked at again, at most every two seconds. */
+  /** Files may have changed: the radar looks again, at most every two seconds. */
   touched(): void {
     if (this.#isRescanDue) return;
     this.#isRescanDue = true;
@@ -244,13 +224,13 @@ export class GitWorktreeManager {
     return this.#alone(id, () => discard(this.#deps, id)).finally(() => this.evaluate());
   }
 
-  /** `session`: what the run in it was at, kept with the work. */
+  /** `session` is the state of its run, kept with the work. */
   async hold(text: string, session?: Json): Promise<KeptWork> {
     const id = this.idOf(text);
     return this.#alone(id, () => hold(this.#deps, id, session)).finally(() => this.evaluate());
   }
 
-  /** Of discarded work by its ref, of held or lost by its ref or id. */
+  /** Takes the ref of discarded work; the ref or id of held or lost work. */
   async restore(refOrId: string): Promise<WorktreeRecord> {
     const isRef = refOrId.startsWith('refs/');
     return this.reinflate(isRef ? (await recordOf(this.#deps, refOrId)).id : refOrId);
@@ -262,7 +242,7 @@ export class GitWorktreeManager {
     return toRecord(await this.#build(id));
   }
 
-  /** A worktree for one branch of a fork, from the files of another as they are; the key makes it once only. */
+  /** A worktree for one branch of a fork. The same key gives the same worktree. */
   async branchOff(key: string, from: { id: string }): Promise<{ id: string; path: string }> {
     const order = { key, parentId: from.id, id: this.#newId() };
     const row = await this.#alone(from.id, () => enterBranch(this.#deps, order));
@@ -270,16 +250,11 @@ export class GitWorktreeManager {
     return { id: made.id, path: folderOf(made) };
   }
 
-  /** Joined in the parent's files, the branch is put away; in conflict it stays as it is. */
+  /** After a clean merge the branch is discarded; in conflict it stays. */
   async mergeBack(branch: { id: string }, parent: { id: string }): Promise<{ conflicts: string[] }> {
     const joined = await this.#alone(parent.id, () => mergeBack(this.#deps, branch.id, parent.id));
     if (joined.conflicts.length === 0) await this.discard(branch.id);
     return joined;
-  }
-
-  /** What the run of a held worktree was at, kept with it also after it came back. */
-  async heldSession(text: string): Promise<Json | undefined> {
-    return readSession(this.#deps, await findKept(this.#deps, refs.held(this.idOf(text))));
   }
 
   async setup(text: string): Promise<WorktreeView> {
@@ -320,7 +295,7 @@ export class GitWorktreeManager {
     return this.#deps.locks.run('reconcile', () => prune(this.#deps, options));
   }
 
-  /** What has begun comes to its end; nothing new begins. */
+  /** Work that has begun is finished; nothing new begins. */
   async close(): Promise<void> {
     await this.#background.close();
     this.#deps.ports.close();

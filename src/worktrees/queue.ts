@@ -1,3 +1,133 @@
+import { checkBranch, worktreeBranch } from '../git/ref-name.ts';
+import type { WorktreeView } from '../protocol/worktrees.ts';
+import type { Deps } from './deps.ts';
+import { findBase, refuseLowDisk } from './make/checks.ts';
+import { declaredPlan, meetings, type Touched, touchedBy } from './plan.ts';
+import type { StoredWorktree } from './records.ts';
+
+const LONGEST_TITLE = 200;
+
+/** What a task is called in lists and in the name of its branch: its first line. */
+export function titleOf(task: string): string {
+  return (task.split('\n', 1)[0] ?? task).slice(0, LONGEST_TITLE);
+}
+
+export interface Task {
+  /** One task, one worktree, however often it is submitted. */
+  taskId: string;
+  plan: string[];
+  title?: string;
+  /** A local branch, to which it will be merged, or another commit. */
+  base?: string;
+  priority?: number;
+  /** Starts even if it clashes. */
+  anyway?: boolean;
+}
+
+/** The record of a task. Refuses before any change. */
+export async function draft(deps: Deps, task: Task, id: string): Promise<StoredWorktree> {
+  const changePlan = declaredPlan(task.plan);
+  const base = await findBase(deps.git, deps.checkout, task.base);
+  if (base.branch !== '') checkBranch(base.branch);
+  await refuseLowDisk(deps, base.commit);
+  const title = task.title ?? task.taskId;
+  return {
+    ...{ id, taskId: task.taskId, title, base, changePlan, status: 'queued', path: null, portBase: 0 },
+    branch: worktreeBranch(title, id),
+    createdAt: deps.clock.now().toISOString(),
+    anyway: task.anyway ?? false,
+    overtaken: 0,
+    setup: { state: 'none' },
+    announced: [],
+    ...(task.priority !== undefined && { priority: task.priority }),
+  };
+}
+
+/** Enters a task and claims whatever may start, in one transaction. */
+export function enter(deps: Deps, row: StoredWorktree, settings: QueueSettings) {
+  return deps.records.transact(() => {
+    const claimed = deps.records.insert(row) ? claimWithin(deps, settings) : [];
+    return { row: deps.records.byTask(row.taskId) ?? row, claimed };
+  });
+}
+
+export interface QueueSettings {
+  maxActive: number;
+  /** This many places must be shared before two plans clash. */
+  overlapThreshold: number;
+}
+
+const STATES: Partial<Record<StoredWorktree['status'], QueueItem['state']>> = {
+  queued: 'waiting',
+  creating: 'active',
+  running: 'active',
+  accepting: 'active',
+  held: 'held',
+};
+
+function toItem(row: StoredWorktree, since: number): QueueItem[] {
+  const state = STATES[row.status];
+  const { id, overtaken, anyway, priority, parentId } = row;
+  if (state === undefined || parentId !== undefined) return [];
+  return [{ id, state, since, overtaken, anyway, ...(priority !== undefined && { priority }) }];
+}
+
+/** Where two plans meet; each pair is compared once. */
+function meetingsOf({ fold }: Deps, rows: readonly StoredWorktree[]) {
+  const plans = new Map<string, Touched>();
+  const known = new Map<string, string[]>();
+  const planOf = (id: string) => {
+    const row = rows.find((each) => each.id === id);
+    const plan = plans.get(id) ?? touchedBy(row?.changePlan.map(({ path }) => path) ?? [], fold);
+    plans.set(id, plan);
+    return plan;
+  };
+  return (one: string, other: string): string[] => {
+    const key = [one, other].sort().join(' ');
+    const shared = known.get(key) ?? meetings(planOf(one), planOf(other));
+    known.set(key, shared);
+    return shared;
+  };
+}
+
+function decideNow(deps: Deps, { maxActive, overlapThreshold }: QueueSettings) {
+  const rows = deps.records.open();
+  const shared = meetingsOf(deps, rows);
+  const clash = (one: string, other: string) => shared(one, other).length >= Math.max(1, overlapThreshold);
+  return { rows, shared, decision: decide(rows.flatMap(toItem), clash, maxActive) };
+}
+
+/** Claims every task that may start. The caller's transaction makes scan and claim one. */
+export function claimWithin(deps: Deps, settings: QueueSettings): string[] {
+  const { start, overtaken } = decideNow(deps, settings).decision;
+  for (const id of start) {
+    deps.records.changeWithin(id, (now) => ({
+      ...now,
+      status: 'creating',
+      intent: { kind: 'create', by: deps.self, step: 'claimed' },
+    }));
+  }
+  for (const id of overtaken) {
+    deps.records.changeWithin(id, (now) => ({ ...now, overtaken: now.overtaken + 1 }));
+  }
+  return start;
+}
+
+/** The place of each waiting worktree, and whom it waits for and where. */
+export function queuePlaces(deps: Deps, settings: QueueSettings): Map<string, NonNullable<WorktreeView['queue']>> {
+  const { rows, shared, decision } = decideNow(deps, settings);
+  const statusOf = new Map(rows.map(({ id, status }) => [id, status]));
+  const toView = ({ id, waitsFor }: Decision['waiting'][number], index: number) => {
+    const blockers = waitsFor.map((worktreeId) => ({
+      worktreeId,
+      status: statusOf.get(worktreeId) ?? 'queued',
+      files: shared(id, worktreeId),
+    }));
+    return [id, { place: index + 1, waitsFor: blockers }] as const;
+  };
+  return new Map(decision.waiting.map(toView));
+}
+
 /** The queue as a pure decision: who starts now, who waits for whom. */
 export interface QueueItem {
   id: string;
@@ -23,8 +153,8 @@ export interface Decision {
 const MOST_OVERTAKES = 3;
 
 /**
- * Goes through the waiting in order of their turn. One starts unless it clashes with somebody who is at work, held, or
- * still waiting before it. Deterministic: the same items give the same decision.
+ * Decides who starts, in order of turn. A task starts unless it clashes with one that is at work, held, or waiting before
+ * it. Deterministic: the same items give the same decision.
  */
 export function decide(
   items: readonly QueueItem[],

@@ -1,11 +1,69 @@
+import type { Oid } from '../git/ref-name.ts';
+import type { ProcessIdentity } from '../process/identity.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { WorktreeStatus } from '../protocol/worktrees.ts';
+import type { PendingMerge, WorktreeRecord, WorktreeStatus } from '../protocol/worktrees.ts';
 import type { Store } from '../store/store.ts';
-import { isOpen, type StoredWorktree } from './record.ts';
+
+/** Written before the work begins: after a kill the row says what to look for. */
+export type Intent = { by: ProcessIdentity } & (
+  | {
+      kind: 'create';
+      /** The ref of work to restore; without it, the worktree starts from the tip of its base. */
+      keptOn?: string;
+      /** `made`: the checkout stands; what follows may be repeated. */
+      step: 'claimed' | 'made';
+    }
+  /** Nothing is removed yet; forgetting the intent takes it back. */
+  | { kind: 'keep' }
+  | { kind: 'accept'; commit: Oid; target: string; stamp: string; head: Oid }
+  | ({ kind: 'remove' } & Removal)
+);
+
+interface Removal {
+  path: string;
+  /** The state that was kept. Anything else in the folder is somebody's work. */
+  stamp: string;
+  /** Goes too, if it has not moved. */
+  branch?: { name: string; at: Oid };
+}
+
+/** The record with the fields that only the manager needs. */
+export interface StoredWorktree extends WorktreeRecord {
+  title: string;
+  /** The worktree that this branch of a fork is merged back into; it stays outside the queue. */
+  parentId?: string;
+  createdAt: string;
+  endedAt?: string;
+  anyway: boolean;
+  overtaken: number;
+  setup: { state: 'none' | 'done' | 'failed'; message?: string };
+  intent?: Intent;
+  pending?: PendingMerge & { options: { strategy: 'squash' | 'merge' | 'ff'; yes: boolean; message?: string } };
+  merged?: { commit: Oid; target: string };
+  /** The ref that holds its work while it has no folder. */
+  keptOn?: string;
+  failure?: { code: string; message: string };
+  /** Worktrees with which a hot clash was announced. */
+  announced: string[];
+  /** A folder that was left because it had changed or somebody was in it. */
+  leftover?: { path: string; why: string };
+}
+
+const ENDED: readonly WorktreeStatus[] = ['accepted', 'discarded'];
+
+function isOpen(row: StoredWorktree): boolean {
+  return !ENDED.includes(row.status) || row.intent !== undefined;
+}
+
+export function toRecord(row: StoredWorktree): WorktreeRecord {
+  const { id, taskId, path, branch, base, changePlan, portBase, priority, status } = row;
+  const record = { id, taskId, path, branch, base, changePlan, portBase, status };
+  return priority === undefined ? record : { ...record, priority };
+}
 
 type Change = (row: StoredWorktree) => StoredWorktree;
 
-/** The worktrees of one repository as stored. Every change is one durable transaction that reads what it changes. */
+/** The stored worktrees of one repository. Every change reads and writes in one durable transaction. */
 export class Records {
   readonly #store: Store;
   readonly #repository: string;
@@ -15,7 +73,7 @@ export class Records {
     this.#repository = repository;
   }
 
-  /** Undefined: the task has one already. */
+  /** False if the task has one already. */
   insert(row: StoredWorktree): boolean {
     return this.#store.worktrees.insert({ ...this.#columns(row), repository: this.#repository, taskId: row.taskId });
   }
@@ -80,7 +138,7 @@ export class Records {
     return after;
   }
 
-  /** Changes a record that is in one of these states; in any other it is refused by name. */
+  /** Changes a record that is in one of these states; refuses in any other. */
   move(id: string, from: readonly WorktreeStatus[], change: Change): StoredWorktree {
     return this.change(id, (row) => {
       if (from.includes(row.status)) return change(row);

@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Checkout } from '../git/checkout.ts';
+import { type Checkout, redirected } from '../git/checkout.ts';
 import {
   fillWorktree,
   listWorktrees,
@@ -15,8 +15,8 @@ import { ReefError } from '../protocol/errors.ts';
 import type { Deps } from './deps.ts';
 
 /**
- * Git's list of worktrees. It is a folder of small files that git writes one by one and reads without a lock: a reader
- * that meets a half-written entry dies ("failed to read commondir"). So ours are read and changed one at a time.
+ * Git keeps its list of worktrees in small files that it writes one by one and reads without a lock. A reader that meets
+ * a half-written entry dies ("failed to read commondir"), so Reef reads and changes the list one call at a time.
  */
 export function withRegistry<T>({ locks }: Pick<Deps, 'locks'>, work: () => Promise<T>): Promise<T> {
   return locks.run('registry', work);
@@ -30,7 +30,7 @@ const HALF_WRITTEN = /failed to read .*(commondir|gitdir)/;
 const MOST_TRIES = 5;
 const PAUSE_MS = 50;
 
-/** For work that may be repeated: the user's own git may be writing an entry just now. */
+/** Repeats work while the user's own git is writing an entry. */
 export async function patiently<T>({ clock }: Pick<Deps, 'clock'>, work: () => Promise<T>): Promise<T> {
   for (let left = MOST_TRIES; ; left--) {
     try {
@@ -43,26 +43,27 @@ export async function patiently<T>({ clock }: Pick<Deps, 'clock'>, work: () => P
   }
 }
 
-/** Registers a worktree alone, then fills it beside others: only the first part is short. */
+/** Only the registration runs alone; filling the folder takes long and runs beside others. */
 export async function addEntry(deps: Deps, wanted: NewWorktree): Promise<Checkout> {
   const worktree = await withRegistry(deps, () => registerWorktree(deps.git, deps.checkout, wanted));
   await fillWorktree(deps.git, worktree);
   return worktree;
 }
 
-/** Of a folder that is gone. */
-export async function forgetEntry(deps: Deps, path: string): Promise<void> {
-  await withRegistry(deps, async () => {
-    const isRegistered = (await listWorktrees(deps.git, deps.checkout)).some((entry) => entry.path === path);
-    if (isRegistered) await pruneWorktree(deps.git, deps.checkout, path);
-  });
+/** For a folder that is gone. */
+export function forgetEntry(deps: Deps, path: string): Promise<void> {
+  return ifRegistered(deps, path, pruneWorktree);
 }
 
 /** With all that is in it. */
-export async function removeEntry(deps: Deps, path: string): Promise<void> {
-  await withRegistry(deps, async () => {
-    const isRegistered = (await listWorktrees(deps.git, deps.checkout)).some((entry) => entry.path === path);
-    if (isRegistered) await removeWorktree(deps.git, deps.checkout, path);
+export function removeEntry(deps: Deps, path: string): Promise<void> {
+  return ifRegistered(deps, path, removeWorktree);
+}
+
+function ifRegistered(deps: Deps, path: string, remove: typeof pruneWorktree | typeof removeWorktree): Promise<void> {
+  return withRegistry(deps, async () => {
+    const entries = await listWorktrees(deps.git, deps.checkout);
+    if (entries.some((entry) => entry.path === path)) await remove(deps.git, deps.checkout, path);
   });
 }
 
@@ -72,12 +73,24 @@ export async function removeCleanEntry(deps: Deps, worktree: Checkout): Promise<
 }
 
 /**
- * A machine that stopped while git wrote an entry leaves one at which every later git dies. Only for a folder that we were
- * making: git names the entry after it, and the name is an id of ours.
+ * Removes an entry that a stopped machine left half written, since every later git dies at it. Only for a folder that Reef
+ * was making: git names the entry after the folder, which is an id of Reef's.
  */
 export async function mendEntry({ checkout }: Deps, path: string): Promise<void> {
   const folder = join(checkout.commonDir, 'worktrees', basename(path));
   const read = (name: string) => readFile(join(folder, name), 'utf8').catch(() => '');
   const written = await Promise.all(['commondir', 'gitdir', 'HEAD'].map(read));
   if (written.some((text) => text.trim() === '')) await rm(folder, { recursive: true, force: true });
+}
+
+/** An agent can write to the folder: a `.git` that leads to another repository or checkout is refused. */
+export async function openWorktree({ git, checkout }: Deps, path: string): Promise<Checkout> {
+  const worktree = await git.locate(path);
+  if (worktree.toplevel === path && worktree.commonDir === checkout.commonDir) return worktree;
+  throw redirected(path, `leads to ${worktree.toplevel} of ${worktree.commonDir}`);
+}
+
+export function folderOf({ id, path, status }: { id: string; path: string | null; status: string }): string {
+  if (path !== null) return path;
+  throw new ReefError('worktree_state', `The worktree ${id} is ${status} and has no folder.`);
 }

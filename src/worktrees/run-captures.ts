@@ -9,11 +9,12 @@ import { ReefError } from '../protocol/errors.ts';
 import { refs } from './layout.ts';
 import { namesOf } from './radar/compare.ts';
 
-/** What git tells a run of the files of its worktree, everything but ignored ones. */
+/** What git tells a run about the files of its worktree, without ignored ones. */
 export interface RunCaptures {
   /** Undefined where there is no repository. */
   treeId(worktreePath: string): Promise<string | undefined>;
   changedFiles(worktreePath: string, sinceTree: string): Promise<string[]>;
+  /** Keeps the files on a ref; index, branch and files stay. The same state gives the same tree. */
   checkpoint(worktreePath: string, ref: string, message: string): Promise<{ commit: string; tree: string }>;
 }
 

@@ -1,20 +1,20 @@
 import { capText } from '../base/cap.ts';
 import { toReefError } from '../protocol/errors.ts';
 import type { Deps } from './deps.ts';
-import type { StoredWorktree } from './record.ts';
+import type { StoredWorktree } from './records.ts';
 
 const SETUP_MS = 300_000;
 const TEARDOWN_MS = 60_000;
 const SHOWN_BYTES = 4_096;
 
-/** Runs the repository's own set-up in a new worktree; says why it failed, and the worktree stays either way. */
+/** Runs the repository's set-up. If it fails, the worktree stays and the result says why. */
 export async function runSetup(deps: Deps, row: StoredWorktree): Promise<StoredWorktree['setup']> {
   const failure = await runScript(deps, row, 'setup');
   if (failure === 'none') return { state: 'none' };
   return failure === undefined ? { state: 'done' } : { state: 'failed', message: failure };
 }
 
-/** Never fatal: what it leaves behind is outside the worktree, and the worktree is about to go. */
+/** Never fatal: the worktree is about to go. */
 export async function runTeardown(deps: Deps, row: StoredWorktree): Promise<void> {
   const failure = await runScript(deps, row, 'teardown');
   if (failure !== undefined && failure !== 'none') {

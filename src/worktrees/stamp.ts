@@ -7,8 +7,8 @@ import { nulFields } from '../git/nul-fields.ts';
 const ARGS = ['status', '--porcelain=v2', '--branch', '-z', '--untracked-files=all', '--ignore-submodules=all'];
 
 /**
- * Changes whenever HEAD, the index or a file git does not ignore does: one process, where a capture takes ten. Files that
- * differ from HEAD enter with inode, size and times, since git names them the same however they differ.
+ * Changes whenever HEAD, the index or a file that git does not ignore changes. It takes one process; a capture takes ten.
+ * Files that differ from HEAD add inode, size and times, because git reports them alike however they differ.
  */
 export async function stampOf(git: Git, checkout: Checkout): Promise<string> {
   const args = [...ARGS, '--no-renames', '--no-ahead-behind'];

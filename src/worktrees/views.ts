@@ -1,11 +1,22 @@
-import type { WorktreeView } from '../protocol/worktrees.ts';
-import { healthOf } from './care/health.ts';
+import { capText } from '../base/cap.ts';
+import { capture } from '../git/capture.ts';
+import type { Checkout } from '../git/checkout.ts';
+import { diffTrees } from '../git/diff.ts';
+import type { Oid } from '../git/ref-name.ts';
+import { operationUnderWay } from '../git/repository.ts';
+import { readStatus } from '../git/status.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { WorktreeDiff, WorktreeView } from '../protocol/worktrees.ts';
 import type { Deps } from './deps.ts';
-import { type QueueSettings, queuePlaces } from './dispatch.ts';
-import { driftOf } from './plan/drift.ts';
+import { refs } from './layout.ts';
+import { currentTip } from './make/checks.ts';
+import { mergeBase } from './merge/merge-commit.ts';
+import { driftOf } from './plan.ts';
+import { type QueueSettings, queuePlaces } from './queue.ts';
 import { namesOf } from './radar/compare.ts';
 import type { Picture } from './radar/radar.ts';
-import { type StoredWorktree, toRecord } from './record.ts';
+import { type StoredWorktree, toRecord, without } from './records.ts';
+import { folderOf, openWorktree } from './registry.ts';
 
 export interface Seen {
   settings: QueueSettings;
@@ -31,7 +42,7 @@ export async function viewsOf(
       queue: places.get(row.id) ?? null,
       drift: changed ? driftOf(row.changePlan, changed, deps.fold) : null,
       setup,
-      ...(pending && { pending: pendingView(pending) }),
+      ...(pending && { pending: without(pending, 'options') }),
       ...(failure && { failure }),
       ...(keptOn !== undefined && { ref: keptOn }),
     };
@@ -39,6 +50,45 @@ export async function viewsOf(
   return Promise.all(rows.map(toView));
 }
 
-function pendingView({ commit, ref, target, checkout, files, whenClean }: NonNullable<StoredWorktree['pending']>) {
-  return { commit, ref, target, checkout, files, whenClean };
+/** GREEN: clean. AMBER: uncommitted changes or an operation under way. RED: git cannot read it. */
+async function healthOf(deps: Deps, { path }: StoredWorktree): Promise<WorktreeView['health']> {
+  if (path === null) return null;
+  try {
+    const worktree = await openWorktree(deps, path);
+    const isClean = (await readStatus(deps.git, worktree)).length === 0 && !(await operationUnderWay(worktree));
+    return isClean ? 'GREEN' : 'AMBER';
+  } catch (error) {
+    if (error instanceof ReefError) return 'RED';
+    throw error;
+  }
+}
+
+const SHOWN = 1024 * 1024;
+const READ = 64 * 1024 * 1024;
+const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--find-renames', '--submodule=short', '--no-abbrev'];
+
+/** Its changes since it left its target, uncommitted ones included. */
+export async function worktreeDiff(deps: Deps, row: StoredWorktree): Promise<WorktreeDiff> {
+  const { git, checkout, clock, fold } = deps;
+  const worktree = await openWorktree(deps, folderOf(row));
+  const message = `Reef saw ${row.title}`;
+  const { parent, tree } = await capture(git, worktree, { ref: refs.work(row.id), message, at: clock.now() });
+  const tip = await currentTip(git, checkout, row.base);
+  const base = (await mergeBase(git, worktree, [parent, tip])) ?? row.base.commit;
+  const changes = await diffTrees(git, worktree, { from: base, to: tree });
+  const files = changes.map(({ status, path, from }) => ({ status, path, ...(from !== undefined && { from }) }));
+  const drift = driftOf(row.changePlan, changes.flatMap(namesOf), fold);
+  return { base, files, ...(await patchOf(deps, worktree, [base, tree])), drift };
+}
+
+async function patchOf({ git }: Deps, worktree: Checkout, [from, to]: readonly [Oid, Oid]) {
+  const args = ['diff-tree', '-r', '--patch', ...PLAIN, '--end-of-options', from, to];
+  try {
+    const { stdout } = await git.call(worktree, args, { maxBytes: READ });
+    const patch = stdout.toString('utf8');
+    return { patch: capText(patch, SHOWN), truncated: stdout.length > SHOWN };
+  } catch (error) {
+    if (error instanceof ReefError && error.code === 'git_failed') return { patch: '', truncated: true };
+    throw error;
+  }
 }

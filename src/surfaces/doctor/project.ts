@@ -4,8 +4,8 @@ import type { Environment } from '../../base/env.ts';
 import type { Git } from '../../git/git-command.ts';
 import { TrustFile, trustPath } from '../../runtime/config/trust-file.ts';
 import type { UserConfig } from '../../runtime/config/user-config.ts';
+import { findGateCommands } from '../../workflow/project/gate-commands.ts';
 import { PROJECT_CONFIG, Project, readOverlay } from '../../workflow/project/project.ts';
-import { findGateCommands } from '../../workflow/workers/gate-commands.ts';
 import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 
 interface Deps {

@@ -6,9 +6,9 @@ import type { WorkerInput } from '../workers/worker.ts';
 export interface PromptBudget {
   limit: number;
   measure(text: string): number | Promise<number>;
-  /** The bones of a file, under a line that says what they are: shown when the whole does not fit. */
+  /** An outline of a file under a line that says so; shown when the whole file does not fit. */
   outline(file: OutlinedFile): string | Promise<string>;
-  /** Where `artifact_read` finds it for the agents of the run. */
+  /** Keeps a text where `artifact_read` finds it for the agents of the run. */
   keep?(runId: string, text: string): Promise<void>;
 }
 
@@ -20,16 +20,15 @@ interface OutlinedFile {
 
 interface Rendered {
   text: string;
-  /** What it shows in part only; kept before anybody is shown the prompt. */
+  /** Texts that it shows only in part. They are kept before anybody sees the prompt. */
   leftOut: string[];
 }
 
 interface Form {
   text: string;
-  /** The whole, where this is not all of it. */
   leftOut?: string;
 }
-/** Made only where there is no room for a fuller one: an outline is asked of another process. */
+/** The fullest form first. A shorter one is made only when needed, because an outline asks another process. */
 type Forms = [Form, ...(() => Form | Promise<Form>)[]];
 
 interface Parts<T> {
@@ -39,9 +38,8 @@ interface Parts<T> {
 }
 
 const POINTER_CHARACTERS = 80;
-/** Head and tail of a long segment. */
 const SHOWN_CHARACTERS = 4_096;
-/** What gives way, in this order, the oldest first; forms are counted from the fullest. */
+/** What shrinks, in this order, the oldest first, and to which form. */
 const SHRINKING: readonly [keyof Parts<never>, number][] = [
   ['files', 1],
   ['segments', 1],
@@ -50,12 +48,13 @@ const SHRINKING: readonly [keyof Parts<never>, number][] = [
 ];
 
 /**
- * The five layers as one text, the most important first. Over budget files shrink to outlines, then segments to head and
- * tail, then the oldest to pointers, then inherited context; the contract and the place never do.
+ * The five layers as one text, the most important first. Over budget, files shrink to outlines, then segments to head and
+ * tail, then the oldest to pointers, then inherited context. Contract and place never shrink.
  */
 export function renderPrompt(
   input: WorkerInput,
-  { stored, budget }: { stored: ReadonlyMap<string, StoredSegment>; budget: PromptBudget },
+  stored: ReadonlyMap<string, StoredSegment>,
+  budget: PromptBudget,
 ): Promise<Rendered> {
   const { worktree_path: worktreePath } = input.system_metadata;
   const forms: Parts<Forms> = {
@@ -99,7 +98,7 @@ async function shrink(input: WorkerInput, forms: Parts<Forms>, { limit, measure 
   return rendered;
 }
 
-/** What is kept as a blob is never shown whole. */
+/** Content that is kept as a blob is never shown whole. */
 function segmentForms(segment: WorkerInput['execution_payload'][number], stored: StoredSegment | undefined): Forms {
   const { type, block, visit, outcome, filePath } = segment;
   const about = [`### ${type}`, `${block}#${visit}`, outcome, filePath]

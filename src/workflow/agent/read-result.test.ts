@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { Json } from '../../protocol/workflow.ts';
-import { contentRule, withoutFence } from './content-rule.ts';
-import { readResult, resultJsonSchema } from './read-result.ts';
+import { contentRule, readResult, resultJsonSchema, withoutFence } from './read-result.ts';
 
 const signals = ['SIGNAL:SUCCESS', 'SIGNAL:FAILURE'];
 const read = (text: string, more: { toolResult?: Json; structured?: Json } = {}) =>
@@ -84,7 +83,7 @@ verifies('W-63').test('every fault of every form is listed', () => {
   ]);
   expect(read('```reef-result\n{nonsense\n```')).toEqual({
     ok: false,
-    faults: [expect.stringContaining('reef-result: is no JSON')],
+    faults: [expect.stringContaining('reef-result: is not JSON')],
   });
 });
 
@@ -145,7 +144,7 @@ describe('content', () => {
       { faults: ['the code is empty'] },
       { content: { code: 'x', explanation: 'y' } },
       { content: { code: 'x', explanation: 'y' } },
-      { faults: [expect.stringContaining('is no JSON')] },
+      { faults: [expect.stringContaining('is not JSON')] },
       { faults: ['code: the code is empty', 'explanation: Invalid input: expected string, received undefined'] },
     ]);
   });

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
-import type { Json } from '../../protocol/workflow.ts';
+import type { Json, WorkflowManifest } from '../../protocol/workflow.ts';
 import { isSegmentType, isSignal, type Signal } from '../language/names.ts';
-import type { ContentRule } from './content-rule.ts';
 
-/** What an agent says of its block, in whichever way it said it. */
+/** What an agent reports about its block. */
 export interface BlockResult {
   signal: Signal;
-  /** The text of the answer, cleaned where a schema asked for it. */
+  /** The text of the answer, cleaned if a schema asked for it. */
   summary: Json;
   segments: { type: string; content: Json; filePath?: string }[];
   newFiles: string[];
@@ -15,13 +14,12 @@ export interface BlockResult {
 
 export type ReadResult = { ok: true; result: BlockResult } | { ok: false; faults: string[] };
 
-export interface ResultRules {
+interface ResultRules {
   signals: readonly string[];
   rule?: ContentRule;
 }
 
 export interface Said {
-  /** Of the tool `block_result`. */
   toolResult?: Json;
   structured?: Json;
   text: string;
@@ -36,7 +34,7 @@ function resultSchema(signals: readonly string[]) {
     segments: z
       .array(
         z.object({
-          type: z.string().refine(isSegmentType, 'is no segment type: capitals, digits and underscores'),
+          type: z.string().refine(isSegmentType, 'is not a segment type: capitals, digits and underscores'),
           content: json,
           filePath: z.string().optional(),
         }),
@@ -46,12 +44,11 @@ function resultSchema(signals: readonly string[]) {
   });
 }
 
-/** The JSON Schema that tools and structured output are given. */
 export function resultJsonSchema(signals: readonly string[]): Json {
   return z.toJSONSchema(resultSchema(signals), { io: 'input' }) as Json;
 }
 
-/** The first valid of tool, structured output, tagged fence and last line; else every fault of each. */
+/** The first valid of tool call, structured output, tagged fence and last line; else the faults of all. */
 export function readResult(said: Said, rules: ResultRules): ReadResult {
   const faults: string[] = [];
   for (const [from, read] of attempts(said, rules)) {
@@ -79,7 +76,7 @@ function readFence(text: string, rules: ResultRules): ReadResult | undefined {
   const fence = lastTaggedFence(text);
   if (fence === undefined) return undefined;
   const parsed = parseJson(fence);
-  return parsed.ok ? checkValue(parsed.value as Json, rules) : { ok: false, faults: [`is no JSON: ${parsed.why}`] };
+  return parsed.ok ? checkValue(parsed.value as Json, rules) : { ok: false, faults: [`is not JSON: ${parsed.why}`] };
 }
 
 function lastTaggedFence(text: string): string | undefined {
@@ -96,7 +93,7 @@ function lastTaggedFence(text: string): string | undefined {
   return found;
 }
 
-/** A signal word anywhere but alone in the last line means nothing. */
+/** A signal counts only if it stands alone in the last line. */
 function readLastLine(text: string, rules: ResultRules): ReadResult | undefined {
   const lines = text.trimEnd().split('\n');
   const signal = bare(lines.pop() ?? '');
@@ -105,7 +102,7 @@ function readLastLine(text: string, rules: ResultRules): ReadResult | undefined 
   return checkValue({ signal, summary: before }, rules);
 }
 
-/** Less surrounding blanks and the signs of emphasis; by hand, because a pattern for it takes quadratic time. */
+/** Without surrounding blanks and emphasis. By hand, because a pattern for it takes quadratic time. */
 function bare(line: string): string {
   const isOrnament = (index: number) => ' \t\r*_`'.includes(line[index] ?? 'x');
   let [start, end] = [0, line.length];
@@ -140,3 +137,67 @@ function checkValue(value: Json, { signals, rule }: ResultRules): ReadResult {
     },
   };
 }
+
+/** Cleaned content, or everything that is wrong with it. */
+type ContentRule = (content: Json) => { content: Json } | { faults: string[] };
+
+/** The rule of a block's `validationSchema`: a built-in one or a JSON Schema of the manifest. */
+export function contentRule(name: string | undefined, schemas: WorkflowManifest['schemas']): ContentRule | undefined {
+  if (name === undefined) return undefined;
+  const own = schemas !== undefined && Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+  if (own) return own.type === 'string' ? textRule(z.fromJSONSchema(own)) : jsonRule(z.fromJSONSchema(own));
+  const builtIn = name === 'CodeOnly' || name === 'CodeAndExplanation' ? BUILT_IN_SCHEMAS[name] : undefined;
+  if (!builtIn) return () => ({ faults: [`there is no schema "${name}"`] });
+  return builtIn.form === 'text' ? textRule(builtIn.schema) : jsonRule(builtIn.schema);
+}
+
+function textRule(schema: z.ZodType): ContentRule {
+  return (content) => {
+    // A write segment holds its text beside its path.
+    if (typeof content === 'object' && content !== null && !Array.isArray(content) && 'fileContent' in content) {
+      const faults = faultsOf(schema, content.fileContent ?? null);
+      return faults.length > 0 ? { faults } : { content };
+    }
+    const text = typeof content === 'string' ? withoutFence(content) : content;
+    const faults = faultsOf(schema, text);
+    return faults.length > 0 ? { faults } : { content: text };
+  };
+}
+
+function jsonRule(schema: z.ZodType): ContentRule {
+  return (content) => {
+    const parsed =
+      typeof content === 'string' ? parseJson(withoutFence(content)) : { ok: true as const, value: content };
+    if (!parsed.ok) return { faults: [`is not JSON: ${parsed.why}`] };
+    const value = parsed.value as Json;
+    const faults = faultsOf(schema, value);
+    return faults.length > 0 ? { faults } : { content: value };
+  };
+}
+
+function faultsOf(schema: z.ZodType, value: unknown): string[] {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return [];
+  return parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));
+}
+
+/** Models like to put one fence around everything: it is not content. */
+export function withoutFence(text: string): string {
+  const lines = text.trim().split('\n');
+  const mark = /^(`{3,}|~{3,})[^`]*$/.exec(lines[0] ?? '')?.[1];
+  const isWhole = mark !== undefined && lines.length > 1 && (lines.at(-1) ?? '').trim() === mark;
+  const inner = lines.slice(1, -1);
+  return isWhole && !inner.some((line) => line.startsWith(mark)) ? inner.join('\n') : text;
+}
+
+/** RoboSmith's schemas: `text` is checked as it is, `json` after parsing. */
+export const BUILT_IN_SCHEMAS = {
+  CodeOnly: { form: 'text', schema: z.string().min(1, 'the code is empty') },
+  CodeAndExplanation: {
+    form: 'json',
+    schema: z.object({
+      code: z.string().min(1, 'the code is empty'),
+      explanation: z.string().min(1, 'the explanation is empty'),
+    }),
+  },
+} as const;

@@ -1,23 +1,19 @@
 import type { Clock } from '../../base/clock.ts';
-import { fingerprint } from '../../base/fingerprint.ts';
 import { type ErrorCode, errorTable } from '../../protocol/error-table.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
-import type { Json } from '../../protocol/workflow.ts';
 import type { Store } from '../../store/store.ts';
-import type { EntryData, JournalEntry, JournalKind } from './durable-engine.ts';
-import { packData, unpackEntry } from './journal-codec.ts';
+import type { EntryData, Journal, JournalEntry, JournalKind } from './journal.ts';
 
-/** The body is let go of: the run was cancelled, has ended, or belongs to another process now. Nothing is recorded. */
+/** The body is let go of: its run was cancelled, has ended, or now belongs to another process. Nothing is recorded. */
 export class Interrupted extends Error {}
 
-/** The journal tells another story than the program. */
+/** The journal and the program disagree about what happened. */
 export class Mismatch extends Error {}
 
-export interface RunDeps {
+interface RunDeps {
+  journal: Journal;
   store: Store;
   clock: Clock;
-  /** After the entry is on the disk. */
-  onEntry(runId: string, entry: JournalEntry): void;
 }
 
 interface Met {
@@ -26,7 +22,6 @@ interface Met {
   input: string;
 }
 
-const PAGE = 500;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 300_000;
 
@@ -42,10 +37,7 @@ export class LiveRun {
   constructor(id: string, deps: RunDeps) {
     this.id = id;
     this.#deps = deps;
-    for (let page = this.#page(0); page.length > 0; page = this.#page(page.at(-1)?.n ?? 0)) {
-      for (const { key, kind, data } of page)
-        if (data.place !== undefined) this.#places.set(data.place, `${kind} ${key}`);
-    }
+    for (const entry of deps.journal.after(id, 0)) this.#notePlace(entry);
   }
 
   get clock(): Clock {
@@ -53,8 +45,7 @@ export class LiveRun {
   }
 
   find(kind: JournalKind, key: string): JournalEntry | undefined {
-    const row = this.#deps.store.journal.find(this.id, kind, key);
-    return row && unpackEntry(this.#deps.store.journal, row);
+    return this.#deps.journal.find(this.id, kind, key);
   }
 
   /** The entry of an earlier life, if it fits what the body asks for now. */
@@ -71,11 +62,11 @@ export class LiveRun {
     return known;
   }
 
-  /** The first entry of a kind and key stays; it is what comes back. Waits out a store that cannot write for a while. */
+  /** Returns the first entry of that kind and key. Waits while the store cannot write. */
   async record(kind: JournalKind, key: string, data: EntryData): Promise<JournalEntry> {
     for (let pause = FIRST_RETRY_MS; ; pause = Math.min(pause * 2, LONGEST_RETRY_MS)) {
       try {
-        return this.#commit(kind, key, data);
+        return this.#append(kind, key, data);
       } catch (error) {
         if (!(error instanceof ReefError && error.retryable)) throw error;
         await this.clock.sleep(pause, this.ending.signal).catch((cause) => {
@@ -112,7 +103,7 @@ export class LiveRun {
     this.#waiters.get(key)?.();
   }
 
-  /** What a cancel waits for. */
+  /** A cancel waits for this work. */
   async track<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work);
     try {
@@ -126,25 +117,17 @@ export class LiveRun {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  #commit(kind: JournalKind, key: string, data: EntryData): JournalEntry {
-    const { store, clock, onEntry } = this.#deps;
-    const { journal } = store;
+  #append(kind: JournalKind, key: string, data: EntryData): JournalEntry {
     if (this.ending.signal.aborted) throw new Interrupted('let go', { cause: this.ending.signal.reason });
-    const at = clock.now().toISOString();
-    const n = store.commit(() => {
-      if (kind !== 'end' && journal.find(this.id, 'end', '')) throw new Interrupted('the run has ended');
-      return journal.append(this.id, { at, kind, key, data: packData(journal, data) });
+    const entry = this.#deps.journal.append(this.id, { kind, key, data }, () => {
+      if (kind !== 'end' && this.find('end', '')) throw new Interrupted('the run has ended');
     });
-    const entry = this.find(kind, key);
-    if (!entry) throw new ReefError('internal', `the journal lost ${kind} ${key}`);
-    if (entry.data.place !== undefined) this.#places.set(entry.data.place, `${kind} ${key}`);
-    if (n !== undefined) onEntry(this.id, entry);
+    this.#notePlace(entry);
     return entry;
   }
 
-  #page(after: number): JournalEntry[] {
-    const { journal } = this.#deps.store;
-    return journal.after(this.id, after, PAGE).map((row) => unpackEntry(journal, row));
+  #notePlace({ kind, key, data }: JournalEntry): void {
+    if (data.place !== undefined) this.#places.set(data.place, `${kind} ${key}`);
   }
 }
 
@@ -155,8 +138,4 @@ export function toErrorData(error: unknown): { code: string; message: string } {
 
 export function fromErrorData({ code, message }: { code: string; message: string }): ReefError {
   return new ReefError(Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'internal', message);
-}
-
-export function hashOf(input: Json): string {
-  return fingerprint(input);
 }

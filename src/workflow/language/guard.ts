@@ -1,14 +1,15 @@
+import { canonicalJson } from '../../base/fingerprint.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { isSegmentType } from './names.ts';
 
 /** A path into what a transition can see: `last(TYPE)`, `here(TYPE)`, `count(TYPE)`, `visits`, `args`, `returned`. */
-export interface Path {
+interface Path {
   root: 'last' | 'here' | 'count' | 'visits' | 'args' | 'returned';
   type?: string;
   steps: (string | number)[];
 }
 export type Value = { literal: Json } | { path: Path };
-export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'contains';
+type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'contains';
 export type Guard =
   | { op: 'or' | 'and'; of: Guard[] }
   | { op: 'not'; of: Guard }
@@ -83,7 +84,7 @@ class Reader {
     const plain = PLAIN_ROOTS.find((root) => root === word);
     if (plain) return { path: { root: plain, steps: this.#steps() } };
     throw new GuardSyntaxError(
-      `"${word}" is no value: expected last(), here(), count(), visits, args, returned or JSON`,
+      `"${word}" is not a value: expected last(), here(), count(), visits, args, returned or JSON`,
       start,
     );
   }
@@ -123,7 +124,7 @@ class Reader {
     if (!this.#takes('(')) this.#fail('expected "(" and a segment type');
     this.#blanks();
     const type = this.#match(WORD) ?? '';
-    if (!isSegmentType(type)) this.#fail(`"${type}" is no segment type`);
+    if (!isSegmentType(type)) this.#fail(`"${type}" is not a segment type`);
     if (!this.#takes(')')) this.#fail('expected ")"');
     return type;
   }
@@ -156,12 +157,12 @@ class Reader {
     try {
       return String(JSON.parse(this.#text.slice(start, end)));
     } catch (cause) {
-      throw Object.assign(new GuardSyntaxError('is no JSON string', start), { cause });
+      throw Object.assign(new GuardSyntaxError('is not a JSON string', start), { cause });
     }
   }
 
   #number(): number {
-    const digits = this.#match(NUMBER) ?? this.#fail('is no JSON number');
+    const digits = this.#match(NUMBER) ?? this.#fail('is not a JSON number');
     return Number.isFinite(Number(digits)) ? Number(digits) : this.#fail('is too large a number');
   }
 
@@ -186,4 +187,81 @@ class Reader {
   #fail(message: string): never {
     throw new GuardSyntaxError(message, this.#at);
   }
+}
+
+/** What a guard or an argument can see: segments as JSON, null where there is none of the type. */
+export interface Scope {
+  last(type: string): Json;
+  here(type: string): Json;
+  count(type: string): number;
+  visits: number;
+  args: Record<string, Json>;
+  returned: Record<string, Json>;
+}
+
+/** Every guard has an answer in every scope. */
+export function holds(guard: Guard, scope: Scope): boolean {
+  switch (guard.op) {
+    case 'or':
+      return guard.of.some((part) => holds(part, scope));
+    case 'and':
+      return guard.of.every((part) => holds(part, scope));
+    case 'not':
+      return !holds(guard.of, scope);
+    case 'is':
+      return Boolean(valueIn(guard.value, scope));
+    case 'compare':
+      return compare(valueIn(guard.left, scope), guard.by, valueIn(guard.right, scope));
+  }
+}
+
+/** A missing path is null. */
+export function valueIn(value: Value, scope: Scope): Json {
+  if ('literal' in value) return value.literal;
+  let found = rootOf(value.path, scope);
+  for (const step of value.path.steps) found = childOf(found, step);
+  return found;
+}
+
+function rootOf({ root, type = '' }: Path, scope: Scope): Json {
+  switch (root) {
+    case 'last':
+      return scope.last(type);
+    case 'here':
+      return scope.here(type);
+    case 'count':
+      return scope.count(type);
+    case 'visits':
+      return scope.visits;
+    case 'args':
+      return scope.args;
+    case 'returned':
+      return scope.returned;
+  }
+}
+
+function childOf(value: Json, step: string | number): Json {
+  if (Array.isArray(value)) return typeof step === 'number' ? (value[step] ?? null) : null;
+  if (typeof value !== 'object' || value === null || typeof step === 'number') return null;
+  return Object.hasOwn(value, step) ? (value[step] ?? null) : null;
+}
+
+function compare(left: Json, by: Comparison, right: Json): boolean {
+  if (by === '==') return isSame(left, right);
+  if (by === '!=') return !isSame(left, right);
+  if (by === 'contains') return contains(left, right);
+  if (typeof left !== 'number' || typeof right !== 'number') return false;
+  if (by === '<') return left < right;
+  if (by === '<=') return left <= right;
+  return by === '>' ? left > right : left >= right;
+}
+
+function isSame(left: Json, right: Json): boolean {
+  return canonicalJson(left) === canonicalJson(right);
+}
+
+function contains(whole: Json, part: Json): boolean {
+  if (typeof whole === 'string') return typeof part === 'string' && whole.includes(part);
+  if (Array.isArray(whole)) return whole.some((item) => isSame(item, part));
+  return typeof whole === 'object' && whole !== null && typeof part === 'string' && Object.hasOwn(whole, part);
 }

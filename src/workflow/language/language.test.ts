@@ -2,12 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { Json } from '../../protocol/workflow.ts';
+import { parseStrategy } from '../memory/shape-view.ts';
 import { type Action, parseAction } from './action.ts';
-import { holds, type Scope, valueIn } from './evaluate.ts';
-import { parseGuard, parseValue } from './guard.ts';
-import { blockIdOf, fallsToDefault, isName, isSegmentType, isSignal, isWorkerSignal, parseBlockId } from './names.ts';
-import { parseStrategy } from './strategy.ts';
-import { canWrite, gateOf, parseWorker, rosterEntry } from './worker-name.ts';
+import { holds, parseGuard, parseValue, type Scope, valueIn } from './guard.ts';
+import {
+  blockIdOf,
+  canWrite,
+  fallsToDefault,
+  gateOf,
+  isName,
+  isSegmentType,
+  isSignal,
+  isWorkerSignal,
+  parseBlockId,
+  parseWorker,
+  rosterEntry,
+} from './names.ts';
 
 describe('actions', () => {
   const table: [text: string, action: Action][] = [

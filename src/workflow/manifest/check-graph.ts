@@ -1,5 +1,4 @@
-import { SUCCESS } from '../language/names.ts';
-import { canWrite, parseWorker, rosterEntry } from '../language/worker-name.ts';
+import { canWrite, parseWorker, rosterEntry, SUCCESS } from '../language/names.ts';
 import type { KnownAgents } from './check-block.ts';
 import type { Draft, DraftBlock, DraftNode, Report } from './draft.ts';
 import { actionOf, drawGraph, type Graph, loops, reachable, recursions } from './graph.ts';
@@ -43,7 +42,7 @@ function checkExit(node: DraftNode, graph: Graph, report: Report): void {
   if (!hasExit) report('wf_no_exit', node.path, `from ${node.id} nothing leads to RETURN or HALT_AND_FLAG`);
 }
 
-/** The literal CALL comes back to the calling block: on SUCCESS that is a circle. */
+/** A CALL comes back to the calling block, which on SUCCESS is a circle. */
 function checkReentry(block: DraftBlock, report: Report): void {
   const returns =
     block.fields.returns_to !== undefined ||
@@ -73,7 +72,7 @@ function writes(draft: Draft, id: string): boolean {
   return canWrite(parseWorker(draft.blocks.get(id)?.fields.worker ?? ''), draft.workers);
 }
 
-/** A budget in dollars over an agent that tells no cost ends nothing. */
+/** A budget in dollars cannot end an agent that reports no cost. */
 export function checkUsd(draft: Draft, agents: KnownAgents, report: Report): void {
   const silent = (block: DraftBlock): string | undefined => {
     const worker = parseWorker(block.fields.worker ?? '');

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
+import { chooseStart } from '../runs/plan.ts';
 import { checkManifest, runnableManifest } from './check-manifest.ts';
-import { chooseStart } from './choose-start.ts';
-import { findManifest, manifestNotFound } from './find-manifest.ts';
+import { findManifest, manifestNotFound } from './manifest-file.ts';
 
 const agents = { claude: { reportsCost: true }, codex: { reportsCost: false } };
 const to = (signal: string, action: string, more: object = {}) => ({ on_signal: `SIGNAL:${signal}`, action, ...more });
@@ -83,7 +83,7 @@ describe('what is no document', () => {
     ['an unknown tag', 'a: !foo 3\n', 'w.yml', 'w.yml:1:4: Unresolved tag: !foo'],
     ['an alias bomb', bomb, 'w.yaml', 'w.yaml:1:20: its aliases make too many values'],
     ['an alias of nothing', 'a: *x\n', 'w.yaml', 'w.yaml:1:4: the alias *x has no anchor'],
-    ['a YAML number beyond JSON', 'a: .nan\n', 'w.yaml', 'w.yaml:1:4: the value is none that JSON knows'],
+    ['a YAML number beyond JSON', 'a: .nan\n', 'w.yaml', 'w.yaml:1:4: JSON has no such value'],
     ['a key that is a list', '? [a]\n: 1\n', 'w.yaml', 'w.yaml:1:3: a key is not plain text'],
     ['broken YAML', 'a: [1\n', 'w.yaml', 'w.yaml:2:1: Flow sequence in block collection must be'],
     ['a cycle', 'a: &a [*a]\n', 'w.yaml', 'w.yaml:1:7: nested deeper than 64 levels'],
@@ -335,7 +335,7 @@ verifies('W-08').test('--strict turns warnings into errors, and a run starts onl
   const broken = (change: object) => () =>
     runnableManifest({ text: JSON.stringify(node('N', { B: { ...gate(), ...change } })), path: 'w.json' }, { agents });
   expect([refusal(broken({ worker: 'Nobody' })), refusal(broken({ approve: 'yes', worker: 'x' }))?.code]).toEqual([
-    { code: 'workflow_invalid', message: 'w.json:1:79: "Nobody" is no worker' },
+    { code: 'workflow_invalid', message: 'w.json:1:79: "Nobody" is not a worker' },
     'schema_validation',
   ]);
 });
@@ -385,7 +385,7 @@ verifies('W-08').test('what is of another kind altogether is said so, and the re
       'schema_validation /workers/w Invalid input: expected object, received number',
     ],
     [
-      'schema_validation /nodes/N/blocks/b c "b c" is no name of a block',
+      'schema_validation /nodes/N/blocks/b c "b c" is not a valid block name',
       'wf_entry /nodes/N/entry_block N has no block "b"',
     ],
   ]);

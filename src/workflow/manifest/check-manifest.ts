@@ -1,3 +1,4 @@
+import { LineIndex } from '../../base/line-index.ts';
 import { type ErrorCode, errorRow } from '../../protocol/error-table.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { type Finding, type Json, manifestSchema, type WorkflowManifest } from '../../protocol/workflow.ts';
@@ -13,20 +14,19 @@ import {
   readDraft,
   withoutSynonyms,
 } from './draft.ts';
-import { pointerOf } from './position.ts';
-import { readSource, type Source } from './read-source.ts';
+import { readJson } from './read-json.ts';
+import { readYaml } from './read-yaml.ts';
+import { offsetOf, type Position, pointerOf, positionAt, SourceFault, type SourceTree } from './source.ts';
 
 export interface CheckOptions {
-  /** Turns warnings into errors. */
   strict?: boolean;
   agents: KnownAgents;
-  /** Files that would have been a manifest too. */
+  /** Other files that hold a manifest too. */
   ignored?: string[];
 }
 
 export interface Checked {
   findings: Finding[];
-  /** Absent with errors. */
   manifest?: WorkflowManifest;
 }
 
@@ -36,11 +36,15 @@ const WARNINGS: ReadonlySet<FindingCode> = new Set<FindingCode>([
   ...(['wf_usd_unreported', 'wf_unknown_key', 'wf_agent_default', 'wf_other_file'] as const),
 ]);
 
-/** Every finding in one pass, in the order of the file. Throws only for what is no document, or too large. */
+/** Every finding in one pass, in the order of the file. Throws only if it is no document or too large. */
 export function checkManifest(file: { text: string; path: string }, options: CheckOptions): Checked {
   const source = readSource(file.text, file.path);
   const findings: Finding[] = [];
-  const report: Report = (code, path, message) => findings.push(toFinding({ code, path, message }, source, options));
+  const report: Report = (code, path, message) => {
+    const pointer = pointerOf(path);
+    const severity = WARNINGS.has(code) && options.strict !== true ? 'warning' : 'error';
+    findings.push({ code, severity, pointer, ...source.place(pointer), message, hint: errorRow(code).hint });
+  };
   const draft = readDraft(source.value, report);
   if (draft.blocks.size > MOST_BLOCKS) {
     throw new ReefError(
@@ -52,7 +56,7 @@ export function checkManifest(file: { text: string; path: string }, options: Che
     report('wf_other_file', [], `${other} is ignored: ${file.path} comes first`);
   checkEntries(draft, report);
   if (draft.start !== undefined && !draft.nodes.has(draft.start)) {
-    checkTarget(draft.start, { path: ['start'], draft, report });
+    checkTarget(draft.start, ['start'], draft, report);
   }
   for (const block of draft.blocks.values()) checkBlock(block, { draft, agents: options.agents, report });
   checkSchemas(draft, report);
@@ -77,16 +81,6 @@ export function runnableManifest(file: { text: string; path: string }, options: 
   throw new ReefError(code, `${place}${more}`, { details: { path: file.path, findings: errors } });
 }
 
-function toFinding(
-  { code, path, message }: { code: FindingCode; path: (string | number)[]; message: string },
-  source: Source,
-  { strict }: CheckOptions,
-): Finding {
-  const pointer = pointerOf(path);
-  const severity = WARNINGS.has(code) && strict !== true ? 'warning' : 'error';
-  return { code, severity, pointer, ...source.place(pointer), message, hint: errorRow(code).hint };
-}
-
 function checkEntries(draft: Draft, report: Report): void {
   for (const { id, path, fields, blocks } of draft.nodes.values()) {
     const entry = fields.entry_block;
@@ -99,7 +93,6 @@ function checkEntries(draft: Draft, report: Report): void {
   }
 }
 
-/** One shape from here on. */
 function normalise(value: Json): Json {
   const whole: { [key: string]: Json } = isSuperset(value) && isObject(value) ? value : { nodes: value };
   const nodes = isObject(whole.nodes) ? whole.nodes : {};
@@ -112,4 +105,34 @@ function normaliseNode(node: { [key: string]: Json }): Json {
 
 function mapValues(object: { [key: string]: Json }, map: (value: Json) => Json): { [key: string]: Json } {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
+}
+
+const LARGEST_BYTES = 1024 * 1024;
+
+export interface Source {
+  value: Json;
+  place(pointer: string): Position;
+}
+
+/** The text of a manifest with the place of every value. Refuses what is no document, by line and column. */
+export function readSource(text: string, path: string): Source {
+  if (Buffer.byteLength(text) > LARGEST_BYTES) {
+    throw new ReefError('manifest_too_large', `${path} is larger than 1 MiB.`, { details: { path } });
+  }
+  const lines = new LineIndex(text);
+  const { value, offsets } = parse(text, path, lines);
+  return { value, place: (pointer) => positionAt(lines, offsetOf(offsets, pointer)) };
+}
+
+function parse(text: string, path: string, lines: LineIndex): SourceTree {
+  try {
+    return /\.ya?ml$/i.test(path) ? readYaml(text) : readJson(text);
+  } catch (error) {
+    if (!(error instanceof SourceFault)) throw error;
+    const place = positionAt(lines, error.offset);
+    throw new ReefError('invalid_json', `${path}:${place.line}:${place.column}: ${error.message}.`, {
+      cause: error,
+      details: { path, ...place },
+    });
+  }
 }

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/workflow.ts';
 import { blockIdOf, isName } from '../language/names.ts';
 
-/** A manifest as far as it can be read: what is wrong with one field does not hide what is wrong with the next. */
+/** A manifest as far as it can be read: one wrong field does not hide the next. */
 export interface Draft {
   nodes: Map<string, DraftNode>;
   blocks: Map<string, DraftBlock>;
@@ -35,17 +35,16 @@ export interface DraftBlock {
   fields: Partial<BlockDef>;
   transitions: { path: Path; fields: Partial<Transition> }[];
 }
-type Path = (string | number)[];
+export type Path = (string | number)[];
 export type Report = (code: FindingCode, path: Path, message: string) => void;
 
-/** The rows of the error table that a check can find. */
 export type FindingCode =
   | 'schema_validation'
   | `wf_${'entry' | 'action' | 'target' | 'worker' | 'signal' | 'duplicate' | 'guard' | 'bind' | 'strategy' | 'schema_ref' | 'context'}`
   | `wf_${'fork_writers' | 'no_default' | 'unreachable' | 'uncapped_loop' | 'no_exit' | 'reentry' | 'recursion'}`
   | `wf_${'usd_unreported' | 'unknown_key' | 'agent_default' | 'other_file'}`;
 
-/** A field that is no text at all is a defect of its own kind, not of the schema at large. */
+/** A wrong value in these fields is a finding of their own kind. */
 const CODES: Record<string, FindingCode> = {
   entry_block: 'wf_entry',
   worker: 'wf_worker',
@@ -65,7 +64,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A top-level `nodes` whose value has no `blocks` means the superset; anything else is a map of nodes. */
+/** A top-level `nodes` whose value has no `blocks` means Reef's format; anything else is a map of nodes. */
 export function isSuperset(value: Json): boolean {
   return isObject(value) && isObject(value.nodes) && !Object.hasOwn(value.nodes, 'blocks');
 }
@@ -91,7 +90,7 @@ export function readDraft(value: Json, report: Report): Draft {
 }
 
 function readNode(draft: Draft, { id, node, path }: { id: string; node: Json; path: Path }, report: Report): void {
-  if (!isName(id)) report('schema_validation', path, `"${id}" is no name of a node`);
+  if (!isName(id)) report('schema_validation', path, `"${id}" is not a valid node name`);
   const { blocks: _, ...shape } = nodeSchema.shape;
   const fields = readFields(shape, { value: node, path, skip: ['blocks'] }, report);
   const blocks = isObject(node) ? node.blocks : undefined;
@@ -99,7 +98,7 @@ function readNode(draft: Draft, { id, node, path }: { id: string; node: Json; pa
   draft.nodes.set(id, entry);
   if (!isObject(blocks)) report('schema_validation', [...path, 'blocks'], 'is not a map of blocks');
   for (const [name, block] of Object.entries(isObject(blocks) ? blocks : {})) {
-    if (!isName(name)) report('schema_validation', [...path, 'blocks', name], `"${name}" is no name of a block`);
+    if (!isName(name)) report('schema_validation', [...path, 'blocks', name], `"${name}" is not a valid block name`);
     const read = readBlock({ node: id, name, block, path: [...path, 'blocks', name] }, report);
     entry.blocks.push(read.id);
     draft.blocks.set(read.id, read);
@@ -130,7 +129,6 @@ export function withoutSynonyms(block: Json): Json {
 type Shape = Record<string, z.ZodType>;
 type Fields<S extends Shape> = { -readonly [K in keyof S]?: z.infer<S[K]> };
 
-/** Each field for itself. */
 function readFields<S extends Shape>(
   shape: S,
   at: { value: Json; path: Path; skip: string[] },

@@ -1,16 +1,15 @@
 import { nearestName } from '../../base/nearest.ts';
-import { type Action, parseAction } from '../language/action.ts';
+import { type Action, actionTargets, parseAction } from '../language/action.ts';
 import type { Draft, DraftBlock } from './draft.ts';
 
-/** Where blocks lead. A misspelt target counts as the name it is nearest to, so that one slip is one finding. */
+/** Where blocks lead. A misspelt target counts as the nearest name, so that one slip is one finding. */
 export interface Graph {
-  /** To every block it may lead to, the return address included. */
+  /** The blocks that it may lead to, the return address included. */
   next: Map<string, Set<string>>;
-  /** To blocks that a misspelt target most likely means. */
+  /** The blocks that its misspelt targets most likely mean. */
   guessed: Map<string, Set<string>>;
-  /** Nodes that a block CALLs. */
   calls: Map<string, Set<string>>;
-  /** Blocks with a RETURN or HALT_AND_FLAG, or with an action nobody can read. */
+  /** Blocks with a RETURN, a HALT_AND_FLAG or an unreadable action. */
   exits: Set<string>;
   entries: Map<string, string>;
 }
@@ -51,15 +50,9 @@ function drawBlock(draft: Draft, block: DraftBlock, graph: Graph): void {
 }
 
 function targetsOf(block: DraftBlock): string[] {
-  const targets = block.transitions.flatMap(({ fields }) => actionTargets(actionOf(fields.action)));
+  const actions = block.transitions.flatMap(({ fields }) => actionOf(fields.action) ?? []);
+  const targets = actions.flatMap(actionTargets);
   return block.fields.returns_to === undefined ? targets : [...targets, block.fields.returns_to];
-}
-
-/** Blocks and nodes that an action names. */
-export function actionTargets(action: Action | undefined): string[] {
-  if (action?.do === 'jump') return [action.to];
-  if (action?.do === 'call') return [action.node, ...(action.returnTo === undefined ? [] : [action.returnTo])];
-  return action?.do === 'fork' ? [...action.nodes, ...(action.joinTo === undefined ? [] : [action.joinTo])] : [];
 }
 
 export function nearestTarget(draft: Draft, target: string): string | undefined {
@@ -74,7 +67,7 @@ export function reachable(graph: Graph, from: Iterable<string>): Set<string> {
   return seen;
 }
 
-/** Groups of blocks that lead back to themselves (Kosaraju: two walks over the graph, whatever its size). */
+/** Groups of blocks that lead back to themselves, by Kosaraju's algorithm in linear time. */
 export function loops(graph: Graph): string[][] {
   const back = reversed(graph);
   const done = new Set<string>();
@@ -88,7 +81,6 @@ export function loops(graph: Graph): string[][] {
   return groups;
 }
 
-/** All that can be reached from one. */
 function grown(from: string, next: (member: string) => Iterable<string>): Set<string> {
   const seen = new Set([from]);
   for (const member of seen) for (const each of next(member)) seen.add(each);

@@ -1,13 +1,12 @@
 import type { Json } from '../../protocol/workflow.ts';
-import { stepOf } from './position.ts';
-import { DEEPEST, SourceFault, type SourceTree } from './source.ts';
+import { DEEPEST, SourceFault, type SourceTree, stepOf } from './source.ts';
 
 const LITERAL = /true|false|null/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const BLANKS = /[ \t\r\n]*/y;
 const PLAIN = /[^"\\]*/y;
 
-/** JSON with the place of every value. `JSON.parse` keeps no places and takes the last of two equal keys in silence. */
+/** JSON with the place of every value. `JSON.parse` keeps no places and accepts equal keys. */
 export function readJson(text: string): SourceTree {
   const reader = new JsonReader(text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text);
   const value = reader.value('', 0);

@@ -1,12 +1,11 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap } from 'yaml';
 import type { Json } from '../../protocol/workflow.ts';
-import { stepOf } from './position.ts';
-import { DEEPEST, SourceFault, type SourceTree } from './source.ts';
+import { DEEPEST, SourceFault, type SourceTree, stepOf } from './source.ts';
 
-/** Values after every alias is followed: what a small file may grow to. */
+/** How many values a small file may grow to when its aliases are followed. */
 const MOST_VALUES = 200_000;
 
-/** YAML as JSON could have said it: no tags, no odd keys or numbers; aliases only up to a bound. */
+/** YAML that JSON can express: no tags, no odd keys or numbers, and aliases up to a bound. */
 export function readYaml(text: string): SourceTree {
   // Its own check for equal keys is quadratic: 18 s for 20,000 of them.
   const document = parseDocument(text, { uniqueKeys: false, schema: 'core', merge: false, logLevel: 'silent' });
@@ -64,7 +63,7 @@ class YamlReader {
 function plainValue(value: unknown, at: number): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  throw new SourceFault('the value is none that JSON knows', at);
+  throw new SourceFault('JSON has no such value', at);
 }
 
 function firstLine(message: string): string {

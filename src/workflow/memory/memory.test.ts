@@ -7,8 +7,8 @@ import type { Json } from '../../protocol/workflow.ts';
 import { artifactId } from '../../repostate/prompt/caps.ts';
 import { Store } from '../../store/store.ts';
 import { renderPrompt } from '../agent/prompt.ts';
-import { newSegments } from '../run/finish-visit.ts';
-import { journalBlobs } from './journal-blobs.ts';
+import { journalBlobs } from '../durable/journal.ts';
+import { newSegments } from '../run/visit-step.ts';
 import { type Blobs, openSegment, storeSegment, viewSegment } from './segment.ts';
 import { shapeView } from './shape-view.ts';
 
@@ -77,7 +77,7 @@ verifies('W-17', 'W-75').test('blobs lie beside the journal under the hash of th
     'x',
     64,
   ]);
-  expect(() => blobs.get('nowhere')).toThrow('is not there');
+  expect(() => blobs.get('nowhere')).toThrow('is missing');
   store.close();
 });
 
@@ -143,7 +143,8 @@ async function prompt(limit: number, more: Partial<ReturnType<typeof inputFor>> 
   };
   const { text } = await renderPrompt(
     { ...input, block_contract: { ...input.block_contract, instructions: 'i'.repeat(500) } },
-    { stored, budget: { limit, measure, outline } },
+    stored,
+    { limit, measure, outline },
   );
   return text;
 }
@@ -195,7 +196,7 @@ verifies('W-10', 'S-37').test(
     const old = segment('old', 'AGENT_OUTPUT', `${'o'.repeat(600)}`);
     const log = segment('log', 'TEST_RESULT', `head ${'x'.repeat(30_000)} tail`);
     const input = inputFor('/w', [old, log]);
-    const render = (limit: number) => renderPrompt(input, { stored: new Map(), budget: { limit, measure, outline } });
+    const render = (limit: number) => renderPrompt(input, new Map(), { limit, measure, outline });
     const [cut, pointers] = [await render(8_000), await render(1_000)];
     expect([cut.leftOut, pointers.leftOut]).toEqual([[log.content], [old.content, log.content]]);
     expect([cut.text.includes('head x'), cut.text.includes('x tail'), cut.text.includes('o'.repeat(600))]).toEqual([

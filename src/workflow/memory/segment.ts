@@ -14,11 +14,10 @@ interface SegmentHead {
 /** One piece of the execution payload, as workers see it. */
 export type ContextSegment = SegmentHead & { content: Json };
 
-/** The same as it is kept: large content is a blob, and stays out of the journal. */
+/** A segment as it is kept: large content is a blob outside the journal. */
 export type StoredSegment = SegmentHead & ({ content: Json; blob?: never } | { blob: BlobRef; content?: never });
 
 export interface Blobs {
-  /** The address of the bytes. */
   put(bytes: Buffer): string;
   get(address: string): Buffer;
 }
@@ -46,7 +45,7 @@ function cutMiddle(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, half), Buffer.from(mark), bytes.subarray(bytes.length - half)]);
 }
 
-/** Reading `content` gives all of it; a blob is fetched only then. */
+/** A blob is fetched only when `content` is read. */
 export function openSegment(stored: StoredSegment, blobs: Pick<Blobs, 'get'>): ContextSegment {
   if (stored.blob === undefined) return stored;
   const { blob, content: _, ...head } = stored;
@@ -59,7 +58,7 @@ export function openSegment(stored: StoredSegment, blobs: Pick<Blobs, 'get'>): C
   };
 }
 
-/** Head, tail and address: what a person or a prompt is shown of a large one. */
+/** What a person sees of it: for large content head, tail and address. */
 export function viewSegment(stored: StoredSegment): SegmentView {
   const { id, type, timestamp, outcome, filePath, blob } = stored;
   const head = { id, type, timestamp, ...(outcome && { outcome }), ...(filePath !== undefined && { filePath }) };

@@ -1,8 +1,9 @@
+import { GATES, type Gate } from '../../protocol/workflow.ts';
 import { type FindToolchain, firstOf, type Suggestion, suggest, type Toolchain } from './toolchain.ts';
 
 type Gates = Toolchain['gates'];
 
-/** A gate or nothing, so that a table of them stays a table. */
+/** The gates if the condition holds, else none. */
 function when(holds: boolean, gates: Gates): Gates {
   return holds ? gates : {};
 }
@@ -72,7 +73,7 @@ function hasTests(names: ReadonlySet<string>): boolean {
   return [...names].some((name) => /^test.*\.py$/.test(name));
 }
 
-/** Only where a lock file says who installs: other projects run with the Python the shell has. */
+/** Only with a lock file: other projects run with the Python of the shell. */
 function pythonRunner(names: ReadonlySet<string>): { runner: string[]; setup?: Suggestion } {
   if (names.has('uv.lock')) return { runner: ['uv', 'run'], setup: suggest('uv.lock', 'uv', 'sync', '--frozen') };
   if (names.has('poetry.lock'))
@@ -132,3 +133,50 @@ export const findDeno: FindToolchain = async ({ names }) => {
     leaves: [],
   };
 };
+
+/** Targets that do the work of a gate, best first. */
+const TARGETS: Record<Gate, readonly string[]> = {
+  lint: ['lint', 'check-style', 'vet'],
+  build: ['build', 'compile', 'typecheck'],
+  test: ['test', 'tests', 'check'],
+};
+const SETUP = ['setup', 'bootstrap', 'deps', 'install-deps'] as const;
+
+/** Words before a colon that assigns nothing. */
+const RULE = /^([A-Za-z0-9][^:=#\n]*):(?![=:])/gm;
+
+export const findMake: FindToolchain = async ({ names, read }) => {
+  const file = firstOf(names, 'GNUmakefile', 'makefile', 'Makefile');
+  return file === undefined ? undefined : toolchain('make', file, wordsBefore((await read(file)) ?? '').flat());
+};
+
+export const findJust: FindToolchain = async ({ names, read }) => {
+  const file = firstOf(names, 'justfile', 'Justfile', '.justfile');
+  return file === undefined
+    ? undefined
+    : toolchain(
+        'just',
+        file,
+        wordsBefore((await read(file)) ?? '').map(([name = '']) => name),
+      );
+};
+
+/** In a Makefile each word is a target; in a justfile only the first, and the rest are parameters. */
+function wordsBefore(text: string): string[][] {
+  return [...text.matchAll(RULE)].map(([, words = '']) => words.trim().split(/\s+/));
+}
+
+function toolchain(program: 'make' | 'just', file: string, names: readonly string[]): Toolchain {
+  const targets = new Set(names);
+  const gates = GATES.flatMap((gate) => {
+    const target = TARGETS[gate].find((name) => targets.has(name));
+    return target === undefined ? [] : [[gate, suggest(`target "${target}" of ${file}`, program, target)] as const];
+  });
+  const setup = SETUP.find((name) => targets.has(name));
+  return {
+    name: program === 'make' ? 'Make' : 'just',
+    gates: Object.fromEntries(gates),
+    leaves: [],
+    ...(setup !== undefined && { setup: suggest(`target "${setup}" of ${file}`, program, setup) }),
+  };
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
 import { GATES, type Gate } from '../../protocol/workflow.ts';
-import { findGateCommands } from '../workers/gate-commands.ts';
+import { findGateCommands } from './gate-commands.ts';
 import { type FindToolchain, firstOf, type ProjectFolder, type Suggestion, suggest } from './toolchain.ts';
 
 const packageSchema = z.looseObject({
@@ -11,7 +11,7 @@ const packageSchema = z.looseObject({
 });
 type Package = z.infer<typeof packageSchema>;
 
-/** By its lock file, best known first: who installs, and how without changing that file. */
+/** By lock file, best known first: who installs, and how without changing that file. */
 const MANAGERS: readonly (readonly [lock: string, manager: string, ...install: string[]])[] = [
   ['pnpm-lock.yaml', 'pnpm', 'install', '--frozen-lockfile'],
   ['bun.lock', 'bun', 'install', '--frozen-lockfile'],
@@ -21,7 +21,7 @@ const MANAGERS: readonly (readonly [lock: string, manager: string, ...install: s
   ['npm-shrinkwrap.json', 'npm', 'ci'],
 ];
 
-/** Scripts that judge as a gate does, where the one named like the gate is missing. */
+/** Scripts that do the work of a gate when none is named like it. */
 const ALSO: Record<Gate, readonly string[]> = {
   lint: ['check', 'format:check'],
   build: ['typecheck', 'type-check', 'check-types', 'compile'],
@@ -32,24 +32,27 @@ export const findNode: FindToolchain = async (folder) => {
   const text = await folder.read('package.json');
   if (text === undefined) return undefined;
   const parsed = parseJson(text);
-  const about = packageSchema.safeParse(parsed.ok ? parsed.value : {}).data ?? { ...NOTHING };
+  const about = packageSchema.safeParse(parsed.ok ? parsed.value : {}).data ?? NOTHING;
   const { manager, setup } = installer(folder, about);
-  // What a run finds by itself, so that the file says no more than what happens without it.
+  // The same search as a run's, so that the file changes nothing.
   const found = await findGateCommands({ workers: undefined, configured: {}, readProject: folder.read });
   const gates = GATES.flatMap((gate) => {
     const { command, from } = found[gate] ?? {};
-    if (command && from === 'project') return [[gate, ofDependency(command)] as const];
+    if (command && from === 'project') {
+      return [[gate, { ...suggest(`${command[0]} is a dependency`, ...command), isInstalled: true }] as const];
+    }
     const script = command ? gate : ALSO[gate].find((name) => typeof about.scripts[name] === 'string');
     return script === undefined ? [] : [[gate, runScript(manager, script)] as const];
   });
-  return { name: 'Node', gates: Object.fromEntries(gates), leaves: leavesOf(about), ...(setup && { setup }) };
+  return {
+    name: 'Node',
+    gates: Object.fromEntries(gates),
+    leaves: hasDependencies(about) ? ['node_modules'] : [],
+    ...(setup && { setup }),
+  };
 };
 
 const NOTHING: Package = { scripts: {}, dependencies: {}, devDependencies: {} };
-
-function ofDependency(command: string[]): Suggestion {
-  return { ...suggest(`${command[0]} is a dependency`, ...command), isInstalled: true };
-}
 
 function runScript(manager: string, script: string): Suggestion {
   const because = `script "${script}" of package.json`;
@@ -69,8 +72,4 @@ function installer({ names }: ProjectFolder, about: Package): { manager: string;
 
 function hasDependencies({ dependencies, devDependencies }: Package): boolean {
   return Object.keys(dependencies).length + Object.keys(devDependencies).length > 0;
-}
-
-function leavesOf(about: Package): string[] {
-  return hasDependencies(about) ? ['node_modules'] : [];
 }

@@ -8,7 +8,7 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { Caller, OperationRequest, TrustCore } from '../../protocol/operations.ts';
 import type { TrustItem } from '../../protocol/trust.ts';
 import { type TrustFile, trustHash } from '../../runtime/config/trust-file.ts';
-import { type FoundManifest, findManifest, type ReadProjectFile } from '../manifest/find-manifest.ts';
+import { type FoundManifest, findManifest, type ReadProjectFile } from '../manifest/manifest-file.ts';
 
 const LARGEST_FILE = 1024 * 1024;
 export const PROJECT_CONFIG = '.reef/config.yaml';
@@ -16,7 +16,7 @@ const INCLUDE = '.worktreeinclude';
 const SCRIPTS = 'package.json scripts';
 
 const command = z.array(z.string().min(1)).min(1);
-/** What a repository may say in `.reef/config.yaml` about its worktrees and gates, in its block `reef` or beside it. */
+/** What `.reef/config.yaml` may say about worktrees and gates, in its block `reef` or beside it. */
 const overlaySchema = z.object({
   worktree: z.object({ setup: command.optional(), teardown: command.optional() }).default({}),
   gates: z.object({ test: command.optional(), lint: command.optional(), build: command.optional() }).default({}),
@@ -24,13 +24,13 @@ const overlaySchema = z.object({
 type Overlay = z.infer<typeof overlaySchema>;
 
 interface ProjectDeps {
-  /** The main checkout: never a worktree, or an agent would edit what judges it. */
+  /** The main checkout: in a worktree an agent could edit what judges it. */
   root: string;
   trust: TrustFile;
   clock: Clock;
 }
 
-/** A file of a checkout; undefined when absent. What the repository links to elsewhere is not read. */
+/** A file of a checkout; undefined when absent. Links that lead out are not followed. */
 export async function readProjectFile(root: string, path: string): Promise<string | undefined> {
   const inHome = path.startsWith('.reef/');
   const dir = createSafeDir(inHome ? join(root, '.reef') : root);
@@ -42,7 +42,7 @@ export async function readProjectFile(root: string, path: string): Promise<strin
   }
 }
 
-/** What the repository contributes beside its content. Nothing of it is in effect before a person has trusted it. */
+/** What the repository has Reef run or copy. Nothing takes effect before a person trusts it. */
 export class Project implements TrustCore {
   readonly #deps: ProjectDeps;
 
@@ -58,7 +58,7 @@ export class Project implements TrustCore {
     return found;
   }
 
-  /** `package.json` as the search for gates may see it: its scripts run, so they are trusted first. */
+  /** `package.json` for the search for gates: its scripts run, so they need trust first. */
   readonly readGateFile: ReadProjectFile = async (path) => {
     const text = await this.readFile(path);
     if (path === 'package.json' && text !== undefined) await this.#requireItem(SCRIPTS, scriptsOf(text));
@@ -72,7 +72,7 @@ export class Project implements TrustCore {
     return readOverlay(text).gates;
   }
 
-  /** Untrusted, a worktree is made without them. */
+  /** Without trust a worktree is made without them. */
   async scripts(): Promise<{ setup?: readonly string[]; teardown?: readonly string[] }> {
     const text = await this.readFile(PROJECT_CONFIG);
     if (text === undefined || !this.#isTrusted(PROJECT_CONFIG, text)) return {};
@@ -139,7 +139,6 @@ function scriptsOf(text: string): string {
   return JSON.stringify(value?.scripts ?? {}, null, 2);
 }
 
-/** What is wrong with it is said with its name: `config_invalid`. */
 export function readOverlay(text: string): Overlay {
   try {
     const value = z

@@ -1,24 +1,33 @@
 import { GATES, type Gate } from '../../protocol/workflow.ts';
-import { findDeno, findDotnet, findElixir, findGo, findJvm, findPython, findRuby, findRust } from './languages.ts';
+import {
+  findDeno,
+  findDotnet,
+  findElixir,
+  findGo,
+  findJust,
+  findJvm,
+  findMake,
+  findPython,
+  findRuby,
+  findRust,
+} from './languages.ts';
 import { findNode } from './node.ts';
-import { findJust, findMake } from './targets.ts';
 import type { FindToolchain, ProjectFolder, Suggestion } from './toolchain.ts';
 
 export interface Proposal {
-  /** Kinds of project that were recognised, in the order they were asked. */
   toolchains: string[];
   gates: Partial<Record<Gate, Suggestion>>;
   setup?: Suggestion;
   leaves: string[];
 }
 
-/** What a project says in its own words goes before what its language suggests; scripts first, for a run takes those by itself. */
+/** What the project itself says goes before what its language suggests. Scripts come first, as in a run. */
 const FINDERS: readonly FindToolchain[] = [
   ...[findNode, findMake, findJust, findRust, findGo, findPython],
   ...[findJvm, findDotnet, findRuby, findElixir, findDeno],
 ];
 
-/** Commands for the gates and the set-up, each with what in the project speaks for it. Reads and starts nothing. */
+/** Commands for gates and set-up, each with its reason. It only reads. */
 export async function proposeProject(folder: ProjectFolder): Promise<Proposal> {
   const found = (await Promise.all(FINDERS.map((find) => find(folder)))).filter((each) => each !== undefined);
   const gates = GATES.flatMap((gate) => {
@@ -34,7 +43,7 @@ export async function proposeProject(folder: ProjectFolder): Promise<Proposal> {
   };
 }
 
-/** The same below the root, where worktrees begin: gates and set-up run at the root of one. */
+/** The same for a folder below the root: gates and set-up run at the root of a worktree. */
 export function proposalBelow(proposal: Proposal, folder: string): Proposal {
   const below = ({ command, because }: Suggestion): Suggestion => ({
     command: ['sh', '-c', 'cd "$0" && PATH="$PWD/node_modules/.bin:$PATH" exec "$@"', folder, ...command],

@@ -1,7 +1,7 @@
 import type { Gate } from '../../protocol/workflow.ts';
-import type { ReadProjectFile } from '../manifest/find-manifest.ts';
+import type { ReadProjectFile } from '../manifest/manifest-file.ts';
 
-/** One folder of a checkout, as a search for its tools sees it. */
+/** A folder of a checkout. */
 export interface ProjectFolder {
   names: ReadonlySet<string>;
   read: ReadProjectFile;
@@ -9,19 +9,19 @@ export interface ProjectFolder {
 
 export interface Suggestion {
   command: string[];
-  /** What in the project says so, for a person who has to agree. */
+  /** What in the project suggests it, for the person who decides. */
   because: string;
-  /** Its program comes with the set-up and need not be on PATH. */
+  /** The set-up installs its program, so it need not be on PATH. */
   isInstalled?: true;
 }
 
-/** What one kind of project offers; `undefined` from a search means that the folder is none of that kind. */
+/** What one kind of project offers. A finder returns undefined for another kind. */
 export interface Toolchain {
   name: string;
   gates: Partial<Record<Gate, Suggestion>>;
-  /** What makes a fresh worktree ready to be built. */
+  /** Makes a fresh worktree ready to build. */
   setup?: Suggestion;
-  /** What its tools leave in a worktree: it belongs into `.gitignore`, or it becomes part of the work. */
+  /** What its tools leave in a worktree. It belongs into `.gitignore`, or it becomes part of the work. */
   leaves: readonly string[];
 }
 
@@ -31,7 +31,6 @@ export function suggest(because: string, ...command: string[]): Suggestion {
   return { command, because };
 }
 
-/** The first of these files that is there. */
 export function firstOf(names: ReadonlySet<string>, ...wanted: readonly string[]): string | undefined {
   return wanted.find((name) => names.has(name));
 }

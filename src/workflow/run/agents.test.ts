@@ -8,7 +8,7 @@ import { type AgentScript, Bench, finished, ScriptedJobs, SPENT } from '../../..
 import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json, RunView } from '../../protocol/workflow.ts';
-import type { JobEnd } from '../agent/agent-jobs.ts';
+import type { JobEnd } from './ports.ts';
 
 let dir: string;
 let bench: Bench;

@@ -1,23 +1,22 @@
 import { openSegment, type StoredSegment } from '../memory/segment.ts';
 import { shapeView } from '../memory/shape-view.ts';
 import type { VisitOrder } from '../walk/outcomes.ts';
-import { fileContentOf } from '../workers/file-content.ts';
+import { fileContentOf, WRITE_TYPES } from '../workers/file-system-writer.ts';
 import type { Artifact, WorkerInput } from '../workers/worker.ts';
-import { allowedSignals, type BlockAt, type BranchRun } from './branch-run.ts';
+import { allowedSignals, type BlockAt, type BranchRun, metadataOf } from './branch-run.ts';
 import type { DegradedSlice } from './ports.ts';
 
 const LARGEST_ARTIFACT = 256 * 1024;
 const MOST_ARTIFACTS = 100;
-const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 
 export interface Assembled {
   input: WorkerInput;
-  /** Of the segments shown, how they are kept. */
+  /** How each shown segment is kept. */
   stored: Map<string, StoredSegment>;
   degraded: DegradedSlice[];
 }
 
-/** The five layers for one visit. Only layer 1 is ever given back; the others are projections. */
+/** The five layers for one visit. A worker returns only layer 1; the others are projections. */
 export async function assembleInput(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Assembled> {
   const { ports, input, walk } = at;
   const { block: block_id, visit } = order;
@@ -46,19 +45,12 @@ export async function assembleInput(at: BranchRun, order: VisitOrder, block: Blo
       },
       inherited_context: shaped.inherited,
       primary_artifacts: context ? [...artifacts, { path: 'code context', content: context.text }] : artifacts,
-      system_metadata: {
-        worktree_path: input.worktree.path,
-        worktree_id: input.worktree.id,
-        block_id,
-        run_id: input.run.runId,
-        visit,
-        branch: walk.branch,
-      },
+      system_metadata: metadataOf(at, order),
     },
   };
 }
 
-/** Files the block names and those that write segments name, as they are now. */
+/** The files that the block and write segments name, as they are now. */
 async function readArtifacts(
   { ports, input }: BranchRun,
   { def }: BlockAt,

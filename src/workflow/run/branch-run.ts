@@ -1,15 +1,58 @@
-import type { BlockDef, RunBudget, WorkerDef } from '../../protocol/workflow.ts';
-import type { Durable } from '../durable/durable-engine.ts';
-import { FAILURE, isWorkerSignal, parseBlockId } from '../language/names.ts';
-import { parseWorker, rosterEntry, type WorkerName } from '../language/worker-name.ts';
-import type { VisitOrder } from '../walk/outcomes.ts';
+import type { BlockDef, RunBudget, WorkerDef, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { Durable } from '../durable/durable.ts';
+import { blockIn, FAILURE, isWorkerSignal, parseWorker, rosterEntry, type WorkerName } from '../language/names.ts';
+import type { GateCommands } from '../project/gate-commands.ts';
+import { allowance, type Ledger, raised } from '../walk/amounts.ts';
+import type { BranchStart, VisitOrder } from '../walk/outcomes.ts';
 import type { Walk } from '../walk/walk.ts';
-import type { Ledger } from './ledger.ts';
-import { allowance, raised } from './ledger.ts';
+import type { SystemMetadata } from '../workers/worker.ts';
 import type { WorkflowPorts } from './ports.ts';
-import { type BranchInput, runBudget } from './run-input.ts';
 
-/** What everything that works for one branch has at hand. */
+/** The input of a run. Manifest and gates are frozen here, in the first entry of its journal. */
+export interface RunInput {
+  runId: string;
+  task: string;
+  node: string;
+  manifest: WorkflowManifest;
+  gates: GateCommands;
+  worktree: { id: string; path: string };
+  stepping: boolean;
+  /** Continue without a person when a rate limit is over. */
+  autoResume: boolean;
+  /** For blocks whose worker names no agent. */
+  agent?: string;
+  /** For the same blocks, if they name no model. */
+  model?: string;
+  /** Together with the manifest's budget; the smaller one holds. */
+  budget?: RunBudget;
+}
+
+/** The input of a branch: its run, its worktree, and what it begins with. */
+export interface BranchInput {
+  run: RunInput;
+  worktree: { id: string; path: string };
+  start: BranchStart;
+}
+
+export const WORKFLOW_BODY = 'workflow';
+export const BRANCH_BODY = 'workflow-branch';
+
+export function mainBranch(run: RunInput, tree: string | null): BranchStart {
+  const born = { args: {}, payload: [], payloadFrom: 0, visits: {}, applied: [] };
+  return { ...born, branch: 'main', node: run.node, stepping: run.stepping, tree };
+}
+
+/** The smaller of the two budgets for every kind. */
+export function runBudget({ manifest, budget = {} }: RunInput): RunBudget {
+  const limits: RunBudget = { ...manifest.budget };
+  for (const key of ['tokens', 'turns', 'seconds', 'usd'] as const) {
+    const own = budget[key];
+    if (own !== undefined) limits[key] = Math.min(own, limits[key] ?? own);
+  }
+  return limits;
+}
+
+/** What all code that works for one branch is given. */
 export interface BranchRun {
   ports: WorkflowPorts;
   ledger: Ledger;
@@ -28,11 +71,21 @@ const AGENT_SECONDS = 3_600;
 const GATE_SECONDS = 900;
 
 export function blockAt({ input: { run } }: BranchRun, { block }: VisitOrder): BlockAt {
-  const address = parseBlockId(block);
-  const def = address && run.manifest.nodes[address.node]?.blocks[address.name];
+  const def = blockIn(run.manifest, block);
   const worker = def && parseWorker(def.worker);
   if (!def || !worker) throw new TypeError(`${block} has no worker`);
   return { def, worker, roster: rosterEntry(run.manifest.workers, worker) ?? {} };
+}
+
+export function metadataOf({ input, walk }: BranchRun, { block, visit }: VisitOrder): SystemMetadata {
+  return {
+    worktree_path: input.worktree.path,
+    worktree_id: input.worktree.id,
+    block_id: block,
+    run_id: input.run.runId,
+    visit,
+    branch: walk.branch,
+  };
 }
 
 /** The signals of its own transitions, and FAILURE. */
@@ -41,7 +94,6 @@ export function allowedSignals({ transitions }: BlockDef): string[] {
   return [...new Set<string>([...own, FAILURE])];
 }
 
-/** What this visit may use. */
 export function budgetOf({ input, ledger }: BranchRun, order: VisitOrder, { def, worker, roster }: BlockAt): RunBudget {
   const seconds = worker.kind === 'agent' ? AGENT_SECONDS : GATE_SECONDS;
   const own = { seconds: roster.timeout_s ?? seconds, ...def.budget };

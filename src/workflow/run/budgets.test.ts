@@ -5,10 +5,9 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { Bench, finished, ScriptedJobs, SPENT } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import type { Amounts } from '../../protocol/workflow.ts';
-import type { JobEnd } from '../agent/agent-jobs.ts';
-import { NOTHING } from '../walk/amounts.ts';
-import { allowance, Ledger, raised, verdict } from './ledger.ts';
-import { runBudget } from './run-input.ts';
+import { allowance, Ledger, NOTHING, raised, verdict } from '../walk/amounts.ts';
+import { runBudget } from './branch-run.ts';
+import type { JobEnd } from './ports.ts';
 
 let dir: string;
 let bench: Bench;

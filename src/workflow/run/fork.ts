@@ -1,28 +1,15 @@
 import type { Json } from '../../protocol/workflow.ts';
-import { NOTHING } from '../walk/amounts.ts';
-import type { BranchEnd, BranchStart, ForkOrder, JoinOutcome } from '../walk/outcomes.ts';
-import type { BranchRun } from './branch-run.ts';
-import { raised, verdict } from './ledger.ts';
-import { recordStep, type Tried, tried } from './record-step.ts';
-import { BRANCH_BODY, type BranchInput, runBudget } from './run-input.ts';
+import { NOTHING, raised, verdict } from '../walk/amounts.ts';
+import type { BranchEnd, ForkOrder, Joined, JoinOutcome } from '../walk/outcomes.ts';
+import { BRANCH_BODY, type BranchInput, type BranchRun, runBudget } from './branch-run.ts';
+import type { Worktree } from './ports.ts';
+import { recordStep, type Tried, tried } from './visit-step.ts';
 
-type Worktree = { id: string; path: string };
 type Ends = (BranchEnd | null)[];
-
-/** What the join recorded: decided once, the same at every replay. */
-export interface Joined {
-  at: string;
-  tree: string | null;
-  /** The branch that came first, where only one counts; else -1. */
-  winner: number;
-  conflict?: { branch: string; files: string[] };
-  failure?: string;
-  exhausted?: string;
-}
 
 export const BRANCHES_AT_ONCE = 4;
 
-/** Branches run beside each other; what they made is joined in declared order, not by time. */
+/** Branches run in parallel. Their work is joined in declared order, not by time. */
 export async function fork(at: BranchRun, order: ForkOrder): Promise<JoinOutcome> {
   const places = await branchPlaces(at, order);
   const ends: Ends = 'ok' in places ? await runBranches(at, order, places.ok) : order.branches.map(() => null);
@@ -47,18 +34,11 @@ export function joinKey({ key }: ForkOrder): string {
   return `${key}/join`;
 }
 
-/** Of `join: any` the first success counts; another that came at the same moment does not. */
-export function joinOutcome(ends: Ends, { at, tree, winner, conflict, failure, exhausted: what }: Joined): JoinOutcome {
+/** With `join: any` only the first success counts. */
+export function joinOutcome(ends: Ends, { winner, ...joined }: Joined): JoinOutcome {
   const isBeaten = (end: BranchEnd | null, index: number) =>
     winner >= 0 && index !== winner && end?.outcome === 'success';
-  return {
-    at,
-    ends: ends.map((end, index) => (isBeaten(end, index) ? null : end)),
-    ...(tree !== null && { tree }),
-    ...(conflict && { conflict }),
-    ...(failure !== undefined && { failure }),
-    ...(what !== undefined && { exhausted: what }),
-  };
+  return { ...joined, ends: ends.map((end, index) => (isBeaten(end, index) ? null : end)) };
 }
 
 function exhausted({ input, ledger }: BranchRun, { grants }: ForkOrder): { exhausted?: string } {
@@ -73,7 +53,7 @@ async function branchPlaces({ durable, ports, input }: BranchRun, order: ForkOrd
   for (const { branch } of order.branches) {
     const step = { key: `${order.key}/${branch}/worktree`, input: input.worktree };
     const made = await recordStep(durable, step, (scope) =>
-      tried(ports, scope, () => ports.branchWorktrees.create(scope.effectKey, input.worktree)),
+      tried(ports, scope, () => ports.worktrees.branchOff(scope.effectKey, input.worktree)),
     );
     if ('crash' in made) return made;
     places.push(made.ok);
@@ -82,31 +62,24 @@ async function branchPlaces({ durable, ports, input }: BranchRun, order: ForkOrd
 }
 
 async function runBranches(at: BranchRun, order: ForkOrder, places: Worktree[]): Promise<Ends> {
+  const { run, worktree } = at.input;
   const over = new AbortController();
   const ends: Ends = order.branches.map(() => null);
   const waiting = order.branches.map((start, index) => ({ start, index }));
   const lane = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const place = { worktree: places[next.index] ?? at.input.worktree, abort: over.signal };
-      const end = await runBranch(at, next.start, place);
+      const branch: BranchInput = { run, worktree: places[next.index] ?? worktree, start: next.start };
+      const input = branch as unknown as Json;
+      const ended = await at.durable.child(next.start.branch, BRANCH_BODY, input, { abort: over.signal });
+      const end = (ended as unknown as BranchEnd | undefined) ?? null;
       ends[next.index] = end;
-      if (end) at.ledger.close(at.input.run.runId, next.start.branch, end.spent);
+      if (end) at.ledger.close(run.runId, next.start.branch, end.spent);
       const isDecided = end?.outcome === 'aborted' || (order.join === 'any' && end?.outcome === 'success');
       if (isDecided) over.abort(new Error('another branch decided the fork'));
     }
   };
   await Promise.all(Array.from({ length: BRANCHES_AT_ONCE }, lane));
   return ends;
-}
-
-async function runBranch(
-  { durable, input }: BranchRun,
-  start: BranchStart,
-  { worktree, abort }: { worktree: Worktree; abort: AbortSignal },
-): Promise<BranchEnd | null> {
-  const branch: BranchInput = { run: input.run, worktree, start };
-  const end = await durable.child(start.branch, BRANCH_BODY, branch as unknown as Json, { abort });
-  return (end as unknown as BranchEnd | undefined) ?? null;
 }
 
 async function mergeBack(
@@ -119,7 +92,7 @@ async function mergeBack(
     if (ends[index]?.outcome !== 'success' || !place) continue;
     const step = { key: `${order.key}/${branch}/merge`, input: place };
     const merged = await recordStep(durable, step, (scope) =>
-      tried(ports, scope, () => ports.branchWorktrees.mergeBack(scope.effectKey, place, input.worktree)),
+      tried(ports, scope, () => ports.worktrees.mergeBack(place, input.worktree)),
     );
     if ('crash' in merged) return merged;
     const { conflicts } = merged.ok;

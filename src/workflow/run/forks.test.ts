@@ -3,7 +3,7 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node, to } from '../../../test/support/workflow/walk.ts';
-import type { JobEnd } from '../agent/agent-jobs.ts';
+import type { JobEnd } from './ports.ts';
 
 let dir: string;
 let bench: Bench;
@@ -124,13 +124,14 @@ verifies('W-26').test('isolation: worktree gives each branch its own, merged bac
     dir,
     jobs,
     ports: {
-      branchWorktrees: {
-        async create(key, from) {
+      worktrees: {
+        addToChangePlan: () => Promise.reject(new Error('no plans here')),
+        async branchOff(key, from) {
           calls.push(`create ${key} from ${from.id}`);
-          return { id: `w-${calls.length}`, path: from.path };
+          return { id: `w-${calls.length}`, path: bench.worktree };
         },
-        async mergeBack(key, branch, parent) {
-          calls.push(`merge ${key}: ${branch.id} into ${parent.id}`);
+        async mergeBack(branch, parent) {
+          calls.push(`merge ${branch.id} into ${parent.id}`);
           return { conflicts: branch.id === 'w-2' ? ['a.ts'] : [] };
         },
       },
@@ -142,8 +143,8 @@ verifies('W-26').test('isolation: worktree gives each branch its own, merged bac
     'create run/main/N__A#1/fork-1/main.1/worktree from w1',
     'create run/main/N__A#1/fork-1/main.2/worktree from w1',
     'create run/main/N__A#1/fork-1/main.3/worktree from w1',
-    'merge run/main/N__A#1/fork-1/main.1/merge: w-1 into w1',
-    'merge run/main/N__A#1/fork-1/main.2/merge: w-2 into w1',
+    'merge w-1 into w1',
+    'merge w-2 into w1',
   ]);
   expect(jobs.specs.slice(1).map(({ worktreeId }) => worktreeId)).toEqual(['w-1', 'w-2', 'w-3']);
   expect([view.halt?.reason, view.halt?.files]).toEqual(['fork_conflict', ['a.ts']]);

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
-import { Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
+import { Bench, finished, noBranches, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { HaltAnswer, RunView } from '../../protocol/workflow.ts';
-import type { JobEnd } from '../agent/agent-jobs.ts';
+import type { JobEnd } from './ports.ts';
 
 let dir: string;
 let bench: Bench;
@@ -163,7 +163,7 @@ describe('a run under way', () => {
     const jobs = hanging();
     await bench.start(halting);
     await active();
-    await bench.runs.cancel('run', 'enough');
+    await bench.engine.cancel('run', 'enough');
     const view = await bench.runs.view('run');
     expect([view.outcome, jobs.killed, view.statuses.N__A]).toEqual(['aborted', ['job-1'], 'failed']);
   });
@@ -219,7 +219,8 @@ verifies('W-33').test('a worker that throws halts with its stack, and the run is
   bench = new Bench({
     dir,
     ports: {
-      plans: {
+      worktrees: {
+        ...noBranches,
         async addToChangePlan() {
           calls += 1;
           if (calls === 1) throw new Error('the manager is gone');

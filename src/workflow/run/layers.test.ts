@@ -6,7 +6,7 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { findGateCommands } from '../workers/gate-commands.ts';
+import { findGateCommands } from '../project/gate-commands.ts';
 
 let dir: string;
 let bench: Bench;

@@ -1,30 +1,16 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
-import type { GateView, Json, RunEvent } from '../../protocol/workflow.ts';
-import type { AgentJobs } from '../agent/agent-jobs.ts';
+import type { Amounts, GateView, Json, RunBudget, RunEvent } from '../../protocol/workflow.ts';
+import type { GitWorktreeManager } from '../../worktrees/manager.ts';
+import type { RunCaptures } from '../../worktrees/run-captures.ts';
 import type { PromptBudget } from '../agent/prompt.ts';
 import type { Blobs } from '../memory/segment.ts';
-import type { RunGate } from '../workers/run-gate.ts';
+import type { RunGate } from '../workers/gates.ts';
 import type { ChangePlans } from '../workers/update-change-plan.ts';
 
-/** What git tells a workflow of the files of a worktree. */
-interface Captures {
-  /** Of everything but ignored files; undefined where there is no repository. */
-  treeId(worktreePath: string): Promise<string | undefined>;
-  changedFiles(worktreePath: string, sinceTree: string): Promise<string[]>;
-  /** Keeps the files on a ref; index, branch and files stay as they are. The same state again is the same tree. */
-  checkpoint(worktreePath: string, ref: string, message: string): Promise<{ commit: string; tree: string }>;
-}
-
-/** Worktrees of FORK branches with `isolation: worktree`. Both are asked again, with the same key, after a crash. */
-interface BranchWorktrees {
-  create(effectKey: string, from: { id: string; path: string }): Promise<{ id: string; path: string }>;
-  /** Brings the work of a branch into its parent; files that conflict are left as they were, the work kept on a ref. */
-  mergeBack(
-    effectKey: string,
-    branch: { id: string; path: string },
-    parent: { id: string; path: string },
-  ): Promise<{ conflicts: string[] }>;
+export interface Worktree {
+  id: string;
+  path: string;
 }
 
 /** Everything a run reaches outside itself; `app.ts` wires it. */
@@ -35,28 +21,24 @@ export interface WorkflowPorts {
   runGate: RunGate;
   gateEnv(worktreePath: string): Record<string, string>;
   jobs: AgentJobs;
-  plans: ChangePlans;
-  captures: Captures;
-  branchWorktrees: BranchWorktrees;
+  captures: RunCaptures;
+  /** For change plans, and for FORK branches with `isolation: worktree`. After a crash they are called again. */
+  worktrees: ChangePlans & Pick<GitWorktreeManager, 'branchOff' | 'mergeBack'>;
   prompt: PromptBudget;
-  /** What is true of the worktree, in a few hundred tokens; empty while nothing has happened there. */
+  /** The state of the worktree in a few hundred tokens; empty while nothing has happened there. */
   repoState?(worktreePath: string): Promise<string>;
   /** Slices of code context, shown with the files. */
-  codeContext?(request: CodeContextRequest): Promise<ShownContext>;
-  /** Stores what gates said, for whoever merges. A run that is taken up again tells it again. */
+  codeContext?(request: CodeContextRequest): Promise<{ text: string; degraded: DegradedSlice[] }>;
+  /** Stores gate verdicts for the merge. A run that is taken up again tells them again. */
   keepVerdicts(runId: string, verdicts: readonly GateView[]): void;
   defaultAgent: string;
   /** Whether a name is an agent, so that `Agent:claude` needs no roster. */
   isAgent(name: string): boolean;
-  /** The stepping mode a person set while the run went on; undefined: nobody did. */
+  /** The stepping mode that a person set during the run; undefined if nobody did. */
   steppingOf(runId: string): Promise<boolean | undefined>;
 }
 
-interface ShownContext {
-  text: string;
-  /** Slices that say in their place that they cannot be had. */
-  degraded: DegradedSlice[];
-}
+/** A slice that could not be had; the text says so in its place. */
 export type DegradedSlice = Pick<RunEvent, 'slice' | 'code' | 'message'>;
 
 interface CodeContextRequest {
@@ -65,4 +47,39 @@ interface CodeContextRequest {
   worktreePath: string;
   task: string;
   args: Record<string, Json>;
+}
+
+export interface AgentJobSpec {
+  agent: string;
+  model?: string;
+  prompt: string;
+  cwd: string;
+  worktreeId: string;
+  readonly: boolean;
+  /** What the tool `block_result` accepts, and what structured output is asked for. */
+  resultSchema: Json;
+  /** Interrupts the turn at 100 %. */
+  budget: RunBudget;
+  run: { runId: string; block: string; visit: number; branch: string };
+}
+
+/** How a turn ended. `spent` counts the whole job so far. */
+export type JobEnd = { spent: Amounts } & (
+  | { how: 'completed'; text: string; toolResult?: Json; structured?: Json }
+  | { how: 'error'; code: string; message: string }
+  | { how: 'killed' }
+  | { how: 'stale'; message: string }
+  | { how: 'rate_limit'; message: string; resumeAt?: string }
+  | { how: 'budget'; what: string }
+);
+
+/** The part of the job manager that a workflow calls; `app.ts` passes it in. */
+export interface AgentJobs {
+  /** The same key gives the same job, so a repeat after a crash starts nothing. */
+  spawn(effectKey: string, spec: AgentJobSpec): Promise<string>;
+  /** Resolves at the end of the turn under way, at once if it is over. Rejects when aborted, without ending the job. */
+  wait(jobId: string, abort: AbortSignal): Promise<JobEnd>;
+  /** Begins another turn, also of a job that has ended. Without text the job continues. Once per key. */
+  send(effectKey: string, jobId: string, text?: string): Promise<void>;
+  kill(jobId: string): Promise<void>;
 }

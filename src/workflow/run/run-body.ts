@@ -1,23 +1,31 @@
 import { ReefError } from '../../protocol/errors.ts';
-import type { GateView, Json } from '../../protocol/workflow.ts';
-import type { Body, Durable, DurableEngine } from '../durable/durable-engine.ts';
+import type { GateView, Halt, Json } from '../../protocol/workflow.ts';
+import type { Body } from '../durable/durable.ts';
+import type { DurableEngine } from '../durable/durable-engine.ts';
+import { Ledger } from '../walk/amounts.ts';
 import type { Answer, BranchEnd, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { VisitLog } from '../walk/visit-log.ts';
 import { Walk } from '../walk/walk.ts';
-import { type BranchRun, blockAt } from './branch-run.ts';
+import {
+  BRANCH_BODY,
+  type BranchInput,
+  type BranchRun,
+  blockAt,
+  mainBranch,
+  type RunInput,
+  WORKFLOW_BODY,
+} from './branch-run.ts';
 import { fork } from './fork.ts';
-import { Ledger } from './ledger.ts';
 import type { WorkflowPorts } from './ports.ts';
-import { BRANCH_BODY, type BranchInput, mainBranch, type RunInput, WORKFLOW_BODY } from './run-input.ts';
 import { visitAgent } from './visit-agent.ts';
 import { visitInternal } from './visit-internal.ts';
 
-/** Counted up whenever a recorded run would be walked another way. */
+/** Raised whenever a recorded run would take another way. */
 const VERSION = 1;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Teaches a durable engine to run workflows. */
+/** Defines the workflow bodies in a durable engine. */
 export function defineWorkflows(engine: DurableEngine, ports: WorkflowPorts): void {
   const ledger = new Ledger();
   const options = { version: VERSION };
@@ -28,15 +36,11 @@ export function defineWorkflows(engine: DurableEngine, ports: WorkflowPorts): vo
 function mainBody(ports: WorkflowPorts, ledger: Ledger): Body {
   return async (durable, input) => {
     const run = input as unknown as RunInput;
-    const tree = await durable.step(
-      'begin',
-      null,
-      async () => (await ports.captures.treeId(run.worktree.path)) ?? null,
-    );
+    const treeNow = async () => (await ports.captures.treeId(run.worktree.path)) ?? null;
+    const tree = await durable.step('begin', null, treeNow);
     try {
       const branch = { run, worktree: run.worktree, start: mainBranch(run, tree) };
-      const end = await walkBranch({ ports, ledger, durable, input: branch });
-      const { outcome, signal, tree: last } = end;
+      const { outcome, signal, tree: last } = await walkBranch({ ports, ledger, durable, input: branch });
       return { outcome, signal, tree: last };
     } finally {
       ledger.forget(run.runId);
@@ -49,7 +53,7 @@ function branchBody(ports: WorkflowPorts, ledger: Ledger): Body {
     (await walkBranch({ ports, ledger, durable, input: input as unknown as BranchInput })) as unknown as Json;
 }
 
-/** The loop: do what the walk says, tell it how it went. Everything it learns comes out of the journal. */
+/** The loop: do what the walk says and tell it the outcome. All it learns comes from the journal. */
 async function walkBranch(deps: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
   const { run, start } = deps.input;
   const { blobs } = deps.ports;
@@ -70,7 +74,7 @@ async function walkBranch(deps: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
         break;
       }
       case 'ask':
-        walk.takeAnswer(await ask(at.durable, command));
+        walk.takeAnswer(await ask(at, command.halt, command.until));
         break;
       case 'fork':
         walk.takeJoin(await fork(at, command.order));
@@ -79,7 +83,7 @@ async function walkBranch(deps: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
   }
 }
 
-/** Waits out a store that cannot write for a while, as the journal does. */
+/** Waits while the store cannot write, as the journal does. */
 async function keepVerdicts(ports: WorkflowPorts, runId: string, verdicts: GateView[]): Promise<void> {
   for (let pause = FIRST_PAUSE_MS; verdicts.length > 0; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
@@ -97,9 +101,6 @@ function visit(at: BranchRun, order: VisitOrder): Promise<VisitOutcome> {
   return block.worker.kind === 'agent' ? visitAgent(at, order, block) : visitInternal(at, order, block);
 }
 
-async function ask(
-  durable: Durable,
-  { halt, until }: { halt: { key: string }; until?: string },
-): Promise<Answer | undefined> {
+async function ask({ durable }: BranchRun, halt: Halt, until?: string): Promise<Answer | undefined> {
   return (await durable.waitFor(halt.key, halt as Json, until)) as Answer | undefined;
 }

@@ -1,28 +1,23 @@
 import type { RunEvent } from '../../protocol/workflow.ts';
-import type { AgentJobSpec, JobEnd } from '../agent/agent-jobs.ts';
-import { contentRule } from '../agent/content-rule.ts';
 import { renderPrompt } from '../agent/prompt.ts';
-import { type BlockResult, type ReadResult, readResult, resultJsonSchema } from '../agent/read-result.ts';
-import { Detached, type StepScope } from '../durable/durable-engine.ts';
+import { type BlockResult, contentRule, type ReadResult, readResult, resultJsonSchema } from '../agent/read-result.ts';
+import { Detached, type StepScope } from '../durable/durable.ts';
 import { FAILURE, type Signal } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
 import { NOTHING } from '../walk/amounts.ts';
 import type { StopReason, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { WRITE_TYPES } from '../workers/file-system-writer.ts';
 import { makeSegments } from '../workers/worker.ts';
 import { type Assembled, assembleInput } from './assemble-input.ts';
-import { allowedSignals, type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
-import { checkpoint, keep, stepInput, visitFacts } from './finish-visit.ts';
-import type { DegradedSlice } from './ports.ts';
-import { type Crash, recordStep, type Tried, tried } from './record-step.ts';
+import { allowedSignals, type BlockAt, type BranchRun, budgetOf, metadataOf } from './branch-run.ts';
+import type { AgentJobSpec, DegradedSlice, JobEnd } from './ports.ts';
+import { type Crash, checkpoint, keep, recordStep, stepInput, type Tried, tried, visitFacts } from './visit-step.ts';
 
 const CORRECTIONS = 2;
 const MOST_STARTS = 5;
-const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'filePath'>>;
-/**
- * A visit of an agent is several steps: the job is begun, each of its turns awaited, and the end judged. Killed between
- * any two it goes on with the same job.
- */
+
+/** Several steps: the job begins, each turn is awaited, the end is judged. After a kill it goes on with the same job. */
 export async function visitAgent(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {
   const step = { key: order.key, input: stepInput(at, order, block) };
   const worked = await workWith(at, order, block);
@@ -35,7 +30,7 @@ interface Worked {
   read: ReadResult | undefined;
 }
 
-/** A daemon ended between the intent and the process leaves a job that never ran: another takes its place. */
+/** A daemon killed between intent and process leaves a job that never ran; another takes its place. */
 async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
   for (let start = 1; ; start++) {
     const key = start === 1 ? order.key : `${order.key}/start-${start}`;
@@ -51,9 +46,8 @@ async function workOnce(at: BranchRun, order: VisitOrder, block: BlockAt): Promi
   if ('crash' in begun) return begun;
   const jobId = begun.ok;
   const rules = { signals: allowedSignals(block.def), ...ruleOf(at, block) };
-  const isGoingOn = order.part > 1;
   for (let n = 1, text: string | undefined; ; n++) {
-    const turned = await takeTurn(at, { order, jobId, n, text, isGoingOn: isGoingOn && n === 1 });
+    const turned = await takeTurn(at, order, { jobId, n, text });
     if ('crash' in turned) return turned;
     const end = turned.ok;
     const read = end.how === 'completed' ? readResult(end, rules) : undefined;
@@ -67,7 +61,7 @@ function ruleOf({ input }: BranchRun, { def }: BlockAt) {
   return rule ? { rule } : {};
 }
 
-/** Its own transition decides; else the same job is asked to correct itself. */
+/** With a transition for it the workflow decides; else the same job is asked to correct itself. */
 function handlesFault({ def }: BlockAt): boolean {
   return def.transitions.some(({ on_signal }) => on_signal === 'SIGNAL:VALIDATION_FAIL');
 }
@@ -77,7 +71,7 @@ function correction(faults: string[]): string {
   return `Your answer cannot be used:\n${list}\n\nAnswer again in the form asked for. Change nothing else.`;
 }
 
-/** A job's beginning as the journal holds it, and what its prompt had to go without. */
+/** The job's id as the journal keeps it, and what its prompt had to do without. */
 type Begun = Tried<string> & { events?: RunEvent[] };
 
 function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Begun> {
@@ -87,7 +81,7 @@ function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Beg
     const begun = await tried(at.ports, scope, async () => {
       const assembled = await assembleInput(at, order, block);
       degraded = assembled.degraded;
-      return at.ports.jobs.spawn(scope.effectKey, await jobSpec(at, { order, block, assembled }));
+      return at.ports.jobs.spawn(scope.effectKey, await jobSpec(at, order, block, assembled));
     });
     return degraded.length === 0 ? begun : { ...begun, events: degradedEvents(at, order, degraded) };
   });
@@ -98,14 +92,10 @@ function degradedEvents({ ports, walk }: BranchRun, { block, visit }: VisitOrder
   return degraded.map((each): RunEvent => ({ type: 'context_degraded', ...where, ...each }));
 }
 
-async function jobSpec(
-  at: BranchRun,
-  { order, block, assembled }: { order: VisitOrder; block: BlockAt; assembled: Assembled },
-): Promise<AgentJobSpec> {
+async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt, shown: Assembled): Promise<AgentJobSpec> {
   const { ports, input, walk } = at;
   const { roster, worker } = block;
-  const hands = { stored: assembled.stored, budget: ports.prompt };
-  const { text: prompt, leftOut } = await renderPrompt(assembled.input, hands);
+  const { text: prompt, leftOut } = await renderPrompt(shown.input, shown.stored, ports.prompt);
   for (const text of leftOut) await ports.prompt.keep?.(input.run.runId, text);
   const named = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : undefined);
   const model = roster.model ?? (named === undefined ? input.run.model : undefined);
@@ -123,23 +113,21 @@ async function jobSpec(
 }
 
 interface Turn {
-  order: VisitOrder;
   jobId: string;
   n: number;
   text: string | undefined;
-  /** After a rate limit: no new message, the job goes on. */
-  isGoingOn: boolean;
 }
 
-function takeTurn(at: BranchRun, { order, jobId, n, text, isGoingOn }: Turn): Promise<Tried<JobEnd>> {
+function takeTurn(at: BranchRun, order: VisitOrder, { jobId, n, text }: Turn): Promise<Tried<JobEnd>> {
+  // After a rate limit the job goes on without a new message.
+  const isGoingOn = order.part > 1 && n === 1;
   const { jobs } = at.ports;
   const step = { key: `${order.key}/turn-${n}`, input: { jobId, text: text ?? null } };
   return recordStep(at.durable, step, (scope) =>
     tried(at.ports, scope, async () => {
-      if (text !== undefined) await jobs.send(scope.effectKey, jobId, text);
-      else if (isGoingOn) await jobs.send(scope.effectKey, jobId);
+      if (text !== undefined || isGoingOn) await jobs.send(scope.effectKey, jobId, text);
       return jobs.wait(jobId, scope.abort).catch(async (error) => {
-        // Agents outlive this process; only who is told to end one ends it.
+        // Agents outlive this process: a job ends only if its run was told to end.
         if (scope.abort.aborted && !(scope.abort.reason instanceof Detached)) await jobs.kill(jobId);
         throw error;
       });
@@ -147,34 +135,26 @@ function takeTurn(at: BranchRun, { order, jobId, n, text, isGoingOn }: Turn): Pr
   );
 }
 
-interface Conclusion {
-  order: VisitOrder;
-  block: BlockAt;
-  scope: StepScope;
-  worked: Tried<Worked>;
-}
-
-async function conclude(at: BranchRun, { order, block, scope, worked }: Conclusion): Promise<VisitOutcome> {
-  const spent = 'ok' in worked ? worked.ok.end.spent : NOTHING;
-  const judged =
-    'ok' in worked ? await tried(at.ports, scope, () => judge(at, { order, block, worked: worked.ok })) : worked;
-  const jobId = 'ok' in worked ? { jobId: worked.ok.jobId } : {};
-  const facts = { ...(await visitFacts(at, order, spent)), ...jobId };
-  if ('crash' in judged) return { ...crashed(judged.crash), segments: [], ...facts };
-  return { ...judged.ok, ...facts };
-}
-
-/** A slice the block cannot do without is nobody's fault in here: the run halts and says which. */
-function crashed({ message, stack, code }: Crash) {
-  if (code === 'context_unavailable') return { kind: 'stopped' as const, reason: code, message } as const;
-  return { kind: 'crashed' as const, message, stack };
-}
-
-async function judge(
+async function conclude(
   at: BranchRun,
-  { order, block, worked }: { order: VisitOrder; block: BlockAt; worked: Worked },
-): Promise<Verdict & { tree?: string; checkpoint?: string }> {
-  const verdict = await verdictOf(at, { order, block, worked });
+  { order, block, scope, worked }: { order: VisitOrder; block: BlockAt; scope: StepScope; worked: Tried<Worked> },
+): Promise<VisitOutcome> {
+  if ('crash' in worked) return { ...crashed(worked.crash), ...(await visitFacts(at, order, NOTHING)) };
+  const { jobId, end } = worked.ok;
+  const judged = await tried(at.ports, scope, () => judge(at, order, block, worked.ok));
+  const facts = { ...(await visitFacts(at, order, end.spent)), jobId };
+  return 'crash' in judged ? { ...crashed(judged.crash), ...facts } : { ...judged.ok, ...facts };
+}
+
+/** A missing required slice is no crash: the run halts and names it. */
+function crashed({ message, stack, code }: Crash) {
+  const segments: [] = [];
+  if (code === 'context_unavailable') return { kind: 'stopped', reason: code, message, segments } as const;
+  return { kind: 'crashed', message, stack, segments } as const;
+}
+
+async function judge(at: BranchRun, order: VisitOrder, block: BlockAt, worked: Worked) {
+  const verdict = await verdictOf(at, order, block, worked);
   return verdict.kind === 'parked' ? verdict : { ...verdict, ...(await checkpoint(at, order, block)) };
 }
 
@@ -184,10 +164,8 @@ type Verdict =
   | { kind: 'parked'; message: string; resumeAt?: string; segments: [] }
   | { kind: 'stopped'; reason: StopReason; message: string; segments: [] };
 
-async function verdictOf(
-  at: BranchRun,
-  { order, block, worked: { end, read, jobId } }: { order: VisitOrder; block: BlockAt; worked: Worked },
-): Promise<Verdict> {
+async function verdictOf(at: BranchRun, order: VisitOrder, block: BlockAt, worked: Worked): Promise<Verdict> {
+  const { end, read, jobId } = worked;
   const segments: [] = [];
   switch (end.how) {
     case 'killed':
@@ -214,7 +192,7 @@ async function verdictOf(
   }
 }
 
-/** Claims are not proof: what changed is asked of git. */
+/** Git says what changed, not the agent. */
 async function changedFiles({ ports, input, walk }: BranchRun): Promise<string[]> {
   return walk.tree === null ? [] : ports.captures.changedFiles(input.worktree.path, walk.tree);
 }
@@ -233,15 +211,6 @@ function accepted({ def }: BlockAt, result: BlockResult, changed: string[]): { s
 }
 
 function done(at: BranchRun, order: VisitOrder, { signal, made }: { signal: Signal; made: Made[] }): Verdict {
-  const { ports, input, walk } = at;
-  const metadata = {
-    worktree_path: input.worktree.path,
-    worktree_id: input.worktree.id,
-    block_id: order.block,
-    run_id: input.run.runId,
-    visit: order.visit,
-    branch: walk.branch,
-  };
-  const context = { visitKey: order.key, now: () => ports.clock.now() };
-  return { kind: 'done', signal, segments: keep(at, makeSegments(metadata, context, made)) };
+  const context = { visitKey: order.key, now: () => at.ports.clock.now() };
+  return { kind: 'done', signal, segments: keep(at, makeSegments(metadataOf(at, order), context, made)) };
 }

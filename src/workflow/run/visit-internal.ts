@@ -1,32 +1,26 @@
-import type { StepScope } from '../durable/durable-engine.ts';
-import { gateOf, type InternalWorker } from '../language/worker-name.ts';
+import type { StepScope } from '../durable/durable.ts';
+import { gateOf, type InternalWorker } from '../language/names.ts';
 import { NOTHING } from '../walk/amounts.ts';
 import type { VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { fileSystemWriter } from '../workers/file-system-writer.ts';
-import { runBuilder } from '../workers/run-builder.ts';
-import { runLinter } from '../workers/run-linter.ts';
-import { testRunner } from '../workers/test-runner.ts';
+import { runBuilder, runLinter, testRunner } from '../workers/gates.ts';
 import { updateChangePlan } from '../workers/update-change-plan.ts';
 import type { GateSettings, Worker, WorkerOutput } from '../workers/worker.ts';
 import { assembleInput } from './assemble-input.ts';
 import { type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
-import { checkpoint, keep, newSegments, stepInput, visitFacts } from './finish-visit.ts';
 import type { WorkflowPorts } from './ports.ts';
-import { recordStep, tried } from './record-step.ts';
+import { checkpoint, keep, newSegments, recordStep, stepInput, tried, visitFacts } from './visit-step.ts';
 
-/** One step: the worker runs, and what it did is recorded with its result. */
+/** One step: the worker runs, and its effects are recorded with its result. */
 export function visitInternal(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<VisitOutcome> {
   const step = { key: order.key, input: stepInput(at, order, block) };
-  return recordStep(at.durable, step, (scope) => execute(at, { order, block, scope }));
+  return recordStep(at.durable, step, (scope) => execute(at, order, block, scope));
 }
 
-async function execute(
-  at: BranchRun,
-  { order, block, scope }: { order: VisitOrder; block: BlockAt; scope: StepScope },
-): Promise<VisitOutcome> {
+async function execute(at: BranchRun, order: VisitOrder, block: BlockAt, scope: StepScope): Promise<VisitOutcome> {
   const { clock } = at.ports;
   const began = clock.monotonicMs();
-  const done = await tried(at.ports, scope, () => work(at, { order, block, scope }));
+  const done = await tried(at.ports, scope, () => work(at, order, block, scope));
   const isGate = gateOf(block.worker) !== undefined;
   const seconds = isGate ? (clock.monotonicMs() - began) / 1_000 : 0;
   const facts = await visitFacts(at, order, { ...NOTHING, seconds });
@@ -37,15 +31,10 @@ async function execute(
   return { kind: 'done', ...done.ok, ...facts };
 }
 
-async function work(
-  at: BranchRun,
-  { order, block, scope }: { order: VisitOrder; block: BlockAt; scope: StepScope },
-): Promise<
-  Pick<Extract<VisitOutcome, { kind: 'done' }>, 'signal' | 'segments' | 'tree' | 'checkpoint' | 'applied' | 'gate'>
-> {
+async function work(at: BranchRun, order: VisitOrder, block: BlockAt, scope: StepScope) {
   const { ports } = at;
   const isGate = gateOf(block.worker) !== undefined;
-  // Before the command: what it writes is not what it judged.
+  // Before the command runs: what it writes is not what it judges.
   const judged = isGate ? await ports.captures.treeId(at.input.worktree.path) : undefined;
   const { input } = await assembleInput(at, order, block);
   const context = {
@@ -65,21 +54,17 @@ function told({ stats = {}, applied, gate }: WorkerOutput) {
   return { ...stats, ...(applied && applied.length > 0 && { applied }), ...(gate && { gate }) };
 }
 
+const WORKERS: Record<InternalWorker, (ports: WorkflowPorts) => Worker> = {
+  TestRunner: testRunner,
+  RunLinter: runLinter,
+  RunBuilder: runBuilder,
+  FileSystemWriter: fileSystemWriter,
+  UpdateChangePlan: updateChangePlan,
+};
+
 function workerOf(ports: WorkflowPorts, { worker }: BlockAt): Worker {
-  const gates = {
-    runGate: ports.runGate,
-    envOf: (path: string) => ports.gateEnv(path),
-    openDir: (root: string) => ports.openDir(root),
-  };
-  const workers: Record<InternalWorker, () => Worker> = {
-    TestRunner: () => testRunner(gates),
-    RunLinter: () => runLinter(gates),
-    RunBuilder: () => runBuilder(gates),
-    FileSystemWriter: () => fileSystemWriter(gates),
-    UpdateChangePlan: () => updateChangePlan(ports),
-  };
-  if (worker.kind !== 'internal') throw new TypeError(`${worker.name} is no internal worker`);
-  return workers[worker.name]();
+  if (worker.kind !== 'internal') throw new TypeError(`${worker.name} is not an internal worker`);
+  return WORKERS[worker.name](ports);
 }
 
 function gateSettings(at: BranchRun, order: VisitOrder, block: BlockAt): GateSettings {

@@ -7,9 +7,9 @@ import type { Job } from '../../protocol/jobs.ts';
 import type { Caller } from '../../protocol/operations.ts';
 import type { Amounts } from '../../protocol/workflow.ts';
 import type { Store } from '../../store/store.ts';
-import type { AgentJobSpec, AgentJobs, JobEnd } from '../agent/agent-jobs.ts';
+import type { AgentJobSpec, AgentJobs, JobEnd } from '../run/ports.ts';
 
-/** What a run lets its agents do; decided by whoever started it. */
+/** What a run lets its agents do, as decided by whoever started it. */
 export interface RunPermissions {
   sandbox: boolean;
   yes: boolean;
@@ -26,7 +26,7 @@ interface AgentJobsDeps {
   permissionsOf(runId: string): RunPermissions;
 }
 
-/** The agents of blocks are jobs like any other: this is how the workflow engine starts them and learns their ends. */
+/** Agents of blocks are jobs like any other. The engine starts them and learns their ends here. */
 export class BlockAgents implements AgentJobs {
   readonly #deps: AgentJobsDeps;
 
@@ -71,7 +71,7 @@ export class BlockAgents implements AgentJobs {
     await this.#deps.jobs.kill({ id: jobId }, REEF);
   }
 
-  /** How the turn ended; undefined while it goes on, a question of the agent included. */
+  /** How the turn ended; undefined while it goes on or the agent asks. */
   async #end(jobId: string): Promise<JobEnd | undefined> {
     const { store } = this.#deps;
     const record = store.jobs.get<JobRuntime>(jobId);
@@ -109,10 +109,10 @@ export class BlockAgents implements AgentJobs {
       return { how: 'rate_limit', message: this.#lastError(job.id).message, ...resumeAt, spent };
     }
     if (job.reason === 'turn_failed') return { how: 'error', ...this.#lastError(job.id), spent };
-    return undefined; // a person interrupted it, and will go on or end it
+    return undefined; // a person interrupted it and will continue or end it
   }
 
-  /** In a workflow nobody is asked about a budget: the workflow says what happens then. */
+  /** The workflow decides what happens when a budget is used up, so nobody is asked. */
   async #stopAtBudget(job: Job): Promise<void> {
     const open = this.#deps.store.questions.unclosedOf(job.id).filter(({ state }) => state === 'open');
     const asked = open.find(({ question }) => isOfBudget(question))?.question;
@@ -140,7 +140,7 @@ export class BlockAgents implements AgentJobs {
   }
 }
 
-/** Asked of people about a job of theirs; of a block's job Reef answers it itself, so nobody need see it. */
+/** The question about a budget. For a block's job Reef answers it itself. */
 export function isOfBudget({ requestId }: { requestId: string }): boolean {
   return requestId.startsWith('reef:budget:');
 }
@@ -159,7 +159,7 @@ function jobBudget({ tokens, turns, seconds }: AgentJobSpec['budget']) {
   };
 }
 
-/** Over all turns of the job, counted as its own budget counts. */
+/** All turns of the job, counted as its budget counts. */
 function spentBy({ usage, turns, workedMs }: Job): Amounts {
   return { tokens: usage.input + usage.output, turns, seconds: workedMs / 1000, usd: usage.costUsd };
 }

@@ -21,7 +21,7 @@ interface CallLogDeps {
 
 const MOST_JOBS = 200;
 
-/** One entry per turn of an agent, read from the events: nothing is stored twice. */
+/** One entry per turn of an agent, read from its events. */
 export class CallLog {
   readonly #deps: CallLogDeps;
 
@@ -36,16 +36,14 @@ export class CallLog {
     return calls.sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1)).slice(0, limit);
   }
 
-  /** The same question to the same agent, in a copy of the files: neither run nor worktree learns of it. */
+  /** Asks the same agent again in a copy of the files; run and worktree stay as they are. */
   async rerun(
     { call, prompt }: OperationRequest<'call_rerun'>,
     caller: Caller,
   ): Promise<{ before: Call; jobId: string }> {
     const { store, jobs, worktrees } = this.#deps;
-    const before = find(
-      this.#jobs({ call }).flatMap((each) => this.#callsOf(each)),
-      call,
-    );
+    const calls = this.#jobs({ call }).flatMap((each) => this.#callsOf(each));
+    const before = find(calls, call);
     const { job } = store.jobs.get(before.jobId) ?? {};
     if (job?.worktree === undefined)
       throw new ReefError('call_not_found', 'Only a call in a worktree can be repeated.');
@@ -58,7 +56,7 @@ export class CallLog {
     const { agentId } = await jobs.spawn(request, caller);
     void this.#ended(agentId)
       .then(() => worktrees.discard(copy.id))
-      .catch(() => {}); // it stays in the list of worktrees, where people find it
+      .catch(() => {}); // it stays in the list of worktrees
     return { before, jobId: agentId };
   }
 

@@ -11,10 +11,9 @@ import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import { readResult } from '../agent/read-result.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import type { CallLog } from './call-log.ts';
-import { endRun } from './end.ts';
 import type { RunPlanner } from './plan.ts';
 import { findRun, findTheirRun, type RunSpec, type StoredRun } from './spec.ts';
-import type { RunStarter } from './start.ts';
+import { endRun, type RunStarter } from './start.ts';
 import type { RunStatus } from './status.ts';
 import type { WorkflowRuns } from './workflow-runs.ts';
 
@@ -30,12 +29,12 @@ interface RunOperationsDeps {
   worktrees: GitWorktreeManager;
   calls: CallLog;
   newId(): string;
-  /** Lends the slot of a job that waits for its run to the agents of that run. */
+  /** Lends the slot of a waiting job to the agents of its run. */
   runner: Pick<JobRunner, 'lend'>;
   redact<T>(value: T): T;
 }
 
-/** The part of a block's result schema that says how it may end. */
+/** The part of a block's result schema that lists its signals. */
 const resultShape = z.object({ properties: z.object({ signal: z.object({ enum: z.array(z.string()) }) }) });
 
 const SHOWN = 20;
@@ -50,7 +49,7 @@ export class RunOperations implements RunCore {
     this.#deps = deps;
   }
 
-  /** The spec is stored before anything is made for it, so a repeat with the same key finds it. */
+  /** The spec is stored first, so a repeat with the same key finds it. */
   async run(request: OperationRequest<'run'>, caller: Caller): Promise<RunSummary> {
     const { store, starter } = this.#deps;
     const known = request.key === undefined ? undefined : store.runs.byKey<RunSpec>(request.key);
@@ -127,7 +126,7 @@ export class RunOperations implements RunCore {
     return { runId: run.id, walked, ...rest };
   }
 
-  /** Checked at the call, so that the agent corrects itself in the same turn. */
+  /** Checked at the call, so that the agent can correct itself in the same turn. */
   async block_result(request: OperationRequest<'block_result'>, caller: Caller): Promise<{ taken: true }> {
     const { store } = this.#deps;
     const block = caller.jobId === undefined ? undefined : store.blocks.get(caller.jobId);
@@ -151,13 +150,13 @@ export class RunOperations implements RunCore {
     return this.#deps.redact(await this.#deps.calls.rerun(request, caller));
   }
 
-  /** Ended twice is ended once, as with jobs. */
+  /** Ending twice is ending once, as with jobs. */
   async end(run: StoredRun, by: string): Promise<RunSummary> {
     await endRun(this.#deps, run, `aborted by ${by}`);
     return this.#deps.status.summary(findRun(this.#deps.store, run.id));
   }
 
-  /** Looked up and entered in one transaction: of two at once with one key the second finds the first. */
+  /** Looked up and inserted in one transaction: of two with one key the second finds the first. */
   #insert(run: StoredRun, key: string | undefined): StoredRun | undefined {
     const { runs } = this.#deps.store;
     const before = key === undefined ? undefined : runs.byKey<RunSpec>(key);
@@ -187,7 +186,7 @@ function goesOn({ status }: RunSummary, until: OperationRequest<'run_status'>['u
   return status === 'queued' || status === 'running' || (asks && until === 'done');
 }
 
-/** One that names its moment is passed on even if nothing waits there: it may have been answered before. */
+/** An answer that names its visit is passed on even if nothing waits there: it may be a repeat. */
 function chooseHalt(
   halts: readonly Halt[],
   { block, visit, branch }: { block?: string | undefined; visit?: number | undefined; branch?: string | undefined },

@@ -1,18 +1,19 @@
 import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape, refuseSandbox } from '../../agents/permissions.ts';
 import type { AdapterRegistry } from '../../agents/registry.ts';
 import type { Clock } from '../../base/clock.ts';
+import { nearestName } from '../../base/nearest.ts';
 import type { Capabilities } from '../../process/capabilities.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Job } from '../../protocol/jobs.ts';
 import type { Caller, OperationRequest } from '../../protocol/operations.ts';
+import type { WorkflowManifest } from '../../protocol/workflow.ts';
 import type { UserConfig } from '../../runtime/config/user-config.ts';
 import type { Store } from '../../store/store.ts';
 import { knownAgents } from '../manifest/check-block.ts';
 import { runnableManifest } from '../manifest/check-manifest.ts';
-import { chooseStart } from '../manifest/choose-start.ts';
+import { findGateCommands } from '../project/gate-commands.ts';
 import type { Project } from '../project/project.ts';
 import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from '../shipped/shipped.ts';
-import { findGateCommands } from '../workers/gate-commands.ts';
 import type { RunSpec } from './spec.ts';
 
 interface RunPlannerDeps {
@@ -24,7 +25,7 @@ interface RunPlannerDeps {
   settings(): Pick<UserConfig, 'gates'>;
 }
 
-/** From what was asked to what will be done: refused here, a run has left no trace. */
+/** Turns a request into a spec. A run that is refused here has left no trace. */
 export class RunPlanner {
   readonly #deps: RunPlannerDeps;
 
@@ -81,4 +82,14 @@ export class RunPlanner {
     const chosen = check(shippedWorkflow(name));
     return { manifest: chosen, node: chosen.start ?? Object.keys(chosen.nodes)[0] ?? '' };
   }
+}
+
+/** The node that a run begins with; undefined means the shipped workflow. */
+export function chooseStart(manifest: WorkflowManifest | undefined, named?: string): string | undefined {
+  const nodes = Object.keys(manifest?.nodes ?? {});
+  if (named === undefined) return manifest?.start ?? (nodes.length === 1 ? nodes[0] : undefined);
+  if (nodes.includes(named)) return named;
+  const near = nearestName(named, nodes);
+  const hint = near === undefined ? `There are: ${nodes.join(', ') || 'none'}.` : `Did you mean "${near}"?`;
+  throw new ReefError('wf_target', `There is no node "${named}". ${hint}`, { details: { nodes } });
 }

@@ -1,25 +1,17 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { Caller } from '../../protocol/operations.ts';
-import type { RunBudget, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { RunBudget } from '../../protocol/workflow.ts';
 import type { BlockJob } from '../../store/block-table.ts';
 import type { RunRequest } from '../../store/run-table.ts';
 import type { Store } from '../../store/store.ts';
-import type { GateCommands } from '../workers/gate-commands.ts';
+import type { RunInput } from '../run/branch-run.ts';
 import type { RunPermissions } from './block-agents.ts';
 
-/** A run as it was asked for. Manifest and gates are frozen here: nothing that happens later changes them. */
-export interface RunSpec {
-  task: string;
-  node: string;
-  manifest: WorkflowManifest;
-  gates: GateCommands;
-  agent?: string;
-  model?: string;
-  stepping: boolean;
-  autoResume: boolean;
+/** A run as requested. Manifest and gates are frozen here. */
+export interface RunSpec extends Omit<RunInput, 'runId' | 'worktree'> {
+  budget: RunBudget;
   /** Merge at success. */
   accept: boolean;
-  budget: RunBudget;
   leave: RunPermissions;
   plan: string[];
   base?: string;
@@ -30,7 +22,7 @@ export interface RunSpec {
 }
 export type StoredRun = RunRequest<RunSpec>;
 
-/** A job sees the runs that it or a job below it started, people all of them. */
+/** A job sees the runs that it or a job below it started; people see all. */
 export function isTheirRun(store: Store, { doc }: StoredRun, caller: Pick<Caller, 'jobId'>): boolean {
   return caller.jobId === undefined || jobsAbove(store, doc.leave.parentId).includes(caller.jobId);
 }
@@ -41,7 +33,7 @@ export function jobsAbove(store: Store, jobId: string | undefined): string[] {
   return job ? [...jobsAbove(store, job.parentId), job.id] : [];
 }
 
-/** The visit a job works on: its own, or that of the nearest job above it. */
+/** The visit that a job works on: its own, or that of the nearest job above. */
 export function blockOf(store: Store, jobId: string): BlockJob | undefined {
   const path = jobsAbove(store, jobId).toReversed();
   return path.map((id) => store.blocks.get(id)).find((block) => block !== undefined);
@@ -53,7 +45,7 @@ export function findTheirRun(store: Store, text: string, caller: Pick<Caller, 'j
   return run;
 }
 
-/** The run a caller means by an id, a unique beginning of one, or `@last`. */
+/** Finds a run by id, by a unique beginning of one, or by `@last`. */
 export function findRun(store: Store, text: string): StoredRun {
   const [newest] = store.runs.newest<RunSpec>(1);
   if (text === '@last' && newest) return newest;

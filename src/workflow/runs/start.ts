@@ -4,7 +4,7 @@ import { toReefError } from '../../protocol/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { Notice } from '../../worktrees/deps.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
-import { titleOf } from '../../worktrees/submit.ts';
+import { titleOf } from '../../worktrees/queue.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import type { RunSpec, StoredRun } from './spec.ts';
 import type { WorkflowRuns } from './workflow-runs.ts';
@@ -19,7 +19,7 @@ interface StarterDeps {
   notice(notice: Extract<Notice, { worktreeId: string }>): void;
 }
 
-/** Takes each run from its order to its end: a worktree first, then the workflow, then the merge if one was asked for. */
+/** Takes each run to its end: first a worktree, then the workflow, then the merge if requested. */
 export class RunStarter {
   readonly #deps: StarterDeps;
   readonly #ending = new AbortController();
@@ -35,7 +35,7 @@ export class RunStarter {
     return this.#obstacles.get(runId);
   }
 
-  /** Every run that is not over goes on; one that goes on already is left alone. */
+  /** Continues every run that is not over and not under way. */
   recover(): void {
     for (const run of this.#deps.store.runs.open<RunSpec>()) this.begin(run);
   }
@@ -63,8 +63,8 @@ export class RunStarter {
     if (run.state === 'waiting') {
       const { path } = await worktrees.whenReady(worktreeId, this.#ending.signal);
       if (path === null) throw new Error('its worktree has ended');
-      await runs.start(inputOf(run.doc, { id: worktreeId, path }), run.id);
-      if (!store.commit(() => this.#hasBegun(run))) await runs.cancel(run.id, 'aborted before it began');
+      await runs.start({ ...inputOf(run.doc), runId: run.id, worktree: { id: worktreeId, path } });
+      if (!store.commit(() => this.#hasBegun(run))) await engine.cancel(run.id, 'aborted before it began');
     }
     const end = await engine.result(run.id, { abort: this.#ending.signal });
     const isSuccess = end.status === 'completed' && (end.value as { outcome?: string }).outcome === 'success';
@@ -80,7 +80,7 @@ export class RunStarter {
     return isWanted;
   }
 
-  /** Refused, the work stays where it is, and a person is told. */
+  /** If the merge is refused, the work stays and a person is told. */
   async #accept(run: StoredRun, worktreeId: string): Promise<void> {
     const { status, pending } = await this.#deps.worktrees.view(worktreeId);
     if (pending || (status !== 'running' && status !== 'accepting')) return;
@@ -92,7 +92,7 @@ export class RunStarter {
     }
   }
 
-  /** One worktree for one run, however often it is asked for. */
+  /** The same run always gets the same worktree. */
   async assignWorktree({ id, doc }: StoredRun): Promise<string> {
     const { plan, base, priority, anyway, task } = doc;
     const wanted = { ...(base !== undefined && { base }), ...(priority !== undefined && { priority }) };
@@ -109,8 +109,38 @@ export class RunStarter {
   }
 }
 
-function inputOf(order: RunSpec, worktree: { id: string; path: string }) {
-  const { task, node, manifest, gates, agent, model, stepping, autoResume, budget } = order;
+function inputOf({ task, node, manifest, gates, agent, model, stepping, autoResume, budget }: RunSpec) {
   const chosen = { ...(agent !== undefined && { agent }), ...(model !== undefined && { model }) };
-  return { task, node, manifest, gates, worktree, stepping, autoResume, budget, ...chosen };
+  return { task, node, manifest, gates, stepping, autoResume, budget, ...chosen };
+}
+
+interface EndDeps {
+  store: Store;
+  engine: Pick<DurableEngine, 'cancel'>;
+}
+
+type Discarding = EndDeps & { worktrees: Pick<GitWorktreeManager, 'discard'> };
+
+/** Ends a run and its agents; its worktree stays. The worktree of a run that never began goes too. */
+export async function endRun({ store, engine, worktrees }: Discarding, run: StoredRun, reason: string): Promise<void> {
+  if (run.state === 'over') return;
+  if (run.state === 'begun') return engine.cancel(run.id, reason);
+  store.commit(() => store.runs.move(run.id, 'over'));
+  if (run.worktreeId !== '') await worktrees.discard(run.worktreeId);
+}
+
+/** Ends the runs that a job started. One failure does not keep the others. */
+export async function endRunsOf(deps: Discarding, jobId: string): Promise<void> {
+  const theirs = deps.store.runs.open<RunSpec>().filter(({ doc }) => doc.leave.parentId === jobId);
+  const ends = await Promise.allSettled(theirs.map((run) => endRun(deps, run, `aborted by the end of ${jobId}`)));
+  const failed = ends.find((end) => end.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+/** Ends the runs of a worktree that is about to go. */
+export async function endRunsIn({ store, engine }: EndDeps, worktreeId: string): Promise<void> {
+  for (const { id, state } of store.runs.byWorktree<RunSpec>(worktreeId)) {
+    if (state === 'begun') await engine.cancel(id, 'its worktree ends');
+    if (state === 'waiting') store.commit(() => store.runs.move(id, 'over'));
+  }
 }

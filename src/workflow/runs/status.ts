@@ -16,7 +16,7 @@ interface RunStatusDeps {
   redact<T>(value: T): T;
 }
 
-/** Runs as they are seen: by people, by the inbox, and by the worktrees they work in. */
+/** Runs as people, the inbox and worktrees see them. */
 export class RunStatus {
   readonly #deps: RunStatusDeps;
 
@@ -65,13 +65,13 @@ export class RunStatus {
     return { summary, view };
   }
 
-  /** Undefined if it has not begun, or never did. */
+  /** Undefined if it has not begun. */
   async view({ id }: StoredRun): Promise<RunView | undefined> {
     const { store, runs } = this.#deps;
     return store.journal.after(id, 0, 1).length === 0 ? undefined : runs.view(id);
   }
 
-  /** Halted runs ask like jobs do. */
+  /** Runs that halted and ask, for the inbox. */
   async halted(
     caller: Pick<Caller, 'jobId'>,
   ): Promise<{ run: StoredRun; path: string | null; halts: readonly Halt[] }[]> {
@@ -84,7 +84,7 @@ export class RunStatus {
     );
   }
 
-  /** What a held worktree keeps of its run. */
+  /** The state of the run, kept with a held worktree. */
   async sessionOf(worktreeId: string): Promise<Json | undefined> {
     const [run] = this.#deps.store.runs.byWorktree<RunSpec>(worktreeId);
     const view = run && (await this.view(run));
@@ -95,7 +95,7 @@ export class RunStatus {
     return JSON.parse(JSON.stringify(this.#deps.redact({ ...session, sessionStats: stats, seq })));
   }
 
-  /** Runs that ended before verdicts were stored: what their journals say of their gates, for worktrees that are still open. */
+  /** Stores the gates of runs that ended before verdicts were stored, for worktrees that are still open. */
   async storeOldVerdicts(): Promise<void> {
     const { store, worktrees } = this.#deps;
     for (const id of worktrees.openIds()) {

@@ -4,7 +4,7 @@ import { type Halt, type HaltAnswer, haltAnswerSchema, type Json, type RunView }
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import { isWorkerSignal } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
-import { type RunInput, WORKFLOW_BODY } from '../run/run-input.ts';
+import { type RunInput, WORKFLOW_BODY } from '../run/branch-run.ts';
 import { RunFold } from '../view/run-fold.ts';
 import type { Answer } from '../walk/outcomes.ts';
 
@@ -16,33 +16,31 @@ interface RunsDeps {
 }
 
 export interface Replay {
-  /** Where the recorded results lead by themselves; undefined: the run has not come to its end. */
+  /** Where the recorded results lead; undefined if the run has not ended. */
   walked: string | undefined;
   recorded: string;
   isSame: boolean;
 }
 
-/** Every operation on runs, for every surface. */
+/** Runs as their journals tell them: views, answers, replays. */
 export class WorkflowRuns {
   readonly #deps: RunsDeps;
-  /** Runs that go on: read once, then only what is new. */
+  /** Runs under way: only new entries are read. */
   readonly #folds = new Map<string, RunFold>();
 
   constructor(deps: RunsDeps) {
     this.#deps = deps;
   }
 
-  async start(run: Omit<RunInput, 'runId'>, runId = this.#deps.newId()): Promise<string> {
-    const input: RunInput = { ...run, runId };
-    await this.#deps.engine.start(WORKFLOW_BODY, runId, JSON.parse(JSON.stringify(input)));
-    return runId;
+  async start(input: RunInput): Promise<void> {
+    await this.#deps.engine.start(WORKFLOW_BODY, input.runId, JSON.parse(JSON.stringify(input)));
   }
 
   async view(runId: string): Promise<RunView> {
     return (await this.#fold(runId)).view();
   }
 
-  /** The first answer to a halt wins; a later one, and one to a run that does not halt there, does nothing. */
+  /** The first answer to a halt wins; a later one is refused. */
   async answer(runId: string, answer: HaltAnswer, { key, by }: { key?: string; by?: string } = {}): Promise<RunView> {
     const request = haltAnswerSchema.parse(answer);
     const answerId = key ?? this.#deps.newId();
@@ -53,22 +51,15 @@ export class WorkflowRuns {
     if (before) throw new ReefError('halt_already_answered', `${request.block}#${request.visit} was answered before.`);
     if (!halt) throw new ReefError('run_not_halted', `The run does not wait at ${request.block}#${request.visit}.`);
     refuseVerb(halt, request);
-    const { verb, guidance, signal, step } = request;
-    const value: Answer = {
-      at: this.#deps.clock.now().toISOString(),
-      verb,
-      ...(guidance !== undefined && { guidance }),
-      ...(signal !== undefined && { signal }),
-      ...(step !== undefined && { step }),
-      ...(by !== undefined && { by }),
-    };
-    const said = await this.#deps.engine.answer(runId, halt.key, answerId, value as unknown as Json);
-    if (said === 'late')
+    const { block: _, visit: __, branch: ___, ...said } = request;
+    const value: Answer = { at: this.#deps.clock.now().toISOString(), ...said, ...(by !== undefined && { by }) };
+    const taken = await this.#deps.engine.answer(runId, halt.key, answerId, value as unknown as Json);
+    if (taken === 'late')
       throw new ReefError('halt_already_answered', `${halt.block}#${halt.visit} was answered before.`);
     return this.view(runId);
   }
 
-  /** From the next block on. */
+  /** Takes effect at the next block. */
   async setStepping(runId: string, step: boolean): Promise<void> {
     const id = this.#deps.newId();
     const said = await this.#deps.engine.answer(runId, `mode/${id}`, id, { step });
@@ -79,11 +70,7 @@ export class WorkflowRuns {
     return (await this.#fold(runId)).stepping;
   }
 
-  cancel(runId: string, reason: string): Promise<void> {
-    return this.#deps.engine.cancel(runId, reason);
-  }
-
-  /** Walks the run again with what was recorded: no process is started, and the end must be the same. */
+  /** Walks the run again with the recorded results. No process is started, and the end must be the same. */
   async replay(runId: string): Promise<Replay> {
     const fold = await this.#read(new RunFold(runId, this.#deps.blobs), runId);
     const { walkedEnd, recordedEnd } = fold;
@@ -105,7 +92,7 @@ export class WorkflowRuns {
     return fold;
   }
 
-  /** Two readers at once may not feed one fold twice: an entry it has seen is passed over. */
+  /** Two readers at once share a fold: an entry it has seen is skipped. */
   async #read(fold: RunFold, runId: string): Promise<RunFold> {
     for await (const entry of this.#deps.engine.history(runId, fold.seq)) if (entry.n > fold.seq) fold.apply(entry);
     return fold;
@@ -118,9 +105,9 @@ function isAt(halt: Halt, { block, visit, branch }: HaltAnswer): boolean {
 
 function refuseVerb(halt: Halt, { verb, signal }: HaltAnswer): void {
   if (!halt.options.includes(verb)) {
-    throw new ReefError('bad_request', `${verb} is no answer here: choose ${halt.options.join(', ')}.`);
+    throw new ReefError('bad_request', `${verb} is not an answer here: choose ${halt.options.join(', ')}.`);
   }
   if (signal !== undefined && (verb !== 'skip' || !isWorkerSignal(signal))) {
-    throw new ReefError('bad_request', `${signal} is no signal that a skipped block can count as.`);
+    throw new ReefError('bad_request', `${signal} is not a signal that a skipped block can give.`);
   }
 }

@@ -8,7 +8,7 @@ interface ActivityDeps {
   folderOf(worktreeId: string): string | undefined;
 }
 
-/** Which worktrees are worked in: by a job that runs, or by a run that goes on. */
+/** Tells which worktrees a running job or an open run works in. */
 export class WorktreeActivity implements ActivitySource {
   readonly #deps: ActivityDeps;
   readonly #listeners = new Set<Listener>();
@@ -23,14 +23,11 @@ export class WorktreeActivity implements ActivitySource {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Something may have changed: what is new is told, and nothing else. */
+  /** Tells what has changed since the last look. */
   look(): void {
     const now = this.#busy();
-    for (const [id, worktreePath] of now)
-      if (!this.#active.has(id)) this.#tell({ worktreePath, active: true, removed: false });
-    for (const [id, worktreePath] of this.#active) {
-      if (!now.has(id)) this.#tell({ worktreePath, active: false, removed: false });
-    }
+    for (const [id, path] of now) if (!this.#active.has(id)) this.#tell(path, true);
+    for (const [id, path] of this.#active) if (!now.has(id)) this.#tell(path, false);
     this.#active = now;
   }
 
@@ -45,12 +42,12 @@ export class WorktreeActivity implements ActivitySource {
     return new Map(paths);
   }
 
-  #tell(change: Parameters<Listener>[0]): void {
-    for (const listener of this.#listeners) listener(change);
+  #tell(worktreePath: string, active: boolean): void {
+    for (const listener of this.#listeners) listener({ worktreePath, active, removed: false });
   }
 }
 
-/** One that never will stand has no server either. */
+/** A worktree that never will stand has no server. */
 function folderIfAny(id: string, folderOf: ActivityDeps['folderOf']): string | undefined {
   try {
     return folderOf(id);

@@ -6,7 +6,7 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { type AgentScript, Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import type { RunView } from '../../protocol/workflow.ts';
 import { checkManifest, runnableManifest } from '../manifest/check-manifest.ts';
-import { chooseStart } from '../manifest/choose-start.ts';
+import { chooseStart } from '../runs/plan.ts';
 import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from './shipped.ts';
 
 let dir: string;

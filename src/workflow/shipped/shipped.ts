@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 export const SHIPPED = ['test-fix', 'full-gates'] as const;
 export type ShippedName = (typeof SHIPPED)[number];
 
-/** What a project without a workflow of its own runs. */
+/** For a project without a workflow of its own. */
 export const DEFAULT_SHIPPED: ShippedName = 'full-gates';
 
-/** The text as `reef workflow init` writes it. */
 export function shippedWorkflow(name: ShippedName): { path: string; text: string } {
   const path = `${name}.yaml`;
   return { path, text: readFileSync(new URL(path, import.meta.url), 'utf8') };

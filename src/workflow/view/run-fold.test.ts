@@ -7,8 +7,8 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { Bench, finished, ScriptedJobs, SPENT } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node, to } from '../../../test/support/workflow/walk.ts';
 import { type RunView, runViewSchema, type WorkflowManifest } from '../../protocol/workflow.ts';
-import type { DurableEngine, JournalEntry } from '../durable/durable-engine.ts';
-import { journalBlobs } from '../memory/journal-blobs.ts';
+import type { DurableEngine } from '../durable/durable-engine.ts';
+import { type JournalEntry, journalBlobs } from '../durable/journal.ts';
 import { WorkflowRuns } from '../runs/workflow-runs.ts';
 import { RunFold } from './run-fold.ts';
 

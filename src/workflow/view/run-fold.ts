@@ -1,27 +1,24 @@
-import type { BlockStatus, Halt, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
-import type { EntryData, JournalEntry } from '../durable/durable-engine.ts';
-import { parseBlockId } from '../language/names.ts';
+import type { BlockStatus, Halt, LogEntry, RunEvent, RunView, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { EntryData, JournalEntry } from '../durable/journal.ts';
+import { type Action, actionTargets, parseAction } from '../language/action.ts';
+import { blockIdOf, blockIn } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
-import { BRANCHES_AT_ONCE, type Joined, joinKey, joinOutcome } from '../run/fork.ts';
-import { mainBranch, type RunInput, runBudget } from '../run/run-input.ts';
-import type { Answer, BranchEnd, BranchStart, ForkOrder, VisitOutcome } from '../walk/outcomes.ts';
+import { mainBranch, type RunInput, runBudget } from '../run/branch-run.ts';
+import { BRANCHES_AT_ONCE, joinKey, joinOutcome } from '../run/fork.ts';
+import type { Answer, BranchEnd, BranchStart, ForkOrder, Joined, VisitOutcome } from '../walk/outcomes.ts';
 import { keyOf, placeOf, VisitLog } from '../walk/visit-log.ts';
 import { type Rules, Walk } from '../walk/walk.ts';
-import { drawRunGraph } from './draw-graph.ts';
 
 interface AnsweredHalt {
   halt: Halt;
   answerId: string | undefined;
 }
 
-/**
- * A run as its journal tells it: the same walk, fed with what was recorded, entry by entry. Live or rebuilt, the same
- * entries give the same view.
- */
+/** A run as its journal tells it: the same walk, fed with the recorded entries. The same entries give the same view. */
 export class RunFold {
   readonly #runId: string;
   readonly #blobs: Pick<Blobs, 'get'>;
-  /** By kind, then key: keys are long, and joining them anew at each look costs more than the look. */
+  /** By kind, then key: joining long keys at each look is slow. */
   readonly #entries = new Map<string, Map<string, EntryData>>();
   readonly #walks: Walk[] = [];
   /** Branches of each fork under way, by its key. */
@@ -50,12 +47,12 @@ export class RunFold {
     return this.#end !== undefined;
   }
 
-  /** As a person last set it while the run went on. */
+  /** As a person last set it during the run. */
   get stepping(): boolean | undefined {
     return this.#stepping;
   }
 
-  /** Where the walk of the main branch ends by itself, given what was recorded. */
+  /** Where the main branch ends, given what was recorded. */
   get walkedEnd(): BranchEnd | undefined {
     const command = this.#walks[0]?.command;
     return command?.do === 'end' ? command.end : undefined;
@@ -65,7 +62,7 @@ export class RunFold {
     return this.#end;
   }
 
-  /** Which question a later answer came too late for. */
+  /** The halt that was answered there before. */
   answeredAt(at: { block: string; visit: number; branch: string }): AnsweredHalt | undefined {
     return this.#answered.findLast(
       ({ halt }) => halt.block === at.block && halt.visit === at.visit && halt.branch === at.branch,
@@ -158,7 +155,7 @@ export class RunFold {
     let isMoving = true;
     while (isMoving) {
       isMoving = false;
-      // A branch alone has gone as far as it can; a fork has made others.
+      // A single branch has gone as far as it can; a fork adds others.
       for (const walk of [...this.#walks]) while (this.#move(walk)) isMoving = this.#walks.length > 1;
     }
   }
@@ -211,7 +208,7 @@ export class RunFold {
       return [
         {
           ...placeOf(command.order),
-          worker: this.#workerOf(command.order.block),
+          worker: blockIn(this.#runOf().manifest, command.order.block)?.worker ?? '',
           status: this.isEnded ? ('failed' as const) : ('active' as const),
           ...(jobId !== undefined && { jobId }),
           segments: [],
@@ -225,11 +222,6 @@ export class RunFold {
     const fork = [...this.#forks.values()].find((branches) => branches.includes(branch)) ?? [];
     const ended = fork.filter((each) => this.#entry('child', each) !== undefined).length;
     return fork.indexOf(branch) < BRANCHES_AT_ONCE + ended;
-  }
-
-  #workerOf(block: string): string {
-    const address = parseBlockId(block);
-    return (address && this.#runOf().manifest.nodes[address.node]?.blocks[address.name]?.worker) ?? '';
   }
 
   #halts(): Halt[] {
@@ -250,4 +242,34 @@ export class RunFold {
     const value = this.#end?.value as { outcome?: BranchEnd['outcome'] } | undefined;
     return value?.outcome ?? 'running';
   }
+}
+
+/** Every block that the start node can lead to, and the transitions between them. */
+function drawRunGraph(manifest: WorkflowManifest, nodeId: string): RunView['graph'] {
+  const transitions = Object.entries(manifest.nodes).flatMap(([node, { blocks }]) =>
+    Object.entries(blocks).flatMap(([name, block]) =>
+      block.transitions.flatMap(({ on_signal, action }) =>
+        targetsOf(parseAction(action)).map((to) => ({
+          from: blockIdOf(node, name),
+          to: enter(manifest, to),
+          signal: on_signal,
+        })),
+      ),
+    ),
+  );
+  const blocks = new Set([enter(manifest, nodeId)]);
+  for (const block of blocks) {
+    for (const { from, to } of transitions) if (from === block && to.includes('__')) blocks.add(to);
+  }
+  return { nodeId, blocks: [...blocks], transitions: transitions.filter(({ from }) => blocks.has(from)) };
+}
+
+function enter(manifest: WorkflowManifest, target: string): string {
+  return manifest.nodes[target]?.entry_block ?? target;
+}
+
+function targetsOf(action: Action | { error: string }): string[] {
+  if ('error' in action) return [];
+  if (action.do === 'return') return ['RETURN'];
+  return action.do === 'halt' ? ['HALT_AND_FLAG'] : actionTargets(action);
 }

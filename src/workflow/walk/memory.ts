@@ -1,13 +1,7 @@
 import type { Json, WorkflowManifest } from '../../protocol/workflow.ts';
-import type { Scope } from '../language/evaluate.ts';
+import type { Scope } from '../language/guard.ts';
 import { type Blobs, openSegment, type StoredSegment } from '../memory/segment.ts';
-import { type Address, type Frame, firstVisible, inheritedContext, makeFrame, moveFrame, nodeOf } from './frames.ts';
-import type { BranchStart } from './outcomes.ts';
-
-export interface Place {
-  block: string;
-  visit: number;
-}
+import type { BranchStart, Place } from './outcomes.ts';
 
 /** What one visit can see of layers 1 and 3, and its arguments. */
 export interface Seen {
@@ -17,14 +11,14 @@ export interface Seen {
   returned: Record<string, Json>;
 }
 
-/** The payload, which only grows, and the frames, which decide what of it and of static memory is seen. */
+/** The payload only grows. The frames decide what of it and of static memory a visit sees. */
 export class Memory {
   readonly #manifest: WorkflowManifest;
   readonly #blobs: Pick<Blobs, 'get'>;
   readonly #branch: string;
   readonly #payload: StoredSegment[];
   readonly #born: number;
-  /** What lies before was hidden from where the branch began. */
+  /** What lies before it is hidden from this branch. */
   readonly #floor: number;
   readonly #frames: [Frame, ...Frame[]];
 
@@ -62,7 +56,6 @@ export class Memory {
     this.#payload.push(...segments);
   }
 
-  /** Those of this branch. */
   made(): StoredSegment[] {
     return this.#payload.slice(this.#born);
   }
@@ -82,7 +75,6 @@ export class Memory {
     Object.assign(this.top.args, args);
   }
 
-  /** To a block of the same frame. */
   moveTo(block: string): void {
     const to = { node: nodeOf(block), payloadLength: this.#payload.length };
     this.#frames[this.#frames.length - 1] = moveFrame(this.#manifest, this.top, to);
@@ -129,4 +121,53 @@ export class Memory {
   #isOf(segment: StoredSegment, { block, visit }: Place): boolean {
     return segment.block === block && segment.visit === visit && segment.branch === this.#branch;
   }
+}
+
+/** A node that was entered, and where RETURN leads. The bottom frame has no return. */
+export interface Frame {
+  node: string;
+  args: Record<string, Json>;
+  returned: Record<string, Json>;
+  /** Where the visible payload begins; absent: as in the frame below. */
+  payloadFrom?: number;
+  returnTo?: Address;
+}
+
+/** Where RETURN leads: a block, or back into the block that called. */
+export type Address = { block: string } | { caller: string; visit: number };
+
+function nodeOf(block: string): string {
+  return block.slice(0, block.lastIndexOf('__'));
+}
+
+function makeFrame(
+  manifest: WorkflowManifest,
+  frame: Pick<Frame, 'node' | 'args'> & { returnTo?: Address },
+  payloadLength: number,
+): Frame {
+  const isStrict = manifest.nodes[frame.node]?.payload === 'args';
+  return { ...frame, args: { ...frame.args }, returned: {}, ...(isStrict && { payloadFrom: payloadLength }) };
+}
+
+/** A JUMP into another node changes the frame's node, and that node's rule for the payload holds. */
+function moveFrame(manifest: WorkflowManifest, frame: Frame, to: { node: string; payloadLength: number }): Frame {
+  if (frame.node === to.node) return frame;
+  const { payloadFrom: _, ...rest } = frame;
+  const isStrict = manifest.nodes[to.node]?.payload === 'args';
+  return { ...rest, node: to.node, ...(isStrict && { payloadFrom: to.payloadLength }) };
+}
+
+/** From the top frame down to the first boundary; the nearer key wins. */
+function inheritedContext(manifest: WorkflowManifest, frames: readonly Frame[]): Record<string, Json> {
+  const gathered: Record<string, Json> = {};
+  for (const { node } of [...frames].reverse()) {
+    const { static_memory = {}, context_inheritance = false } = manifest.nodes[node] ?? {};
+    for (const [key, value] of Object.entries(static_memory)) if (!Object.hasOwn(gathered, key)) gathered[key] = value;
+    if (!context_inheritance) break;
+  }
+  return gathered;
+}
+
+function firstVisible(frames: readonly Frame[]): number {
+  return [...frames].reverse().find(({ payloadFrom }) => payloadFrom !== undefined)?.payloadFrom ?? 0;
 }

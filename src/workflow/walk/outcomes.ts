@@ -1,8 +1,14 @@
-import type { Amounts, Halt, HaltVerb, Json } from '../../protocol/workflow.ts';
+import type { Amounts, Halt, HaltAnswer, Json } from '../../protocol/workflow.ts';
 import type { Signal } from '../language/names.ts';
 import type { StoredSegment } from '../memory/segment.ts';
 
-/** What the walk wants done next; it stands still until it is told how it went. */
+export interface Place {
+  block: string;
+  visit: number;
+}
+export type Position = Place & { branch: string };
+
+/** What to do next. The walk stands still until it is told the outcome. */
 export type Command =
   | { do: 'visit'; order: VisitOrder }
   | { do: 'ask'; halt: Halt; until?: string }
@@ -15,9 +21,8 @@ export interface VisitOrder {
   block: string;
   visit: number;
   part: number;
-  /** Which visit of its branch it is, counted from 1: the number of its checkpoint. */
+  /** Its number within the branch, from 1; names its checkpoint. */
   n: number;
-  /** The job to go on with. */
   jobId?: string;
   /** How often a person raised the budget of the run and of this block. */
   grants: { run: number; block: number };
@@ -35,7 +40,7 @@ export interface ForkOrder {
   branches: BranchStart[];
 }
 
-/** All a branch is born with. */
+/** What a branch begins with. */
 export interface BranchStart {
   branch: string;
   node: string;
@@ -50,14 +55,12 @@ export interface BranchStart {
 
 export interface BranchEnd {
   outcome: 'success' | 'failure' | 'aborted';
-  /** Of its last worker. */
   signal: string | null;
-  /** Those made in it. */
   segments: StoredSegment[];
   visits: Record<string, number>;
   applied: string[];
   tree: string | null;
-  /** By all its visits, and those of its own branches. */
+  /** Spent by its visits and its own branches. */
   spent: Amounts;
 }
 
@@ -68,7 +71,7 @@ export interface GateFacts {
   timedOut: boolean;
 }
 
-/** What is known after a visit, whatever came of it. */
+/** The facts of a visit, whatever its result. */
 interface VisitFacts {
   at: string;
   segments: StoredSegment[];
@@ -76,7 +79,7 @@ interface VisitFacts {
   checkpoint?: string;
   jobId?: string;
   gate?: GateFacts;
-  /** Segments that are in the files or the plan now. */
+  /** Segments that are already in the files or the plan. */
   applied?: string[];
   filesWritten?: number;
   linesWritten?: number;
@@ -89,7 +92,7 @@ interface VisitFacts {
   stepping?: boolean;
 }
 
-/** What kept a visit from its end, though nothing crashed; the reason of the halt that follows. */
+/** Why a visit did not finish although nothing crashed; the reason of the halt. */
 export type StopReason = 'job_stale' | 'job_killed' | 'context_unavailable';
 
 export type VisitOutcome = VisitFacts &
@@ -102,24 +105,21 @@ export type VisitOutcome = VisitFacts &
     | { kind: 'stopped'; reason: StopReason; message: string }
   );
 
-/** What comes back from a person, as the journal keeps it. */
-export interface Answer {
-  at: string;
-  verb: HaltVerb;
-  guidance?: string;
-  signal?: string;
-  step?: boolean;
-  by?: string;
-}
+/** A person's answer, as the journal keeps it. */
+export type Answer = Pick<HaltAnswer, 'verb' | 'guidance' | 'signal' | 'step'> & { at: string; by?: string };
 
-export interface JoinOutcome {
+/** What a join recorded, so that every replay decides alike. */
+export interface Joined {
   at: string;
-  tree?: string;
-  /** In declared order; null: ended because another came first. */
-  ends: (BranchEnd | null)[];
+  tree?: string | null;
+  /** The first branch that succeeded with `join: any`; else -1. */
+  winner: number;
   conflict?: { branch: string; files: string[] };
   /** Why no branch could begin. */
   failure?: string;
   /** A budget of the run that the branches used up. */
   exhausted?: string;
 }
+
+/** `ends` are in declared order; null: ended because another came first. */
+export type JoinOutcome = Omit<Joined, 'winner'> & { ends: (BranchEnd | null)[] };

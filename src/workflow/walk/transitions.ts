@@ -1,11 +1,9 @@
 import type { BlockDef, Gate, Json, Transition, WorkflowManifest } from '../../protocol/workflow.ts';
 import { type Action, parseAction } from '../language/action.ts';
-import { holds, type Scope, valueIn } from '../language/evaluate.ts';
-import { type Guard, parseGuard, parseValue, type Value } from '../language/guard.ts';
-import { FAIL_DEFAULT, fallsToDefault, parseBlockId } from '../language/names.ts';
-import { gateOf, parseWorker } from '../language/worker-name.ts';
+import { type Guard, holds, parseGuard, parseValue, type Scope, type Value, valueIn } from '../language/guard.ts';
+import { blockIn, FAIL_DEFAULT, fallsToDefault, gateOf, parseWorker } from '../language/names.ts';
 
-/** A block with everything read that its text says; the check has made sure that it can be. */
+/** A block with its texts parsed. The check made sure that they can be. */
 export interface ReadBlock {
   def: BlockDef;
   gate: Gate | undefined;
@@ -22,8 +20,7 @@ export interface ReadTransition {
 }
 
 export function readBlock(manifest: WorkflowManifest, id: string): ReadBlock {
-  const address = parseBlockId(id);
-  const def = address && manifest.nodes[address.node]?.blocks[address.name];
+  const def = blockIn(manifest, id);
   if (!def) throw new TypeError(`there is no block ${id}`);
   return { def, gate: gateOf(parseWorker(def.worker)), transitions: def.transitions.map(readTransition) };
 }
@@ -54,7 +51,7 @@ function must<T>(parsed: { ok: true; value: T } | { ok: false; error: string }):
   return parsed.value;
 }
 
-/** The first with that signal and a true guard, else the default where the signal falls to it. */
+/** The first transition with that signal and a true guard, else the default if the signal falls to it. */
 export function chooseTransition(block: ReadBlock, signal: string, scope: () => Scope): ReadTransition | undefined {
   const first = (key: string) =>
     block.transitions.find((each) => each.signal === key && (each.guard === undefined || holds(each.guard, scope())));

@@ -1,9 +1,9 @@
 import type { BlockDef } from '../../protocol/workflow.ts';
-import type { Place } from './memory.ts';
+import type { Place } from './outcomes.ts';
 
 const DEFAULT_VISITS = 10;
 
-/** How often each block was visited, how often it may be, and what a person granted beyond that. */
+/** Counts visits against their limits, and what a person granted beyond. */
 export class VisitLimits {
   readonly #counts: Map<string, number>;
   readonly #granted = new Map<string, number>();
@@ -32,7 +32,6 @@ export class VisitLimits {
     this.#counts.set(block, visit);
   }
 
-  /** Visits of branches that were joined. */
   add(visits: Record<string, number>): void {
     for (const [block, count] of Object.entries(visits)) this.#counts.set(block, this.countOf(block) + count);
   }
@@ -48,7 +47,7 @@ export class VisitLimits {
     this.#granted.set(block, this.countOf(block) + 1 - max_visits);
   }
 
-  /** Of a block, or of the run under the empty name. */
+  /** Raises the budget of a block, or of the run under the empty name. */
   grantBudget(of: string): void {
     this.#budgets.set(of, (this.#budgets.get(of) ?? 0) + 1);
   }

@@ -1,15 +1,13 @@
 import type { BlockStatus, Gate, GateView, LogEntry, RunView, WorkflowManifest } from '../../protocol/workflow.ts';
-import { FAILURE, parseBlockId } from '../language/names.ts';
-import { gateOf, parseWorker } from '../language/worker-name.ts';
+import { blockIn, FAILURE, gateOf, parseWorker } from '../language/names.ts';
 import { viewSegment } from '../memory/segment.ts';
 import { accountOf, sumAmounts } from './amounts.ts';
-import type { VisitOrder, VisitOutcome } from './outcomes.ts';
-import type { Observer, Position } from './walk.ts';
+import type { Position, VisitOrder, VisitOutcome } from './outcomes.ts';
 
 const FAILED = new Set<string>([FAILURE, 'SIGNAL:VALIDATION_FAIL', 'SIGNAL:NO_CHANGES']);
 
-/** What the visits of a run came to, as they are told. */
-export class VisitLog implements Observer {
+/** Collects what the visits of a run came to. */
+export class VisitLog {
   readonly entries = new Map<string, LogEntry>();
   /** As each block's last visit left it. */
   readonly statuses = new Map<string, BlockStatus>();
@@ -24,7 +22,7 @@ export class VisitLog implements Observer {
   readonly #blocks = new Map<string, { worker: string; gate: Gate | undefined }>();
   readonly #spent = new Map<string, NonNullable<VisitOutcome['spent']>>();
 
-  /** `onGate` is told each verdict of a gate as it is made. */
+  /** `onGate` is called with each verdict of a gate. */
   constructor(manifest: WorkflowManifest, onGate?: (gate: GateView) => void) {
     this.#manifest = manifest;
     this.#onGate = onGate;
@@ -72,7 +70,7 @@ export class VisitLog implements Observer {
     if (gate !== undefined) this.#pass({ ...at, gate, result: 'waived' }, before.tree);
   }
 
-  /** One place on the path for each visit, however many parts it had. */
+  /** One place on the path per visit, even after a rate limit. */
   #enter(at: Position): void {
     const last = this.path.at(-1);
     if (last?.block !== at.block || last.visit !== at.visit || last.branch !== at.branch) this.path.push(at);
@@ -99,8 +97,7 @@ export class VisitLog implements Observer {
   #blockOf(id: string): { worker: string; gate: Gate | undefined } {
     const known = this.#blocks.get(id);
     if (known) return known;
-    const address = parseBlockId(id);
-    const worker = (address && this.#manifest.nodes[address.node]?.blocks[address.name]?.worker) ?? '';
+    const worker = blockIn(this.#manifest, id)?.worker ?? '';
     const block = { worker, gate: gateOf(parseWorker(worker)) };
     this.#blocks.set(id, block);
     return block;

@@ -1,10 +1,10 @@
 import type { Amounts, Halt, HaltVerb, Json, WorkflowManifest } from '../../protocol/workflow.ts';
 import type { Action } from '../language/action.ts';
-import type { Scope } from '../language/evaluate.ts';
+import type { Scope } from '../language/guard.ts';
 import { type EngineSignal, SUCCESS } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
 import { accountOf, sumAmounts } from './amounts.ts';
-import { Memory, type Place, type Seen } from './memory.ts';
+import { Memory, type Seen } from './memory.ts';
 import type {
   Answer,
   BranchEnd,
@@ -12,26 +12,20 @@ import type {
   Command,
   ForkOrder,
   JoinOutcome,
+  Place,
+  Position,
   VisitOrder,
   VisitOutcome,
 } from './outcomes.ts';
 import { bindArgs, chooseTransition, type ReadBlock, type ReadTransition, readBlock } from './transitions.ts';
 import { VisitLimits } from './visit-limits.ts';
+import type { VisitLog } from './visit-log.ts';
 
 export interface Rules {
   manifest: WorkflowManifest;
   blobs: Pick<Blobs, 'get'>;
-  /** Go on by itself when a rate limit is over. */
+  /** Continue without a person when a rate limit is over. */
   autoResume: boolean;
-}
-
-export type Position = Place & { branch: string };
-
-/** What a view wants to know as it happens. */
-export interface Observer {
-  visited(order: VisitOrder, outcome: VisitOutcome): void;
-  moved(from: string, to: string, signal: string): void;
-  skipped(at: Position, signal: string): void;
 }
 
 /** What `resume` does; the other verbs are the same for every halt. */
@@ -42,19 +36,19 @@ const MOST_CALLS = 32;
 const EVERY_VERB: HaltVerb[] = ['resume', 'retry', 'skip', 'abort'];
 
 /**
- * One branch of a run as a machine: it says what to do next and moves when told how that went. It reads no clock and
- * touches nothing, so the same outcomes always lead the same way: for the engine, for a replay, and for a view.
+ * One branch of a run as a state machine: it says what to do next and moves when told the outcome. It reads no clock and
+ * has no effects, so engine, replay and view go the same way.
  */
 export class Walk {
   readonly #rules: Rules;
   readonly #start: BranchStart;
-  readonly #observer: Observer | undefined;
+  readonly #log: VisitLog | undefined;
   readonly #memory: Memory;
   readonly #limits: VisitLimits;
   readonly #applied: Set<string>;
   readonly #blocks = new Map<string, ReadBlock>();
   readonly #spent = new Map<string, Amounts>();
-  /** The tree on which each gate last failed, with no person between. */
+  /** The tree on which each gate last failed since a person answered. */
   readonly #failedOn = new Map<string, string>();
   #at: string;
   #stepping: boolean;
@@ -65,14 +59,14 @@ export class Walk {
   #ordered = 0;
   #halts = 0;
   #branches = 0;
-  /** Blocks entered since the last visit: too many are a circle in which nothing runs. */
+  /** Blocks entered since the last visit; too many are a circle in which nothing runs. */
   #passed = 0;
   #command: Command;
 
-  constructor(rules: Rules, start: BranchStart, observer?: Observer) {
+  constructor(rules: Rules, start: BranchStart, log?: VisitLog) {
     this.#rules = rules;
     this.#start = start;
-    this.#observer = observer;
+    this.#log = log;
     this.#memory = new Memory(rules, start);
     this.#limits = new VisitLimits(start.visits, (block) => this.#block(block).def);
     this.#applied = new Set(start.applied);
@@ -127,7 +121,7 @@ export class Walk {
   takeVisit(outcome: VisitOutcome): void {
     if (this.#command.do !== 'visit') throw new TypeError('no visit is under way');
     const { order } = this.#command;
-    this.#observer?.visited(order, outcome);
+    this.#log?.visited(order, outcome);
     this.#passed = 0;
     this.#memory.add(...outcome.segments);
     for (const id of outcome.applied ?? []) this.#applied.add(id);
@@ -188,7 +182,7 @@ export class Walk {
     return this.#visit({ block, visit });
   }
 
-  /** Because a person says so: one more visit than allowed, and the budget of the run once more. */
+  /** A person wants it: one more visit than allowed, and the run's budget once more. */
   #enterAnyway(block: string): Command {
     this.#limits.grantVisit(block);
     if (this.#exhausted !== undefined) this.#limits.grantBudget('');
@@ -244,7 +238,7 @@ export class Walk {
     return this.#halt('no_progress', { visit: at.visit, message, excerpt: this.#memory.excerpt(at), resume });
   }
 
-  /** The same gate, failing again on the very same tree: nothing was mended. */
+  /** The same gate failed again on the same tree: nothing was fixed. */
   #isStuck(block: string, { signal, tree, gate }: Extract<VisitOutcome, { kind: 'done' }>): boolean {
     if (this.#block(block).gate === undefined || gate === undefined) return false;
     const last = this.#failedOn.get(block);
@@ -267,7 +261,7 @@ export class Walk {
     return transition && this.#perform({ block, visit }, transition, signal);
   }
 
-  /** What the transition leads to may run; if that spends more, the signal comes again. */
+  /** The transition's target may run. If it spends more, the signal comes again. */
   #raiseExhausted(visit: number): Command | undefined {
     if (!this.#choose({ block: this.#at, visit }, 'SIGNAL:BUDGET_EXHAUSTED')) return undefined;
     this.#exhausted = undefined;
@@ -293,7 +287,7 @@ export class Walk {
       const message = `${at.block} calls more than ${MOST_CALLS} deep.`;
       return this.#halt('stack_overflow', { visit: at.visit, message, resume: () => this.#enterAnyway(at.block) });
     }
-    this.#observer?.moved(at.block, target, signal);
+    this.#log?.moved(at.block, target, signal);
     if (action.do === 'jump') {
       this.#memory.bind(values);
       return this.#enter(target);
@@ -314,12 +308,12 @@ export class Walk {
   #return(at: Place, signal: string, values: Record<string, Json>): Command {
     const { returnTo } = this.#memory.top;
     if (returnTo === undefined) {
-      this.#observer?.moved(at.block, 'RETURN', signal);
+      this.#log?.moved(at.block, 'RETURN', signal);
       return this.#end(this.#lastSignal === SUCCESS ? 'success' : 'failure');
     }
     this.#memory.pop(values);
     const block = 'block' in returnTo ? returnTo.block : returnTo.caller;
-    this.#observer?.moved(at.block, block, signal);
+    this.#log?.moved(at.block, block, signal);
     if ('block' in returnTo) return this.#enter(block);
     this.#at = block;
     return this.#raise('SIGNAL:RETURNED', returnTo.visit) ?? this.#enter(block);
@@ -374,7 +368,7 @@ export class Walk {
 
   #onward(at: Place, joinTo: string | undefined): Command {
     if (joinTo === undefined) return this.#follow(at, 'SIGNAL:JOINED');
-    this.#observer?.moved(at.block, joinTo, 'SIGNAL:JOINED');
+    this.#log?.moved(at.block, joinTo, 'SIGNAL:JOINED');
     return this.#enter(joinTo);
   }
 
@@ -409,7 +403,7 @@ export class Walk {
     return { do: 'ask', halt, ...(until !== undefined && { until }) };
   }
 
-  /** A person was here: what they say is memory, and nothing counts as "twice in a row" any more. */
+  /** What a person says becomes memory, and "twice in a row" starts anew. */
   #heed({ guidance, at, step }: Answer, { key, block, visit, branch }: Halt): void {
     this.#failedOn.clear();
     this.#stepping = step ?? this.#stepping;
@@ -426,11 +420,11 @@ export class Walk {
         const signal = answer.signal ?? SUCCESS;
         this.#limits.count({ block, visit });
         this.#lastSignal = signal;
-        this.#observer?.skipped({ block, visit, branch: this.branch }, signal);
+        this.#log?.skipped({ block, visit, branch: this.branch }, signal);
         return this.#follow({ block, visit }, signal);
       }
       case 'retry':
-        if (reason === 'rate_limit') this.#limits.count({ block, visit }); // the parked visit was none; the next is another
+        if (reason === 'rate_limit') this.#limits.count({ block, visit }); // the parked visit ends; the next is a new one
         return reason === 'budget_exhausted' ? resume() : this.#enterAnyway(block);
       case 'approve':
       case 'resume':

@@ -1,31 +1,29 @@
 import { realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { SafeDir } from '../../base/safe-dir.ts';
+import { parseJson } from '../../base/safe-json.ts';
 import { refusePath, safeParts } from '../../base/safe-path.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { writeUnlessSame } from '../../repostate/files/write-same.ts';
 import { FAILURE, SUCCESS } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
-import { type FileContent, fileContentOf } from './file-content.ts';
-import { makeSegments, type Worker } from './worker.ts';
+import { makeSegments, type Worker, type WorkerOutput } from './worker.ts';
 
-const WRITE_TYPES = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
+/** Segments whose content belongs into a file. */
+export const WRITE_TYPES: ReadonlySet<string> = new Set(['CODE_OUTPUT', 'DOCUMENTATION_OUTPUT']);
 
-/** `Internal:FileSystemWriter`: the one that brings generated content to the disk, inside the worktree. */
+/** `Internal:FileSystemWriter` writes generated content to the disk, inside the worktree. */
 export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }): Worker {
   return async (input, context) => {
     const dir = openDir(input.system_metadata.worktree_path);
     const segments = input.execution_payload.filter(({ type, id }) => WRITE_TYPES.has(type) && !context.isApplied(id));
     const applied = segments.map(({ id }) => id);
-    const fail = (content: Json, done: string[] = []) => ({
-      signal: FAILURE as typeof FAILURE,
-      new_payload: [
-        ...input.execution_payload,
-        ...makeSegments(input.system_metadata, context, [{ type: 'ERROR', content }]),
-      ],
-      stats: { filesWritten: done.length },
-    });
+    const fail = (content: Json, done: string[] = []): WorkerOutput => {
+      const made = makeSegments(input.system_metadata, context, [{ type: 'ERROR', content }]);
+      const new_payload = [...input.execution_payload, ...made];
+      return { signal: FAILURE, new_payload, stats: { filesWritten: done.length } };
+    };
     const plan = await planWrites(dir, segments);
     if ('refused' in plan) return fail(plan.refused);
     const written: FileContent[] = [];
@@ -49,7 +47,7 @@ export function fileSystemWriter({ openDir }: { openDir(root: string): SafeDir }
   };
 }
 
-/** All paths and contents are judged before the first byte is written. Of one path the last content counts. */
+/** All paths and contents are checked before the first write. The last content of a path counts. */
 async function planWrites(
   dir: SafeDir,
   segments: ContextSegment[],
@@ -58,9 +56,8 @@ async function planWrites(
   for (const segment of segments) {
     const file = fileContentOf(segment);
     if ('ambiguous' in file) {
-      return {
-        refused: { code: 'ambiguous_content', message: `${segment.id} ${file.ambiguous}.`, segment: segment.id },
-      };
+      const message = `${segment.id} ${file.ambiguous}.`;
+      return { refused: { code: 'ambiguous_content', message, segment: segment.id } };
     }
     const refusal = await refusalOf(dir, file.filePath);
     if (refusal) return { refused: { code: refusal.code, message: refusal.message, filePath: file.filePath } };
@@ -96,4 +93,51 @@ function ioError(error: unknown, filePath: string): { code: string; message: str
 
 function lines(text: string): number {
   return text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}
+
+interface FileContent {
+  filePath: string;
+  fileContent: string;
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n]*$/;
+
+/** The file in a write segment: `{filePath, fileContent}`, its JSON, or a text with a path and exactly one fenced block. */
+export function fileContentOf({ content, filePath }: ContextSegment): FileContent | { ambiguous: string } {
+  const whole = asFile(content) ?? (typeof content === 'string' ? asFile(jsonOf(content)) : undefined);
+  if (whole) return whole;
+  if (typeof content !== 'string') return { ambiguous: 'is neither {filePath, fileContent} nor text' };
+  if (filePath === undefined) return { ambiguous: 'is text without a file path' };
+  const blocks = fencedBlocks(content);
+  const [only] = blocks;
+  if (only === undefined || blocks.length > 1) return { ambiguous: `holds ${blocks.length} fenced blocks, not one` };
+  return { filePath, fileContent: only };
+}
+
+function asFile(value: Json | undefined): FileContent | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const { filePath, fileContent } = value;
+  return typeof filePath === 'string' && typeof fileContent === 'string' ? { filePath, fileContent } : undefined;
+}
+
+function jsonOf(text: string): Json | undefined {
+  const parsed = parseJson(text);
+  return parsed.ok ? (parsed.value as Json) : undefined;
+}
+
+/** A fence ends with one of its own kind, at least as long; an open one is none. */
+function fencedBlocks(text: string): string[] {
+  const blocks: string[] = [];
+  let open: { mark: string; from: number } | undefined;
+  let at = 0;
+  for (const line of text.split(/(?<=\n)/)) {
+    const mark = FENCE.exec(line.replace(/\r?\n$/, ''))?.[1];
+    const isBare = mark !== undefined && line.trim() === mark;
+    if (open && mark !== undefined && isBare && mark.startsWith(open.mark)) {
+      blocks.push(text.slice(open.from, at));
+      open = undefined;
+    } else if (!open && mark !== undefined) open = { mark, from: at + line.length };
+    at += line.length;
+  }
+  return blocks;
 }

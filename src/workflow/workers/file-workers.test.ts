@@ -246,7 +246,7 @@ describe('UpdateChangePlan', () => {
     };
   }
   const update = (manager: ReturnType<typeof plans>, payload: Parameters<typeof inputFor>[1], applied: string[] = []) =>
-    updateChangePlan({ plans: manager })(inputFor(dir, payload), contextFor({}, applied));
+    updateChangePlan({ worktrees: manager })(inputFor(dir, payload), contextFor({}, applied));
 
   verifies('W-53', 'W-54', 'W-55', 'W-50').test(
     'hands the manager exactly the list of the segment, awaits it, and is SUCCESS',
@@ -275,8 +275,8 @@ describe('UpdateChangePlan', () => {
     expect(output.new_payload[1]?.content).toMatchObject({
       refused: [
         { path: '../x', why: 'contains ".."' },
-        { path: 3, why: 'is no path' },
-        { path: '', why: 'is no path' },
+        { path: 3, why: 'is not a path' },
+        { path: '', why: 'is not a path' },
       ],
     });
   });

@@ -10,13 +10,9 @@ import { createSafeDir } from '../../base/safe-dir.ts';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
 import { run } from '../../process/run.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import { findGateCommands } from '../project/gate-commands.ts';
 import { boundGates } from './bound-gates.ts';
-import { countTests } from './count-tests.ts';
-import { findGateCommands } from './gate-commands.ts';
-import { runBuilder } from './run-builder.ts';
-import type { GateParts, RunGate } from './run-gate.ts';
-import { runLinter } from './run-linter.ts';
-import { testRunner } from './test-runner.ts';
+import { countTests, type GateParts, type RunGate, runBuilder, runLinter, testRunner } from './gates.ts';
 import type { Worker } from './worker.ts';
 
 let dir: string;
@@ -32,7 +28,7 @@ const PATH = [dirname(process.execPath), '/usr/bin', '/bin'].join(':');
 /** Found again in whatever a gate of this file leaves behind. */
 const MARK = `REEF_GATE_MARK=${process.pid}-${Math.random()}`;
 const [MARK_NAME = '', MARK_VALUE = ''] = MARK.split('=');
-const envOf = () => ({ PATH, [MARK_NAME]: MARK_VALUE });
+const gateEnv = () => ({ PATH, [MARK_NAME]: MARK_VALUE });
 function survivors(): string[] {
   const isOurs = (pid: string) => {
     try {
@@ -61,9 +57,13 @@ function fake(result: Partial<RunResult> | Error) {
     };
     return { ...ended, ...result };
   };
-  return { specs, parts: { runGate, envOf, openDir } };
+  return { specs, parts: { runGate, gateEnv, openDir } };
 }
-const real = (): GateParts & { openDir: typeof openDir } => ({ runGate: boundGates({ capabilities }), envOf, openDir });
+const real = (): GateParts & { openDir: typeof openDir } => ({
+  runGate: boundGates({ capabilities }),
+  gateEnv,
+  openDir,
+});
 
 const sh = (script: string) => ['/bin/sh', '-c', script];
 const earlier = segment('a', 'AGENT_OUTPUT', 'done');
@@ -298,7 +298,7 @@ verifies('W-42', 'W-43', 'W-44').test(
         join(dir, 'sum.test.js'),
         `import { expect, test } from 'vitest';\ntest('adds', () => expect(1 + 1).toBe(${value}));\n`,
       );
-    const parts = { ...real(), envOf: () => ({ PATH: `${join(ROOT, 'node_modules/.bin')}:${PATH}`, HOME: dir }) };
+    const parts = { ...real(), gateEnv: () => ({ PATH: `${join(ROOT, 'node_modules/.bin')}:${PATH}`, HOME: dir }) };
     const command = ['vitest', 'run', '--reporter=verbose', '--pool=threads', '--maxWorkers=1'];
     const runTests = () => testRunner(parts)(inputFor(dir), contextFor({ command, timeoutMs: 60_000 }));
     write(2);

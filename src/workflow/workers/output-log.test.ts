@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
-import { OutputLog } from './output-log.ts';
+import { OutputLog } from './bound-gates.ts';
 
 verifies('W-17').test('a log keeps its beginning and its end, and says what is missing between', () => {
   const logOf = (chunks: string[]) => {

@@ -3,20 +3,20 @@ import type { Json } from '../../protocol/workflow.ts';
 import { SUCCESS } from '../language/names.ts';
 import { makeSegments, type Worker } from './worker.ts';
 
-/** The part of the worktree manager that a workflow calls. It appends, persists and rescans all. */
+/** The part of the worktree manager that a workflow calls. */
 export interface ChangePlans {
   addToChangePlan(newFiles: string[], worktreeId: string): Promise<unknown>;
 }
 
-/** `Internal:UpdateChangePlan`: files a block found it must change join the plan; the signal is always SUCCESS. */
-export function updateChangePlan({ plans }: { plans: ChangePlans }): Worker {
+/** `Internal:UpdateChangePlan` adds files that a block must change to the plan; it always succeeds. */
+export function updateChangePlan({ worktrees }: { worktrees: ChangePlans }): Worker {
   return async (input, context) => {
     const segments = input.execution_payload.filter(
       ({ type, id }) => type === 'NEW_FILES_IDENTIFIED' && !context.isApplied(id),
     );
     const named = segments.flatMap(({ content }) => (Array.isArray(content) ? content : [content]));
     const newFiles = named.filter((path) => whyRefused(path) === undefined) as string[];
-    await plans.addToChangePlan(newFiles, input.system_metadata.worktree_id);
+    await worktrees.addToChangePlan(newFiles, input.system_metadata.worktree_id);
     const refused = named.flatMap((path) => {
       const why = whyRefused(path);
       return why === undefined ? [] : [{ path, why }];
@@ -32,6 +32,6 @@ export function updateChangePlan({ plans }: { plans: ChangePlans }): Worker {
 }
 
 function whyRefused(path: Json): string | undefined {
-  if (typeof path !== 'string' || path === '') return 'is no path';
+  if (typeof path !== 'string' || path === '') return 'is not a path';
   return whyUnsafe(path);
 }

@@ -7,7 +7,7 @@ interface BlockContract {
   task: string;
   instructions?: string;
   persona?: string;
-  /** What the worker may answer. */
+  /** The signals that the worker may give. */
   signals: string[];
   args: Record<string, Json>;
   returned: Record<string, Json>;
@@ -39,16 +39,16 @@ export interface WorkerInput {
 
 export interface WorkerOutput {
   signal: Signal;
-  /** The payload passed on, and what the worker adds. */
+  /** The given payload and what the worker adds. */
   new_payload: ContextSegment[];
   stats?: { filesWritten?: number; linesWritten?: number };
-  /** Segments that are in the files or the plan now: they are never applied again. */
+  /** Segments that are now in the files or the plan; they are never applied again. */
   applied?: string[];
   gate?: GateFacts;
 }
 
 export interface GateSettings {
-  /** Absent: nobody configured the gate. */
+  /** Absent if the gate is not configured. */
   command?: string[];
   timeoutMs: number;
   report?: string;
@@ -56,7 +56,7 @@ export interface GateSettings {
 }
 
 export interface WorkerContext {
-  /** The start of the ids of segments made in this visit. */
+  /** Prefix of the ids of segments made in this visit. */
   visitKey: string;
   now(): Date;
   abort: AbortSignal;
@@ -64,12 +64,12 @@ export interface WorkerContext {
   gate: GateSettings;
 }
 
-/** Stateless: all it knows is in its arguments. */
+/** A worker knows only its arguments. */
 export type Worker = (input: WorkerInput, context: WorkerContext) => Promise<WorkerOutput>;
 
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'outcome' | 'filePath'>>;
 
-/** Segments of this visit, with ids that are the same when the visit is repeated after a crash. */
+/** Segments of this visit. A repeat after a crash gives the same ids. */
 export function makeSegments(
   { block_id, visit, branch }: SystemMetadata,
   context: Pick<WorkerContext, 'visitKey' | 'now'>,

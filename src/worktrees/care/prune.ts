@@ -8,17 +8,13 @@ import { readStatus } from '../../git/status.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import type { PruneEntry, PruneReport } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
-import { processesInside } from '../keep/processes-inside.ts';
-import { emptyTrash, moveToTrash } from '../keep/trash.ts';
+import { emptyTrash, moveToTrash, processesInside } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
 import { findBase } from '../make/checks.ts';
-import { openWorktree } from '../open-worktree.ts';
-import type { StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
-import { forgetEntry } from '../registry.ts';
+import { type StoredWorktree, without } from '../records.ts';
+import { forgetEntry, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
-import { classify } from './classify.ts';
-import { look } from './reconcile.ts';
+import { classify, look } from './reconcile.ts';
 
 const KEEP_REFS_MS = 30 * 24 * 3_600_000;
 
@@ -26,7 +22,7 @@ export interface PruneOptions {
   yes?: boolean;
 }
 
-/** What could go, with size, age and reason; with `yes` it goes, unless there is work in it. */
+/** Lists what could go, with size, age and reason. With `yes` it goes, unless there is work in it. */
 export async function prune(deps: Deps, { yes = false }: PruneOptions): Promise<PruneReport> {
   const seen = await look(deps);
   const { live, held, zombies } = classify(seen);
@@ -68,7 +64,7 @@ async function pruneZombie(
   }
 }
 
-/** Dirty, occupied, or unmerged: merging it would still change the branch it would go to. */
+/** Why it holds work: it is dirty, occupied, or merging it would still change its target. */
 async function whyWork(
   { git, checkout, records }: Deps,
   worktree: Checkout,
@@ -85,7 +81,7 @@ async function whyWork(
   return isClean && tree === (await readTree(git, checkout, target)) ? undefined : 'it has commits that are not merged';
 }
 
-/** Work put aside is kept for 30 days after its end, whatever else is cleaned up. */
+/** Discarded and archived work is kept for 30 days. */
 async function pruneRefs(deps: Deps, yes: boolean): Promise<PruneEntry[]> {
   const { git, checkout, clock } = deps;
   const format = '--format=%(refname) %(objectname) %(committerdate:unix)';

@@ -8,7 +8,7 @@ import { until } from '../../../test/support/wait.ts';
 import { codeOf, makeWorld, textOf, usersOwn } from '../../../test/support/worktrees/world.ts';
 import { identify } from '../../process/identity.ts';
 import { Store } from '../../store/store.ts';
-import type { StoredWorktree } from '../record.ts';
+import type { StoredWorktree } from '../records.ts';
 
 verifies('T-40', 'T-41', 'Q-52').test(
   'live, held, zombie, ghost and foreign are told apart, and no work is deleted',

@@ -1,19 +1,18 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listRefs } from '../../git/refs.ts';
+import type { WorktreeEntry } from '../../git/worktree.ts';
 import type { ReconcileReport } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
-import { dropRefs } from '../keep/remove.ts';
-import { emptyTrash } from '../keep/trash.ts';
+import { dropRefs, emptyTrash } from '../keep/remove.ts';
 import { passing, refs } from '../layout.ts';
-import { without } from '../records.ts';
+import { type StoredWorktree, without } from '../records.ts';
 import { listRegistered } from '../registry.ts';
-import { classify, type Seen } from './classify.ts';
 import { mendEntries, recover } from './recover.ts';
 
 /**
- * At start and on demand: finishes what was interrupted, then says what there is. It looks at everything before it
- * writes anything, so a look that fails changes nothing, and it removes nothing that it has not itself begun to.
+ * Finishes what was interrupted, then reports what there is. It looks at everything before it writes anything, so a
+ * failing look changes nothing. It removes nothing whose removal was not begun before.
  */
 export async function reconcile(deps: Deps): Promise<ReconcileReport> {
   await mendEntries(deps);
@@ -38,7 +37,7 @@ export async function reconcile(deps: Deps): Promise<ReconcileReport> {
   return { ...classes, recovered };
 }
 
-/** All that looking takes: `reef doctor` has no more than that. */
+/** The part of `Deps` that looking needs; `reef doctor` has no more. */
 export interface Sight extends Pick<Deps, 'git' | 'checkout' | 'clock' | 'locks'> {
   records: Pick<Deps['records'], 'all'>;
   layout: Pick<Deps['layout'], 'folder'>;
@@ -61,7 +60,7 @@ export async function look(deps: Sight): Promise<Seen> {
   };
 }
 
-/** Branch and refs stay; the worktree can be made again from them. */
+/** Branch and refs stay, so the worktree can be made again. */
 function markLost(deps: Deps, id: string): void {
   if (deps.locks.isBusy(`worktree ${id}`)) return;
   const { path, title } = deps.records.get(id);
@@ -69,4 +68,48 @@ function markLost(deps: Deps, id: string): void {
   deps.ports.release(id);
   const where = path === null ? 'the ref that held it' : path;
   deps.announce({ kind: 'lost', worktreeId: id, message: `${title}: ${where} is gone.` });
+}
+
+export interface Seen {
+  records: readonly StoredWorktree[];
+  registered: readonly WorktreeEntry[];
+  folders: ReadonlySet<string>;
+  home: string;
+  kept: ReadonlySet<string>;
+}
+
+type Classes = Omit<ReconcileReport, 'recovered'>;
+
+const ACTIVE = new Set(['creating', 'running', 'accepting']);
+
+/** Compares records, registrations, folders and refs. Pure. */
+export function classify(seen: Seen): Classes {
+  const classes: Classes = { live: [], held: [], zombies: [], ghosts: [], foreign: [] };
+  const paths = new Set(seen.registered.filter(({ isBare }) => !isBare).map(({ path }) => path));
+  for (const row of seen.records) classifyRecord(seen, { row, paths, classes });
+  const active = new Set(seen.records.filter(({ status }) => ACTIVE.has(status)).map(({ path }) => path));
+  for (const path of [...new Set([...seen.folders, ...paths])].sort()) {
+    if (active.has(path)) continue;
+    const worktreeId = leftBy(seen.records, path);
+    if (!path.startsWith(`${seen.home}/`)) classes.foreign.push(path);
+    else if (seen.folders.has(path)) classes.zombies.push({ path, worktreeId, why: 'no record uses it' });
+  }
+  return classes;
+}
+
+function classifyRecord(
+  { folders, kept }: Seen,
+  { row, paths, classes }: { row: StoredWorktree; paths: ReadonlySet<string>; classes: Classes },
+): void {
+  const { id, path, status } = row;
+  if (status === 'held') classes[kept.has(id) ? 'held' : 'ghosts'].push(id);
+  if (!ACTIVE.has(status) || path === null) return;
+  // A worktree in the making has no folder yet.
+  if (status === 'creating' || (folders.has(path) && paths.has(path))) classes.live.push(id);
+  else if (!folders.has(path)) classes.ghosts.push(id);
+  else classes.zombies.push({ path, worktreeId: id, why: 'git no longer knows it' });
+}
+
+function leftBy(records: readonly StoredWorktree[], path: string): string | null {
+  return records.find((row) => row.leftover?.path === path || path.endsWith(`/${row.id}`))?.id ?? null;
 }

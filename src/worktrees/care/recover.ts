@@ -1,19 +1,18 @@
+import { findRefLock, removeRefLock } from '../../git/refs.ts';
 import { isAncestor, readRef } from '../../git/repository.ts';
 import { adopt } from '../../process/identity.ts';
+import { argumentsOf, processRows } from '../../process/process-table.ts';
 import type { Deps } from '../deps.ts';
-import { finishRemoval } from '../keep/remove.ts';
-import { refs } from '../layout.ts';
+import { finishRemoval, processesInside } from '../keep/remove.ts';
+import { passing, refs } from '../layout.ts';
 import { abandon, build } from '../make/build.ts';
 import { finishAccept, takeBack } from '../merge/accept.ts';
-import type { StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
+import { type StoredWorktree, without } from '../records.ts';
 import { mendEntry, removeEntry } from '../registry.ts';
-import { freeRefs } from './stale-locks.ts';
-import { isQuiet, untilLeft } from './survivors.ts';
 
 /**
- * Completes or takes back what a dead process began, by the intent it wrote before. Returns what was done in
- * words; nothing where the process is alive or the work is our own.
+ * Completes or takes back what a dead process began, by the intent it wrote. Returns what was done, in words; undefined
+ * where the process is alive or the work is our own.
  */
 export async function recover(deps: Deps, id: string): Promise<string | undefined> {
   const row = deps.records.get(id);
@@ -37,7 +36,7 @@ export async function recover(deps: Deps, id: string): Promise<string | undefine
   }
 }
 
-/** Before anything is looked at: git cannot even list worktrees beside an entry that is half written. */
+/** Runs before any look: git cannot list worktrees beside a half-written entry. */
 export async function mendEntries(deps: Deps): Promise<void> {
   for (const row of deps.records.open()) {
     const isHalfMade = row.intent?.kind === 'create' && row.intent.step === 'claimed' && row.path !== null;
@@ -46,7 +45,7 @@ export async function mendEntries(deps: Deps): Promise<void> {
   }
 }
 
-/** What it began is not being worked on by anybody. */
+/** True if nobody works on what the record's intent began. */
 export function isAbandoned({ self }: Pick<Deps, 'self'>, { intent, status, pending }: StoredWorktree): boolean {
   if (intent === undefined) return status === 'accepting' && pending === undefined;
   return intent.by.pid === self.pid || adopt(intent.by) !== 'alive';
@@ -68,7 +67,7 @@ async function recoverRemoval(deps: Deps, id: string): Promise<string> {
   return left === null ? `${id}: removed what was left of it` : `${id}: ${left} is left`;
 }
 
-/** Whether the target has the commit decides: git moves it in one step, so there is no third state. */
+/** Git moves the target in one step: it has the commit or it has not. */
 async function recoverAccept(
   deps: Deps,
   row: StoredWorktree,
@@ -85,4 +84,73 @@ async function recoverAccept(
   }
   await takeBack(deps, id);
   return `${id}: its merge had not arrived in ${target} and was taken back`;
+}
+
+const GIT_POLL_MS = 50;
+
+/**
+ * Waits for a git that outlived its daemon: until it ends, the state cannot be known. Such a git is recognised by the
+ * folder, branch or commit among its arguments. It is never killed.
+ */
+async function isQuiet({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<boolean> {
+  const deadline = clock.monotonicMs() + lockWaitMs;
+  while (isAtWork(row)) {
+    if (clock.monotonicMs() >= deadline) return false;
+    await clock.sleep(GIT_POLL_MS);
+  }
+  return true;
+}
+
+/** Waits until other processes have left the folder. Who stays longer belongs to somebody else. */
+async function untilLeft({ clock, lockWaitMs }: Deps, row: StoredWorktree): Promise<void> {
+  const folder = folderOf(row);
+  const deadline = clock.monotonicMs() + lockWaitMs;
+  while (folder !== undefined && (await processesInside(folder)).length > 0) {
+    if (clock.monotonicMs() >= deadline) return;
+    await clock.sleep(GIT_POLL_MS);
+  }
+}
+
+function folderOf({ path, intent }: StoredWorktree): string | undefined {
+  return path ?? (intent?.kind === 'remove' ? intent.path : undefined);
+}
+
+function isAtWork(row: StoredWorktree): boolean {
+  const { branch, intent } = row;
+  const folder = folderOf(row);
+  const commit = intent?.kind === 'accept' ? intent.commit : undefined;
+  const isNamed = (argument: string) => argument === folder || argument === commit || argument.includes(branch);
+  return processRows().some(({ pid, isAlive }) => {
+    if (!isAlive || pid === process.pid) return false;
+    const [program = '', ...args] = argumentsOf(pid);
+    return /(^|\/)git$/.test(program) && args.some(isNamed);
+  });
+}
+
+const LOCK_POLL_MS = 100;
+
+/**
+ * Removes locks that a killed git of ours left on the refs of an intent. No git of ours is alive here, so a lock that
+ * stays the same for the whole wait belongs to the dead one.
+ */
+async function freeRefs(deps: Deps, row: StoredWorktree): Promise<void> {
+  for (const ref of refsOf(row)) {
+    const found = await findRefLock(deps.checkout, ref);
+    if (!found) continue;
+    const deadline = deps.clock.monotonicMs() + deps.lockWaitMs;
+    let now: typeof found | undefined = found;
+    while (now?.identity === found.identity && deps.clock.monotonicMs() < deadline) {
+      await deps.clock.sleep(LOCK_POLL_MS);
+      now = await findRefLock(deps.checkout, ref);
+    }
+    if (now?.identity !== found.identity) continue;
+    if (await removeRefLock(deps.checkout, ref, found)) deps.log.warn('a stale lock was removed', { ref });
+  }
+}
+
+/** Refs that may carry a lock of ours. */
+export function refsOf({ id, branch, intent }: StoredWorktree): string[] {
+  const own = [refs.held(id), refs.discarded(id), refs.accepted(id), refs.archive(id), ...passing(id)];
+  const target = intent?.kind === 'accept' ? [refs.branch(intent.target)] : [];
+  return [refs.branch(branch), ...own, ...target];
 }

@@ -11,11 +11,11 @@ import type { Json } from '../../protocol/workflow.ts';
 import { planEntrySchema } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import type { StoredWorktree } from '../record.ts';
+import type { StoredWorktree } from '../records.ts';
 
 /**
- * Work on a ref that needs no record to come back: a commit of all files whose parents are HEAD, the index if there was
- * a whole one, and the session if there was one. Its message says which, and whose it is.
+ * Kept work needs no record to come back. It is a commit of all files; its parents are HEAD, the index if git could write
+ * it, and the run's session if there was one. Its message names the parents and the worktree.
  */
 const aboutSchema = z.object({
   id: z.string(),
@@ -33,7 +33,6 @@ export interface Kept {
   head: Oid;
   tree: Oid;
   staged?: Oid;
-  session?: Oid;
   /** The commits of index and session. */
   more: { index?: Oid; session?: Oid };
   /** Absent: a capture, or a branch without more. */
@@ -43,7 +42,6 @@ export interface Kept {
 const MARK = 'Reef-Kept: ';
 const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
 const SESSION_FILE = 'session.json';
-const LARGEST_SESSION = 64 * 1024 * 1024;
 
 interface KeepWhat {
   row: StoredWorktree;
@@ -52,7 +50,7 @@ interface KeepWhat {
   session?: Json;
 }
 
-/** Captures a worktree onto a ref; index, branch and files stay as they are. */
+/** Captures a worktree on a ref; its index, branch and files stay as they are. */
 export async function keep(deps: Deps, { row, worktree, ref, session }: KeepWhat): Promise<Kept> {
   const { git, clock } = deps;
   const signature = { ...AUTHOR, at: clock.now() };
@@ -73,7 +71,7 @@ interface Bundle {
   parents: { head: Oid; index?: Oid; session?: Oid };
 }
 
-/** The commit that says whose it is, and its ref. */
+/** Writes the commit that names the worktree, and its ref. */
 export async function putOnRef(deps: Deps, row: StoredWorktree, { ref, tree, parents }: Bundle): Promise<Kept> {
   const { git, checkout, clock } = deps;
   const { id, taskId, title, branch, base, changePlan } = row;
@@ -97,7 +95,7 @@ async function sessionTree(git: Git, checkout: Checkout, session: Json): Promise
   return oidOf((await git.call(checkout, ['mktree', '-z'], { input: entry })).stdout);
 }
 
-/** What a ref keeps: work that was put aside, a capture of the radar's, or a branch as it stands. */
+/** Reads a ref: work that was put aside, a capture of the radar, or a branch. */
 export async function findKept({ git, checkout }: Deps, ref: string): Promise<Kept> {
   const commit = await readRef(git, checkout, ref);
   if (commit === undefined) throw new ReefError('kept_not_found', `There is nothing on ${ref}.`);
@@ -111,7 +109,7 @@ async function readKept(git: Git, checkout: Checkout, commit: Oid): Promise<Kept
   const header = text.slice(0, text.indexOf('\n\n'));
   const [, tree = ''] = /^tree (\S+)$/m.exec(header) ?? [];
   const [head, ...others] = [...header.matchAll(/^parent (\S+)$/gm)].map(([, parent = '']) => checkOid(parent));
-  if (head === undefined) throw new ReefError('kept_not_found', `${commit} is no work that Reef kept.`);
+  if (head === undefined) throw new ReefError('kept_not_found', `${commit} is not work that Reef kept.`);
   const plain = { commit, head, tree: checkOid(tree), more: {} };
   const [, json] = new RegExp(`^${MARK}(.+)$`, 'm').exec(text) ?? [];
   if (json === undefined) return plain;
@@ -123,15 +121,7 @@ async function readKept(git: Git, checkout: Checkout, commit: Oid): Promise<Kept
     about,
     more: { ...(index !== undefined && { index }), ...(session !== undefined && { session }) },
     ...(index !== undefined && { staged: await readTree(git, checkout, index) }),
-    ...(session !== undefined && { session }),
   };
-}
-
-/** The session of a run that was put aside with its worktree. */
-export async function readSession({ git, checkout }: Deps, { session }: Kept): Promise<Json | undefined> {
-  if (session === undefined) return undefined;
-  const args = ['cat-file', 'blob', `${checkOid(session)}:${SESSION_FILE}`];
-  return JSON.parse((await git.call(checkout, args, { maxBytes: LARGEST_SESSION })).stdout.toString('utf8'));
 }
 
 function oidOf(output: Buffer): Oid {

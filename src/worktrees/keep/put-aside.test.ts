@@ -143,7 +143,7 @@ verifies('T-35', 'Q-52').test(
       false,
       'agent\nfirst',
     ]);
-    expect(await manager.heldSession(work.id)).toEqual(session);
+    expect(JSON.parse(plain('show', `${ref}^3:session.json`))).toEqual(session);
     expect(await manager.view(work.id)).toMatchObject({ status: 'held', path: null, health: null, ref });
     expect(usersOwn(checkout)).toEqual(own);
     plain('update-ref', '-d', `refs/heads/${work.branch}`);

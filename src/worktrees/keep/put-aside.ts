@@ -1,23 +1,21 @@
 import type { Checkout } from '../../git/checkout.ts';
+import { readRef } from '../../git/repository.ts';
 import { listIgnored } from '../../git/tree.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import type { KeptWork } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import { folderOf, openWorktree } from '../open-worktree.ts';
-import type { StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
+import { type StoredWorktree, without } from '../records.ts';
+import { folderOf, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
-import { bestOf } from './bring-back.ts';
 import { findKept, type Kept, keep, putOnRef } from './kept.ts';
-import { refuseOccupied } from './processes-inside.ts';
-import { finishRemoval } from './remove.ts';
+import { finishRemoval, refuseOccupied } from './remove.ts';
 
 const MOST_IGNORED = 1_000;
 const MOST_TRIES = 3;
 
-/** Keeps the work of a worktree on a ref first, then removes it with its branch. */
+/** Keeps the work on a ref, then removes the worktree with its branch. */
 export async function discard(deps: Deps, id: string): Promise<KeptWork> {
   const row = deps.records.get(id);
   if (row.status === 'discarded' && row.keptOn !== undefined) return answer(row, []);
@@ -41,7 +39,7 @@ export async function discard(deps: Deps, id: string): Promise<KeptWork> {
   return answer(done, ignored);
 }
 
-/** Of a worktree without a folder: what is kept of it is kept as discarded from now on. */
+/** For a worktree without a folder: moves what is kept of it to the ref of discarded work. */
 async function discardKept(deps: Deps, row: StoredWorktree): Promise<KeptWork> {
   const { id } = row;
   const [from, ref] = [await bestOf(deps, id), refs.discarded(id)];
@@ -62,7 +60,7 @@ async function discardKept(deps: Deps, row: StoredWorktree): Promise<KeptWork> {
   return answer(done, []);
 }
 
-/** Puts work, staging and session aside and removes the folder; the branch stays as the agent left it. */
+/** Keeps work, staging and session on a ref, then removes the folder. The branch stays. */
 export async function hold(deps: Deps, id: string, session?: Json): Promise<KeptWork> {
   const row = deps.records.get(id);
   if (row.status === 'held' && row.keptOn !== undefined) return answer(row, []);
@@ -94,7 +92,7 @@ function begin(deps: Deps, id: string, from: readonly StoredWorktree['status'][]
   return deps.records.move(id, from, (now) => ({ ...now, intent: { kind: 'keep', by: deps.self } }));
 }
 
-/** Nothing was ever made of it, so there is nothing to keep. */
+/** A queued worktree has no work to keep. */
 function dropQueued(deps: Deps, id: string): KeptWork {
   const endedAt = deps.clock.now().toISOString();
   deps.records.move(id, ['queued'], (now) => ({ ...now, status: 'discarded', endedAt }));
@@ -103,13 +101,12 @@ function dropQueued(deps: Deps, id: string): KeptWork {
 
 interface Still {
   kept: Kept;
-  /** Of the very state that was kept. */
   stamp: string;
   ignored: string[];
   path: string;
 }
 
-/** Keeps a state that did not change while it was being kept; if somebody goes on writing, nothing is removed. */
+/** Keeps a state that did not change meanwhile. If somebody goes on writing, nothing is removed. */
 async function keepStill(
   deps: Deps,
   row: StoredWorktree,
@@ -144,4 +141,52 @@ async function ignoredIn({ git }: Deps, worktree: Checkout): Promise<string[]> {
 function answer(row: StoredWorktree, ignored: string[]): KeptWork {
   const ref = row.keptOn ?? '';
   return { ref, command: ref && `reef worktree restore ${ref}`, ignored };
+}
+
+/** Makes the record `creating` from what is kept of it; the caller builds it. */
+export async function beginReturn(deps: Deps, id: string): Promise<StoredWorktree> {
+  const { status } = deps.records.get(id);
+  const ref = await bestOf(deps, id);
+  if (status !== 'lost' && ref === undefined) {
+    throw new ReefError('worktree_state', `The worktree ${id} is ${status}: there is nothing to bring back.`);
+  }
+  if (ref !== undefined) await findKept(deps, ref);
+  return deps.records.move(id, ['held', 'discarded', 'lost'], (now) => ({
+    ...without(now, 'leftover'),
+    status: 'creating',
+    path: null,
+    intent: { kind: 'create', by: deps.self, step: 'claimed', ...(ref !== undefined && { keptOn: ref }) },
+  }));
+}
+
+/** The ref to bring back. For a lost worktree: its last capture if nothing was committed since, else its branch. */
+async function bestOf(deps: Deps, id: string): Promise<string | undefined> {
+  const { git, checkout, records } = deps;
+  const row = records.get(id);
+  if (row.status !== 'lost') return row.keptOn;
+  const [branch, capture] = [refs.branch(row.branch), refs.capture(id)];
+  const tip = await readRef(git, checkout, branch);
+  if ((await readRef(git, checkout, capture)) !== undefined) {
+    const { head } = await findKept(deps, capture);
+    if (tip === undefined || tip === head) return capture;
+  }
+  return tip === undefined ? undefined : branch;
+}
+
+/** The record that a ref of discarded or held work belongs to. Makes one if the database no longer has it. */
+export async function recordOf(deps: Deps, ref: string): Promise<StoredWorktree> {
+  const { about } = await findKept(deps, ref);
+  if (!about) throw new ReefError('kept_not_found', `${ref} holds nothing that Reef put aside.`);
+  const status = ref.startsWith('refs/reef/held/') ? 'held' : 'discarded';
+  const { id, title, branch, base, changePlan } = about;
+  const known = deps.records.find(id);
+  if (known) return known;
+  const taskId = deps.records.byTask(about.taskId) ? `${about.taskId} (${id})` : about.taskId;
+  const row: StoredWorktree = {
+    ...{ id, taskId, title, branch, base, changePlan, status, keptOn: ref },
+    ...{ path: null, portBase: 0, anyway: false, overtaken: 0, announced: [], setup: { state: 'none' } },
+    createdAt: deps.clock.now().toISOString(),
+  };
+  deps.records.transact(() => deps.records.insert(row));
+  return row;
 }

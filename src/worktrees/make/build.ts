@@ -1,27 +1,27 @@
+import { opendir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { restoreFiles } from '../../git/advance.ts';
+import type { Checkout } from '../../git/checkout.ts';
 import { type Oid, worktreeBranch } from '../../git/ref-name.ts';
 import { setRef } from '../../git/refs.ts';
 import { readRef } from '../../git/repository.ts';
+import { readStatus } from '../../git/status.ts';
+import { listTree } from '../../git/tree.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { WorktreeStatus } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { findKept, type Kept } from '../keep/kept.ts';
+import { moveToTrash } from '../keep/remove.ts';
 import { exists, refs } from '../layout.ts';
-import { openWorktree } from '../open-worktree.ts';
-import type { Intent, StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
-import { patiently, removeCleanEntry } from '../registry.ts';
+import { type Intent, type StoredWorktree, without } from '../records.ts';
+import { addEntry, forgetEntry, listRegistered, openWorktree, patiently, removeCleanEntry } from '../registry.ts';
 import { runSetup } from '../scripts.ts';
 import { currentTip, refuseLowDisk } from './checks.ts';
-import { ensureCheckout } from './ensure-checkout.ts';
 import { copyIncluded } from './include.ts';
 
 type Creating = Extract<Intent, { kind: 'create' }>;
 
-/**
- * Makes the worktree of a record that is `creating`. Each step is recorded before the next, and the whole may be
- * repeated from any point: a kill leaves what this completes.
- */
+/** Makes the worktree of a record that is `creating`. Each step is recorded, so after a kill a repeat completes it. */
 export async function build(deps: Deps, id: string): Promise<StoredWorktree> {
   const intent = creatingOf(deps.records.get(id));
   const kept = intent.keptOn === undefined ? undefined : await findKept(deps, intent.keptOn);
@@ -46,7 +46,7 @@ function creatingOf(row: StoredWorktree): Creating {
   throw new ReefError('worktree_state', `The worktree ${row.id} is ${row.status}, not being made.`);
 }
 
-/** Decides once where it lies and what it starts from; repeated, it is what was decided. */
+/** Decides once where it lies and what it starts from; a repeat finds the decision. */
 async function settle(deps: Deps, id: string, kept: Kept | undefined): Promise<StoredWorktree & { path: string }> {
   const { git, checkout, layout, ports, records } = deps;
   const row = records.get(id);
@@ -60,7 +60,7 @@ async function settle(deps: Deps, id: string, kept: Kept | undefined): Promise<S
   return { ...records.move(id, ['creating'], (now) => ({ ...now, base, branch, portBase, path })), path };
 }
 
-/** Its own name, unless the user has moved a branch of that name elsewhere: then another, and theirs stays. */
+/** Its own name, unless the user moved a branch of that name: then another one. */
 async function freeBranch({ git, checkout }: Deps, row: StoredWorktree, commit: Oid): Promise<string> {
   const names = [row.branch, ...Array.from({ length: 98 }, (_, n) => worktreeBranch(`${row.title} ${n + 2}`, row.id))];
   for (const name of names) {
@@ -93,8 +93,8 @@ async function copyRepositoryFiles({ git, checkout, items, log }: Deps, { id, pa
 }
 
 /**
- * Takes a failed creation back: folder and branch go if nothing is in them, and the record is what it was before, or
- * `lost`. What git will not give up stays and shows as a zombie.
+ * Takes a failed creation back. Folder and branch go if nothing is in them; the record is what it was before, or `lost`.
+ * A folder that git refuses to remove stays and is reported as a zombie.
  */
 export async function abandon(deps: Deps, id: string, error: unknown): Promise<StoredWorktree> {
   const row = deps.records.get(id);
@@ -136,4 +136,78 @@ async function dropUntouchedBranch({ git, checkout, log }: Deps, row: StoredWork
   await setRef(git, checkout, { ref: refs.branch(row.branch), to: null, from: row.base.commit }).catch(
     (error: unknown) => log.warn('a branch could not be removed', { branch: row.branch, error }),
   );
+}
+
+interface Wanted {
+  id: string;
+  path: string;
+  branch: string;
+  /** Where the branch is to stand. */
+  commit: Oid;
+  /** Further trees whose files a half-made folder may hold. */
+  trees: readonly Oid[];
+}
+
+/**
+ * A checkout of the branch at the commit. A repeat completes what a kill left: a branch or a registration without folder,
+ * a folder half filled. A folder with a file that Reef did not put there is not touched.
+ */
+async function ensureCheckout(deps: Deps, wanted: Wanted): Promise<Checkout> {
+  const { path } = wanted;
+  const isThere = await exists(path);
+  const entry = (await listRegistered(deps)).find((each) => each.path === path);
+  if (isThere && entry) {
+    const whole = await wholeCheckout(deps, wanted);
+    if (whole) return whole;
+  }
+  if (isThere) {
+    await refuseStrangers(deps, wanted);
+    await moveToTrash(deps, path);
+  }
+  if (entry) await forgetEntry(deps, path);
+  return add(deps, wanted);
+}
+
+async function add(deps: Deps, { id, path, branch, commit }: Wanted): Promise<Checkout> {
+  const at = await readRef(deps.git, deps.checkout, refs.branch(branch));
+  if (at !== undefined && at !== commit) {
+    throw new ReefError('worktree_state', `The branch ${branch} is not where it was left.`, {
+      details: { branch, at },
+    });
+  }
+  return addEntry(deps, { path, commit, reason: `reef ${id}`, branch: { name: branch, isNew: at === undefined } });
+}
+
+/** The checkout, if it is complete and nobody has changed it. */
+async function wholeCheckout(deps: Deps, { path, branch, commit }: Wanted): Promise<Checkout | undefined> {
+  try {
+    const { git } = deps;
+    const checkout = await openWorktree(deps, path);
+    const head = (await git.call(checkout, ['symbolic-ref', '--quiet', 'HEAD'])).stdout.toString('utf8').trim();
+    const at = await readRef(git, checkout, refs.branch(branch));
+    if (head !== refs.branch(branch) || at !== commit) return undefined;
+    return (await readStatus(git, checkout)).length === 0 ? checkout : undefined;
+  } catch (error) {
+    if (error instanceof ReefError) return undefined;
+    throw error;
+  }
+}
+
+/** Refuses a file that is in none of the trees: nobody else should know this folder yet. */
+async function refuseStrangers({ git, checkout }: Deps, { path, commit, trees }: Wanted): Promise<void> {
+  const own = new Set(['.git']);
+  for (const tree of [commit, ...trees]) for await (const entry of listTree(git, checkout, tree)) own.add(entry.path);
+  for await (const file of filesBelow(path)) {
+    const name = relative(path, file);
+    if (own.has(name)) continue;
+    throw new ReefError('worktree_state', `${path} is half made and holds ${name}, which Reef did not put there.`);
+  }
+}
+
+async function* filesBelow(folder: string): AsyncGenerator<string> {
+  for await (const entry of await opendir(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* filesBelow(path);
+    else yield path;
+  }
 }

@@ -14,7 +14,7 @@ export interface Base {
   commit: Oid;
 }
 
-/** Where a task starts: a local branch by name, any other commit, or what the checkout stands on. */
+/** Where a task starts: a local branch, another commit, or what the checkout stands on. */
 export async function findBase(git: Git, checkout: Checkout, wanted?: string): Promise<Base> {
   const head = await readHead(git, checkout);
   if (wanted === undefined || wanted === 'HEAD') {
@@ -34,7 +34,7 @@ export async function currentTip(git: Git, checkout: Checkout, base: Base): Prom
   return tip ?? base.commit;
 }
 
-/** Refuses before any change: less than 1 GiB free, or less than twice what the checkout takes. */
+/** Refuses with less than 1 GiB free, or less than twice the size of the checkout. */
 export async function refuseLowDisk(deps: Deps, commit: Oid): Promise<void> {
   const free = await deps.freeBytes(deps.layout.folder);
   const needed = Math.max(LEAST_FREE, 2 * (await checkoutBytes(deps.git, deps.checkout, commit)));

@@ -8,7 +8,7 @@ import { nulFields } from '../../git/nul-fields.ts';
 import { listIgnored } from '../../git/tree.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
-export interface Included {
+interface Included {
   copied: string[];
   skipped: { path: string; why: string }[];
 }
@@ -16,10 +16,7 @@ export interface Included {
 const LARGEST_FILE = 64 * 1024 * 1024;
 const LISTING = { maxBytes: 64 * 1024 * 1024 };
 
-/**
- * Copies what `.worktreeinclude` names and git ignores into a new worktree. Both sides are walked without following
- * links, and what is there already stays.
- */
+/** Copies what `.worktreeinclude` names and git ignores. No link is followed, and existing files stay. */
 export async function copyIncluded(
   git: Git,
   from: Checkout,
@@ -50,7 +47,7 @@ async function ignoredAndNamed(git: Git, checkout: Checkout, patterns: string): 
   }
 }
 
-/** Whole folders are listed once, with a slash at their end. */
+/** Git lists an ignored folder once, with a slash at its end. */
 function isIgnored(ignored: ReadonlySet<string>, path: string): boolean {
   if (ignored.has(path)) return true;
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {

@@ -6,7 +6,7 @@ import { openSqlite, type Sqlite } from '../../store/driver.ts';
 
 const FIRST = 20_000;
 const PER_WORKTREE = 10;
-/** Up to 31999: below the range from which Linux takes ports for outgoing connections. */
+/** Up to 31999: Linux takes ports above it for outgoing connections. */
 const SLOTS = 1_200;
 
 interface PortBookOptions {
@@ -15,7 +15,7 @@ interface PortBookOptions {
   isFree(port: number): Promise<boolean>;
 }
 
-/** Who has which ten ports. A block is entered first and tested then, so no two ever test the same one. */
+/** Who has which ten ports. A block is entered before it is tested, so no two test the same one. */
 export class PortBook {
   readonly #database: Sqlite;
   readonly #isFree: PortBookOptions['isFree'];
@@ -30,7 +30,7 @@ export class PortBook {
     this.#isFree = isFree;
   }
 
-  /** The same block for the same owner, also after a restart. `folder` tells later whether the owner still exists. */
+  /** The same owner gets the same block, also after a restart. A block is free once its `folder` is gone. */
   async reserve(owner: string, folder: string): Promise<number> {
     const first = createHash('sha256').update(owner).digest().readUInt32BE() % SLOTS;
     for (let skip = 0; ; ) {
@@ -44,7 +44,7 @@ export class PortBook {
     }
   }
 
-  /** The block an owner has without testing it: its own programs may listen there. */
+  /** The owner's block, untested: its own programs may listen there. */
   held(owner: string): number | undefined {
     const row = this.#database.prepare('SELECT slot FROM block WHERE owner = ?').get(owner);
     return row === undefined ? undefined : FIRST + (row as { slot: number }).slot * PER_WORKTREE;
@@ -58,7 +58,7 @@ export class PortBook {
     this.#database.close();
   }
 
-  /** Enters the next slot that nobody has, as its distance from the first; blocks of folders that are gone are free. */
+  /** Enters the next free slot and returns its distance from the first. Blocks of missing folders are free. */
   #enter({ owner, folder, first, skip }: { owner: string; folder: string; first: number; skip: number }): number {
     this.#database.exec('BEGIN IMMEDIATE');
     try {

@@ -8,22 +8,20 @@ import type { Deps } from '../deps.ts';
 import { refuseBusy } from '../keep/put-aside.ts';
 import { dropRefs, finishRemoval } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
-import { folderOf, openWorktree } from '../open-worktree.ts';
-import type { StoredWorktree } from '../record.ts';
-import { without } from '../records.ts';
-import { patiently, withRegistry } from '../registry.ts';
+import { type StoredWorktree, without } from '../records.ts';
+import { folderOf, openWorktree, patiently, withRegistry } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
 import { judge } from './judge.ts';
 import { commitMerge, commitWork, signatureOf } from './merge-commit.ts';
 
 type Options = ReturnType<typeof acceptOptionsSchema.parse>;
 
-/** How often a target may move between our look and our step. */
+/** How often somebody else may move the target while we merge. */
 const MOST_MOVES = 5;
 
 /**
- * Merges a worktree into its target. Until the target has moved nothing is changed but refs of Reef's own,
- * and a failure leaves the worktree running. One merge at a time per target.
+ * Merges a worktree into its target, one merge at a time per target. Until the target moves, only Reef's own refs change,
+ * so a failure leaves the worktree running.
  */
 export async function accept(deps: Deps, id: string, options: Options): Promise<Accepted> {
   const before = deps.records.get(id);
@@ -44,7 +42,7 @@ export async function accept(deps: Deps, id: string, options: Options): Promise<
   });
 }
 
-/** A merge that waits goes on waiting when it was only disturbed, as by a git of the user's that holds a lock. */
+/** A merge that waits for a clean checkout keeps waiting after a passing fault, such as a lock of the user's git. */
 async function giveUp(deps: Deps, { id, pending }: StoredWorktree, error: unknown): Promise<void> {
   if (pending === undefined || !(error instanceof ReefError && error.retryable)) return takeBack(deps, id);
   deps.records.change(
@@ -59,7 +57,7 @@ function targetOf(row: StoredWorktree, { into }: Options): string {
   throw new ReefError('target_unknown', `The worktree ${row.id} was made from a commit, not from a branch.`);
 }
 
-/** A merge that did not come about: the worktree runs on, and its waiting merge, if there was one, is no more. */
+/** The worktree is `running` again, and a waiting merge is dropped. */
 export async function takeBack(deps: Deps, id: string): Promise<void> {
   await dropRefs(deps, [refs.accepted(id)]);
   deps.records.change(id, (now) => {
@@ -120,7 +118,7 @@ async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Acc
   return pend(deps, { id, options, noted, pending });
 }
 
-/** Whoever commits to the target between git's look and git's step makes it fail: then the target has moved. */
+/** A commit to the target between git's look and git's step makes it fail: then the target has moved. */
 async function advance(deps: Deps, step: { branch: string; from: Oid; to: Oid }): Promise<Advanced> {
   const { git, checkout } = deps;
   try {
@@ -147,7 +145,7 @@ interface Waiting {
   pending: Omit<PendingMerge, 'whenClean'>;
 }
 
-/** The checkout of the target has somebody's work in it: the merge waits on its ref, and nothing there is touched. */
+/** The target's checkout has changes: the merge waits on its ref, and nothing there is touched. */
 function pend(deps: Deps, { id, options, noted, pending }: Waiting): Accepted {
   const { strategy, yes, whenClean, message } = options;
   const kept = { strategy, yes, ...(message !== undefined && { message }) };
@@ -163,7 +161,7 @@ function pend(deps: Deps, { id, options, noted, pending }: Waiting): Accepted {
   return { status: 'pending', commit, ref, waiting: { code: 'target_dirty', checkout, files, command }, noted };
 }
 
-/** The target has the work: record that first, then tidy up. */
+/** Records the merge first, then removes the worktree. */
 export async function finishAccept(deps: Deps, id: string): Promise<void> {
   const done = deps.records.change(id, (now) => {
     if (now.intent?.kind !== 'accept') return now;
@@ -183,7 +181,7 @@ export async function finishAccept(deps: Deps, id: string): Promise<void> {
   await tidyUp(deps, id);
 }
 
-/** The merge stands whatever happens here; what is left is taken up by the next reconcile. */
+/** The merge stands whatever happens here; the next reconcile takes up what is left. */
 async function tidyUp(deps: Deps, id: string): Promise<void> {
   try {
     await finishRemoval(deps, id);

@@ -1,15 +1,15 @@
 import { capture } from '../../git/capture.ts';
 import type { Checkout } from '../../git/checkout.ts';
 import { commitTree } from '../../git/commit.ts';
-import type { Signature } from '../../git/git-command.ts';
+import type { Git, Signature } from '../../git/git-command.ts';
 import { mergeTrees } from '../../git/merge.ts';
-import type { Oid } from '../../git/ref-name.ts';
+import { checkOid, type Oid } from '../../git/ref-name.ts';
 import { isAncestor, readIdentity, readTree } from '../../git/repository.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { MergeStrategy } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import type { StoredWorktree } from '../record.ts';
+import type { StoredWorktree } from '../records.ts';
 
 export interface Tip {
   /** HEAD of the worktree. */
@@ -24,14 +24,14 @@ interface Commit {
   signature: Signature;
 }
 
-/** Accepting is the user's act: what it commits bears the user's name. */
+/** Accepting is the user's act, so its commits bear the user's name. */
 export async function signatureOf({ git, checkout, clock }: Deps): Promise<Signature> {
   const identity = await readIdentity(git, checkout);
   if (identity) return { ...identity, at: clock.now() };
   throw new ReefError('identity_missing', 'git knows no name and e-mail address for you.');
 }
 
-/** All work of a worktree as one commit that no branch names: if the merge fails, nothing has changed. */
+/** Commits all work on no branch: if the merge fails, nothing has changed. */
 export async function commitWork(
   deps: Deps,
   { row, worktree, message, signature }: { row: StoredWorktree; worktree: Checkout } & Commit,
@@ -55,7 +55,7 @@ export interface Merged {
   tree: Oid;
 }
 
-/** Writes the merge as objects only. Conflicts are named, and nothing has changed. */
+/** Writes the merge as objects only, so conflicts change nothing. */
 export async function commitMerge(deps: Deps, worktree: Checkout, merge: Merge): Promise<Merged> {
   const { git } = deps;
   const { strategy, onto, tip, message, signature } = merge;
@@ -73,4 +73,16 @@ export async function commitMerge(deps: Deps, worktree: Checkout, merge: Merge):
   if (tree === (await readTree(git, worktree, onto))) return { commit: onto, tree };
   const parents = strategy === 'merge' ? [onto, tip.commit] : [onto];
   return { tree, commit: await commitTree(git, worktree, { tree, parents, message, signature }) };
+}
+
+/** The newest commit that two histories share. */
+export async function mergeBase(
+  git: Git,
+  checkout: Checkout,
+  [one, other]: readonly [Oid, Oid],
+): Promise<Oid | undefined> {
+  if (one === other) return one;
+  const args = ['merge-base', '--end-of-options', checkOid(one), checkOid(other)];
+  const { code, stdout } = await git.call(checkout, args, { okCodes: [0, 1] });
+  return code === 0 ? checkOid(stdout.toString('latin1').trim()) : undefined;
 }

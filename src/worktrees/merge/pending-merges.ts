@@ -2,7 +2,7 @@ import { toReefError } from '../../protocol/errors.ts';
 import type { AcceptOptions } from '../../protocol/worktrees.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
-import type { StoredWorktree } from '../record.ts';
+import type { StoredWorktree } from '../records.ts';
 import { stampOf } from '../stamp.ts';
 
 interface Watching {
@@ -11,7 +11,7 @@ interface Watching {
   retry(id: string, options: AcceptOptions): Promise<unknown>;
 }
 
-/** Completes merges that wait for a clean checkout, as soon as it is one. */
+/** Completes merges that wait for a clean checkout. */
 export class PendingMerges {
   readonly #deps: Deps;
   readonly #watching: Watching;
@@ -23,7 +23,7 @@ export class PendingMerges {
     this.#watching = watching;
   }
 
-  /** Looks from now on, until nothing waits any more. */
+  /** Looks again and again until no merge waits. */
   watch(): void {
     if (this.#isWatching || this.#waiting().length === 0) return;
     this.#isWatching = true;
@@ -39,7 +39,7 @@ export class PendingMerges {
     return this.#deps.records.open().filter(({ pending }) => pending?.whenClean);
   }
 
-  /** A merge is made anew only when something in the checkout has changed since the last one. */
+  /** Tries again only when something in the checkout has changed. */
   async #tryOne({ id, pending }: StoredWorktree): Promise<void> {
     if (!pending) return;
     try {

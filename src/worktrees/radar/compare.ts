@@ -1,11 +1,11 @@
 import type { FileRanges } from '../../git/diff.ts';
 import type { Clash } from '../../protocol/worktrees.ts';
-import type { Fold } from '../plan/plan-path.ts';
+import type { Fold } from '../plan.ts';
 
 type ClashFile = Clash['files'][number];
 type LineRange = NonNullable<FileRanges['lines']>[number];
 
-/** Where two ranges of lines have a line in common. */
+/** The lines that two lists of ranges share. */
 export function sharedLines(one: readonly LineRange[], other: readonly LineRange[]): [number, number][] {
   const shared = one.flatMap(([a, b]) => other.map(([c, d]): [number, number] => [Math.max(a, c), Math.min(b, d)]));
   return shared.filter(([first, last]) => first <= last).sort(([a], [b]) => a - b);
@@ -19,10 +19,7 @@ interface Pair {
   fold: Fold;
 }
 
-/**
- * The files in which two changes cannot both stand as they are: their lines meet in coordinates of the common base,
- * or git finds a conflict. The same change made twice is none.
- */
+/** Files where two changes meet in lines of the common base, or where git finds a conflict. Equal changes are none. */
 export function hotFiles({ one, other, conflicts, fold }: Pair): ClashFile[] {
   const found = new Map<string, ClashFile>();
   const others = byName(other, fold);

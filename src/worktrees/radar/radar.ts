@@ -1,12 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { diffRanges, type FileRanges } from '../../git/diff.ts';
 import { mergeAll } from '../../git/merge.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import type { Clash } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
-import { mergeBase } from '../merge/merge-base.ts';
-import { changedFiles, joined, meetings, type Touched, touchedBy } from '../plan/plan-path.ts';
-import type { StoredWorktree } from '../record.ts';
+import { mergeBase } from '../merge/merge-commit.ts';
+import { addEntries, changedFiles, isPlanned, joined, meetings, type Touched, touchedBy } from '../plan.ts';
+import type { StoredWorktree } from '../records.ts';
 import { hotFiles, namesOf } from './compare.ts';
 import { type Sample, Samples } from './samples.ts';
 
@@ -35,7 +36,7 @@ type Pair = readonly [Subject, Subject];
 
 const SEEN = new Set(['queued', 'creating', 'running', 'held', 'accepting']);
 
-/** Looks at all worktrees and compares each with each. What did not change is not computed again. */
+/** Compares every worktree with every other one. What did not change is not computed again. */
 export class Radar {
   readonly #deps: Deps;
   readonly #settings: RadarSettings;
@@ -89,7 +90,7 @@ export class Radar {
     return { subjects, problems };
   }
 
-  /** All merges that were not tried yet, in one process. */
+  /** Tries all new merges in one process. */
   async #mergeChanged(pairs: readonly Pair[]): Promise<void> {
     const { git, checkout } = this.#deps;
     const wanted = pairs.flatMap(([one, other]) => {
@@ -158,8 +159,41 @@ export class Radar {
   }
 }
 
-/** Undefined: one of the two has changed nothing, so there is nothing to merge. The order does not matter. */
+/** Undefined if one of the two has changed nothing. The order does not matter. */
 function keyOf(one: Sample | undefined, other: Sample | undefined): string | undefined {
   if (!one?.changes.length || !other?.changes.length) return undefined;
   return [one.commit, other.commit].sort().join(' ');
+}
+
+/** Unplanned changes join the plan, so that others see them; reverted, they leave it. */
+export function recordObserved({ records, fold }: Deps, { subjects }: Picture): void {
+  for (const { row, sample } of subjects) {
+    if (!sample || row.status !== 'running') continue;
+    const planOf = (entries: typeof row.changePlan) => {
+      const meant = entries.filter(({ origin }) => origin !== 'observed');
+      const planned = touchedBy(
+        meant.map(({ path }) => path),
+        fold,
+      );
+      const unplanned = sample.changes.flatMap(namesOf).filter((path) => !isPlanned(planned, fold(path)));
+      return addEntries(meant, unplanned, 'observed').entries;
+    };
+    if (isDeepStrictEqual(planOf(row.changePlan), row.changePlan)) continue;
+    records.change(row.id, (now) => ({ ...now, changePlan: planOf(now.changePlan) }));
+  }
+}
+
+/** Announces each pair of colliding worktrees once, also across restarts. */
+export function announceHot({ records, announce }: Deps, { subjects, clashes }: Picture): void {
+  for (const { row } of subjects) {
+    const hot = (clashes.get(row.id) ?? []).filter(({ tier, worktreeId }) => tier === 'hot' && row.id < worktreeId);
+    const { announced } = records.get(row.id);
+    const news = hot.filter(({ worktreeId }) => !announced.includes(worktreeId));
+    if (news.length === 0) continue;
+    const ids = news.map(({ worktreeId }) => worktreeId);
+    records.change(row.id, (now) => ({ ...now, announced: [...now.announced, ...ids] }));
+    for (const { worktreeId, files } of news) {
+      announce({ kind: 'hot_clash', worktrees: [row.id, worktreeId], files: files.map(({ path }) => path) });
+    }
+  }
 }

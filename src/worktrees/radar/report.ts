@@ -1,8 +1,13 @@
+import { diffTrees } from '../../git/diff.ts';
+import { readHead } from '../../git/repository.ts';
+import { readStatus } from '../../git/status.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import type { Clash, ConflictReport } from '../../protocol/worktrees.ts';
 import type { Deps, ReferenceSource } from '../deps.ts';
-import { changedFiles, meetings, type Touched } from '../plan/plan-path.ts';
-import type { Foreign } from './foreign.ts';
+import { mergeBase } from '../merge/merge-commit.ts';
+import { changedFiles, meetings, type Touched } from '../plan.ts';
+import { listRegistered } from '../registry.ts';
+import { namesOf } from './compare.ts';
 import type { Picture, Subject } from './radar.ts';
 
 interface Sources {
@@ -14,11 +19,11 @@ interface Sources {
 interface Question {
   picture: Picture;
   foreign: Foreign;
-  /** Whom the report is about; a plan alone has no worktree yet. */
+  /** A plan alone has no worktree yet. */
   about: { id?: string; path?: string | null; touched: Touched };
 }
 
-/** Every clash of one worktree or plan with all others, with what could not be found out said as such. */
+/** Every clash of one worktree or plan with all others, and what could not be found out. */
 export async function reportOf(
   deps: Deps,
   sources: Sources,
@@ -61,7 +66,7 @@ function firmClashes(
   });
 }
 
-/** References between files that do not meet themselves. Without a whole index nothing is known, and that is said. */
+/** Clashes by reference, between files that do not meet. Without a complete index the answer is unknown. */
 async function hopClashes(
   { fold }: Deps,
   { references, slicerHops }: Sources,
@@ -106,4 +111,40 @@ interface Side {
 
 function plainFiles({ patterns }: Touched): string[] {
   return patterns.filter(({ isGlob }) => !isGlob).map(({ text }) => text);
+}
+
+export interface Foreign {
+  found: { path: string; files: string[] }[];
+  problems: string[];
+}
+
+/** With more, every look is slow; the report then says that it is incomplete. */
+const MOST = 20;
+
+/** Changes in checkouts that are not Reef's, the user's own first. They are only read. */
+export async function foreignWork(deps: Deps): Promise<Foreign> {
+  const { layout } = deps;
+  const all = (await listRegistered(deps)).filter(
+    ({ path, isBare, prunable }) => !isBare && prunable === undefined && !path.startsWith(`${layout.folder}/`),
+  );
+  const problems = all.length > MOST ? [`only ${MOST} of ${all.length} other checkouts were looked at`] : [];
+  const found: Foreign['found'] = [];
+  for (const { path } of all.slice(0, MOST)) {
+    try {
+      found.push({ path, files: await filesOf(deps, path) });
+    } catch (error) {
+      problems.push(`${path}: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  return { found: found.filter(({ files }) => files.length > 0), problems };
+}
+
+async function filesOf({ git, checkout }: Deps, path: string): Promise<string[]> {
+  const other = path === checkout.toplevel ? checkout : await git.locate(path);
+  const open = (await readStatus(git, other)).flatMap((entry) => namesOf(entry));
+  if (other === checkout) return open;
+  const [own, main] = [await readHead(git, other), await readHead(git, checkout)];
+  const from = await mergeBase(git, checkout, [own.commit, main.commit]);
+  const changes = from === undefined ? [] : await diffTrees(git, checkout, { from, to: own.commit });
+  return [...new Set([...open, ...changes.flatMap(namesOf)])];
 }

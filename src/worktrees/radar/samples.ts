@@ -7,9 +7,9 @@ import { findKept } from '../keep/kept.ts';
 import { dropRefs } from '../keep/remove.ts';
 import { refs } from '../layout.ts';
 import { currentTip } from '../make/checks.ts';
-import { mergeBase } from '../merge/merge-base.ts';
-import { folderOf, openWorktree } from '../open-worktree.ts';
-import type { StoredWorktree } from '../record.ts';
+import { mergeBase } from '../merge/merge-commit.ts';
+import type { StoredWorktree } from '../records.ts';
+import { folderOf, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
 
 /** The work of a worktree at one moment. */
@@ -37,7 +37,7 @@ interface Looked {
 
 const PUT_AWAY: readonly StoredWorktree['status'][] = ['accepted', 'discarded', 'held'];
 
-/** The last capture of each worktree: taken again only when files changed, and at most every two seconds. */
+/** The last capture of each worktree, taken again only when files changed, at most every two seconds. */
 export class Samples {
   readonly #deps: Deps;
   readonly #leastMs: number;
@@ -48,7 +48,7 @@ export class Samples {
     this.#leastMs = leastMs;
   }
 
-  /** Undefined: there is nothing of it yet, or no more. */
+  /** Undefined if it has no work yet, or none any more. */
   async take(row: StoredWorktree): Promise<Sample | undefined> {
     if (row.status === 'held') return this.#takeHeld(row);
     if (row.status !== 'running' && row.status !== 'accepting') return undefined;
@@ -64,7 +64,6 @@ export class Samples {
     return sample;
   }
 
-  /** Forgets all but these. */
   keepOnly(ids: ReadonlySet<string>): void {
     for (const id of this.#last.keys()) if (!ids.has(id)) this.#last.delete(id);
   }

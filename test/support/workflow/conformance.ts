@@ -1,4 +1,4 @@
-import { answerCases, sleepCases } from './conformance/answers.ts';
+import { answerCases } from './conformance/answers.ts';
 import type { ConformanceCase } from './conformance/harness.ts';
 import { lifeCases } from './conformance/lives.ts';
 import { placeCases } from './conformance/places.ts';
@@ -8,10 +8,4 @@ import { stepCases } from './conformance/steps.ts';
  * What every durable engine must do (W-76): the embedded one here, the distributed one of a fleet. A suite without a test
  * runner: whoever implements the port hands in a harness and runs the cases.
  */
-export const conformance: readonly ConformanceCase[] = [
-  ...stepCases,
-  ...placeCases,
-  ...answerCases,
-  ...sleepCases,
-  ...lifeCases,
-];
+export const conformance: readonly ConformanceCase[] = [...stepCases, ...placeCases, ...answerCases, ...lifeCases];

@@ -5,8 +5,8 @@ import { createSafeDir, type SafeDir } from '../../../src/base/safe-dir.ts';
 import { run } from '../../../src/process/run.ts';
 import type { Json, WorkflowManifest } from '../../../src/protocol/workflow.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { AgentJobSpec, AgentJobs, JobEnd } from '../../../src/workflow/agent/agent-jobs.ts';
-import { Bench, filesOf, finished } from './run-bench.ts';
+import type { AgentJobSpec, AgentJobs, JobEnd } from '../../../src/workflow/run/ports.ts';
+import { Bench, filesOf, finished, noBranches } from './run-bench.ts';
 import { block, manifest, node, to } from './walk.ts';
 
 /** For tests: a run that passes through everything, with a name for each moment at which its process may die (W-78). */
@@ -182,7 +182,8 @@ export function crashBench(dir: string, faults: Faults, twin: Twin = 'none'): Be
         faults.hit(`after gate ${spec.file}`);
         return result;
       },
-      plans: {
+      worktrees: {
+        ...noBranches,
         async addToChangePlan(files) {
           faults.hit('before plan');
           plan(files);

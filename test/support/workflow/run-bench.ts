@@ -7,13 +7,11 @@ import { createSafeDir } from '../../../src/base/safe-dir.ts';
 import { run } from '../../../src/process/run.ts';
 import type { HaltAnswer, Json, RunView, WorkflowManifest } from '../../../src/protocol/workflow.ts';
 import { Store } from '../../../src/store/store.ts';
-import type { AgentJobSpec, AgentJobs, JobEnd } from '../../../src/workflow/agent/agent-jobs.ts';
-import type { JournalEntry } from '../../../src/workflow/durable/durable-engine.ts';
-import { EmbeddedEngine } from '../../../src/workflow/durable/embedded-engine.ts';
-import { journalBlobs } from '../../../src/workflow/memory/journal-blobs.ts';
-import type { WorkflowPorts } from '../../../src/workflow/run/ports.ts';
+import { DurableEngine } from '../../../src/workflow/durable/durable-engine.ts';
+import { type JournalEntry, journalBlobs } from '../../../src/workflow/durable/journal.ts';
+import type { RunInput } from '../../../src/workflow/run/branch-run.ts';
+import type { AgentJobSpec, AgentJobs, JobEnd, WorkflowPorts } from '../../../src/workflow/run/ports.ts';
 import { defineWorkflows } from '../../../src/workflow/run/run-body.ts';
-import type { RunInput } from '../../../src/workflow/run/run-input.ts';
 import { WorkflowRuns } from '../../../src/workflow/runs/workflow-runs.ts';
 import { eventually } from '../wait.ts';
 
@@ -124,6 +122,11 @@ function hashCaptures(memory: string): WorkflowPorts['captures'] {
   };
 }
 
+export const noBranches = {
+  branchOff: () => Promise.reject(new Error('no worktrees here')),
+  mergeBack: () => Promise.reject(new Error('no worktrees here')),
+};
+
 export interface BenchOptions {
   dir: string;
   clock?: Clock;
@@ -134,7 +137,7 @@ export interface BenchOptions {
 }
 
 export class Bench {
-  readonly engine: EmbeddedEngine;
+  readonly engine: DurableEngine;
   readonly runs: WorkflowRuns;
   readonly store: Store;
   readonly worktree: string;
@@ -147,7 +150,7 @@ export class Bench {
     this.store = wrapStore ? wrapStore(store) : store;
     const log = { debug() {}, info() {}, warn() {}, error() {} };
     const blobs = journalBlobs(this.store);
-    this.engine = new EmbeddedEngine({ store: this.store, clock, log, ...(onEntry && { onEntry }) });
+    this.engine = new DurableEngine({ store: this.store, clock, log, ...(onEntry && { onEntry }) });
     this.runs = new WorkflowRuns({ engine: this.engine, blobs, clock, newId: createIds(clock) });
     defineWorkflows(this.engine, {
       clock,
@@ -156,11 +159,10 @@ export class Bench {
       runGate: run,
       gateEnv: () => ({ PATH: '/usr/bin:/bin' }),
       jobs: jobs ?? new ScriptedJobs(() => finished('SIGNAL:SUCCESS')),
-      plans: { addToChangePlan: async (files, id) => void this.plans.push([files, id]) },
       captures: hashCaptures(join(dir, 'trees')),
-      branchWorktrees: {
-        create: () => Promise.reject(new Error('no worktrees here')),
-        mergeBack: () => Promise.reject(new Error('no worktrees here')),
+      worktrees: {
+        addToChangePlan: async (files, id) => void this.plans.push([files, id]),
+        ...noBranches,
       },
       prompt: {
         limit: 100_000,
@@ -181,8 +183,9 @@ export class Bench {
     return { task: 'the task', node, manifest, gates: {}, worktree, stepping: false, autoResume: false, ...more };
   }
 
-  start(manifest: WorkflowManifest, more: Partial<RunInput> = {}, runId = 'run'): Promise<string> {
-    return this.runs.start(this.input(manifest, more), runId);
+  async start(manifest: WorkflowManifest, more: Partial<RunInput> = {}, runId = 'run'): Promise<string> {
+    await this.runs.start({ ...this.input(manifest, more), runId });
+    return runId;
   }
 
   /** Runs to the end, or to the first question. */

@@ -9,9 +9,8 @@ import { ReefError } from '../../../src/protocol/errors.ts';
 import type { Job } from '../../../src/protocol/jobs.ts';
 import type { WorktreeRecord } from '../../../src/protocol/worktrees.ts';
 import { Store } from '../../../src/store/store.ts';
-import type { Notice } from '../../../src/worktrees/deps.ts';
+import type { ManagerOptions, Notice } from '../../../src/worktrees/deps.ts';
 import { GitWorktreeManager } from '../../../src/worktrees/manager.ts';
-import type { ManagerOptions } from '../../../src/worktrees/open.ts';
 import { makeRepository, plainGit, type TestRepository, userPicture, writeFiles } from '../repository.ts';
 
 export interface World extends TestRepository {

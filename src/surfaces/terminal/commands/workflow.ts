@@ -7,8 +7,7 @@ import type { Finding } from '../../../protocol/workflow.ts';
 import { configPath, readConfig } from '../../../runtime/config/user-config.ts';
 import { knownAgents } from '../../../workflow/manifest/check-block.ts';
 import { checkManifest } from '../../../workflow/manifest/check-manifest.ts';
-import { findManifest, manifestNotFound } from '../../../workflow/manifest/find-manifest.ts';
-import { workflowJsonSchema } from '../../../workflow/manifest/json-schema.ts';
+import { findManifest, manifestNotFound, workflowJsonSchema } from '../../../workflow/manifest/manifest-file.ts';
 import { SHIPPED, shippedWorkflow } from '../../../workflow/shipped/shipped.ts';
 import type { Cli, Command } from '../cli.ts';
 

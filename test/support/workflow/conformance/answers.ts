@@ -88,31 +88,3 @@ export const answerCases: ConformanceCase[] = [
     },
   },
 ];
-
-export const sleepCases: ConformanceCase[] = [
-  {
-    name: 'a sleep survives the loss of the engine, and a past time returns at once',
-    ids: ['W-73'],
-    async run(harness) {
-      const at = new Date(harness.now().getTime() + 60_000).toISOString();
-      const define = (engine: DurableEngine) =>
-        engine.define('w', async (d) => {
-          await d.sleepUntil('past', new Date(0).toISOString());
-          await d.sleepUntil('nap', at);
-          return 'awake';
-        });
-      const first = await harness.open();
-      define(first);
-      await first.start('w', ID, null);
-      await harness.until(async () => (await keysOf(first)).includes('sleep nap'));
-      await harness.lose(first);
-      const second = await harness.open();
-      define(second);
-      await harness.advance(30_000);
-      await second.recover();
-      await harness.sleeping();
-      await harness.advance(30_000);
-      assert.deepEqual(await second.result(ID), completed('awake'));
-    },
-  },
-];

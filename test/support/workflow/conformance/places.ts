@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Body } from '../../../../src/workflow/durable/durable-engine.ts';
+import type { Body } from '../../../../src/workflow/durable/durable.ts';
 import { type ConformanceCase, completed, type Harness, ID, keysOf, type Scope } from './harness.ts';
 
 export const placeCases: ConformanceCase[] = [
@@ -82,7 +82,6 @@ function bound(d: Scope): Scope {
   return {
     step: d.step.bind(d),
     waitFor: d.waitFor.bind(d),
-    sleepUntil: d.sleepUntil.bind(d),
     child: d.child.bind(d),
   };
 }

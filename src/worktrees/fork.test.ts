@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { verifies } from '../../../test/support/verifies.ts';
-import { makeWorld, textOf } from '../../../test/support/worktrees/world.ts';
-import { systemClock } from '../../base/clock.ts';
-import { createRunCaptures } from '../run-captures.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { makeWorld, textOf } from '../../test/support/worktrees/world.ts';
+import { systemClock } from '../base/clock.ts';
+import { createRunCaptures } from './run-captures.ts';
 
 const lines = (n: number) => Array.from({ length: n }, (_, index) => `${index + 1}\n`).join('');
 

@@ -1,13 +1,13 @@
 import { parseJson } from '../../base/safe-json.ts';
 import type { Gate, WorkflowManifest } from '../../protocol/workflow.ts';
-import { type InternalWorker, rosterEntry } from '../language/worker-name.ts';
-import type { ReadProjectFile } from '../manifest/find-manifest.ts';
+import { type InternalWorker, rosterEntry } from '../language/names.ts';
+import type { ReadProjectFile } from '../manifest/manifest-file.ts';
 
 interface GateCommand {
   command: string[];
   from: 'roster' | 'configuration' | 'project' | 'script';
 }
-/** A gate without an entry has no command. Frozen in the journal when the run begins. */
+/** Frozen in the journal when the run begins. A gate without an entry has no command. */
 export type GateCommands = Partial<Record<Gate, GateCommand>>;
 
 const WORKERS: Record<Gate, InternalWorker> = { test: 'TestRunner', lint: 'RunLinter', build: 'RunBuilder' };
@@ -15,7 +15,7 @@ const SUGGESTED: Record<Exclude<Gate, 'build'>, { needs: string; command: string
   test: { needs: 'vitest', command: ['vitest', 'run', '--reporter=verbose'] },
   lint: { needs: 'eslint', command: ['eslint', '.', '--format=json'] },
 };
-/** What `npm init` writes: it says that there are no tests. */
+/** `npm init` writes this when there are no tests. */
 const NO_TESTS = /no test specified/;
 
 interface Sources {
@@ -26,7 +26,7 @@ interface Sources {
   readProject: ReadProjectFile;
 }
 
-/** Roster, else configuration, else what the seed suggests where the project has it, else a script. */
+/** From the roster, else the configuration, else a known dependency of the project, else a script. */
 export async function findGateCommands({ workers, configured, readProject }: Sources): Promise<GateCommands> {
   const project = readPackage(await readProject('package.json'));
   const commands: GateCommands = {};

@@ -1,18 +1,18 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { compileGlob, globMeets, matchesGlob, type Pattern } from '../../base/glob.ts';
-import { whyUnsafe } from '../../base/safe-path.ts';
-import { ReefError } from '../../protocol/errors.ts';
-import type { PlanEntry } from '../../protocol/worktrees.ts';
+import { compileGlob, globMeets, matchesGlob, type Pattern } from '../base/glob.ts';
+import { whyUnsafe } from '../base/safe-path.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { Drift, PlanEntry } from '../protocol/worktrees.ts';
 
-export interface RefusedPath {
+interface RefusedPath {
   path: string;
   why: string;
 }
 
 const MOST_ENTRIES = 5_000;
 
-/** One entry of a plan as it is stored: slashes, no `../../base/`, composed characters; a folder is all that is below it. */
+/** An entry as it is stored: slashes, no dots, composed characters; a folder means everything below it. */
 export function planPath(text: string): { path: string } | { why: string } {
   const slashed = text.normalize('NFC').replaceAll('\\', '/');
   const unsafe = whyUnsafe(slashed);
@@ -23,7 +23,7 @@ export function planPath(text: string): { path: string } | { why: string } {
   return compileGlob(path) === undefined ? { why: 'has too many alternatives' } : { path };
 }
 
-/** All entries, or none: a plan that lost a file would let two tasks meet in it. */
+/** All entries or none: a plan without one of its files would let two tasks meet there. */
 export function declaredPlan(paths: readonly string[]): PlanEntry[] {
   const { entries, refused } = addEntries([], paths, 'declared');
   if (refused.length === 0) return entries;
@@ -33,7 +33,7 @@ export function declaredPlan(paths: readonly string[]): PlanEntry[] {
   });
 }
 
-/** Appends what is new; an entry keeps the origin it came with first. */
+/** Appends what is new. An entry keeps its first origin. */
 export function addEntries(
   plan: readonly PlanEntry[],
   paths: readonly string[],
@@ -76,7 +76,7 @@ export function touchedBy(paths: Iterable<string>, fold: Fold): Touched {
   return { patterns: patterns.filter((pattern) => pattern !== undefined) };
 }
 
-/** Files that were really changed: wildcard characters in their names are plain. */
+/** Files that were really changed: wildcards in their names are plain characters. */
 export function changedFiles(paths: Iterable<string>, fold: Fold): Touched {
   const texts = [...new Set([...paths].map(fold))];
   return { patterns: texts.map((text) => ({ text, isGlob: false, alternatives: [text.split('/')] })) };
@@ -86,7 +86,7 @@ export function joined(...all: readonly Touched[]): Touched {
   return { patterns: all.flatMap(({ patterns }) => patterns) };
 }
 
-/** Every place where two tasks meet, by the narrower name. A path meets those below it: one would replace the other. */
+/** Every place where two tasks meet, by the narrower name. A path also meets those below it. */
 export function meetings(one: Touched, other: Touched): string[] {
   return [...new Set([...plainMeetings(one, other), ...globMeetings(one, other), ...globMeetings(other, one)])].sort();
 }
@@ -120,4 +120,16 @@ function narrower(one: Pattern, other: Pattern): Pattern {
 
 export function isPlanned(plan: Touched, path: string): boolean {
   return plan.patterns.some((pattern) => matchesGlob(pattern, path) || path.startsWith(`${pattern.text}/`));
+}
+
+/** Compares the real diff with the plan. Observed files are no plan, and without a plan there is no drift. */
+export function driftOf(plan: readonly PlanEntry[], changed: readonly string[], fold: Fold): Drift {
+  const meant = plan.filter(({ origin }) => origin !== 'observed').map(({ path }) => path);
+  if (meant.length === 0) return { unplanned: [], untouched: [] };
+  const planned = touchedBy(meant, fold);
+  const real = changedFiles(changed, fold);
+  return {
+    unplanned: changed.filter((path) => !isPlanned(planned, fold(path))),
+    untouched: meant.filter((path) => meetings(touchedBy([path], fold), real).length === 0),
+  };
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { verifies } from '../../../test/support/verifies.ts';
-import { compileGlob, matchesGlob } from '../../base/glob.ts';
-import { ReefError } from '../../protocol/errors.ts';
-import { addEntries, changedFiles, declaredPlan, foldOf, meetings, planPath, touchedBy } from './plan-path.ts';
+import { verifies } from '../../test/support/verifies.ts';
+import { compileGlob, matchesGlob } from '../base/glob.ts';
+import { ReefError } from '../protocol/errors.ts';
+import type { PlanEntry } from '../protocol/worktrees.ts';
+import { addEntries, changedFiles, declaredPlan, driftOf, foldOf, meetings, planPath, touchedBy } from './plan.ts';
 
 const exact = (path: string) => path.normalize('NFC');
 const meet = (one: string[], other: string[]) => meetings(touchedBy(one, exact), touchedBy(other, exact));
@@ -132,4 +133,19 @@ test('meeting is mutual, and files in common always meet', () => {
     }),
     { numRuns: 500 },
   );
+});
+
+const declared = (...paths: string[]) => paths.map((path): PlanEntry => ({ path, origin: 'declared' }));
+
+verifies('T-16').test('drift is what changed without being planned, and what was planned and did not change', () => {
+  const plan: PlanEntry[] = [...declared('a.ts', 'lib/**', 'gone.ts'), { path: 'seen.ts', origin: 'observed' }];
+  expect(driftOf(plan, ['a.ts', 'lib/x.ts', 'seen.ts', 'other.ts'], exact)).toEqual({
+    unplanned: ['seen.ts', 'other.ts'],
+    untouched: ['gone.ts'],
+  });
+});
+
+verifies('T-16').test('a task that declared no plan cannot drift, and a folder covers what is in it', () => {
+  expect(driftOf([], ['a.ts'], exact)).toEqual({ unplanned: [], untouched: [] });
+  expect(driftOf(declared('src'), ['src/a.ts'], exact)).toEqual({ unplanned: [], untouched: [] });
 });

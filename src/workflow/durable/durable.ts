@@ -1,13 +1,34 @@
+import { fingerprint } from '../../base/fingerprint.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
-import { type Body, Detached, type Durable, type EntryData, type StepScope } from './durable-engine.ts';
-import { fromErrorData, hashOf, Interrupted, type LiveRun, Mismatch, toErrorData } from './live-run.ts';
+import type { EntryData } from './journal.ts';
+import { fromErrorData, Interrupted, type LiveRun, Mismatch, toErrorData } from './live-run.ts';
+
+/** A program whose steps are recorded. Outside steps it is deterministic: no clock, no id, no chance, no I/O. */
+export type Body = (durable: Durable, input: Json) => Promise<Json>;
+
+/** What a body is given of its scope. */
+export type Durable = Pick<DurableScope, 'step' | 'waitFor' | 'child'>;
+
+export interface StepScope {
+  /** The same at every attempt, so that an effect happens once. */
+  effectKey: string;
+  attempt: number;
+  /** Fires on cancel, and with `Detached` as its reason when this process only lets go of the run. */
+  abort: AbortSignal;
+}
+
+/** This process lets go of the run, and nobody asked to end it: whatever outlives the process stays. */
+export class Detached extends Error {}
+
+/** Somebody ended the run: whatever works for it ends too. */
+export class Cancelled extends Error {}
 
 /** A wall clock may jump: nobody sleeps longer than this without looking at it again. */
 const LONGEST_NAP_MS = 60_000;
 
-/** What a body sees of its run. A child has one of its own, so that the places of parallel branches are their own. */
-export class DurableScope implements Durable {
+/** What a body sees of its run. A child has a scope of its own, so parallel branches count their places apart. */
+export class DurableScope {
   readonly #run: LiveRun;
   readonly #name: string;
   readonly #signal: AbortSignal;
@@ -21,42 +42,32 @@ export class DurableScope implements Durable {
     this.#bodyOf = options.bodyOf;
   }
 
-  async step<T extends Json>(
-    key: string,
-    input: Json,
-    fn: (scope: StepScope) => Promise<T>,
-    options: { timeoutMs?: number } = {},
-  ): Promise<T> {
+  /** The first recorded result of a key is the result. After a crash before the record, `fn` is called again. */
+  async step<T extends Json>(key: string, input: Json, fn: (scope: StepScope) => Promise<T>): Promise<T> {
     const met = this.#meet(key, input);
     const known = this.#run.recall('step', met);
     if (known) return resultOf(known.data) as T;
     this.#hold();
-    const data = await this.#run.track(this.#attempt(key, fn, options));
+    const data = await this.#run.track(this.#attempt(key, fn));
     const entry = await this.#run.record('step', key, { place: met.place, input: met.input, ...data });
     return resultOf(entry.data) as T;
   }
 
+  /** `undefined` when nobody answered until then. */
   async waitFor(key: string, question: Json, until?: string): Promise<Json | undefined> {
     const met = this.#meet(key, { question, until: until ?? null });
     const data = { place: met.place, input: met.input, value: question, ...(until === undefined ? {} : { until }) };
-    if (!this.#run.recall('wait', met)) await this.#record('wait', key, data);
-    const deadline = until === undefined ? undefined : timeOf(until);
+    if (!this.#run.recall('wait', met)) await this.#run.record('wait', key, data);
+    const deadline = until === undefined ? Infinity : timeOf(until);
     for (;;) {
       const answer = this.#run.find('answer', key);
       if (answer) return answer.data.isOver === 'timeout' ? undefined : (answer.data.value ?? null);
-      if (deadline !== undefined && this.#run.clock.now().getTime() >= deadline) {
-        await this.#record('answer', key, { isOver: 'timeout' });
-      } else await this.#answerOr(key, deadline);
+      if (this.#left(deadline) <= 0) await this.#run.record('answer', key, { isOver: 'timeout' });
+      else await this.#answerOrNap(key, deadline);
     }
   }
 
-  async sleepUntil(key: string, at: string): Promise<void> {
-    const met = this.#meet(key, at);
-    const due = timeOf(at);
-    if (!this.#run.recall('sleep', met)) await this.#record('sleep', key, { place: met.place, input: met.input });
-    for (let left = this.#left(due); left > 0; left = this.#left(due)) await this.#nap(left, this.#signal);
-  }
-
+  /** Runs a defined body beside this one; `undefined` when `abort` ended it. */
   async child(
     key: string,
     name: string,
@@ -64,12 +75,12 @@ export class DurableScope implements Durable {
     options: { abort?: AbortSignal } = {},
   ): Promise<Json | undefined> {
     // No place: which branch is begun first is a matter of free slots.
-    const met = { key, place: undefined, input: hashOf({ name, input }) };
+    const met = { key, place: undefined, input: fingerprint({ name, input }) };
     const known = this.#run.recall('child', met);
     if (known) return known.data.isOver === 'cancelled' ? undefined : resultOf(known.data);
     const signal = options.abort ? AbortSignal.any([this.#signal, options.abort]) : this.#signal;
     const data = await this.#runChild({ key, name, input, signal });
-    const entry = await this.#record('child', key, { input: met.input, ...data });
+    const entry = await this.#run.record('child', key, { input: met.input, ...data });
     return entry.data.isOver === 'cancelled' ? undefined : resultOf(entry.data);
   }
 
@@ -86,36 +97,21 @@ export class DurableScope implements Durable {
     }
   }
 
-  async #attempt(
-    key: string,
-    fn: (scope: StepScope) => Promise<Json>,
-    { timeoutMs }: { timeoutMs?: number },
-  ): Promise<EntryData> {
+  async #attempt(key: string, fn: (scope: StepScope) => Promise<Json>): Promise<EntryData> {
     const attempt = this.#run.beginAttempt(key);
-    const timeout = new AbortController();
-    const done = new AbortController();
-    const abort = AbortSignal.any([this.#signal, timeout.signal]);
-    if (timeoutMs !== undefined) {
-      this.#run.clock.sleep(timeoutMs, done.signal).then(
-        () => timeout.abort(new ReefError('ceiling', `${key} took longer than ${timeoutMs} ms`)),
-        () => undefined,
-      );
-    }
     try {
-      const value = await fn({ effectKey: `${this.#run.id}/${key}`, attempt, abort });
+      const value = await fn({ effectKey: `${this.#run.id}/${key}`, attempt, abort: this.#signal });
       this.#hold();
       return { value };
     } catch (error) {
       this.#hold();
       return { error: toErrorData(error) };
-    } finally {
-      done.abort();
     }
   }
 
   #meet(key: string, input: Json): { key: string; place: string; input: string } {
     this.#met += 1;
-    return { key, place: `${this.#name}:${this.#met}`, input: hashOf(input) };
+    return { key, place: `${this.#name}:${this.#met}`, input: fingerprint(input) };
   }
 
   /** What was let go of has no result. */
@@ -123,12 +119,8 @@ export class DurableScope implements Durable {
     if (this.#signal.aborted) throw new Interrupted('let go', { cause: this.#signal.reason });
   }
 
-  #record(...entry: Parameters<LiveRun['record']>): ReturnType<LiveRun['record']> {
-    return this.#run.record(...entry);
-  }
-
-  async #answerOr(key: string, deadline: number | undefined): Promise<void> {
-    if (deadline === undefined) return this.#run.answered(key, this.#signal);
+  async #answerOrNap(key: string, deadline: number): Promise<void> {
+    if (deadline === Infinity) return this.#run.answered(key, this.#signal);
     const done = new AbortController();
     const either = AbortSignal.any([this.#signal, done.signal]);
     const waits = [this.#run.answered(key, either), this.#nap(this.#left(deadline), either)];
@@ -158,6 +150,6 @@ function resultOf(data: EntryData): Json {
 
 function timeOf(text: string): number {
   const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new ReefError('bad_request', `"${text}" is no time`);
+  if (Number.isNaN(time)) throw new ReefError('bad_request', `"${text}" is not a time`);
   return time;
 }

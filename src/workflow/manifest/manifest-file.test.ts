@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { ROOT } from '../../../test/support/source-files.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { SHIPPED, shippedWorkflow } from '../shipped/shipped.ts';
-import { workflowJsonSchema } from './json-schema.ts';
-import { readSource } from './read-source.ts';
+import { readSource } from './check-manifest.ts';
+import { workflowJsonSchema } from './manifest-file.ts';
 
 verifies('W-04').test('the published schema is current; else run node scripts/generate-workflow-schema.ts', () => {
   expect(readFileSync(join(ROOT, 'schemas/workflow.schema.json'), 'utf8')).toBe(workflowJsonSchema());

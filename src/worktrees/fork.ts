@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Capture, capture } from '../git/capture.ts';
+import type { Checkout } from '../git/checkout.ts';
+import { commitTree } from '../git/commit.ts';
+import { mergeTrees } from '../git/merge.ts';
+import { type Oid, worktreeBranch } from '../git/ref-name.ts';
+import type { Deps } from './deps.ts';
+import { refs } from './layout.ts';
+import type { StoredWorktree } from './records.ts';
+import { folderOf, openWorktree } from './registry.ts';
+
+/**
+ * Enters a worktree for one branch of a fork, from the parent's files as they are now. It skips the queue, because its
+ * parent has room and a plan already. The same key gives the same worktree.
+ */
+export async function enterBranch(
+  deps: Deps,
+  { key, parentId, id }: { key: string; parentId: string; id: string },
+): Promise<StoredWorktree> {
+  const known = deps.records.byTask(key);
+  if (known) return known;
+  const parent = deps.records.get(parentId);
+  const worktree = await openWorktree(deps, folderOf(parent));
+  const message = `Reef forks ${parent.title}`;
+  const { commit } = await capture(deps.git, worktree, { ref: refs.work(parentId), message, at: deps.clock.now() });
+  const title = `${parent.title} branch`;
+  const row: StoredWorktree = {
+    ...{ id, taskId: key, title, parentId, status: 'creating', path: null, portBase: 0 },
+    branch: worktreeBranch(title, id),
+    base: { branch: '', commit },
+    changePlan: [],
+    createdAt: deps.clock.now().toISOString(),
+    ...{ anyway: true, overtaken: 0, setup: { state: 'none' }, announced: [] },
+    intent: { kind: 'create', by: deps.self, step: 'claimed' },
+  };
+  return deps.records.transact(() => {
+    deps.records.insert(row);
+    return deps.records.byTask(key) ?? row;
+  });
+}
+
+const CHECKOUT_MS = 600_000;
+
+/**
+ * Merges a fork's branch into its parent's files; index and branch of the parent stay. Changes are counted from the files
+ * both began with, so a repeat adds nothing. With conflicts nothing is written, and the branch keeps its work.
+ */
+export async function mergeBack(deps: Deps, branchId: string, parentId: string): Promise<{ conflicts: string[] }> {
+  const branch = deps.records.get(branchId);
+  if (branch.status === 'discarded') return { conflicts: [] };
+  const [from, into] = [await take(deps, branchId), await take(deps, parentId)];
+  const { git, clock } = deps;
+  const signature = { name: 'Reef', email: 'reef@localhost.invalid', at: clock.now() };
+  const began = { parents: [branch.base.commit], message: 'Reef joins', signature };
+  const [ours, theirs] = [
+    await commitTree(git, into.worktree, { ...began, tree: into.tree }),
+    await commitTree(git, into.worktree, { ...began, tree: from.tree }),
+  ];
+  const { isClean, conflicts, tree } = await mergeTrees(git, into.worktree, { ours, theirs });
+  if (!isClean) return { conflicts };
+  if (tree !== into.tree) await layFiles(deps, into.worktree, { from: into.tree, to: tree });
+  return { conflicts: [] };
+}
+
+async function take(deps: Deps, id: string): Promise<Capture & { worktree: Checkout }> {
+  const row = deps.records.get(id);
+  const worktree = await openWorktree(deps, folderOf(row));
+  const message = `Reef joins ${row.title}`;
+  return {
+    worktree,
+    ...(await capture(deps.git, worktree, { ref: refs.work(id), message, at: deps.clock.now() })),
+  };
+}
+
+/** Uses an index of its own that knows every file: git writes what differs and refuses what changed meanwhile. */
+async function layFiles({ git }: Deps, worktree: Checkout, { from, to }: { from: Oid; to: Oid }): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'reef-join-'));
+  try {
+    const options = { indexFile: join(folder, 'index'), timeoutMs: CHECKOUT_MS };
+    await git.call(worktree, ['read-tree', from], options);
+    await git.call(worktree, ['update-index', '-q', '--refresh'], { ...options, okCodes: [0, 1] });
+    await git.call(worktree, ['read-tree', '-m', '-u', from, to], options);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
