@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../protocol/error-table.ts';
 import type { EventOf } from '../protocol/events.ts';
-import type { Decision, QuestionKind } from '../protocol/jobs.ts';
+import type { QuestionKind } from '../protocol/jobs.ts';
+import type { News, ReefAnswer, ReefQuestion } from './reef-protocol/lines.ts';
 
 /**
  * An adapter is the only place that knows an agent's flags, wire format and quirks. It is a pure translator: no clock,
@@ -107,8 +108,8 @@ export type AgentLine =
 
 export type Effect =
   | { do: 'emit'; event: EventOf<'progress'> | EventOf<'tool_call'> | EventOf<'file_edit'> | EventOf<'error'> }
-  /** Streamed text: pieces of one message share an id and are joined; `final` ends it. */
-  | { do: 'text'; kind: 'text' | 'thinking'; id: string; text: string; final: boolean; parent?: string }
+  /** What the reef protocol's news say: text, session, usage, answer, turn and limit. */
+  | Exclude<News, { do: 'ask' | 'withdraw' }>
   | { do: 'ask'; requestId: string; questions: AskedQuestion[] }
   | { do: 'withdraw'; requestId: string; by: string }
   /** A protocol line of the adapter's own (hand-shake, reply to a request we do not serve): written once, ever. */
@@ -116,53 +117,18 @@ export type Effect =
   /** The agent took a message (its messageId) or an answer (its requestId). */
   | { do: 'ack'; messageId: string }
   | { do: 'ack'; requestId: string }
-  | { do: 'session'; sessionId: string; model?: string; agentVersion?: string; cwd?: string }
-  | { do: 'usage'; report: UsageReport }
-  /** One more answer of the model was seen: what turn budgets count. */
-  | { do: 'answer' }
-  | { do: 'turn'; is: 'begun' }
-  | { do: 'turn'; is: 'over'; outcome: 'done' | 'interrupted' | 'ended'; result: string; stopReason?: string }
-  | { do: 'turn'; is: 'failed'; code: ErrorCode; message: string; retryable: boolean; status?: number }
-  /** The provider's limit is reached: the job pauses, its process ends, it can be resumed. */
-  | { do: 'limit'; message: string; resumeAt?: string }
   /** A message this adapter does not know: counted, kept by reference, never an error. */
   | { do: 'unknown'; name: string };
 
-export interface AskedQuestion {
-  kind: QuestionKind;
-  question: string;
-  choices?: { id: string; label: string; description?: string }[];
-  multi?: boolean;
-  freeText?: boolean;
-  secret?: boolean;
-  header?: string;
-  tool?: string;
-  input?: Json;
-  diff?: string;
-  /** A tool of Reef's own server: the socket of the job decides what it may do, so nobody is asked. */
+export interface AskedQuestion extends ReefQuestion {
+  /** A tool of Reef's own server: the job's socket decides what it may do, so nobody is asked. */
   isOwnTool?: boolean;
 }
 
-interface Tokens {
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  reasoning: number;
-}
-
-/** `more`: add it. `session`: a running total of the session; the difference to the last one counts. */
-export interface UsageReport {
-  tokens?: Tokens & { scope: 'more' | 'session' };
-  cost?: { usd: number; scope: 'more' | 'session' };
-  partial: boolean;
-}
+export type UsageReport = Extract<News, { do: 'usage' }>['report'];
 
 /** One per question of the request, in their order. */
-export type Answer =
-  | { kind: 'permission'; decision: Decision; reason?: string }
-  | { kind: 'choice'; labels: string[]; ids: string[]; text?: string }
-  | { kind: 'text'; text: string };
+export type Answer = ReefAnswer;
 
 export type Outgoing =
   | { kind: 'message'; messageId: string; text: string }

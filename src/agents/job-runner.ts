@@ -12,7 +12,7 @@ import type { JobRecord } from '../store/job-table.ts';
 import type { GuardedFolders } from './guarded-folders.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
-import { JobTransaction } from './job-transaction.ts';
+import { changeJob, loadJob } from './job-transaction.ts';
 import { type LaunchDeps, launchJob, noteStarted } from './launcher.ts';
 import { LiveJob } from './live-job.ts';
 import { jobDir } from './sandbox.ts';
@@ -115,13 +115,16 @@ export class JobRunner {
     const dir = join(jobDir(this.#deps.homeDir, job.id), String(job.launch));
     if (runtime.isLaunching) {
       const { identity } = abandonLaunch(dir) === 'started' ? readLaunch(dir) : {};
-      if (identity) this.#attach(noteStarted(this.#deps, job.id, { identity }), identity, false);
-      else this.#fail(job, 'spawn_interrupted', 'the daemon was ended while it started this job');
+      if (identity) {
+        noteStarted(this.#deps, job.id, { identity });
+        this.#attach(job.id, identity, { isFresh: false });
+      } else this.#fail(job, 'spawn_interrupted', 'the daemon ended while it started this job');
       return;
     }
     if (!runtime.hasProcess) return;
-    const identity = readLaunch(dir).identity ?? identityOf(job);
-    this.#attach({ job, runtime }, identity, false);
+    const { pid = 0, pidStartTime: startTime = '', bootId = '' } = job;
+    const identity = readLaunch(dir).identity ?? { pid, startTime, bootId };
+    this.#attach(job.id, identity, { isFresh: false });
   }
 
   /** What an earlier daemon could not end: processes that carry the tag of a job that is over. */
@@ -178,20 +181,14 @@ export class JobRunner {
     this.#announce();
   }
 
-  #attach(record: JobRecord<JobRuntime>, identity: ProcessIdentity, isFresh: boolean): void {
-    const { job } = record;
-    const { adapter } = this.#deps.registry.get(job.agent);
-    const { storage, timings, guards, homeDir } = this.#deps;
-    const place = { id: job.id, adapter, identity, jobDir: jobDir(homeDir, job.id) };
-    this.#live.set(
-      job.id,
-      new LiveJob(
-        { ...place, storage, timings, guards, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile },
-        record,
-        isFresh,
-      ),
-    );
-    this.#round(job.id);
+  #attach(id: string, identity: ProcessIdentity, { isFresh }: { isFresh: boolean }): void {
+    const { storage, timings, guards, homeDir, registry } = this.#deps;
+    const record = loadJob(storage, id);
+    const { adapter } = registry.get(record.job.agent);
+    const time = { timings, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile };
+    const deps = { id, adapter, identity, jobDir: jobDir(homeDir, id), storage, guards, ...time };
+    this.#live.set(id, new LiveJob(deps, record, isFresh));
+    this.#round(id);
   }
 
   #fillSlots(): void {
@@ -212,20 +209,13 @@ export class JobRunner {
     try {
       const cwd = this.#deps.folderOf(job.worktree);
       if (cwd === undefined) return undefined;
-      return cwd === job.cwd ? job : this.#move(job, cwd);
+      if (cwd !== job.cwd) changeJob(this.#deps.storage, job.id, (tx) => Object.assign(tx.job, { cwd }));
+      return { ...job, cwd };
     } catch (error) {
       const { code, message } = toReefError(error);
       this.#fail(job, code, message);
       return undefined;
     }
-  }
-
-  #move(job: Job, cwd: string): Job {
-    const { store } = this.#deps.storage;
-    const record = store.jobs.get<JobRuntime>(job.id);
-    const moved = { ...job, cwd };
-    if (record) store.commit(() => store.jobs.update({ ...record, job: moved }, null));
-    return moved;
   }
 
   #holdsSlot(job: Job): boolean {
@@ -234,9 +224,10 @@ export class JobRunner {
 
   #launch(job: Job): void {
     const launching = launchJob(this.#deps, job)
-      .then(({ record, identity }) => this.#attach(record, identity, true))
+      .then((identity) => this.#attach(job.id, identity, { isFresh: true }))
       .catch((error: unknown) => {
-        this.#fail(job, ...launchFailure(error));
+        const { code, message } = toReefError(error);
+        this.#fail(job, code === 'internal' ? 'spawn_failed' : code, message);
         return this.#deps.jobSockets.close(job.id);
       })
       .finally(() => {
@@ -250,19 +241,15 @@ export class JobRunner {
   /** A job that never got a process ends with the reason. */
   #fail(job: Job, code: ReefError['code'], message: string): void {
     const { storage, guards } = this.#deps;
-    const wasLaunching = storage.store.commit(() => {
-      const record = storage.store.jobs.get<JobRuntime>(job.id);
-      if (!record || !isLive(record.job.status)) return false;
-      const tx = new JobTransaction(storage, record);
-      const { isLaunching } = tx.runtime;
+    const now = storage.store.jobs.get<JobRuntime>(job.id);
+    if (!now || !isLive(now.job.status)) return;
+    changeJob(storage, job.id, (tx) => {
       const { retryable } = errorTable[code];
       tx.emit({ type: 'error', payload: { code, message, fatal: true, scope: 'process', retryable } });
       tx.job.endedAt = tx.now();
       tx.runtime.isLaunching = false;
-      tx.save();
-      return isLaunching;
     });
-    if (wasLaunching && job.sandbox !== 'none') guards.leave(job.cwd);
+    if (now.runtime.isLaunching && job.sandbox !== 'none') guards.leave(job.cwd);
   }
 
   /** Ingested output becomes durable at the latest a second after it was read. */
@@ -285,13 +272,4 @@ export class JobRunner {
     this.#deps.signal.notify();
     this.#deps.onChange();
   }
-}
-
-function identityOf(job: Job): ProcessIdentity {
-  return { pid: job.pid ?? 0, startTime: job.pidStartTime ?? '', bootId: job.bootId ?? '' };
-}
-
-function launchFailure(error: unknown): [ReefError['code'], string] {
-  const { code, message } = toReefError(error);
-  return [code === 'internal' ? 'spawn_failed' : code, message];
 }

@@ -8,11 +8,10 @@ import { launch } from '../process/launch.ts';
 import { launchTerminal } from '../process/terminal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
-import type { JobRecord } from '../store/job-table.ts';
 import type { LaunchPlan, LaunchRequest, MachineFacts } from './adapter.ts';
-import { findAgent } from './detect.ts';
-import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { type JobStorage, JobTransaction } from './job-transaction.ts';
+import { type Found, findAgent } from './detect.ts';
+import { freshRuntime } from './job-runtime.ts';
+import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 import { gitMounts, jobDir, sandboxFor } from './sandbox.ts';
@@ -37,13 +36,8 @@ export interface JobSockets {
   close(jobId: string): Promise<void>;
 }
 
-export interface Launched {
-  record: JobRecord<JobRuntime>;
-  identity: ProcessIdentity;
-}
-
-/** Starts a queued job in two phases: the intent is stored, the process started, its identity stored. */
-export async function launchJob(deps: LaunchDeps, job: Job): Promise<Launched> {
+/** Starts a queued job: stores the intent, starts the process, stores its identity. */
+export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIdentity> {
   const agent = deps.registry.get(job.agent);
   checkFolder(job);
   const found = await findAgent(agent, { ...deps.env, ...agent.settings.env });
@@ -73,7 +67,8 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<Launched> {
           { ...spec, stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo' },
           deps.capabilities,
         );
-  return { identity, record: noteStarted(deps, job.id, { identity, plan }) };
+  noteStarted(deps, job.id, { identity, plan });
+  return identity;
 }
 
 function checkFolder(job: Job): void {
@@ -83,7 +78,7 @@ function checkFolder(job: Job): void {
 
 interface Chosen {
   agent: RegisteredAgent;
-  found: { command: [string, ...string[]]; version?: string };
+  found: Found;
   mcp: LaunchRequest['mcp'];
 }
 
@@ -97,13 +92,9 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     settings: settings.auth === undefined ? {} : { auth: settings.auth },
     env: childEnv(deps, job, { agent: chosen.agent, planned: {} }),
   };
-  return deps.storage.store.commit(() => {
-    const tx = new JobTransaction(deps.storage, load(deps, job.id));
+  return changeJob(deps.storage, job.id, (tx) => {
     const prompt = firstMessage(tx);
-    const request = {
-      ...toRequest(tx.job, prompt?.text ?? '', deps.version),
-      ...(chosen.mcp ? { mcp: chosen.mcp } : {}),
-    };
+    const request = toRequest(tx.job, prompt?.text ?? '', deps.version, chosen.mcp);
     const plan = adapter.command(request, facts);
     tx.job.launch += 1;
     tx.runtime = { ...freshRuntime(tx.runtime), isLaunching: true, adapter: adapter.initial(request, facts) };
@@ -113,7 +104,6 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     if (chosen.found.version !== undefined) tx.job.agentVersion = chosen.found.version;
     for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `${tx.job.launch}:greeting:${index}`);
     if (plan.stdin === 'file' && prompt) tx.storage.store.outbox.move(prompt.key, 'delivered');
-    tx.save();
     return { plan, prompt: prompt?.text ?? '' };
   });
 }
@@ -123,17 +113,15 @@ function firstMessage(tx: JobTransaction): { key: string; text: string } | undef
   return row?.doc.kind === 'message' ? { key: row.key, text: row.doc.text } : undefined;
 }
 
-function toRequest(job: Job, prompt: string, clientVersion: string): LaunchRequest {
-  return {
-    jobId: job.id,
-    cwd: job.cwd,
-    ...(job.model === undefined ? {} : { model: job.model }),
-    ...(job.readonly ? { readonly: true } : {}),
-    ...(job.sessionId === undefined ? {} : { sessionId: job.sessionId }),
-    freshSessionId: randomUUID(),
-    prompt,
-    clientVersion,
-  };
+function toRequest(
+  { id: jobId, cwd, model, readonly, sessionId }: Job,
+  prompt: string,
+  clientVersion: string,
+  mcp: LaunchRequest['mcp'],
+): LaunchRequest {
+  const chosen = { ...(model !== undefined && { model }), ...(sessionId !== undefined && { sessionId }) };
+  const limits = { ...(readonly && { readonly }), ...(mcp && { mcp }) };
+  return { jobId, cwd, ...chosen, ...limits, freshSessionId: randomUUID(), prompt, clientVersion };
 }
 
 function childEnv(
@@ -151,9 +139,8 @@ export function noteStarted(
   deps: Pick<LaunchDeps, 'storage'>,
   id: string,
   started: { identity: ProcessIdentity; plan?: LaunchPlan },
-): JobRecord<JobRuntime> {
-  return deps.storage.store.commit(() => {
-    const tx = new JobTransaction(deps.storage, load(deps, id));
+): void {
+  changeJob(deps.storage, id, (tx) => {
     const { pid, startTime, bootId } = started.identity;
     const { endedAt: _ended, exitCode: _code, signal: _signal, resumeAt: _resume, ...job } = tx.job;
     tx.job = { ...job, startedAt: tx.now(), pid, pidStartTime: startTime, bootId };
@@ -174,12 +161,5 @@ export function noteStarted(
         resumed: n > 1,
       },
     });
-    return tx.save();
   });
-}
-
-function load(deps: Pick<LaunchDeps, 'storage'>, id: string): JobRecord<JobRuntime> {
-  const record = deps.storage.store.jobs.get<JobRuntime>(id);
-  if (!record) throw new ReefError('job_not_found', `no job ${id}`);
-  return record;
 }

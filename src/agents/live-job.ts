@@ -3,7 +3,6 @@ import { adopt, type ProcessIdentity } from '../process/identity.ts';
 import { readLaunch } from '../process/launch-folder.ts';
 import { openTerminal, type TmuxTerminal } from '../process/terminal.ts';
 import { endTree } from '../process/tree.ts';
-import { ReefError } from '../protocol/errors.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import type { Adapter } from './adapter.ts';
 import { checkBudget } from './budget.ts';
@@ -13,7 +12,7 @@ import { type ProcessEnd, terminalEvent, toExit } from './ending.ts';
 import type { GuardedFolders } from './guarded-folders.ts';
 import { type Batch, ingest, RawOutput } from './ingest.ts';
 import type { Ending, JobRuntime } from './job-runtime.ts';
-import { type JobStorage, JobTransaction } from './job-transaction.ts';
+import { type JobStorage, JobTransaction, loadJob } from './job-transaction.ts';
 import type { OutboxDoc } from './outbox.ts';
 import { forMode } from './terminal/headful.ts';
 import { Keyboard } from './terminal/keyboard.ts';
@@ -265,9 +264,7 @@ export class LiveJob {
   }
 
   #load(): JobRecord<JobRuntime> {
-    const record = this.#deps.storage.store.jobs.get<JobRuntime>(this.id);
-    if (!record) throw new ReefError('job_not_found', `no job ${this.id}`);
-    return record;
+    return loadJob(this.#deps.storage, this.id);
   }
 
   #commit<T>(change: (tx: JobTransaction) => T): T {

@@ -32,41 +32,26 @@ type OutboxContent =
 
 export type Outbound = OutboxRow<OutboxDoc>;
 
-export function enqueueLine(tx: JobTransaction, line: string, key: string): void {
+/** `ref` is what the agent's acknowledgement will name. A key that is known adds nothing. */
+function enqueue(tx: JobTransaction, doc: OutboxDoc, ref: string, key = ref): void {
   const { id } = tx.job;
-  tx.storage.store.outbox.insert({
-    key: `${id}:${key}`,
-    jobId: id,
-    ref: key,
-    state: 'new',
-    doc: { kind: 'line', line },
-  });
+  tx.storage.store.outbox.insert({ key: `${id}:${key}`, jobId: id, ref, state: 'new', doc });
+}
+
+export function enqueueLine(tx: JobTransaction, line: string, key: string): void {
+  enqueue(tx, { kind: 'line', line }, key);
 }
 
 export function enqueueMessage(
   tx: JobTransaction,
-  message: { messageId: string; text: string; by: string; isTask: boolean; key?: string },
+  message: { messageId: string; text: string; by: string; isTask: boolean; key?: string | undefined },
 ): void {
-  const { key = message.messageId, ...rest } = message;
-  const doc: OutboxDoc = { kind: 'message', ...rest };
-  tx.storage.store.outbox.insert({
-    key: `${tx.job.id}:${key}`,
-    jobId: tx.job.id,
-    ref: message.messageId,
-    state: 'new',
-    doc,
-  });
+  const { key, ...rest } = message;
+  enqueue(tx, { kind: 'message', ...rest }, message.messageId, key);
 }
 
 export function enqueueInterrupt(tx: JobTransaction, messageId: string): void {
-  const doc: OutboxDoc = { kind: 'interrupt', messageId };
-  tx.storage.store.outbox.insert({
-    key: `${tx.job.id}:${messageId}`,
-    jobId: tx.job.id,
-    ref: messageId,
-    state: 'new',
-    doc,
-  });
+  enqueue(tx, { kind: 'interrupt', messageId }, messageId);
 }
 
 export function enqueueAnswer(tx: JobTransaction, requestId: string, rows: StoredQuestion<GivenAnswer>[]): void {
@@ -74,9 +59,7 @@ export function enqueueAnswer(tx: JobTransaction, requestId: string, rows: Store
   const answers = rows.flatMap((row) => (row.answer ? [row.answer.answer] : []));
   if (!first) return;
   const { launch, line } = first;
-  const doc: OutboxDoc = { kind: 'answer', requestId, answers, launch, line };
-  const key = `${tx.job.id}:answer:${launch}:${requestId}`;
-  tx.storage.store.outbox.insert({ key, jobId: tx.job.id, ref: requestId, state: 'new', doc });
+  enqueue(tx, { kind: 'answer', requestId, answers, launch, line }, requestId, `answer:${launch}:${requestId}`);
 }
 
 /** The agent named it, or will never: the row is history. */

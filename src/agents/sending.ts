@@ -5,9 +5,8 @@ import type { Caller, OperationRequest } from '../protocol/operations.ts';
 import type { Adapter, Answer } from './adapter.ts';
 import { interpretSend } from './answers.ts';
 import { decideBudget } from './budget.ts';
-import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
-import { type JobStorage, JobTransaction } from './job-transaction.ts';
+import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
 import { enqueueMessage, type GivenAnswer, type OutboxDoc } from './outbox.ts';
 import { acknowledgeAnswer, giveAnswer, grantKey, isOwn } from './questions.ts';
 
@@ -32,10 +31,7 @@ export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: S
   if (repeated)
     return 'answered' in repeated.doc ? repeated.doc.answered : { messageId: repeated.ref, key: repeated.key };
   if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
-  return store.commit(() => {
-    const record = store.jobs.get<JobRuntime>(job.id);
-    if (!record) throw new ReefError('job_not_found', `there is no job "${job.id}"`);
-    const tx = new JobTransaction(deps.storage, record);
+  return changeJob(deps.storage, job.id, (tx) => {
     refuseLateAnswer(tx, request);
     const open = store.questions.unclosedOf(job.id).filter((row) => row.state === 'open');
     const intent = interpretSend(
@@ -49,7 +45,6 @@ export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: S
     // A repeated answer must find its first: the question is no longer open, and its text would pass for a message.
     const answered = { jobId: job.id, ref: sent.messageId, state: 'delivered' as const, doc: { answered: sent } };
     if (key !== undefined && intent.is === 'answer') store.outbox.insert({ key, ...answered });
-    tx.save();
     return sent;
   });
 }

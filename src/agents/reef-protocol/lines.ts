@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ErrorCode, errorTable } from '../../protocol/error-table.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
 import { decisionSchema, questionKindSchema } from '../../protocol/jobs.ts';
-import type { Json } from '../adapter.ts';
+import type { Json } from '../../protocol/workflow.ts';
 
 /**
  * The reef protocol, version 1: how a program is an agent of Reef without speaking anyone else's protocol.
@@ -23,7 +23,6 @@ import type { Json } from '../adapter.ts';
 const text = z.string();
 const count = z.number().int().nonnegative();
 const json = z.custom<Json>();
-const parent = text.exactOptional();
 
 /** Chosen by the program; `1` and `"1"` are two. */
 const requestId = z.union([text, z.number()]);
@@ -41,6 +40,9 @@ const questionSchema = z.object({
   diff: text.exactOptional(),
 });
 
+export type ReefQuestion = z.infer<typeof questionSchema>;
+
+/** `more` is added. `session` is a running total of the session: what it grew by since the last one counts. */
 const scope = z.enum(['more', 'session']);
 
 const reportSchema = z.object({
@@ -80,10 +82,10 @@ export const newsSchemas = {
     id: text,
     text,
     final: z.boolean(),
-    parent,
+    parent: text.exactOptional(),
   }),
-  ask: z.object({ do: z.literal('ask'), requestId: requestId, questions: z.array(questionSchema).min(1) }),
-  withdraw: z.object({ do: z.literal('withdraw'), requestId: requestId, by: text }),
+  ask: z.object({ do: z.literal('ask'), requestId, questions: z.array(questionSchema).min(1) }),
+  withdraw: z.object({ do: z.literal('withdraw'), requestId, by: text }),
   session: z.object({
     do: z.literal('session'),
     sessionId: text,
@@ -95,7 +97,7 @@ export const newsSchemas = {
   /** The model gave one more answer: what turn budgets count. */
   answer: z.object({ do: z.literal('answer') }),
   turn: turnSchema,
-  /** The provider's limit is reached: the job pauses and can be resumed. */
+  /** The provider's limit is reached: the job pauses, its process ends, and it can be resumed. */
   limit: z.object({ do: z.literal('limit'), message: text, resumeAt: text.exactOptional() }),
 };
 
@@ -129,12 +131,14 @@ const answerSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('text'), text }),
 ]);
 
+export type ReefAnswer = z.infer<typeof answerSchema>;
+
 export const inputLineSchema = z.union([
   z.object({ id: text, text }),
-  z.object({ id: text, requestId: requestId, answers: z.array(answerSchema) }),
+  z.object({ id: text, requestId, answers: z.array(answerSchema) }),
   z.object({ id: text, interrupt: z.literal(true) }),
 ]);
 
 export type InputLine = z.infer<typeof inputLineSchema>;
-type News = { [K in keyof typeof newsSchemas]: z.infer<(typeof newsSchemas)[K]> }[keyof typeof newsSchemas];
+export type News = { [K in keyof typeof newsSchemas]: z.infer<(typeof newsSchemas)[K]> }[keyof typeof newsSchemas];
 export type OutputLine = z.infer<typeof ackSchema> | z.infer<typeof eventLineSchema> | News;
