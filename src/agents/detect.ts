@@ -5,6 +5,7 @@ import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
 import { namedPath } from './named-path.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
+import { isOlder } from './version-order.ts';
 
 export interface Detection {
   name: string;
@@ -107,13 +108,6 @@ async function askVersion(file: string, args: string[], env: NodeJS.ProcessEnv):
     maxBytes: 65_536,
   });
   return /\d+\.\d+\.\d+/.exec(said.stdout.toString())?.[0];
-}
-
-function isOlder(version: string, than: string): boolean {
-  const a = version.split('.').map(Number);
-  const b = than.split('.').map(Number);
-  const at = a.findIndex((part, index) => part !== b[index]);
-  return at !== -1 && (a[at] ?? 0) < (b[at] ?? 0);
 }
 
 export type Login = 'yes' | 'no' | 'unknown';

@@ -6,7 +6,7 @@ import { ReefError } from '../protocol/errors.ts';
 import { acpAdapter } from './acp/adapter.ts';
 import { knownAcpAgents } from './acp/known-agents.ts';
 import type { Adapter, Json } from './adapter.ts';
-import { claudeAdapter } from './claude/claude.ts';
+import { claudeAdapter } from './claude/adapter.ts';
 import { codexAdapter } from './codex/adapter.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
 import { CODER } from './native-agents.ts';

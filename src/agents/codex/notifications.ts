@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import type { Effect } from '../adapter.ts';
+import { progress, warning } from '../adapter-effects.ts';
 import { type Failure, failedTurn, retryNotice, toldFailure } from './failure.ts';
 import { itemCompleted, itemStarted, said } from './item-events.ts';
 import * as schema from './schema.ts';
 import { type CodexState, settleMessages, subAgent } from './state.ts';
-import { type Handler, on, type Step, step, usageEffect, warning } from './step.ts';
+import { type Handler, on, type Step, step, usageEffect } from './step.ts';
 
 const tellNote: Handler<CodexState> = on(schema.noted, (state, { message, summary, details }) => {
   const told = [message ?? summary, details].filter((part) => part != null);
@@ -83,12 +84,12 @@ function failureOf({ message, codexErrorInfo: info }: schema.TurnError): Failure
 
 function planUpdated(state: CodexState, { plan }: z.infer<typeof schema.planUpdate>): Step<CodexState> {
   const entries = plan.map(({ step: text, status }) => ({ text, status }));
-  return step(state, { do: 'emit', event: { type: 'progress', payload: { kind: 'plan', entries } } });
+  return step(state, progress({ kind: 'plan', entries }));
 }
 
 /**
- * One update follows each answer of the model, also one that only calls tools; so answers are counted here. An update
- * at resume repeats the total of the turns before and is none. A sub-agent's thread has a total of its own.
+ * One update follows each answer of the model, even one that only calls tools, so answers are counted here. An update at
+ * resume repeats the total of earlier turns and is no answer. A sub-agent's thread has a total of its own.
  */
 function tokensUsed(
   state: CodexState,
@@ -98,19 +99,9 @@ function tokensUsed(
   const isMain = subAgent(state, threadId) === undefined;
   const isGrown = total.totalTokens > (state.totals[threadId] ?? 0);
   const totals = { ...state.totals, [threadId]: total.totalTokens };
-  const usage = isMain ? usageEffect(counts(total), 'session') : usageEffect(counts(last), 'more');
+  const usage = isMain ? usageEffect(total, 'session') : usageEffect(last, 'more');
   const answer: Effect[] = isGrown && (!isMain || turnId === state.turnId) ? [{ do: 'answer' }] : [];
   return step({ ...state, totals }, ...(isMain || isGrown ? [usage] : []), ...answer);
-}
-
-function counts(tokens: schema.TokenCounts) {
-  return {
-    input: tokens.inputTokens,
-    cached: tokens.cachedInputTokens,
-    cacheWrite: tokens.cacheWriteInputTokens,
-    output: tokens.outputTokens,
-    reasoning: tokens.reasoningOutputTokens,
-  };
 }
 
 function limitsUpdated(state: CodexState, { rateLimits }: z.infer<typeof schema.rateLimits>): Step<CodexState> {
@@ -119,7 +110,7 @@ function limitsUpdated(state: CodexState, { rateLimits }: z.infer<typeof schema.
   return step({ ...state, resetsAt: resets.length > 0 ? Math.max(...resets) : null });
 }
 
-/** Resolved after our answer: taken. Without it: nobody waits any more. */
+/** After our answer: Codex has taken it. Without one: Codex no longer waits. */
 function requestResolved(
   state: CodexState,
   { requestId: id }: z.infer<typeof schema.requestResolved>,

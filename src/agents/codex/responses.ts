@@ -1,9 +1,11 @@
+import { defined } from '../../base/defined.ts';
 import type { Effect, Json } from '../adapter.ts';
+import { warning } from '../adapter-effects.ts';
 import { openCall } from './command.ts';
 import { notificationLine, requestLine, turnStartLine } from './rpc.ts';
 import { type Envelope, initialized, opened, turnAccepted } from './schema.ts';
 import { type CodexState, type MessageCall, settleMessages, withoutCall } from './state.ts';
-import { type Step, step, warning } from './step.ts';
+import { type Step, step } from './step.ts';
 
 const OVERLOADED = -32001;
 const MAX_TRIES = 5;
@@ -42,18 +44,13 @@ function greeted(state: CodexState, result: unknown): Step<CodexState> | undefin
 function threadOpened(state: CodexState, result: unknown): Step<CodexState> | undefined {
   const { data } = opened.safeParse(result);
   if (!data) return undefined;
-  const { thread, model, cwd } = data;
-  const { agentVersion } = state;
-  return step(
-    { ...state, opening: null, threadId: thread.id },
-    {
-      do: 'session',
-      sessionId: thread.id,
-      ...(model == null ? {} : { model }),
-      ...(agentVersion === null ? {} : { agentVersion }),
-      ...(cwd == null ? {} : { cwd }),
-    },
-  );
+  const sessionId = data.thread.id;
+  const about = {
+    model: data.model ?? undefined,
+    agentVersion: state.agentVersion ?? undefined,
+    cwd: data.cwd ?? undefined,
+  };
+  return step({ ...state, opening: null, threadId: sessionId }, { do: 'session', sessionId, ...defined(about) });
 }
 
 function openingRefused(state: CodexState, error: RpcError): Step<CodexState> {

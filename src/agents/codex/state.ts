@@ -1,6 +1,7 @@
 import type { Effect } from '../adapter.ts';
+import { warning } from '../adapter-effects.ts';
 import type { SandboxState } from './sandbox.ts';
-import { type Step, step, warning } from './step.ts';
+import { type Step, step } from './step.ts';
 
 /** A request of ours that Codex has not answered, or a message it has not taken yet. */
 export type Call =

@@ -14,7 +14,7 @@ import { GrantsFile } from '../../runtime/config/grants-file.ts';
 import type { JobRecord } from '../../store/job-table.ts';
 import { Store } from '../../store/store.ts';
 import type { Adapter } from '../adapter.ts';
-import { claudeAdapter } from '../claude/claude.ts';
+import { claudeAdapter } from '../claude/adapter.ts';
 import { GuardedFolders } from '../guarded-folders.ts';
 import { freshRuntime, type JobRuntime } from '../job-runtime.ts';
 import { type JobStorage, JobTransaction } from '../job-transaction.ts';
