@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { AwakeTime, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { Limiter } from '../base/serial.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { abandonLaunch, readLaunch } from '../process/launch-folder.ts';
@@ -9,15 +11,13 @@ import { errorTable } from '../protocol/error-table.ts';
 import { type ReefError, toReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
-import type { GuardedFolders } from './guarded-folders.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import { changeJob, loadJob } from './job-transaction.ts';
 import { type LaunchDeps, launchJob, noteStarted } from './launcher.ts';
 import { LiveJob } from './live-job.ts';
+import type { GuardedFolders } from './sandbox.ts';
 import { jobDir } from './sandbox.ts';
-import { nextToStart } from './slots.ts';
-import { Turnstile } from './turnstile.ts';
 
 export interface RunnerDeps extends LaunchDeps {
   clock: Clock;
@@ -25,7 +25,7 @@ export interface RunnerDeps extends LaunchDeps {
   signal: ChangeSignal;
   guards: GuardedFolders;
   maxJobs: () => number;
-  /** The folder of a worktree; undefined while it does not stand, and thrown when it never will. */
+  /** The folder of a worktree, or undefined while it is being made. Throws when there will be none. */
   folderOf(worktreeId: string): string | undefined;
   /** Called after every round that changed something. */
   onChange: () => void;
@@ -42,7 +42,8 @@ export class JobRunner {
   readonly #rounds = new Map<string, Promise<void>>();
   readonly #lending = new Map<string, number>();
   readonly #awake: AwakeTime;
-  readonly #turnstile = new Turnstile();
+  /** Storing a batch is synchronous: one a turn of the event loop, or thirty busy jobs would hold up every answer. */
+  readonly #turns = new Limiter();
   #onOver: ((jobId: string) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #seenSeq = 0;
@@ -55,7 +56,7 @@ export class JobRunner {
     this.#awake = new AwakeTime(deps.clock.monotonicMs());
   }
 
-  /** Recovery is the ordinary start: every stored job finds its process again, or its end. */
+  /** Recovery is the ordinary start: for every stored job it finds the process again, or its end. */
   async start(): Promise<void> {
     for (const record of this.#deps.storage.store.jobs.live<JobRuntime>()) this.#recover(record);
     await Promise.all([...this.#live.keys()].map((id) => this.#deps.jobSockets.open(id)));
@@ -127,7 +128,7 @@ export class JobRunner {
     this.#attach(job.id, identity, { isFresh: false });
   }
 
-  /** What an earlier daemon could not end: processes that carry the tag of a job that is over. */
+  /** Ends what an earlier daemon could not: processes that carry the tag of a job that is over. */
   async #sweepLeftovers(): Promise<void> {
     const { jobs } = this.#deps.storage.store;
     const tags = new Set((await tagged()).map((process) => process.tag));
@@ -149,7 +150,7 @@ export class JobRunner {
     }, this.#deps.timings.tick);
   }
 
-  /** One round of one job; a second call while it is under way is the same round. */
+  /** Starts a round of a job, unless one is under way. */
   #round(id: string): void {
     const live = this.#live.get(id);
     if (!live || this.#rounds.has(id) || this.#isClosed) return;
@@ -185,7 +186,8 @@ export class JobRunner {
     const { storage, timings, guards, homeDir, registry } = this.#deps;
     const record = loadJob(storage, id);
     const { adapter } = registry.get(record.job.agent);
-    const time = { timings, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile };
+    const nextTurn = () => this.#turns.run(() => setImmediate());
+    const time = { timings, awakeMs: () => this.#awake.awakeMs, nextTurn };
     const deps = { id, adapter, identity, jobDir: jobDir(homeDir, id), storage, guards, ...time };
     this.#live.set(id, new LiveJob(deps, record, isFresh));
     this.#round(id);
@@ -197,14 +199,14 @@ export class JobRunner {
     const jobs = this.#deps.storage.store.jobs.live<JobRuntime>().map(({ job }) => job);
     const queued = jobs
       .filter((job) => job.status === 'queued' && !this.#launching.has(job.id))
-      .flatMap((job) => this.#housed(job) ?? []);
+      .flatMap((job) => this.#inFolder(job) ?? []);
     const busy = jobs.filter((job) => this.#holdsSlot(job));
     const lending = new Set(this.#lending.keys());
     for (const job of nextToStart({ queued, busy, lending, maxJobs: this.#deps.maxJobs() })) this.#launch(job);
   }
 
-  /** The job with its folder, or undefined while its worktree waits; one whose worktree is gone ends here. */
-  #housed(job: Job): Job | undefined {
+  /** The job with its folder, or undefined while its worktree is being made. A job whose worktree is gone ends here. */
+  #inFolder(job: Job): Job | undefined {
     if (job.worktree === undefined) return job;
     try {
       const cwd = this.#deps.folderOf(job.worktree);
@@ -272,4 +274,22 @@ export class JobRunner {
     this.#deps.signal.notify();
     this.#deps.onChange();
   }
+}
+
+/**
+ * Which jobs may start now. Children go before roots, then first come, first served. Paused jobs hold no slot, and a
+ * parent that waits for its children lends them its own, so that a family cannot starve itself.
+ */
+export function nextToStart(state: {
+  queued: Job[];
+  /** Jobs with a process that works or waits for an answer. */
+  busy: Job[];
+  lending: ReadonlySet<string>;
+  maxJobs: number;
+}): Job[] {
+  const held = state.busy.filter((job) => !state.lending.has(job.id)).length;
+  const free = Math.max(0, state.maxJobs - held);
+  const byAge = state.queued.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const [children, roots] = [byAge.filter(({ depth }) => depth > 0), byAge.filter(({ depth }) => depth === 0)];
+  return [...children, ...roots].slice(0, free);
 }

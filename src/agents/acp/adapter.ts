@@ -10,10 +10,9 @@ import { type AcpState, type Draft, initialState } from './state.ts';
 import { onPromptEnd } from './turn.ts';
 import { onUpdate } from './updates.ts';
 
-/** An entry of the configuration. A known agent needs none, any other one its command. */
-export interface AcpSettings {
+/** Of an entry in the configuration. A known agent needs none, any other one its command. */
+interface AcpSettings {
   command?: [string, ...string[]] | undefined;
-  env?: Record<string, string> | undefined;
   auth?: string | undefined;
 }
 
@@ -60,8 +59,8 @@ function agentOf(name: string, settings: AcpSettings): KnownAgent {
     passEnv: [],
     ...known,
     command,
-    env: { ...known?.env, ...settings.env },
-    ...(auth === undefined ? {} : { auth }),
+    env: known?.env ?? {},
+    ...(auth !== undefined && { auth }),
   };
 }
 

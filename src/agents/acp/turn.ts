@@ -90,12 +90,12 @@ function turnUsage(agent: string, { usage, _meta }: PromptResult): UsageReport {
   const output = usage ? usage.outputTokens : quota?.output_tokens;
   if (!usage && input == null && output == null) return { partial: true };
   const tokens = {
-    input: input ?? 0,
-    output: output ?? 0,
     cacheRead: usage?.cachedReadTokens ?? 0,
     cacheWrite: usage?.cachedWriteTokens ?? 0,
     reasoning: usage?.thoughtTokens ?? 0,
     scope: 'more',
+    input: input ?? 0,
+    output: output ?? 0,
   } as const;
   return { tokens, partial: !reportsWholeTurn(agent) };
 }

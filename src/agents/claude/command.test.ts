@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { LaunchRequest, MachineFacts } from '../adapter.ts';
-import { isOlder } from '../version-order.ts';
+import { isOlder } from '../description.ts';
 import { claudeAdapter } from './adapter.ts';
 
 const request: LaunchRequest = {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../../protocol/error-table.ts';
 import type { Effect, LaunchRequest, MachineFacts } from '../adapter.ts';
 import { badLine } from '../adapter-effects.ts';
-import { isOlder } from '../version-order.ts';
+import { isOlder } from '../description.ts';
 
 /** Since this version an allow without the arguments runs the tool as asked; before it, the tool fails. */
 const NEEDS_NO_ECHO = '2.1.325';
