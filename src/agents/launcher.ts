@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../base/defined.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv } from '../process/environment.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
@@ -30,7 +31,7 @@ export interface LaunchDeps {
   jobSockets: JobSockets;
 }
 
-/** How a job reaches Reef itself: by a socket of its own, open while it has a process. */
+/** The socket through which a job reaches Reef. It is open while the job has a process. */
 export interface JobSockets {
   open(jobId: string): Promise<LaunchRequest['mcp']>;
   close(jobId: string): Promise<void>;
@@ -98,7 +99,7 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     const plan = adapter.command(request, facts);
     tx.job.launch += 1;
     tx.runtime = { ...freshRuntime(tx.runtime), isLaunching: true, adapter: adapter.initial(request, facts) };
-    // A terminal tells of no turns: it counts as working for as long as it is there.
+    // A terminal reports no turns: it counts as working as long as it exists.
     if (job.mode === 'headful') tx.runtime.turn = { is: 'open' };
     if (plan.sessionId !== undefined) tx.job.sessionId = plan.sessionId;
     if (chosen.found.version !== undefined) tx.job.agentVersion = chosen.found.version;
@@ -119,9 +120,8 @@ function toRequest(
   clientVersion: string,
   mcp: LaunchRequest['mcp'],
 ): LaunchRequest {
-  const chosen = { ...(model !== undefined && { model }), ...(sessionId !== undefined && { sessionId }) };
-  const limits = { ...(readonly && { readonly }), ...(mcp && { mcp }) };
-  return { jobId, cwd, ...chosen, ...limits, freshSessionId: randomUUID(), prompt, clientVersion };
+  const chosen = defined({ model, readonly, sessionId, mcp });
+  return { jobId, cwd, ...chosen, freshSessionId: randomUUID(), prompt, clientVersion };
 }
 
 function childEnv(
@@ -134,7 +134,7 @@ function childEnv(
   return allowedEnv(deps.env, adapter.describe().passEnv, own);
 }
 
-/** Phase two. Also for a launch whose daemon died between the two: the process is there, so the job runs. */
+/** Phase two, also for a launch whose daemon died in between: the process exists, so the job runs. */
 export function noteStarted(
   deps: Pick<LaunchDeps, 'storage'>,
   id: string,
@@ -147,19 +147,8 @@ export function noteStarted(
     tx.runtime.isLaunching = false;
     tx.runtime.hasProcess = true;
     const { agent, mode, cwd, sandbox, sessionId, launch: n } = tx.job;
-    tx.emit({
-      type: 'started',
-      payload: {
-        agent,
-        mode,
-        cwd,
-        pid,
-        command: started.plan ? [started.plan.file, ...started.plan.args] : [],
-        sandbox,
-        ...(sessionId === undefined ? {} : { sessionId }),
-        launch: n,
-        resumed: n > 1,
-      },
-    });
+    const command = started.plan ? [started.plan.file, ...started.plan.args] : [];
+    const about = { agent, mode, cwd, pid, command, sandbox, ...defined({ sessionId }) };
+    tx.emit({ type: 'started', payload: { ...about, launch: n, resumed: n > 1 } });
   });
 }

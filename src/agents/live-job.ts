@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../base/defined.ts';
 import { adopt, type ProcessIdentity } from '../process/identity.ts';
 import { readLaunch } from '../process/launch-folder.ts';
 import { openTerminal, type TmuxTerminal } from '../process/terminal.ts';
@@ -299,12 +300,8 @@ function hasLines(batch: Batch): boolean {
 function noteEnd(tx: JobTransaction, end: ProcessEnd): void {
   const { pid: _pid, pidStartTime: _start, bootId: _boot, ...rest } = tx.job;
   const exit = end === 'unknown' ? { code: null, signal: null } : toExit(end.code, '');
-  tx.job = {
-    ...rest,
-    endedAt: end === 'unknown' ? tx.now() : end.at,
-    ...(exit.code === null ? {} : { exitCode: exit.code }),
-    ...(exit.signal === null ? {} : { signal: exit.signal }),
-  };
+  const how = defined({ exitCode: exit.code ?? undefined, signal: exit.signal ?? undefined });
+  tx.job = { ...rest, endedAt: end === 'unknown' ? tx.now() : end.at, ...how };
   tx.runtime.hasProcess = false;
   const staysPaused = tx.job.status === 'paused';
   for (const row of tx.storage.store.outbox.open<OutboxDoc>(tx.job.id)) {

@@ -42,14 +42,14 @@ export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: S
       intent.is === 'message'
         ? sendMessage(tx, deps.adapter, { ...sending, text: intent.text })
         : sendAnswer(tx, intent, sending.caller);
-    // A repeated answer must find its first: the question is no longer open, and its text would pass for a message.
+    // A repeated answer must find the first one: without an open question its text would pass for a message.
     const answered = { jobId: job.id, ref: sent.messageId, state: 'delivered' as const, doc: { answered: sent } };
     if (key !== undefined && intent.is === 'answer') store.outbox.insert({ key, ...answered });
     return sent;
   });
 }
 
-/** An answer to a question that is no longer open says who was first, or that nobody waits any more. */
+/** For a question that is no longer open: says who answered first, or that it was withdrawn. */
 function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>): void {
   if (request.questionId === undefined) return;
   const row = tx.storage.store.questions.get<Partial<GivenAnswer>>(tx.job.id, request.questionId);
@@ -66,7 +66,7 @@ function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>)
 function sendMessage(tx: JobTransaction, adapter: Adapter, sending: Sending & { text: string }): Sent {
   const { busyMessage, title } = adapter.describe();
   if (busyMessage === 'refused') throw new ReefError('send_unsupported', `${title} takes no message while it works`);
-  // Keys pressed in a terminal may answer its dialogs, and that is for people.
+  // Keys typed into a terminal may answer its dialogs, which is for people.
   const isJobAtTerminal = tx.job.mode === 'headful' && sending.caller.jobId !== undefined;
   if (isJobAtTerminal) throw new ReefError('not_yours', 'a job may not type into a terminal');
   const messageId = randomUUID();
@@ -92,7 +92,7 @@ function sendAnswer(tx: JobTransaction, intent: { question: Question; answer: An
   return tx.storage.store.outbox.get(key) ? { messageId, key } : { messageId };
 }
 
-/** What is allowed for longer than once lives in Reef; the agent hears a plain single allow. */
+/** Reef keeps what is allowed for longer than once; the agent hears a single allow. */
 function remember(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): void {
   const { answer, by } = given;
   if (answer.kind !== 'permission') return;
@@ -100,7 +100,7 @@ function remember(tx: JobTransaction, question: Question, given: { answer: Answe
   if (answer.decision === 'allow_session') tx.storage.store.grants.insert({ ...grant, jobId: tx.job.id });
   if (answer.decision !== 'allow_always') return;
   const { tool = '', input } = question;
-  // A grant that could not be kept is asked about again: no harm, so nothing waits for it.
+  // Nothing waits for it: a grant that could not be stored is only asked for again.
   tx.storage.savedGrants.add({ ...grant, tool, input, cwd: tx.job.cwd }).catch((error: unknown) => {
     process.emitWarning(`a grant could not be stored: ${String(error)}`);
   });

@@ -93,7 +93,7 @@ const BLOCKS: ReadonlyMap<string, Reader<[Place]>> = new Map<string, Reader<[Pla
   ['redacted_thinking', () => {}],
 ]);
 
-/** Only results of tools count: other texts are Claude's own notes to itself, or our message come back. */
+/** Only results of tools count: other texts are Claude's notes to itself, or our own message repeated. */
 export const readUser = reader('a user line', userLine, (draft, line) => {
   if (line.isReplay === true && line.uuid !== undefined) ackMessage(draft, line.uuid);
   const { content } = line.message;

@@ -1,7 +1,7 @@
 import type { Effect } from '../adapter.ts';
 import type { Draft, Verdict } from './state.ts';
 
-/** Claude works: because it was asked, or because a background task of its own has ended. */
+/** Claude works, because it was asked or because a background task of its own has ended. */
 export function work(draft: Draft): void {
   const { state, effects } = draft;
   state.isBusy = true;
@@ -13,7 +13,7 @@ export function work(draft: Draft): void {
   effects.push({ do: 'turn', is: 'begun' });
 }
 
-/** Claude works no more. The turn is over unless it will go on by itself when a background task ends. */
+/** Claude rests. The turn is over unless Claude goes on by itself when a background task ends. */
 export function rest(draft: Draft): void {
   const { state } = draft;
   state.isBusy = false;
@@ -21,7 +21,7 @@ export function rest(draft: Draft): void {
   settle(draft);
 }
 
-/** A background task is gone: where Claude only waited for it and will not take up its result, nothing more comes. */
+/** Closes the turn when Claude rests, has a verdict, and waits for no background task. */
 export function settle(draft: Draft): void {
   const { isTurnOpen, isBusy, verdict, tasks, willWake } = draft.state;
   if (!isTurnOpen || isBusy || verdict === null) return;
@@ -30,7 +30,7 @@ export function settle(draft: Draft): void {
   close(draft, verdict);
 }
 
-/** Interrupted while it only waits for a background task, Claude says no more than that it understood. */
+/** Interrupted while it only waits for a background task, Claude acknowledges and says nothing more. */
 export function interruptWait(draft: Draft): void {
   const { isTurnOpen, isBusy, verdict } = draft.state;
   if (!isTurnOpen || isBusy) return;
