@@ -13,11 +13,11 @@ export interface GivenAnswer {
   messageId: string;
 }
 
-/** What waits to be written to an agent. Bytes are made late, by the adapter, from its state at that moment. */
+/** What waits to be written to an agent. The adapter makes the bytes late, from its state at that moment. */
 export type OutboxDoc = OutboxContent & {
   /** Bytes of the write under way: more than the pipe takes at once may be torn by a kill. */
   size?: number;
-  /** It may have reached the agent before a kill, is sent again, and would be heeded twice. */
+  /** It is sent again although it may have reached the agent before a kill, and the agent does not notice repeats. */
   isRepeat?: boolean;
   refused?: { code: ErrorCode; message: string };
 };
@@ -25,7 +25,7 @@ export type OutboxDoc = OutboxContent & {
 type OutboxContent =
   /** A line of the adapter's own: hand-shake, refusal of a request. */
   | { kind: 'line'; line: string }
-  /** `isTask`: the job's task itself, which nobody "sent". */
+  /** `isTask`: the job's own task, which makes no `input_sent`. */
   | { kind: 'message'; messageId: string; text: string; by: string; isTask: boolean }
   | { kind: 'answer'; requestId: string; answers: Answer[]; launch: number; line: RawLine }
   | { kind: 'interrupt'; messageId: string };
@@ -62,14 +62,14 @@ export function enqueueAnswer(tx: JobTransaction, requestId: string, rows: Store
   enqueue(tx, { kind: 'answer', requestId, answers, launch, line }, requestId, `answer:${launch}:${requestId}`);
 }
 
-/** The agent named it, or will never: the row is history. */
+/** The agent has acknowledged the row, or never will. */
 export function settleRow(tx: JobTransaction, ref: string, state: 'delivered' | 'failed'): Outbound | undefined {
   const row = tx.storage.store.outbox.open<OutboxDoc>(tx.job.id).find((candidate) => candidate.ref === ref);
   if (row) tx.storage.store.outbox.move(row.key, state);
   return row;
 }
 
-/** The agent took a message: logged once, when it happened and not when it was written. */
+/** The agent took a message: logged when it takes it, not when it was written. */
 export function acknowledgeMessage(tx: JobTransaction, messageId: string): void {
   const row = settleRow(tx, messageId, 'delivered');
   if (row?.doc.kind !== 'message' || row.doc.isTask) return;

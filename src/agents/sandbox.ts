@@ -73,7 +73,7 @@ export function sandboxFor(
 }
 
 /** In a repository also `.git`: hooks and configuration are code. `gitMounts` opens the parts that are not. */
-export function guardedIn(cwd: string): string[] {
+function guardedIn(cwd: string): string[] {
   const names = existsSync(join(cwd, '.git')) ? ['.git', ...GUARDED] : GUARDED;
   return names.map((name) => join(cwd, name));
 }

@@ -41,7 +41,7 @@ function onRefused(d: Draft, error: RpcError): void {
   else d.out.push(effect);
 }
 
-/** The launch failed: nothing can be sent any more. */
+/** Ends the launch as failed: from now on messages are refused. */
 function fail(d: Draft, code: ErrorCode, message: string): void {
   d.state = { ...d.state, stage: 'failed', launch: null, failure: { code, message } };
   d.out.push({ do: 'turn', is: 'failed', code, message, retryable: false });

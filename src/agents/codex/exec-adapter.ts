@@ -154,8 +154,8 @@ function spoken(state: ExecState, item: Item, kind: 'text' | 'thinking'): ExecSt
 const ORDER = ['none', 'thinking', 'spoken', 'acting'] as const;
 
 /**
- * An answer of the model thinks, then speaks, then acts. Whatever comes again or out of this order begins the next
- * one, save further tools while one is running.
+ * An answer of the model thinks, then speaks, then acts. A part that comes again or out of this order begins the next
+ * answer, except further tools while one is running.
  */
 function answering(state: ExecState, part: 'thinking' | 'spoken' | 'acting'): ExecStep {
   const isParallel = part === 'acting' && state.openTools.length > 0;

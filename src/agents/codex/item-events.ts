@@ -8,12 +8,12 @@ import { type CodexState, type MessageCall, subAgent, withoutCall } from './stat
 import { type Step, step } from './step.ts';
 
 const MAX_OPEN_TOOLS = 64;
-/** One at a time in a thread, but sub-agents edit too; each may take 16 KiB of the state. */
+/** A thread edits one at a time, but sub-agents edit too. Each edit may take 16 KiB of the state. */
 const MAX_EDITS = 2;
 
 type ItemEvent = z.infer<typeof itemEvent>;
 
-/** After the end of a turn its tools were closed already: what Codex still tells about them is history. */
+/** The end of a turn closes its tools: what Codex says about them later is ignored. */
 const isLate = (state: CodexState, event: ItemEvent) =>
   subAgent(state, event.threadId) === undefined && event.turnId !== state.turnId;
 
@@ -68,7 +68,7 @@ function noteEdit(state: CodexState, item: ItemEvent['item']): CodexState {
   return { ...state, edits: [...state.edits, { itemId: data.id, ...approvable(data.changes) }].slice(-MAX_EDITS) };
 }
 
-/** The message is taken: by its own id, or, from a Codex that returns none, by the order of messages in its turn. */
+/** Acknowledges a message by its id, or, where Codex returns none, by the order of messages in its turn. */
 function userMessage(state: CodexState, { item, threadId, turnId }: ItemEvent): Step<CodexState> {
   const { data } = items.userMessage.safeParse(item);
   const clientId = data?.clientId;
@@ -78,7 +78,7 @@ function userMessage(state: CodexState, { item, threadId, turnId }: ItemEvent): 
   return taken ? step(withoutCall(state, taken.id), { do: 'ack', messageId: taken.messageId }) : step(state);
 }
 
-/** The job's own words as they come; a sub-agent's are told when they are whole. */
+/** Passes on the job's own words as they come; a sub-agent's come when they are whole. */
 export function said(state: CodexState, { threadId, itemId, delta: text }: z.infer<typeof delta>): Step<CodexState> {
   if (subAgent(state, threadId) !== undefined) return step(state);
   const streaming = state.streaming.includes(itemId) ? state.streaming : [...state.streaming, itemId];

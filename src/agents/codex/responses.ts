@@ -66,7 +66,7 @@ function cannotStart(state: CodexState, { message }: RpcError): Step<CodexState>
   return step(failed, { do: 'turn', is: 'failed', code, message: told, retryable: false });
 }
 
-/** Kept until Codex shows it; an accepted message is never sent again, so its text can go. */
+/** The call is kept until Codex shows the message. It is never sent again, so its text can go. */
 function messageAccepted(state: CodexState, call: MessageCall, result: unknown): Step<CodexState> | undefined {
   const { data } = turnAccepted.safeParse(result);
   const turnId = data?.turn?.id ?? data?.turnId ?? null;
@@ -76,8 +76,8 @@ function messageAccepted(state: CodexState, call: MessageCall, result: unknown):
 }
 
 /**
- * A full queue passes, and a turn that ended before our words reached it is no reason to lose them: then they begin the
- * next one. There is no clock here to wait by; each try costs Codex's own answer.
+ * Sends a message again when Codex was overloaded, or when its turn ended before the message reached it: then it begins the
+ * next turn. An adapter has no clock to wait by; Codex's own answer takes the time between two tries.
  */
 function messageRefused(state: CodexState, call: MessageCall, error: RpcError): Step<CodexState> {
   const { id, messageId, text, isSteer, tries } = call;
@@ -98,7 +98,7 @@ function replaceCall(state: CodexState, call: MessageCall): CodexState {
   return { ...state, calls: state.calls.map((other) => (other.id === call.id ? call : other)) };
 }
 
-/** Without the second request the command that ran goes on behind the interrupted turn. */
+/** Without the second request a running command would outlive the interrupted turn. */
 function interrupted(state: CodexState, messageId: string, wasRunning: boolean): Step<CodexState> {
   const taken: Effect = { do: 'ack', messageId };
   const { threadId, nextId: id } = state;

@@ -7,13 +7,13 @@ import type { Json } from '../../protocol/workflow.ts';
 /**
  * The reef protocol, version 1: how a program is an agent of Reef without speaking anyone else's protocol.
  *
- * Reef starts it in the folder of the job, with `--session ID` for a new session or `--resume ID` to go on with one, and
- * `--model NAME` when one was chosen; `REEF_SOCKET` is its own socket to Reef. Both sides write one JSON object a line, in UTF-8. Standard input stays open: the
- * program is ended by SIGTERM. Standard error is free text and is shown as warnings.
+ * Reef starts it in the folder of the job, with `--session ID` for a new session or `--resume ID` to continue one, and
+ * `--model NAME` when one was chosen. `REEF_SOCKET` is its own socket to Reef. Both sides write one JSON object a line, in
+ * UTF-8. Standard input stays open: SIGTERM ends the program. Standard error is free text and is shown as warnings.
  *
  * Reef writes (`inputLineSchema`): a message, the answers to a request, or an interrupt, each with an `id`. The program
- * acknowledges every one of them with `{"ack": id}` when it has read it, and one whose id it has seen before with
- * nothing but that: Reef may repeat a line after a restart.
+ * acknowledges each of them with `{"ack": id}` when it has read it. To an id it has seen before it does nothing else: Reef
+ * may repeat a line after a restart.
  *
  * The program writes acknowledgements, events as they are stored (`{"type", "payload"}`), and news (`{"do": …}`). A turn
  * begins with `turn begun`, ends with `turn over` or `turn failed`, and belongs to one message; messages read meanwhile
@@ -101,7 +101,7 @@ export const newsSchemas = {
   limit: z.object({ do: z.literal('limit'), message: text, resumeAt: text.exactOptional() }),
 };
 
-/** Kinds of progress that are Reef's own to tell. */
+/** Kinds of progress that only Reef writes. */
 const RESERVED = new Set([
   'queued',
   'turn',
@@ -114,7 +114,7 @@ const RESERVED = new Set([
   'raw',
 ]);
 
-/** What a program may say of itself; the beginning and end of the process and its inputs are told by Reef. */
+/** The events a program may write itself. Reef writes those about its process and its input. */
 export const eventLineSchema = eventBodySchema.transform((event, context) => {
   if (event.type === 'tool_call' || event.type === 'file_edit') return event;
   if (event.type === 'progress' && event.payload.kind !== 'session' && !RESERVED.has(event.payload.kind)) return event;

@@ -33,12 +33,12 @@ export class Keyboard {
   }
 
   async deliver(): Promise<void> {
-    const { waiting, terminal, awakeMs } = this.#deps;
+    const { waiting, terminal, awakeMs, commit } = this.#deps;
     const rows = waiting();
     if (rows.length === 0 || awakeMs() < this.#retryAt || !terminal.isReady()) return;
     for (const row of rows) {
       const refused = refusal(row.doc);
-      if (refused) this.#refuse(row, refused);
+      if (refused) commit((tx) => tx.storage.store.outbox.move(row.key, 'failed', { ...row.doc, refused }));
       else if (row.doc.kind === 'message' && !(await this.#type(row, row.doc.text))) return;
     }
   }
@@ -55,10 +55,6 @@ export class Keyboard {
     });
     if (!isTyped) this.#retryAt = awakeMs() + RETRY_MS;
     return isTyped;
-  }
-
-  #refuse(row: Outbound, refused: Refused): void {
-    this.#deps.commit((tx) => tx.storage.store.outbox.move(row.key, 'failed', { ...row.doc, refused }));
   }
 }
 
