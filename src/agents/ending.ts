@@ -62,7 +62,7 @@ type Parts = Parameters<typeof terminalEvent>[0];
 function exitFields({ end }: Parts): { exitCode?: number; signal?: string } {
   if (end === 'unknown') return {};
   const { code, signal } = toExit(end.code, '');
-  return defined({ exitCode: code ?? undefined, signal: signal ?? undefined });
+  return defined({ exitCode: code, signal: signal });
 }
 
 function completedEvent(parts: Parts, outcome: EventOf<'completed'>['payload']['outcome']): EventBody {

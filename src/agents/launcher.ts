@@ -90,7 +90,7 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
   const facts: MachineFacts = {
     ...chosen.found,
     agentSandbox: deps.capabilities.namespaces !== 'none' && job.sandbox === 'none',
-    settings: settings.auth === undefined ? {} : { auth: settings.auth },
+    settings: defined({ auth: settings.auth }),
     env: childEnv(deps, job, { agent: chosen.agent, planned: {} }),
   };
   return changeJob(deps.storage, job.id, (tx) => {

@@ -300,7 +300,7 @@ function hasLines(batch: Batch): boolean {
 function noteEnd(tx: JobTransaction, end: ProcessEnd): void {
   const { pid: _pid, pidStartTime: _start, bootId: _boot, ...rest } = tx.job;
   const exit = end === 'unknown' ? { code: null, signal: null } : toExit(end.code, '');
-  const how = defined({ exitCode: exit.code ?? undefined, signal: exit.signal ?? undefined });
+  const how = defined({ exitCode: exit.code, signal: exit.signal });
   tx.job = { ...rest, endedAt: end === 'unknown' ? tx.now() : end.at, ...how };
   tx.runtime.hasProcess = false;
   const staysPaused = tx.job.status === 'paused';

@@ -83,7 +83,7 @@ function onSession(d: Draft, result: unknown): void {
   const model = wanted ?? modelOption(session)?.currentValue ?? session.models?.currentModelId;
   const known = defined({
     model: typeof model === 'string' ? model : undefined,
-    agentVersion: d.state.agent.version ?? undefined,
+    agentVersion: d.state.agent.version,
   });
   d.out.push({ do: 'session', sessionId, ...known });
   if (wanted === null) ready(d);

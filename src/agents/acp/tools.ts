@@ -98,7 +98,7 @@ function endTool(d: Draft, news: ToolNews, tool: OpenTool): void {
   const id = news.toolCallId;
   const ok = news.status === 'completed';
   for (const { path, kind, diff } of ok ? tool.changes : []) {
-    d.out.push(emit({ type: 'file_edit', payload: { id, path, kind, ...defined({ diff: diff ?? undefined }) } }));
+    d.out.push(emit({ type: 'file_edit', payload: { id, path, kind, ...defined({ diff }) } }));
   }
   const exitCode = exitCodeOf(news.rawOutput);
   d.out.push(progress({ kind: 'tool_result', id, ok, ...defined({ exitCode }), text: resultText(news) }));

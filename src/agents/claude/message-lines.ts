@@ -48,9 +48,9 @@ export const readAssistant = reader('an assistant line', assistantLine, (draft, 
 });
 
 function familyOf({ state }: Draft, line: { parent_tool_use_id?: string | null | undefined }): Family {
-  const parent = line.parent_tool_use_id ?? undefined;
-  if (parent !== undefined) state.hadSubagents = true;
-  return parent === undefined ? {} : { parent };
+  const family = defined({ parent: line.parent_tool_use_id });
+  if (family.parent !== undefined) state.hadSubagents = true;
+  return family;
 }
 
 /** A failed request comes as an answer that Claude made up itself. Whether the turn fails, its result says. */
@@ -61,7 +61,7 @@ function noteTrouble(draft: Draft, line: Assistant, kind: string): void {
   draft.state.trouble = trouble;
   const message = explain(code, text === '' ? kind : text);
   const retryable = isPassing(trouble) || code === 'rate_limit';
-  const status = defined({ status: trouble.status ?? undefined });
+  const status = defined({ status: trouble.status });
   const payload = { code, message, fatal: false, scope: 'turn', retryable, ...status } as const;
   draft.effects.push(emit({ type: 'error', payload }));
 }

@@ -42,7 +42,7 @@ const readSessionState = reader('a session state', sessionStateLine, (draft, { s
 
 const readRetry = reader('a retry', retryLine, ({ effects }, line) => {
   const { attempt, max_retries: max, retry_delay_ms: delayMs, error_status, error: message } = line;
-  const known = defined({ max, delayMs, status: error_status ?? undefined });
+  const known = defined({ max, delayMs, status: error_status });
   effects.push(progress({ kind: 'retry', attempt, ...known, message }));
 });
 

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.ts';
 import type { Effect } from '../adapter.ts';
 import type { Draft, Verdict } from './state.ts';
 
@@ -52,14 +53,14 @@ export function close(draft: Draft, verdict: Verdict): void {
 
 function ending(verdict: Verdict, resumeAt: string | null): Effect {
   if (verdict.is === 'limit') {
-    return { do: 'limit', message: verdict.message, ...(resumeAt === null ? {} : { resumeAt }) };
+    return { do: 'limit', message: verdict.message, ...defined({ resumeAt }) };
   }
   if (verdict.is === 'failed') {
     const { code, message, retryable, status } = verdict;
-    return { do: 'turn', is: 'failed', code, message, retryable, ...(status === null ? {} : { status }) };
+    return { do: 'turn', is: 'failed', code, message, retryable, ...defined({ status }) };
   }
   const { is: outcome, result, stopReason } = verdict;
-  return { do: 'turn', is: 'over', outcome, result, ...(stopReason === null ? {} : { stopReason }) };
+  return { do: 'turn', is: 'over', outcome, result, ...defined({ stopReason }) };
 }
 
 /** Claude went on after a question, so it took every answer it was given. */

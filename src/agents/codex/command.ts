@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { defined } from '../../base/defined.ts';
 import type { AgentDescription, LaunchPlan, LaunchRequest, MachineFacts } from '../adapter.ts';
 import { requestLine } from './rpc.ts';
 import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
@@ -45,7 +46,7 @@ function openingLine(spec: LaunchRequest, machine: MachineFacts): string {
     cwd: spec.cwd,
     approvalPolicy: 'on-request',
     sandbox: sandboxMode(machine, spec),
-    ...(spec.model === undefined ? {} : { model: spec.model }),
+    ...defined({ model: spec.model }),
     config: threadConfig(spec),
   };
   return spec.sessionId === undefined

@@ -1,4 +1,3 @@
-import { defined } from '../../base/defined.ts';
 import type { Answer, AskedQuestion, Json } from '../adapter.ts';
 import { choicesOf, type FormField, formField } from '../form-field.ts';
 import type { RequestParams } from './schema.ts';
@@ -20,7 +19,7 @@ export function elicitedQuestions(params: Params): AskedQuestion[] | undefined {
 
 /** A form without fields asks for a yes. This is how Codex asks whether a tool of a server may run. */
 function approval({ serverName: server, message, _meta }: Params): AskedQuestion {
-  const input = { server, message, ...defined({ arguments: _meta?.tool_params }) };
+  const input = { server, message, ...(_meta?.tool_params !== undefined && { arguments: _meta.tool_params }) };
   return { kind: 'permission', question: message, tool: 'mcp', input };
 }
 

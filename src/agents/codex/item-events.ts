@@ -107,6 +107,6 @@ function subAgentNews(state: CodexState, item: unknown): Step<CodexState> | unde
   const { data } = items.subAgentActivity.safeParse(item);
   if (!data) return undefined;
   const { agentThreadId: id, kind: what, agentPath } = data;
-  const text = defined({ text: agentPath ?? undefined });
+  const text = defined({ text: agentPath });
   return step(state, progress({ kind: 'subagent', id, state: what, ...text }));
 }

@@ -22,12 +22,12 @@ export const commandTool = ({ command, cwd, status, output, exitCode }: Command)
     name: 'exec_command',
     tool: 'shell',
     title: command,
-    input: { command, ...defined({ cwd: cwd ?? undefined }) },
+    input: { command, ...defined({ cwd }) },
   },
   result: {
     ok: isDone(status),
     text: output ?? (status === 'declined' ? status : ''),
-    ...defined({ exitCode: exitCode ?? undefined }),
+    ...defined({ exitCode }),
   },
 });
 

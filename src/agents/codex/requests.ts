@@ -48,13 +48,7 @@ function commandQuestion(params: RequestParams<'item/commandExecution/requestApp
   const what = network
     ? `Connect to ${network.host} (${network.protocol})?`
     : `${isInput ? 'Type into a running command' : 'Run'}: ${command ?? 'a command it does not name'}`;
-  const input = defined({
-    command: command ?? undefined,
-    cwd: cwd ?? undefined,
-    kind: isInput ? kind : undefined,
-    network: network ?? undefined,
-    additionalPermissions: additionalPermissions ?? undefined,
-  });
+  const input = defined({ command, cwd, kind: isInput ? kind : null, network, additionalPermissions });
   return { kind: 'permission', question: withReason(what, reason), tool: 'shell', input };
 }
 
@@ -66,7 +60,7 @@ function editQuestion(
   if (!edit) return 'unseen';
   const { changes, digest, diff } = edit;
   const question = withReason(`Change ${changes.map((change) => change.path).join(', ')}?`, reason);
-  const input = { changes, digest, ...defined({ grantRoot: grantRoot ?? undefined }) };
+  const input = { changes, digest, ...defined({ grantRoot }) };
   return [{ kind: 'permission', question, tool: 'edit', input, diff }];
 }
 
@@ -88,6 +82,6 @@ function userQuestion({ header, question, isOther, isSecret, options }: UserQues
 function permissionsQuestion(params: RequestParams<'item/permissions/requestApproval'>): AskedQuestion {
   const { permissions, cwd, reason } = params;
   const question = withReason('Give Codex more permissions for this turn?', reason);
-  const input = { permissions, ...defined({ cwd: cwd ?? undefined }) };
+  const input = { permissions, ...defined({ cwd }) };
   return { kind: 'permission', question, tool: 'permissions', input };
 }

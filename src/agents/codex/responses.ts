@@ -45,11 +45,7 @@ function threadOpened(state: CodexState, result: unknown): Step<CodexState> | un
   const { data } = opened.safeParse(result);
   if (!data) return undefined;
   const sessionId = data.thread.id;
-  const about = {
-    model: data.model ?? undefined,
-    agentVersion: state.agentVersion ?? undefined,
-    cwd: data.cwd ?? undefined,
-  };
+  const about = { model: data.model, agentVersion: state.agentVersion, cwd: data.cwd };
   return step({ ...state, opening: null, threadId: sessionId }, { do: 'session', sessionId, ...defined(about) });
 }
 

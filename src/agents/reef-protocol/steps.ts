@@ -144,7 +144,7 @@ async function playShell(stage: Stage, argv: Argument<'shell'>): Promise<void> {
     const { env, cwd } = stage;
     const result = await run({ file: '/usr/bin/env', args: [tag, ...command], cwd, env, timeoutMs: SHELL_TIMEOUT_MS });
     const text = `${result.stdout}${result.stderr}`;
-    return { ok: result.code === 0, text, ...defined({ exitCode: result.code ?? undefined }) };
+    return { ok: result.code === 0, text, ...defined({ exitCode: result.code }) };
   });
 }
 
