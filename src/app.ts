@@ -1,8 +1,8 @@
-import { GuardedFolders } from './agents/guarded-folders.ts';
 import { JobManager } from './agents/job-manager.ts';
 import { JobRunner } from './agents/job-runner.ts';
 import type { JobSockets } from './agents/launcher.ts';
 import { AdapterRegistry } from './agents/registry.ts';
+import { GuardedFolders } from './agents/sandbox.ts';
 import { Snapshotter } from './agents/snapshotter.ts';
 import { defaultTimings } from './agents/timings.ts';
 import { withoutRepository } from './app/job-operations.ts';

@@ -1,25 +1,26 @@
 import type { ErrorCode } from '../protocol/error-table.ts';
 import type { EventOf } from '../protocol/events.ts';
-import type { Decision, QuestionKind } from '../protocol/jobs.ts';
+import type { QuestionKind } from '../protocol/jobs.ts';
+import type { News, ReefAnswer, ReefQuestion } from './reef-protocol/lines.ts';
 
-/**
- * An adapter is the only place that knows an agent's flags, wire format and quirks. It is a pure translator: no clock,
- * no files, no processes. Its state is JSON of at most 64 KiB and is committed together with the events and the file
- * offset, so that a restart at any byte gives the same log.
- */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+/**
+ * An adapter is the only place that knows an agent's flags, protocol and quirks. It is a pure translator: no clock, no
+ * files, no processes. Its state is JSON of at most 64 KiB and is committed together with the events and the file
+ * offset, so that a restart at any byte gives the same log.
+ */
 export interface Adapter<S extends Json = Json> {
   describe(): AgentDescription;
-  /** The command line of a first launch (`sessionId` absent or to be minted by `spec.mint`) or of a resume. */
+  /** The command line of a first launch, or of a resume when `sessionId` is present. */
   command(spec: LaunchRequest, machine: MachineFacts): LaunchPlan;
-  /** The same for the terminal it has for people; absent where it has none, or none that says when it takes a task. */
+  /** The same for the agent's own terminal. Absent: it has none, or none that shows when it takes a task. */
   terminal?(spec: LaunchRequest, machine: MachineFacts): LaunchPlan;
   /** State before the first line of a launch. */
   initial(spec: LaunchRequest, machine: MachineFacts): S;
   parse(state: S, line: AgentLine): { state: S; effects: Effect[] };
   encode(state: S, outgoing: Outgoing): Encoded<S>;
-  /** What only this agent's state or stderr tells about an exit; undefined leaves it to the general table. */
+  /** What this agent's state or stderr says about an exit. Undefined: the general rules of ending.ts decide. */
   finish(state: S, exit: Exit): { code: ErrorCode; message: string } | undefined;
 }
 
@@ -29,7 +30,7 @@ export interface AgentDescription {
   title: string;
   /** Looked for on PATH unless the configuration names a command. */
   executable: string;
-  /** Where the real program may lie behind a launcher script, given the launcher's real path, as Codex has. */
+  /** Where the real program may lie when the executable is only a launcher, given the launcher's real path. */
   behindLauncher?(realPath: string): string[];
   versionArgs: string[];
   tested?: string;
@@ -37,19 +38,19 @@ export interface AgentDescription {
   /** Shown when it is missing, or not logged in. */
   install: string;
   login: string;
-  /** What shows that it is logged in: a file (`~/…`, `$NAME/…`) or a variable that reaches it (`$NAME`). Looked for, never read. */
+  /** Signs of a log-in: a file (`~/…`, `$NAME/…`) or a variable that reaches the agent (`$NAME`). Never read. */
   loginSigns?: readonly string[];
   /** The day of the newest recording it is tested with. */
   recorded?: string;
   asks: QuestionKind[];
-  /** A message to a busy agent: joins the turn, waits for the next one, or is refused. */
+  /** What happens to a message to a busy agent: it joins the turn, waits for the next one, or is refused. */
   busyMessage: 'steers' | 'queues' | 'refused';
   resumes: boolean;
-  /** Whether a second copy of a message is ignored by the agent, so that sending it again is safe. */
+  /** Whether the agent ignores a second copy of a message, so that sending it again is safe. */
   ignoresRepeats: boolean;
   /** What the agent must be able to write: `~/…` in its home, `$NAME` where that variable points. */
   stateDirs: string[];
-  /** Of these, files that say what it runs, with what they hold when they say nothing: it may not change them in a sandbox. */
+  /** Files among these that decide what it runs, with the content of an empty one. A sandbox makes them read-only. */
   settings?: Readonly<Record<string, string>>;
   /** False: it needs what a sandbox hides. */
   sandbox?: false;
@@ -61,7 +62,7 @@ export interface LaunchRequest {
   jobId: string;
   cwd: string;
   model?: string;
-  /** It may look and not change. */
+  /** The agent may look and not change. */
   readonly?: boolean;
   /** Present: continue that session. */
   sessionId?: string;
@@ -91,11 +92,11 @@ export interface LaunchPlan {
   args: string[];
   env: Record<string, string>;
   /**
-   * `fifo`: a two-way conversation. `file`: the prompt is a file, then end of input. Or a terminal: `ready` are bytes the agent
-   * writes once it takes a task, and not while a dialog of its own (trust, log-in) waits for a person.
+   * `fifo`: a two-way conversation. `file`: the prompt is a file, then end of input. Otherwise a terminal: the agent writes
+   * the bytes `ready` once it takes a task, and not while a dialog of its own (trust, log-in) waits for a person.
    */
   stdin: 'fifo' | 'file' | { ready: string };
-  /** The session it will be, where we choose the name and the agent will not tell. */
+  /** The session's id, where Reef chooses it and the agent will not report it. */
   sessionId?: string;
   /** Lines sent before anything is read, e.g. a hand-shake. */
   greeting: string[];
@@ -107,73 +108,38 @@ export type AgentLine =
 
 export type Effect =
   | { do: 'emit'; event: EventOf<'progress'> | EventOf<'tool_call'> | EventOf<'file_edit'> | EventOf<'error'> }
-  /** Streamed text: pieces of one message share an id and are joined; `final` ends it. */
-  | { do: 'text'; kind: 'text' | 'thinking'; id: string; text: string; final: boolean; parent?: string }
+  /** What the reef protocol's news say: text, session, usage, answer, turn and limit. */
+  | Exclude<News, { do: 'ask' | 'withdraw' }>
   | { do: 'ask'; requestId: string; questions: AskedQuestion[] }
   | { do: 'withdraw'; requestId: string; by: string }
-  /** A protocol line of the adapter's own (hand-shake, reply to a request we do not serve): written once, ever. */
+  /** A line of the adapter's own, as in a hand-shake or to refuse a request. It is written once. */
   | { do: 'write'; line: string }
   /** The agent took a message (its messageId) or an answer (its requestId). */
   | { do: 'ack'; messageId: string }
   | { do: 'ack'; requestId: string }
-  | { do: 'session'; sessionId: string; model?: string; agentVersion?: string; cwd?: string }
-  | { do: 'usage'; report: UsageReport }
-  /** One more answer of the model was seen: what turn budgets count. */
-  | { do: 'answer' }
-  | { do: 'turn'; is: 'begun' }
-  | { do: 'turn'; is: 'over'; outcome: 'done' | 'interrupted' | 'ended'; result: string; stopReason?: string }
-  | { do: 'turn'; is: 'failed'; code: ErrorCode; message: string; retryable: boolean; status?: number }
-  /** The provider's limit is reached: the job pauses, its process ends, it can be resumed. */
-  | { do: 'limit'; message: string; resumeAt?: string }
   /** A message this adapter does not know: counted, kept by reference, never an error. */
   | { do: 'unknown'; name: string };
 
-export interface AskedQuestion {
-  kind: QuestionKind;
-  question: string;
-  choices?: { id: string; label: string; description?: string }[];
-  multi?: boolean;
-  freeText?: boolean;
-  secret?: boolean;
-  header?: string;
-  tool?: string;
-  input?: Json;
-  diff?: string;
-  /** A tool of Reef's own server: the socket of the job decides what it may do, so nobody is asked. */
+export interface AskedQuestion extends ReefQuestion {
+  /** A tool of Reef's own server: the job's socket decides what it may do, so nobody is asked. */
   isOwnTool?: boolean;
 }
 
-interface Tokens {
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  reasoning: number;
-}
-
-/** `more`: add it. `session`: a running total of the session; the difference to the last one counts. */
-export interface UsageReport {
-  tokens?: Tokens & { scope: 'more' | 'session' };
-  cost?: { usd: number; scope: 'more' | 'session' };
-  partial: boolean;
-}
+export type UsageReport = Extract<News, { do: 'usage' }>['report'];
 
 /** One per question of the request, in their order. */
-export type Answer =
-  | { kind: 'permission'; decision: Decision; reason?: string }
-  | { kind: 'choice'; labels: string[]; ids: string[]; text?: string }
-  | { kind: 'text'; text: string };
+export type Answer = ReefAnswer;
 
 export type Outgoing =
   | { kind: 'message'; messageId: string; text: string }
-  /** `requestLine` is the agent's whole request, read again from the raw file, for replies that must echo it. */
+  /** `requestLine` is the agent's whole request, read again from the raw file: some replies must echo it. */
   | { kind: 'answer'; requestId: string; requestLine: string; answers: Answer[] }
   | { kind: 'interrupt'; messageId: string };
 
 export type Encoded<S> =
-  /** `delivered`: this agent acknowledges nothing, the write is all there is to know. */
+  /** `delivered`: the agent will not acknowledge it, so written counts as delivered. */
   | { state: S; lines: string[]; delivered?: true }
-  /** Not possible yet, e.g. before the hand-shake is over: asked again after the next lines. */
+  /** Not possible yet, e.g. before the hand-shake is over: tried again after the next lines. */
   | { later: true }
   | { refuse: ErrorCode; message: string };
 

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Question } from '../protocol/jobs.ts';
 import type { OperationRequest } from '../protocol/operations.ts';
@@ -7,17 +8,12 @@ type SendRequest = OperationRequest<'send'>;
 
 export type Intent = { is: 'message'; text: string } | { is: 'answer'; question: Question; answer: Answer };
 
-/**
- * What a `send` means, given the questions that are open. Nothing that is not exactly an allowance ever becomes
- * one: text answers a question, never a permission.
- */
+/** What a `send` means, given the open questions. Only an exact decision answers a permission; text never does. */
 export function interpretSend(request: SendRequest, open: Question[]): Intent {
-  const given = [request.text !== undefined && !request.option, request.option, request.decision].filter(
-    Boolean,
-  ).length;
-  if (given !== 1) throw new ReefError('bad_request', 'give exactly one of text, option or decision');
-  const isBareText = request.text !== undefined && !request.option && request.questionId === undefined;
-  if (isBareText && open.length === 0) return { is: 'message', text: request.text ?? '' };
+  const text = request.option ? undefined : request.text;
+  const given = [text, request.option, request.decision].filter((part) => part !== undefined);
+  if (given.length !== 1) throw new ReefError('bad_request', 'give exactly one of text, option or decision');
+  if (text !== undefined && request.questionId === undefined && open.length === 0) return { is: 'message', text };
   const question = chooseQuestion(request, open);
   return { is: 'answer', question, answer: toAnswer(request, question) };
 }
@@ -55,8 +51,7 @@ function toDecision(request: SendRequest, question: Question): Answer {
   if (request.fingerprint !== question.fingerprint) {
     throw new ReefError('question_changed', 'the question is not the one this decision was made about');
   }
-  const reason = request.reason === undefined ? {} : { reason: request.reason };
-  return { kind: 'permission', decision: request.decision, ...reason };
+  return { kind: 'permission', decision: request.decision, ...defined({ reason: request.reason }) };
 }
 
 function toChoice(request: SendRequest, question: Question): Answer {
@@ -68,11 +63,11 @@ function toChoice(request: SendRequest, question: Question): Answer {
     if (!found) throw badOption(`${JSON.stringify(option)} is not an option`, question);
     return found;
   });
-  const text = request.text === undefined ? {} : { text: request.text };
+  const text = defined({ text: request.text });
   return { kind: 'choice', labels: chosen.map((c) => c.label), ids: chosen.map((c) => c.id), ...text };
 }
 
-/** An exact label first, then its id, then a number as people type it. */
+/** By exact label, then by id, then by the number that people type. */
 function findChoice(choices: NonNullable<Question['choices']>, option: string) {
   const byName = choices.find((c) => c.label === option) ?? choices.find((c) => c.id === option);
   return byName ?? (/^\d{1,3}$/.test(option) ? choices[Number(option) - 1] : undefined);
@@ -87,7 +82,6 @@ function toText(text: string, question: Question): Answer {
 
 function badOption(what: string, question: Question): ReefError {
   const labels = (question.choices ?? []).map((choice, index) => `${index + 1}. ${choice.label}`);
-  return new ReefError('bad_option', `${what}; options: ${labels.join(', ') || 'none'}`, {
-    details: { options: labels },
-  });
+  const message = `${what}; options: ${labels.join(', ') || 'none'}`;
+  return new ReefError('bad_option', message, { details: { options: labels } });
 }

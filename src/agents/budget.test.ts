@@ -5,7 +5,7 @@ import { verifies } from '../../test/support/verifies.ts';
 import type { Budget } from '../protocol/jobs.ts';
 import type { Adapter, Effect } from './adapter.ts';
 import { checkBudget } from './budget.ts';
-import { claudeAdapter } from './claude/claude.ts';
+import { claudeAdapter } from './claude/adapter.ts';
 import { applyEffects } from './effects.ts';
 import { send } from './sending.ts';
 

@@ -1,5 +1,6 @@
-import type { Budget } from '../protocol/jobs.ts';
+import type { Budget, Job } from '../protocol/jobs.ts';
 import type { Answer } from './adapter.ts';
+import type { BudgetUse } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { enqueueInterrupt, enqueueMessage } from './outbox.ts';
@@ -12,7 +13,7 @@ const CHOICES = [
   { id: 'stop', label: 'Stop', description: 'End the job; its work is kept' },
 ];
 
-/** Checked in the transaction that recorded the usage: told at 80 %, interrupted and asked about at 100 %. */
+/** Runs in the transaction that recorded the usage. At 80 % it tells, at 100 % it interrupts and a person is asked. */
 export function checkBudget(tx: JobTransaction): void {
   const { jobs } = tx.storage.store;
   const isRoot = tx.job.rootId === tx.job.id;
@@ -25,26 +26,25 @@ export function checkBudget(tx: JobTransaction): void {
     tx.runtime.spent = use;
     if (tx.runtime.turn.is === 'open') enqueueInterrupt(tx, `budget:${use.what}:${use.limit}`);
   }
-  // Usage that comes with the end of a kept turn: there is nothing to interrupt, but a next turn to be asked about.
+  // The usage came with the end of the turn: nothing to interrupt, but the next turn needs a decision.
   if (tx.job.status === 'paused' && !tx.runtime.ending) askAboutBudget(tx);
 }
 
-function family(tx: JobTransaction, rootId: string): JobTransaction['job'][] {
+function family(tx: JobTransaction, rootId: string): Job[] {
   const { jobs } = tx.storage.store;
-  const below = (id: string): JobTransaction['job'][] =>
-    jobs.childrenOf(id).flatMap(({ job }) => [job, ...below(job.id)]);
+  const below = (id: string): Job[] => jobs.childrenOf(id).flatMap(({ job }) => [job, ...below(job.id)]);
   const root = jobs.get(rootId)?.job;
   return root ? [root, ...below(rootId)] : [];
 }
 
-function announce(tx: JobTransaction, use: { what: keyof Budget; used: number; limit: number }): void {
+function announce(tx: JobTransaction, use: BudgetUse): void {
   const mark = `${use.what}:${use.limit}`;
   if (tx.runtime.announced.includes(mark)) return;
   tx.runtime.announced = [...tx.runtime.announced, mark];
   tx.emit({ type: 'progress', payload: { kind: 'budget', ...use } });
 }
 
-/** Once the turn is really over: a question asked before that would be withdrawn with it. */
+/** Call it when the turn is over: the end of a turn withdraws the questions asked before. */
 export function askAboutBudget(tx: JobTransaction): void {
   const { spent } = tx.runtime;
   if (!spent) return;
@@ -56,7 +56,7 @@ export function askAboutBudget(tx: JobTransaction): void {
   });
 }
 
-/** The person decided. Only the root's budget counts, so a child's raise is written there. */
+/** Only the root's budget counts, so a raise that a child asked for is written there. */
 export function decideBudget(tx: JobTransaction, answer: Answer, messageId: string): void {
   const { spent } = tx.runtime;
   const choice = answer.kind === 'choice' ? answer.ids[0] : 'stop';

@@ -10,36 +10,40 @@ const ATOMIC_WRITE = 4096;
 
 type Commit = <T>(change: (tx: JobTransaction) => T) => T;
 
+interface DeliveryDeps {
+  adapter: Adapter;
+  jobDir: string;
+  fifo: string;
+  waiting: () => Outbound[];
+  commit: Commit;
+}
+
 /**
- * Writes what waits in the outbox to the agent's FIFO: recorded before it is written, marked after, and done only when
- * the agent itself names it. Never waits for a reader.
+ * Writes what waits in the outbox to the agent's FIFO. A row is recorded before it is written, marked after, and done when
+ * the agent itself names it. Nothing here waits for a reader.
  */
 export class Delivery {
-  readonly #adapter: Adapter;
-  readonly #jobDir: string;
+  readonly #deps: DeliveryDeps;
   readonly #commit: Commit;
-  readonly #waiting: () => Outbound[];
   readonly #fifo: FifoWriter;
   /** The key of the row whose last bytes the pipe has not taken yet. */
   #held: string | undefined;
 
-  constructor(deps: { adapter: Adapter; jobDir: string; fifo: string; waiting: () => Outbound[]; commit: Commit }) {
-    this.#adapter = deps.adapter;
-    this.#jobDir = deps.jobDir;
+  constructor(deps: DeliveryDeps) {
+    this.#deps = deps;
     this.#commit = deps.commit;
-    this.#waiting = deps.waiting;
     this.#fifo = new FifoWriter(deps.fifo);
   }
 
   /**
-   * After a restart, once the raw output was read to its end: what was written and not acknowledged goes out again.
-   * A long write that may have been torn cannot be mended: then the agent has to be ended.
+   * After a restart, once the raw output is read to its end: what was written and not acknowledged goes out again. A long
+   * write that may have been torn cannot be repaired: then the agent has to be ended.
    */
   recover(): 'ok' | 'torn' {
     return this.#commit((tx) => {
       const rows = tx.storage.store.outbox.open<OutboxDoc>(tx.job.id);
       const isTorn = rows.some((row) => row.state === 'writing' && (row.doc.size ?? 0) > ATOMIC_WRITE);
-      const isRepeat = !isTorn && !this.#adapter.describe().ignoresRepeats;
+      const isRepeat = !isTorn && !this.#deps.adapter.describe().ignoresRepeats;
       for (const row of rows) {
         if (isTorn || isRepeatable(row)) tx.storage.store.outbox.move(row.key, 'new', { ...row.doc, isRepeat });
       }
@@ -52,7 +56,7 @@ export class Delivery {
     if (this.#held !== undefined) this.#markWritten(this.#held);
     this.#held = undefined;
     let isMessageWaiting = false;
-    for (const row of this.#waiting()) {
+    for (const row of this.#deps.waiting()) {
       if (row.state !== 'new' || (isMessageWaiting && row.doc.kind === 'message')) continue;
       const sent = await this.#send(row);
       if (sent === 'later') isMessageWaiting ||= row.doc.kind === 'message';
@@ -66,7 +70,7 @@ export class Delivery {
 
   async #send(row: Outbound): Promise<'sent' | 'later' | 'full'> {
     const outgoing = await this.#toOutgoing(row.doc);
-    const prepared = this.#commit((tx) => prepare(tx, row, { adapter: this.#adapter, outgoing }));
+    const prepared = this.#commit((tx) => prepare(tx, row, this.#deps.adapter, outgoing));
     if (!prepared) return 'later';
     if (prepared === 'refused') return 'sent';
     const written = this.#fifo.write(prepared.bytes);
@@ -92,15 +96,11 @@ export class Delivery {
     });
   }
 
-  async #toOutgoing(doc: OutboxDoc): Promise<Outgoing | { kind: 'line'; line: string }> {
+  async #toOutgoing(doc: OutboxDoc): Promise<Outgoing | OwnLine> {
     if (doc.kind !== 'answer') return doc;
-    const path = join(this.#jobDir, String(doc.launch), 'out');
-    return {
-      kind: 'answer',
-      requestId: doc.requestId,
-      answers: doc.answers,
-      requestLine: await readLineAt(path, doc.line),
-    };
+    const { requestId, answers, launch, line } = doc;
+    const requestLine = await readLineAt(join(this.#deps.jobDir, String(launch), 'out'), line);
+    return { kind: 'answer', requestId, answers, requestLine };
   }
 }
 
@@ -110,6 +110,8 @@ function isRepeatable(row: Outbound): boolean {
   if (row.state === 'writing') return true;
   return row.doc.kind === 'message' || row.doc.kind === 'answer';
 }
+
+type OwnLine = { kind: 'line'; line: string };
 
 interface Prepared {
   bytes: Uint8Array;
@@ -121,13 +123,12 @@ interface Prepared {
 function prepare(
   tx: JobTransaction,
   row: Outbound,
-  how: { adapter: Adapter; outgoing: Outgoing | { kind: 'line'; line: string } },
+  adapter: Adapter,
+  outgoing: Outgoing | OwnLine,
 ): Prepared | 'refused' | undefined {
   const stateBefore = tx.runtime.adapter;
   const encoded: Encoded<Json> =
-    how.outgoing.kind === 'line'
-      ? { state: stateBefore, lines: [how.outgoing.line] }
-      : how.adapter.encode(stateBefore, how.outgoing);
+    outgoing.kind === 'line' ? { state: stateBefore, lines: [outgoing.line] } : adapter.encode(stateBefore, outgoing);
   if ('later' in encoded) return undefined;
   if ('refuse' in encoded) {
     const refused = { code: encoded.refuse, message: encoded.message };
@@ -138,7 +139,7 @@ function prepare(
   tx.runtime.adapter = encoded.state;
   tx.storage.store.outbox.move(row.key, 'writing', { ...row.doc, size: bytes.length });
   // Lines of the adapter's own and interrupts are acknowledged by what follows, not by name.
-  const isNamed = how.outgoing.kind === 'message' || how.outgoing.kind === 'answer';
+  const isNamed = outgoing.kind === 'message' || outgoing.kind === 'answer';
   const isDelivered = encoded.delivered === true || !isNamed;
   return { bytes, isDelivered, stateBefore };
 }

@@ -1,9 +1,10 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { defined } from '../base/defined.ts';
 import { findOnPath } from '../base/programs.ts';
 import { allowedEnv } from '../process/environment.ts';
 import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
-import { namedPath } from './named-path.ts';
+import { isOlder, namedPath } from './description.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 
 export interface Detection {
@@ -20,9 +21,9 @@ export interface Detection {
   login?: Login;
   /** How to log in. */
   loginBy?: string;
-  /** Names of variables of the daemon's that reach it. */
+  /** Names of the daemon's variables that reach it. */
   reads?: readonly string[];
-  /** What is wrong, or worth knowing; absent when all is well. */
+  /** What is wrong or worth knowing. Absent: all is well. */
   finding?: string;
   severity: 'ok' | 'warn' | 'error';
   install: string;
@@ -33,7 +34,7 @@ export interface Found {
   version?: string;
 }
 
-/** The program of an agent, or the error that says how to get it. Only looks: cheap enough for every spawn. */
+/** The program of an agent, or the error that says how to get it. It starts nothing: cheap enough for every spawn. */
 export function locateAgent(agent: RegisteredAgent, searchPath: string): Found['command'] {
   const about = agent.adapter.describe();
   const [program, ...args] = agent.settings.command ?? [about.executable];
@@ -55,7 +56,7 @@ export async function findAgent(agent: RegisteredAgent, env: NodeJS.ProcessEnv):
     const message = `${about.title} ${version} is older than ${about.minimum}. Update it with: ${about.install}`;
     throw new ReefError('agent_too_old', message);
   }
-  return version === undefined ? { command } : { command, version };
+  return { command, ...defined({ version }) };
 }
 
 /** Every agent the registry knows, for `reef doctor`. */
@@ -64,32 +65,18 @@ export async function detectAgents(registry: AdapterRegistry, env: NodeJS.Proces
 }
 
 async function detect(name: string, registry: AdapterRegistry, env: NodeJS.ProcessEnv): Promise<Detection> {
-  let about: Pick<Detection, 'name' | 'title' | 'program' | 'install' | 'tested' | 'recorded'> = {
-    name,
-    title: name,
-    install: '',
-  };
+  let about: Omit<Detection, 'severity'> = { name, title: name, install: '' };
   try {
     const agent = registry.get(name);
     const { title, executable, install, tested, recorded, login, passEnv } = agent.adapter.describe();
-    about = {
-      name,
-      title,
-      install,
-      program: agent.settings.command?.[0] ?? executable,
-      ...(tested !== undefined && { tested }),
-      ...(recorded !== undefined && { recorded }),
-    };
-    // As a job would: what the user's settings give the agent goes before, its PATH too.
+    const program = agent.settings.command?.[0] ?? executable;
+    about = { name, title, install, program, ...defined({ tested, recorded }) };
+    // As a job does: the user's settings of the agent come first, its PATH too.
     const { command, version } = await findAgent(agent, { ...env, ...agent.settings.env });
     const isNewer = version !== undefined && tested !== undefined && isOlder(tested, version);
-    return {
-      ...about,
-      path: command[0],
-      ...(version === undefined ? {} : { version }),
-      ...(isNewer ? { finding: `newer than ${tested}, the version Reef was tested with` } : {}),
-      ...{ login: loginOf(agent, env), loginBy: login, reads: passEnv, severity: 'ok' },
-    };
+    const finding = isNewer ? `newer than ${tested}, the version Reef was tested with` : undefined;
+    const access = { login: loginOf(agent, env), loginBy: login, reads: passEnv };
+    return { ...about, path: command[0], ...defined({ version, finding }), ...access, severity: 'ok' };
   } catch (error) {
     if (!(error instanceof ReefError)) throw error;
     return { ...about, finding: error.message, severity: error.code === 'agent_not_installed' ? 'warn' : 'error' };
@@ -98,29 +85,16 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
 
 async function askVersion(file: string, args: string[], env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { PATH = '', HOME = '/' } = env;
-  const said = await run({
-    file,
-    args,
-    cwd: '/',
-    env: { PATH, HOME, NO_COLOR: '1' },
-    timeoutMs: 20_000,
-    maxBytes: 65_536,
-  });
+  const bare = { PATH, HOME, NO_COLOR: '1' };
+  const said = await run({ file, args, cwd: '/', env: bare, timeoutMs: 20_000, maxBytes: 65_536 });
   return /\d+\.\d+\.\d+/.exec(said.stdout.toString())?.[0];
-}
-
-function isOlder(version: string, than: string): boolean {
-  const a = version.split('.').map(Number);
-  const b = than.split('.').map(Number);
-  const at = a.findIndex((part, index) => part !== b[index]);
-  return at !== -1 && (a[at] ?? 0) < (b[at] ?? 0);
 }
 
 export type Login = 'yes' | 'no' | 'unknown';
 
 /**
  * Whether an agent shows a sign of its log-in. Asking the program itself would make it write and call home. On a Mac the
- * log-in may be in the keychain, which nobody but its owner opens: there a missing sign says nothing.
+ * log-in may be in the keychain, which only its owner opens: there a missing sign means nothing.
  */
 function loginOf({ adapter, settings }: RegisteredAgent, env: NodeJS.ProcessEnv): Login {
   const { loginSigns, passEnv } = adapter.describe();

@@ -5,7 +5,7 @@ import { manualClock } from '../../test/support/manual-clock.ts';
 import { verifies } from '../../test/support/verifies.ts';
 import type { EventBody } from '../protocol/events.ts';
 import type { Adapter, Effect } from './adapter.ts';
-import { claudeAdapter } from './claude/claude.ts';
+import { claudeAdapter } from './claude/adapter.ts';
 import { applyEffects, closeTurn, flushNoise, type Source } from './effects.ts';
 import { type Batch, ingest } from './ingest.ts';
 import type { JobTransaction } from './job-transaction.ts';

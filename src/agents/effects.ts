@@ -1,5 +1,6 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { capText } from '../base/cap.ts';
+import { defined } from '../base/defined.ts';
 import type { EventBody, EventOf } from '../protocol/events.ts';
 import type { Effect } from './adapter.ts';
 import { askAboutBudget } from './budget.ts';
@@ -13,7 +14,7 @@ const TEXT_FLUSH = 4 * 1024;
 const LAST_TEXT_CAP = 16 * 1024;
 const RAW_CAP = 1024;
 
-/** Where in the raw file the line stands that led to these effects. */
+/** The line that led to the effects, and where it stands in the raw file. */
 export interface Source {
   stream: 'out' | 'err';
   offset: number;
@@ -47,7 +48,8 @@ function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { inde
       enqueueLine(tx, effect.line, `${tx.job.launch}:${source.stream}:${source.offset}:${source.index}`);
       break;
     case 'ack':
-      acknowledge(tx, effect);
+      if ('messageId' in effect) acknowledgeMessage(tx, effect.messageId);
+      else acknowledgeAnswer(tx, effect.requestId);
       break;
     case 'session':
       noteSession(tx, effect);
@@ -56,7 +58,8 @@ function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { inde
       noteUsage(tx, effect.report);
       break;
     case 'answer':
-      noteAnswer(tx);
+      tx.job.turns += 1;
+      tx.emit({ type: 'progress', payload: { kind: 'turn', n: tx.job.turns } });
       break;
     case 'turn':
       noteTurn(tx, effect);
@@ -68,16 +71,6 @@ function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { inde
       noteUnknown(tx, effect.name, source);
       break;
   }
-}
-
-function acknowledge(tx: JobTransaction, effect: Extract<Effect, { do: 'ack' }>): void {
-  if ('messageId' in effect) acknowledgeMessage(tx, effect.messageId);
-  else acknowledgeAnswer(tx, effect.requestId);
-}
-
-function noteAnswer(tx: JobTransaction): void {
-  tx.job.turns += 1;
-  tx.emit({ type: 'progress', payload: { kind: 'turn', n: tx.job.turns } });
 }
 
 function emitAgentEvent(tx: JobTransaction, event: Extract<Effect, { do: 'emit' }>['event'], source: Source): void {
@@ -101,8 +94,8 @@ function trackTools(tx: JobTransaction, event: EventBody): void {
 /** Agents report absolute paths; people read them relative to the folder of the job. */
 function inFolder(cwd: string, edit: EventOf<'file_edit'>['payload']): EventOf<'file_edit'>['payload'] {
   const path = shortPath(cwd, edit.path);
-  const from = edit.from === undefined ? {} : { from: shortPath(cwd, edit.from) };
-  return { ...edit, path, ...from, ...(isAbsolute(path) ? { outside: true } : {}) };
+  const from = edit.from === undefined ? undefined : shortPath(cwd, edit.from);
+  return { ...edit, path, ...defined({ from, outside: isAbsolute(path) || undefined }) };
 }
 
 /** Relative below the folder, absolute elsewhere. */
@@ -116,7 +109,7 @@ function joinText(tx: JobTransaction, piece: Extract<Effect, { do: 'text' }>): v
   if (pendingText && (pendingText.id !== piece.id || pendingText.kind !== piece.kind)) flushText(tx);
   const { kind, id, parent } = piece;
   const text = (tx.runtime.pendingText?.text ?? '') + piece.text;
-  tx.runtime.pendingText = { kind, id, text, ...(parent === undefined ? {} : { parent }) };
+  tx.runtime.pendingText = { kind, id, text, ...defined({ parent }) };
   if (piece.final) flushText(tx, true);
   else if (text.length >= TEXT_FLUSH) flushText(tx);
 }
@@ -128,11 +121,11 @@ export function flushText(tx: JobTransaction, isWhole = false): void {
   if (!pending || pending.text === '') return;
   const { kind, id, text, parent } = pending;
   if (kind === 'text' && parent === undefined) keepText(tx, text, id);
-  const extras = { ...(isWhole ? {} : { delta: true }), ...(parent === undefined ? {} : { parent }) };
+  const extras = defined({ delta: isWhole ? undefined : true, parent });
   tx.emit({ type: 'progress', payload: { kind, text, ...extras } });
 }
 
-/** The last message, whole though it became several events: what a job leaves when it is ended. */
+/** Keeps the last message whole, although it became several events: it is the job's final output. */
 function keepText(tx: JobTransaction, text: string, id: string | null): void {
   const before = id !== null && id === tx.runtime.lastTextId ? tx.runtime.lastText : '';
   tx.runtime.lastText = tx.storage.log.redact(before + text).slice(-LAST_TEXT_CAP);
@@ -140,14 +133,14 @@ function keepText(tx: JobTransaction, text: string, id: string | null): void {
 }
 
 function noteSession(tx: JobTransaction, hello: Extract<Effect, { do: 'session' }>): void {
-  const { sessionId, model, agentVersion, cwd } = hello;
+  const { do: _, ...payload } = hello;
+  const { sessionId, agentVersion, cwd } = payload;
   const isNews = !tx.runtime.wasGreeted || sessionId !== tx.job.sessionId;
   const isResumed = tx.job.launch > 1;
   tx.runtime.wasGreeted = true;
-  tx.job = { ...tx.job, sessionId, ...(agentVersion === undefined ? {} : { agentVersion }) };
+  tx.job = { ...tx.job, ...defined({ sessionId, agentVersion }) };
   if (!isNews) return;
-  const { do: _, ...payload } = hello;
-  tx.emit({ type: 'progress', payload: { kind: 'session', ...payload, ...(model === undefined ? {} : { model }) } });
+  tx.emit({ type: 'progress', payload: { kind: 'session', ...payload } });
   if (isResumed && cwd !== undefined && cwd !== tx.job.cwd) {
     const message = `the agent resumed in ${cwd}, the job belongs to ${tx.job.cwd}`;
     tx.runtime.ending ??= { why: 'failure', fails: { code: 'cwd_mismatch', message } };
@@ -176,8 +169,8 @@ function failTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'failed' }>): 
   closeTurn(tx, 'turn');
   const { code, message, retryable, status } = turn;
   tx.runtime.turn = { is: 'failed', code, message, retryable };
-  const extra = status === undefined ? {} : { status };
-  tx.emit({ type: 'error', payload: { code, message, fatal: false, scope: 'turn', retryable, ...extra } });
+  const payload = { code, message, fatal: false, scope: 'turn', retryable, ...defined({ status }) } as const;
+  tx.emit({ type: 'error', payload });
 }
 
 function endTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'over' }>): void {
@@ -186,15 +179,12 @@ function endTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'over' }>): voi
   tx.runtime.turn = { is: 'over', outcome };
   if (result !== '') keepText(tx, result, null);
   const durationMs = Math.max(0, Date.parse(tx.now()) - Date.parse(tx.runtime.turnStartedAt ?? tx.now()));
-  const extra = stopReason === undefined ? {} : { stopReason };
-  tx.emit({
-    type: 'completed',
-    payload: { scope: 'turn', outcome, result, usage: tx.job.usage, durationMs, ...extra },
-  });
+  const end = { scope: 'turn', outcome, result, usage: tx.job.usage, durationMs } as const;
+  tx.emit({ type: 'completed', payload: { ...end, ...defined({ stopReason }) } });
   if (outcome === 'interrupted') askAboutBudget(tx);
 }
 
-/** Nothing stays half open behind a turn or a process: tools get a result, questions are withdrawn. */
+/** At the end of a turn or a process: open tools get a result, open questions are withdrawn. */
 export function closeTurn(tx: JobTransaction, by: 'turn' | 'interrupt' | 'exit'): void {
   flushText(tx);
   for (const id of tx.runtime.openTools) {
@@ -205,24 +195,20 @@ export function closeTurn(tx: JobTransaction, by: 'turn' | 'interrupt' | 'exit')
 }
 
 function reachLimit(tx: JobTransaction, limit: Extract<Effect, { do: 'limit' }>): void {
-  const { message, resumeAt } = limit;
+  const { do: _, message, ...until } = limit;
   closeTurn(tx, 'turn');
   tx.runtime.ending ??= { why: 'limit' };
-  const until = resumeAt === undefined ? {} : { resumeAt };
   tx.job = { ...tx.job, ...until };
   tx.emit({ type: 'progress', payload: { kind: 'rate_limit', message, ...until } });
 }
 
 function noteUnknown(tx: JobTransaction, name: string, source: Source): void {
   tx.job.unknownMessages += 1;
-  const ref = reference(tx, source);
-  tellNoise(tx, 'warnings', {
-    type: 'progress',
-    payload: { kind: 'raw', name, ref, text: excerpt(tx, source.text) },
-  });
+  const payload = { kind: 'raw', name, ref: reference(tx, source), text: excerpt(tx, source.text) } as const;
+  tellNoise(tx, 'warnings', { type: 'progress', payload });
 }
 
-/** A line that is no message of the protocol: told with a bounded piece of it, and the job goes on. */
+/** A line that is no message of the protocol. The job goes on; the event shows a piece of the line. */
 export function noteBadLine(tx: JobTransaction, error: EventOf<'error'>['payload'], source: Source): void {
   const payload = { ...error, raw: excerpt(tx, source.text), ref: reference(tx, source) };
   tellNoise(tx, 'badLines', { type: 'error', payload });
@@ -253,7 +239,7 @@ function tellHidden(tx: JobTransaction, count: number): void {
   tx.emit({ type: 'progress', payload: { kind: 'warning', message, count } });
 }
 
-/** At the end of a process: what was only counted so far. */
+/** At the end of a process: tells what was only counted so far. */
 export function flushNoise(tx: JobTransaction): void {
   for (const kind of ['warnings', 'badLines'] as const) {
     const { hidden } = tx.runtime[kind];
@@ -264,7 +250,7 @@ export function flushNoise(tx: JobTransaction): void {
 
 const SHOWN_A_MINUTE = 20;
 
-/** Lets 20 lines of a kind through a minute; the rest are counted and told with the next minute. */
+/** Lets 20 lines of a kind through a minute. The rest are counted, and the next minute tells how many they were. */
 export function admit(noise: Noise, minute: number): { noise: Noise; isShown: boolean; toTell: number } {
   const isNewMinute = minute !== noise.minute;
   const current = isNewMinute ? { minute, shown: 0, hidden: 0 } : noise;

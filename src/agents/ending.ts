@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.ts';
 import { errorTable } from '../protocol/error-table.ts';
 import type { EventBody, EventOf } from '../protocol/events.ts';
 import type { Job } from '../protocol/jobs.ts';
@@ -10,8 +11,8 @@ const STDERR_TAIL = 2048;
 export type ProcessEnd = { code: number; ceilingReached: boolean; at: string } | 'unknown';
 
 /**
- * The one event that ends a launch, derived from what ended it, the exit code and the last turn: never from the
- * code alone, for agents answer SIGINT with 0 and exit with an HTTP status. The first rule that fits decides.
+ * The one event that ends a launch. It follows from what ended the process, its exit code and the last turn. The code alone
+ * says too little: agents answer SIGINT with 0, or exit with an HTTP status. The first rule that fits decides.
  */
 export function terminalEvent(parts: {
   job: Job;
@@ -61,39 +62,23 @@ type Parts = Parameters<typeof terminalEvent>[0];
 function exitFields({ end }: Parts): { exitCode?: number; signal?: string } {
   if (end === 'unknown') return {};
   const { code, signal } = toExit(end.code, '');
-  return { ...(code === null ? {} : { exitCode: code }), ...(signal === null ? {} : { signal }) };
+  return defined({ exitCode: code, signal: signal });
 }
 
 function completedEvent(parts: Parts, outcome: EventOf<'completed'>['payload']['outcome']): EventBody {
   const { job, runtime, end } = parts;
   const endedAt = end === 'unknown' ? Number.NaN : Date.parse(end.at);
   const startedAt = Date.parse(job.startedAt ?? job.createdAt);
+  const durationMs = Number.isNaN(endedAt) ? 0 : Math.max(0, endedAt - startedAt);
+  const left = { result: runtime.lastText, usage: job.usage, durationMs };
   return {
     type: 'completed',
-    payload: {
-      scope: 'process',
-      outcome,
-      result: runtime.lastText,
-      usage: job.usage,
-      durationMs: Number.isNaN(endedAt) ? 0 : Math.max(0, endedAt - startedAt),
-      ...exitFields(parts),
-      derived: true,
-    },
+    payload: { scope: 'process', outcome, ...left, ...exitFields(parts), derived: true },
   };
 }
 
 function errorEvent(parts: Parts, code: keyof typeof errorTable, message: string): EventBody {
-  const stderrTail = parts.runtime.stderrTail.slice(-STDERR_TAIL);
-  return {
-    type: 'error',
-    payload: {
-      code,
-      message,
-      fatal: true,
-      scope: 'process',
-      retryable: errorTable[code].retryable,
-      ...exitFields(parts),
-      ...(stderrTail === '' ? {} : { stderrTail }),
-    },
-  };
+  const stderrTail = parts.runtime.stderrTail.slice(-STDERR_TAIL) || undefined;
+  const failure = { code, message, fatal: true, scope: 'process', retryable: errorTable[code].retryable } as const;
+  return { type: 'error', payload: { ...failure, ...exitFields(parts), ...defined({ stderrTail }) } };
 }

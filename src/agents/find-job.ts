@@ -4,7 +4,7 @@ import type { JobRecord } from '../store/job-table.ts';
 import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
 
-/** The job a caller means by an id, a unique beginning of one, or `@last`; never one that is not theirs. */
+/** The job with this id, with an id that begins so, or the newest for `@last`. It must belong to the caller. */
 export function findJob(store: Store, id: string, caller: Caller): JobRecord<JobRuntime> {
   const record = store.jobs.get<JobRuntime>(completeId(store, id));
   if (!record) throw new ReefError('job_not_found', `there is no job "${id}"`);

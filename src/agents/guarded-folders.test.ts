@@ -6,8 +6,8 @@ import { managerOf } from '../../test/support/manager.ts';
 import { verifies } from '../../test/support/verifies.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Job } from '../protocol/jobs.ts';
-import { GuardedFolders } from './guarded-folders.ts';
 import type { JobRuntime } from './job-runtime.ts';
+import { GuardedFolders } from './sandbox.ts';
 
 let storage: TestStorage<Clock>;
 let guards: GuardedFolders;

@@ -19,7 +19,7 @@ export interface Batch {
   isFull: boolean;
 }
 
-/** Follows the two raw files of a launch. Reading is apart from storing, so that a failed commit is read again. */
+/** Follows the two raw files of a launch. It only reads, so that after a failed commit the lines are read again. */
 export class RawOutput {
   readonly #paths: { out: string; err: string };
   #readers: { out: LineReader; err: LineReader };
@@ -64,7 +64,7 @@ function openReaders(paths: { out: string; err: string }, read: { out: number; e
   };
 }
 
-/** Lines become effects, effects become events; how far it was read is part of the same transaction. */
+/** Lines become effects, effects become events, and the offset is part of the same transaction. */
 export function ingest(tx: JobTransaction, adapter: Adapter, batch: Batch): void {
   for (const line of batch.out) ingestLine(tx, adapter, { stream: 'out', ...line });
   for (const line of batch.err) ingestLine(tx, adapter, { stream: 'err', ...line });
@@ -94,10 +94,10 @@ function readProtocolLine(line: Line): AgentLine | { why: string } {
     : { why: parsed.why.replace(QUOTED, '') };
 }
 
-/** V8 quotes a few characters around the fault: half a secret, for all we know. */
+/** V8 quotes a few characters around the fault, which may be half a secret. */
 const QUOTED = /, (?:\.\.\.)?".*$/s;
 
-/** A defect in an adapter marks its own job and no other. */
+/** A defect in an adapter fails its own job and no other. */
 function translate(tx: JobTransaction, adapter: Adapter, line: AgentLine): Effect[] {
   try {
     const { state, effects } = adapter.parse(tx.runtime.adapter, line);

@@ -314,7 +314,7 @@ describe('spawn', () => {
       status,
       job,
       mail: mail(agentId),
-      events: storage.log.tail(agentId, 5).map(({ payload }) => payload),
+      events: storage.store.events.tail(agentId, 5).map(({ payload }) => payload),
     }).toEqual({
       status: 'queued',
       job: expect.objectContaining({

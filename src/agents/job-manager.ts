@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/log.ts';
-import type { ChangeSignal } from '../events/change-signal.ts';
+import type { ChangeSignal, WaitOptions } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { JobView } from '../protocol/job-operations.ts';
 import type { Job, JobStatus } from '../protocol/jobs.ts';
@@ -10,7 +10,7 @@ import { findJob, isTheirs } from './find-job.ts';
 import type { JobRunner } from './job-runner.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
-import { JobTransaction } from './job-transaction.ts';
+import { changeJob, type JobTransaction } from './job-transaction.ts';
 import { viewJob } from './job-view.ts';
 import { STUCK_PARENT_EXIT } from './native-agents.ts';
 import { enqueueInterrupt, enqueueMessage, type OutboxDoc } from './outbox.ts';
@@ -24,13 +24,13 @@ export interface ManagerDeps extends SpawnDeps {
   signal: ChangeSignal;
   timings: Timings;
   log: Logger;
-  /** What is true of the worktree of a job now, for an agent that goes on in it. */
+  /** What is true of the job's worktree now, for an agent that continues in it. */
   briefOf?(job: Job): Promise<string>;
-  /** The runs it started end with it, before their agents do: to them that would be a fault. */
+  /** Ends the runs a job started. It comes before their agents end: a run would take that for a failure. */
   endRuns?(jobId: string): Promise<void>;
 }
 
-/** Longer than the ladder from SIGTERM to the last wait, so that `kill` answers with the end and not with a hope. */
+/** Longer than the whole way from SIGTERM to the last wait, so that `kill` answers after the end. */
 const KILL_SLACK_MS = 10_000;
 const REEF: Caller = { by: 'reef', surface: 'cli' };
 const GO_ON = 'Continue where you left off.';
@@ -62,17 +62,14 @@ export class JobManager implements JobCore {
     const job = await this.#afterEnding(request.id, caller);
     const { storage, registry } = this.#deps;
     const isParked = job.status === 'paused' && this.#deps.runner.get(job.id) === undefined;
-    const isRepeated = request.key !== undefined && storage.store.outbox.get(`${job.id}:${request.key}`) !== undefined;
-    if (isParked && !isRepeated && request.text !== undefined) return this.#wakeWith(request, caller);
-    const sent = send({ storage, adapter: registry.get(job.agent).adapter }, { job, request, caller });
+    const { text, key } = request;
+    const { messageId, key: row } =
+      isParked && text !== undefined && !this.#isRepeated(job.id, key)
+        ? this.#requeue(job.id, { text, isOwnText: true, key }, caller)
+        : send({ storage, adapter: registry.get(job.agent).adapter }, { job, request, caller });
     this.#deps.runner.kick(job.id);
-    const isDelivered = sent.key === undefined || (await this.#delivered(sent.key));
-    return {
-      agentId: job.id,
-      status: this.#find(job.id, caller).job.status,
-      delivered: isDelivered,
-      messageId: sent.messageId,
-    };
+    const delivered = row === undefined || (await this.#delivered(row));
+    return { agentId: job.id, status: this.#find(job.id, caller).job.status, delivered, messageId };
   }
 
   async output(
@@ -81,19 +78,13 @@ export class JobManager implements JobCore {
     signal: AbortSignal,
   ): Promise<OperationOutput<'output'>> {
     const { id } = this.#find(request.id, caller).job;
-    // At one moment: an end that comes after the page would keep who follows from what came between.
+    // Both at one moment: with a later status a reader would stop before the events in between.
     const read = () => ({
       status: this.#find(id, caller).job.status,
       ...this.#deps.storage.log.slice({ jobId: id, since: request.since, limit: request.limit }),
     });
     const isMet = ({ events, status }: ReturnType<typeof read>) => events.length > 0 || !isLive(status);
-    const page = await this.#deps.signal.until(read, {
-      clock: this.#deps.storage.clock,
-      isMet,
-      timeoutMs: request.waitMs,
-      signal,
-    });
-    return { agentId: id, ...page };
+    return { agentId: id, ...(await this.#until(read, { isMet, timeoutMs: request.waitMs, signal })) };
   }
 
   async kill(request: OperationRequest<'kill'>, caller: Caller): Promise<OperationOutput<'kill'>> {
@@ -105,20 +96,15 @@ export class JobManager implements JobCore {
 
   async wait(request: OperationRequest<'wait'>, caller: Caller, signal: AbortSignal): Promise<OperationOutput<'wait'>> {
     const { store } = this.#deps.storage;
-    const active = () => store.jobs.live<JobRuntime>().filter((record) => isTheirs(store, record, caller));
-    const others = active().filter(({ job }) => job.id !== caller.jobId);
-    const ids =
-      request.ids.length > 0 ? request.ids.map((id) => this.#find(id, caller).job.id) : others.map(({ job }) => job.id);
+    const active = store.jobs.live<JobRuntime>().filter((record) => isTheirs(store, record, caller));
+    const named = request.ids.map((id) => this.#find(id, caller));
+    const meant = named.length > 0 ? named : active.filter(({ job }) => job.id !== caller.jobId);
+    const ids = meant.map(({ job }) => job.id);
     const isMet = (jobs: JobView[]) => isWaitOver(jobs, request.until);
     const takeBack = caller.jobId === undefined ? undefined : this.#deps.runner.lend(caller.jobId);
     try {
       const look = () => ids.map((id) => this.#view(this.#find(id, caller)));
-      const jobs = await this.#deps.signal.until(look, {
-        clock: this.#deps.storage.clock,
-        isMet,
-        timeoutMs: request.timeoutMs,
-        signal,
-      });
+      const jobs = await this.#until(look, { isMet, timeoutMs: request.timeoutMs, signal });
       return { met: isMet(jobs), jobs };
     } finally {
       takeBack?.();
@@ -139,26 +125,18 @@ export class JobManager implements JobCore {
     this.#deps.runner.kick(job.id);
     const look = () => this.#find(job.id, caller).job.status;
     const isMet = (status: JobStatus) => status === 'paused' || !isLive(status);
-    const status = await this.#deps.signal.until(look, {
-      clock: this.#deps.storage.clock,
-      isMet,
-      timeoutMs: this.#deps.timings.acknowledge,
-    });
+    const status = await this.#until(look, { isMet, timeoutMs: this.#deps.timings.acknowledge });
     if (!isMet(status)) throw new ReefError('interrupt_timeout', `the agent did not end its turn within 5 s`);
     return { agentId: job.id, status };
   }
 
   async resume(request: OperationRequest<'resume'>, caller: Caller): Promise<OperationOutput<'resume'>> {
     const job = await this.#afterEnding(request.id, caller);
-    const repeated =
-      request.key === undefined ? undefined : this.#deps.storage.store.outbox.get(`${job.id}:${request.key}`);
-    if (repeated) return { agentId: job.id, status: job.status, launch: job.launch };
+    if (this.#isRepeated(job.id, request.key)) return { agentId: job.id, status: job.status, launch: job.launch };
     const text = request.text ?? [GO_ON, await this.#deps.briefOf?.(job)].filter(Boolean).join('\n\n');
     if (job.status === 'paused' && this.#deps.runner.get(job.id)) {
-      const message = { messageId: randomUUID(), text, by: caller.by, isTask: false };
-      this.#change(job.id, (tx) =>
-        enqueueMessage(tx, { ...message, ...(request.key !== undefined && { key: request.key }) }),
-      );
+      const message = { messageId: randomUUID(), text, by: caller.by, isTask: false, key: request.key };
+      this.#change(job.id, (tx) => enqueueMessage(tx, message));
     } else {
       this.#requeue(job.id, { text, isOwnText: request.text !== undefined, key: request.key }, caller);
     }
@@ -178,16 +156,18 @@ export class JobManager implements JobCore {
     return { questions, notices: [] };
   }
 
-  /** What the end of a process means for others of its family. Never fails: nobody waits for it. */
+  /** A process is gone: ends those of its family that cannot go on without it. Never fails: nobody waits for it. */
   async settle(id: string): Promise<void> {
     await this.#attempt(() => this.#endStuckParent(id));
     await this.#attempt(() => this.#endOrphansOf(id));
   }
 
-  /** What is below jobs that failed while no daemon was there. Never fails: one that cannot be ended is met at the next start. */
+  /** Ends what is below jobs that failed while no daemon ran. Never fails: the next start tries again. */
   async endOrphans(): Promise<void> {
     await this.#attempt(async () => {
-      for (const id of this.#parents()) await this.#attempt(() => this.#endOrphansOf(id));
+      const live = this.#deps.storage.store.jobs.live<JobRuntime>();
+      const parents = new Set(live.flatMap(({ job }) => job.parentId ?? []));
+      for (const id of parents) await this.#attempt(() => this.#endOrphansOf(id));
     });
   }
 
@@ -199,7 +179,7 @@ export class JobManager implements JobCore {
     }
   }
 
-  /** To an agent that lives in no host that code means something else. */
+  /** Only native agents use this exit code; from any other agent it means something else. */
   async #endStuckParent(id: string): Promise<void> {
     const { storage, registry } = this.#deps;
     const job = storage.store.jobs.get<JobRuntime>(id)?.job;
@@ -207,14 +187,14 @@ export class JobManager implements JobCore {
       await this.#killTree(this.#hostOf(job), REEF);
   }
 
-  /** The first in an unbroken line of the user's own agents: all of these live in its process. */
+  /** The topmost of an unbroken line of native agents: they all live in its process. */
   #hostOf(job: Job): string {
     const { storage, registry } = this.#deps;
     const parent = job.parentId === undefined ? undefined : storage.store.jobs.get<JobRuntime>(job.parentId)?.job;
     return parent && registry.isHosted(parent.agent) ? this.#hostOf(parent) : job.id;
   }
 
-  /** Nobody else takes the children of these agents. */
+  /** The children of a failed native agent are of no use to anybody else. */
   async #endOrphansOf(id: string): Promise<void> {
     const { storage, registry } = this.#deps;
     const job = storage.store.jobs.get<JobRuntime>(id)?.job;
@@ -222,26 +202,15 @@ export class JobManager implements JobCore {
     if (hasFailed && registry.ownsChildren(job.agent)) await this.#killBelow(id, REEF);
   }
 
-  #parents(): Set<string> {
-    const live = this.#deps.storage.store.jobs.live<JobRuntime>();
-    return new Set(live.flatMap(({ job }) => job.parentId ?? []));
-  }
-
-  /** A process that is being ended takes no more messages: who would wake its job waits until it is gone. */
+  /** A process that is being ended takes no more messages: waits until it is gone before its job is woken. */
   async #afterEnding(id: string, caller: Caller): Promise<Job> {
     const look = () => this.#find(id, caller);
     const isMet = ({ job, runtime }: ReturnType<typeof look>) =>
       job.status !== 'paused' || runtime.ending === null || this.#deps.runner.get(job.id) === undefined;
-    return (
-      await this.#deps.signal.until(look, {
-        clock: this.#deps.storage.clock,
-        isMet,
-        timeoutMs: this.#deps.timings.grace + KILL_SLACK_MS,
-      })
-    ).job;
+    return (await this.#until(look, { isMet, timeoutMs: this.#deps.timings.grace + KILL_SLACK_MS })).job;
   }
 
-  /** A parent's children end first, and then those it started meanwhile; ending twice is ending once. */
+  /** Ends the children first, then the job, then the children it started meanwhile. */
   async #killTree(id: string, caller: Caller): Promise<void> {
     await this.#killBelow(id, caller);
     await this.#killOne(id, caller);
@@ -258,16 +227,12 @@ export class JobManager implements JobCore {
     this.#deps.runner.kick(id);
     const look = () => this.#find(id, caller).job.status;
     const timeoutMs = this.#deps.timings.grace + KILL_SLACK_MS;
-    const status = await this.#deps.signal.until(look, {
-      clock: this.#deps.storage.clock,
-      isMet: (now) => !isLive(now),
-      timeoutMs,
-    });
+    const status = await this.#until(look, { isMet: (now) => !isLive(now), timeoutMs });
     if (isLive(status)) throw new ReefError('internal', `job ${id} could not be ended`);
   }
 
   async #killBelow(id: string, caller: Caller, isMeant: (job: Job) => boolean = () => true): Promise<void> {
-    // Agents that could be ended must not outlive their job because a run could not.
+    // A run that cannot be ended must not keep the agents below it alive.
     await this.#deps.endRuns?.(id).catch((error: unknown) => {
       this.#deps.log.warn('the runs of a job could not be ended', { job: id, error });
     });
@@ -275,7 +240,7 @@ export class JobManager implements JobCore {
       if (isMeant(job)) await this.#killTree(job.id, caller);
   }
 
-  /** Ended, or paused without a process: the agent's own session is continued by a new launch. */
+  /** For a job that has no process: a new launch continues the agent's own session. */
   #requeue(
     id: string,
     message: { text: string; isOwnText: boolean; key?: string | undefined },
@@ -296,13 +261,8 @@ export class JobManager implements JobCore {
       if (queued >= MAX_QUEUED) throw new ReefError('queue_full', `${MAX_QUEUED} jobs are waiting already`);
       const waits = store.outbox.open<OutboxDoc>(id).some(({ doc }) => doc.kind === 'message');
       if (message.isOwnText || !waits) {
-        enqueueMessage(tx, {
-          messageId,
-          text: message.text,
-          by: message.isOwnText ? caller.by : 'reef',
-          isTask: !message.isOwnText,
-          key,
-        });
+        const by = message.isOwnText ? caller.by : 'reef';
+        enqueueMessage(tx, { messageId, text: message.text, by, isTask: !message.isOwnText, key });
       }
       tx.runtime.ending = null;
       tx.emit({ type: 'progress', payload: { kind: 'queued', position: queued + 1 } });
@@ -310,24 +270,16 @@ export class JobManager implements JobCore {
     return { messageId, key: `${id}:${key}` };
   }
 
-  async #wakeWith(request: OperationRequest<'send'>, caller: Caller): Promise<OperationOutput<'send'>> {
-    const { id } = this.#find(request.id, caller).job;
-    const message = { text: request.text ?? '', isOwnText: true, key: request.key };
-    const { messageId, key } = this.#requeue(id, message, caller);
-    this.#deps.runner.kick(id);
-    const isDelivered = await this.#delivered(key);
-    return { agentId: id, status: this.#find(id, caller).job.status, delivered: isDelivered, messageId };
+  /** Whether a request with this key was stored before. */
+  #isRepeated(id: string, key: string | undefined): boolean {
+    return key !== undefined && this.#deps.storage.store.outbox.get(`${id}:${key}`) !== undefined;
   }
 
-  /** Success is the agent's own acknowledgement; without it in time the message is on its way, not lost. */
+  /** True once the agent has acknowledged it. False means that the message is on its way, not that it is lost. */
   async #delivered(key: string): Promise<boolean> {
     const { outbox } = this.#deps.storage.store;
-    const isSettled = (row: ReturnType<typeof outbox.get<OutboxDoc>>) =>
-      row?.state === 'delivered' || row?.state === 'failed';
-    const look = () => outbox.get<OutboxDoc>(key);
-    const row = await this.#deps.signal.until(look, {
-      clock: this.#deps.storage.clock,
-      isMet: isSettled,
+    const row = await this.#until(() => outbox.get<OutboxDoc>(key), {
+      isMet: (seen) => seen?.state === 'delivered' || seen?.state === 'failed',
       timeoutMs: this.#deps.timings.acknowledge,
     });
     if (row?.doc.refused) throw new ReefError(row.doc.refused.code, row.doc.refused.message);
@@ -346,18 +298,15 @@ export class JobManager implements JobCore {
   }
 
   #change(id: string, change: (tx: JobTransaction) => void): void {
-    const { storage } = this.#deps;
-    storage.store.commit(() => {
-      const record = storage.store.jobs.get<JobRuntime>(id);
-      if (!record) throw new ReefError('job_not_found', `there is no job "${id}"`);
-      const tx = new JobTransaction(storage, record);
-      change(tx);
-      tx.save();
-    });
+    changeJob(this.#deps.storage, id, change);
+  }
+
+  #until<T>(look: () => T, options: WaitOptions<T>): Promise<T> {
+    return this.#deps.signal.until(look, { clock: this.#deps.storage.clock, ...options });
   }
 }
 
-/** One that asks is enough to come back; "done" and "idle" mean all of them. */
+/** One job that asks ends the wait; "done" and "idle" have to hold for all of them. */
 function isWaitOver(jobs: JobView[], until: OperationRequest<'wait'>['until']): boolean {
   if (until.includes('needs_input') && jobs.some((job) => job.awaiting_input)) return true;
   const isAtRest = (job: JobView) =>

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { AwakeTime, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { Limiter } from '../base/serial.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { abandonLaunch, readLaunch } from '../process/launch-folder.ts';
@@ -9,15 +11,13 @@ import { errorTable } from '../protocol/error-table.ts';
 import { type ReefError, toReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
-import type { GuardedFolders } from './guarded-folders.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
-import { JobTransaction } from './job-transaction.ts';
+import { changeJob, loadJob } from './job-transaction.ts';
 import { type LaunchDeps, launchJob, noteStarted } from './launcher.ts';
 import { LiveJob } from './live-job.ts';
+import type { GuardedFolders } from './sandbox.ts';
 import { jobDir } from './sandbox.ts';
-import { nextToStart } from './slots.ts';
-import { Turnstile } from './turnstile.ts';
 
 export interface RunnerDeps extends LaunchDeps {
   clock: Clock;
@@ -25,7 +25,7 @@ export interface RunnerDeps extends LaunchDeps {
   signal: ChangeSignal;
   guards: GuardedFolders;
   maxJobs: () => number;
-  /** The folder of a worktree; undefined while it does not stand, and thrown when it never will. */
+  /** The folder of a worktree, or undefined while it is being made. Throws when there will be none. */
   folderOf(worktreeId: string): string | undefined;
   /** Called after every round that changed something. */
   onChange: () => void;
@@ -42,7 +42,8 @@ export class JobRunner {
   readonly #rounds = new Map<string, Promise<void>>();
   readonly #lending = new Map<string, number>();
   readonly #awake: AwakeTime;
-  readonly #turnstile = new Turnstile();
+  /** Storing a batch is synchronous: one a turn of the event loop, or thirty busy jobs would hold up every answer. */
+  readonly #turns = new Limiter();
   #onOver: ((jobId: string) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #seenSeq = 0;
@@ -55,7 +56,7 @@ export class JobRunner {
     this.#awake = new AwakeTime(deps.clock.monotonicMs());
   }
 
-  /** Recovery is the ordinary start: every stored job finds its process again, or its end. */
+  /** Recovery is the ordinary start: for every stored job it finds the process again, or its end. */
   async start(): Promise<void> {
     for (const record of this.#deps.storage.store.jobs.live<JobRuntime>()) this.#recover(record);
     await Promise.all([...this.#live.keys()].map((id) => this.#deps.jobSockets.open(id)));
@@ -115,16 +116,19 @@ export class JobRunner {
     const dir = join(jobDir(this.#deps.homeDir, job.id), String(job.launch));
     if (runtime.isLaunching) {
       const { identity } = abandonLaunch(dir) === 'started' ? readLaunch(dir) : {};
-      if (identity) this.#attach(noteStarted(this.#deps, job.id, { identity }), identity, false);
-      else this.#fail(job, 'spawn_interrupted', 'the daemon was ended while it started this job');
+      if (identity) {
+        noteStarted(this.#deps, job.id, { identity });
+        this.#attach(job.id, identity, { isFresh: false });
+      } else this.#fail(job, 'spawn_interrupted', 'the daemon ended while it started this job');
       return;
     }
     if (!runtime.hasProcess) return;
-    const identity = readLaunch(dir).identity ?? identityOf(job);
-    this.#attach({ job, runtime }, identity, false);
+    const { pid = 0, pidStartTime: startTime = '', bootId = '' } = job;
+    const identity = readLaunch(dir).identity ?? { pid, startTime, bootId };
+    this.#attach(job.id, identity, { isFresh: false });
   }
 
-  /** What an earlier daemon could not end: processes that carry the tag of a job that is over. */
+  /** Ends what an earlier daemon could not: processes that carry the tag of a job that is over. */
   async #sweepLeftovers(): Promise<void> {
     const { jobs } = this.#deps.storage.store;
     const tags = new Set((await tagged()).map((process) => process.tag));
@@ -146,7 +150,7 @@ export class JobRunner {
     }, this.#deps.timings.tick);
   }
 
-  /** One round of one job; a second call while it is under way is the same round. */
+  /** Starts a round of a job, unless one is under way. */
   #round(id: string): void {
     const live = this.#live.get(id);
     if (!live || this.#rounds.has(id) || this.#isClosed) return;
@@ -178,20 +182,15 @@ export class JobRunner {
     this.#announce();
   }
 
-  #attach(record: JobRecord<JobRuntime>, identity: ProcessIdentity, isFresh: boolean): void {
-    const { job } = record;
-    const { adapter } = this.#deps.registry.get(job.agent);
-    const { storage, timings, guards, homeDir } = this.#deps;
-    const place = { id: job.id, adapter, identity, jobDir: jobDir(homeDir, job.id) };
-    this.#live.set(
-      job.id,
-      new LiveJob(
-        { ...place, storage, timings, guards, awakeMs: () => this.#awake.awakeMs, turnstile: this.#turnstile },
-        record,
-        isFresh,
-      ),
-    );
-    this.#round(job.id);
+  #attach(id: string, identity: ProcessIdentity, { isFresh }: { isFresh: boolean }): void {
+    const { storage, timings, guards, homeDir, registry } = this.#deps;
+    const record = loadJob(storage, id);
+    const { adapter } = registry.get(record.job.agent);
+    const nextTurn = () => this.#turns.run(() => setImmediate());
+    const time = { timings, awakeMs: () => this.#awake.awakeMs, nextTurn };
+    const deps = { id, adapter, identity, jobDir: jobDir(homeDir, id), storage, guards, ...time };
+    this.#live.set(id, new LiveJob(deps, record, isFresh));
+    this.#round(id);
   }
 
   #fillSlots(): void {
@@ -200,32 +199,25 @@ export class JobRunner {
     const jobs = this.#deps.storage.store.jobs.live<JobRuntime>().map(({ job }) => job);
     const queued = jobs
       .filter((job) => job.status === 'queued' && !this.#launching.has(job.id))
-      .flatMap((job) => this.#housed(job) ?? []);
+      .flatMap((job) => this.#inFolder(job) ?? []);
     const busy = jobs.filter((job) => this.#holdsSlot(job));
     const lending = new Set(this.#lending.keys());
     for (const job of nextToStart({ queued, busy, lending, maxJobs: this.#deps.maxJobs() })) this.#launch(job);
   }
 
-  /** The job with its folder, or undefined while its worktree waits; one whose worktree is gone ends here. */
-  #housed(job: Job): Job | undefined {
+  /** The job with its folder, or undefined while its worktree is being made. A job whose worktree is gone ends here. */
+  #inFolder(job: Job): Job | undefined {
     if (job.worktree === undefined) return job;
     try {
       const cwd = this.#deps.folderOf(job.worktree);
       if (cwd === undefined) return undefined;
-      return cwd === job.cwd ? job : this.#move(job, cwd);
+      if (cwd !== job.cwd) changeJob(this.#deps.storage, job.id, (tx) => Object.assign(tx.job, { cwd }));
+      return { ...job, cwd };
     } catch (error) {
       const { code, message } = toReefError(error);
       this.#fail(job, code, message);
       return undefined;
     }
-  }
-
-  #move(job: Job, cwd: string): Job {
-    const { store } = this.#deps.storage;
-    const record = store.jobs.get<JobRuntime>(job.id);
-    const moved = { ...job, cwd };
-    if (record) store.commit(() => store.jobs.update({ ...record, job: moved }, null));
-    return moved;
   }
 
   #holdsSlot(job: Job): boolean {
@@ -234,9 +226,10 @@ export class JobRunner {
 
   #launch(job: Job): void {
     const launching = launchJob(this.#deps, job)
-      .then(({ record, identity }) => this.#attach(record, identity, true))
+      .then((identity) => this.#attach(job.id, identity, { isFresh: true }))
       .catch((error: unknown) => {
-        this.#fail(job, ...launchFailure(error));
+        const { code, message } = toReefError(error);
+        this.#fail(job, code === 'internal' ? 'spawn_failed' : code, message);
         return this.#deps.jobSockets.close(job.id);
       })
       .finally(() => {
@@ -250,19 +243,15 @@ export class JobRunner {
   /** A job that never got a process ends with the reason. */
   #fail(job: Job, code: ReefError['code'], message: string): void {
     const { storage, guards } = this.#deps;
-    const wasLaunching = storage.store.commit(() => {
-      const record = storage.store.jobs.get<JobRuntime>(job.id);
-      if (!record || !isLive(record.job.status)) return false;
-      const tx = new JobTransaction(storage, record);
-      const { isLaunching } = tx.runtime;
+    const now = storage.store.jobs.get<JobRuntime>(job.id);
+    if (!now || !isLive(now.job.status)) return;
+    changeJob(storage, job.id, (tx) => {
       const { retryable } = errorTable[code];
       tx.emit({ type: 'error', payload: { code, message, fatal: true, scope: 'process', retryable } });
       tx.job.endedAt = tx.now();
       tx.runtime.isLaunching = false;
-      tx.save();
-      return isLaunching;
     });
-    if (wasLaunching && job.sandbox !== 'none') guards.leave(job.cwd);
+    if (now.runtime.isLaunching && job.sandbox !== 'none') guards.leave(job.cwd);
   }
 
   /** Ingested output becomes durable at the latest a second after it was read. */
@@ -287,11 +276,20 @@ export class JobRunner {
   }
 }
 
-function identityOf(job: Job): ProcessIdentity {
-  return { pid: job.pid ?? 0, startTime: job.pidStartTime ?? '', bootId: job.bootId ?? '' };
-}
-
-function launchFailure(error: unknown): [ReefError['code'], string] {
-  const { code, message } = toReefError(error);
-  return [code === 'internal' ? 'spawn_failed' : code, message];
+/**
+ * Which jobs may start now. Children go before roots, then first come, first served. Paused jobs hold no slot, and a
+ * parent that waits for its children lends them its own, so that a family cannot starve itself.
+ */
+export function nextToStart(state: {
+  queued: Job[];
+  /** Jobs with a process that works or waits for an answer. */
+  busy: Job[];
+  lending: ReadonlySet<string>;
+  maxJobs: number;
+}): Job[] {
+  const held = state.busy.filter((job) => !state.lending.has(job.id)).length;
+  const free = Math.max(0, state.maxJobs - held);
+  const byAge = state.queued.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const [children, roots] = [byAge.filter(({ depth }) => depth > 0), byAge.filter(({ depth }) => depth === 0)];
+  return [...children, ...roots].slice(0, free);
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../protocol/error-table.ts';
+import type { Budget, Usage } from '../protocol/jobs.ts';
 import type { Json } from './adapter.ts';
 
 /** Why Reef itself ends a process. `fails` makes the job an error with that code. */
@@ -28,18 +29,17 @@ export interface Noise {
   hidden: number;
 }
 
-interface SessionTotals {
-  input: number;
-  output: number;
-  cacheRead: number;
-  cacheWrite: number;
-  reasoning: number;
-  costUsd: number;
+export type SessionTotals = Omit<Usage, 'costUsd' | 'partial'> & { costUsd: number };
+
+export interface BudgetUse {
+  what: keyof Budget;
+  used: number;
+  limit: number;
 }
 
 /**
- * What the manager knows of a job beyond what it shows: stored with the events it led to, in one transaction, so that
- * a daemon killed at any instruction goes on from here.
+ * What the manager knows of a job beyond what it shows. It is stored with its events in one transaction, so that a daemon
+ * killed at any instruction goes on from here.
  */
 export interface JobRuntime {
   /** The launch intent is recorded before the process is started. */
@@ -67,7 +67,7 @@ export interface JobRuntime {
   /** Budgets already announced at 80 % or asked about at 100 %. */
   announced: string[];
   /** A budget that is used up, until a person decides. */
-  spent: { what: 'tokens' | 'turns' | 'seconds'; used: number; limit: number } | null;
+  spent: BudgetUse | null;
   stderrTail: string;
 }
 

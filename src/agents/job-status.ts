@@ -19,7 +19,7 @@ export function foldStatus(state: StatusState, event: EventBody, job: { keep: bo
   return isRow(state.status, event) ? nextStatus(state, event, job) : state;
 }
 
-/** Where an event can lead anywhere at all; any other pair changes nothing. */
+/** Whether the event can change a job with this status at all. */
 function isRow(status: JobStatus, event: EventBody): boolean {
   if (event.type === 'progress' && event.payload.kind === 'queued') {
     return status === 'paused' || (!isLive(status) && status !== 'killed');
@@ -53,8 +53,7 @@ function nextStatus(state: StatusState, event: EventBody, job: { keep: boolean }
 
 function afterProgress(state: StatusState, payload: Extract<EventBody, { type: 'progress' }>['payload']): StatusState {
   if (payload.kind === 'queued') return { status: 'queued', open: [] };
-  if (payload.kind === 'withdrawn') return settle(state, payload.questionId);
-  if (payload.kind === 'auto_answered') return settle(state, payload.questionId);
+  if (payload.kind === 'withdrawn' || payload.kind === 'auto_answered') return settle(state, payload.questionId);
   if (payload.kind === 'rate_limit' || payload.kind === 'outage') return paused(payload.kind);
   if (payload.kind === 'turn' && state.reason === 'idle') return wake(state);
   return state;
@@ -84,7 +83,7 @@ function afterProcess(state: StatusState, outcome: string): StatusState {
   return staysPaused ? state : ended('completed');
 }
 
-/** An answered or withdrawn question: the last one sets a waiting agent going again. */
+/** Closes an answered or withdrawn question. With the last one a waiting agent goes on. */
 function settle(state: StatusState, questionId: string): StatusState {
   const open = state.open.filter((id) => id !== questionId);
   const goesOn = state.status === 'awaiting_input' && open.length === 0;

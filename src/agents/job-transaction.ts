@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { EventLog } from '../events/event-log.ts';
+import { ReefError } from '../protocol/errors.ts';
 import type { EventBody } from '../protocol/events.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
@@ -7,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { foldStatus, isLive } from './job-status.ts';
 
-/** What a person allowed for good, for every job: kept with the user, not in the home. */
+/** What a person has allowed for every job, for good. It is kept with the user, not in the home. */
 interface SavedGrants {
   has(fingerprint: string): boolean;
   add(grant: { fingerprint: string; tool: string; input: unknown; cwd: string; at: string; by: string }): Promise<void>;
@@ -20,9 +21,25 @@ export interface JobStorage {
   savedGrants: SavedGrants;
 }
 
+export function loadJob({ store }: Pick<JobStorage, 'store'>, id: string): JobRecord<JobRuntime> {
+  const record = store.jobs.get<JobRuntime>(id);
+  if (!record) throw new ReefError('job_not_found', `there is no job "${id}"`);
+  return record;
+}
+
+/** Changes one job in a transaction of its own. */
+export function changeJob<T>(storage: JobStorage, id: string, change: (tx: JobTransaction) => T): T {
+  return storage.store.commit(() => {
+    const tx = new JobTransaction(storage, loadJob(storage, id));
+    const result = change(tx);
+    tx.save();
+    return result;
+  });
+}
+
 /**
- * One change of one job: its events, status, runtime and offsets become true together. Made inside a transaction of the
- * store; the record it works on is a copy, so a rollback leaves nothing behind in memory.
+ * One change of one job: its events, status, runtime and offsets become true together. It is made inside a transaction of
+ * the store and works on a copy of the record, so a rollback leaves nothing behind in memory.
  */
 export class JobTransaction {
   job: Job;

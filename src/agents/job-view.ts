@@ -44,7 +44,7 @@ function activityOf(
   return last?.type === 'progress' && last.payload.kind === 'retry' ? 'retrying' : 'working';
 }
 
-/** The newest thing worth a line: text, a tool, an error, an end. Redacted already, as all events are. */
+/** The newest text, tool, error or end. Events are redacted already. */
 function lastLine(events: AgentEvent[]): string | undefined {
   for (const event of events.toReversed()) {
     const text = lineOf(event);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../base/defined.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv } from '../process/environment.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
@@ -8,11 +9,10 @@ import { launch } from '../process/launch.ts';
 import { launchTerminal } from '../process/terminal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
-import type { JobRecord } from '../store/job-table.ts';
 import type { LaunchPlan, LaunchRequest, MachineFacts } from './adapter.ts';
-import { findAgent } from './detect.ts';
-import { freshRuntime, type JobRuntime } from './job-runtime.ts';
-import { type JobStorage, JobTransaction } from './job-transaction.ts';
+import { type Found, findAgent } from './detect.ts';
+import { freshRuntime } from './job-runtime.ts';
+import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 import { gitMounts, jobDir, sandboxFor } from './sandbox.ts';
@@ -31,19 +31,14 @@ export interface LaunchDeps {
   jobSockets: JobSockets;
 }
 
-/** How a job reaches Reef itself: by a socket of its own, open while it has a process. */
+/** The socket through which a job reaches Reef. It is open while the job has a process. */
 export interface JobSockets {
   open(jobId: string): Promise<LaunchRequest['mcp']>;
   close(jobId: string): Promise<void>;
 }
 
-export interface Launched {
-  record: JobRecord<JobRuntime>;
-  identity: ProcessIdentity;
-}
-
-/** Starts a queued job in two phases: the intent is stored, the process started, its identity stored. */
-export async function launchJob(deps: LaunchDeps, job: Job): Promise<Launched> {
+/** Starts a queued job: stores the intent, starts the process, stores its identity. */
+export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIdentity> {
   const agent = deps.registry.get(job.agent);
   checkFolder(job);
   const found = await findAgent(agent, { ...deps.env, ...agent.settings.env });
@@ -73,7 +68,8 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<Launched> {
           { ...spec, stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo' },
           deps.capabilities,
         );
-  return { identity, record: noteStarted(deps, job.id, { identity, plan }) };
+  noteStarted(deps, job.id, { identity, plan });
+  return identity;
 }
 
 function checkFolder(job: Job): void {
@@ -83,7 +79,7 @@ function checkFolder(job: Job): void {
 
 interface Chosen {
   agent: RegisteredAgent;
-  found: { command: [string, ...string[]]; version?: string };
+  found: Found;
   mcp: LaunchRequest['mcp'];
 }
 
@@ -94,26 +90,21 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
   const facts: MachineFacts = {
     ...chosen.found,
     agentSandbox: deps.capabilities.namespaces !== 'none' && job.sandbox === 'none',
-    settings: settings.auth === undefined ? {} : { auth: settings.auth },
+    settings: defined({ auth: settings.auth }),
     env: childEnv(deps, job, { agent: chosen.agent, planned: {} }),
   };
-  return deps.storage.store.commit(() => {
-    const tx = new JobTransaction(deps.storage, load(deps, job.id));
+  return changeJob(deps.storage, job.id, (tx) => {
     const prompt = firstMessage(tx);
-    const request = {
-      ...toRequest(tx.job, prompt?.text ?? '', deps.version),
-      ...(chosen.mcp ? { mcp: chosen.mcp } : {}),
-    };
+    const request = toRequest(tx.job, prompt?.text ?? '', deps.version, chosen.mcp);
     const plan = adapter.command(request, facts);
     tx.job.launch += 1;
     tx.runtime = { ...freshRuntime(tx.runtime), isLaunching: true, adapter: adapter.initial(request, facts) };
-    // A terminal tells of no turns: it counts as working for as long as it is there.
+    // A terminal reports no turns: it counts as working as long as it exists.
     if (job.mode === 'headful') tx.runtime.turn = { is: 'open' };
     if (plan.sessionId !== undefined) tx.job.sessionId = plan.sessionId;
     if (chosen.found.version !== undefined) tx.job.agentVersion = chosen.found.version;
     for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `${tx.job.launch}:greeting:${index}`);
     if (plan.stdin === 'file' && prompt) tx.storage.store.outbox.move(prompt.key, 'delivered');
-    tx.save();
     return { plan, prompt: prompt?.text ?? '' };
   });
 }
@@ -123,17 +114,14 @@ function firstMessage(tx: JobTransaction): { key: string; text: string } | undef
   return row?.doc.kind === 'message' ? { key: row.key, text: row.doc.text } : undefined;
 }
 
-function toRequest(job: Job, prompt: string, clientVersion: string): LaunchRequest {
-  return {
-    jobId: job.id,
-    cwd: job.cwd,
-    ...(job.model === undefined ? {} : { model: job.model }),
-    ...(job.readonly ? { readonly: true } : {}),
-    ...(job.sessionId === undefined ? {} : { sessionId: job.sessionId }),
-    freshSessionId: randomUUID(),
-    prompt,
-    clientVersion,
-  };
+function toRequest(
+  { id: jobId, cwd, model, readonly, sessionId }: Job,
+  prompt: string,
+  clientVersion: string,
+  mcp: LaunchRequest['mcp'],
+): LaunchRequest {
+  const chosen = defined({ model, readonly, sessionId, mcp });
+  return { jobId, cwd, ...chosen, freshSessionId: randomUUID(), prompt, clientVersion };
 }
 
 function childEnv(
@@ -146,40 +134,21 @@ function childEnv(
   return allowedEnv(deps.env, adapter.describe().passEnv, own);
 }
 
-/** Phase two. Also for a launch whose daemon died between the two: the process is there, so the job runs. */
+/** Phase two, also for a launch whose daemon died in between: the process exists, so the job runs. */
 export function noteStarted(
   deps: Pick<LaunchDeps, 'storage'>,
   id: string,
   started: { identity: ProcessIdentity; plan?: LaunchPlan },
-): JobRecord<JobRuntime> {
-  return deps.storage.store.commit(() => {
-    const tx = new JobTransaction(deps.storage, load(deps, id));
+): void {
+  changeJob(deps.storage, id, (tx) => {
     const { pid, startTime, bootId } = started.identity;
     const { endedAt: _ended, exitCode: _code, signal: _signal, resumeAt: _resume, ...job } = tx.job;
     tx.job = { ...job, startedAt: tx.now(), pid, pidStartTime: startTime, bootId };
     tx.runtime.isLaunching = false;
     tx.runtime.hasProcess = true;
     const { agent, mode, cwd, sandbox, sessionId, launch: n } = tx.job;
-    tx.emit({
-      type: 'started',
-      payload: {
-        agent,
-        mode,
-        cwd,
-        pid,
-        command: started.plan ? [started.plan.file, ...started.plan.args] : [],
-        sandbox,
-        ...(sessionId === undefined ? {} : { sessionId }),
-        launch: n,
-        resumed: n > 1,
-      },
-    });
-    return tx.save();
+    const command = started.plan ? [started.plan.file, ...started.plan.args] : [];
+    const about = { agent, mode, cwd, pid, command, sandbox, ...defined({ sessionId }) };
+    tx.emit({ type: 'started', payload: { ...about, launch: n, resumed: n > 1 } });
   });
-}
-
-function load(deps: Pick<LaunchDeps, 'storage'>, id: string): JobRecord<JobRuntime> {
-  const record = deps.storage.store.jobs.get<JobRuntime>(id);
-  if (!record) throw new ReefError('job_not_found', `no job ${id}`);
-  return record;
 }

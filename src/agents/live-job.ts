@@ -1,24 +1,24 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../base/defined.ts';
 import { adopt, type ProcessIdentity } from '../process/identity.ts';
 import { readLaunch } from '../process/launch-folder.ts';
 import { openTerminal, type TmuxTerminal } from '../process/terminal.ts';
 import { endTree } from '../process/tree.ts';
-import { ReefError } from '../protocol/errors.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import type { Adapter } from './adapter.ts';
 import { checkBudget } from './budget.ts';
 import { Delivery } from './delivery.ts';
 import { closeTurn, flushNoise, flushText } from './effects.ts';
 import { type ProcessEnd, terminalEvent, toExit } from './ending.ts';
-import type { GuardedFolders } from './guarded-folders.ts';
 import { type Batch, ingest, RawOutput } from './ingest.ts';
 import type { Ending, JobRuntime } from './job-runtime.ts';
-import { type JobStorage, JobTransaction } from './job-transaction.ts';
+import { type JobStorage, JobTransaction, loadJob } from './job-transaction.ts';
 import type { OutboxDoc } from './outbox.ts';
+import type { GuardedFolders } from './sandbox.ts';
 import { forMode } from './terminal/headful.ts';
 import { Keyboard } from './terminal/keyboard.ts';
 import type { Timings } from './timings.ts';
-import type { Turnstile } from './turnstile.ts';
 
 const OUTPUT_LIMIT = 1024 ** 3;
 /** How often a silent process is looked for in the process table, and its working time stored. */
@@ -33,15 +33,16 @@ interface LiveJobDeps {
   jobDir: string;
   storage: JobStorage;
   timings: Timings;
-  /** Time in which the daemon was awake: sleep and stops move every deadline. */
+  /** Time in which the daemon was awake: while the machine sleeps, every deadline moves. */
   awakeMs: () => number;
-  turnstile: Turnstile;
+  /** Resolves when this job may store its next batch. */
+  nextTurn: () => Promise<void>;
   guards: GuardedFolders;
 }
 
 /**
- * A job with a process: reads what it writes, writes what waits for it, ends it when its time is over. Made for a fresh
- * launch and for one that outlived an earlier daemon alike; there is no other way in (rule 3 of reliability).
+ * A job with a process: reads what it writes, writes what waits for it, ends it when its time is over. A fresh launch and
+ * one that outlived an earlier daemon go the same way.
  */
 export class LiveJob {
   readonly id: string;
@@ -72,14 +73,20 @@ export class LiveJob {
     this.#tickedAt = now;
     this.#isRecovered = isFresh;
     this.#raw = new RawOutput({ out: join(this.#dir, 'out'), err: join(this.#dir, 'err') }, record.runtime.read);
-    const access: Access = {
-      waiting: () => deps.storage.store.outbox.open<OutboxDoc>(deps.id),
-      commit: (change) => this.#record(change),
-    };
     this.#terminal = openTerminal(this.#dir);
-    this.#delivery = this.#terminal
-      ? new Keyboard({ terminal: this.#terminal, awakeMs: deps.awakeMs, ...access })
-      : openDelivery(deps, this.#dir, access);
+    this.#delivery = this.#openDelivery();
+  }
+
+  /** An agent that reads its prompt from a file has no FIFO: it is told nothing more. */
+  #openDelivery(): Delivery | Keyboard | undefined {
+    const { id, storage, awakeMs, adapter, jobDir } = this.#deps;
+    const access = {
+      waiting: () => storage.store.outbox.open<OutboxDoc>(id),
+      commit: <T>(change: (tx: JobTransaction) => T) => this.#record(change),
+    };
+    if (this.#terminal) return new Keyboard({ terminal: this.#terminal, awakeMs, ...access });
+    const fifo = join(this.#dir, 'in');
+    return existsSync(fifo) ? new Delivery({ adapter, jobDir, fifo, ...access }) : undefined;
   }
 
   /** Milliseconds since the process last wrote anything; a terminal is not listened to. */
@@ -106,7 +113,7 @@ export class LiveJob {
     return batch.isFull ? 'more' : 'idle';
   }
 
-  /** Asks for the end of the process; `tick` sees it happen. Recorded first, so that a killed daemon goes on with it. */
+  /** Begins to end the process; `tick` sees the end. It is recorded first, so that the next daemon goes on with it. */
   end(ending: Ending): void {
     this.#commit((tx) => {
       tx.runtime.ending = ending;
@@ -123,7 +130,7 @@ export class LiveJob {
   }
 
   async #read(): Promise<Batch> {
-    await this.#deps.turnstile.pass();
+    await this.#deps.nextTurn();
     const batch = await this.#raw.next();
     if (!hasLines(batch)) return batch;
     this.#lastLineAt = this.#deps.awakeMs();
@@ -140,27 +147,27 @@ export class LiveJob {
   }
 
   #processEnd(): ProcessEnd | undefined {
-    const { exit } = readLaunch(this.#dir);
-    if (exit) return { ...exit, ceilingReached: this.#isCeiling(exit) };
+    const exit = this.#writtenEnd();
     const now = this.#deps.awakeMs();
-    if (now - this.#lastLookAt < LOOK_MS) return undefined;
+    if (exit || now - this.#lastLookAt < LOOK_MS) return exit;
     this.#lastLookAt = now;
     if (adopt(this.#deps.identity) === 'alive') return undefined;
     // It may have written its exit and ended between the two looks.
-    const { exit: late } = readLaunch(this.#dir);
-    return late ? { ...late, ceilingReached: this.#isCeiling(late) } : 'unknown';
+    return this.#writtenEnd() ?? 'unknown';
   }
 
-  /** `timeout` answers 124, or 137 when it had to kill. The start is noted after it, and the end in whole seconds. */
-  #isCeiling(exit: { code: number; at: string }): boolean {
-    const { startedAt } = this.#load().job;
-    const lived = Date.parse(exit.at) - Date.parse(startedAt ?? exit.at);
-    return (exit.code === 124 || exit.code === 137) && lived >= this.#deps.timings.ceiling - NOTED_WITHIN_MS;
+  /** `timeout` exits with 124, or with 137 when it had to kill. The start is noted after it, the end in whole seconds. */
+  #writtenEnd(): ProcessEnd | undefined {
+    const { exit } = readLaunch(this.#dir);
+    if (!exit) return undefined;
+    const { startedAt = exit.at } = this.#load().job;
+    const isLong = Date.parse(exit.at) - Date.parse(startedAt) >= this.#deps.timings.ceiling - NOTED_WITHIN_MS;
+    return { ...exit, ceilingReached: isLong && (exit.code === 124 || exit.code === 137) };
   }
 
   async #finish(end: ProcessEnd): Promise<void> {
     await this.#ending;
-    // Its last lines may have come between the look at the files and the look at its end.
+    // Its last lines may have come after the last look at the files.
     while (hasLines(await this.#read()));
     const rest = this.#raw.rest();
     this.#commit((tx) => {
@@ -201,7 +208,7 @@ export class LiveJob {
     this.end(ending);
   }
 
-  /** Before it takes a task, an agent may have something to ask that only its terminal shows. */
+  /** An agent that takes no task yet may ask something that only its terminal shows. */
   #hear(terminal: TmuxTerminal, now: number): void {
     const isLate = !this.#isToldLate && now - this.#launchedAt > this.#deps.timings.start;
     this.#isToldLate ||= isLate;
@@ -219,7 +226,7 @@ export class LiveJob {
     if (runtime.read.out > OUTPUT_LIMIT) {
       return { why: 'failure', fails: { code: 'output_limit', message: 'the job wrote more than 1 GiB' } };
     }
-    // An agent that hears nothing cannot be interrupted, nor go on after a question.
+    // An agent that reads nothing cannot be interrupted, and nobody can be asked about its budget.
     if (!this.#delivery && runtime.turn.is === 'open') return timeUp(runtime);
     return this.#endOfRest(now, { job, runtime });
   }
@@ -233,7 +240,7 @@ export class LiveJob {
     return { why: job.status === 'paused' ? 'idle' : 'linger' };
   }
 
-  /** A message on its way may open another turn; an agent that never acknowledges is not waited for without end. */
+  /** A message on its way may open another turn. An agent that never acknowledges it is not waited for without end. */
   #patience(isPaused: boolean): number {
     const { timings, storage } = this.#deps;
     if (isPaused) return timings.idle;
@@ -265,9 +272,7 @@ export class LiveJob {
   }
 
   #load(): JobRecord<JobRuntime> {
-    const record = this.#deps.storage.store.jobs.get<JobRuntime>(this.id);
-    if (!record) throw new ReefError('job_not_found', `no job ${this.id}`);
-    return record;
+    return loadJob(this.#deps.storage, this.id);
   }
 
   #commit<T>(change: (tx: JobTransaction) => T): T {
@@ -292,28 +297,11 @@ function hasLines(batch: Batch): boolean {
   return batch.out.length + batch.err.length > 0;
 }
 
-type Access = Pick<ConstructorParameters<typeof Delivery>[0], 'waiting' | 'commit'>;
-
-/** A prompt in a file has no way back in: such an agent is told nothing more. */
-function openDelivery(deps: LiveJobDeps, dir: string, access: Access): Delivery | undefined {
-  const fifo = join(dir, 'in');
-  try {
-    return new Delivery({ adapter: deps.adapter, jobDir: deps.jobDir, fifo, ...access });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 function noteEnd(tx: JobTransaction, end: ProcessEnd): void {
   const { pid: _pid, pidStartTime: _start, bootId: _boot, ...rest } = tx.job;
   const exit = end === 'unknown' ? { code: null, signal: null } : toExit(end.code, '');
-  tx.job = {
-    ...rest,
-    endedAt: end === 'unknown' ? tx.now() : end.at,
-    ...(exit.code === null ? {} : { exitCode: exit.code }),
-    ...(exit.signal === null ? {} : { signal: exit.signal }),
-  };
+  const how = defined({ exitCode: exit.code, signal: exit.signal });
+  tx.job = { ...rest, endedAt: end === 'unknown' ? tx.now() : end.at, ...how };
   tx.runtime.hasProcess = false;
   const staysPaused = tx.job.status === 'paused';
   for (const row of tx.storage.store.outbox.open<OutboxDoc>(tx.job.id)) {
@@ -322,7 +310,7 @@ function noteEnd(tx: JobTransaction, end: ProcessEnd): void {
   }
 }
 
-/** Whether a terminal's turn is over nobody can tell: no rest, no question is waited for when the budget is used up. */
+/** For agents whose turn cannot be interrupted: a budget that is used up ends them, without a question. */
 function timeUp({ spent }: JobRuntime): Ending | undefined {
   if (!spent) return undefined;
   const message = `the budget of ${spent.limit} ${spent.what} is used up`;

@@ -13,11 +13,11 @@ export interface GivenAnswer {
   messageId: string;
 }
 
-/** What waits to be written to an agent. Bytes are made late, by the adapter, from its state at that moment. */
+/** What waits to be written to an agent. The adapter makes the bytes late, from its state at that moment. */
 export type OutboxDoc = OutboxContent & {
   /** Bytes of the write under way: more than the pipe takes at once may be torn by a kill. */
   size?: number;
-  /** It may have reached the agent before a kill, is sent again, and would be heeded twice. */
+  /** It is sent again although it may have reached the agent before a kill, and the agent does not notice repeats. */
   isRepeat?: boolean;
   refused?: { code: ErrorCode; message: string };
 };
@@ -25,48 +25,33 @@ export type OutboxDoc = OutboxContent & {
 type OutboxContent =
   /** A line of the adapter's own: hand-shake, refusal of a request. */
   | { kind: 'line'; line: string }
-  /** `isTask`: the job's task itself, which nobody "sent". */
+  /** `isTask`: the job's own task, which makes no `input_sent`. */
   | { kind: 'message'; messageId: string; text: string; by: string; isTask: boolean }
   | { kind: 'answer'; requestId: string; answers: Answer[]; launch: number; line: RawLine }
   | { kind: 'interrupt'; messageId: string };
 
 export type Outbound = OutboxRow<OutboxDoc>;
 
-export function enqueueLine(tx: JobTransaction, line: string, key: string): void {
+/** `ref` is what the agent's acknowledgement will name. A key that is known adds nothing. */
+function enqueue(tx: JobTransaction, doc: OutboxDoc, ref: string, key = ref): void {
   const { id } = tx.job;
-  tx.storage.store.outbox.insert({
-    key: `${id}:${key}`,
-    jobId: id,
-    ref: key,
-    state: 'new',
-    doc: { kind: 'line', line },
-  });
+  tx.storage.store.outbox.insert({ key: `${id}:${key}`, jobId: id, ref, state: 'new', doc });
+}
+
+export function enqueueLine(tx: JobTransaction, line: string, key: string): void {
+  enqueue(tx, { kind: 'line', line }, key);
 }
 
 export function enqueueMessage(
   tx: JobTransaction,
-  message: { messageId: string; text: string; by: string; isTask: boolean; key?: string },
+  message: { messageId: string; text: string; by: string; isTask: boolean; key?: string | undefined },
 ): void {
-  const { key = message.messageId, ...rest } = message;
-  const doc: OutboxDoc = { kind: 'message', ...rest };
-  tx.storage.store.outbox.insert({
-    key: `${tx.job.id}:${key}`,
-    jobId: tx.job.id,
-    ref: message.messageId,
-    state: 'new',
-    doc,
-  });
+  const { key, ...rest } = message;
+  enqueue(tx, { kind: 'message', ...rest }, message.messageId, key);
 }
 
 export function enqueueInterrupt(tx: JobTransaction, messageId: string): void {
-  const doc: OutboxDoc = { kind: 'interrupt', messageId };
-  tx.storage.store.outbox.insert({
-    key: `${tx.job.id}:${messageId}`,
-    jobId: tx.job.id,
-    ref: messageId,
-    state: 'new',
-    doc,
-  });
+  enqueue(tx, { kind: 'interrupt', messageId }, messageId);
 }
 
 export function enqueueAnswer(tx: JobTransaction, requestId: string, rows: StoredQuestion<GivenAnswer>[]): void {
@@ -74,19 +59,17 @@ export function enqueueAnswer(tx: JobTransaction, requestId: string, rows: Store
   const answers = rows.flatMap((row) => (row.answer ? [row.answer.answer] : []));
   if (!first) return;
   const { launch, line } = first;
-  const doc: OutboxDoc = { kind: 'answer', requestId, answers, launch, line };
-  const key = `${tx.job.id}:answer:${launch}:${requestId}`;
-  tx.storage.store.outbox.insert({ key, jobId: tx.job.id, ref: requestId, state: 'new', doc });
+  enqueue(tx, { kind: 'answer', requestId, answers, launch, line }, requestId, `answer:${launch}:${requestId}`);
 }
 
-/** The agent named it, or will never: the row is history. */
+/** The agent has acknowledged the row, or never will. */
 export function settleRow(tx: JobTransaction, ref: string, state: 'delivered' | 'failed'): Outbound | undefined {
   const row = tx.storage.store.outbox.open<OutboxDoc>(tx.job.id).find((candidate) => candidate.ref === ref);
   if (row) tx.storage.store.outbox.move(row.key, state);
   return row;
 }
 
-/** The agent took a message: logged once, when it happened and not when it was written. */
+/** The agent took a message: logged when it takes it, not when it was written. */
 export function acknowledgeMessage(tx: JobTransaction, messageId: string): void {
   const row = settleRow(tx, messageId, 'delivered');
   if (row?.doc.kind !== 'message' || row.doc.isTask) return;

@@ -10,7 +10,7 @@ interface Wanted {
   unsafe: boolean;
 }
 
-/** What a job starts may do no more than the job itself; a script of its own would run commands that nobody is asked about. */
+/** A job may start nothing that may do more than itself. A script of its own would run commands without asking. */
 export function refuseEscape(
   registry: AdapterRegistry,
   parent: Job | undefined,
@@ -22,14 +22,14 @@ export function refuseEscape(
   }
 }
 
-/** Of jobs that start jobs: a loop of them ends somewhere, and a root's own limit binds all below it. */
+/** How deep jobs may start jobs. The limit of a root holds for all below it. */
 const MAX_DEPTH = 8;
 
 export function refuseDepth({ depth, maxDepth = MAX_DEPTH }: Pick<Job, 'depth' | 'maxDepth'>): void {
   if (depth >= maxDepth) throw new ReefError('agent_depth', `jobs go at most ${maxDepth} deep here`);
 }
 
-/** Nobody below may have more than those above. */
+/** A child may not go deeper than its parent may. */
 export function chooseDepth(wanted: number | undefined, parent: Pick<Job, 'maxDepth'> | undefined) {
   const limits = [wanted, parent?.maxDepth].filter((limit) => limit !== undefined);
   return limits.length > 0 ? { maxDepth: Math.min(MAX_DEPTH, ...limits) } : {};
@@ -40,7 +40,6 @@ function wantsSandbox({ sandbox }: Pick<Wanted, 'sandbox'>, parent: Job | undefi
   return sandbox || parent?.sandbox === 'bubblewrap';
 }
 
-/** Some agents need what a sandbox hides. */
 export function refuseSandbox(
   wanted: Pick<Wanted, 'sandbox'> & { agent: string },
   parent: Job | undefined,

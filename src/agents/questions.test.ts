@@ -7,7 +7,7 @@ import { ReefError } from '../protocol/errors.ts';
 import type { Caller, OperationRequest } from '../protocol/operations.ts';
 import { GrantsFile } from '../runtime/config/grants-file.ts';
 import type { Adapter, AskedQuestion, Effect } from './adapter.ts';
-import { claudeAdapter } from './claude/claude.ts';
+import { claudeAdapter } from './claude/adapter.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
 import { applyEffects, closeTurn } from './effects.ts';
 import type { JobTransaction } from './job-transaction.ts';

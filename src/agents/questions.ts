@@ -1,4 +1,5 @@
 import { capJson } from '../base/cap.ts';
+import { defined } from '../base/defined.ts';
 import { fingerprint } from '../base/fingerprint.ts';
 import type { EventOf } from '../protocol/events.ts';
 import type { Job, Question } from '../protocol/jobs.ts';
@@ -16,7 +17,7 @@ interface Asking {
   line: RawLine;
 }
 
-/** What "the same again" means for a saved grant: tool, arguments and folder, whoever asks. */
+/** What a saved grant is for: tool, arguments and folder, whoever asks. */
 export function grantKey(job: Job, question: { tool?: string | undefined; input?: unknown }): string {
   return fingerprint({ tool: question.tool ?? null, input: (question.input ?? null) as Json, cwd: job.cwd });
 }
@@ -62,7 +63,7 @@ function toQuestion(
   const options = choices?.map((choice) => choice.label);
   const question: Question = {
     ...rest,
-    ...(choices ? { choices, options } : {}),
+    ...defined({ choices, options }),
     multi,
     freeText,
     secret,
@@ -86,7 +87,7 @@ function ancestry(tx: JobTransaction): string[] {
   return path;
 }
 
-/** False when somebody else was first. The reply goes to the agent with the last answer of its request. */
+/** False when somebody else was first. The agent gets its reply when the last question of the request is answered. */
 export function giveAnswer(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): boolean {
   const { questions } = tx.storage.store;
   const messageId = `${tx.job.id}:${question.questionId}`;
@@ -107,7 +108,7 @@ function requestRows(tx: JobTransaction, requestId: string): StoredQuestion<Give
     .sort((a, b) => (a.question.group?.index ?? 0) - (b.question.group?.index ?? 0));
 }
 
-/** The agent took the answer: only now is it sent, and the job goes on. */
+/** The agent took the answer: only now it counts as sent, and the job goes on. */
 export function acknowledgeAnswer(tx: JobTransaction, requestId: string): void {
   for (const row of requestRows(tx, requestId)) {
     const id = { jobId: tx.job.id, questionId: row.question.questionId };
@@ -121,13 +122,14 @@ function inputSent(question: Question, given: GivenAnswer): EventOf<'input_sent'
   const { answer, by, messageId } = given;
   const common = { messageId, questionId: question.questionId, by };
   if (answer.kind === 'permission') return { ...common, decision: answer.decision };
-  const text = answer.text === undefined ? {} : { text: question.secret ? '(secret)' : answer.text };
-  return answer.kind === 'text' ? { ...common, ...text } : { ...common, option: answer.labels, ...text };
+  const text = question.secret && answer.text !== undefined ? '(secret)' : answer.text;
+  const option = answer.kind === 'choice' ? answer.labels : undefined;
+  return { ...common, ...defined({ option, text }) };
 }
 
 const OWN = 'reef:';
 
-/** A question of Reef's own, about a budget: it outlives the turn and is not answered by the agent. */
+/** A question of Reef's own, about a budget: it outlives the turn, and no agent waits for its answer. */
 export function isOwn(question: { requestId: string }): boolean {
   return question.requestId.startsWith(OWN);
 }

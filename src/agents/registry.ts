@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { ReefError } from '../protocol/errors.ts';
 import { acpAdapter } from './acp/adapter.ts';
 import { knownAcpAgents } from './acp/known-agents.ts';
-import type { Adapter, Json } from './adapter.ts';
-import { claudeAdapter } from './claude/claude.ts';
+import type { Adapter, AgentDescription } from './adapter.ts';
+import { claudeAdapter } from './claude/adapter.ts';
 import { codexAdapter } from './codex/adapter.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
 import { CODER } from './native-agents.ts';
@@ -28,18 +28,18 @@ export interface RegisteredAgent {
   settings: AgentSettings;
 }
 
-const CODER_HOST = fileURLToPath(new URL('../programs/native-coder.ts', import.meta.url));
-/** Any other agent of the user's own, by its folder's name. */
+const CODER_PROGRAM = fileURLToPath(new URL('../programs/native-coder.ts', import.meta.url));
+/** An agent of the user's own, named like its folder. */
 const NATIVE = /^native:([A-Za-z0-9][\w.-]{0,127})$/;
-/** The agent somebody talks to in `reef ask` or `reef chat`, as a job while it has others at work. */
+/** The agent of `reef ask` or `reef chat`, which is a job while it has others at work. */
 const CHAT = /^chat:([A-Za-z0-9][\w.-]{0,127})$/;
-const AGENT_HOST = fileURLToPath(new URL('../programs/native-agent.ts', import.meta.url));
-/** Where models and keys are configured, and keys themselves. */
+const AGENT_PROGRAM = fileURLToPath(new URL('../programs/native-agent.ts', import.meta.url));
+/** Where models and keys are configured, and the keys themselves. */
 const MODEL_VARIABLES = [
   ...['XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'REEF_CONFIG_DIR', 'REEF_MODEL', 'REEF_PLATFORM'],
   ...['ANTHROPIC_API_KEY', 'CLAUDE_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY'],
 ];
-const PLAYER = fileURLToPath(new URL('./reef-protocol/scripted-agent.ts', import.meta.url));
+const SCRIPTED_PROGRAM = fileURLToPath(new URL('./reef-protocol/scripted-agent.ts', import.meta.url));
 
 /** Agent names to adapters: the one place that knows them all. */
 export class AdapterRegistry {
@@ -54,20 +54,18 @@ export class AdapterRegistry {
     if (NATIVE.test(name)) return native(name, this.#settings()[name] ?? {});
     if (CHAT.test(name)) return chat(name);
     const settings = this.#settings()[name] ?? {};
-    const adapter = builtIn(name) ?? configurable(name, settings, this.isConfigured(name));
+    const adapter = adapterOf(name, settings, this.isConfigured(name));
     if (adapter) return { adapter, settings };
-    throw new ReefError(
-      'agent_unknown',
-      `there is no agent "${name}"; known: ${this.names().join(', ')}, scripted:<file>`,
-    );
+    const known = [...this.names(), 'scripted:<file>'].join(', ');
+    throw new ReefError('agent_unknown', `there is no agent "${name}"; known: ${known}`);
   }
 
-  /** Whether what such an agent starts is of no use without it, also when its name means nothing any more. */
+  /** Whether what the agent starts is of no use without it. The agent itself may no longer exist. */
   ownsChildren(name: string): boolean {
     return NATIVE.test(name) || CHAT.test(name);
   }
 
-  /** Agents of the user's own: those of a family live in one process, and they are talked to outside repositories too. */
+  /** Whether it is an agent of the user's own. A family of these lives in one process, and may work outside repositories. */
   isHosted(name: string): boolean {
     return this.ownsChildren(name) && name !== CODER;
   }
@@ -78,55 +76,33 @@ export class AdapterRegistry {
   }
 
   names(): string[] {
-    return [
-      ...new Set([
-        'claude',
-        'codex',
-        'codex-exec',
-        CODER,
-        ...Object.keys(knownAcpAgents),
-        ...Object.keys(this.#settings()),
-      ]),
-    ];
+    const builtIn = ['claude', 'codex', 'codex-exec', CODER, ...Object.keys(knownAcpAgents)];
+    return [...new Set([...builtIn, ...Object.keys(this.#settings())])];
   }
 }
 
-function builtIn(name: string): Adapter | undefined {
-  if (name === 'claude') return generic(claudeAdapter);
-  if (name === 'codex') return generic(codexAdapter);
-  return name === 'codex-exec' ? generic(codexExecAdapter) : undefined;
-}
-
-/** Any other agent speaks ACP or the reef protocol; ACP agents we know need no command in the configuration. */
-function configurable(name: string, settings: AgentSettings, isConfigured: boolean): Adapter | undefined {
+/** Any other agent speaks ACP or the reef protocol. ACP agents that Reef knows need no command in the configuration. */
+function adapterOf(name: string, settings: AgentSettings, isConfigured: boolean): Adapter | undefined {
+  if (name === 'claude') return claudeAdapter;
+  if (name === 'codex') return codexAdapter;
+  if (name === 'codex-exec') return codexExecAdapter;
   const isKnown = isConfigured || Object.hasOwn(knownAcpAgents, name);
-  if (name.startsWith('acp:') && isKnown) return generic(acpAdapter(name, settings));
-  return name.startsWith('wire:') && isConfigured ? generic(reefProtocolAdapter(name)) : undefined;
+  if (name.startsWith('acp:') && isKnown) return acpAdapter(name, settings);
+  return name.startsWith('wire:') && isConfigured ? reefProtocolAdapter(name) : undefined;
 }
 
-/** Reef's own agent is a program on the reef protocol like any other. */
+/** It reads models and keys from Reef's own configuration, and keeps what it needs after a restart in Reef's home. */
 function native(name: string, settings: AgentSettings): RegisteredAgent {
-  const wire = reefProtocolAdapter(name);
-  const adapter: Adapter<null> = {
-    ...wire,
-    // It reads models and keys from Reef's own configuration, and keeps what it needs after a restart in Reef's home.
-    describe: () => ({ ...wire.describe(), passEnv: MODEL_VARIABLES, sandbox: false }),
-  };
   const agent = NATIVE.exec(name)?.[1] ?? '';
-  const program: [string, ...string[]] = name === CODER ? [CODER_HOST] : [AGENT_HOST, '--agent', agent];
-  const env = { ...compileCache(), ...settings.env };
-  return { adapter: generic(adapter), settings: { command: [process.execPath, ...program], ...settings, env } };
+  const program = name === CODER ? [CODER_PROGRAM] : [AGENT_PROGRAM, '--agent', agent];
+  const { adapter, settings: own } = reefProgram(name, program, { passEnv: MODEL_VARIABLES, sandbox: false });
+  return { adapter, settings: { ...own, ...settings, env: { ...own.env, ...settings.env } } };
 }
 
-/** Its process carries bytes to the one that asked for it, and has no conversation of its own to go on with. */
+/** Its process carries bytes to the one that asked for it, and has no conversation of its own to resume. */
 function chat(name: string): RegisteredAgent {
-  const wire = reefProtocolAdapter(name);
-  const adapter: Adapter<null> = {
-    ...wire,
-    describe: () => ({ ...wire.describe(), resumes: false }),
-  };
-  const program = [AGENT_HOST, '--chat', '--agent', CHAT.exec(name)?.[1] ?? ''];
-  return { adapter: generic(adapter), settings: { command: [process.execPath, ...program], env: compileCache() } };
+  const program = [AGENT_PROGRAM, '--chat', '--agent', CHAT.exec(name)?.[1] ?? ''];
+  return reefProgram(name, program, { resumes: false });
 }
 
 /** A script is checked before anything is started. */
@@ -139,17 +115,19 @@ function scripted(name: string): RegisteredAgent {
     throw new ReefError('script_invalid', `the script ${file} cannot be read`, { cause: error });
   }
   parseScript(text);
-  const command: [string, ...string[]] = [process.execPath, PLAYER, file];
-  return { adapter: generic(reefProtocolAdapter(name)), settings: { command, env: compileCache() } };
+  return reefProgram(name, [SCRIPTED_PROGRAM, file], {});
 }
 
-/** What the daemon has compiled its programs need not compile again: half the start, and 30 MB less each. */
-function compileCache(): Record<string, string> {
+/**
+ * A program of Reef's own speaks the reef protocol like any other. What the daemon has compiled it need not compile again:
+ * that halves its start and saves 30 MB.
+ */
+function reefProgram(name: string, program: string[], about: Partial<AgentDescription>): RegisteredAgent {
+  const adapter = reefProtocolAdapter(name);
   const cache = getCompileCacheDir();
-  return cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
-}
-
-/** The manager keeps an adapter's state without looking into it. */
-function generic<S extends Json>(adapter: Adapter<S>): Adapter {
-  return adapter as unknown as Adapter;
+  const env: Record<string, string> = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
+  return {
+    adapter: { ...adapter, describe: () => ({ ...adapter.describe(), ...about }) },
+    settings: { command: [process.execPath, ...program], env },
+  };
 }

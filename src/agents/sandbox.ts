@@ -3,21 +3,23 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Checkout, readCheckout } from '../git/checkout.ts';
-import type { SandboxSpec } from '../process/sandbox.ts';
+import { type SandboxSpec, unguard } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
+import type { Store } from '../store/store.ts';
 import type { AgentDescription } from './adapter.ts';
-import { namedPath } from './named-path.ts';
+import { namedPath } from './description.ts';
+import type { JobRuntime } from './job-runtime.ts';
 
-/** What no agent in a sandbox may see: keys, histories, and sockets of other programs. */
+/** What no agent in a sandbox may see: keys, histories and sockets of other programs. */
 const PRIVATE = ['.ssh', '.gnupg', '.aws', '.netrc', '.bash_history', '.zsh_history'];
 const PRIVATE_CONFIG = ['gh', 'reef'];
 const DOORS = ['/var/run/docker.sock', '/run/docker.sock', '/tmp/.X11-unix'];
 
-/** What programs of the user's act on when they next come by: whoever writes it has code run outside the sandbox. */
+/** Files that the user's programs act on: whoever writes them runs code outside the sandbox. */
 const GUARDED = ['.reef', '.mcp.json', '.claude', '.codex', '.vscode', '.envrc', '.gitmodules'];
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Reef and the packages it needs: those of a checkout lie in it, those of an installed Reef beside it. */
+/** Reef with the packages it needs. In a checkout they lie inside, in an installation beside it. */
 const REEF = basename(dirname(ROOT)) === 'node_modules' ? dirname(ROOT) : ROOT;
 
 interface Surroundings {
@@ -29,15 +31,15 @@ interface Surroundings {
   agentEnv: Readonly<Record<string, string>>;
   /** What git may write beside the folder of the job. */
   git?: GitMounts | undefined;
-  /** What the job runs: the temporary folder is private to it, and hides programs that lie there. */
+  /** What the job runs. Its temporary folder is private and would hide a program that lies there. */
   program: string;
 }
 
-/** The folder of the socket by which a job reaches Reef: all of Reef's home that its sandbox shows. */
 export function jobDir(homeDir: string, jobId: string): string {
   return join(homeDir, 'jobs', jobId);
 }
 
+/** The folder of the job's socket: all that its sandbox shows of Reef's home. */
 export function jobSocketDir(homeDir: string, jobId: string): string {
   return join(jobDir(homeDir, jobId), 'door');
 }
@@ -46,7 +48,7 @@ export function jobSocketPath(homeDir: string, jobId: string): string {
   return join(jobSocketDir(homeDir, jobId), 'sock');
 }
 
-/** A job in a sandbox writes its folder, a private temporary one and what its agent keeps; the rest is read-only. */
+/** A job in a sandbox may write its folder, a private temporary folder and its agent's state. The rest is read-only. */
 export function sandboxFor(
   job: Pick<Job, 'id' | 'cwd' | 'sandbox' | 'readonly'>,
   of: Surroundings,
@@ -61,7 +63,7 @@ export function sandboxFor(
       ...writable,
       ...of.stateDirs.flatMap((name) => namedPath(name, of.agentEnv) ?? []).filter(isThere),
     ],
-    // A folder, for a new daemon makes a new socket.
+    // The folder and not the socket: a new daemon makes a new one.
     readOnly: [...(existsSync(socketDir) ? [socketDir] : []), ...programsIn('/tmp/', of.program), ...readOnly],
     hidden: [of.homeDir, ...privatePaths(of.env), ...hidden],
     guarded: [...guardedIn(job.cwd), ...guarded, ...makeSettings(of)],
@@ -70,18 +72,18 @@ export function sandboxFor(
   };
 }
 
-/** Of a repository of its own also `.git`: hooks and configuration are code, and only `gitMounts` opens what is not. */
-export function guardedIn(cwd: string): string[] {
+/** In a repository also `.git`: hooks and configuration are code. `gitMounts` opens the parts that are not. */
+function guardedIn(cwd: string): string[] {
   const names = existsSync(join(cwd, '.git')) ? ['.git', ...GUARDED] : GUARDED;
   return names.map((name) => join(cwd, name));
 }
 
-/** The agent's program, Node, and Reef itself for its MCP server: those of them below that folder. */
+/** Those below the folder: the agent's program, Node, and Reef itself for its MCP server. */
 export function programsIn(folder: string, program: string): string[] {
   return [dirname(program), dirname(process.execPath), REEF].filter((path) => path.startsWith(folder));
 }
 
-/** The user's keys and histories, and sockets of other programs: a socket works even where nothing can be written. */
+/** The user's keys and histories, and sockets of other programs, which would work even without write access. */
 export function privatePaths({
   HOME: home = '/',
   XDG_CONFIG_HOME: config,
@@ -93,13 +95,13 @@ export function privatePaths({
     ...PRIVATE.map((name) => join(home, name)),
     ...PRIVATE_CONFIG.map((name) => join(configDir, name)),
     ...DOORS,
-    // Reef's own, of homes that lie too deep for a socket.
+    // Sockets of Reef homes whose own path is too long for one.
     join(cache || join(home, '.cache'), 'reef', 'run'),
     ...(runtimeDir === undefined ? [] : [runtimeDir]),
   ];
 }
 
-/** What the agent's settings make it run, it would run outside as well. A file that is absent is made first, and says nothing. */
+/** Guards the agent's settings: what they make it run, it would also run outside. A missing file is made empty first. */
 function makeSettings({ settings = {}, agentEnv }: Surroundings): string[] {
   const made: string[] = [];
   for (const [name, nothing] of Object.entries(settings)) {
@@ -111,7 +113,7 @@ function makeSettings({ settings = {}, agentEnv }: Surroundings): string[] {
   return made;
 }
 
-/** An agent that never ran here has no folder yet, and could not make it in the sandbox. Of a file only it knows the content. */
+/** Makes a missing state folder, because the agent could not make it inside the sandbox. It does not make files. */
 function isThere(path: string): boolean {
   if (!existsSync(path) && extname(path) === '') mkdirSync(path, { recursive: true, mode: 0o700 });
   return existsSync(path);
@@ -120,7 +122,7 @@ function isThere(path: string): boolean {
 type GitMounts = Required<Pick<SandboxSpec, 'writable' | 'readOnly' | 'hidden' | 'guarded'>>;
 
 /**
- * What a commit in a worktree of Reef's writes: objects, what git keeps of this worktree, and the folder of its own branch. Other
+ * What a commit in a worktree of Reef writes: objects, git's data of this worktree, and the folder of its own branch. Other
  * branches, configuration and hooks stay closed, and so does all of git in the user's own checkout.
  */
 export async function gitMounts(
@@ -141,7 +143,7 @@ export async function gitMounts(
   };
 }
 
-/** By the name Reef gave it: an agent may have pointed HEAD elsewhere. Git removes folders of refs that it packs. */
+/** Only a branch with the name Reef gave it: an agent may have moved HEAD. Git removes folders of packed refs, so they are made. */
 async function branchFolders({ gitDir, commonDir }: Checkout, worktree: string): Promise<string[]> {
   const head = await readFile(join(gitDir, 'HEAD'), 'utf8');
   const [, folder, id] = /^ref: (refs\/heads\/reef\/[a-z0-9-]+-([a-z0-9]{8}))\/tip\s*$/.exec(head) ?? [];
@@ -149,4 +151,35 @@ async function branchFolders({ gitDir, commonDir }: Checkout, worktree: string):
   const folders = [join(commonDir, folder), join(commonDir, 'logs', folder)];
   for (const path of folders) mkdirSync(path, { recursive: true });
   return folders;
+}
+
+/** Folders in which something runs in a sandbox. The last one to leave a folder removes its guards. */
+export class GuardedFolders {
+  readonly #store: Store;
+  /** The folder of each gate. Gates end with the daemon, so they are not stored. */
+  readonly #gates = new Map<symbol, string>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** A gate begins in the folder; call the result when it is over. */
+  enter(cwd: string): () => void {
+    const gate = Symbol(cwd);
+    this.#gates.set(gate, cwd);
+    return () => {
+      this.#gates.delete(gate);
+      this.leave(cwd);
+    };
+  }
+
+  leave(cwd: string): void {
+    if ([...this.#gates.values()].includes(cwd)) return;
+    const live = this.#store.jobs.live<JobRuntime>();
+    // A paused job may still have a process, and a queued one may be about to.
+    const isKept = live.some(
+      ({ job, runtime }) => job.sandbox !== 'none' && job.cwd === cwd && (runtime.hasProcess || runtime.isLaunching),
+    );
+    if (!isKept) unguard(guardedIn(cwd));
+  }
 }

@@ -5,9 +5,8 @@ import type { Caller, OperationRequest } from '../protocol/operations.ts';
 import type { Adapter, Answer } from './adapter.ts';
 import { interpretSend } from './answers.ts';
 import { decideBudget } from './budget.ts';
-import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
-import { type JobStorage, JobTransaction } from './job-transaction.ts';
+import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
 import { enqueueMessage, type GivenAnswer, type OutboxDoc } from './outbox.ts';
 import { acknowledgeAnswer, giveAnswer, grantKey, isOwn } from './questions.ts';
 
@@ -32,10 +31,7 @@ export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: S
   if (repeated)
     return 'answered' in repeated.doc ? repeated.doc.answered : { messageId: repeated.ref, key: repeated.key };
   if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
-  return store.commit(() => {
-    const record = store.jobs.get<JobRuntime>(job.id);
-    if (!record) throw new ReefError('job_not_found', `there is no job "${job.id}"`);
-    const tx = new JobTransaction(deps.storage, record);
+  return changeJob(deps.storage, job.id, (tx) => {
     refuseLateAnswer(tx, request);
     const open = store.questions.unclosedOf(job.id).filter((row) => row.state === 'open');
     const intent = interpretSend(
@@ -46,15 +42,14 @@ export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: S
       intent.is === 'message'
         ? sendMessage(tx, deps.adapter, { ...sending, text: intent.text })
         : sendAnswer(tx, intent, sending.caller);
-    // A repeated answer must find its first: the question is no longer open, and its text would pass for a message.
+    // A repeated answer must find the first one: without an open question its text would pass for a message.
     const answered = { jobId: job.id, ref: sent.messageId, state: 'delivered' as const, doc: { answered: sent } };
     if (key !== undefined && intent.is === 'answer') store.outbox.insert({ key, ...answered });
-    tx.save();
     return sent;
   });
 }
 
-/** An answer to a question that is no longer open says who was first, or that nobody waits any more. */
+/** For a question that is no longer open: says who answered first, or that it was withdrawn. */
 function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>): void {
   if (request.questionId === undefined) return;
   const row = tx.storage.store.questions.get<Partial<GivenAnswer>>(tx.job.id, request.questionId);
@@ -71,7 +66,7 @@ function refuseLateAnswer(tx: JobTransaction, request: OperationRequest<'send'>)
 function sendMessage(tx: JobTransaction, adapter: Adapter, sending: Sending & { text: string }): Sent {
   const { busyMessage, title } = adapter.describe();
   if (busyMessage === 'refused') throw new ReefError('send_unsupported', `${title} takes no message while it works`);
-  // Keys pressed in a terminal may answer its dialogs, and that is for people.
+  // Keys typed into a terminal may answer its dialogs, which is for people.
   const isJobAtTerminal = tx.job.mode === 'headful' && sending.caller.jobId !== undefined;
   if (isJobAtTerminal) throw new ReefError('not_yours', 'a job may not type into a terminal');
   const messageId = randomUUID();
@@ -97,7 +92,7 @@ function sendAnswer(tx: JobTransaction, intent: { question: Question; answer: An
   return tx.storage.store.outbox.get(key) ? { messageId, key } : { messageId };
 }
 
-/** What is allowed for longer than once lives in Reef; the agent hears a plain single allow. */
+/** Reef keeps what is allowed for longer than once; the agent hears a single allow. */
 function remember(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): void {
   const { answer, by } = given;
   if (answer.kind !== 'permission') return;
@@ -105,7 +100,7 @@ function remember(tx: JobTransaction, question: Question, given: { answer: Answe
   if (answer.decision === 'allow_session') tx.storage.store.grants.insert({ ...grant, jobId: tx.job.id });
   if (answer.decision !== 'allow_always') return;
   const { tool = '', input } = question;
-  // A grant that could not be kept is asked about again: no harm, so nothing waits for it.
+  // Nothing waits for it: a grant that could not be stored is only asked for again.
   tx.storage.savedGrants.add({ ...grant, tool, input, cwd: tx.job.cwd }).catch((error: unknown) => {
     process.emitWarning(`a grant could not be stored: ${String(error)}`);
   });

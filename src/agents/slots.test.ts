@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { aJob } from '../../test/support/job-storage.ts';
 import { verifies } from '../../test/support/verifies.ts';
 import type { Job } from '../protocol/jobs.ts';
-import { nextToStart } from './slots.ts';
+import { nextToStart } from './job-runner.ts';
 
 const job = (id: string, parentId?: string): Job =>
   aJob(id, { launch: 0, status: 'queued', ...(parentId !== undefined && { parentId, rootId: parentId, depth: 1 }) });

@@ -18,7 +18,7 @@ interface SnapshotDeps {
   onFailure: (error: unknown) => void;
 }
 
-/** Keeps `state.json` up to date: at most one write a second, one at a time, never in anybody's way. */
+/** Keeps `state.json` up to date: at most one write a second, one at a time, and nobody waits for it. */
 export class Snapshotter {
   readonly #deps: SnapshotDeps;
   #timer: NodeJS.Timeout | undefined;
@@ -42,7 +42,7 @@ export class Snapshotter {
     await this.#save();
   }
 
-  /** The timer stands until its write is done: on a slow disk changes wait, they do not queue up as writes. */
+  /** The timer is kept until its write is done, so that on a slow disk writes do not queue up. */
   #schedule(): void {
     if (!this.#isBehind) return;
     this.#timer ??= setTimeout(() => {
@@ -63,7 +63,7 @@ export class Snapshotter {
   }
 }
 
-/** Job by job, each whole in itself, with a turn of the event loop between: nobody waits for fifty of them. */
+/** Reads job by job with a turn of the event loop between, so that fifty jobs hold up nobody. */
 export async function takeSnapshot(store: Store, clock: Clock): Promise<Snapshot> {
   const snapshot: Snapshot = {
     version: 1,
@@ -89,7 +89,7 @@ function addJob(snapshot: Snapshot, store: Store, id: string): void {
   if (!record) return;
   const { job, runtime } = record;
   snapshot.tails[id] = boundedTail(store, id);
-  // An ended job is read no more: what its adapter knew goes, what a resume takes over stays.
+  // An ended job is no longer read: its adapter's state goes, what a resume takes over stays.
   snapshot.runtimes[id] = isLive(job.status) ? runtime : { ...runtime, adapter: null };
   if (!isLive(job.status)) {
     snapshot.completed.push(job);
@@ -100,7 +100,7 @@ function addJob(snapshot: Snapshot, store: Store, id: string): void {
   snapshot.outbox.push(...store.outbox.open(id));
 }
 
-/** The newest events that fit: 200 of them or 64 KiB; the newest of all in any case, for `seq` goes on from it. */
+/** The newest events that fit into 200 events and 64 KiB; always the newest, because `seq` goes on from it. */
 function boundedTail(store: Store, jobId: string): AgentEvent[] {
   const kept: AgentEvent[] = [];
   let room = TAIL_BYTES;

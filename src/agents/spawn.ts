@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { defined } from '../base/defined.ts';
 import { findRepository } from '../base/home.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { ReefError } from '../protocol/errors.ts';
@@ -28,25 +29,25 @@ export interface SpawnDeps {
   searchPath: string;
 }
 
-/** A worktree is named by its id here; it may not stand yet. */
+/** A worktree is given by its id; it may still have to be made. */
 export type SpawnRequest = OperationRequest<'spawn'> & {
   readonly?: boolean;
-  /** What is true of the worktree it finds; told after the task. */
+  /** What is true of the worktree it finds; it follows the task. */
   brief?: string;
 };
 
-/** Everything that can be refused is refused before there is a row; the row is `queued` and holds the task. */
+/** Refuses all that can be refused before there is a row. The row is `queued`, and the outbox holds the task. */
 export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller): Job {
   const { store } = deps.storage;
   const known = request.key === undefined ? undefined : store.jobs.byKey<JobRuntime>(request.key);
   if (known) return findJob(store, known.job.id, caller).job;
   const parent = parentOf(deps, request, caller);
   if (parent) refuseDepth(parent);
-  // Of a worktree that does not stand yet the folder is known when the job starts.
+  // The folder of a worktree that is not made yet is set when the job starts.
   const cwd = workingFolder(request.cwd ?? parent?.cwd ?? deps.defaultCwd);
   if (parent && caller.jobId !== undefined) {
     refuseEscape(deps.registry, parent, request);
-    refuseOutside(parent, cwd);
+    if (!isWithin(parent.cwd, cwd)) throw new ReefError('path_outside_worktree', `${cwd} is not inside ${parent.cwd}`);
   }
   const agent = deps.registry.get(request.agent);
   if (!deps.registry.isHosted(request.agent)) refuseNoRepository(cwd, parent);
@@ -63,16 +64,14 @@ export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller
     mode: request.mode,
     task: request.task,
     cwd,
-    ...(request.worktree === undefined ? {} : { worktree: request.worktree }),
-    ...(request.model === undefined ? {} : { model: request.model }),
-    ...(parent ? { parentId: parent.id } : {}),
+    ...defined({ worktree: request.worktree, model: request.model, parentId: parent?.id }),
     rootId: parent?.rootId ?? id,
     depth: parent ? parent.depth + 1 : 0,
     ...chooseDepth(request.maxDepth, parent),
     launch: 0,
     status: 'queued',
     keep: request.keep,
-    ...(request.readonly ? { readonly: true } : {}),
+    ...(request.readonly && { readonly: true }),
     yes: request.yes,
     sandbox,
     createdAt: now,
@@ -104,12 +103,6 @@ function parentOf(deps: SpawnDeps, request: SpawnRequest, caller: Caller): Job |
   return parentId === undefined ? undefined : findJob(deps.storage.store, parentId, caller).job;
 }
 
-function refuseOutside(parent: Job, cwd: string): void {
-  if (!isWithin(parent.cwd, cwd)) {
-    throw new ReefError('path_outside_worktree', `${cwd} is not inside ${parent.cwd}`);
-  }
-}
-
 function workingFolder(path: string): string {
   const cwd = resolve(path);
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -118,7 +111,7 @@ function workingFolder(path: string): string {
   return realpathSync(cwd);
 }
 
-/** What other people's programs change can be undone in a repository only; where their parent is they may be too. */
+/** Only in a repository can the changes of an agent be undone. A child may work where its parent does. */
 function refuseNoRepository(cwd: string, parent: Job | undefined): void {
   if (findRepository(cwd) !== undefined || (parent && isWithin(parent.cwd, cwd))) return;
   throw new ReefError('not_a_repository', `${cwd} is not inside a git repository`);

@@ -1,6 +1,6 @@
 import { formatPatch, OMIT_HEADERS, type StructuredPatchHunk, structuredPatch } from 'diff';
 
-/** Beyond so many changed lines the whole file is shown as replaced: the shortest diff would cost more than the edit. */
+/** With more changed lines the whole file is shown as replaced: the shortest diff would cost too much time. */
 const MAX_CHANGED_LINES = 600;
 
 /** The hunks of a unified diff, without file names; empty when the texts are equal. */

@@ -1,6 +1,6 @@
 import type { Budget, Job, Usage } from '../protocol/jobs.ts';
 import type { UsageReport } from './adapter.ts';
-import type { JobRuntime } from './job-runtime.ts';
+import type { BudgetUse, SessionTotals } from './job-runtime.ts';
 
 export const noUsage: Usage = {
   input: 0,
@@ -14,16 +14,16 @@ export const noUsage: Usage = {
 
 const TOKEN_KINDS = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning'] as const;
 
-/** A running total counts as its difference to the last one seen; a smaller one means that the agent began anew. */
+/** What a running total grew by. A smaller one than before means that the agent began anew. */
 function growth(total: number, before: number): number {
   return total >= before ? total - before : total;
 }
 
 export function addUsage(
   usage: Usage,
-  totals: JobRuntime['sessionTotals'],
+  totals: SessionTotals,
   report: UsageReport,
-): { usage: Usage; totals: JobRuntime['sessionTotals'] } {
+): { usage: Usage; totals: SessionTotals } {
   const sum = { ...usage, partial: usage.partial || report.partial };
   const seen = { ...totals };
   for (const kind of TOKEN_KINDS) {
@@ -40,12 +40,6 @@ export function addUsage(
   return { usage: sum, totals: seen };
 }
 
-interface BudgetUse {
-  what: keyof Budget;
-  used: number;
-  limit: number;
-}
-
 /** Each limited measure of a family of jobs: children count against their root. */
 export function budgetUses(budget: Budget, family: Job[]): BudgetUse[] {
   const used = { tokens: 0, turns: 0, seconds: 0 };
@@ -54,8 +48,6 @@ export function budgetUses(budget: Budget, family: Job[]): BudgetUse[] {
     used.turns += job.turns;
     used.seconds += Math.floor(job.workedMs / 1000);
   }
-  return (Object.keys(budget) as (keyof Budget)[]).flatMap((what) => {
-    const limit = budget[what];
-    return limit === undefined ? [] : [{ what, used: used[what], limit }];
-  });
+  const limits = Object.entries(budget) as [keyof Budget, number][];
+  return limits.map(([what, limit]) => ({ what, used: used[what], limit }));
 }

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import type { GuardedFolders } from '../agents/guarded-folders.ts';
+import type { GuardedFolders } from '../agents/sandbox.ts';
 import { sandboxFor } from '../agents/sandbox.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Environment } from '../base/env.ts';

@@ -10,14 +10,14 @@ export interface DeathLimits {
 
 interface Account {
   at: number[];
-  /** Deaths of which each followed the one before within the window. */
+  /** Deaths in a row, each within the window of the one before. */
   streak: number;
   offUntil: number;
 }
 
 const TOO_MANY = 3;
 
-/** How often each server died lately: what dies again waits longer, and what keeps dying is not started any more. */
+/** Counts how often each server died lately. One that dies again waits longer; one that keeps dying is not started for a while. */
 export class Deaths {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #limits: DeathLimits;

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 
-/** Whoever waits looks again at least this often, so that a missed notification costs a second and not for ever. */
+/** A waiting reader looks again at least this often: a missed notification costs a second, not for ever. */
 const LOOK_AGAIN_MS = 1_000;
 
 export interface WaitOptions<T> {
@@ -10,10 +10,7 @@ export interface WaitOptions<T> {
   clock?: Clock;
 }
 
-/**
- * Wakes whoever waits for the next change. It carries no data: readers pull from the log by cursor, so a slow one
- * grows no buffer and misses nothing.
- */
+/** Wakes everyone who waits for a change. It carries no data: readers pull by cursor, so a slow one fills no buffer. */
 export class ChangeSignal {
   readonly #waiting = new Set<() => void>();
 
@@ -37,7 +34,7 @@ export class ChangeSignal {
     });
   }
 
-  /** Looks now and after every change until the condition holds, the time is up or the caller is gone; gives what it saw last. */
+  /** Looks now and after every change until the condition holds, the time is up or the caller is gone. Returns the last look. */
   async until<T>(look: () => T | Promise<T>, options: WaitOptions<T>): Promise<T> {
     const { isMet, timeoutMs = Number.POSITIVE_INFINITY, signal, clock = systemClock } = options;
     const deadline = clock.monotonicMs() + timeoutMs;

@@ -234,9 +234,4 @@ describe('reading', () => {
       expect.objectContaining({ code: 'bad_cursor' }),
     );
   });
-
-  test('the tail is the newest events, oldest first', () => {
-    append('J', says('1'), says('2'), says('3'));
-    expect(log.tail('J', 2)).toEqual(all('J').slice(1));
-  });
 });

@@ -11,7 +11,6 @@ export interface EventRows {
   firstSeqSince(at: string): number | undefined;
   lastSeq(): number;
   ofJob(query: { jobId: string; after: number; limit: number }): AgentEvent[];
-  tail(jobId: string, count: number): AgentEvent[];
 }
 
 export interface Page {
@@ -20,7 +19,7 @@ export interface Page {
   truncated: boolean;
 }
 
-/** The seed's EventStore: append-only, every event with its time, sliced by cursor. */
+/** Append-only: every event with its time, read in pages by cursor. */
 export class EventLog {
   readonly #rows: EventRows;
   readonly #clock: Clock;
@@ -32,12 +31,12 @@ export class EventLog {
     this.#redact = deps.redact;
   }
 
-  /** For what is kept or shown beside the events: applied before anything is cut, or half a secret would slip through. */
+  /** For what is kept or shown beside the events. Redact before you cut, or half a secret would slip through. */
   redact<T>(value: T): T {
     return this.#redact(value);
   }
 
-  /** Inside a transaction of the caller's: events, status and file offset are one commit. */
+  /** Call it inside a transaction: events, status and file offset are one commit. */
   append(jobId: string, bodies: EventBody[]): AgentEvent[] {
     const timestamp = this.#clock.now().toISOString();
     return bodies.map((body) => {
@@ -47,41 +46,27 @@ export class EventLog {
     });
   }
 
-  /** A `seq` is exclusive, an instant inclusive: by time a page may repeat, it never loses. */
+  /** A `seq` is exclusive, an instant inclusive: read by time a page may repeat events, but it loses none. */
   slice(query: { jobId: string; since?: string | undefined; limit: number }): Page {
     const cursor = parseCursor(query.since);
     const after =
       'after' in cursor ? cursor.after : (this.#rows.firstSeqSince(cursor.at) ?? this.#rows.lastSeq() + 1) - 1;
     const found = this.#rows.ofJob({ jobId: query.jobId, after, limit: query.limit + 1 });
     const events = found.slice(0, query.limit);
-    return {
-      events,
-      nextCursor: String(events.at(-1)?.seq ?? after),
-      truncated: found.length > events.length,
-    };
-  }
-
-  tail(jobId: string, count: number): AgentEvent[] {
-    return this.#rows.tail(jobId, count);
+    const nextCursor = String(events.at(-1)?.seq ?? after);
+    return { events, nextCursor, truncated: found.length > events.length };
   }
 }
 
-/** An event that breaks its own schema is a defect of ours: the log says so instead of losing or trusting it. */
+/** An event that breaks its own schema is a defect of Reef: the log says so instead of losing or trusting it. */
 function checked(body: EventBody): EventBody {
   const result = eventBodySchema.safeParse(body);
   if (result.success) return body;
-  const issue = result.error.issues[0];
-  return {
-    type: 'error',
-    payload: {
-      code: 'bad_event',
-      message: `${body.type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
-      fatal: false,
-      scope: 'line',
-      retryable: false,
-      raw: JSON.stringify(body.payload ?? null).slice(0, 1024),
-    },
-  };
+  const [issue] = result.error.issues;
+  const message = `${body.type}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`;
+  const raw = JSON.stringify(body.payload ?? null).slice(0, 1024);
+  const payload = { code: 'bad_event', message, fatal: false, scope: 'line', retryable: false, raw } as const;
+  return { type: 'error', payload };
 }
 
 function capped(body: EventBody): EventBody {

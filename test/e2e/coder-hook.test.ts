@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { claudeAdapter } from '../../src/agents/claude/claude.ts';
+import { claudeAdapter } from '../../src/agents/claude/adapter.ts';
 import { jobSocketDir } from '../../src/agents/sandbox.ts';
 import type { Scripts } from '../model-server/script.ts';
 import { tier } from '../support/scale.ts';

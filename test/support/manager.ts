@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { GuardedFolders } from '../../src/agents/guarded-folders.ts';
 import { JobManager, type ManagerDeps } from '../../src/agents/job-manager.ts';
 import { JobRunner } from '../../src/agents/job-runner.ts';
 import { AdapterRegistry } from '../../src/agents/registry.ts';
+import { GuardedFolders } from '../../src/agents/sandbox.ts';
 import { defaultTimings } from '../../src/agents/timings.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createIds } from '../../src/base/ids.ts';

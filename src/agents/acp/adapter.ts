@@ -1,18 +1,18 @@
 import { ReefError } from '../../protocol/errors.ts';
-import type { Adapter, Effect, Json } from '../adapter.ts';
+import type { Adapter, Json } from '../adapter.ts';
+import { badLine, lineError } from '../adapter-effects.ts';
 import { encodeOutgoing } from './encode.ts';
 import { greeting, onHandshake } from './handshake.ts';
 import { type KnownAgent, knownAcpAgents } from './known-agents.ts';
 import { envelopeSchema, type RpcResponse, type WireId } from './messages.ts';
 import { onCancelRequest, onRequest } from './requests.ts';
-import { type AcpState, badLine, type Draft, initialState } from './state.ts';
+import { type AcpState, type Draft, initialState } from './state.ts';
 import { onPromptEnd } from './turn.ts';
 import { onUpdate } from './updates.ts';
 
-/** An entry of the configuration. A known agent needs none, any other one its command. */
-export interface AcpSettings {
+/** Of an entry in the configuration. A known agent needs none, any other one its command. */
+interface AcpSettings {
   command?: [string, ...string[]] | undefined;
-  env?: Record<string, string> | undefined;
   auth?: string | undefined;
 }
 
@@ -59,8 +59,8 @@ function agentOf(name: string, settings: AcpSettings): KnownAgent {
     passEnv: [],
     ...known,
     command,
-    env: { ...known?.env, ...settings.env },
-    ...(auth === undefined ? {} : { auth }),
+    env: known?.env ?? {},
+    ...(auth !== undefined && { auth }),
   };
 }
 
@@ -72,13 +72,8 @@ function onMessage(d: Draft, json: Json, isSkeleton: boolean): void {
     else onNotification(d, { method, params }, isSkeleton);
   } else if (hasId && error) onResponse(d, id, { error });
   else if (hasId && result !== undefined) onResponse(d, id, { result });
-  else d.out.push(error ? complaint(error.message) : badLine('not a message of JSON-RPC'));
-}
-
-/** An error without an id answers nothing we can name: the agent could not read one of our lines. */
-function complaint(message: string): Effect {
-  const payload = { code: 'agent_error', scope: 'line', fatal: false, retryable: false, message } as const;
-  return { do: 'emit', event: { type: 'error', payload } };
+  // An error without an id answers no request: the agent could not read one of our lines.
+  else d.out.push(error ? lineError('agent_error', error.message) : badLine('not a message of JSON-RPC'));
 }
 
 function onNotification(d: Draft, message: { method: string; params: Json | undefined }, isSkeleton: boolean): void {
@@ -88,7 +83,7 @@ function onNotification(d: Draft, message: { method: string; params: Json | unde
   else if (method !== 'elicitation/complete' && !isExtension(method)) d.out.push({ do: 'unknown', name: method });
 }
 
-/** By the protocol these are an agent's own affair, to be ignored by those who do not know them. */
+/** By the protocol a client ignores the extensions it does not know. */
 const isExtension = (method: string) => method.startsWith('_');
 
 function onResponse(d: Draft, id: WireId, response: RpcResponse): void {

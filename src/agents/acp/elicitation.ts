@@ -1,14 +1,13 @@
 import type { Answer, AskedQuestion, Json } from '../adapter.ts';
-import type { Elicitation, FormProperty } from './messages.ts';
+import { choicesOf, type FormField } from '../form-field.ts';
+import type { Elicitation } from './messages.ts';
 
-type Choice = NonNullable<AskedQuestion['choices']>[number];
-
-const CONFIRMATION: Choice[] = [
+const CONFIRMATION = [
   { id: 'accept', label: 'Accept' },
   { id: 'decline', label: 'Decline' },
 ];
 
-/** A question per property of the form; an address is shown and never opened. */
+/** One question per property of the form. An address is shown and never opened. */
 export function toQuestions(asked: Elicitation): AskedQuestion[] {
   if (asked.mode === 'url') {
     return [{ kind: 'text', question: `${asked.message}\n${asked.url ?? ''}`, freeText: true }];
@@ -20,56 +19,30 @@ export function toQuestions(asked: Elicitation): AskedQuestion[] {
     const header = property.title ? { header: property.title } : {};
     const choices = choicesOf(property);
     if (!choices) return { kind: 'text', question, ...header, freeText: true };
-    return {
-      kind: 'choice',
-      question,
-      ...header,
-      choices,
-      multi: property.type === 'array',
-      freeText: custom !== null,
-    };
+    const multi = property.type === 'array';
+    return { kind: 'choice', question, ...header, choices, multi, freeText: custom !== null };
   });
 }
 
 interface Field {
   name: string;
-  property: FormProperty;
+  property: FormField;
   /** The property that takes the free text beside a choice. */
   custom: string | null;
 }
 
 function fieldsOf(asked: Elicitation): Field[] {
-  const properties = asked.requestedSchema?.properties ?? {};
-  const names = Object.keys(properties);
+  const properties = new Map(Object.entries(asked.requestedSchema?.properties ?? {}));
   const isChoice = (name: string) => {
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const property = properties.get(name);
     return property !== undefined && choicesOf(property) !== undefined;
   };
-  return names.flatMap((name) => {
-    const property = properties[name];
+  return [...properties].flatMap(([name, property]) => {
     const isFreeText = name.endsWith('_custom') && isChoice(name.slice(0, -'_custom'.length));
-    if (!property || isFreeText) return [];
-    const custom = isChoice(name) && Object.hasOwn(properties, `${name}_custom`) ? `${name}_custom` : null;
+    if (isFreeText) return [];
+    const custom = isChoice(name) && properties.has(`${name}_custom`) ? `${name}_custom` : null;
     return [{ name, property, custom }];
   });
-}
-
-function choicesOf(property: FormProperty): Choice[] | undefined {
-  if (property.type === 'boolean') {
-    return [
-      { id: 'true', label: 'Yes' },
-      { id: 'false', label: 'No' },
-    ];
-  }
-  const titled = property.oneOf ?? property.items?.anyOf;
-  if (titled) {
-    return titled.map(({ const: id, title, description }) => ({
-      id,
-      label: title ?? id,
-      ...(description ? { description } : {}),
-    }));
-  }
-  return (property.enum ?? property.items?.enum)?.map((id) => ({ id, label: id }));
 }
 
 export type FormReply = { result: Json } | { bad: string };
@@ -99,7 +72,7 @@ function fill(field: Field, answer: Answer | undefined): [string, Json][] | stri
   return fits ? [[field.name, number]] : `${JSON.stringify(answer.text)} is not a number of type ${type}`;
 }
 
-/** Free text never goes where the form lists its values: the agent would drop it. */
+/** Free text does not go into the listed property: the agent would drop it. */
 function fillChoice({ name, property, custom }: Field, answer: Extract<Answer, { kind: 'choice' }>): [string, Json][] {
   const values = property.type === 'boolean' ? answer.ids.map((id) => id === 'true') : answer.ids;
   const [first] = values;

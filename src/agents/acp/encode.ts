@@ -26,7 +26,7 @@ function encodeMessage(state: AcpState, { messageId, text }: Message): Encoded<A
   };
 }
 
-/** What is open is answered too: a cancelled agent waits for its questions all the same. */
+/** Also answers what is open: even a cancelled agent waits for its questions. */
 function encodeInterrupt(state: AcpState, messageId: string): Encoded<AcpState> {
   if (!state.prompt) return { state, lines: [], delivered: true };
   const replies = state.open
@@ -76,7 +76,7 @@ function toReply(requestLine: string, answers: Answer[]): Reply {
   const { data: asked } = permissionSchema.safeParse(message?.params);
   const [answer] = answers;
   if (answer?.kind !== 'permission') return { bad: 'this question takes a decision' };
-  // By kind, for ids differ from agent to agent; and only once: what lasts is Reef's to remember.
+  // By kind, because ids differ between agents, and only once: Reef remembers what is allowed for longer.
   const isRefusal = answer.decision === 'deny';
   const wanted = isRefusal ? 'reject_once' : 'allow_once';
   const option = asked?.options.find((candidate) => candidate.kind === wanted);

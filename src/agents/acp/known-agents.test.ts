@@ -35,10 +35,10 @@ describe('known agents', () => {
   });
 
   test('take what the configuration says beside what is known', () => {
-    const gemini = acpAdapter('acp:gemini', { command: ['/opt/gemini', '--acp', '-d'], env: { X: '1' }, auth: '' });
+    const gemini = acpAdapter('acp:gemini', { command: ['/opt/gemini', '--acp', '-d'], auth: '' });
     const at: MachineFacts = { ...machine, command: ['/opt/gemini', '--acp', '-d'] };
     expect([gemini.describe().executable, gemini.command(spec, at).env, gemini.initial(spec, at).launch?.auth]).toEqual(
-      ['/opt/gemini', { GEMINI_CLI_NO_RELAUNCH: 'true', X: '1' }, null],
+      ['/opt/gemini', { GEMINI_CLI_NO_RELAUNCH: 'true' }, null],
     );
   });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../adapter.ts';
+import { formField } from '../form-field.ts';
 
 /**
  * The parts of ACP v1 messages that Reef reads. Everything else is tolerated and dropped: agents add fields at will, and
@@ -22,24 +23,22 @@ export const envelopeSchema = z.object({
 export type WireId = string | number;
 export type RpcResponse = { result?: Json; error?: RpcError };
 
-const initializeResultSchema = z.object({
+export const initializeResultSchema = z.object({
   protocolVersion: z.number(),
   agentCapabilities: z.object({ loadSession: z.boolean().nullish() }).nullish(),
   agentInfo: z.object({ name: z.string(), version: text }).nullish(),
 });
 
-const sessionResultSchema = z
+export const sessionResultSchema = z
   .object({
     sessionId: text,
-    /** How gemini offers its models, from before there were options. */
+    /** How gemini offers its models: it is older than the options. */
     models: z.object({ currentModelId: text }).nullish(),
     configOptions: z.array(z.object({ id: z.string(), category: text, currentValue: json })).nullish(),
   })
   .nullish();
 
 const contentSchema = z.object({ type: z.string(), text });
-
-const chunkSchema = z.object({ content: contentSchema, messageId: text });
 
 const toolCallSchema = z.object({
   toolCallId: z.string(),
@@ -64,14 +63,12 @@ const isUpdate = (value: unknown): boolean =>
 export const updateSchema = z.object({ update: z.custom<{ sessionUpdate: string }>(isUpdate) });
 
 export const updateSchemas = {
-  chunk: chunkSchema,
+  chunk: z.object({ content: contentSchema, messageId: text }),
   tool: toolCallSchema,
   plan: z.object({ entries: z.array(z.object({ content: z.string(), status: text })) }),
   usage: z.object({ cost: z.object({ amount: z.number().nonnegative(), currency: z.string() }).nullish() }),
   notice: z.object({ title: z.string(), description: text }),
 };
-
-export const resultSchemas = { initialize: initializeResultSchema, session: sessionResultSchema };
 
 const tokens = z.number().int().nonnegative().nullish();
 
@@ -97,24 +94,12 @@ export const permissionSchema = z.object({
   options: z.array(z.object({ optionId: z.string(), kind: z.string() })),
 });
 
-const choiceSchema = z.object({ const: z.string(), title: text, description: text });
-
-const propertySchema = z.object({
-  type: z.string(),
-  title: text,
-  description: text,
-  enum: z.array(z.string()).nullish(),
-  oneOf: z.array(choiceSchema).nullish(),
-  items: z.object({ enum: z.array(z.string()).nullish(), anyOf: z.array(choiceSchema).nullish() }).nullish(),
-});
-export type FormProperty = z.infer<typeof propertySchema>;
-
 export const elicitationSchema = z.object({
   mode: z.string(),
   message: z.string(),
   toolCallId: text,
   url: text,
-  requestedSchema: z.object({ properties: z.record(z.string(), propertySchema).nullish() }).nullish(),
+  requestedSchema: z.object({ properties: z.record(z.string(), formField).nullish() }).nullish(),
 });
 export type Elicitation = z.infer<typeof elicitationSchema>;
 

@@ -1,7 +1,9 @@
-import type { Json } from '../adapter.ts';
+import { defined } from '../../base/defined.ts';
+import type { AskedQuestion, Json } from '../adapter.ts';
+import { badLine, warning } from '../adapter-effects.ts';
 import { toQuestions } from './elicitation.ts';
 import { cancelRequestSchema, elicitationSchema, permissionSchema, rpc, type WireId } from './messages.ts';
-import { acknowledge, badLine, type Draft, endMessage, warning } from './state.ts';
+import { acknowledge, type Draft, endMessage } from './state.ts';
 import { noteTool } from './tools.ts';
 
 const METHOD_NOT_FOUND = -32601;
@@ -20,71 +22,74 @@ export function onRequest(d: Draft, request: Request, isSkeleton: boolean): void
   else if (request.method === 'elicitation/create') onElicitation(d, request);
   else {
     const { id, method } = request;
-    refuse(d, id, [METHOD_NOT_FOUND, `Reef does not offer ${method}`]);
-    // Some agents ask for files and terminals though we offered none.
+    refuse(d, id, METHOD_NOT_FOUND, `Reef does not offer ${method}`);
+    // Some agents ask for files and terminals though Reef offered none.
     const isUnoffered = method.startsWith('fs/') || method.startsWith('terminal/');
-    d.out.push(isUnoffered ? warning(`the agent asked for ${method}, which was not offered`) : unknown(method));
+    d.out.push(
+      isUnoffered ? warning(`the agent asked for ${method}, which was not offered`) : { do: 'unknown', name: method },
+    );
   }
 }
 
-const unknown = (name: string) => ({ do: 'unknown', name }) as const;
-
-function refuse(d: Draft, id: WireId, [code, message]: [number, string]): void {
+function refuse(d: Draft, id: WireId, code: number, message: string): void {
   d.out.push({ do: 'write', line: rpc.refusal(id, code, message) });
 }
 
 function onPermission(d: Draft, { id, params }: Request, isSkeleton: boolean): void {
   const parsed = permissionSchema.safeParse(params);
   if (!parsed.success) {
-    refuse(d, id, [INVALID_PARAMS, 'a permission needs a toolCall and options']);
+    refuse(d, id, INVALID_PARAMS, 'a permission needs a toolCall and options');
     d.out.push(badLine('session/request_permission without toolCall or options'));
     return;
   }
-  if (d.state.interrupts.length > 0) {
-    d.out.push({ do: 'write', line: rpc.reply(id, cancelled(false)) });
-    return;
-  }
+  if (isInterrupted(d, id, false)) return;
   const news = parsed.data.toolCall;
   acknowledge(d, news.toolCallId);
   const { name, tool, title, input, changes } = noteTool(d, news, { isSkeleton, isAnnouncement: false });
-  const diff = changes.flatMap((change) => change.diff ?? []).join('');
+  const diff = changes.flatMap((change) => change.diff ?? []).join('') || undefined;
   const question = { kind: 'permission', question: `Allow ${tool}: ${title}?`, tool: name, input } as const;
-  ask(d, id, { tool: news.toolCallId, isForm: false });
-  d.out.push({ do: 'ask', requestId: JSON.stringify(id), questions: [diff === '' ? question : { ...question, diff }] });
+  ask(d, id, { tool: news.toolCallId, isForm: false }, [{ ...question, ...defined({ diff }) }]);
 }
 
 function onElicitation(d: Draft, { id, params }: Request): void {
   const parsed = elicitationSchema.safeParse(params);
   if (!parsed.success || !['form', 'url'].includes(parsed.data.mode)) {
-    refuse(d, id, [INVALID_PARAMS, 'only forms and addresses can be asked']);
+    refuse(d, id, INVALID_PARAMS, 'only forms and addresses can be asked');
     d.out.push(badLine('elicitation/create is neither a form nor an address'));
     return;
   }
-  if (d.state.interrupts.length > 0) {
-    d.out.push({ do: 'write', line: rpc.reply(id, cancelled(true)) });
-    return;
-  }
+  if (isInterrupted(d, id, true)) return;
   acknowledge(d, null);
   endMessage(d);
-  ask(d, id, { tool: parsed.data.toolCallId ?? null, isForm: true });
-  d.out.push({ do: 'ask', requestId: JSON.stringify(id), questions: toQuestions(parsed.data) });
+  ask(d, id, { tool: parsed.data.toolCallId ?? null, isForm: true }, toQuestions(parsed.data));
 }
 
-function ask(d: Draft, id: WireId, about: { tool: string | null; isForm: boolean }): void {
-  d.state.open = [...d.state.open, { requestId: JSON.stringify(id), ...about, isCancelled: false }];
+/** An interrupted agent gets its answer at once: nobody is asked any more. */
+function isInterrupted(d: Draft, id: WireId, isForm: boolean): boolean {
+  if (d.state.interrupts.length === 0) return false;
+  d.out.push({ do: 'write', line: rpc.reply(id, cancelled(isForm)) });
+  return true;
+}
+
+type About = { tool: string | null; isForm: boolean };
+
+function ask(d: Draft, id: WireId, about: About, questions: AskedQuestion[]): void {
+  const requestId = JSON.stringify(id);
+  d.state.open = [...d.state.open, { requestId, ...about, isCancelled: false }];
+  d.out.push({ do: 'ask', requestId, questions });
 }
 
 export function cancelled(isForm: boolean): Json {
   return isForm ? { action: 'cancel' } : { outcome: { outcome: 'cancelled' } };
 }
 
-/** The agent no longer wants to know; the protocol wants the request closed all the same. */
+/** The agent withdraws its request; by the protocol it still gets a reply. */
 export function onCancelRequest(d: Draft, params: Json | undefined): void {
   const { data } = cancelRequestSchema.safeParse(params);
   const requestId = JSON.stringify(data?.requestId);
   const isOpen = d.state.open.some((request) => request.requestId === requestId && !request.isCancelled);
   if (!data || !isOpen) return;
-  refuse(d, data.requestId, [REQUEST_CANCELLED, 'Request cancelled']);
+  refuse(d, data.requestId, REQUEST_CANCELLED, 'Request cancelled');
   d.out.push({ do: 'withdraw', requestId, by: 'agent' });
   d.state.open = d.state.open.filter((request) => request.requestId !== requestId);
 }

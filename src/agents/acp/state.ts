@@ -18,7 +18,7 @@ export type OpenTool = {
   tool: EventOf<'tool_call'>['payload']['tool'];
   title: string;
   input: Json;
-  /** Its `tool_call` was written; before that the agent is still composing its arguments. */
+  /** Its `tool_call` was emitted. Until then the agent is still composing its arguments. */
   isShown: boolean;
   changes: FileChange[];
 };
@@ -37,10 +37,10 @@ export type AcpState = {
   interrupts: string[];
   /** Requests of the agent without an answer, or answered `cancelled` by an interrupt. */
   open: { requestId: string; tool: string | null; isForm: boolean; isCancelled: boolean }[];
-  /** Answers not yet acknowledged; with a tool, only news of that tool acknowledge. */
+  /** Answers not yet acknowledged. One about a tool is acknowledged only by news of that tool. */
   answered: { requestId: string; tool: string | null }[];
   tools: { [id: string]: OpenTool };
-  /** The last tools that ended: late news of them are no new call. */
+  /** The last tools that ended: late news about them do not begin a new call. */
   ended: string[];
   message: { id: string; kind: 'text' | 'thinking'; wireId: string | null } | null;
   messages: number;
@@ -51,11 +51,11 @@ export type AcpState = {
   costUsd: number;
 };
 
-/** One line's work. Fields of the state are replaced, never changed in place: the state before it stays as it was. */
+/** What one line does. Fields of the state are replaced, never changed in place: the state before stays as it was. */
 export interface Draft {
   state: AcpState;
   out: Effect[];
-  /** How to log in, for those who are not. */
+  /** How to log in, for the message of an agent that is not. */
   login: string;
 }
 
@@ -92,18 +92,9 @@ export function initialState(spec: LaunchRequest, machine: MachineFacts, auth: s
   };
 }
 
-export function badLine(what: string): Effect {
-  const payload = { code: 'bad_line', scope: 'line', fatal: false, retryable: false, message: what } as const;
-  return { do: 'emit', event: { type: 'error', payload } };
-}
-
-export function warning(message: string): Effect {
-  return { do: 'emit', event: { type: 'progress', payload: { kind: 'warning', message } } };
-}
-
 const MAX_RESULT = 6 * 1024;
 
-/** ACP has no end of a message: whatever else comes ends it. */
+/** ACP does not mark the end of a message: anything else ends it. */
 export function endMessage(d: Draft): void {
   const { message } = d.state;
   if (!message) return;
@@ -130,7 +121,7 @@ export function addToMessage(
   if (kind === 'text') d.state.result = (d.state.result + text).slice(0, MAX_RESULT);
 }
 
-/** No ACP agent counts the model's answers: one begins with the first word of a turn, and after each tool. */
+/** ACP agents do not count the model's answers: one begins with the first word of a turn and after each tool. */
 export function noteAnswer(d: Draft): void {
   if (d.state.isAnswering) return;
   d.out.push({ do: 'answer' });
@@ -145,7 +136,7 @@ export function takePrompt(d: Draft): void {
   d.state.prompt = { ...prompt, isTaken: true };
 }
 
-/** News of the turn, perhaps of a tool, acknowledge the prompt and the answers that led to them. */
+/** News of the turn, or of one of its tools, acknowledge the prompt and the answers that led to them. */
 export function acknowledge(d: Draft, tool: string | null): void {
   takePrompt(d);
   acknowledgeAnswers(d, (waitsFor) => waitsFor === null || waitsFor === tool);

@@ -1,9 +1,10 @@
 import { capText } from '../../base/cap.ts';
-import type { Effect, Json } from '../adapter.ts';
+import { defined } from '../../base/defined.ts';
+import type { Json } from '../adapter.ts';
+import { emit, progress } from '../adapter-effects.ts';
 import { unifiedDiff } from '../unified-diff.ts';
 import type { ToolNews } from './messages.ts';
-import type { AcpState, Draft, FileChange, OpenTool } from './state.ts';
-import { endMessage, noteAnswer } from './state.ts';
+import { type AcpState, type Draft, endMessage, type FileChange, noteAnswer, type OpenTool } from './state.ts';
 
 const MAX_TOOLS_BYTES = 24 * 1024;
 const MAX_DIFF_BYTES = 16 * 1024;
@@ -23,13 +24,13 @@ const TOOLS = new Map<string, OpenTool['tool']>([
 ]);
 
 interface Source {
-  /** A line whose long strings were cut tells no diff. */
+  /** The long strings of the line were cut, so it has no diff. */
   isSkeleton: boolean;
-  /** The first word of a tool, `pending`: its arguments are still being composed. */
+  /** The first line about a tool. If it is `pending`, the agent is still composing the arguments. */
   isAnnouncement: boolean;
 }
 
-/** Takes news of a tool, in whatever order an agent sends them. Returns what is known of it. */
+/** Takes news of a tool, in whatever order an agent sends them, and returns what is known of it. */
 export function noteTool(d: Draft, news: ToolNews, source: Source): OpenTool {
   const id = news.toolCallId;
   const before = Object.hasOwn(d.state.tools, id) ? d.state.tools[id] : undefined;
@@ -39,7 +40,8 @@ export function noteTool(d: Draft, news: ToolNews, source: Source): OpenTool {
   const isHeld = source.isAnnouncement && news.status === 'pending' && jsonBytes(tool.input) <= MAX_HELD_BYTES;
   if (!tool.isShown && !isHeld) {
     endMessage(d);
-    d.out.push(toolCall(id, tool));
+    const { name, tool: kind, title, input } = tool;
+    d.out.push(emit({ type: 'tool_call', payload: { id, name, tool: kind, title, input } }));
     tool.isShown = true;
   }
   if (news.status === 'completed' || news.status === 'failed') endTool(d, news, tool);
@@ -61,7 +63,7 @@ function merge(before: OpenTool | undefined, news: ToolNews, source: Source): Op
   };
 }
 
-/** What was run or is to be approved, whole. gemini tells no arguments: there the title is the command. */
+/** What was run or is to be approved, whole. gemini sends no arguments: there the title is the command. */
 function inputOf(news: ToolNews): Json | undefined {
   const { rawInput, title } = news;
   if (rawInput !== undefined && rawInput !== null) {
@@ -82,7 +84,7 @@ function inputOf(news: ToolNews): Json | undefined {
   };
 }
 
-/** Line numbers are those of the text the agent shows, which may be a part of the file. Truth is git's. */
+/** Line numbers count from the text the agent shows, which may be a part of the file. Git has the true ones. */
 function fileChanges(news: ToolNews, isSkeleton: boolean): FileChange[] {
   return (news.content ?? []).flatMap(({ type, path, oldText, newText }) => {
     if (type !== 'diff' || typeof path !== 'string') return [];
@@ -95,32 +97,23 @@ function fileChanges(news: ToolNews, isSkeleton: boolean): FileChange[] {
 function endTool(d: Draft, news: ToolNews, tool: OpenTool): void {
   const id = news.toolCallId;
   const ok = news.status === 'completed';
-  if (ok) d.out.push(...tool.changes.map((change) => fileEdit(id, change)));
+  for (const { path, kind, diff } of ok ? tool.changes : []) {
+    d.out.push(emit({ type: 'file_edit', payload: { id, path, kind, ...defined({ diff }) } }));
+  }
   const exitCode = exitCodeOf(news.rawOutput);
-  const text = resultText(news);
-  const payload = { kind: 'tool_result', id, ok, ...(exitCode === undefined ? {} : { exitCode }), text } as const;
-  d.out.push({ do: 'emit', event: { type: 'progress', payload } });
+  d.out.push(progress({ kind: 'tool_result', id, ok, ...defined({ exitCode }), text: resultText(news) }));
   forgetTools(d, [id]);
   d.state.isAnswering = false;
 }
 
-/** Late news of them are no new call. */
+/** Remembers their ids, so that late news do not begin a new call. */
 export function forgetTools(d: Draft, ids: string[]): void {
   const isKept = ([id]: [string, OpenTool]) => !ids.includes(id);
   d.state.tools = Object.fromEntries(Object.entries(d.state.tools).filter(isKept));
   d.state.ended = [...d.state.ended, ...ids].slice(-MAX_ENDED);
 }
 
-function toolCall(id: string, { name, tool, title, input }: OpenTool): Effect {
-  return { do: 'emit', event: { type: 'tool_call', payload: { id, name, tool, title, input } } };
-}
-
-function fileEdit(id: string, { path, kind, diff }: FileChange): Effect {
-  const payload = { id, path, kind, ...(diff === null ? {} : { diff }) };
-  return { do: 'emit', event: { type: 'file_edit', payload } };
-}
-
-/** The agent's own words where it has some; what it shows to people is often fenced or cut. */
+/** The raw output where it is text: what the agent shows to people is often fenced or cut. */
 function resultText(news: ToolNews): string {
   if (typeof news.rawOutput === 'string') return news.rawOutput;
   const names = ['formatted_output', 'aggregated_output', 'output', 'stdout', 'error'];
@@ -132,7 +125,7 @@ function textOf(news: ToolNews): string {
   return (news.content ?? []).flatMap(({ content }) => content?.text ?? []).join('\n');
 }
 
-/** `exit_code` of codex-acp, `metadata.exit` of opencode; the others tell none. */
+/** codex-acp has `exit_code`, opencode `metadata.exit`; the others give none. */
 function exitCodeOf(rawOutput: Json | undefined): number | undefined {
   const code = member(rawOutput, 'exit_code') ?? member(member(rawOutput, 'metadata'), 'exit');
   return Number.isSafeInteger(code) ? (code as number) : undefined;
@@ -146,8 +139,8 @@ function member(value: Json | undefined, name: string): Json | undefined {
 const jsonBytes = (value: Json) => Buffer.byteLength(JSON.stringify(value));
 
 /**
- * Keeps the state small. What does not fit of a tool is its arguments, which the agent mostly repeats, then its diffs;
- * where even that is too much, the tools that were silent longest are forgotten.
+ * Keeps the state small. It drops first a tool's arguments, which the agent mostly repeats, then its diffs, and at last
+ * the tools that were silent longest.
  */
 function remember(tools: AcpState['tools'], id: string, tool: OpenTool): AcpState['tools'] {
   const others = Object.fromEntries(Object.entries(tools).filter(([key]) => key !== id));

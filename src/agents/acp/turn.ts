@@ -1,5 +1,7 @@
+import { defined } from '../../base/defined.ts';
 import type { ErrorCode } from '../../protocol/error-table.ts';
 import type { Effect, Json, UsageReport } from '../adapter.ts';
+import { providerMessage } from '../provider-answer.ts';
 import { type PromptResult, promptResultSchema, type RpcError, type RpcResponse } from './messages.ts';
 import { acknowledgeAnswers, type Draft, endMessage, takePrompt } from './state.ts';
 import { forgetTools } from './tools.ts';
@@ -19,7 +21,7 @@ export function onPromptEnd(d: Draft, response: RpcResponse): void {
 }
 
 function outcome(d: Draft, { result, error }: RpcResponse): Effect[] {
-  // Some agents answer a cancelled prompt with the error that the cancelling caused in them.
+  // Some agents answer a cancelled prompt with the error that the cancel caused in them.
   if (error && d.state.interrupts.length > 0) return [over(d, 'cancelled')];
   if (error) return [failure(error, d.login)];
   const parsed = promptResultSchema.safeParse(result);
@@ -56,10 +58,10 @@ interface Failure {
 
 /** Agents hide the provider's answer in four ways: as the code, as JSON in the message, in `data`, or only in words. */
 export function describeFailure(error: RpcError): Failure {
-  const words = [field(error.data, 'message'), field(error.data, 'details'), error.message].map(unwrap);
+  const words = [field(error.data, 'message'), field(error.data, 'details'), error.message].map(providerMessage);
   const message = words.map((text) => text.replace(/^Internal error(: )?/, '')).find(Boolean) ?? `error ${error.code}`;
   const status = httpStatus(error, message);
-  const facts = { message, ...(status === undefined ? {} : { status }) };
+  const facts = { message, ...defined({ status }) };
   if (status === 429) return { ...facts, code: 'rate_limit', retryable: true };
   if (error.code === AUTH_REQUIRED || status === 401 || NOT_LOGGED_IN.test(message)) {
     return { ...facts, code: 'agent_not_logged_in', retryable: false };
@@ -72,18 +74,6 @@ function field(value: Json | undefined, name: string): string {
   return typeof found === 'string' ? found : '';
 }
 
-/** `{"error":{"message":"…"}}` as a string is the body of the provider's answer. */
-function unwrap(text: string): string {
-  if (!text.startsWith('{')) return text;
-  try {
-    const body = JSON.parse(text) as Json;
-    const inner = typeof body === 'object' && body !== null && !Array.isArray(body) ? body.error : undefined;
-    return field(inner, 'message') || text;
-  } catch {
-    return text; // words that begin with a brace
-  }
-}
-
 function httpStatus({ code, data }: RpcError, message: string): number | undefined {
   if (code >= 400 && code < 600) return code;
   const told =
@@ -91,31 +81,26 @@ function httpStatus({ code, data }: RpcError, message: string): number | undefin
   return told ? Number(told[1]) : undefined;
 }
 
-/** `result.usage` means the turn for some agents and its last request for others; only tried ones are trusted. */
+/** `result.usage` is the whole turn for some agents and its last request for others. These two were tried. */
 const reportsWholeTurn = (agent: string) => agent.endsWith('claude-agent-acp') || agent === 'gemini-cli';
 
 function turnUsage(agent: string, { usage, _meta }: PromptResult): UsageReport {
-  const none = { cacheRead: 0, cacheWrite: 0, reasoning: 0, scope: 'more' } as const;
   const quota = _meta?.quota?.token_count;
-  if (usage) {
-    const tokens = {
-      ...none,
-      input: usage.inputTokens ?? 0,
-      output: usage.outputTokens ?? 0,
-      cacheRead: usage.cachedReadTokens ?? 0,
-      cacheWrite: usage.cachedWriteTokens ?? 0,
-      reasoning: usage.thoughtTokens ?? 0,
-    };
-    return { tokens, partial: !reportsWholeTurn(agent) };
-  }
-  if (quota && (quota.input_tokens ?? quota.output_tokens ?? null) !== null) {
-    const tokens = { ...none, input: quota.input_tokens ?? 0, output: quota.output_tokens ?? 0 };
-    return { tokens, partial: !reportsWholeTurn(agent) };
-  }
-  return { partial: true };
+  const input = usage ? usage.inputTokens : quota?.input_tokens;
+  const output = usage ? usage.outputTokens : quota?.output_tokens;
+  if (!usage && input == null && output == null) return { partial: true };
+  const tokens = {
+    cacheRead: usage?.cachedReadTokens ?? 0,
+    cacheWrite: usage?.cachedWriteTokens ?? 0,
+    reasoning: usage?.thoughtTokens ?? 0,
+    scope: 'more',
+    input: input ?? 0,
+    output: output ?? 0,
+  } as const;
+  return { tokens, partial: !reportsWholeTurn(agent) };
 }
 
-/** Money is told as the session's total. */
+/** Agents report money as the total of the session. */
 export function costReport(agent: string, usd: number): UsageReport {
   return { cost: { usd, scope: 'session' }, partial: !reportsWholeTurn(agent) };
 }

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { Json } from '../adapter.ts';
-import { type ToolNews, updateSchema, updateSchemas } from './messages.ts';
-import { acknowledge, addToMessage, badLine, type Draft, endMessage, takePrompt, warning } from './state.ts';
+import { badLine, progress, warning } from '../adapter-effects.ts';
+import { updateSchema, updateSchemas } from './messages.ts';
+import { acknowledge, addToMessage, type Draft, endMessage, takePrompt } from './state.ts';
 import { noteTool } from './tools.ts';
 import { costReport } from './turn.ts';
 
@@ -12,21 +13,15 @@ const nothing: Handler = () => {};
 const handlers = new Map<string, Handler>([
   ['agent_message_chunk', reading(updateSchemas.chunk, (d, chunk) => onChunk(d, 'text', chunk))],
   ['agent_thought_chunk', reading(updateSchemas.chunk, (d, chunk) => onChunk(d, 'thinking', chunk))],
-  [
-    'tool_call',
-    reading(updateSchemas.tool, (d, news, isSkeleton) => onTool(d, news, { isSkeleton, isAnnouncement: true })),
-  ],
-  [
-    'tool_call_update',
-    reading(updateSchemas.tool, (d, news, isSkeleton) => onTool(d, news, { isSkeleton, isAnnouncement: false })),
-  ],
+  ['tool_call', readingTool({ isAnnouncement: true })],
+  ['tool_call_update', readingTool({ isAnnouncement: false })],
   ['plan', reading(updateSchemas.plan, onPlan)],
   ['usage_update', reading(updateSchemas.usage, onUsage)],
   ['notice', reading(updateSchemas.notice, onNotice)],
   ['user_message_chunk', takePrompt],
   ['compaction_update', takePrompt],
   ['compaction_summary_chunk', takePrompt],
-  // About the session, at any time: no sign that a prompt was read.
+  // These are about the session and come at any time: they do not show that a prompt was read.
   ['available_commands_update', nothing],
   ['current_mode_update', nothing],
   ['config_option_update', nothing],
@@ -34,7 +29,7 @@ const handlers = new Map<string, Handler>([
 ]);
 
 export function onUpdate(d: Draft, params: Json | undefined, isSkeleton: boolean): void {
-  // Before the session is open an update is history that `session/load` replays: it made its events once already.
+  // Until the session is open `session/load` replays history, which made its events before.
   if (d.state.stage !== 'ready') return;
   const { data } = updateSchema.safeParse(params);
   const handler = handlers.get(data?.update.sessionUpdate ?? '');
@@ -58,21 +53,23 @@ function onChunk(d: Draft, kind: 'text' | 'thinking', chunk: z.infer<typeof upda
   else d.out.push({ do: 'unknown', name: `content ${type}` });
 }
 
-function onTool(d: Draft, news: ToolNews, source: Parameters<typeof noteTool>[2]): void {
-  acknowledge(d, news.toolCallId);
-  noteTool(d, news, source);
+function readingTool(source: { isAnnouncement: boolean }): Handler {
+  return reading(updateSchemas.tool, (d, news, isSkeleton) => {
+    acknowledge(d, news.toolCallId);
+    noteTool(d, news, { isSkeleton, ...source });
+  });
 }
 
 function onPlan(d: Draft, plan: z.infer<typeof updateSchemas.plan>): void {
   acknowledge(d, null);
   endMessage(d);
   const entries = plan.entries.map(({ content, status }) => ({ text: content, ...(status ? { status } : {}) }));
-  d.out.push({ do: 'emit', event: { type: 'progress', payload: { kind: 'plan', entries } } });
+  d.out.push(progress({ kind: 'plan', entries }));
 }
 
 function onUsage(d: Draft, { cost }: z.infer<typeof updateSchemas.usage>): void {
   takePrompt(d);
-  // opencode tells 0 for models whose price it does not know.
+  // opencode reports 0 for models whose price it does not know.
   if (cost?.currency !== 'USD' || cost.amount === d.state.costUsd) return;
   d.state.costUsd = cost.amount;
   d.out.push({ do: 'usage', report: costReport(d.state.agent.name, cost.amount) });

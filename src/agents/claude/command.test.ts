@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { LaunchRequest, MachineFacts } from '../adapter.ts';
-import { claudeAdapter } from './claude.ts';
-import { isOlder } from './state.ts';
+import { isOlder } from '../description.ts';
+import { claudeAdapter } from './adapter.ts';
 
 const request: LaunchRequest = {
   jobId: '01K',

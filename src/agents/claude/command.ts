@@ -16,7 +16,7 @@ const QUIET = { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDAT
 
 const ENV = {
   CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
-  // By default ten, up to 37 s each, also after a refused key.
+  // The default is ten, up to 37 s each, even after a refused key.
   CLAUDE_CODE_MAX_RETRIES: '3',
   ...QUIET,
 };
@@ -33,7 +33,7 @@ export function command(request: LaunchRequest, machine: MachineFacts): LaunchPl
   };
 }
 
-/** Its window gets a title when its conversation begins: after its questions about key and folder, before it is typed into. */
+/** The start of a window title, which Claude sets when its conversation begins: after it asked about key and folder. */
 const TITLE = '\u001b]0;';
 
 export function terminal(request: LaunchRequest, machine: MachineFacts): LaunchPlan {
@@ -51,7 +51,7 @@ export function terminal(request: LaunchRequest, machine: MachineFacts): LaunchP
 
 const WRITING_TOOLS = 'Edit,Write,NotebookEdit,Bash';
 
-/** The folder's own servers and settings stay out: nothing in a repository is configuration. */
+/** The folder's own servers and settings are ignored: nothing in a repository is configuration. */
 function commonOptions({ sessionId, freshSessionId, model, mcp, readonly }: LaunchRequest) {
   const session = sessionId === undefined ? ['--session-id', freshSessionId] : ['--resume', sessionId];
   const server = mcp === undefined ? { args: [], env: {} } : mcpServer(mcp);
@@ -71,7 +71,7 @@ type Server = NonNullable<LaunchRequest['mcp']>;
 
 const variable = (name: string) => `REEF_MCP_${name}`;
 
-/** Arguments can be read by every user of the machine, so values come from the environment, which Claude fills in. */
+/** Every user of the machine can read arguments, so values go by the environment, from which Claude fills them in. */
 function mcpServer(server: Server): { args: string[]; env: Record<string, string> } {
   const names = Object.keys(server.env);
   const entry = {
@@ -89,13 +89,13 @@ function mcpServer(server: Server): { args: string[]; env: Record<string, string
 const HOOK_SECONDS = 3;
 
 /**
- * What Claude forgets when it compacts its history, the worktree still knows: `reef state hook` prints it. The server is
- * `reef mcp`, so the hook is the same program with another word, and reaches Reef through the same socket.
+ * After Claude compacted its history, `reef state hook` tells it again what is true of the worktree. The server is
+ * `reef mcp`, so the hook is the same program with other arguments, and reaches Reef through the same socket.
  */
 function compactHook({ command: program, args, env }: Server) {
-  const door = Object.keys(env).map((name) => `${name}="$${variable(name)}"`);
+  const variables = Object.keys(env).map((name) => `${name}="$${variable(name)}"`);
   const words = [program, ...args.slice(0, -1), 'state', 'hook'].map(quoted);
-  const hook = { type: 'command', command: [...door, ...words].join(' '), timeout: HOOK_SECONDS };
+  const hook = { type: 'command', command: [...variables, ...words].join(' '), timeout: HOOK_SECONDS };
   return { SessionStart: [{ matcher: 'compact', hooks: [hook] }] };
 }
 
@@ -137,7 +137,7 @@ export const description: AgentDescription = {
   ignoresRepeats: true,
   settings: { '$CLAUDE_CONFIG_DIR/settings.json': '{}\n', '~/.claude/settings.json': '{}\n' },
   stateDirs: ['$CLAUDE_CONFIG_DIR', '~/.claude', '~/.claude.json', '~/.cache/claude-cli-nodejs'],
-  // A key or another endpoint moves billing and sends the prompts elsewhere: both are configured or absent.
+  // No key and no endpoint: they would move billing or send the prompts elsewhere, so the user has to configure them.
   passEnv: [
     'CLAUDE_CONFIG_DIR',
     'CLAUDE_CODE_OAUTH_TOKEN',
@@ -149,8 +149,8 @@ export const description: AgentDescription = {
 };
 
 /**
- * The npm package carries a stub that its post-install script replaces by the native program. Where such scripts are
- * off the stub only fails, or a Node wrapper starts the program and would survive without it.
+ * The npm package carries a stub that its post-install script replaces by the native program. Where such scripts are off,
+ * the stub only fails, or a Node wrapper starts the program and can be killed without it.
  */
 function behindLauncher(realPath: string): string[] {
   const home = /^(.*\/@anthropic-ai\/claude-code)\/(?:bin\/claude\.exe|cli-wrapper\.cjs)$/.exec(realPath)?.[1];

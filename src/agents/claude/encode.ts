@@ -37,7 +37,7 @@ function requestLine(request_id: string, request: Json): string {
 
 function encodeAnswer(state: ClaudeState, { requestId, requestLine: line, answers }: AnswerOut): Encoded<ClaudeState> {
   const asked = readRequest(line);
-  if (asked === undefined) return { refuse: 'bad_line', message: `the request ${requestId} can not be read again` };
+  if (asked === undefined) return { refuse: 'bad_line', message: `the request ${requestId} cannot be read again` };
   const response = reply(asked.request, answers, state.echoes);
   const success = { subtype: 'success', request_id: asked.id, response };
   const taken = state.asked.map((open) => (open.requestId === requestId ? { ...open, isAnswered: true } : open));
@@ -54,7 +54,7 @@ function readRequest(line: string): { id: string | number; request: ToolRequest 
   return envelope.success && request.success ? { id: envelope.data.request_id, request: request.data } : undefined;
 }
 
-/** A saved grant lives in Reef: the wire gets a plain single allow. */
+/** Reef keeps saved grants; Claude gets a single allow. */
 function reply({ tool_name, input }: ToolRequest, answers: Answer[], echoes: boolean): Record<string, unknown> {
   const permissions = answers.filter((answer) => answer.kind === 'permission');
   const denial = permissions.find((answer) => answer.decision === 'deny');

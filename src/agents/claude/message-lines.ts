@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import { capJson, capText } from '../../base/cap.ts';
+import { defined } from '../../base/defined.ts';
+import { emit, progress } from '../adapter-effects.ts';
 import { explain, isPassing, troubleCode } from './outcome.ts';
 import { PLAN_TOOL } from './question.ts';
 import {
@@ -11,7 +13,7 @@ import {
   toolUseBlock,
   userLine,
 } from './schema.ts';
-import { type Draft, fitting, reader, remember } from './state.ts';
+import { type Draft, type Reader, reader, remember } from './state.ts';
 import { diffOf, editedPath, fieldOf, titleOf, toolKind } from './tools.ts';
 import { work } from './turn.ts';
 
@@ -23,7 +25,6 @@ const EDITS_KEPT = 16;
 
 type Assistant = z.infer<typeof assistantLine>;
 type User = z.infer<typeof userLine>;
-type Block = Assistant['message']['content'][number];
 /** `parent` tags what a sub-agent says and does with the tool call that started it. */
 type Family = { parent?: string };
 
@@ -40,81 +41,59 @@ export const readAssistant = reader('an assistant line', assistantLine, (draft, 
     effects.push({ do: 'answer' });
   }
   for (const [index, block] of line.message.content.entries()) {
-    readBlock(draft, block, { ...family, id: `${line.uuid ?? line.message.id}#${index}` });
+    const read = BLOCKS.get(block.type);
+    if (read) read(draft, block, { ...family, id: `${line.uuid ?? line.message.id}#${index}` });
+    else effects.push({ do: 'unknown', name: `assistant/${block.type}` });
   }
 });
 
 function familyOf({ state }: Draft, line: { parent_tool_use_id?: string | null | undefined }): Family {
-  const parent = line.parent_tool_use_id ?? undefined;
-  if (parent !== undefined) state.hadSubagents = true;
-  return parent === undefined ? {} : { parent };
+  const family = defined({ parent: line.parent_tool_use_id });
+  if (family.parent !== undefined) state.hadSubagents = true;
+  return family;
 }
 
-/** A failed request comes as an answer that Claude made up itself; whether the turn fails is told by its result. */
+/** A failed request comes as an answer that Claude made up itself. Whether the turn fails, its result says. */
 function noteTrouble(draft: Draft, line: Assistant, kind: string): void {
   const trouble = { kind: kind.slice(0, 64), status: line.api_error_status ?? null };
   const code = troubleCode(trouble, '');
   const text = capText(textOf(line.message.content), MESSAGE_CAP);
   draft.state.trouble = trouble;
-  draft.effects.push({
-    do: 'emit',
-    event: {
-      type: 'error',
-      payload: {
-        code,
-        message: explain(code, text === '' ? kind : text),
-        fatal: false,
-        scope: 'turn',
-        retryable: isPassing(trouble) || code === 'rate_limit',
-        ...(trouble.status === null ? {} : { status: trouble.status }),
-      },
-    },
-  });
+  const message = explain(code, text === '' ? kind : text);
+  const retryable = isPassing(trouble) || code === 'rate_limit';
+  const status = defined({ status: trouble.status });
+  const payload = { code, message, fatal: false, scope: 'turn', retryable, ...status } as const;
+  draft.effects.push(emit({ type: 'error', payload }));
 }
 
 type Place = Family & { id: string };
 
-function readBlock(draft: Draft, block: Block, place: Place): void {
-  const read = BLOCKS.get(block.type);
-  if (read) read(draft, block, place);
-  else draft.effects.push({ do: 'unknown', name: `assistant/${block.type}` });
-}
+const readText = reader('a text', textBlock, ({ effects }, { text }, place: Place) => {
+  if (text !== '') effects.push({ do: 'text', final: true, kind: 'text', text, ...place });
+});
 
-function readText(draft: Draft, block: Block, place: Place): void {
-  const fits = fitting(draft, { what: 'a text', schema: textBlock }, block);
-  if (fits) say(draft, { kind: 'text', text: fits.text, ...place });
-}
+const readThinking = reader('a thought', thinkingBlock, ({ effects }, { thinking: text }, place: Place) => {
+  if (text !== '') effects.push({ do: 'text', final: true, kind: 'thinking', text, ...place });
+});
 
-function readThinking(draft: Draft, block: Block, place: Place): void {
-  const fits = fitting(draft, { what: 'a thought', schema: thinkingBlock }, block);
-  if (fits) say(draft, { kind: 'thinking', text: fits.thinking, ...place });
-}
-
-function say({ effects }: Draft, said: Place & { kind: 'text' | 'thinking'; text: string }): void {
-  if (said.text !== '') effects.push({ do: 'text', final: true, ...said });
-}
-
-function readToolUse(draft: Draft, block: Block, { id: _, ...family }: Place): void {
-  const fits = fitting(draft, { what: 'a tool call', schema: toolUseBlock }, block);
-  if (!fits) return;
-  const { id, name, input } = fits;
+const readToolUse = reader('a tool call', toolUseBlock, (draft, { id, name, input }, { id: _, ...family }: Place) => {
   const { state, effects } = draft;
   const path = editedPath(name, input);
   const plan = name === PLAN_TOOL ? fieldOf(input, 'plan') : undefined;
   if (path !== undefined && path.length <= PATH_CAP) state.edits = remember(state.edits, { id, path }, EDITS_KEPT);
   if (plan !== undefined) state.plan = capJson({ id, text: plan }, PLAN_CAP) as { id: string; text: string };
   const payload = { id, name, tool: toolKind(name), title: titleOf(name, input), input, ...family };
-  effects.push({ do: 'emit', event: { type: 'tool_call', payload } });
-}
+  effects.push(emit({ type: 'tool_call', payload }));
+});
 
-const BLOCKS: ReadonlyMap<string, (draft: Draft, block: Block, place: Place) => void> = new Map([
+const BLOCKS: ReadonlyMap<string, Reader<[Place]>> = new Map<string, Reader<[Place]>>([
   ['text', readText],
   ['thinking', readThinking],
   ['tool_use', readToolUse],
   ['redacted_thinking', () => {}],
 ]);
 
-/** Only results of tools count: other texts are Claude's own notes to itself, or our message come back. */
+/** Only results of tools count: other texts are Claude's notes to itself, or our own message repeated. */
 export const readUser = reader('a user line', userLine, (draft, line) => {
   if (line.isReplay === true && line.uuid !== undefined) ackMessage(draft, line.uuid);
   const { content } = line.message;
@@ -133,10 +112,9 @@ export function ackMessage({ state, effects }: Draft, messageId: string): boolea
 
 type ResultPlace = Family & { line: User; isOnly: boolean };
 
-function readToolResult(draft: Draft, block: Block, { line, isOnly, ...family }: ResultPlace): void {
-  const fits = fitting(draft, { what: 'a tool result', schema: toolResultBlock }, block);
-  if (!fits) return;
-  const { tool_use_id: id, is_error, content } = fits;
+const readToolResult = reader('a tool result', toolResultBlock, (draft, block, place: ResultPlace) => {
+  const { tool_use_id: id, is_error, content } = block;
+  const { line, isOnly, ...family } = place;
   const ok = is_error !== true;
   settleQuestion(draft, id);
   if (ok) readEdit(draft, { id, result: isOnly ? line.tool_use_result : undefined, ...family });
@@ -144,11 +122,8 @@ function readToolResult(draft: Draft, block: Block, { line, isOnly, ...family }:
   const text = typeof content === 'string' ? content : textOf(content ?? []);
   const exit = ok ? undefined : /^Exit code (\d{1,3})(?:\n|$)/.exec(text)?.[1];
   const code = exit === undefined ? {} : { exitCode: Number(exit) };
-  draft.effects.push({
-    do: 'emit',
-    event: { type: 'progress', payload: { kind: 'tool_result', id, ok, ...code, text, ...family } },
-  });
-}
+  draft.effects.push(progress({ kind: 'tool_result', id, ok, ...code, text, ...family }));
+});
 
 /** The tool ran or was refused, so nobody waits for its permission any more. */
 function settleQuestion({ state, effects }: Draft, toolUse: string): void {
@@ -160,18 +135,12 @@ function settleQuestion({ state, effects }: Draft, toolUse: string): void {
 }
 
 function readEdit(draft: Draft, { id, result, ...family }: Family & { id: string; result: unknown }): void {
-  const done = fileResult.safeParse(result);
-  if (done.success) {
-    const kind = done.data.type === 'create' ? 'add' : 'update';
-    const diff = diffOf(done.data);
-    const payload = { id, path: done.data.filePath, kind, ...(diff === undefined ? {} : { diff }), ...family } as const;
-    draft.effects.push({ do: 'emit', event: { type: 'file_edit', payload } });
-    return;
-  }
-  const edit = draft.state.edits.find((known) => known.id === id);
-  if (edit === undefined) return;
-  const payload = { id, path: edit.path, kind: 'update', ...family } as const;
-  draft.effects.push({ do: 'emit', event: { type: 'file_edit', payload } });
+  const { data: done } = fileResult.safeParse(result);
+  const path = done?.filePath ?? draft.state.edits.find((known) => known.id === id)?.path;
+  if (path === undefined) return;
+  const kind = done?.type === 'create' ? 'add' : 'update';
+  const payload = { id, path, kind, ...defined({ diff: done && diffOf(done) }), ...family } as const;
+  draft.effects.push(emit({ type: 'file_edit', payload }));
 }
 
 function textOf(content: readonly Record<string, unknown>[]): string {

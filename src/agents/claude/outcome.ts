@@ -51,14 +51,14 @@ function isUnknownSession(text: string): boolean {
   return text.includes('No conversation found with session ID');
 }
 
-/** A missing log-in names the command that mends it. */
+/** Names the command that helps when the log-in is missing. */
 export function explain(code: ErrorCode, message: string): string {
   return code === 'agent_not_logged_in' ? `${message}; to log in, ${LOGIN}` : message;
 }
 
 /**
- * Tokens since the last result, of all models and sub-agents. Versions that do not give them so only sum up the main
- * conversation. A total of nothing says nothing: a failed start reports 0 and would look like a new session.
+ * Tokens since the last result, of all models and sub-agents; older versions report only the main conversation. A total of
+ * 0 is left out: a failed start reports it, and it would look like a new session.
  */
 export function usageOf(line: ResultLine, hadSubagents: boolean): UsageReport | undefined {
   const tokens = allTokens(line) ?? mainTokens(line);
@@ -66,8 +66,8 @@ export function usageOf(line: ResultLine, hadSubagents: boolean): UsageReport | 
   const hasTokens = tokens !== undefined && Object.values(tokens).some((value) => value > 0);
   if (!hasTokens && usd === 0) return undefined;
   return {
-    ...(hasTokens ? { tokens: { ...tokens, scope: 'more' } } : {}),
-    ...(usd > 0 ? { cost: { usd, scope: 'session' } } : {}),
+    ...(hasTokens && { tokens: { ...tokens, scope: 'more' } }),
+    ...(usd > 0 && { cost: { usd, scope: 'session' } }),
     partial: hadSubagents && line.model_usage_since_last_result === undefined,
   };
 }
@@ -101,7 +101,7 @@ function mainTokens({ usage }: ResultLine): Tokens | undefined {
 const NO_LOGIN = /not logged in|please run \/login|invalid api key/i;
 const SESSION_IN_USE = /session id \S+ is already in use/i;
 
-/** A result that was never followed by idleness, then what Claude writes to stderr when it does not start. */
+/** First a result after which Claude was never idle, then what it writes to stderr when it does not start. */
 export function finish(state: ClaudeState, exit: Exit): { code: ErrorCode; message: string } | undefined {
   const { verdict } = state;
   if (verdict?.is === 'failed') return { code: verdict.code, message: verdict.message };

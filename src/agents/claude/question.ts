@@ -1,15 +1,16 @@
 import { capText } from '../../base/cap.ts';
+import { defined } from '../../base/defined.ts';
 import type { AskedQuestion, Json } from '../adapter.ts';
 import { questionsInput, type ToolRequest } from './schema.ts';
 import { fieldOf, proposedDiff, subjectOf, toolKind } from './tools.ts';
 
 export const ASK_TOOL = 'AskUserQuestion';
 export const PLAN_TOOL = 'ExitPlanMode';
-/** Only servers of Reef's choice are configured, so the name is proof enough. */
+/** Reef alone chooses the servers, so the name is proof enough. */
 const OWN_TOOLS = 'mcp__reef__';
 const PLAN_CAP = 16 * 1024;
 
-/** `plan` is what the tool call said, for a request that does not repeat it. */
+/** `plan` is what the tool call said: not every request repeats it. */
 export function questionsOf(request: ToolRequest, plan: string | undefined): AskedQuestion[] {
   if (request.tool_name === PLAN_TOOL) return [planQuestion(request, plan)];
   const asked = request.tool_name === ASK_TOOL ? questionsInput.safeParse(request.input) : undefined;
@@ -20,14 +21,10 @@ function choiceQuestion(asked: ReturnType<typeof questionsInput.parse>['question
   return {
     kind: 'choice',
     question: asked.question,
-    choices: asked.options.map(({ label, description }) => ({
-      id: label,
-      label,
-      ...(description === undefined ? {} : { description }),
-    })),
+    choices: asked.options.map(({ label, description }) => ({ id: label, label, ...defined({ description }) })),
     multi: asked.multiSelect === true,
     freeText: true,
-    ...(asked.header === undefined ? {} : { header: asked.header }),
+    ...defined({ header: asked.header }),
     tool: ASK_TOOL,
   };
 }
@@ -52,12 +49,12 @@ function permissionQuestion(request: ToolRequest): AskedQuestion {
     question: `${who} wants to ${wish(tool, input)}${reason === undefined ? '' : `\nReason: ${reason}`}`,
     tool,
     input: input as Json,
-    ...(diff === undefined ? {} : { diff }),
-    ...(tool.startsWith(OWN_TOOLS) ? { isOwnTool: true } : {}),
+    ...defined({ diff }),
+    ...(tool.startsWith(OWN_TOOLS) && { isOwnTool: true }),
   };
 }
 
-/** Whole, however long: nobody can allow what is not shown. */
+/** Shown whole, however long: nobody can allow what is not shown. */
 function wish(tool: string, input: unknown): string {
   const subject = subjectOf(input);
   if (subject === undefined) return `use the tool ${tool}`;
@@ -74,8 +71,7 @@ function wish(tool: string, input: unknown): string {
       return `fetch ${subject}`;
     case 'agent':
       return `start a sub-agent: ${subject}`;
-    case 'mcp':
-    case 'other':
+    default:
       return `use the tool ${tool}`;
   }
 }

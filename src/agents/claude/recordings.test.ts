@@ -5,7 +5,7 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
 import type { Answer, Effect, Json, Outgoing } from '../adapter.ts';
-import { claudeAdapter } from './claude.ts';
+import { claudeAdapter } from './adapter.ts';
 import type { ClaudeState } from './state.ts';
 
 const here = import.meta.dirname;

@@ -130,7 +130,6 @@ export const rateLimitLine = z.object({
   rate_limit_info: z.object({
     status: text,
     resetsAt: z.number().optional().catch(undefined),
-    rateLimitType: told,
   }),
 });
 

@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../protocol/error-table.ts';
 import type { Effect, LaunchRequest, MachineFacts } from '../adapter.ts';
+import { badLine } from '../adapter-effects.ts';
+import { isOlder } from '../description.ts';
 
-/** From here on an allow without the arguments runs the tool as asked; before, it fails the tool. */
+/** Since this version an allow without the arguments runs the tool as asked; before it, the tool fails. */
 const NEEDS_NO_ECHO = '2.1.325';
 
 export type Verdict =
@@ -16,9 +18,9 @@ type Asked = { requestId: string; toolUse: string | null; isAnswered: boolean };
 export type ClaudeState = {
   /** An allow must repeat the arguments it allows. */
   echoes: boolean;
-  /** What this Claude tells by lines of its own; before the first of a kind, other signs have to do. */
+  /** What this Claude reports by lines of its own. Until the first of a kind, other signs have to do. */
   tells: { sessionState: boolean; tasks: boolean; lifecycle: boolean };
-  /** Claude works, as far as it told. */
+  /** Whether Claude works, as far as it said. */
   isBusy: boolean;
   /** A turn was begun and is not over: Claude may be idle in it, waiting for a background task. */
   isTurnOpen: boolean;
@@ -82,40 +84,25 @@ export function remember<T>(list: T[], entry: T, limit = 32): T[] {
   return [...list, entry].slice(-limit);
 }
 
-/** True when `version` names a release before `other`; a version nobody could read counts as old. */
-export function isOlder(version: string | undefined, other: string): boolean {
-  const [mine, theirs] = [numbers(version ?? ''), numbers(other)];
-  for (const [index, theirPart] of theirs.entries()) {
-    const part = mine[index] ?? -1;
-    if (part !== theirPart) return part < theirPart;
-  }
-  return false;
-}
+export type Reader<Place extends unknown[] = []> = (draft: Draft, json: unknown, ...place: Place) => void;
 
-function numbers(version: string): number[] {
-  return (/\d+\.\d+\.\d+/.exec(version)?.[0] ?? '').split('.').filter(Boolean).map(Number);
-}
-
-export type Reader = (draft: Draft, json: unknown) => void;
-
-/** A line is read by its schema. */
-export function reader<T>(what: string, schema: z.ZodType<T>, read: (draft: Draft, line: T) => void): Reader {
-  return (draft, json) => {
-    const line = fitting(draft, { what, schema }, json);
-    if (line !== undefined) read(draft, line);
+/** Reads a line, or a part of one, by its schema. */
+export function reader<T, Place extends unknown[] = []>(
+  what: string,
+  schema: z.ZodType<T>,
+  read: (draft: Draft, value: T, ...place: Place) => void,
+): Reader<Place> {
+  return (draft, json, ...place) => {
+    const value = fitting(draft, what, schema, json);
+    if (value !== undefined) read(draft, value, ...place);
   };
 }
 
-/** What does not fit is told and changes nothing. */
-export function fitting<T>(draft: Draft, { what, schema }: { what: string; schema: z.ZodType<T> }, json: unknown) {
+/** What does not fit is reported and changes nothing. */
+export function fitting<T>(draft: Draft, what: string, schema: z.ZodType<T>, json: unknown): T | undefined {
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  badLine(draft, `${what} does not fit: ${issue?.path.join('.')}: ${issue?.message}`);
+  draft.effects.push(badLine(`${what} does not fit: ${issue?.path.join('.')}: ${issue?.message}`));
   return undefined;
-}
-
-export function badLine(draft: Draft, message: string): void {
-  const payload = { code: 'bad_line', message, fatal: false, scope: 'line', retryable: false } as const;
-  draft.effects.push({ do: 'emit', event: { type: 'error', payload } });
 }

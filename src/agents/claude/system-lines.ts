@@ -1,4 +1,6 @@
 import { capText } from '../../base/cap.ts';
+import { defined } from '../../base/defined.ts';
+import { progress, warning } from '../adapter-effects.ts';
 import { ackMessage } from './message-lines.ts';
 import {
   initLine,
@@ -19,15 +21,10 @@ const NOTICE_CAP = 1024;
 const readInit = reader('an init line', initLine, (draft, line) => {
   const { state, effects } = draft;
   work(draft);
-  if (line.claude_code_version !== undefined) state.echoes = needsEcho(line.claude_code_version);
-  effects.push({
-    do: 'session',
-    sessionId: line.session_id,
-    ...(line.model === undefined ? {} : { model: line.model }),
-    ...(line.claude_code_version === undefined ? {} : { agentVersion: line.claude_code_version }),
-    ...(line.cwd === undefined ? {} : { cwd: line.cwd }),
-  });
-  // A Claude that names no messages says hello once it has taken them.
+  const { session_id: sessionId, model, claude_code_version: agentVersion, cwd } = line;
+  if (agentVersion !== undefined) state.echoes = needsEcho(agentVersion);
+  effects.push({ do: 'session', sessionId, ...defined({ model, agentVersion, cwd }) });
+  // A Claude that does not acknowledge messages by name has taken them when it says hello.
   if (!state.tells.lifecycle) for (const message of state.messages) ackMessage(draft, message);
 });
 
@@ -44,28 +41,16 @@ const readSessionState = reader('a session state', sessionStateLine, (draft, { s
 });
 
 const readRetry = reader('a retry', retryLine, ({ effects }, line) => {
-  const { attempt, max_retries: max, retry_delay_ms: delayMs, error_status: status, error: message } = line;
-  effects.push({
-    do: 'emit',
-    event: {
-      type: 'progress',
-      payload: {
-        kind: 'retry',
-        attempt,
-        ...(max === undefined ? {} : { max }),
-        ...(delayMs === undefined ? {} : { delayMs }),
-        ...(status === null || status === undefined ? {} : { status }),
-        message,
-      },
-    },
-  });
+  const { attempt, max_retries: max, retry_delay_ms: delayMs, error_status, error: message } = line;
+  const known = defined({ max, delayMs, status: error_status });
+  effects.push(progress({ kind: 'retry', attempt, ...known, message }));
 });
 
-/** The whole set of background tasks: where Claude tells it, starts and ends need not be paired. */
+/** The whole set of background tasks. A Claude that sends it needs no pairing of starts and ends. */
 const readTasks = reader('a list of background tasks', tasksLine, (draft, { tasks }) => {
   const { state } = draft;
   state.tells = { ...state.tells, tasks: true };
-  // Watchers, and work on other machines, are nothing that Claude comes back to.
+  // Claude does not come back to watchers and to work on other machines.
   state.tasks = tasks
     .filter((task) => !task.ambient && !task.off_host)
     .map((task) => task.task_id)
@@ -110,15 +95,12 @@ interface TaskNews {
 
 function tellTask({ effects }: Draft, { task_id, tool_use_id, status: state, text }: TaskNews): void {
   const said = text === undefined ? {} : { text: capText(text, NOTICE_CAP) };
-  const payload = { kind: 'subagent', id: tool_use_id ?? task_id, state, ...said } as const;
-  effects.push({ do: 'emit', event: { type: 'progress', payload } });
+  effects.push(progress({ kind: 'subagent', id: tool_use_id ?? task_id, state, ...said }));
 }
 
 const readNotice = reader('a notice', noticeLine, ({ effects }, line) => {
   const said = line.content ?? line.text;
-  if (said === undefined) return;
-  const payload = { kind: 'warning', message: capText(said, NOTICE_CAP) } as const;
-  effects.push({ do: 'emit', event: { type: 'progress', payload } });
+  if (said !== undefined) effects.push(warning(capText(said, NOTICE_CAP)));
 });
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
@@ -134,7 +116,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ['model_fallback', readNotice],
 ]);
 
-/** Said elsewhere as well, or nothing that Reef shows. */
+/** What other lines say as well, or what Reef does not show. */
 const IGNORED = new Set([
   'status',
   'thinking_tokens',

@@ -1,7 +1,8 @@
+import { defined } from '../../base/defined.ts';
 import type { Effect } from '../adapter.ts';
 import type { Draft, Verdict } from './state.ts';
 
-/** Claude works: because it was asked, or because a background task of its own has ended. */
+/** Claude works, because it was asked or because a background task of its own has ended. */
 export function work(draft: Draft): void {
   const { state, effects } = draft;
   state.isBusy = true;
@@ -13,7 +14,7 @@ export function work(draft: Draft): void {
   effects.push({ do: 'turn', is: 'begun' });
 }
 
-/** Claude works no more. The turn is over unless it will go on by itself when a background task ends. */
+/** Claude rests. The turn is over unless Claude goes on by itself when a background task ends. */
 export function rest(draft: Draft): void {
   const { state } = draft;
   state.isBusy = false;
@@ -21,7 +22,7 @@ export function rest(draft: Draft): void {
   settle(draft);
 }
 
-/** A background task is gone: where Claude only waited for it and will not take up its result, nothing more comes. */
+/** Closes the turn when Claude rests, has a verdict, and waits for no background task. */
 export function settle(draft: Draft): void {
   const { isTurnOpen, isBusy, verdict, tasks, willWake } = draft.state;
   if (!isTurnOpen || isBusy || verdict === null) return;
@@ -30,7 +31,7 @@ export function settle(draft: Draft): void {
   close(draft, verdict);
 }
 
-/** Interrupted while it only waits for a background task, Claude says no more than that it understood. */
+/** Interrupted while it only waits for a background task, Claude acknowledges and says nothing more. */
 export function interruptWait(draft: Draft): void {
   const { isTurnOpen, isBusy, verdict } = draft.state;
   if (!isTurnOpen || isBusy) return;
@@ -52,14 +53,14 @@ export function close(draft: Draft, verdict: Verdict): void {
 
 function ending(verdict: Verdict, resumeAt: string | null): Effect {
   if (verdict.is === 'limit') {
-    return { do: 'limit', message: verdict.message, ...(resumeAt === null ? {} : { resumeAt }) };
+    return { do: 'limit', message: verdict.message, ...defined({ resumeAt }) };
   }
   if (verdict.is === 'failed') {
     const { code, message, retryable, status } = verdict;
-    return { do: 'turn', is: 'failed', code, message, retryable, ...(status === null ? {} : { status }) };
+    return { do: 'turn', is: 'failed', code, message, retryable, ...defined({ status }) };
   }
   const { is: outcome, result, stopReason } = verdict;
-  return { do: 'turn', is: 'over', outcome, result, ...(stopReason === null ? {} : { stopReason }) };
+  return { do: 'turn', is: 'over', outcome, result, ...defined({ stopReason }) };
 }
 
 /** Claude went on after a question, so it took every answer it was given. */

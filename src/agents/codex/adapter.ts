@@ -1,4 +1,5 @@
 import type { Adapter, AgentLine } from '../adapter.ts';
+import { badLine } from '../adapter-effects.ts';
 import { command, describeAppServer, initial, terminal } from './command.ts';
 import { encode } from './encode.ts';
 import { OF_NO_INTEREST } from './known.ts';
@@ -9,7 +10,7 @@ import { refusalLine } from './rpc.ts';
 import { onStderr, sandboxEnd } from './sandbox.ts';
 import { type Envelope, readEnvelope } from './schema.ts';
 import type { CodexState } from './state.ts';
-import { badLine, type Step, step } from './step.ts';
+import { type Step, step } from './step.ts';
 
 /** Codex through `codex app-server`: a two-way conversation that asks, steers, interrupts and resumes. */
 export const codexAdapter: Adapter<CodexState> = {
@@ -25,7 +26,7 @@ export const codexAdapter: Adapter<CodexState> = {
 function parse(state: CodexState, line: AgentLine): Step<CodexState> {
   if (line.stream === 'err') return onStderr(state, line.text);
   const message = readEnvelope(line.json);
-  if (!message) return step(state, badLine('a line that is no message of its protocol'));
+  if (!message) return step(state, badLine('Codex wrote a line that is no message of its protocol'));
   const { id, method } = message;
   if (method === undefined) return (id !== undefined && onResponse(state, id, message)) || unfit(state, message);
   if (id !== undefined) return onRequest(state, { id, method, params: message.params }) ?? unfit(state, message);
@@ -37,7 +38,7 @@ function parse(state: CodexState, line: AgentLine): Step<CodexState> {
 
 /** A request that cannot be read is refused all the same: no agent waits for ever. */
 function unfit(state: CodexState, { id, method }: Envelope): Step<CodexState> {
-  const told = badLine(`a ${method ?? 'response'} that Reef cannot read`);
+  const told = badLine(`Codex wrote a ${method ?? 'response'} that Reef cannot read`);
   if (id === undefined || method === undefined) return step(state, told);
   return step(state, told, { do: 'write', line: refusalLine(id, method) });
 }

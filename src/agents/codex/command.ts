@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { defined } from '../../base/defined.ts';
 import type { AgentDescription, LaunchPlan, LaunchRequest, MachineFacts } from '../adapter.ts';
 import { requestLine } from './rpc.ts';
 import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
@@ -39,13 +40,13 @@ export function initial(spec: LaunchRequest, machine: MachineFacts): CodexState 
 
 export const openCall = { id: OPEN, for: 'open' } as const;
 
-/** A resumed thread forgets sandbox, policy and configuration of its first run, so both openings give them. */
+/** A resumed thread forgets its sandbox, policy and configuration, so both ways of opening give them. */
 function openingLine(spec: LaunchRequest, machine: MachineFacts): string {
   const settings = {
     cwd: spec.cwd,
     approvalPolicy: 'on-request',
     sandbox: sandboxMode(machine, spec),
-    ...(spec.model === undefined ? {} : { model: spec.model }),
+    ...defined({ model: spec.model }),
     config: threadConfig(spec),
   };
   return spec.sessionId === undefined
@@ -55,7 +56,7 @@ function openingLine(spec: LaunchRequest, machine: MachineFacts): string {
 
 function threadConfig({ mcp }: LaunchRequest): Record<string, unknown> {
   const asking = {
-    // Without it Codex refuses questions in its default mode, with it every thread begins with a warning.
+    // Codex needs the first to ask in its default mode, and the second or every thread begins with a warning about it.
     'features.default_mode_request_user_input': true,
     suppress_unstable_features_warning: true,
   };
@@ -69,7 +70,7 @@ function threadConfig({ mcp }: LaunchRequest): Record<string, unknown> {
 const TESTED = '0.166.0';
 export const LOGIN = 'codex login';
 
-/** npm package and target of each native binary; only the one for this machine is ever installed. */
+/** npm package and target of each native binary. Only the one for this machine is installed. */
 const PLATFORMS = [
   ['linux-x64', 'x86_64-unknown-linux-musl'],
   ['linux-arm64', 'aarch64-unknown-linux-musl'],
@@ -78,8 +79,8 @@ const PLATFORMS = [
 ] as const;
 
 /**
- * Killing the Node launcher may leave the native binary alive, so that one is started itself. Its package lies beside
- * the launcher's (npm, pnpm) or below it; an own download keeps `vendor` in the launcher's package.
+ * Killing the Node launcher may leave the native binary alive, so Reef starts the binary itself. Its package lies beside the
+ * launcher's (npm, pnpm) or below it; a download keeps `vendor` in the launcher's package.
  */
 function behindLauncher(realPath: string): string[] {
   const launcher = dirname(dirname(realPath));
@@ -101,7 +102,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
   loginSigns: ['$CODEX_API_KEY', '$OPENAI_API_KEY', '$CODEX_HOME/auth.json', '~/.codex/auth.json'],
   recorded: '2026-11-15',
   resumes: true,
-  /** It returns our id with a message, and yet runs a repeated one again. */
+  /** It returns our id with a message, but runs a repeated message again. */
   ignoresRepeats: false,
   stateDirs: ['$CODEX_HOME', '~/.codex'],
   settings: { '$CODEX_HOME/config.toml': '', '~/.codex/config.toml': '' },
@@ -124,17 +125,17 @@ export const describeExec = (): AgentDescription => ({
   busyMessage: 'refused',
 });
 
-/** Of a title, which its window has when its session has begun: not while it asks to log in or whether to trust the folder. */
+/** The start of a window title, which Codex sets when its session begins: after it asked for log-in and trust. */
 const TITLE = '\u001b]0;';
 
 const SETTINGS = [
-  // Empty until the session has begun: before that its composer drops an Enter. And the user may want no title at all.
+  // Empty until the session has begun: before that, the composer drops an Enter. The user may have turned titles off.
   'tui.terminal_title=["session-id"]',
-  // By default it leaves a server behind that serves every Codex of the user, and lives on after the job.
+  // By default it starts a server for every Codex of the user, which outlives the job.
   'features.daemon_auto_start=false',
 ];
 
-/** Codex as people use it. It names its session in its title alone, and cut off, so that such a job cannot be resumed. */
+/** Codex as people use it. Only its title names the session, and cut off, so such a job cannot be resumed. */
 export function terminal(spec: LaunchRequest, machine: MachineFacts): LaunchPlan {
   refuseTemporaryHome(machine);
   const [file, ...leading] = machine.command;
@@ -152,7 +153,7 @@ export function terminal(spec: LaunchRequest, machine: MachineFacts): LaunchPlan
   };
 }
 
-/** TOML, in which strings and lists are written as in JSON. Values come by the environment, which others cannot read. */
+/** In TOML, where strings and lists are written as in JSON. Secrets go by the environment: everybody can read an argv. */
 function mcpServer({ name, command, args, env }: NonNullable<LaunchRequest['mcp']>): string {
   const json = JSON.stringify;
   const program = `command=${json(command)},args=${json(args)},env_vars=${json(Object.keys(env))}`;
@@ -174,7 +175,6 @@ export function execCommand(spec: LaunchRequest, machine: MachineFacts): LaunchP
   return { file, args, env: spec.mcp?.env ?? {}, stdin: 'file', greeting: [] };
 }
 
-/** Values are TOML, of which JSON strings and lists are a part. Secrets go by name: everybody can read an argv. */
 function mcpArgs({ mcp }: LaunchRequest): string[] {
   if (mcp === undefined) return [];
   const settings = {

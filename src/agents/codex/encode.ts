@@ -4,7 +4,7 @@ import { replyLine, requestLine, turnStartLine, turnSteerLine } from './rpc.ts';
 import { readEnvelope, requests } from './schema.ts';
 import type { Call, CodexState } from './state.ts';
 
-/** Beyond this many messages on their way, or this much text kept for sending it again, the next one waits its turn. */
+/** With more messages under way the next one waits. With more text kept for a second try, a message gets only one. */
 const MAX_UNDER_WAY = 64;
 const KEPT_TEXT = 16 * 1024;
 
@@ -22,7 +22,7 @@ export function encode(state: CodexState, outgoing: Outgoing): Encoded<CodexStat
 function encodeMessage(state: CodexState, message: Extract<Outgoing, { kind: 'message' }>): Encoded<CodexState> {
   const { messageId, text } = message;
   const { threadId, turnId, nextId: id } = state;
-  // To wait for a conversation that was refused would keep the process for ever.
+  // Codex refused the conversation: waiting for it would keep the process for ever.
   if (threadId === null && state.opening === null) {
     return { refuse: 'agent_error', message: 'Codex did not open the conversation' };
   }

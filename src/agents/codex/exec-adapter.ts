@@ -1,14 +1,25 @@
 import type { z } from 'zod';
 import { capText } from '../../base/cap.ts';
 import type { Adapter, AgentLine, Exit } from '../adapter.ts';
+import { badLine, progress, warning } from '../adapter-effects.ts';
 import { describeExec, execCommand } from './command.ts';
 import * as schema from './exec-schema.ts';
-import { tools } from './exec-schema.ts';
 import { type Failure, failedTurn, isRetryNotice, retryNotice, toldFailure } from './failure.ts';
-import { callEffect, contentText, isDone, resultEffects, type ToolItem, type ToolReader, toolReader } from './items.ts';
+import {
+  agentTool,
+  callEffect,
+  changeTool,
+  commandTool,
+  mcpTool,
+  resultEffects,
+  searchTool,
+  type ToolItem,
+  type ToolReader,
+  toolReader,
+} from './items.ts';
 import { onStderr, type SandboxState, sandboxEnd } from './sandbox.ts';
 import { isTyped } from './schema.ts';
-import { badLine, type Handler, on, type Step, step, usageEffect, warning } from './step.ts';
+import { type Handler, on, type Step, step, usageEffect } from './step.ts';
 
 /** Codex through `codex exec --json`, the fallback: one prompt, one turn, one exit, and it can ask nothing. */
 export const codexExecAdapter: Adapter<ExecState> = {
@@ -40,9 +51,9 @@ const RESULT_CAP = 8 * 1024;
 
 type ExecState = SandboxState & {
   retries: number;
-  /** The last words of the agent, which are the result of its turn. */
+  /** The agent's last words: the result of its turn. */
   result: string;
-  /** What the model's current answer consists of so far, for answers are not told apart. */
+  /** What the model's current answer consists of so far. Codex does not say where an answer ends. */
   answer: 'none' | 'thinking' | 'spoken' | 'acting';
   openTools: string[];
 };
@@ -66,20 +77,20 @@ const handlers: ReadonlyMap<string, Handler<ExecState>> = new Map([
 function execParse(state: ExecState, line: AgentLine): ExecStep {
   if (line.stream === 'err') return onStderr(state, line.text);
   const { json } = line;
-  if (!isTyped(json)) return step(state, badLine('a line that is no message of its protocol'));
+  if (!isTyped(json)) return step(state, badLine('Codex wrote a line that is no message of its protocol'));
   const handle = handlers.get(json.type);
   if (!handle) return step(state, { do: 'unknown', name: json.type });
-  return handle(state, json) ?? step(state, badLine(`a ${json.type} that Reef cannot read`));
+  return handle(state, json) ?? step(state, badLine(`Codex wrote a ${json.type} that Reef cannot read`));
 }
 
 /** The usage is the total of the thread, over all its runs. */
 function turnCompleted(state: ExecState, { usage }: z.infer<typeof schema.turnCompleted>): ExecStep {
   const counts = {
-    input: usage.input_tokens,
-    cached: usage.cached_input_tokens,
-    cacheWrite: usage.cache_write_input_tokens,
-    output: usage.output_tokens,
-    reasoning: usage.reasoning_output_tokens,
+    inputTokens: usage.input_tokens,
+    cachedInputTokens: usage.cached_input_tokens,
+    cacheWriteInputTokens: usage.cache_write_input_tokens,
+    outputTokens: usage.output_tokens,
+    reasoningOutputTokens: usage.reasoning_output_tokens,
   };
   const over = { do: 'turn', is: 'over', outcome: 'done', result: state.result } as const;
   return step(state, usageEffect(counts, 'session'), over);
@@ -92,7 +103,7 @@ function failed(state: ExecState, { message }: z.infer<typeof schema.failure>): 
   return step({ ...state, retries }, retryNotice(failure, undefined, retries));
 }
 
-/** All that `exec` tells is a sentence; the provider's status is in it. */
+/** `exec` gives a failure as one sentence, with the provider's status in it. */
 function failureOf(message: string): Failure {
   const status = /\bstatus:? (\d{3})\b/.exec(message)?.[1];
   const kind = /hit your usage limit/i.test(message) ? 'usageLimitExceeded' : undefined;
@@ -143,8 +154,8 @@ function spoken(state: ExecState, item: Item, kind: 'text' | 'thinking'): ExecSt
 const ORDER = ['none', 'thinking', 'spoken', 'acting'] as const;
 
 /**
- * An answer of the model thinks, then speaks, then acts. Whatever comes again or out of this order begins the next
- * one, save further tools while one is running.
+ * An answer of the model thinks, then speaks, then acts. A part that comes again or out of this order begins the next
+ * answer, except further tools while one is running.
  */
 function answering(state: ExecState, part: 'thinking' | 'spoken' | 'acting'): ExecStep {
   const isParallel = part === 'acting' && state.openTools.length > 0;
@@ -156,7 +167,7 @@ function planNews(state: ExecState, item: Item): ExecStep | undefined {
   const { data } = schema.todoList.safeParse(item.type === 'todo_list' ? item : undefined);
   if (!data) return undefined;
   const entries = data.items.map(({ text, completed }) => ({ text, status: completed ? 'completed' : 'pending' }));
-  return step(state, { do: 'emit', event: { type: 'progress', payload: { kind: 'plan', entries } } });
+  return step(state, progress({ kind: 'plan', entries }));
 }
 
 const unknownItem = (state: ExecState, item: Item): ExecStep =>
@@ -166,43 +177,21 @@ const unknownItem = (state: ExecState, item: Item): ExecStep =>
 export const execTools: ReadonlyMap<string, ToolReader> = new Map([
   [
     'command_execution',
-    toolReader(tools.command_execution, ({ command, status, aggregated_output: output, exit_code: exitCode }) => ({
-      call: { name: 'exec_command', tool: 'shell', title: command, input: { command } },
-      result: { ok: isDone(status), text: output, ...(exitCode == null ? {} : { exitCode }) },
-    })),
+    toolReader(schema.commandExecution, ({ aggregated_output: output, exit_code: exitCode, ...item }) =>
+      commandTool({ ...item, output, exitCode }),
+    ),
   ],
   [
     'file_change',
-    toolReader(tools.file_change, ({ id, changes, status }) => ({
-      call: {
-        name: 'apply_patch',
-        tool: 'edit',
-        title: `Edit ${changes.map((change) => change.path).join(', ')}`,
-        input: { changes },
-      },
-      result: { ok: isDone(status), text: isDone(status) ? '' : status },
-      edits: isDone(status) ? changes.map(({ path, kind }) => ({ id, path, kind })) : [],
-    })),
+    toolReader(schema.fileChange, ({ id, changes, status }) =>
+      changeTool(
+        status,
+        changes,
+        changes.map((change) => ({ id, ...change })),
+      ),
+    ),
   ],
-  [
-    'mcp_tool_call',
-    toolReader(tools.mcp_tool_call, ({ server, tool: name, arguments: input = null, result, error, status }) => ({
-      call: { name: `${server}.${name}`, tool: 'mcp', title: `${server}: ${name}`, input },
-      result: { ok: isDone(status), text: error?.message ?? contentText(result?.content) },
-    })),
-  ],
-  [
-    'collab_tool_call',
-    toolReader(tools.collab_tool_call, ({ tool: name, prompt, status }) => ({
-      call: { name, tool: 'agent', title: prompt ?? name, input: { prompt: prompt ?? null } },
-      result: { ok: isDone(status), text: '' },
-    })),
-  ],
-  [
-    'web_search',
-    toolReader(tools.web_search, ({ query }) => ({
-      call: { name: 'web_search', tool: 'search', title: query || 'Search the web', input: { query } },
-      result: { ok: true, text: query },
-    })),
-  ],
+  ['mcp_tool_call', mcpTool],
+  ['collab_tool_call', agentTool],
+  ['web_search', searchTool],
 ]);

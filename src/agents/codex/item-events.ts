@@ -1,18 +1,19 @@
 import type { z } from 'zod';
-import type { Effect } from '../adapter.ts';
-import { approvable, callEffect, resultEffects, toolItems, withParent } from './items.ts';
+import { defined } from '../../base/defined.ts';
+import { progress, warning } from '../adapter-effects.ts';
+import { approvable, callEffect, resultEffects, toolItems } from './items.ts';
 import { ITEMS_OF_NO_INTEREST } from './known.ts';
 import { type delta, type itemEvent, items } from './schema.ts';
 import { type CodexState, type MessageCall, subAgent, withoutCall } from './state.ts';
-import { type Step, step, warning } from './step.ts';
+import { type Step, step } from './step.ts';
 
 const MAX_OPEN_TOOLS = 64;
-/** One at a time in a thread, but sub-agents edit too; each may take 16 KiB of the state. */
+/** A thread edits one at a time, but sub-agents edit too. Each edit may take 16 KiB of the state. */
 const MAX_EDITS = 2;
 
 type ItemEvent = z.infer<typeof itemEvent>;
 
-/** After the end of a turn its tools were closed already: what Codex still tells about them is history. */
+/** The end of a turn closes its tools: what Codex says about them later is ignored. */
 const isLate = (state: CodexState, event: ItemEvent) =>
   subAgent(state, event.threadId) === undefined && event.turnId !== state.turnId;
 
@@ -67,7 +68,7 @@ function noteEdit(state: CodexState, item: ItemEvent['item']): CodexState {
   return { ...state, edits: [...state.edits, { itemId: data.id, ...approvable(data.changes) }].slice(-MAX_EDITS) };
 }
 
-/** The message is taken: by its own id, or, from a Codex that returns none, by the order of messages in its turn. */
+/** Acknowledges a message by its id, or, where Codex returns none, by the order of messages in its turn. */
 function userMessage(state: CodexState, { item, threadId, turnId }: ItemEvent): Step<CodexState> {
   const { data } = items.userMessage.safeParse(item);
   const clientId = data?.clientId;
@@ -77,7 +78,7 @@ function userMessage(state: CodexState, { item, threadId, turnId }: ItemEvent): 
   return taken ? step(withoutCall(state, taken.id), { do: 'ack', messageId: taken.messageId }) : step(state);
 }
 
-/** The job's own words as they come; a sub-agent's are told when they are whole. */
+/** Passes on the job's own words as they come; a sub-agent's come when they are whole. */
 export function said(state: CodexState, { threadId, itemId, delta: text }: z.infer<typeof delta>): Step<CodexState> {
   if (subAgent(state, threadId) !== undefined) return step(state);
   const streaming = state.streaming.includes(itemId) ? state.streaming : [...state.streaming, itemId];
@@ -90,10 +91,8 @@ function saidAll(state: CodexState, item: unknown, parent: string | undefined): 
   if (!data) return undefined;
   const text = state.streaming.includes(data.id) ? '' : data.text;
   const streaming = state.streaming.filter((id) => id !== data.id);
-  return step(
-    { ...state, streaming },
-    { do: 'text', kind: 'text', id: data.id, text, final: true, ...withParent(parent) },
-  );
+  const whole = { do: 'text', kind: 'text', id: data.id, text, final: true, ...defined({ parent }) } as const;
+  return step({ ...state, streaming }, whole);
 }
 
 function thought(state: CodexState, item: unknown, parent: string | undefined): Step<CodexState> | undefined {
@@ -101,14 +100,13 @@ function thought(state: CodexState, item: unknown, parent: string | undefined): 
   if (!data) return undefined;
   const text = (data.summary.length > 0 ? data.summary : data.content).join('\n\n');
   if (text === '') return step(state);
-  return step(state, { do: 'text', kind: 'thinking', id: data.id, text, final: true, ...withParent(parent) });
+  return step(state, { do: 'text', kind: 'thinking', id: data.id, text, final: true, ...defined({ parent }) });
 }
 
 function subAgentNews(state: CodexState, item: unknown): Step<CodexState> | undefined {
   const { data } = items.subAgentActivity.safeParse(item);
   if (!data) return undefined;
   const { agentThreadId: id, kind: what, agentPath } = data;
-  const payload = { kind: 'subagent' as const, id, state: what, ...(agentPath == null ? {} : { text: agentPath }) };
-  const news: Effect = { do: 'emit', event: { type: 'progress', payload } };
-  return step(state, news);
+  const text = defined({ text: agentPath });
+  return step(state, progress({ kind: 'subagent', id, state: what, ...text }));
 }

@@ -1,50 +1,80 @@
 import type { z } from 'zod';
 import { capJson, capText } from '../../base/cap.ts';
+import { defined } from '../../base/defined.ts';
 import { fingerprint } from '../../base/fingerprint.ts';
 import type { EventOf } from '../../protocol/events.ts';
 import type { Effect, Json } from '../adapter.ts';
+import { emit, progress } from '../adapter-effects.ts';
 import { unifiedDiff } from '../unified-diff.ts';
 import { type FileUpdate, items } from './schema.ts';
 import type { ChangedFile, FileChanges } from './state.ts';
+
+interface Command {
+  command: string;
+  cwd?: string | null | undefined;
+  status: string;
+  output: string | null | undefined;
+  exitCode?: number | null | undefined;
+}
+
+export const commandTool = ({ command, cwd, status, output, exitCode }: Command): ReadTool => ({
+  call: {
+    name: 'exec_command',
+    tool: 'shell',
+    title: command,
+    input: { command, ...defined({ cwd }) },
+  },
+  result: {
+    ok: isDone(status),
+    text: output ?? (status === 'declined' ? status : ''),
+    ...defined({ exitCode }),
+  },
+});
+
+/** `changes` are what the call shows, `edits` what it has done once it is over. */
+export const changeTool = (status: string, changes: { path: string; kind: string }[], edits: FileEdit[]): ReadTool => ({
+  call: {
+    name: 'apply_patch',
+    tool: 'edit',
+    title: `Edit ${changes.map((change) => change.path).join(', ')}`,
+    input: { changes },
+  },
+  result: { ok: isDone(status), text: isDone(status) ? '' : status },
+  edits: isDone(status) ? edits : [],
+});
+
+export const mcpTool = toolReader(items.mcpToolCall, (item) => {
+  const { server, tool: name, arguments: input = null, status, result, error } = item;
+  return {
+    call: { name: `${server}.${name}`, tool: 'mcp', title: `${server}: ${name}`, input },
+    result: { ok: isDone(status), text: error?.message ?? contentText(result?.content) },
+  };
+});
+
+export const agentTool = toolReader(items.collabAgentToolCall, ({ tool: name, prompt, receiverThreadIds, status }) => ({
+  call: { name, tool: 'agent', title: prompt ?? name, input: { prompt: prompt ?? null } },
+  result: { ok: isDone(status), text: receiverThreadIds.join(', ') },
+}));
+
+export const searchTool = toolReader(items.webSearch, ({ query }) => ({
+  call: { name: 'web_search', tool: 'search', title: query || 'Search the web', input: { query } },
+  result: { ok: true, text: query },
+}));
 
 /** The items that are tools, by type. */
 export const toolItems: ReadonlyMap<string, ToolReader> = new Map([
   [
     'commandExecution',
-    toolReader(items.commandExecution, ({ command, cwd, status, aggregatedOutput, exitCode }) => ({
-      call: {
-        name: 'exec_command',
-        tool: 'shell',
-        title: command,
-        input: { command, ...(cwd == null ? {} : { cwd }) },
-      },
-      result: {
-        ok: isDone(status),
-        text: aggregatedOutput ?? (status === 'declined' ? status : ''),
-        ...(exitCode == null ? {} : { exitCode }),
-      },
-    })),
+    toolReader(items.commandExecution, ({ aggregatedOutput: output, ...item }) => commandTool({ ...item, output })),
   ],
   [
     'fileChange',
-    toolReader(items.fileChange, ({ id, changes, status }) => ({
-      call: {
-        name: 'apply_patch',
-        tool: 'edit',
-        title: `Edit ${changes.map((change) => change.path).join(', ')}`,
-        input: { changes: changes.map(({ path, kind }) => ({ path, kind: kind.type })) },
-      },
-      result: { ok: isDone(status), text: isDone(status) ? '' : status },
-      edits: isDone(status) ? fileEdits(id, changes) : [],
-    })),
+    toolReader(items.fileChange, ({ id, changes, status }) => {
+      const shown = changes.map(({ path, kind }) => ({ path, kind: kind.type }));
+      return changeTool(status, shown, fileEdits(id, changes));
+    }),
   ],
-  [
-    'mcpToolCall',
-    toolReader(items.mcpToolCall, ({ server, tool: name, arguments: input = null, status, result, error }) => ({
-      call: { name: `${server}.${name}`, tool: 'mcp', title: `${server}: ${name}`, input },
-      result: { ok: isDone(status), text: error?.message ?? contentText(result?.content) },
-    })),
-  ],
+  ['mcpToolCall', mcpTool],
   [
     'dynamicToolCall',
     toolReader(items.dynamicToolCall, ({ tool: name, arguments: input = null, status }) => ({
@@ -52,20 +82,8 @@ export const toolItems: ReadonlyMap<string, ToolReader> = new Map([
       result: { ok: isDone(status), text: '' },
     })),
   ],
-  [
-    'collabAgentToolCall',
-    toolReader(items.collabAgentToolCall, ({ tool: name, prompt, receiverThreadIds, status }) => ({
-      call: { name, tool: 'agent', title: prompt ?? name, input: { prompt: prompt ?? null } },
-      result: { ok: isDone(status), text: receiverThreadIds.join(', ') },
-    })),
-  ],
-  [
-    'webSearch',
-    toolReader(items.webSearch, ({ query }) => ({
-      call: { name: 'web_search', tool: 'search', title: query || 'Search the web', input: { query } },
-      result: { ok: true, text: query },
-    })),
-  ],
+  ['collabAgentToolCall', agentTool],
+  ['webSearch', searchTool],
   [
     'imageView',
     toolReader(items.imageView, ({ path }) => ({
@@ -82,7 +100,7 @@ export const toolItems: ReadonlyMap<string, ToolReader> = new Map([
   ],
 ]);
 
-/** The text of MCP content; of a block that has none its type is enough. */
+/** The text of MCP content. A block without text is shown by its type. */
 export function contentText(content: Json[] = []): string {
   const texts = content.map((block) => {
     if (typeof block !== 'object' || block === null || Array.isArray(block)) return String(block);
@@ -96,34 +114,30 @@ export interface ToolItem {
   id: string;
   call: Pick<EventOf<'tool_call'>['payload'], 'name' | 'tool' | 'title' | 'input'>;
   result: { ok: boolean; text: string; exitCode?: number };
-  edits?: EventOf<'file_edit'>['payload'][];
+  edits?: FileEdit[];
 }
-
-export const withParent = (parent: string | undefined) => (parent === undefined ? {} : { parent });
+type ReadTool = Omit<ToolItem, 'id'>;
+type FileEdit = EventOf<'file_edit'>['payload'];
 
 export function callEffect({ id, call }: ToolItem, parent?: string): Effect {
-  return { do: 'emit', event: { type: 'tool_call', payload: { id, ...call, ...withParent(parent) } } };
+  return emit({ type: 'tool_call', payload: { id, ...call, ...defined({ parent }) } });
 }
 
 export function resultEffects({ id, result, edits = [] }: ToolItem, parent?: string): Effect[] {
-  const inside = withParent(parent);
-  const told: Effect[] = edits.map((edit) => ({
-    do: 'emit',
-    event: { type: 'file_edit', payload: { ...edit, ...inside } },
-  }));
-  const payload = { kind: 'tool_result' as const, id, ...result, ...inside };
-  return [...told, { do: 'emit', event: { type: 'progress', payload } }];
+  const inside = defined({ parent });
+  const told = edits.map((edit) => emit({ type: 'file_edit', payload: { ...edit, ...inside } }));
+  return [...told, progress({ kind: 'tool_result', id, ...result, ...inside })];
 }
 
-/** The statuses of both protocols: anything but `completed` is a failure once the item is over. */
-export const isDone = (status: string): boolean => status === 'completed';
+/** In both protocols anything but `completed` is a failure once the item is over. */
+const isDone = (status: string): boolean => status === 'completed';
 
 /** Undefined for an item that does not fit its schema. */
 export type ToolReader = (raw: unknown) => ToolItem | undefined;
 
 export function toolReader<S extends z.ZodType<{ id: string }>>(
   schema: S,
-  read: (item: z.infer<S>) => Omit<ToolItem, 'id'>,
+  read: (item: z.infer<S>) => ReadTool,
 ): ToolReader {
   return (raw) => {
     const { data } = schema.safeParse(raw);
@@ -132,8 +146,6 @@ export function toolReader<S extends z.ZodType<{ id: string }>>(
 }
 
 const DIFF_CAP = 16 * 1024;
-
-type FileEdit = EventOf<'file_edit'>['payload'];
 
 /** The path a change leaves behind, and the one it came from. */
 function place({ path, kind }: FileUpdate): ChangedFile {
@@ -144,7 +156,7 @@ function fileEdits(id: string, changes: FileUpdate[]): FileEdit[] {
   return changes.map((change) => ({ id, ...place(change), diff: capText(unified(change), DIFF_CAP) }));
 }
 
-/** What a person must see to approve a change, small enough for the state. `digest` stands for what had to be cut. */
+/** What a person must see to approve a change, small enough for the state. `digest` covers what is cut. */
 export function approvable(changes: FileUpdate[]): FileChanges {
   const places = changes.map(place);
   const diffs = changes.map((change) => `--- ${change.path}\n+++ ${place(change).path}\n${unified(change)}`);

@@ -1,9 +1,11 @@
-import type { AskedQuestion, Json } from '../adapter.ts';
+import { defined } from '../../base/defined.ts';
+import type { AskedQuestion } from '../adapter.ts';
+import { warning } from '../adapter-effects.ts';
 import { elicitedQuestions } from './elicitation.ts';
 import { refusalLine, replyLine } from './rpc.ts';
 import { type RequestMethod, type RequestParams, requests, type WireId } from './schema.ts';
 import type { CodexState } from './state.ts';
-import { type Step, step, warning } from './step.ts';
+import { type Step, step } from './step.ts';
 
 interface Request {
   id: WireId;
@@ -13,35 +15,30 @@ interface Request {
 
 const isServed = (method: string): method is RequestMethod => Object.hasOwn(requests, method);
 
-/** Undefined when a request Reef serves does not fit its schema. What is not served is refused at once. */
+/** Refuses at once what Reef does not serve. Undefined when a request that Reef serves does not fit its schema. */
 export function onRequest(state: CodexState, { id, method, params }: Request): Step<CodexState> | undefined {
   const refused = step(state, { do: 'unknown', name: method }, { do: 'write', line: refusalLine(id, method) });
   if (!isServed(method)) return refused;
-  const { success } = requests[method].safeParse(params);
-  if (!success) return undefined;
-  const questions = questionsOf(state, method, params);
+  const { data } = requests[method].safeParse(params);
+  if (!data) return undefined;
+  const questions = questionsOf[method](state, data as never);
   if (questions === 'unseen') return declineUnseen(state, id);
   if (!questions) return refused;
   const requestId = JSON.stringify(id);
   return step({ ...state, asked: { ...state.asked, [requestId]: 'open' } }, { do: 'ask', requestId, questions });
 }
 
-function questionsOf(state: CodexState, method: RequestMethod, raw: unknown): AskedQuestion[] | 'unseen' | undefined {
-  switch (method) {
-    case 'item/commandExecution/requestApproval':
-      return [commandQuestion(requests[method].parse(raw))];
-    case 'item/fileChange/requestApproval':
-      return editQuestion(state, requests[method].parse(raw));
-    case 'item/tool/requestUserInput':
-      return requests[method].parse(raw).questions.map(userQuestion);
-    case 'item/permissions/requestApproval':
-      return [permissionsQuestion(requests[method].parse(raw))];
-    case 'mcpServer/elicitation/request':
-      return elicitedQuestions(requests[method].parse(raw));
-  }
-}
+type Questions = AskedQuestion[] | 'unseen' | undefined;
 
-/** The reason is the agent's own words and comes last; what would be run comes first. */
+const questionsOf: { [M in RequestMethod]: (state: CodexState, params: RequestParams<M>) => Questions } = {
+  'item/commandExecution/requestApproval': (_, params) => [commandQuestion(params)],
+  'item/fileChange/requestApproval': editQuestion,
+  'item/tool/requestUserInput': (_, { questions }) => questions.map(userQuestion),
+  'item/permissions/requestApproval': (_, params) => [permissionsQuestion(params)],
+  'mcpServer/elicitation/request': (_, params) => elicitedQuestions(params),
+};
+
+/** What would be run comes first; the reason is the agent's own words and comes last. */
 const withReason = (question: string, reason: string | null | undefined) =>
   reason ? `${question}\n${reason}` : question;
 
@@ -51,13 +48,7 @@ function commandQuestion(params: RequestParams<'item/commandExecution/requestApp
   const what = network
     ? `Connect to ${network.host} (${network.protocol})?`
     : `${isInput ? 'Type into a running command' : 'Run'}: ${command ?? 'a command it does not name'}`;
-  const input: { [key: string]: Json } = {
-    ...(command == null ? {} : { command }),
-    ...(cwd == null ? {} : { cwd }),
-    ...(isInput ? { kind } : {}),
-    ...(network ? { network } : {}),
-    ...(additionalPermissions == null ? {} : { additionalPermissions }),
-  };
+  const input = defined({ command, cwd, kind: isInput ? kind : null, network, additionalPermissions });
   return { kind: 'permission', question: withReason(what, reason), tool: 'shell', input };
 }
 
@@ -69,7 +60,7 @@ function editQuestion(
   if (!edit) return 'unseen';
   const { changes, digest, diff } = edit;
   const question = withReason(`Change ${changes.map((change) => change.path).join(', ')}?`, reason);
-  const input = { changes, digest, ...(grantRoot == null ? {} : { grantRoot }) };
+  const input = { changes, digest, ...defined({ grantRoot }) };
   return [{ kind: 'permission', question, tool: 'edit', input, diff }];
 }
 
@@ -84,17 +75,13 @@ type UserQuestion = RequestParams<'item/tool/requestUserInput'>['questions'][num
 function userQuestion({ header, question, isOther, isSecret, options }: UserQuestion): AskedQuestion {
   const heading = header ? { header } : {};
   if (!options?.length) return { kind: 'text', question, ...heading, freeText: true, secret: isSecret };
-  const choices = options.map(({ label, description }) => ({
-    id: label,
-    label,
-    ...(description ? { description } : {}),
-  }));
+  const choices = options.map(({ label, description }) => ({ id: label, label, ...(description && { description }) }));
   return { kind: 'choice', question, ...heading, choices, freeText: isOther, secret: isSecret };
 }
 
 function permissionsQuestion(params: RequestParams<'item/permissions/requestApproval'>): AskedQuestion {
   const { permissions, cwd, reason } = params;
   const question = withReason('Give Codex more permissions for this turn?', reason);
-  const input = { permissions, ...(cwd == null ? {} : { cwd }) };
+  const input = { permissions, ...defined({ cwd }) };
   return { kind: 'permission', question, tool: 'permissions', input };
 }

@@ -1,9 +1,11 @@
+import { defined } from '../../base/defined.ts';
 import type { Effect, Json } from '../adapter.ts';
+import { warning } from '../adapter-effects.ts';
 import { openCall } from './command.ts';
 import { notificationLine, requestLine, turnStartLine } from './rpc.ts';
 import { type Envelope, initialized, opened, turnAccepted } from './schema.ts';
 import { type CodexState, type MessageCall, settleMessages, withoutCall } from './state.ts';
-import { type Step, step, warning } from './step.ts';
+import { type Step, step } from './step.ts';
 
 const OVERLOADED = -32001;
 const MAX_TRIES = 5;
@@ -42,18 +44,9 @@ function greeted(state: CodexState, result: unknown): Step<CodexState> | undefin
 function threadOpened(state: CodexState, result: unknown): Step<CodexState> | undefined {
   const { data } = opened.safeParse(result);
   if (!data) return undefined;
-  const { thread, model, cwd } = data;
-  const { agentVersion } = state;
-  return step(
-    { ...state, opening: null, threadId: thread.id },
-    {
-      do: 'session',
-      sessionId: thread.id,
-      ...(model == null ? {} : { model }),
-      ...(agentVersion === null ? {} : { agentVersion }),
-      ...(cwd == null ? {} : { cwd }),
-    },
-  );
+  const sessionId = data.thread.id;
+  const about = { model: data.model, agentVersion: state.agentVersion, cwd: data.cwd };
+  return step({ ...state, opening: null, threadId: sessionId }, { do: 'session', sessionId, ...defined(about) });
 }
 
 function openingRefused(state: CodexState, error: RpcError): Step<CodexState> {
@@ -69,7 +62,7 @@ function cannotStart(state: CodexState, { message }: RpcError): Step<CodexState>
   return step(failed, { do: 'turn', is: 'failed', code, message: told, retryable: false });
 }
 
-/** Kept until Codex shows it; an accepted message is never sent again, so its text can go. */
+/** The call is kept until Codex shows the message. It is never sent again, so its text can go. */
 function messageAccepted(state: CodexState, call: MessageCall, result: unknown): Step<CodexState> | undefined {
   const { data } = turnAccepted.safeParse(result);
   const turnId = data?.turn?.id ?? data?.turnId ?? null;
@@ -79,8 +72,8 @@ function messageAccepted(state: CodexState, call: MessageCall, result: unknown):
 }
 
 /**
- * A full queue passes, and a turn that ended before our words reached it is no reason to lose them: then they begin the
- * next one. There is no clock here to wait by; each try costs Codex's own answer.
+ * Sends a message again when Codex was overloaded, or when its turn ended before the message reached it: then it begins the
+ * next turn. An adapter has no clock to wait by; Codex's own answer takes the time between two tries.
  */
 function messageRefused(state: CodexState, call: MessageCall, error: RpcError): Step<CodexState> {
   const { id, messageId, text, isSteer, tries } = call;
@@ -101,7 +94,7 @@ function replaceCall(state: CodexState, call: MessageCall): CodexState {
   return { ...state, calls: state.calls.map((other) => (other.id === call.id ? call : other)) };
 }
 
-/** Without the second request the command that ran goes on behind the interrupted turn. */
+/** Without the second request a running command would outlive the interrupted turn. */
 function interrupted(state: CodexState, messageId: string, wasRunning: boolean): Step<CodexState> {
   const taken: Effect = { do: 'ack', messageId };
   const { threadId, nextId: id } = state;

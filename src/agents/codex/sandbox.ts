@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { ReefError } from '../../protocol/errors.ts';
 import type { LaunchRequest, MachineFacts } from '../adapter.ts';
+import { emit } from '../adapter-effects.ts';
 import { type Step, step } from './step.ts';
 
 /** Where Codex cannot sandbox, Reef's own sandbox is the wall. */
@@ -12,7 +13,7 @@ export function sandboxMode(
   return machine.agentSandbox ? 'workspace-write' : 'danger-full-access';
 }
 
-/** There Codex makes no helper for its sandbox: every command fails, the exit is 0. */
+/** With its home below the temporary folder Codex makes no helper for its sandbox: every command fails, and it exits with 0. */
 export function refuseTemporaryHome({ agentSandbox, env = {} }: MachineFacts): void {
   const { HOME = '/', TMPDIR = '/tmp', CODEX_HOME = join(HOME, '.codex') } = env;
   const isBelow = !relative(TMPDIR, CODEX_HOME).startsWith('..');
@@ -25,15 +26,12 @@ const BROKEN = 'Codex cannot start its sandbox here: every command of it fails';
 
 export type SandboxState = { isSandboxed: boolean; isSandboxBroken: boolean };
 
-/** With its home below the temporary folder Codex has no sandbox helper: every command fails, the exit is 0. */
 export function onStderr<S extends SandboxState>(state: S, text: string): Step<S> {
   const isNews = state.isSandboxed && !state.isSandboxBroken && text.includes('could not create PATH aliases');
   if (!isNews) return step(state);
-  const payload = { code: 'agent_sandbox_broken', message: `${BROKEN} (${text})`, scope: 'process' as const };
-  return step(
-    { ...state, isSandboxBroken: true },
-    { do: 'emit', event: { type: 'error', payload: { ...payload, fatal: false, retryable: false } } },
-  );
+  const told = { code: 'agent_sandbox_broken', message: `${BROKEN} (${text})` } as const;
+  const payload = { ...told, scope: 'process', fatal: false, retryable: false } as const;
+  return step({ ...state, isSandboxBroken: true }, emit({ type: 'error', payload }));
 }
 
 export function sandboxEnd({ isSandboxBroken }: SandboxState) {

@@ -1,14 +1,15 @@
 import { z } from 'zod';
+import { defined } from '../../base/defined.ts';
 import type { Json } from '../adapter.ts';
 
-// What Reef reads of the app-server protocol of Codex 0.166.0. Unknown keys are tolerated, key order is never assumed.
+// What Reef reads of the app-server protocol of Codex 0.166.0. Unknown keys are ignored.
 
 const text = z.string();
 const optional = text.nullish();
 const count = z.number();
 const whole = count.int().nonnegative();
 const json = z.custom<Json>((value) => value !== undefined);
-const inThread = { threadId: text, turnId: text.nullish() };
+const inThread = { threadId: text, turnId: optional };
 
 const rpcError = z.object({ code: z.number(), message: text });
 export type WireId = number | string;
@@ -21,7 +22,7 @@ export interface Envelope {
   error?: z.infer<typeof rpcError>;
 }
 
-/** The frame of every line, read by hand because there is one on every line. Undefined for what is no message. */
+/** The frame of a message, read by hand because every line has one. Undefined for what is no message. */
 export function readEnvelope(json: unknown): Envelope | undefined {
   if (typeof json !== 'object' || json === null) return undefined;
   const { id, method, params, result, error } = json as { [key: string]: Json | undefined };
@@ -29,8 +30,7 @@ export function readEnvelope(json: unknown): Envelope | undefined {
   const isMethod = method === undefined || typeof method === 'string';
   const failure = error === undefined ? undefined : rpcError.safeParse(error).data;
   if (!isId || !isMethod || (error !== undefined && !failure)) return undefined;
-  const known = { ...(id === undefined ? {} : { id }), ...(method === undefined ? {} : { method }) };
-  return { ...known, params, result, ...(failure ? { error: failure } : {}) };
+  return { params, result, ...defined({ id, method, error: failure }) };
 }
 
 export const initialized = z.object({ userAgent: text });
@@ -66,7 +66,6 @@ const tokens = z.object({
   outputTokens: whole,
   reasoningOutputTokens: whole,
 });
-export type TokenCounts = z.infer<typeof tokens>;
 export const tokenUsage = z.object({ ...inThread, tokenUsage: z.object({ total: tokens, last: tokens }) });
 
 const limitWindow = z.object({ usedPercent: count, resetsAt: count.nullish() }).nullish();
@@ -79,7 +78,7 @@ const fileUpdate = z.object({
 });
 export type FileUpdate = z.infer<typeof fileUpdate>;
 
-/** Items by type; those of other types are `unknown` or of no interest. */
+/** Items by type. Any other type is unknown, or of no interest (known.ts). */
 export const items = {
   userMessage: z.object({ clientId: optional }),
   agentMessage: z.object({ id: text, text }),
@@ -103,28 +102,22 @@ export const items = {
     result: z.object({ content: z.array(json).default([]) }).nullish(),
     error: z.object({ message: text }).nullish(),
   }),
-  dynamicToolCall: z.object({
-    id: text,
-    tool: text,
-    status: text,
-    arguments: json.optional(),
-    success: z.boolean().nullish(),
-  }),
+  dynamicToolCall: z.object({ id: text, tool: text, status: text, arguments: json.optional() }),
   collabAgentToolCall: z.object({
     id: text,
     tool: text,
     status: text,
     prompt: optional,
-    receiverThreadIds: z.array(text),
+    receiverThreadIds: z.array(text).default([]),
   }),
   subAgentActivity: z.object({ id: text, kind: text, agentThreadId: text, agentPath: optional }),
-  webSearch: z.object({ id: text, query: text }),
+  webSearch: z.object({ id: text, query: text.default('') }),
   imageView: z.object({ id: text, path: text }),
   imageGeneration: z.object({ id: text, status: text, savedPath: optional }),
   contextCompaction: z.object({ id: text }),
 };
 
-/** Of what has a type that is read first: the rest waits for the schema of that type, and is not copied twice. */
+/** Looks only at the type: the schema of that type reads the rest, so that nothing is copied twice. */
 export function isTyped(value: unknown): value is { type: string } {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }

@@ -1,8 +1,9 @@
 import type { Effect } from '../adapter.ts';
+import { warning } from '../adapter-effects.ts';
 import type { SandboxState } from './sandbox.ts';
-import { type Step, step, warning } from './step.ts';
+import { type Step, step } from './step.ts';
 
-/** A request of ours that Codex has not answered, or a message it has not taken yet. */
+/** A request of Reef's that Codex has not answered yet, or a message it has not taken yet. */
 export type Call =
   | { id: number; for: 'initialize' | 'open' | 'clean' }
   | { id: number; for: 'interrupt'; messageId: string }
@@ -25,11 +26,11 @@ export type FileChanges = { changes: ChangedFile[]; digest: string; diff: string
 
 /** Everything the adapter must remember between two lines: JSON, bounded, committed with the events. */
 export type CodexState = SandboxState & {
-  /** The `thread/start` or `thread/resume` line, until it is answered; null without a thread: there will be none. */
+  /** The `thread/start` or `thread/resume` line until it is answered. Null without a `threadId`: there will be no thread. */
   opening: string | null;
   agentVersion: string | null;
   threadId: string | null;
-  /** Reef's own server is on its way up: a turn that began now would not have its tools. */
+  /** Reef's own server is starting: a turn that began now would not have its tools. */
   isServerStarting: boolean;
   /** The turn that is running, and the last one that ended. */
   turnId: string | null;
@@ -40,18 +41,18 @@ export type CodexState = SandboxState & {
   asked: Record<string, 'open' | 'answered'>;
   /** File changes under way: an approval names only the item. */
   edits: ({ itemId: string } & FileChanges)[];
-  /** Tools whose call was told. */
+  /** Tools whose call was emitted. */
   openTools: string[];
-  /** Messages of which pieces were told already. */
+  /** Messages of which pieces were emitted. */
   streaming: string[];
   retries: number;
-  /** Total tokens by thread, for an update may repeat what is known. */
+  /** Total tokens by thread: an update may repeat what is known. */
   totals: Record<string, number>;
   /** When an exhausted limit resets, in seconds since 1970. */
   resetsAt: number | null;
 };
 
-/** Undefined for the job's own thread; the thread's id for a sub-agent's, whose turns are not the job's. */
+/** The thread's id if it belongs to a sub-agent, whose turns are not the job's. Undefined for the job's own thread. */
 export function subAgent(state: CodexState, threadId: string | null | undefined): string | undefined {
   const isOwn = threadId == null || state.threadId === null || threadId === state.threadId;
   return isOwn ? undefined : threadId;

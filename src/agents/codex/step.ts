@@ -22,28 +22,19 @@ export function on<S, Z extends z.ZodType>(
   };
 }
 
-export const warning = (message: string): Effect => ({
-  do: 'emit',
-  event: { type: 'progress', payload: { kind: 'warning', message } },
-});
-
-export function badLine(what: string): Effect {
-  const payload = { code: 'bad_line', message: `Codex wrote ${what}`, scope: 'line' as const };
-  return { do: 'emit', event: { type: 'error', payload: { ...payload, fatal: false, retryable: false } } };
-}
-
-interface Counts {
-  input: number;
-  cached: number;
-  cacheWrite: number;
-  output: number;
-  reasoning: number;
+interface TokenCounts {
+  inputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteInputTokens: number;
+  outputTokens: number;
+  reasoningOutputTokens: number;
 }
 
 /** Codex counts cached input as input; here each token is counted once. Reasoning stays a part of the output. */
-export function usageEffect(counts: Counts, scope: 'more' | 'session'): Effect {
-  const { cached: cacheRead, cacheWrite, output, reasoning } = counts;
-  const input = Math.max(0, counts.input - cacheRead - cacheWrite);
+export function usageEffect(counts: TokenCounts, scope: 'more' | 'session'): Effect {
+  const { cachedInputTokens: cacheRead, cacheWriteInputTokens: cacheWrite } = counts;
+  const { outputTokens: output, reasoningOutputTokens: reasoning } = counts;
+  const input = Math.max(0, counts.inputTokens - cacheRead - cacheWrite);
   return {
     do: 'usage',
     report: { tokens: { input, output, cacheRead, cacheWrite, reasoning, scope }, partial: false },

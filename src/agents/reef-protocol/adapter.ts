@@ -1,11 +1,13 @@
 import type { z } from 'zod';
+import { eventBodySchema } from '../../protocol/events.ts';
 import type { Adapter, Effect, Json, Outgoing } from '../adapter.ts';
-import { ackSchema, eventLineSchema, type InputLine, newsSchemas } from './lines.ts';
+import { badLine } from '../adapter-effects.ts';
+import { ackSchema, eventLineSchema, type InputLine, type News, newsSchemas } from './lines.ts';
 
-/** Answers are acknowledged by a name of their own, which no message has. */
+/** Answers are acknowledged under a prefix that no message has. */
 const ANSWER = 'answer:';
 
-/** A program that speaks the reef protocol. It names every line it takes, so there is nothing to remember between lines. */
+/** A program that speaks the reef protocol. It names every line it takes, so nothing is remembered between lines. */
 export function reefProtocolAdapter(name: string): Adapter<null> {
   return {
     describe: () => ({
@@ -50,43 +52,22 @@ function toEffects(json: Json): Effect[] {
   if ('ack' in json) return read(ackSchema, json, ({ ack }) => acknowledgement(ack));
   if (typeof json.do === 'string') return toNews(json.do, json);
   if (typeof json.type !== 'string') return [badLine('neither ack, do nor type')];
-  const isKnown = eventTypes.has(json.type);
-  return isKnown
-    ? read(eventLineSchema, json, (event) => ({ do: 'emit', event }))
-    : [{ do: 'unknown', name: json.type }];
+  if (!eventTypes.has(json.type)) return [{ do: 'unknown', name: json.type }];
+  return read(eventLineSchema, json, (event) => ({ do: 'emit', event }));
 }
 
-const eventTypes = new Set([
-  'progress',
-  'tool_call',
-  'file_edit',
-  'error',
-  'started',
-  'needs_input',
-  'input_sent',
-  'completed',
-]);
+const eventTypes = new Set<string>(eventBodySchema.options.map(({ shape }) => shape.type.value));
 
 function acknowledgement(ack: string): Effect {
   return ack.startsWith(ANSWER) ? { do: 'ack', requestId: ack.slice(ANSWER.length) } : { do: 'ack', messageId: ack };
 }
 
 function toNews(name: string, json: Json): Effect[] {
-  switch (name) {
-    case 'ask':
-      return read(newsSchemas.ask, json, (ask) => ({ ...ask, requestId: JSON.stringify(ask.requestId) }));
-    case 'withdraw':
-      return read(newsSchemas.withdraw, json, (news) => ({ ...news, requestId: JSON.stringify(news.requestId) }));
-    case 'text':
-    case 'session':
-    case 'usage':
-    case 'answer':
-    case 'turn':
-    case 'limit':
-      return read<Effect>(newsSchemas[name], json, (news) => news);
-    default:
-      return [{ do: 'unknown', name }];
-  }
+  if (!Object.hasOwn(newsSchemas, name)) return [{ do: 'unknown', name }];
+  const schema: z.ZodType<News> = newsSchemas[name as keyof typeof newsSchemas];
+  return read(schema, json, (news) =>
+    'requestId' in news ? { ...news, requestId: JSON.stringify(news.requestId) } : news,
+  );
 }
 
 function read<T>(schema: z.ZodType<T>, json: Json, toEffect: (value: T) => Effect): Effect[] {
@@ -94,9 +75,4 @@ function read<T>(schema: z.ZodType<T>, json: Json, toEffect: (value: T) => Effec
   if (parsed.success) return [toEffect(parsed.data)];
   const [issue] = parsed.error.issues;
   return [badLine(`${issue?.path.join('.')}: ${issue?.message}`)];
-}
-
-function badLine(message: string): Effect {
-  const payload = { code: 'bad_line', scope: 'line', fatal: false, retryable: false, message } as const;
-  return { do: 'emit', event: { type: 'error', payload } };
 }

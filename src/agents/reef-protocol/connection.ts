@@ -5,7 +5,7 @@ import { type InputLine, inputLineSchema, type OutputLine } from './lines.ts';
 
 type Ask = Extract<OutputLine, { do: 'ask' }>;
 
-/** A program's side of the reef protocol: takes every line, acknowledges it, and keeps it until it is wanted. */
+/** A program's side of the reef protocol: reads every line, acknowledges it, and keeps it until it is asked for. */
 export class ReefConnection {
   readonly #out: NodeJS.WritableStream;
   readonly #messages: string[] = [];

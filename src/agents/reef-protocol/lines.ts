@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { type ErrorCode, errorTable } from '../../protocol/error-table.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
 import { decisionSchema, questionKindSchema } from '../../protocol/jobs.ts';
-import type { Json } from '../adapter.ts';
+import type { Json } from '../../protocol/workflow.ts';
 
 /**
  * The reef protocol, version 1: how a program is an agent of Reef without speaking anyone else's protocol.
  *
- * Reef starts it in the folder of the job, with `--session ID` for a new session or `--resume ID` to go on with one, and
- * `--model NAME` when one was chosen; `REEF_SOCKET` is its own socket to Reef. Both sides write one JSON object a line, in UTF-8. Standard input stays open: the
- * program is ended by SIGTERM. Standard error is free text and is shown as warnings.
+ * Reef starts it in the folder of the job, with `--session ID` for a new session or `--resume ID` to continue one, and
+ * `--model NAME` when one was chosen. `REEF_SOCKET` is its own socket to Reef. Both sides write one JSON object a line, in
+ * UTF-8. Standard input stays open: SIGTERM ends the program. Standard error is free text and is shown as warnings.
  *
  * Reef writes (`inputLineSchema`): a message, the answers to a request, or an interrupt, each with an `id`. The program
- * acknowledges every one of them with `{"ack": id}` when it has read it, and one whose id it has seen before with
- * nothing but that: Reef may repeat a line after a restart.
+ * acknowledges each of them with `{"ack": id}` when it has read it. To an id it has seen before it does nothing else: Reef
+ * may repeat a line after a restart.
  *
  * The program writes acknowledgements, events as they are stored (`{"type", "payload"}`), and news (`{"do": …}`). A turn
  * begins with `turn begun`, ends with `turn over` or `turn failed`, and belongs to one message; messages read meanwhile
@@ -23,7 +23,6 @@ import type { Json } from '../adapter.ts';
 const text = z.string();
 const count = z.number().int().nonnegative();
 const json = z.custom<Json>();
-const parent = text.exactOptional();
 
 /** Chosen by the program; `1` and `"1"` are two. */
 const requestId = z.union([text, z.number()]);
@@ -41,6 +40,9 @@ const questionSchema = z.object({
   diff: text.exactOptional(),
 });
 
+export type ReefQuestion = z.infer<typeof questionSchema>;
+
+/** `more` is added. `session` is a running total of the session: what it grew by since the last one counts. */
 const scope = z.enum(['more', 'session']);
 
 const reportSchema = z.object({
@@ -80,10 +82,10 @@ export const newsSchemas = {
     id: text,
     text,
     final: z.boolean(),
-    parent,
+    parent: text.exactOptional(),
   }),
-  ask: z.object({ do: z.literal('ask'), requestId: requestId, questions: z.array(questionSchema).min(1) }),
-  withdraw: z.object({ do: z.literal('withdraw'), requestId: requestId, by: text }),
+  ask: z.object({ do: z.literal('ask'), requestId, questions: z.array(questionSchema).min(1) }),
+  withdraw: z.object({ do: z.literal('withdraw'), requestId, by: text }),
   session: z.object({
     do: z.literal('session'),
     sessionId: text,
@@ -95,11 +97,11 @@ export const newsSchemas = {
   /** The model gave one more answer: what turn budgets count. */
   answer: z.object({ do: z.literal('answer') }),
   turn: turnSchema,
-  /** The provider's limit is reached: the job pauses and can be resumed. */
+  /** The provider's limit is reached: the job pauses, its process ends, and it can be resumed. */
   limit: z.object({ do: z.literal('limit'), message: text, resumeAt: text.exactOptional() }),
 };
 
-/** Kinds of progress that are Reef's own to tell. */
+/** Kinds of progress that only Reef writes. */
 const RESERVED = new Set([
   'queued',
   'turn',
@@ -112,7 +114,7 @@ const RESERVED = new Set([
   'raw',
 ]);
 
-/** What a program may say of itself; the beginning and end of the process and its inputs are told by Reef. */
+/** The events a program may write itself. Reef writes those about its process and its input. */
 export const eventLineSchema = eventBodySchema.transform((event, context) => {
   if (event.type === 'tool_call' || event.type === 'file_edit') return event;
   if (event.type === 'progress' && event.payload.kind !== 'session' && !RESERVED.has(event.payload.kind)) return event;
@@ -129,12 +131,14 @@ const answerSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('text'), text }),
 ]);
 
+export type ReefAnswer = z.infer<typeof answerSchema>;
+
 export const inputLineSchema = z.union([
   z.object({ id: text, text }),
-  z.object({ id: text, requestId: requestId, answers: z.array(answerSchema) }),
+  z.object({ id: text, requestId, answers: z.array(answerSchema) }),
   z.object({ id: text, interrupt: z.literal(true) }),
 ]);
 
 export type InputLine = z.infer<typeof inputLineSchema>;
-type News = { [K in keyof typeof newsSchemas]: z.infer<(typeof newsSchemas)[K]> }[keyof typeof newsSchemas];
+export type News = { [K in keyof typeof newsSchemas]: z.infer<(typeof newsSchemas)[K]> }[keyof typeof newsSchemas];
 export type OutputLine = z.infer<typeof ackSchema> | z.infer<typeof eventLineSchema> | News;

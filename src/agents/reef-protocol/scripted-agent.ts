@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { defined } from '../../base/defined.ts';
 import { readEnvironment } from '../../base/env.ts';
 import { toReefError } from '../../protocol/errors.ts';
 import { ReefConnection } from './connection.ts';
 import type { OutputLine } from './lines.ts';
 import { parseScript, type Script, type Step } from './script.ts';
-import { Failure, playSteps, type Stage, toFailedTurn } from './steps.ts';
+import { Failure, playSteps, type Stage } from './steps.ts';
 
 /**
  * `node scripted-agent.ts SCRIPT --session ID | --resume ID`: plays a script as an agent on the reef protocol. The first message is
@@ -30,28 +31,25 @@ function readScript(file: string): Script | undefined {
 
 async function play(script: Script): Promise<void> {
   process.stdout.on('error', () => process.exit(1)); // nobody listens any more
-  const { all } = readEnvironment();
-  const env = Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
   let lastId = 0;
   const stage: Stage = {
     talk: new ReefConnection(process.stdin, process.stdout),
     cwd: process.cwd(),
-    env,
+    env: defined(readEnvironment().all) as Record<string, string>,
     variables: new Map(),
     said: '',
     nextId: () => ++lastId,
   };
   const sessionId = values.resume ?? values.session ?? 'scripted';
-  const model = values.model === undefined ? {} : { model: values.model };
-  stage.talk.write({ do: 'session', sessionId, ...model, cwd: stage.cwd });
+  stage.talk.write({ do: 'session', sessionId, ...defined({ model: values.model }), cwd: stage.cwd });
   for (let turn = 1; ; turn++) {
     const message = await stage.talk.nextMessage();
     if (message === undefined) process.exit(0);
     stage.variables.set('message', message);
     if (turn === 1) stage.variables.set('task', message);
-    await playTurn(stepsFor(script, turn), stage);
+    stage.said = '';
+    const signal = stage.talk.beginTurn();
+    stage.talk.endTurn(await outcome(stepsFor(script, turn), stage, signal));
   }
 }
 
@@ -61,18 +59,12 @@ function stepsFor({ steps, onMessage, onResume }: Script, turn: number): Step[] 
   return values.resume === undefined ? steps : (onResume ?? other);
 }
 
-async function playTurn(steps: Step[], stage: Stage): Promise<void> {
-  stage.said = '';
-  const signal = stage.talk.beginTurn();
-  stage.talk.endTurn(await outcome(steps, stage, signal));
-}
-
 async function outcome(steps: Step[], stage: Stage, signal: AbortSignal): Promise<Extract<OutputLine, { do: 'turn' }>> {
   try {
     await playSteps(steps, stage, signal);
     return { do: 'turn', is: 'over', outcome: 'done', result: stage.said };
   } catch (error) {
-    if (error instanceof Failure) return toFailedTurn(error);
+    if (error instanceof Failure) return error.turn;
     if (!signal.aborted) throw error;
     return { do: 'turn', is: 'over', outcome: 'interrupted', result: stage.said };
   }

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { defined } from '../../base/defined.ts';
 import { unlessAborted } from '../../base/wait.ts';
 import { TAG_VARIABLE } from '../../process/process-table.ts';
 import { run } from '../../process/run.ts';
@@ -27,12 +28,11 @@ export interface Stage {
 
 /** The script ends its turn as failed. */
 export class Failure extends Error {
-  readonly code: string;
-  readonly retryable: boolean;
+  readonly turn: Extract<OutputLine, { is: 'failed' }>;
+
   constructor(code: string, message: string, retryable: boolean) {
     super(message);
-    this.code = code;
-    this.retryable = retryable;
+    this.turn = { do: 'turn', is: 'failed', code: code as ErrorCode, message, retryable };
   }
 }
 
@@ -69,8 +69,8 @@ const actions: Actions = {
     await setTimeout(ms, undefined, { signal });
   },
   usage: ({ talk }, { scope, partial, costUsd, ...tokens }) => {
-    const cost = costUsd === undefined ? {} : { cost: { usd: costUsd, scope } };
-    talk.write({ do: 'usage', report: { tokens: { ...tokens, scope }, ...cost, partial } });
+    const cost = costUsd === undefined ? undefined : { usd: costUsd, scope };
+    talk.write({ do: 'usage', report: { tokens: { ...tokens, scope }, ...defined({ cost }), partial } });
   },
   emit: ({ talk }, line) => talk.writeRaw(typeof line === 'string' ? line : JSON.stringify(line)),
   stderr: (stage, text) => {
@@ -109,11 +109,7 @@ function fill({ variables }: Stage, text: string): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => variables.get(name) ?? whole);
 }
 
-interface ToolEnd {
-  ok: boolean;
-  text: string;
-  exitCode?: number;
-}
+type ToolEnd = { ok: boolean; text: string; exitCode?: number };
 
 /** Every call is followed by its result, whatever happens between them. */
 async function playTool(
@@ -143,28 +139,22 @@ async function playEdit(stage: Stage, { path, content }: Argument<'edit'>): Prom
 async function playShell(stage: Stage, argv: Argument<'shell'>): Promise<void> {
   const command = argv.map((word) => fill(stage, word));
   await playTool(stage, { name: 'shell', tool: 'shell', title: command.join(' '), input: { command } }, async () => {
-    // `run` marks what it starts as its own; a job's commands carry the job's mark, or killing it would miss them.
+    // `run` tags what it starts as its own. A job's commands need the job's tag, or killing the job would miss them.
     const tag = `${TAG_VARIABLE}=${stage.env[TAG_VARIABLE] ?? ''}`;
     const { env, cwd } = stage;
     const result = await run({ file: '/usr/bin/env', args: [tag, ...command], cwd, env, timeoutMs: SHELL_TIMEOUT_MS });
     const text = `${result.stdout}${result.stderr}`;
-    return { ok: result.code === 0, text, ...(result.code === null ? {} : { exitCode: result.code }) };
+    return { ok: result.code === 0, text, ...defined({ exitCode: result.code }) };
   });
 }
 
 async function playAsk(stage: Stage, ask: Argument<'ask'>, signal: AbortSignal): Promise<void> {
   const { options, multi, freeText, secret, header, as, wait } = ask;
   const choices = options?.map((label) => ({ id: label, label }));
-  const answered = stage.talk.ask(`q${stage.nextId()}`, [
-    {
-      kind: choices ? 'choice' : 'text',
-      question: fill(stage, ask.question),
-      ...(choices ? { choices, multi } : {}),
-      freeText: freeText || !choices,
-      secret,
-      ...(header === undefined ? {} : { header }),
-    },
-  ]);
+  const kind = choices ? 'choice' : 'text';
+  const takes = { ...(choices && { choices, multi }), freeText: freeText || !choices, secret, ...defined({ header }) };
+  const question = fill(stage, ask.question);
+  const answered = stage.talk.ask(`q${stage.nextId()}`, [{ kind, question, ...takes }]);
   const kept = answered.then((answers) => keep(stage, answers, as));
   if (wait) await unlessAborted(kept, signal);
 }
@@ -172,9 +162,8 @@ async function playAsk(stage: Stage, ask: Argument<'ask'>, signal: AbortSignal):
 async function playPermit(stage: Stage, permit: Argument<'permit'>, signal: AbortSignal): Promise<void> {
   const { tool, input, diff, as, steps } = permit;
   const question = `Allow ${tool}: ${JSON.stringify(input)}?`;
-  const answered = stage.talk.ask(`q${stage.nextId()}`, [
-    { kind: 'permission', question, tool, input, ...(diff === undefined ? {} : { diff }) },
-  ]);
+  const asked = { kind: 'permission', question, tool, input, ...defined({ diff }) } as const;
+  const answered = stage.talk.ask(`q${stage.nextId()}`, [asked]);
   const answer = await unlessAborted(answered, signal);
   keep(stage, answer, as);
   if (toText(answer) === 'allow') await playSteps(steps, stage, signal);
@@ -189,9 +178,4 @@ function toText([answer]: Answer[]): string {
   if (answer?.kind === 'permission') return answer.decision === 'deny' ? 'deny' : 'allow';
   if (answer?.kind === 'choice') return [...answer.labels, answer.text ?? []].flat().join(', ');
   return answer?.text ?? '';
-}
-
-export function toFailedTurn(failure: Failure): Extract<OutputLine, { is: 'failed' }> {
-  const { code, message, retryable } = failure;
-  return { do: 'turn', is: 'failed', code: code as ErrorCode, message, retryable };
 }

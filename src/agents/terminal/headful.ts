@@ -14,7 +14,7 @@ export function forMode(adapter: Adapter, mode: Job['mode']): Adapter {
   return mode === 'headful' ? atTerminal(adapter) : adapter;
 }
 
-/** The same agent behind its own terminal: it speaks to people, so nothing is parsed, and what it is told is typed. */
+/** The same agent behind its own terminal. It talks to people: nothing is parsed, and input is typed. */
 function atTerminal(adapter: Adapter): Adapter {
   const { terminal } = adapter;
   const { title } = adapter.describe();
@@ -31,7 +31,7 @@ function atTerminal(adapter: Adapter): Adapter {
 
 type Asked = Pick<OperationRequest<'spawn'>, 'mode' | 'yes' | 'budget'>;
 
-/** What a terminal cannot do is said before there is a job. */
+/** Refuses what a terminal cannot do before there is a job. */
 export function refuseHeadful(
   { mode, yes, budget }: Asked,
   host: { adapter: Adapter; capabilities: Pick<Capabilities, 'tmux'> },

@@ -14,14 +14,13 @@ import { GrantsFile } from '../../runtime/config/grants-file.ts';
 import type { JobRecord } from '../../store/job-table.ts';
 import { Store } from '../../store/store.ts';
 import type { Adapter } from '../adapter.ts';
-import { claudeAdapter } from '../claude/claude.ts';
-import { GuardedFolders } from '../guarded-folders.ts';
+import { claudeAdapter } from '../claude/adapter.ts';
 import { freshRuntime, type JobRuntime } from '../job-runtime.ts';
 import { type JobStorage, JobTransaction } from '../job-transaction.ts';
 import { LiveJob } from '../live-job.ts';
 import { enqueueInterrupt, enqueueMessage, type OutboxDoc } from '../outbox.ts';
+import { GuardedFolders } from '../sandbox.ts';
 import { defaultTimings } from '../timings.ts';
-import { Turnstile } from '../turnstile.ts';
 import { noUsage } from '../usage.ts';
 import { Keyboard } from './keyboard.ts';
 
@@ -163,7 +162,7 @@ proves('A-121').test('a terminal that takes no task for long is told of once, an
     ...of,
     storage,
     timings,
-    turnstile: new Turnstile(),
+    nextTurn: async () => {},
     guards: new GuardedFolders(storage.store),
     awakeMs: () => now,
   };

@@ -13,10 +13,7 @@ interface KeyboardDeps {
   awakeMs: () => number;
 }
 
-/**
- * Types what waits in the outbox into a terminal that says it takes input. Typed is delivered: keystrokes are all there is
- * to know until the agent's hooks are heard.
- */
+/** Types what waits in the outbox into a terminal that takes input. Typed counts as delivered: a terminal acknowledges nothing. */
 export class Keyboard {
   readonly #deps: KeyboardDeps;
   #retryAt = 0;
@@ -25,7 +22,7 @@ export class Keyboard {
     this.#deps = deps;
   }
 
-  /** What a killed daemon was typing may have arrived: typed again, and marked so. */
+  /** What a killed daemon was typing may have arrived: it is typed again, and marked as a repeat. */
   recover(): 'ok' {
     return this.#deps.commit((tx) => {
       const { outbox } = tx.storage.store;
@@ -36,12 +33,12 @@ export class Keyboard {
   }
 
   async deliver(): Promise<void> {
-    const { waiting, terminal, awakeMs } = this.#deps;
+    const { waiting, terminal, awakeMs, commit } = this.#deps;
     const rows = waiting();
     if (rows.length === 0 || awakeMs() < this.#retryAt || !terminal.isReady()) return;
     for (const row of rows) {
       const refused = refusal(row.doc);
-      if (refused) this.#refuse(row, refused);
+      if (refused) commit((tx) => tx.storage.store.outbox.move(row.key, 'failed', { ...row.doc, refused }));
       else if (row.doc.kind === 'message' && !(await this.#type(row, row.doc.text))) return;
     }
   }
@@ -59,13 +56,9 @@ export class Keyboard {
     if (!isTyped) this.#retryAt = awakeMs() + RETRY_MS;
     return isTyped;
   }
-
-  #refuse(row: Outbound, refused: Refused): void {
-    this.#deps.commit((tx) => tx.storage.store.outbox.move(row.key, 'failed', { ...row.doc, refused }));
-  }
 }
 
-/** Keys also answer what an agent asks in its terminal, and questions are for people: no job types, least of all into its own. */
+/** Keys may answer what an agent asks in its terminal, and answers are for people: no job may type. */
 function refusal(doc: OutboxDoc): Refused | undefined {
   if (doc.kind !== 'message') return { code: 'send_unsupported', message: 'a terminal is told nothing but text' };
   if (!doc.by.startsWith('job:')) return undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { Adapter, LaunchRequest, MachineFacts } from '../adapter.ts';
-import { claudeAdapter } from '../claude/claude.ts';
+import { claudeAdapter } from '../claude/adapter.ts';
 import { codexAdapter } from '../codex/adapter.ts';
 import { forMode } from './headful.ts';
 

@@ -3,7 +3,7 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { acpAdapter } from '../acp/adapter.ts';
 import type { Adapter } from '../adapter.ts';
-import { claudeAdapter } from '../claude/claude.ts';
+import { claudeAdapter } from '../claude/adapter.ts';
 import { codexAdapter } from '../codex/adapter.ts';
 import { codexExecAdapter } from '../codex/exec-adapter.ts';
 import { reefProtocolAdapter } from '../reef-protocol/adapter.ts';

@@ -1,6 +1,10 @@
-import type { AgentLine, Effect } from '../adapter.ts';
+import type { Adapter, AgentLine, Effect } from '../adapter.ts';
+import { badLine, warning } from '../adapter-effects.ts';
+import { resumeTime } from '../provider-answer.ts';
+import { command, description, terminal } from './command.ts';
+import { encode } from './encode.ts';
 import { ackMessage, readAssistant, readUser } from './message-lines.ts';
-import { usageOf, verdictOf } from './outcome.ts';
+import { finish, usageOf, verdictOf } from './outcome.ts';
 import { questionsOf } from './question.ts';
 import {
   cancelLine,
@@ -11,27 +15,35 @@ import {
   resultLine,
   toolRequest,
 } from './schema.ts';
-import { badLine, type ClaudeState, type Draft, fitting, type Reader, reader, remember } from './state.ts';
+import { type ClaudeState, type Draft, fitting, initialState, type Reader, reader, remember } from './state.ts';
 import { readSystem } from './system-lines.ts';
 import { fieldOf } from './tools.ts';
 import { close, interruptWait, rest, work } from './turn.ts';
 
-export function parse(state: ClaudeState, line: AgentLine): { state: ClaudeState; effects: Effect[] } {
+/** Claude Code over its stream-json control protocol. */
+export const claudeAdapter: Adapter<ClaudeState> = {
+  describe: () => description,
+  command,
+  terminal,
+  initial: initialState,
+  parse,
+  encode,
+  finish,
+};
+
+function parse(state: ClaudeState, line: AgentLine): { state: ClaudeState; effects: Effect[] } {
   if (line.stream === 'err') return { state, effects: [] };
   const draft: Draft = { state: { ...state }, effects: [] };
-  readLine(draft, line.json);
-  return draft;
-}
-
-function readLine(draft: Draft, json: unknown): void {
+  const { json } = line;
   const type = fieldOf(json, 'type');
   const read = READERS.get(type ?? '');
   if (read) read(draft, json);
-  else if (type === undefined) badLine(draft, 'a line without a type');
+  else if (type === undefined) draft.effects.push(badLine('a line without a type'));
   else if (!IGNORED.has(type)) draft.effects.push({ do: 'unknown', name: type });
+  return draft;
 }
 
-/** Not the end of the turn: messages may wait, and background tasks may go on. */
+/** A result does not end the turn: messages may wait, and background tasks may go on. */
 const readResult = reader('a result', resultLine, (draft, line) => {
   const { state, effects } = draft;
   if (!state.tells.sessionState) work(draft);
@@ -44,7 +56,7 @@ const readResult = reader('a result', resultLine, (draft, line) => {
   else if (!state.tells.sessionState) rest(draft);
 });
 
-/** `queued` is the first to come; a message that a resumed session knows already is only `completed`. */
+/** `queued` comes first; a message that a resumed session already knows is only `completed`. */
 const readLifecycle = reader('news of a message', lifecycleLine, (draft, line) => {
   const { state } = draft;
   state.tells = { ...state.tells, lifecycle: true };
@@ -56,15 +68,10 @@ const readLifecycle = reader('news of a message', lifecycleLine, (draft, line) =
   state.isBusy = false;
 });
 
-/** Warnings are not shown; a refusal is told by the result that follows, to which this adds the time. */
+/** Only a refusal matters: the result that follows reports it, and this line has the time when it ends. */
 const readRateLimit = reader('a rate limit', rateLimitLine, ({ state }, { rate_limit_info: info }) => {
-  state.resumeAt = info.status === 'rejected' ? toTime(info.resetsAt) : null;
+  state.resumeAt = info.status === 'rejected' ? (resumeTime(info.resetsAt) ?? null) : null;
 });
-
-function toTime(epochSeconds: number | undefined): string | null {
-  const date = new Date((epochSeconds ?? Number.NaN) * 1000);
-  return Number.isNaN(date.getTime()) ? null : date.toISOString();
-}
 
 const readControlRequest = reader('a request', controlRequestLine, (draft, { request_id, request }) => {
   if (request.subtype !== 'can_use_tool') {
@@ -72,7 +79,7 @@ const readControlRequest = reader('a request', controlRequestLine, (draft, { req
     refuse(draft, request_id, `Unsupported control request subtype: ${request.subtype}`);
     return;
   }
-  const wish = fitting(draft, { what: 'a permission request', schema: toolRequest }, request);
+  const wish = fitting(draft, 'a permission request', toolRequest, request);
   if (!wish) {
     refuse(draft, request_id, 'This request could not be read');
     return;
@@ -104,12 +111,8 @@ const readControlResponse = reader('a response', controlResponseLine, (draft, { 
   if (!state.interrupts.includes(messageId)) return;
   state.interrupts = state.interrupts.filter((interrupt) => interrupt !== messageId);
   effects.push({ do: 'ack', messageId });
-  if (response.subtype === 'success') {
-    interruptWait(draft);
-    return;
-  }
-  const message = `Claude did not take the interrupt: ${response.error ?? response.subtype}`;
-  effects.push({ do: 'emit', event: { type: 'progress', payload: { kind: 'warning', message } } });
+  if (response.subtype === 'success') interruptWait(draft);
+  else effects.push(warning(`Claude did not take the interrupt: ${response.error ?? response.subtype}`));
 });
 
 const READERS: ReadonlyMap<string, Reader> = new Map([

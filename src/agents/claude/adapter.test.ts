@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { Answer, Effect, Json, LaunchRequest, MachineFacts, Outgoing } from '../adapter.ts';
-import { claudeAdapter } from './claude.ts';
+import { claudeAdapter } from './adapter.ts';
 import type { ClaudeState } from './state.ts';
 
 const request: LaunchRequest = {

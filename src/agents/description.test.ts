@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { namedPath } from './named-path.ts';
+import { namedPath } from './description.ts';
 
 describe('a path in the description of an agent', () => {
   const env = { HOME: '/home/me', AT: '/at', EMPTY: '' };
