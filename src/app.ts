@@ -20,7 +20,8 @@ import { probeCapabilities } from './process/capabilities.ts';
 import type { Job } from './protocol/jobs.ts';
 import type { Core } from './protocol/operations.ts';
 import { GrantsFile, grantsPath } from './runtime/config/grants-file.ts';
-import { configPath, readConfig, secretsOf, type UserConfig } from './runtime/config/user-config.ts';
+import type { ReefBlock } from './runtime/config/reef-block.ts';
+import { readConfig, secretsOf } from './runtime/config/user-config.ts';
 import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
@@ -85,7 +86,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     homeDir: home.dir,
     version: options.version,
     jobSockets: options.jobSockets,
-    maxJobs: () => config.maxJobs,
+    maxJobs: () => config.max_jobs,
     folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),
     onChange: () => {
       snapshotter.changed();
@@ -115,7 +116,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     },
     counts: () => ({ live: runner.liveCount + (runs ? activeRuns({ store }) : 0), queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
-    idleMs: config.timings.daemonIdle ?? DAEMON_IDLE_MS,
+    idleMs: config.timings.daemon_idle ?? DAEMON_IDLE_MS,
     audit: (entry) => writeAudit({ store, clock, log }, entry),
     async close(beforeJobs) {
       await runs?.close();
@@ -164,8 +165,8 @@ function openSettings(env: Environment) {
   let redactText = createRedactor([]);
   return {
     /** Read anew at every launch, and so are its secrets; an old one stays one, for a job may still have it. */
-    readSettings(): UserConfig {
-      const settings = readConfig(configPath(env));
+    readSettings(): ReefBlock {
+      const settings = readConfig(env);
       const news = secretsOf(env, settings).filter((secret) => !secrets.has(secret));
       for (const secret of news) secrets.add(secret);
       if (news.length > 0) redactText = createRedactor([...secrets]);

@@ -116,7 +116,7 @@ function workflowPorts(deps: RunsDeps, { runs, blobs }: EngineDeps): WorkflowPor
     clock,
     blobs,
     openDir: createSafeDir,
-    defaultAgent: deps.settings().defaultAgent,
+    defaultAgent: deps.settings().default_agent,
     jobs: new BlockAgents({ jobs, store, signal, permissionsOf }),
     plans: { addToChangePlan: (files, id) => worktrees.addToChangePlan(files, id) },
     captures: createRunCaptures({ git, clock }),

@@ -1,12 +1,19 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { openWorld, type World } from '../../../test/support/runtime/state.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
+import { createPaths, listMacros } from '../paths.ts';
 import type { RequestContext } from '../state/request-context.ts';
-import { runMacro } from '../state/run-macro.ts';
 import { settingsOf } from '../state/turns.ts';
-import { listMacros, macroSteps, parseMacro, usageOf } from './macro.ts';
+import { loadMacro, macroSteps, runMacro, usageOf } from './macro.ts';
 
-const macro = (text: string) => parseMacro('review', { file: 'review.yaml', text });
+const macro = (text: string) => {
+  const paths = createPaths({}, temporaryFolder());
+  mkdirSync(paths.macrosDir(), { recursive: true });
+  writeFileSync(paths.macroFile('review'), text);
+  return loadMacro(paths, 'review');
+};
 const REVIEW =
   'variables: [{name: base, default: main}, {name: ask, rest: true}]\nsteps: [".role code", ".file `git diff {{base}}` -- {{ask}} {{other}}"]\n';
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { Lease } from '../../base/lease.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { agentOf } from '../agent-spec/agent.ts';
 import { loadAgentSpec } from '../agent-spec/load.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
+import { agentOf } from '../agent-spec/spec.ts';
 import { agentVariables, fillVariables } from '../agent-spec/variables.ts';
 import type { Rag } from '../rag/rag.ts';
 import { fillFacts, systemFacts } from '../roles/system-facts.ts';

@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Lease } from '../../base/lease.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { Agent } from '../agent-spec/agent.ts';
-import type { AgentSpec } from '../agent-spec/spec.ts';
+import type { Agent, AgentSpec } from '../agent-spec/spec.ts';
 import type { AppConfig } from '../config/app-config.ts';
 import type { ConfigWarning } from '../config/settings-file.ts';
 import type { McpFactory, McpServerSpec } from '../mcp/factory.ts';

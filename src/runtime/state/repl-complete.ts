@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { listAgents } from '../agent-spec/load.ts';
 import type { AppConfig } from '../config/app-config.ts';
-import { listMacros } from '../macros/macro.ts';
-import { listRags } from '../paths.ts';
+import { listMacros, listRags } from '../paths.ts';
 import { listRoles } from '../roles/role-folder.ts';
 import type { ContextData } from './context-data.ts';
 import { sessionStore } from './session-life.ts';

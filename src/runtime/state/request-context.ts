@@ -1,6 +1,6 @@
 import type { Lease } from '../../base/lease.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { Agent } from '../agent-spec/agent.ts';
+import type { Agent } from '../agent-spec/spec.ts';
 import { releaseRuntime } from '../mcp/scope.ts';
 import type { Model } from '../models/client.ts';
 import type { Message } from '../models/message.ts';

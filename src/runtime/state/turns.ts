@@ -40,7 +40,7 @@ export function turnMessages(config: AppConfig, ctx: ContextData, input: readonl
   const prompt = systemPrompt(config, ctx);
   const { session } = ctx;
   if (!session) return roleMessages(prompt, input);
-  const embeds = !ctx.agent && isEmbedded({ ...emptyRole(''), prompt });
+  const embeds = !ctx.agent && isEmbedded(prompt);
   const question: Message[] =
     embeds && session.isEmpty ? roleMessages(prompt, input) : [{ role: 'user', content: [...input] }];
   return [...historyMessages(config, ctx, embeds ? '' : prompt), ...question];

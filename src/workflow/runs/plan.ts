@@ -5,7 +5,7 @@ import type { Capabilities } from '../../process/capabilities.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Job } from '../../protocol/jobs.ts';
 import type { Caller, OperationRequest } from '../../protocol/operations.ts';
-import type { UserConfig } from '../../runtime/config/user-config.ts';
+import type { ReefBlock } from '../../runtime/config/reef-block.ts';
 import type { Store } from '../../store/store.ts';
 import { knownAgents } from '../manifest/check-block.ts';
 import { runnableManifest } from '../manifest/check-manifest.ts';
@@ -21,7 +21,7 @@ interface RunPlannerDeps {
   registry: AdapterRegistry;
   capabilities: Capabilities;
   project: Project;
-  settings(): Pick<UserConfig, 'gates'>;
+  settings(): Pick<ReefBlock, 'gates'>;
 }
 
 /** From what was asked to what will be done: refused here, a run has left no trace. */

@@ -1,6 +1,6 @@
 import { ReefError } from '../../../protocol/errors.ts';
+import { runMacro } from '../../../runtime/macros/macro.ts';
 import { renderInfo, sysinfo } from '../../../runtime/state/info.ts';
-import { runMacro } from '../../../runtime/state/run-macro.ts';
 import { type CommandDeps, type DotCommand, noAgent, required, words } from './command.ts';
 import { continued, regenerated } from './last-answer.ts';
 

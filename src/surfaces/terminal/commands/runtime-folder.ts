@@ -4,9 +4,8 @@ import { printable } from '../../../base/printable.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { listAgents, loadAgentSpec } from '../../../runtime/agent-spec/load.ts';
 import { importFolder } from '../../../runtime/config/import-folder.ts';
-
-import { listMacros, loadMacro, usageOf } from '../../../runtime/macros/macro.ts';
-import { createPaths, listRags } from '../../../runtime/paths.ts';
+import { loadMacro, usageOf } from '../../../runtime/macros/macro.ts';
+import { createPaths, listMacros, listRags } from '../../../runtime/paths.ts';
 import type { BuildReport } from '../../../runtime/rag/index/build.ts';
 import { exportRole } from '../../../runtime/roles/role.ts';
 import { listRoles, loadRole } from '../../../runtime/roles/role-folder.ts';
