@@ -95,7 +95,7 @@ export const buildRag: Command<object> = (cli, [name = '', ...documents]) =>
   interruptible(async (signal) => {
     const { app } = await openRuntimeAlone(cli);
     const change = { ...(documents.length > 0 && { documents }), signal };
-    const report = (await app.ports.rebuildRag({ kind: 'named', name }, change)) as BuildReport;
+    const report = (await app.rebuildRag({ kind: 'named', name }, change)) as BuildReport;
     cli.print(report, () => {
       const failed = report.failed.map(({ source, reason }) => `left out: ${source}: ${reason}`);
       const counts = `${report.added} new or changed, ${report.unchanged} unchanged, ${report.removed} removed`;
