@@ -9,8 +9,7 @@ import { type Message, textOf, userText } from '../models/message.ts';
 import type { RequestContext } from '../state/request-context.ts';
 import { sessionStore } from '../state/session-life.ts';
 import { historyMessages, turnMessages } from '../state/turns.ts';
-import { tokensOf } from './message-text.ts';
-import { requestList } from './prompt-messages.ts';
+import { requestList, tokensOf } from './prompt-messages.ts';
 
 const answer = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });
 const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');

@@ -1,9 +1,9 @@
 import { type Message, textOf, userText } from '../models/message.ts';
 import { roleMessages } from '../roles/role.ts';
 import { loadRole } from '../roles/role-folder.ts';
-import { slugOf } from '../sessions/autoname.ts';
+import { slugOfTitle } from '../sessions/alias.ts';
 import { type CompressionResult, compress, isNearWindow, isOverThreshold } from '../sessions/compression.ts';
-import { fullText, tokensOf } from '../sessions/message-text.ts';
+import { fullText, tokensOf } from '../sessions/prompt-messages.ts';
 import type { ContextData } from './context-data.ts';
 import { settingsOf } from './resolve.ts';
 import { historyMessages } from './turns.ts';
@@ -78,6 +78,6 @@ export async function autonameSession(ctx: ContextData, signal?: AbortSignal): P
     stream: false,
     ...(signal && { signal }),
   });
-  session.title = slugOf(textOf({ role: 'assistant', content: reply.content }));
+  session.title = slugOfTitle(textOf({ role: 'assistant', content: reply.content }));
   return session.title;
 }

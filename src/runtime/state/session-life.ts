@@ -1,7 +1,7 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { Role } from '../roles/role.ts';
 import { loadRole } from '../roles/role-folder.ts';
-import { autoname } from '../sessions/autoname.ts';
+import { autoname } from '../sessions/alias.ts';
 import { type Session, TEMP_SESSION } from '../sessions/session.ts';
 import type { SessionStore } from '../sessions/store.ts';
 import type { ContextData } from './context-data.ts';

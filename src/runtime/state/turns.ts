@@ -4,8 +4,7 @@ import { agentPrompt } from '../agent-spec/instructions.ts';
 import { type Message, textOf, type UserMessage, type UserPart } from '../models/message.ts';
 import { emptyRole, isEmbedded, type Role, roleMessages } from '../roles/role.ts';
 import { fillFacts, systemFacts } from '../roles/system-facts.ts';
-import { tokensOf } from '../sessions/message-text.ts';
-import { type Facts, promptMessages } from '../sessions/prompt-messages.ts';
+import { type Facts, promptMessages, tokensOf } from '../sessions/prompt-messages.ts';
 import { activeRole, type ContextData } from './context-data.ts';
 import { settingsOf } from './resolve.ts';
 
