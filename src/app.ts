@@ -19,7 +19,8 @@ import { EventLog } from './events/event-log.ts';
 import { probeCapabilities } from './process/capabilities.ts';
 import type { Job } from './protocol/jobs.ts';
 import { GrantsFile, grantsPath } from './runtime/config/grants-file.ts';
-import { configPath, readConfig, secretsOf, type UserConfig } from './runtime/config/user-config.ts';
+import type { ReefBlock } from './runtime/config/reef-block.ts';
+import { readConfig, secretsOf } from './runtime/config/user-config.ts';
 import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
@@ -70,7 +71,7 @@ export async function openApp(options: AppOptions) {
     homeDir: home.dir,
     version: options.version,
     jobSockets: options.jobSockets,
-    maxJobs: () => config.maxJobs,
+    maxJobs: () => config.max_jobs,
     folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),
     onChange: () => {
       snapshotter.changed();
@@ -103,7 +104,7 @@ export async function openApp(options: AppOptions) {
     counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
     /** How long a daemon with nothing to do stays, in milliseconds. */
-    idleMs: config.timings.daemonIdle ?? DAEMON_IDLE_MS,
+    idleMs: config.timings.daemon_idle ?? DAEMON_IDLE_MS,
     /** Never throws: the audited call has its own answer. */
     audit(entry: AuditEntry): void {
       try {
@@ -144,8 +145,8 @@ function openSettings(env: Environment) {
   let redactText = createRedactor([]);
   return {
     /** Read again at every launch. An old secret stays hidden, because a job may still have it. */
-    readSettings(): UserConfig {
-      const settings = readConfig(configPath(env));
+    readSettings(): ReefBlock {
+      const settings = readConfig(env);
       const news = secretsOf(env, settings).filter((secret) => !secrets.has(secret));
       for (const secret of news) secrets.add(secret);
       if (news.length > 0) redactText = createRedactor([...secrets]);

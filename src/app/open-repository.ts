@@ -12,8 +12,8 @@ import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv, SYSTEM_PATH } from '../process/environment.ts';
 import { run } from '../process/run.ts';
 import { ReefError } from '../protocol/errors.ts';
+import type { ReefBlock } from '../runtime/config/reef-block.ts';
 import { TrustFile, trustPath } from '../runtime/config/trust-file.ts';
-import type { UserConfig } from '../runtime/config/user-config.ts';
 import type { Store } from '../store/store.ts';
 import { Project } from '../workflow/project/project.ts';
 import type { RunSpec } from '../workflow/runs/spec.ts';
@@ -38,7 +38,7 @@ export interface RepositoryDeps {
   redact<T>(value: T): T;
   isPortFree(port: number): Promise<boolean>;
   /** The user's configuration as it is now. */
-  settings(): Pick<UserConfig, 'defaultAgent' | 'gates' | 'worktree' | 'worktrees' | 'context'>;
+  settings(): Pick<ReefBlock, 'default_agent' | 'gates' | 'worktree' | 'worktrees' | 'context'>;
 }
 
 export type Repository = Awaited<ReturnType<typeof openRepository>>;

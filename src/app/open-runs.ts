@@ -95,7 +95,7 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
     clock,
     blobs,
     openDir: createSafeDir,
-    defaultAgent: deps.settings().defaultAgent,
+    defaultAgent: deps.settings().default_agent,
     jobs: new BlockAgents({ jobs, store, signal, permissionsOf }),
     captures: createRunCaptures({ git, clock }),
     worktrees,

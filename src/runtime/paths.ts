@@ -7,50 +7,21 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly those are refused
 const BAD_NAME = /[/\\\x00-\x1f\x7f]/;
 
-/** A name that becomes part of a path: it can neither climb nor hide. */
+/** Checks a name that becomes part of a path: it cannot leave its folder. */
 export function safeName(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && name.length <= 128 && !BAD_NAME.test(name)) return name;
   throw new ReefError('name_invalid', `${JSON.stringify(name.slice(0, 140))} is not a name`);
 }
 
-/** An agent's variable prefix: `my-agent` is `MY_AGENT`. */
+/** The prefix of an agent's environment variables: `my-agent` gives `MY_AGENT`. */
 export const envName = (name: string) => name.replace(/[^A-Za-z0-9]/g, '_').toUpperCase();
 
-/** Where everything lies, computed from the environment and the home folder and nothing else. */
-export interface Paths {
-  configDir(): string;
-  localPath(name: string): string;
-  cachePath(): string;
-  logPath(): string;
-  configFile(): string;
-  envFile(): string;
-  vaultFile(): string;
-  trustFile(): string;
-  modelsOverrideFile(): string;
-  rolesDir(): string;
-  roleFile(name: string): string;
-  macrosDir(): string;
-  macroFile(name: string): string;
-  ragsDir(): string;
-  ragFile(name: string): string;
-  sessionsDir(): string;
-  messagesFile(agent?: string): string;
-  functionsDir(): string;
-  mcpConfigFile(): string;
-  functionsEnvFile(): string;
-  globalToolsDir(): string;
-  agentsDataDir(): string;
-  agentDataDir(name: string): string;
-  agentConfigFile(name: string): string;
-  agentSessionsDir(name: string): string;
-  agentRagFile(agent: string, rag?: string): string;
-}
-
-export function createPaths(env: Variables, home: string): Paths {
+/** Where each file and folder of the runtime lies. Depends only on the environment and the home folder. */
+export function createPaths(env: Variables, home: string) {
   const given = (name: string) => (env[name] === '' ? undefined : env[name]);
   const absolute = (name: string) => {
     const path = given(name);
-    return path !== undefined && isAbsolute(path) ? path : undefined; // the XDG rules
+    return path !== undefined && isAbsolute(path) ? path : undefined; // XDG ignores relative paths
   };
   const config = given('REEF_CONFIG_DIR') ?? join(absolute('XDG_CONFIG_HOME') ?? join(home, '.config'), 'reef');
   const cache = join(absolute('XDG_CACHE_HOME') ?? join(home, '.cache'), 'reef');
@@ -70,13 +41,13 @@ export function createPaths(env: Variables, home: string): Paths {
     trustFile: () => local('trust.json'),
     modelsOverrideFile: () => local('models-override.yaml'),
     rolesDir: () => roles,
-    roleFile: (name) => join(roles, `${safeName(name)}.md`),
+    roleFile: (name: string) => join(roles, `${safeName(name)}.md`),
     macrosDir: () => local('macros'),
-    macroFile: (name) => join(local('macros'), `${safeName(name)}.yaml`),
+    macroFile: (name: string) => join(local('macros'), `${safeName(name)}.yaml`),
     ragsDir: () => rags,
-    ragFile: (name) => join(rags, `${safeName(name)}.yaml`),
+    ragFile: (name: string) => join(rags, `${safeName(name)}.yaml`),
     sessionsDir: () => given('REEF_SESSIONS_DIR') ?? local('sessions'),
-    messagesFile: (agent) =>
+    messagesFile: (agent?: string) =>
       agent === undefined ? join(cache, 'messages.md') : join(cache, 'agents', safeName(agent), 'messages.md'),
     functionsDir: () => functions,
     mcpConfigFile: () => join(functions, 'mcp.json'),
@@ -84,13 +55,15 @@ export function createPaths(env: Variables, home: string): Paths {
     globalToolsDir: () => join(functions, 'tools'),
     agentsDataDir: () => local('agents'),
     agentDataDir: agentDir,
-    agentConfigFile: (name) => given(`${envName(name)}_CONFIG_FILE`) ?? join(agentDir(name), 'config.yaml'),
-    agentSessionsDir: (name) => join(agentDir(name), 'sessions'),
-    agentRagFile: (agent, rag = 'rag') => join(agentDir(agent), `${safeName(rag)}.yaml`),
+    agentConfigFile: (name: string) => given(`${envName(name)}_CONFIG_FILE`) ?? join(agentDir(name), 'config.yaml'),
+    agentSessionsDir: (name: string) => join(agentDir(name), 'sessions'),
+    agentRagFile: (name: string) => join(agentDir(name), 'rag.yaml'),
   };
 }
 
-/** Names of the files of one kind; a folder that is not there has none. */
+export type Paths = ReturnType<typeof createPaths>;
+
+/** The names of a folder's files with this ending, without the ending. A missing folder has none. */
 export function namesIn(dir: string, ending: string): string[] {
   if (!existsSync(dir)) return [];
   return readdirSync(dir)
@@ -98,4 +71,5 @@ export function namesIn(dir: string, ending: string): string[] {
     .sort();
 }
 
+export const listMacros = (paths: Paths) => namesIn(paths.macrosDir(), '.yaml');
 export const listRags = (paths: Paths) => namesIn(paths.ragsDir(), '.yaml');

@@ -9,7 +9,7 @@ import { createToolCallTracker } from '../../runtime/permissions/loop-guard.ts';
 import type { FunctionsRequest, Ports } from '../../runtime/state/app-state.ts';
 import type { ContextData } from '../../runtime/state/context-data.ts';
 import type { PortBase } from '../../runtime/state/init.ts';
-import { settingsOf } from '../../runtime/state/turns.ts';
+import { settingsOf } from '../../runtime/state/resolve.ts';
 import { createBuiltinTools } from '../../runtime/tools/builtin/all.ts';
 import { todoTools } from '../../runtime/tools/builtin/todo.ts';
 import { createUrlGuard } from '../../runtime/tools/builtin/url-guard.ts';
@@ -113,7 +113,7 @@ export function createToolBox(parts: ToolBoxDeps): ToolBox {
     tracker: () => createToolCallTracker(parts.loopGuard),
     names: () => [...new Set(all().map(({ name }) => name))],
     async build({ tools, context, mcpRuntime }: FunctionsRequest) {
-      if (!settingsOf(context.app.config, context).function_calling_support) return noFunctions;
+      if (!settingsOf(context).function_calling_support) return noFunctions;
       const [chosen, own] = await Promise.all([chosenTools(context, tools), ownTools(context)]);
       const { todoList } = context.agentRuntime ?? {};
       return createFunctions([

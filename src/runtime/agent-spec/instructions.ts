@@ -25,25 +25,22 @@ When you cannot go on without a decision that is not yours to take, ask with use
 user__input. Ask once, with all that is needed to answer. If nobody answers, decide yourself and say so.`;
 
 interface Occasion {
-  /** Its tools, for `{{__tools__}}`. */
+  /** For `{{__tools__}}`. */
   tools: readonly ToolDeclaration[];
-  /** It was started by another agent. */
+  /** Another agent started it. */
   isChild: boolean;
 }
 
-/** What an agent is told: its own words, then ours about what its flags give it. */
+/** The system prompt of an agent: its instructions, and ours about what its flags give it. */
 export function agentPrompt(spec: AgentSpec, instructions: string, { tools, isChild }: Occasion): string {
   const list = tools.map(({ name, description }) => `- ${name}: ${description.split('\n')[0]}`).join('\n');
+  const spawning = spec.spawnable_agents?.some(isWorkflow) ? `${SPAWN}\n${WORKFLOWS}` : SPAWN;
   const parts = [
     instructions.replaceAll('{{__tools__}}', () => list),
     spec.auto_continue && spec.inject_todo_instructions ? TODO : '',
-    spec.can_spawn_agents && spec.inject_spawn_instructions ? spawning(spec) : '',
+    spec.can_spawn_agents && spec.inject_spawn_instructions ? spawning : '',
     isChild ? TEAMMATE : '',
     PERSON,
   ];
   return parts.filter((part) => part.trim() !== '').join('\n\n');
-}
-
-function spawning({ spawnable_agents: listed }: AgentSpec): string {
-  return listed?.some(isWorkflow) ? `${SPAWN}\n${WORKFLOWS}` : SPAWN;
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { ReefError } from '../../protocol/errors.ts';
 import {
   type ConfigWarning,
@@ -7,6 +7,7 @@ import {
   isProblem,
   parseSource,
   parseValue,
+  readIfThere,
 } from '../config/settings-file.ts';
 import { envName, type Paths, type Variables } from '../paths.ts';
 import { SHIPPED_AGENTS } from './shipped.ts';
@@ -18,17 +19,16 @@ interface AgentSource {
   warn: (warning: ConfigWarning) => void;
 }
 
-type Raw = Record<string, unknown>;
 const KEYS = Object.keys(agentSpecSchema.shape);
 
-/** `agents/NAME/config.yaml`, or the one we ship, with `<NAME>_<KEY>` of the environment on top. */
+/** `agents/NAME/config.yaml`, or the built-in agent of that name. `<NAME>_<KEY>` of the environment wins over both. */
 export function loadAgentSpec(name: string, { paths, env, warn }: AgentSource): AgentSpec {
   const file = paths.agentConfigFile(name);
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : shipped(name);
+  const text = readIfThere(file) ?? shipped(name);
   if (text === undefined) throw new ReefError('agent_missing', `there is no agent ${name}`);
   const source = parseSource(file, text);
   if (isProblem(source)) throw configInvalid([source]);
-  const value = { ...(source.value as Raw), ...fromEnvironment(name, env) };
+  const value = { ...(source.value as object), ...fromEnvironment(name, env) };
   const spec = checkedBy({ ...source, value }, agentSpecSchema, { warn, what: 'key of an agent', known: KEYS });
   return Object.freeze({ ...spec, name, dir: paths.agentDataDir(name) });
 }
@@ -43,18 +43,22 @@ function shipped(name: string): string | undefined {
   return Object.hasOwn(SHIPPED_AGENTS, name) ? SHIPPED_AGENTS[name as keyof typeof SHIPPED_AGENTS] : undefined;
 }
 
-const TEXT_KEYS = ['model', 'agent_session', 'instructions'] as const;
-const DATA_KEYS = ['temperature', 'top_p', 'global_tools', 'mcp_servers'] as const;
+/** How each key is read from the environment. Lists may be JSON or comma lists. */
+const ENV_KEYS: Readonly<Record<string, (text: string) => unknown>> = {
+  model: String,
+  agent_session: String,
+  instructions: String,
+  temperature: parseValue,
+  top_p: parseValue,
+  global_tools: parseValue,
+  mcp_servers: parseValue,
+};
 
-/** Lists may be JSON or comma lists; `<NAME>_VARIABLES` is read with the other variables. */
-function fromEnvironment(name: string, env: Variables): Raw {
-  const prefix = envName(name);
-  const raw: Raw = {};
-  const of = (key: string) => env[`${prefix}_${key.toUpperCase()}`];
-  for (const key of TEXT_KEYS) if (of(key) !== undefined) raw[key] = of(key);
-  for (const key of DATA_KEYS) {
-    const text = of(key);
-    if (text !== undefined) raw[key] = parseValue(text);
-  }
-  return raw;
+function fromEnvironment(name: string, env: Variables): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(ENV_KEYS).flatMap(([key, read]) => {
+      const text = env[`${envName(name)}_${key.toUpperCase()}`];
+      return text === undefined ? [] : [[key, read(text)]];
+    }),
+  );
 }

@@ -1,7 +1,7 @@
 const READING = '[fs_ls, fs_glob, fs_grep, fs_read]';
 const WRITING = '[fs_ls, fs_glob, fs_grep, fs_read, fs_write, fs_patch, execute_command]';
 
-/** The agents Reef brings along. A folder of the same name in `agents/` takes the place of one. */
+/** The agents that come with Reef. A folder of the same name in `agents/` replaces one. */
 export const SHIPPED_AGENTS = {
   coder: `
 description: Changes code until the project's own checks pass

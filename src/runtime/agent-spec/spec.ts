@@ -4,7 +4,7 @@ const name = z.string().min(1).max(128);
 const optionalText = z.string().nullable().default(null);
 const count = z.number().int().min(0);
 
-/** `mcp_servers` and `global_tools` are lists here and comma lists elsewhere; null and absent mean none. */
+/** A list or a comma list; null and absent mean none. */
 const names = z
   .union([z.array(z.string()), z.string().transform((list) => list.split(',').map((each) => each.trim()))])
   .nullable()
@@ -25,7 +25,7 @@ export const agentSpecSchema = z.strictObject({
   inject_todo_instructions: z.boolean().default(true),
   continuation_prompt: optionalText,
   can_spawn_agents: z.boolean().default(false),
-  /** (+) A whitelist; external agents and workflows need it. */
+  /** The only agents it may start. External agents and workflows must be listed. */
   spawnable_agents: z.array(name).nullable().default(null),
   max_concurrent_agents: count.min(1).default(4),
   max_agent_depth: count.default(3),
@@ -38,7 +38,7 @@ export const agentSpecSchema = z.strictObject({
   compression_threshold: count.nullable().default(null),
   mcp_servers: names,
   global_tools: names,
-  /** The tool `_instructions` of the agent writes the instructions. */
+  /** The agent's tool `_instructions` gives the instructions. */
   dynamic_instructions: z.boolean().default(false),
   instructions: z.string().default(''),
   variables: z
@@ -48,14 +48,34 @@ export const agentSpecSchema = z.strictObject({
   documents: z.array(z.string()).default([]),
 });
 
-/** The file as it is, under the name of its folder: nobody is called what a file claims. */
+/** The file of an agent. Its name is that of its folder, whatever the file says. */
 export type AgentSpec = Readonly<z.output<typeof agentSpecSchema>> & {
   readonly name: string;
   /** `agents/NAME`. */
   readonly dir: string;
 };
 
-/** `workflow:NAME` stands for a run of that workflow, `workflow` for one of what the repository begins with. */
+/** `workflow:NAME` is a run of that workflow, `workflow` a run of the repository's first one. */
 export function isWorkflow(name: string): boolean {
   return name === 'workflow' || name.startsWith('workflow:');
+}
+
+/** An active agent: its file with the settings that `.set` may change. It never changes: `.set` replaces it by another. */
+export type Agent = Readonly<ReturnType<typeof agentOf>>;
+
+/** `instructions` have their variables and facts filled in. */
+export function agentOf(spec: AgentSpec, instructions: string, variables: Readonly<Record<string, string>>) {
+  return {
+    spec,
+    name: spec.name,
+    instructions,
+    variables,
+    model: spec.model,
+    temperature: spec.temperature,
+    top_p: spec.top_p,
+    max_output_tokens: null as number | null,
+    compression_threshold: spec.compression_threshold,
+    enabled_tools: spec.global_tools.join(','),
+    enabled_mcp_servers: spec.mcp_servers.join(','),
+  };
 }

@@ -4,36 +4,33 @@ import { envName, type Variables } from '../paths.ts';
 import type { AgentSpec } from './spec.ts';
 
 interface VariableSources {
-  /** `--agent-variable`, `.agent NAME k=v`; wins over all. */
+  /** From `--agent-variable` and `.agent NAME k=v`; they win over all others. */
   given: Readonly<Record<string, string>>;
-  /** Of a session that is taken up again. */
+  /** From the session that is resumed. */
   stored: Readonly<Record<string, string>> | null;
   env: Variables;
   /** Fills `{{NAME}}` of the defaults from the vault. */
   fill(defaults: Record<string, string>): Promise<Record<string, string>>;
-  /** Asks a person; absent off a terminal. */
+  /** Asks a person; absent without a terminal. */
   ask?: ((question: string) => Promise<string>) | undefined;
 }
 
-/** Every variable of an agent has a value, or one error names all that have none. */
+/** The values of all variables. Off a terminal, those without a value are one error. */
 export async function agentVariables(spec: AgentSpec, sources: VariableSources): Promise<Record<string, string>> {
   const { given, stored, env, ask } = sources;
-  const fromEnv = environmentOf(spec.name, env);
-  const known = { ...fromEnv, ...stored, ...given };
+  const known = { ...environmentOf(spec.name, env), ...stored, ...given };
   const unset = spec.variables.filter(({ name }) => !Object.hasOwn(known, name));
-  const presets = Object.fromEntries(
-    unset.flatMap(({ name, default: preset }) => (preset === null ? [] : [[name, preset]])),
-  );
-  const values: Record<string, string> = { ...(await sources.fill(presets)), ...known };
-  const missing = spec.variables.filter(({ name }) => !Object.hasOwn(values, name));
+  const presets = unset.flatMap(({ name, default: preset }) => (preset === null ? [] : [[name, preset]]));
+  const values: Record<string, string> = { ...(await sources.fill(Object.fromEntries(presets))), ...known };
+  const missing = unset.filter((variable) => variable.default === null);
+  const label = ({ name, description }: (typeof missing)[number]) =>
+    description === '' ? name : `${name} (${description})`;
   if (missing.length > 0 && !ask) {
-    const list = missing.map(({ name, description }) => (description === '' ? name : `${name} (${description})`));
     const details = { missing: missing.map(({ name }) => name) };
-    throw new ReefError('agent_variables_missing', `agent ${spec.name} needs ${list.join(', ')}`, { details });
+    const message = `agent ${spec.name} needs ${missing.map(label).join(', ')}`;
+    throw new ReefError('agent_variables_missing', message, { details });
   }
-  for (const { name, description } of missing) {
-    values[name] = (await ask?.(description === '' ? name : `${name} (${description})`)) ?? '';
-  }
+  for (const variable of missing) values[variable.name] = (await ask?.(label(variable))) ?? '';
   return Object.fromEntries(spec.variables.map(({ name }) => [name, values[name] ?? '']));
 }
 
@@ -44,18 +41,18 @@ function environmentOf(agent: string, env: Variables): Record<string, string> {
   try {
     return z.record(z.string(), z.string()).parse(JSON.parse(text));
   } catch (error) {
-    throw new ReefError('config_invalid', `${name} is no JSON object of texts`, { cause: error });
+    throw new ReefError('config_invalid', `${name} must be a JSON object with strings as values`, { cause: error });
   }
 }
 
-/** What an agent's tools see of its variables. */
+/** The variables as an agent's tools see them. */
 export function variableEnvironment(variables: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [`LLM_AGENT_VAR_${envName(name)}`, value]),
   );
 }
 
-/** `{{name}}` of the instructions; a name that is no variable stays. What is filled in is not looked at again. */
+/** Fills each `{{name}}` once; the name of no variable stays as it is. */
 export function fillVariables(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replace(/\{\{\s*([A-Za-z_][\w-]*)\s*\}\}/g, (whole, name: string) =>
     Object.hasOwn(variables, name) ? (variables[name] ?? '') : whole,

@@ -1,6 +1,5 @@
 import { type ConfigLayer, FILE_KEYS, schemaOf } from './app-config.ts';
-import { modernise } from './old-spellings.ts';
-import { type ConfigProblem, type ConfigWarning, check, describe, type Source } from './settings-file.ts';
+import { type ConfigProblem, type ConfigWarning, check, isRecord, type Source } from './settings-file.ts';
 
 export interface Checked {
   layer: ConfigLayer;
@@ -10,21 +9,30 @@ export interface Checked {
 
 type Path = readonly PropertyKey[];
 
+/** Keys of aichat, early Loki and early Reef, and where their values belong today. */
+const RENAMED: Readonly<Record<string, readonly [string] | readonly ['reef', string]>> = {
+  function_calling: ['function_calling_support'],
+  use_tools: ['enabled_tools'],
+  agent_prelude: ['agent_session'],
+  compress_threshold: ['compression_threshold'],
+  summarize_prompt: ['summarization_prompt'],
+  summary_prompt: ['summary_context_prompt'],
+  light_theme: ['theme'],
+  maxJobs: ['reef', 'max_jobs'],
+  agents: ['reef', 'agents'],
+  timings: ['reef', 'timings'],
+};
+
 /**
- * What one file says, key by key: what is unknown is a warning and left out, what is wrong is a problem. A value is kept as
- * it was written, not as the schema fills it in, or the defaults of a later file would cover an earlier one.
+ * What one file sets. An unknown key is a warning, a wrong value a problem. Values stay as they were written: if the
+ * schema filled in defaults here, those of a later file would cover an earlier one.
  */
-export function checkLayer({ file, value, lineOf }: Source): Checked {
-  if (!isRaw(value)) {
-    const problem = { file, line: undefined, path: '', expected: 'keys with values', found: describe(value) };
-    return { layer: {}, problems: [problem], warnings: [] };
-  }
-  if (Object.keys(value).length === 0) return { layer: {}, problems: [], warnings: [] };
-  const { raw, renamed, ignored } = modernise(value);
-  const old = (key: string, message: string) => ({ file, line: lineOf([key]), message: `${key} ${message}` });
+export function checkLayer(source: Source): Checked {
+  const { file, lineOf } = source;
+  const { value, renamed, ignored } = modernise(source.value);
   const asWritten = (path: Path) => writtenPath(path, renamed);
-  const source = { file, value: raw, lineOf, asWritten };
-  const { kept, problems, warnings } = check(source, schemaOf(raw), { known: FILE_KEYS });
+  const { kept, problems, warnings } = check({ ...source, value, asWritten }, schemaOf(value), { known: FILE_KEYS });
+  const old = (key: string, message: string) => ({ file, line: lineOf([key]), message: `${key} ${message}` });
   const all: ConfigWarning[] = [
     ...[...renamed].map(([key, path]) => old(key, `is now called ${path.join('.')}`)),
     ...ignored.map((key) => old(key, 'is ignored: its new name is there as well')),
@@ -35,14 +43,40 @@ export function checkLayer({ file, value, lineOf }: Source): Checked {
 
 const byLine = (a: { line: number | undefined }, b: { line: number | undefined }) => (a.line ?? 0) - (b.line ?? 0);
 
-/** The reader looks for the key he wrote. */
-function writtenPath(path: Path, renamed: ReadonlyMap<string, readonly string[]>): Path {
+/** The same values under today's keys. An old key is ignored where its new name is set as well. */
+function modernise(old: unknown) {
+  const renamed = new Map<string, Path>();
+  const ignored: string[] = [];
+  if (!isRecord(old)) return { value: old, renamed, ignored };
+  const value = { ...old };
+  for (const [key, path] of Object.entries(RENAMED)) {
+    if (!Object.hasOwn(value, key)) continue;
+    const moved = { [path.at(-1) ?? '']: translate(key, value[key]) };
+    delete value[key];
+    const block = path.length === 1 ? value : (value.reef ?? {});
+    if (!isRecord(block) || Object.keys(moved).some((name) => Object.hasOwn(block, name))) {
+      ignored.push(key);
+      continue;
+    }
+    Object.assign(value, path.length === 1 ? moved : { reef: { ...block, ...moved } });
+    renamed.set(key, path);
+  }
+  return { value, renamed, ignored };
+}
+
+function translate(key: string, value: unknown): unknown {
+  if (key === 'light_theme' && typeof value === 'boolean') return value ? 'light' : null;
+  if (key === 'timings' && isRecord(value) && 'daemonIdle' in value) {
+    const { daemonIdle, ...rest } = value;
+    return { ...rest, daemon_idle: daemonIdle };
+  }
+  return value;
+}
+
+/** Problems name the key that the user wrote. */
+function writtenPath(path: Path, renamed: ReadonlyMap<string, Path>): Path {
   for (const [old, now] of renamed) {
     if (now.every((step, index) => path[index] === step)) return [old, ...path.slice(now.length)];
   }
   return path;
-}
-
-function isRaw(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

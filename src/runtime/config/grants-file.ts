@@ -1,15 +1,13 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { z } from 'zod';
-import { writeAtomic } from '../../base/atomic-file.ts';
 import type { Environment } from '../../base/env.ts';
 import { onFirstUse } from '../../base/lazily.ts';
+import { Limiter } from '../../base/serial.ts';
 import { createPaths } from '../paths.ts';
-import { parseBy, readIfThere } from './settings-file.ts';
+import { readBy, writeSettings } from './settings-file.ts';
 
 const grantSchema = onFirstUse(() =>
   z.strictObject({
-    /** Of tool, arguments and folder: exactly that again is allowed, nothing like it. */
+    /** Of tool, arguments and folder: only exactly the same call is allowed again. */
     fingerprint: z.string(),
     tool: z.string(),
     input: z.unknown(),
@@ -26,21 +24,20 @@ export function grantsPath(env: Pick<Environment, 'all' | 'home'>): string {
   return createPaths(env.all, env.home).localPath('grants.json');
 }
 
-/** What the user allowed for good: in the user's own folder, out of reach of every repository. */
+/** The calls that the user allowed for good. It lies in the user's own folder, out of reach of every repository. */
 export class GrantsFile {
   readonly #path: string;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new Limiter();
 
   constructor(path: string) {
     this.#path = path;
   }
 
   list(): Grant[] {
-    const text = readIfThere(this.#path);
-    return text === undefined ? [] : parseBy({ file: this.#path, text }, fileSchema()).grants;
+    return readBy(this.#path, fileSchema())?.grants ?? [];
   }
 
-  /** A file nobody can read allows nothing. */
+  /** A file that cannot be read allows nothing. */
   has(fingerprint: string): boolean {
     try {
       return this.list().some((grant) => grant.fingerprint === fingerprint);
@@ -53,18 +50,15 @@ export class GrantsFile {
     return this.#change((grants) => [...grants.filter(({ fingerprint }) => fingerprint !== grant.fingerprint), grant]);
   }
 
-  /** Takes back those whose fingerprint begins like that. */
+  /** Takes back every grant whose fingerprint begins with `prefix`. */
   revoke(prefix: string): Promise<void> {
     return this.#change((grants) => grants.filter(({ fingerprint }) => !fingerprint.startsWith(prefix)));
   }
 
   #change(change: (grants: Grant[]) => Grant[]): Promise<void> {
-    const next = this.#writing.then(async () => {
+    return this.#writes.run(async () => {
       const grants = change(this.list());
-      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-      await writeAtomic(this.#path, `${JSON.stringify({ version: 1, grants }, null, 2)}\n`);
+      await writeSettings(this.#path, `${JSON.stringify({ version: 1, grants }, null, 2)}\n`);
     });
-    this.#writing = next.catch(() => {});
-    return next;
   }
 }

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { isMap, isScalar, isSeq, LineCounter, type Node, parse, parseDocument } from 'yaml';
 import type { z } from 'zod';
+import { writeAtomic } from '../../base/atomic-file.ts';
 import { nearestName } from '../../base/nearest.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import type { ErrorCode } from '../../protocol/error-table.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
-/** One way to read a file that a person may have written: text, values with their lines, schema, all mistakes at once. */
+/** Reads and writes the files of the user's folder. All mistakes of a file are one error that names their lines. */
 
 export interface ConfigProblem {
   file: string;
@@ -39,7 +42,7 @@ export function configInvalid(problems: readonly ConfigProblem[], code: ErrorCod
   return new ReefError(code, problems.map(describeProblem).join('\n'), { details: { problems } });
 }
 
-/** Undefined when there is no such file. One that cannot be read is never taken for missing. */
+/** Undefined when there is no such file. A file that exists and cannot be read is an error. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
@@ -49,21 +52,30 @@ export function readIfThere(file: string): string | undefined {
   }
 }
 
+/** Replaces a file and makes its folder; only its owner can read either. */
+export async function writeSettings(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeAtomic(file, text);
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 type Path = readonly PropertyKey[];
 
 export interface Source {
   file: string;
   /** Never undefined: an empty file is an empty object. */
   value: unknown;
-  /** Where the value at a path begins; of a path that is not there, its nearest parent. */
+  /** The line where the value at a path begins, or its nearest parent if there is no such path. */
   lineOf(path: Path): number | undefined;
-  /** The path as the reader wrote it, where an old spelling was replaced. */
+  /** The path as the file has it, where an old spelling was replaced. */
   asWritten?(path: Path): Path;
 }
 
 const MAX_ALIASES = 20;
 
-/** Reads YAML, or JSON, without trusting it: a broken file is one problem, aliases cannot multiply, no key reaches a prototype. */
+/** Parses YAML or JSON that is not trusted: aliases cannot multiply, and no key reaches a prototype. */
 export function parseSource(file: string, text: string): Source | ConfigProblem {
   if (file.endsWith('.json')) return parseJsonSource(file, text);
   const lines = new LineCounter();
@@ -89,7 +101,7 @@ function parseJsonSource(file: string, text: string): Source | ConfigProblem {
   return { file, line: undefined, path: '', expected: 'JSON', found: parsed.why };
 }
 
-/** One value; what is no YAML stays text, and the schema says what was expected. */
+/** One value. Text that is not YAML stays text, for the schema to judge. */
 export function parseValue(text: string): unknown {
   try {
     return parse(text, { schema: 'core', maxAliasCount: 0 });
@@ -101,15 +113,20 @@ export function parseValue(text: string): unknown {
 export const isProblem = (read: Source | ConfigProblem): read is ConfigProblem => 'expected' in read;
 
 interface ReadOptions {
-  /** Told of unknown keys, which are then left out. Without it an unknown key is a mistake. */
+  /** Receives a warning for each unknown key, which is left out. Without it an unknown key is an error. */
   warn?: ((warning: ConfigWarning) => void) | undefined;
-  /** What the file is about, for the warning: `agent`. */
+  /** What a key of this file is called in a warning: `key of an agent`. */
   what?: string;
   known?: readonly string[];
   code?: ErrorCode;
 }
 
-/** The text of a file by its schema; all mistakes are one error that names their lines. */
+/** Undefined when there is no such file. */
+export function readBy<T>(file: string, schema: z.ZodType<T>, options?: ReadOptions): T | undefined {
+  const text = readIfThere(file);
+  return text === undefined ? undefined : parseBy({ file, text }, schema, options);
+}
+
 export function parseBy<T>(
   { file, text }: { file: string; text: string },
   schema: z.ZodType<T>,
@@ -121,6 +138,8 @@ export function parseBy<T>(
 }
 
 export function checkedBy<T>(source: Source, schema: z.ZodType<T>, { warn, code, ...unknown }: ReadOptions): T {
+  const read = schema.safeParse(source.value);
+  if (read.success) return read.data;
   const { kept, problems, warnings } = check(source, schema, unknown);
   const strays = warn
     ? []
@@ -132,13 +151,13 @@ export function checkedBy<T>(source: Source, schema: z.ZodType<T>, { warn, code,
 }
 
 interface Checked {
-  /** As it was written, without unknown keys. */
+  /** The values as written, without unknown keys. */
   kept: unknown;
   problems: ConfigProblem[];
   warnings: (ConfigWarning & { key: string })[];
 }
 
-/** What is unknown is a warning, with the nearest known key, and left out; what is wrong is a problem. */
+/** An unknown key is a warning, which names the nearest known one, and is left out. A wrong value is a problem. */
 export function check(
   { file, value, lineOf, asWritten = (path) => path }: Source,
   schema: z.ZodType,
@@ -179,7 +198,7 @@ function expectedBy(issue: z.core.$ZodIssue): string {
 
 const SECRET = /key|token|secret|password/i;
 
-/** Never the text of what may be a secret: problems are printed and logged. */
+/** Problems are printed and logged, so the text of a possible secret is left out. */
 export function describe(value: unknown, key = ''): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

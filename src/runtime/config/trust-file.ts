@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { z } from 'zod';
-import { writeAtomic } from '../../base/atomic-file.ts';
 import type { Environment } from '../../base/env.ts';
+import { Limiter } from '../../base/serial.ts';
 import { createPaths } from '../paths.ts';
-import { parseBy, readIfThere } from './settings-file.ts';
+import { readBy, writeSettings } from './settings-file.ts';
 
 const recordSchema = z.strictObject({
   repo: z.string(),
-  /** What was shown, by name, and the hash of exactly that content. */
+  /** The name of each item that was shown, and the hash of exactly that content. */
   items: z.record(z.string(), z.string()),
   at: z.string(),
   by: z.string(),
@@ -26,10 +24,10 @@ export function trustHash(content: string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** What the user lets each repository contribute, item by item: in the user's own folder, out of its reach. */
+/** The items that the user trusts, by repository. It lies in the user's own folder, out of reach of every repository. */
 export class TrustFile {
   readonly #path: string;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new Limiter();
 
   constructor(path: string) {
     this.#path = path;
@@ -40,20 +38,16 @@ export class TrustFile {
   }
 
   add(record: TrustRecord): Promise<void> {
-    const next = this.#writing.then(async () => {
+    return this.#writes.run(async () => {
       const all = this.#read();
       const before = all.find(({ repo }) => repo === record.repo);
       const merged = { ...record, items: { ...before?.items, ...record.items } };
       const repositories = [...all.filter(({ repo }) => repo !== record.repo), merged];
-      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-      await writeAtomic(this.#path, `${JSON.stringify({ version: 1, repositories }, null, 2)}\n`);
+      await writeSettings(this.#path, `${JSON.stringify({ version: 1, repositories }, null, 2)}\n`);
     });
-    this.#writing = next.catch(() => {});
-    return next;
   }
 
   #read(): TrustRecord[] {
-    const text = readIfThere(this.#path);
-    return text === undefined ? [] : parseBy({ file: this.#path, text }, fileSchema).repositories;
+    return readBy(this.#path, fileSchema)?.repositories ?? [];
   }
 }

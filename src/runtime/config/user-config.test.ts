@@ -4,6 +4,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import { readLayer } from './load.ts';
+import { reefSchema } from './reef-block.ts';
 import { readConfig } from './user-config.ts';
 
 let dir: string;
@@ -13,9 +15,10 @@ beforeEach(() => {
   path = join(dir, 'config.yaml');
 });
 
+const readFile = (file = path) => readConfig({ all: { REEF_CONFIG_FILE: file }, home: dir });
 const read = (text: string) => {
   writeFileSync(path, text);
-  return readConfig(path);
+  return readFile();
 };
 const refusal = (text: string) => {
   try {
@@ -25,20 +28,11 @@ const refusal = (text: string) => {
     return { code: error.code, message: error.message.replaceAll(path, 'FILE') };
   }
 };
-const defaults = {
-  maxJobs: 8,
-  agents: {},
-  timings: {},
-  defaultAgent: 'claude',
-  gates: {},
-  worktree: {},
-  worktrees: {},
-  context: {},
-};
+const defaults = reefSchema.parse({});
 
 describe('the configuration', () => {
   test('is not needed: without a file, or with an empty one, the defaults hold', () => {
-    expect([readConfig(join(dir, 'none.yaml')), read(''), read('# nothing\n'), read('{}')]).toEqual(
+    expect([readFile(join(dir, 'none.yaml')), read(''), read('# nothing\n'), read('{}')]).toEqual(
       Array.from({ length: 4 }, () => defaults),
     );
   });
@@ -53,7 +47,7 @@ timings: { linger: 0, idle: 1000, ceiling: 60000 }
 `;
     expect(read(text)).toEqual({
       ...defaults,
-      maxJobs: 3,
+      max_jobs: 3,
       agents: {
         'acp:mine': { command: ['mine', '--acp'], env: { MINE_KEY: 'secret' }, auth: 'api-key' },
         claude: { command: ['/opt/claude'] },
@@ -72,18 +66,17 @@ reef:
 `;
     expect(read(text)).toEqual({
       ...defaults,
-      maxJobs: 3,
+      max_jobs: 3,
       agents: { claude: { command: ['/opt/claude'] } },
-      timings: { daemonIdle: 5 },
+      timings: { daemon_idle: 5 },
     });
   });
 
   verifies('R-11').test('with a key it does not know holds without it, and says which was meant', () => {
-    const told: string[] = [];
-    writeFileSync(path, 'maxJobs: 2\nstraem: true\n');
-    const config = readConfig(path, ({ line, message }) => told.push(`${line}: ${message}`));
+    const config = read('maxJobs: 2\nstraem: true\n');
+    const told = readLayer(path)?.warnings.map(({ line, message }) => `${line}: ${message}`);
     expect({ config, told }).toEqual({
-      config: { ...defaults, maxJobs: 2 },
+      config: { ...defaults, max_jobs: 2 },
       told: ['1: maxJobs is now called reef.max_jobs', '2: straem is no setting and is ignored: did you mean stream?'],
     });
   });
@@ -106,7 +99,7 @@ reef:
 
   test('that cannot be read is config_invalid, not empty', () => {
     mkdirSync(path);
-    expect(() => readConfig(path)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
+    expect(() => readFile()).toThrow(expect.objectContaining({ code: 'config_invalid' }));
   });
 
   test('that multiplies itself by aliases is refused', () => {

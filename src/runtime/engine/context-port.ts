@@ -4,7 +4,8 @@ import type { PermissionGate } from '../permissions/gate.ts';
 import type { RagHit } from '../rag/rag.ts';
 import { fillTemplate } from '../rag/template.ts';
 import type { RequestContext } from '../state/request-context.ts';
-import { settingsOf, turnMessages } from '../state/turns.ts';
+import { settingsOf } from '../state/resolve.ts';
+import { turnMessages } from '../state/turns.ts';
 import type { OutputCap } from '../tools/output.ts';
 import type { AskFn } from '../tools/tool.ts';
 import type { EnginePort, FollowUp, RunIo } from './engine.ts';
@@ -49,8 +50,8 @@ export function contextPort<Command = never>(
     },
     turn: (question, io) => turnDeps(ctx, parts, { question, io, said }),
     dryRun: async (question) => {
-      if (!settingsOf(ctx.app.config, ctx).dry_run) return undefined;
-      return turnMessages(ctx.app.config, ctx, question.content).map(textOf).join('\n\n');
+      if (!settingsOf(ctx).dry_run) return undefined;
+      return turnMessages(ctx, question.content).map(textOf).join('\n\n');
     },
     async keep(turn) {
       if (!ctx.session) said.push(...turn.messages);
@@ -77,7 +78,7 @@ function turnDeps<Command>(
   { question, io, said }: Occasion,
 ): TurnDeps {
   const { app, model, toolScope, agentRuntime } = ctx;
-  const settings = settingsOf(app.config, ctx);
+  const settings = settingsOf(ctx);
   const { temperature, top_p, max_output_tokens } = settings;
   const parts: TurnDeps = {
     client: app.models.client(model),
@@ -85,7 +86,7 @@ function turnDeps<Command>(
     settings: { temperature, top_p, max_output_tokens, stream: io.stream && settings.stream },
     prompt: {
       build([, ...since]) {
-        const base = turnMessages(app.config, ctx, question.content);
+        const base = turnMessages(ctx, question.content);
         return [...base.slice(0, -1), ...said, ...base.slice(-1), ...since];
       },
     },
@@ -136,7 +137,7 @@ async function retrieved(
   const rag = (ctx.agentRuntime?.rag ?? ctx.rag)?.value;
   const text = textOf(input);
   if (!rag || text === '') return input;
-  const { rag_top_k, rag_reranker_model } = settingsOf(ctx.app.config, ctx);
+  const { rag_top_k, rag_reranker_model } = settingsOf(ctx);
   const hits = await rag.search(text, { top_k: rag_top_k, reranker_model: rag_reranker_model, signal: io.signal });
   onSources?.(hits);
   const context = hits.map((hit) => hit.text).join('\n\n');

@@ -1,12 +1,19 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { openWorld, type World } from '../../../test/support/runtime/state.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
+import { createPaths, listMacros } from '../paths.ts';
 import type { RequestContext } from '../state/request-context.ts';
-import { runMacro } from '../state/run-macro.ts';
-import { settingsOf } from '../state/turns.ts';
-import { listMacros, macroSteps, parseMacro, usageOf } from './macro.ts';
+import { settingsOf } from '../state/resolve.ts';
+import { loadMacro, macroSteps, runMacro, usageOf } from './macro.ts';
 
-const macro = (text: string) => parseMacro('review', { file: 'review.yaml', text });
+const macro = (text: string) => {
+  const paths = createPaths({}, temporaryFolder());
+  mkdirSync(paths.macrosDir(), { recursive: true });
+  writeFileSync(paths.macroFile('review'), text);
+  return loadMacro(paths, 'review');
+};
 const REVIEW =
   'variables: [{name: base, default: main}, {name: ask, rest: true}]\nsteps: [".role code", ".file `git diff {{base}}` -- {{ask}} {{other}}"]\n';
 
@@ -57,10 +64,10 @@ describe('running a macro', () => {
     await from?.(ctx);
     const seen: unknown[] = [];
     const runLine = async (inner: RequestContext, line: string): Promise<void> => {
-      const { model, temperature, enabled_tools } = settingsOf(inner.app.config, inner);
+      const { model, temperature, enabled_tools } = settingsOf(inner);
       seen.push([
         line,
-        inner.macroFlag,
+        inner.macroDepth,
         inner.role,
         inner.session,
         inner.agent,
@@ -97,14 +104,14 @@ describe('running a macro', () => {
           await outer.useSession('s');
         },
       });
-      const bare = [true, undefined, undefined, undefined, undefined, 'fake:two', 1.5, 'fs_ls'];
-      expect({ lines, seen, after: [ctx.session?.name, ctx.role?.name, ctx.macroFlag] }).toEqual({
+      const bare = [1, undefined, undefined, undefined, undefined, 'fake:two', 1.5, 'fs_ls'];
+      expect({ lines, seen, after: [ctx.session?.name, ctx.role?.name, ctx.macroDepth] }).toEqual({
         lines: ['>> first x', '>> second'],
         seen: [
           ['first x', ...bare],
           ['second', ...bare],
         ],
-        after: ['s', 'hot', false],
+        after: ['s', 'hot', 0],
       });
     },
   );

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { ReefError } from '../../protocol/errors.ts';
-import { parseBy, readIfThere } from '../config/settings-file.ts';
-import { namesIn, type Paths } from '../paths.ts';
+import { readBy } from '../config/settings-file.ts';
+import type { Paths } from '../paths.ts';
+import { hasRole } from '../roles/role-folder.ts';
+import type { RequestContext } from '../state/request-context.ts';
+
+const DEEPEST = 8;
 
 const macroSchema = z
   .strictObject({
@@ -10,7 +14,7 @@ const macroSchema = z
         z.strictObject({
           name: z.string().regex(/^[A-Za-z_][\w-]*$/),
           default: z.string().nullable().default(null),
-          /** Takes all that is left, blanks included. */
+          /** Takes the rest of the line. */
           rest: z.boolean().default(false),
         }),
       )
@@ -22,17 +26,10 @@ const macroSchema = z
 export type Macro = z.output<typeof macroSchema> & { name: string };
 
 export function loadMacro(paths: Paths, name: string): Macro {
-  const file = paths.macroFile(name);
-  const text = readIfThere(file);
-  if (text === undefined) throw new ReefError('macro_not_found', `there is no macro ${name}`);
-  return parseMacro(name, { file, text });
+  const macro = readBy(paths.macroFile(name), macroSchema);
+  if (!macro) throw new ReefError('macro_not_found', `there is no macro ${name}`);
+  return { ...macro, name };
 }
-
-export function parseMacro(name: string, source: { file: string; text: string }): Macro {
-  return { ...parseBy(source, macroSchema), name };
-}
-
-export const listMacros = (paths: Paths) => namesIn(paths.macrosDir(), '.yaml');
 
 /** `NAME <a> [b] <rest>...` */
 export function usageOf({ name, variables }: Macro): string {
@@ -43,7 +40,7 @@ export function usageOf({ name, variables }: Macro): string {
   return [name, ...words].join(' ');
 }
 
-/** The lines to run, with the values of `args` in their places, by position. */
+/** The lines to run. The words of `args` become the variables' values, by position. */
 export function macroSteps(macro: Macro, args: string): string[] {
   const values = new Map<string, string>();
   let left = args.trim();
@@ -59,4 +56,38 @@ export function macroSteps(macro: Macro, args: string): string[] {
   return macro.steps.map((step) =>
     step.replace(/\{\{\s*([\w-]+)\s*\}\}/g, (whole, name: string) => values.get(name) ?? whole),
   );
+}
+
+interface MacroRun {
+  name: string;
+  args: string;
+  /** Runs one line as the chat does, in the given context. */
+  runLine(ctx: RequestContext, line: string): Promise<void>;
+  print(line: string): void;
+}
+
+/** Runs in a context with the same model and tools but no role, session, RAG or agent: a macro gives the same everywhere. */
+export async function runMacro(ctx: RequestContext, { name, args, runLine, print }: MacroRun): Promise<void> {
+  const steps = macroSteps(loadMacro(ctx.app.paths, name), args);
+  if (ctx.macroDepth >= DEEPEST)
+    throw new ReefError('macro_depth', `macros may call each other ${DEEPEST} deep: ${name} is one too many`);
+  const inner = await ctx.forMacro();
+  try {
+    for (const step of steps) {
+      print(`>> ${step}`);
+      refuse(inner, step);
+      await runLine(inner, step);
+    }
+  } finally {
+    await inner.close();
+  }
+}
+
+/** A macro cannot open an editor. */
+function refuse(ctx: RequestContext, step: string): void {
+  const [command, argument] = step.trim().split(/\s+/);
+  if (command === '.edit') throw new ReefError('macro_refused', `a macro cannot edit: ${step}`);
+  if (command === '.role' && argument !== undefined && !hasRole(ctx.app.paths, argument)) {
+    throw new ReefError('macro_refused', `a macro cannot create the role ${argument}`);
+  }
 }

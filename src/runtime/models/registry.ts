@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { lazily } from '../../base/lazily.ts';
 import { nearestName } from '../../base/nearest.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { ClientConfig } from '../config/client-schema.ts';
+import type { ClientConfig } from '../config/app-config.ts';
 import { type Catalogue, overrideCatalogue, parseCatalogue, toModelData } from './catalogue.ts';
 import type { CallRecord, Model, ModelClient, ModelData, ModelKind, ModelRegistry } from './client.ts';
 import { type Way, wayOf } from './client-extra.ts';

@@ -1,4 +1,4 @@
-/** The roles Reef brings along. A file of the same name in `roles/` takes the place of one. */
+/** The roles that come with Reef. A file of the same name in `roles/` replaces one. */
 export const BUILTIN_ROLES = {
   code: `Answer with code only: no explanation before or after it, and no fence of backticks around it.
 Use the language that is named, or the one the request is about. If something is missing, choose the most likely meaning;

@@ -1,17 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { writeAtomic } from '../../base/atomic-file.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { type ConfigWarning, readIfThere } from '../config/settings-file.ts';
+import { type ConfigWarning, readIfThere, writeSettings } from '../config/settings-file.ts';
 import { namesIn, type Paths } from '../paths.ts';
 import { BUILTIN_ROLES } from './builtin.ts';
 import { exportRole, parseRole, type Role } from './role.ts';
 
-type Warn = (warning: ConfigWarning) => void;
-
-/** A file of the user's comes before what we ship under the same name. */
-export function loadRole(paths: Paths, name: string, warn?: Warn): Role {
+/** The user's file wins over a built-in role of the same name. */
+export function loadRole(paths: Paths, name: string, warn?: (warning: ConfigWarning) => void): Role {
   const file = paths.roleFile(name);
   const text = readIfThere(file) ?? builtin(name);
   if (text === undefined) throw new ReefError('role_not_found', `there is no role ${name}`);
@@ -28,8 +23,7 @@ export function listRoles(paths: Paths, withBuiltin = true): string[] {
 
 export async function saveRole(paths: Paths, role: Role): Promise<string> {
   const file = paths.roleFile(role.name);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeAtomic(file, exportRole(role));
+  await writeSettings(file, exportRole(role));
   return file;
 }
 

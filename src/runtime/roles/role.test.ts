@@ -46,8 +46,8 @@ describe('a role', () => {
       expect([role.enabled_tools, told]).toEqual([
         'fs',
         [
-          '2: name has no effect: a role is called as its file',
-          '3: prompt has no effect: the prompt is what follows the head',
+          '2: name has no effect: the file gives the role its name',
+          '3: prompt has no effect: the prompt is the text below the head',
           '4: use_tools is now called enabled_tools',
           expect.stringMatching(/^5: colour is no key of a role/),
         ],

@@ -2,18 +2,14 @@ import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import { basename } from 'node:path';
 
-/** What a prompt may ask about the machine: `{{__os__}}` and its like. */
-export type SystemFacts = Readonly<
-  Record<'os' | 'os_distro' | 'os_family' | 'arch' | 'shell' | 'locale' | 'now' | 'cwd', string>
->;
-
 interface FactSources {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
   now: Date;
 }
 
-export function systemFacts({ env, cwd, now }: FactSources): SystemFacts {
+/** Facts about the machine for prompts, such as `{{__os__}}`. */
+export function systemFacts({ env, cwd, now }: FactSources) {
   const name = os.platform() === 'darwin' ? 'macos' : os.platform();
   return {
     os: name,
@@ -31,13 +27,13 @@ function distribution(): string | undefined {
   try {
     return /^PRETTY_NAME="?(.*?)"?$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1];
   } catch {
-    return undefined; // not a Linux that says so
+    return undefined; // only Linux has the file
   }
 }
 
-/** Fills in the facts; a name that is none of them stays as it is. */
-export function fillFacts(prompt: string, facts: SystemFacts): string {
+/** Fills in the facts; an unknown name stays as it is. */
+export function fillFacts(prompt: string, facts: Readonly<Record<string, string>>): string {
   return prompt.replace(/\{\{__([a-z_]+?)__\}\}/g, (whole, name: string) =>
-    Object.hasOwn(facts, name) ? facts[name as keyof SystemFacts] : whole,
+    Object.hasOwn(facts, name) ? (facts[name] ?? whole) : whole,
   );
 }

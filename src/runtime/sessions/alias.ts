@@ -6,23 +6,41 @@ import { safeName } from '../paths.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const TEMP = /\.tmp$/;
+/** Longer than any `claim` that is still running. */
 const STALE_MS = 60_000;
-/** Names we made ourselves lie apart from those people chose. */
-export const AUTONAMES = '_';
+const LONGEST_TITLE = 60;
+/** The folder of the names that Reef made, apart from those that people chose. */
+const AUTONAMES = '_';
 
 export const isSessionId = (text: string) => UUID.test(text);
 
-/** `NAME`, or `_/NAME` for one we made. */
+/** A title from a model as part of a name: letters, digits and hyphens. */
+export function slugOfTitle(title: string): string {
+  return title
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .slice(0, LONGEST_TITLE)
+    .replace(/^-+|-+$/g, '');
+}
+
+/** `_/YYYYMMDDTHHMMSS[-slug]`. */
+export function autoname(now: Date, title = ''): string {
+  const stamp = now.toISOString().replace(/[-:]|\.\d+Z$/g, '');
+  return `${AUTONAMES}/${[stamp, slugOfTitle(title)].filter((part) => part !== '').join('-')}`;
+}
+
+/** `NAME`, or `_/NAME` for a name that Reef made. */
 function fileOf(dir: string, alias: string): string {
   const isOurs = alias.startsWith(`${AUTONAMES}/`);
   const name = isOurs ? alias.slice(2) : alias;
   if (isSessionId(name) || name === AUTONAMES || TEMP.test(name)) {
-    throw new ReefError('name_invalid', `${JSON.stringify(alias)} is no name of a session`);
+    throw new ReefError('name_invalid', `${JSON.stringify(alias)} cannot be the name of a session`);
   }
   return isOurs ? join(dir, AUTONAMES, safeName(name)) : join(dir, safeName(name));
 }
 
-/** Names of sessions: a folder of small files, each holding an id. */
+/** The names of sessions: a folder with a small file per name, which holds the session's id. */
 export class AliasFolder {
   readonly #dir: string;
   readonly #warn: (message: string) => void;
@@ -32,18 +50,18 @@ export class AliasFolder {
     this.#warn = warn;
   }
 
-  /** What holds no id is as good as missing; it is told, not mended: it may be somebody's. */
+  /** A file that holds no id counts as missing. It gives a warning and stays: it may belong to somebody. */
   async resolve(alias: string): Promise<string | undefined> {
     const file = fileOf(this.#dir, alias);
     const text = await readFile(file, 'utf8').catch(missing);
     if (text === undefined) return undefined;
     const id = text.trim();
     if (isSessionId(id)) return id;
-    this.#warn(`${file} holds no session's id and is ignored`);
+    this.#warn(`${file} is ignored: it holds no session id`);
     return undefined;
   }
 
-  /** False when the name is taken. Whoever reads it sees the whole id or no file. */
+  /** False if the name is taken. A reader sees the whole id or no file. */
   async claim(alias: string, id: string): Promise<boolean> {
     const file = fileOf(this.#dir, alias);
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -60,12 +78,12 @@ export class AliasFolder {
     }
   }
 
-  /** Only while it still means that session. */
+  /** Frees the name if it still means that session. */
   async release(alias: string, id: string): Promise<void> {
     if ((await this.resolve(alias)) === id) await unlink(fileOf(this.#dir, alias)).catch(missing);
   }
 
-  /** A name that leads nowhere, so that it can be claimed anew. */
+  /** Frees the name of a session that is gone. */
   async discard(alias: string): Promise<void> {
     await unlink(fileOf(this.#dir, alias)).catch(missing);
   }
@@ -78,7 +96,7 @@ export class AliasFolder {
     return namesIn(join(this.#dir, AUTONAMES));
   }
 
-  /** What a killed `claim` left; a minute is longer than any that is still under way. */
+  /** Removes what a killed `claim` left. */
   async sweep(now: Date): Promise<void> {
     for (const dir of [this.#dir, join(this.#dir, AUTONAMES)]) {
       for (const name of (await readdir(dir).catch(missing)) ?? []) {

@@ -9,8 +9,7 @@ import { type Message, textOf, userText } from '../models/message.ts';
 import type { RequestContext } from '../state/request-context.ts';
 import { sessionStore } from '../state/session-life.ts';
 import { historyMessages, turnMessages } from '../state/turns.ts';
-import { tokensOf } from './message-text.ts';
-import { requestList } from './prompt-messages.ts';
+import { requestList, tokensOf } from './prompt-messages.ts';
 
 const answer = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });
 const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ');
@@ -39,7 +38,7 @@ async function say(ctx: RequestContext, question: string, reply = `answer to ${q
 
 const everything = (ctx: RequestContext) =>
   [...(ctx.session?.state.compressed_messages ?? []), ...(ctx.session?.messages ?? [])].map(textOf);
-const prompt = (ctx: RequestContext) => historyMessages(ctx.app.config, ctx);
+const prompt = (ctx: RequestContext) => historyMessages(ctx);
 
 describe('a compressed session', () => {
   verifies('R-136', 'R-65').test(
@@ -381,13 +380,13 @@ test('a question goes after the history, or alone without a session', async () =
   await using world = await openWorld({ files: { 'roles/wrap.md': 'Translate: __INPUT__ !' } });
   const ctx = world.context();
   const input = [{ type: 'text' as const, text: 'hello' }];
-  const plain = turnMessages(ctx.app.config, ctx, input);
+  const plain = turnMessages(ctx, input);
   await ctx.useRole('wrap');
-  const wrapped = turnMessages(ctx.app.config, ctx, input);
+  const wrapped = turnMessages(ctx, input);
   await ctx.useSession('s');
-  const first = turnMessages(ctx.app.config, ctx, input);
+  const first = turnMessages(ctx, input);
   await say(ctx, 'earlier');
-  const later = turnMessages(ctx.app.config, ctx, input);
+  const later = turnMessages(ctx, input);
   expect([plain, wrapped, first, later].map((messages) => messages.map(textOf))).toEqual([
     ['hello'],
     ['Translate: hello !'],

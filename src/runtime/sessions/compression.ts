@@ -3,17 +3,16 @@ import type { TokenCounter } from '../../base/tokens.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Model, ModelClient } from '../models/client.ts';
 import { type Message, textOf, userText } from '../models/message.ts';
-import { fullText, tokensOf } from './message-text.ts';
-import { summaryBudget } from './prompt-messages.ts';
+import { fullText, summaryBudget, tokensOf } from './prompt-messages.ts';
 import type { Session } from './session.ts';
 import { lastTurnStart } from './session-state.ts';
 
 const TIMEOUT_MS = 120_000;
 const LEAST_GAIN = 0.1;
 const MOST_POOR_ATTEMPTS = 2;
-/** Of the model's window, for a check between two steps of a turn. */
+/** The share of the model's window at which a turn compresses. */
 const WINDOW_SHARE = 0.8;
-/** Of the window, for the text to be summarised. */
+/** The share of the window for the text to be summarised. */
 const TRANSCRIPT_SHARE = 0.6;
 const PRESET_WINDOW = 32_000;
 const LONGEST_MESSAGE = 4_000;
@@ -25,18 +24,18 @@ Answer with the summary alone, in at most {{words}} words.`;
 
 export interface CompressionNeeds {
   tokens: Pick<TokenCounter, 'count'>;
-  /** 0 is never. */
+  /** Tokens; 0 turns compression off. */
   threshold: number;
 }
 
-/** What compression could shrink, and nothing else, is compared with the threshold: a long system prompt is none of it. */
+/** Counts only what compression can shrink, which a long system prompt is not. */
 export function isOverThreshold(session: Session, { tokens, threshold }: CompressionNeeds): boolean {
   if (threshold === 0 || session.isCompressing || session.isCompressionPaused) return false;
   const past = session.messages.slice(0, lastTurnStart(session.messages));
   return past.length > 0 && tokensOf(past, tokens) > threshold;
 }
 
-/** Between two steps: the whole prompt against the model's window. */
+/** Between two steps of a turn, the whole prompt is compared with the model's window. */
 export function isNearWindow(session: Session, promptTokens: number, model: Model): boolean {
   const window = model.data.max_input_tokens;
   if (window === undefined || session.isCompressing || session.isCompressionPaused) return false;
@@ -48,9 +47,9 @@ export interface CompressionRequest extends CompressionNeeds {
   model: Model;
   client: ModelClient;
   clock: Clock;
-  /** Null is our text. */
+  /** Null for our own. */
   summarizationPrompt: string | null;
-  /** Within a turn: what is in the session is all past, and what the turn holds already counts as kept. */
+  /** The running turn. The whole session is then past, and the messages of the turn are kept. */
   turn?: { messages: readonly Message[] } | undefined;
   signal?: AbortSignal | undefined;
   agent?: string | undefined;
@@ -60,13 +59,13 @@ export interface CompressionResult {
   /** Tokens of the history before and after. */
   before: number;
   after: number;
-  /** Set when automatic compression now pauses: what it could not make smaller. */
+  /** Why automatic compression pauses, if it does. */
   tooBig?: string;
 }
 
 /**
- * Replaces the summary by one of the old summary and the messages since; they move aside and none is deleted. What is said
- * meanwhile is kept, for the change names how many messages it stands for. A failure leaves the session as it was.
+ * Makes a new summary of the old one and the messages since, which move aside. Messages that arrive meanwhile stay: the
+ * change counts those it stands for. A failure leaves the session as it was.
  */
 export async function compress(request: CompressionRequest): Promise<CompressionResult | undefined> {
   const { session, tokens } = request;
@@ -101,7 +100,6 @@ async function summarise(request: CompressionRequest, past: readonly Message[]):
   const before = session.state.summary === null ? '' : `The summary so far:\n${session.state.summary}\n\n`;
   const asked = userText(`${before}The conversation since:\n${transcript}\n\n${instruction}`);
   const timeout = new AbortController();
-  const both = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
   const stopClock = new AbortController();
   void clock.sleep(TIMEOUT_MS, stopClock.signal).then(
     () => timeout.abort(new ReefError('cancelled', 'the summary took longer than two minutes')),
@@ -112,7 +110,7 @@ async function summarise(request: CompressionRequest, past: readonly Message[]):
       model,
       messages: [asked],
       stream: false,
-      signal: both,
+      signal: AbortSignal.any([timeout.signal, ...(signal ? [signal] : [])]),
       ...(agent !== undefined && { agent }),
     });
     const text = textOf({ role: 'assistant', content: reply.content }).trim();
@@ -123,7 +121,7 @@ async function summarise(request: CompressionRequest, past: readonly Message[]):
   }
 }
 
-/** Long messages lose their middle; if all is still too long, the oldest messages do the same. */
+/** Long messages lose their middle, more of it the longer the whole is. */
 function transcriptOf(
   past: readonly Message[],
   { tokens, room }: { tokens: CompressionNeeds['tokens']; room: number },

@@ -29,21 +29,17 @@ const OLD_KEYS: Readonly<Record<string, string>> = {
   compress_threshold: 'compression_threshold',
 };
 
-/** A session as Loki and aichat kept it: one file by name, messages with their content as text. */
+/** Reads a session of Loki or aichat: one file per name, with the content of messages as text. */
 export function parseLegacy(text: string, { id, file }: { id: string; file: string }): SessionState {
   try {
     const raw = z.record(z.string(), z.unknown()).parse(parse(text, { maxAliasCount: 0 }));
     const urls = z.record(z.string(), z.string()).catch({}).parse(raw.data_urls);
     const entries = Object.entries(raw).map(([key, value]): [string, unknown] => [OLD_KEYS[key] ?? key, value]);
-    const messages = (key: string) =>
-      z
-        .array(messageSchema)
-        .default([])
-        .parse(raw[key] ?? [])
-        .flatMap((message) => modern(message, urls));
+    const oldMessages = z.array(messageSchema).default([]);
+    const messages = (key: string) => oldMessages.parse(raw[key] ?? []).flatMap((message) => modern(message, urls));
     const [compressed_messages, current] = [messages('compressed_messages'), messages('messages')];
     const state = { ...newSessionState(id), ...Object.fromEntries(entries), id, rev: 0, compressed_messages };
-    // The ancestor put its summary into the history as a system message; ours has a place of its own.
+    // Loki keeps its summary in the history, as a system message.
     const summary = compressed_messages.length > 0 ? current.find((message) => message.role === 'system') : undefined;
     return sessionSchema.parse({
       ...state,
@@ -51,7 +47,7 @@ export function parseLegacy(text: string, { id, file }: { id: string; file: stri
       messages: current.filter((message) => message !== summary),
     });
   } catch (error) {
-    throw new ReefError('session_invalid', `${file} cannot be taken over`, { cause: error });
+    throw new ReefError('session_invalid', `${file} cannot be imported: it is not a session of Loki`, { cause: error });
   }
 }
 
@@ -77,16 +73,11 @@ function userParts(content: z.infer<typeof partSchema>[], urls: Readonly<Record<
 
 function toolTurn({ text, tool_results }: z.infer<typeof toolsSchema>): Message[] {
   const numbered = tool_results.map((result, index) => ({ ...result, id: result.call.id ?? `legacy-${index + 1}` }));
-  const calls = numbered.map(
-    ({ call, id }): ToolCallPart => ({ type: 'tool_call', id, name: call.name, arguments: call.arguments }),
-  );
-  const results = numbered.map(({ call, id, output }): ToolResultPart => {
-    return {
-      type: 'tool_result',
-      id,
-      name: call.name,
-      output: typeof output === 'string' ? output : JSON.stringify(output),
-    };
+  const calls = numbered.map(({ call: { name, arguments: input }, id }): ToolCallPart => {
+    return { type: 'tool_call', id, name, arguments: input };
+  });
+  const results = numbered.map(({ call: { name }, id, output }): ToolResultPart => {
+    return { type: 'tool_result', id, name, output: typeof output === 'string' ? output : JSON.stringify(output) };
   });
   const said = text === '' ? [] : [{ type: 'text' as const, text }];
   return [

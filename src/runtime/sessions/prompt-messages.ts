@@ -3,16 +3,16 @@ import { type Message, textOf } from '../models/message.ts';
 import { systemMessages } from '../roles/role.ts';
 import type { SessionState } from './session-state.ts';
 
-/** Share of the threshold that summary and list of requests may take together. */
+/** The share of the threshold for summary and list of requests together, and the list's share of that. */
 const RECAP_SHARE = 0.25;
 const LIST_SHARE = 0.6;
-/** Tokens of the words around them. */
+/** Tokens of the headings. */
 const HEADINGS = 30;
-/** What a summary is measured against when compression is only ever asked for by hand. */
+/** The threshold for sizes when automatic compression is off. */
 const PRESET_THRESHOLD = 4000;
 const RECAP = 'What was said before, in short:';
 
-/** What no summary may lose. */
+/** Facts that a compressed prompt keeps. */
 export interface Facts {
   todos?: string | undefined;
   children?: readonly { id: string; agent: string; task: string }[];
@@ -28,7 +28,7 @@ interface PromptSource {
   tokens: Pick<TokenCounter, 'count'>;
 }
 
-/** The history as the model is given it: system prompt as it is, one recap if something was compressed, then the rest. */
+/** The history as the model sees it: system prompt, a recap of what was compressed, messages. */
 export function promptMessages(source: PromptSource): Message[] {
   const system = systemMessages(source.systemPrompt);
   const recap = recapOf(source);
@@ -38,7 +38,7 @@ export function promptMessages(source: PromptSource): Message[] {
   return [...head, ...source.state.messages];
 }
 
-/** How many tokens the model's own words may take beside the list of requests. */
+/** How many tokens the model's summary may take. */
 export const summaryBudget = (threshold: number) =>
   Math.floor((threshold || PRESET_THRESHOLD) * RECAP_SHARE * (1 - LIST_SHARE));
 
@@ -70,8 +70,8 @@ const LONGEST = 160;
 const SHORTEST = 24;
 
 /**
- * What the user asked for, in order: computed and not remembered by a model, so intent survives a poor summary. The
- * oldest are shortened first; where even that is too much they are counted.
+ * The user's requests in order. They are computed, so they survive a poor summary. The oldest are shortened first, and
+ * left out with a count if the list is still too long.
  */
 export function requestList(messages: readonly Message[], fits: (text: string) => boolean): string {
   const requests = messages.flatMap((message) => (message.role === 'user' ? [oneLine(textOf(message))] : []));
@@ -90,3 +90,23 @@ export function requestList(messages: readonly Message[], fits: (text: string) =
 
 const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim();
 const cut = (text: string, length: number) => (text.length <= length ? text : `${text.slice(0, length - 1)}…`);
+
+/** Roughly what a provider adds around a message. */
+const TOKENS_AROUND = 4;
+
+/** A message as plain text, with its tool calls. */
+export function fullText(message: Message): string {
+  if (message.role === 'system') return message.content;
+  return message.content
+    .map((part) => {
+      if (part.type === 'text' || part.type === 'reasoning') return part.text;
+      if (part.type === 'tool_call') return `${part.name}(${JSON.stringify(part.arguments)})`;
+      if (part.type === 'tool_result') return `${part.name} → ${part.output}`;
+      return `[${part.name ?? part.mediaType}]`;
+    })
+    .join('\n');
+}
+
+export function tokensOf(messages: readonly Message[], tokens: Pick<TokenCounter, 'count'>): number {
+  return messages.reduce((sum, message) => sum + TOKENS_AROUND + tokens.count(fullText(message)), 0);
+}

@@ -12,8 +12,8 @@ const LOCK = 'lock';
 const HOLDER = 'holder.json';
 
 /**
- * One writer of a session at a time. Within the process writers queue; between processes the lock is one of the kernel's,
- * so a dead holder's is already broken and no pid has to be believed. The pid is kept beside it, to name who holds it.
+ * One writer of a session at a time. Writers of one process queue. Between processes the kernel holds the lock, so it ends
+ * with its holder. The pid is written beside it only to name the holder.
  */
 export class SessionLock {
   readonly #clock: Clock;
@@ -24,8 +24,8 @@ export class SessionLock {
   }
 
   /**
-   * Rejects with `session_locked` after 10 s behind one holder, and with `session_deleted` when the folder is gone. A queue
-   * that moves is waited for, however long it is: nobody in it is stuck.
+   * Rejects with `session_locked` after 10 s behind the same holder, and with `session_deleted` if the folder is gone. It
+   * waits as long as holders change.
    */
   hold<T>(dir: string, work: () => Promise<T>): Promise<T> {
     return this.#inProcess.run(dir, async () => {
@@ -39,7 +39,7 @@ export class SessionLock {
   }
 
   async #take(dir: string): Promise<{ release(): void }> {
-    // The database behind it is read when something is to be stored, not by every request.
+    // Imported late: most requests store nothing and need no database.
     const { holdLock: hold } = await import('../../store/home-lock.ts');
     let holder = holderText(dir);
     let deadline = this.#clock.monotonicMs() + LONGEST_WAIT_MS;

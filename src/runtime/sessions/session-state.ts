@@ -40,12 +40,8 @@ const share = z.number().min(0).max(2).nullable().default(null);
 const text = z.string().nullable().default(null);
 const messages = z.array(messageSchema).default([]);
 
-/** `state.yaml` of a session. Unknown keys are kept from a newer Reef's file: to drop them would be to lose them. */
-export const sessionSchema = z.looseObject({
-  id: z.uuid(),
-  alias: text,
-  /** Counts the writes of this file, by whomever. */
-  rev: z.number().int().min(0),
+/** What `.set`, a role and an agent may write. */
+const settingsSchema = z.object({
   model: text,
   temperature: share,
   top_p: share,
@@ -56,59 +52,45 @@ export const sessionSchema = z.looseObject({
   role_name: text,
   agent_variables: z.record(z.string(), z.string()).nullable().default(null),
   agent_instructions: text,
-  /** One text that stands for `compressed_messages`. */
+});
+export type SessionSettings = Partial<z.output<typeof settingsSchema>>;
+
+/** `state.yaml` of a session. Unknown keys are kept: a newer Reef may have written them. */
+export const sessionSchema = z.looseObject({
+  id: z.uuid(),
+  alias: text,
+  /** Counts the writes of this file, by all processes. */
+  rev: z.number().int().min(0),
+  ...settingsSchema.shape,
+  /** Stands for `compressed_messages` in the prompt. */
   summary: text,
   compressed_messages: messages,
   messages,
-  /** Digest of an attachment to where it came from. */
+  /** Digest of an attachment to where it came from; files of Loki have it. */
   data_urls: z.record(z.string(), z.string()).default({}),
 });
 
 export type SessionState = Readonly<z.output<typeof sessionSchema>>;
 
-export const newSessionState = (id: string, alias: string | null = null): SessionState =>
-  sessionSchema.parse({ id, alias, rev: 0 });
+export const newSessionState = (id: string): SessionState => sessionSchema.parse({ id, rev: 0 });
 
-/** What `.set`, a role and an agent may write. */
-export type SessionSettings = Partial<
-  Pick<
-    SessionState,
-    | 'model'
-    | 'temperature'
-    | 'top_p'
-    | 'enabled_tools'
-    | 'enabled_mcp_servers'
-    | 'save_session'
-    | 'compression_threshold'
-    | 'role_name'
-    | 'agent_variables'
-    | 'agent_instructions'
-  >
->;
-
-/**
- * What happened to a session, as data, so that it can be told again to what another process has written meanwhile.
- */
+/** A change of a session as data: it is applied again to the file, which another process may have changed. */
 export type SessionChange =
-  /** User, tools, assistant: one unit, never torn apart by another's. */
-  | { kind: 'turn'; messages: readonly Message[]; data_urls?: Readonly<Record<string, string>> }
+  /** User, tools and assistant stay together, whatever others write. */
+  | { kind: 'turn'; messages: readonly Message[] }
   | { kind: 'settings'; settings: SessionSettings }
-  /** The first `count` messages are now in the summary; they are kept, aside. */
+  /** The summary stands for the first `count` messages, which move to `compressed_messages`. */
   | { kind: 'compressed'; summary: string; count: number; alreadyCompressed: number }
   | { kind: 'emptied' }
-  /** The last turn never was: from its user message on. */
+  /** Removes the last turn. */
   | { kind: 'undone' }
-  /** `.regenerate`, `.continue`: the last answer is replaced. */
+  /** Replaces the last turn: `.regenerate`, `.continue`. */
   | { kind: 'replaced'; messages: readonly Message[] };
 
 export function applyChange(state: SessionState, change: SessionChange): SessionState {
   switch (change.kind) {
     case 'turn':
-      return {
-        ...state,
-        messages: [...state.messages, ...change.messages],
-        data_urls: { ...state.data_urls, ...change.data_urls },
-      };
+      return { ...state, messages: [...state.messages, ...change.messages] };
     case 'settings':
       return { ...state, ...change.settings };
     case 'compressed':
@@ -122,7 +104,7 @@ export function applyChange(state: SessionState, change: SessionChange): Session
   }
 }
 
-/** Somebody else's compression came first: ours speaks of messages that are no longer there, so it is void. */
+/** If another process compressed first, the messages this change counts are gone, and it has no effect. */
 function compressed(state: SessionState, change: Extract<SessionChange, { kind: 'compressed' }>): SessionState {
   if (state.compressed_messages.length !== change.alreadyCompressed) return state;
   return {
@@ -133,7 +115,7 @@ function compressed(state: SessionState, change: Extract<SessionChange, { kind: 
   };
 }
 
-/** Where the last user message stands; the end when there is none. */
+/** The index of the last user message, or the end if there is none. */
 export function lastTurnStart(all: readonly Message[]): number {
   const index = all.findLastIndex((message) => message.role === 'user');
   return index === -1 ? all.length : index;

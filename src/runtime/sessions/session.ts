@@ -2,29 +2,26 @@ import type { Message } from '../models/message.ts';
 import type { Role } from '../roles/role.ts';
 import { applyChange, type SessionChange, type SessionSettings, type SessionState } from './session-state.ts';
 
-/** `temp` is the name of the session that has none yet. */
+/** The name of a session that has none yet. */
 export const TEMP_SESSION = 'temp';
 
-/**
- * A session in use. What is said in it is folded into `state` at once and kept as a list of changes until a store has them,
- * so that saving adds to what other processes wrote and overwrites nothing.
- */
+/** A session in use. Its changes since the last save are kept as a list: saving applies them to what others wrote. */
 export class Session {
   #state: SessionState;
   #pending: SessionChange[] = [];
-  /** The prompt the session began with; its settings are a layer below the session's own. */
+  /** The role the session began with. The session's own settings win over it. */
   role: Role | undefined;
-  /** Never stored: lives as long as the model it limits. */
+  /** Never stored. */
   max_output_tokens: number | null = null;
-  /** `--save-session`, or the answer at exit: for this time only. */
+  /** From `--save-session` or the answer at exit; holds this time only. */
   saveThisTime: boolean | undefined;
   isCompressing = false;
-  /** Attempts in a row that gained next to nothing, and the pause they led to: until the next user message. */
+  /** Compressions in a row that gained little. Too many pause compression until the next user message. */
   poorCompressions = 0;
   isCompressionPaused = false;
-  /** What the first exchange was about, in a few words; part of the name a temporary session is stored under. */
+  /** A few words about the first exchange: part of the name of a temporary session. */
   title: string | undefined;
-  /** Name it shall be stored under; the alias of the file once it is. */
+  /** The name it will be stored under, and its alias once it is. */
   #name: string;
 
   constructor(state: SessionState, name: string) {
@@ -47,7 +44,7 @@ export class Session {
   get isTemporary(): boolean {
     return this.#name === TEMP_SESSION;
   }
-  /** Nothing was said in it, ever. */
+  /** Nothing was ever said in it. */
   get isEmpty(): boolean {
     return this.#state.messages.length === 0 && this.#state.compressed_messages.length === 0;
   }
@@ -70,7 +67,7 @@ export class Session {
     this.#pending.push(change);
   }
 
-  /** A new question: what could not be compressed before may be compressible now. */
+  /** A new question may make compression worth while again. */
   userSpeaks(): void {
     this.poorCompressions = 0;
     this.isCompressionPaused = false;
@@ -84,13 +81,13 @@ export class Session {
     this.#name = name;
   }
 
-  /** A store has the first `count` changes; what was said meanwhile is told again to what it answered. */
+  /** The store has the first `count` changes. Later ones are applied to the state it returned. */
   saved(state: SessionState, count: number): void {
     this.#pending = this.#pending.slice(count);
     this.#state = this.#pending.reduce(applyChange, state);
   }
 
-  /** The same session a moment ago, for a transition that must be able to go back. */
+  /** A copy to change, for a transition that may fail. */
   copy(): Session {
     const copy = new Session(this.#state, this.#name);
     copy.#pending = [...this.#pending];

@@ -50,7 +50,7 @@ describe('a session', () => {
   verifies('R-60').test(
     'is found again by its id and by its name, and is nothing on disk before it is saved',
     async () => {
-      const session = await store.openOrCreateByAlias('my project');
+      const session = await store.openOrCreate('my project');
       const before = readdirSync(dir);
       await append(store, session, turn('hello'));
       const [byName, byId] = [await open().openOrCreate('my project'), await open().openOrCreate(session.id)];
@@ -69,7 +69,7 @@ describe('a session', () => {
 
   for (const name of ['', '.', '..', 'a/b', 'a\0b', 'x'.repeat(129), '_', 'a\nb']) {
     verifies('R-60').test(`cannot be called ${JSON.stringify(name.slice(0, 12))}`, async () => {
-      await expect(store.openOrCreateByAlias(name)).rejects.toMatchObject({ code: 'name_invalid' });
+      await expect(store.openOrCreate(name)).rejects.toMatchObject({ code: 'name_invalid' });
     });
   }
 
@@ -150,7 +150,7 @@ describe('a session', () => {
       agent_instructions: 'Do.',
     };
     session.set(settings);
-    session.change({ kind: 'turn', messages: turn('one'), data_urls: { digest: 'a.png' } });
+    session.change({ kind: 'turn', messages: turn('one') });
     session.change({ kind: 'turn', messages: turn('two') });
     session.change({ kind: 'compressed', summary: 'In short.', count: 2, alreadyCompressed: 0 });
     await store.save(session);
@@ -161,7 +161,7 @@ describe('a session', () => {
       ...state,
       compressed_messages: turn('one'),
       messages: turn('two'),
-      data_urls: { digest: 'a.png' },
+      data_urls: {},
     };
     expect([(await open().openOrCreate('a')).state, keys]).toEqual([expected, Object.keys(expected).sort()]);
   });

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeLeftovers, writeAtomic } from '../../base/atomic-file.ts';
+import { removeLeftovers } from '../../base/atomic-file.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import { readIfThere, writeSettings } from '../config/settings-file.ts';
 import { AliasFolder, isSessionId } from './alias.ts';
 import { parseLegacy } from './legacy.ts';
 import { Session, TEMP_SESSION } from './session.ts';
@@ -19,8 +20,8 @@ interface StoreOptions {
 }
 
 /**
- * Sessions of one folder. The id is the identity, an alias a way to it. Nothing is written before a session is saved, and
- * every write adds to what is there: whoever else writes the same session loses nothing.
+ * The sessions of one folder. The id identifies a session; an alias leads to an id. Nothing is written before a session is
+ * saved, and every write adds to the file, so that processes that write the same session lose nothing.
  */
 export class SessionStore {
   readonly #options: StoreOptions;
@@ -34,52 +35,53 @@ export class SessionStore {
     this.#aliases = new AliasFolder(join(options.dir, 'by-name'), options.warn);
   }
 
-  /** The sessions of another folder: an agent's own. */
+  /** The sessions of another folder, such as an agent's. */
   at(dir: string): SessionStore {
     return dir === this.#options.dir ? this : new SessionStore({ ...this.#options, dir });
   }
 
-  /** In memory only. */
+  /** Makes a session in memory only. */
   create(name: string = TEMP_SESSION): Session {
     return new Session(newSessionState(randomUUID()), name);
   }
 
   async open(id: string): Promise<Session> {
-    const state = await readState(this.#folder(id));
+    const state = readState(this.#folder(id));
     if (!state) throw new ReefError('session_not_found', `there is no session ${id}`);
     return new Session(state, state.alias ?? id);
   }
 
-  /** What `--session X` means: an id if it is one, else an alias, else a new session of that name. */
+  /** Opens by id or by alias; otherwise makes a new session of that name. */
   async openOrCreate(name: string): Promise<Session> {
-    return isSessionId(name) ? this.open(name) : this.openOrCreateByAlias(name);
-  }
-
-  async openOrCreateByAlias(alias: string): Promise<Session> {
-    await this.#sweepOnce();
-    const id = await this.resolveAlias(alias);
+    if (isSessionId(name)) return this.open(name);
+    // Removes once what killed writers left among the names.
+    this.#swept ??= this.#aliases.sweep(this.#options.clock.now());
+    await this.#swept;
+    const id = await this.resolveAlias(name);
     if (id !== undefined) return this.open(id);
-    return (await this.#migrate(alias)) ?? this.create(alias);
+    return (await this.#migrate(name)) ?? this.create(name);
   }
 
-  /** Undefined for a name nobody has, and for one that leads nowhere. */
+  /** Undefined for an unknown name, and for one whose session is gone. */
   async resolveAlias(alias: string): Promise<string | undefined> {
     const id = await this.#aliases.resolve(alias);
     if (id === undefined || existsSync(stateFile(this.#folder(id)))) return id;
-    this.#options.warn(`session ${alias} leads to ${id}, which is gone`);
+    this.#options.warn(`session ${alias} is gone: its name led to ${id}`);
     await this.#aliases.discard(alias);
     return undefined;
   }
 
-  /** Tells the file what happened in this session since it was last told. */
+  /** Applies the session's changes since its last save to the file. */
   async save(session: Session): Promise<void> {
     if (session.isStored && !session.isDirty) return;
     const changes = [...session.pending];
-    const state = session.isStored ? await this.#tell(session, changes) : await this.#storeFirst(session, changes);
+    const state = session.isStored
+      ? await this.#storeChanges(session, changes)
+      : await this.#storeFirst(session, changes);
     session.saved(state, changes.length);
   }
 
-  /** The old name, if it had one, is free again. */
+  /** Gives the session a new name and frees the old one. */
   async rename(session: Session, alias: string): Promise<void> {
     if (session.name === alias && session.state.alias === alias) return;
     if (!session.isStored) {
@@ -87,7 +89,7 @@ export class SessionStore {
       return;
     }
     if (!(await this.#aliases.claim(alias, session.id))) {
-      throw new ReefError('session_exists', `there is a session ${alias} already`);
+      throw new ReefError('session_exists', `there is a session ${alias} already: choose another name`);
     }
     const before = session.state.alias;
     const state = await this.#update(session.id, (current) => ({ ...current, alias }));
@@ -98,29 +100,29 @@ export class SessionStore {
 
   async delete(name: string): Promise<void> {
     const id = isSessionId(name) ? name : await this.resolveAlias(name);
-    const dir = id === undefined ? undefined : this.#folder(id);
-    if (id === undefined || dir === undefined || !existsSync(dir)) {
+    if (id === undefined || !existsSync(this.#folder(id))) {
       throw new ReefError('session_not_found', `there is no session ${name}`);
     }
+    const dir = this.#folder(id);
     await this.#lock.hold(dir, async () => {
-      const alias = (await readState(dir).catch(() => undefined))?.alias;
+      const alias = aliasIn(dir);
       await rm(dir, { recursive: true, force: true });
       if (alias) await this.#aliases.release(alias, id);
     });
     if (!isSessionId(name)) await this.#aliases.release(name, id);
   }
 
-  /** A session of its own with the same past. */
+  /** A new session with the same past. */
   fork(session: Session): Session {
     const { id: _, alias: __, rev: ___, ...past } = session.state;
     const fork = new Session({ ...newSessionState(randomUUID()), ...past, alias: null }, TEMP_SESSION);
     fork.role = session.role;
     fork.max_output_tokens = session.max_output_tokens;
-    fork.set({}); // what it brings along is not stored yet
+    fork.set({}); // marks it as not stored yet
     return fork;
   }
 
-  /** Names people chose, those of files not taken over yet included. */
+  /** The names that people chose, and those of Loki's files that were not opened yet. */
   async names(): Promise<string[]> {
     const files = await readdir(this.#options.dir).catch(() => []);
     const legacy = files.flatMap((name) => (name.endsWith('.yaml') ? [name.slice(0, -'.yaml'.length)] : []));
@@ -131,12 +133,6 @@ export class SessionStore {
     return this.#aliases.listAutonames();
   }
 
-  /** What killed writers left among the names; what they left in a session goes at its next write. */
-  #sweepOnce(): Promise<void> {
-    this.#swept ??= this.#aliases.sweep(this.#options.clock.now());
-    return this.#swept;
-  }
-
   #folder(id: string): string {
     return join(this.#options.dir, 'by-id', id);
   }
@@ -145,7 +141,7 @@ export class SessionStore {
     const dir = this.#folder(id);
     return this.#lock.hold(dir, async () => {
       await removeLeftovers(dir);
-      const current = await readState(dir);
+      const current = readState(dir);
       if (!current) throw new ReefError('session_deleted', `session ${id} was deleted`);
       const next = { ...change(current), rev: current.rev + 1 };
       await writeState(dir, next);
@@ -153,27 +149,20 @@ export class SessionStore {
     });
   }
 
-  /** Deleted meanwhile: the text is worth keeping, the session is not ours to bring back. */
-  async #tell(session: Session, changes: Session['pending']): Promise<SessionState> {
+  /** If another process deleted the session, its text is kept in `recovered`. The session stays deleted. */
+  async #storeChanges(session: Session, changes: Session['pending']): Promise<SessionState> {
     try {
       return await this.#update(session.id, (current) => changes.reduce(applyChange, current));
     } catch (error) {
       if (!(error instanceof ReefError && error.code === 'session_deleted')) throw error;
-      const kept = await this.#recover(session);
+      const kept = join(this.#options.dir, 'recovered', `${session.id}.yaml`);
+      await writeSettings(kept, sessionText(session.state));
       const message = `session ${session.name} was deleted; what was said is kept in ${kept}`;
       throw new ReefError('session_deleted', message, { cause: error, details: { kept } });
     }
   }
 
-  async #recover(session: Session): Promise<string> {
-    const dir = join(this.#options.dir, 'recovered');
-    await mkdir(dir, { recursive: true, mode: 0o700 });
-    const kept = join(dir, `${session.id}.yaml`);
-    await writeAtomic(kept, sessionText(session.state));
-    return kept;
-  }
-
-  /** Two may begin a session of one name at the same time: who comes second goes on in the first one's. */
+  /** If two processes begin a session of one name at the same time, the second continues in the first one's. */
   async #storeFirst(session: Session, changes: Session['pending']): Promise<SessionState> {
     const alias = session.isTemporary || isSessionId(session.name) ? null : session.name;
     const dir = this.#folder(session.id);
@@ -186,22 +175,28 @@ export class SessionStore {
         await rm(dir, { recursive: true, force: true });
         return this.#update(other, (current) => changes.reduce(applyChange, current));
       }
-      if (attempt === 3) throw new ReefError('session_exists', `others keep taking the name ${alias}`);
-      await this.#aliases.discard(alias); // it leads nowhere
+      if (attempt === 3) throw new ReefError('session_exists', `the name ${alias} is taken: choose another one`);
+      await this.#aliases.discard(alias); // its session is gone
     }
     return state;
   }
 
-  /** `NAME.yaml` of an older Loki is taken over at its first opening, and stays as it is. */
+  /** Imports `NAME.yaml` of an older Loki when it is first opened. The file stays as it is. */
   async #migrate(alias: string): Promise<Session | undefined> {
     const file = join(this.#options.dir, `${alias}.yaml`);
-    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
+    const text = readIfThere(file);
     if (text === undefined) return undefined;
     const session = new Session(parseLegacy(text, { id: randomUUID(), file }), alias);
     await this.save(session);
     return session;
+  }
+}
+
+/** A session with a broken file can be deleted all the same. */
+function aliasIn(dir: string): string | null | undefined {
+  try {
+    return readState(dir)?.alias;
+  } catch {
+    return undefined;
   }
 }

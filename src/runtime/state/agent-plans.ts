@@ -1,24 +1,23 @@
 import { existsSync } from 'node:fs';
 import type { Lease } from '../../base/lease.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { agentOf } from '../agent-spec/agent.ts';
 import { loadAgentSpec } from '../agent-spec/load.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
+import { agentOf } from '../agent-spec/spec.ts';
 import { agentVariables, fillVariables } from '../agent-spec/variables.ts';
 import type { Rag } from '../rag/rag.ts';
 import { fillFacts, systemFacts } from '../roles/system-facts.ts';
 import type { Session } from '../sessions/session.ts';
 import { AgentTodos } from './agent-todos.ts';
-import type { ContextData } from './context-data.ts';
-import { layersOf } from './layers.ts';
-import { resolve } from './resolve.ts';
+import { type ContextData, notActive } from './context-data.ts';
+import { settingsOf } from './resolve.ts';
 import type { AgentRuntime } from './scope.ts';
 import { openSession, saveOnExit } from './session-life.ts';
 import type { Plan } from './transition.ts';
 
 export interface AgentRequest {
   name: string;
-  /** Inner session; else `agent_session` of the agent or of the configuration. */
+  /** The session to enter with it; otherwise `agent_session` of the agent or of the configuration. */
   session?: string | undefined;
   variables?: Readonly<Record<string, string>> | undefined;
   /** The agent that starts this one. */
@@ -26,21 +25,27 @@ export interface AgentRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** An agent covers role, session and standalone RAG; they are neither lost nor in effect. */
+/** While an agent is active, the role, session and RAG of the context are set aside. */
 export async function planAgent(ctx: ContextData, request: AgentRequest): Promise<Plan> {
-  const { app } = ctx;
+  const { app, ui } = ctx;
   if (ctx.agent) throw new ReefError('invalid_state', `agent ${ctx.agent.name} is active: run \`.exit agent\` first`);
-  if (!resolve(layersOf(ctx)).function_calling_support) {
+  if (!settingsOf(ctx).function_calling_support) {
     throw new ReefError('invalid_state', 'an agent needs tools: run `.set function_calling_support true` first');
   }
-  if (!app.ports.team) throw new ReefError('invalid_state', 'agents cannot run here');
+  if (!app.team) throw new ReefError('invalid_state', 'agents cannot run here');
   const spec = loadAgentSpec(request.name, { paths: app.paths, env: app.environment, warn: app.warn });
   const rag = await agentRag(ctx, spec, request.signal);
   try {
     const session = await innerSession(ctx, spec, request.session);
-    const variables = await initAgentSharedVariables(ctx, { spec, session, given: request.variables ?? {} });
+    const variables = await agentVariables(spec, {
+      given: request.variables ?? {},
+      stored: session?.state.agent_variables ?? null,
+      env: app.environment,
+      fill: (defaults) => app.vault.fill(defaults, `agents.${spec.name}.variables`),
+      ask: ui && ((question) => ui.input(question)),
+    });
     const agent = agentOf(spec, await instructionsOf(ctx, spec, variables), variables);
-    const team = await app.ports.team({ spec, parent: request.parent });
+    const team = await app.team({ spec, parent: request.parent });
     if (session?.isEmpty) session.set({ agent_variables: variables, agent_instructions: agent.instructions });
     const agentRuntime: AgentRuntime = {
       ...team,
@@ -50,15 +55,7 @@ export async function planAgent(ctx: ContextData, request: AgentRequest): Promis
       autoContinueCount: 0,
     };
     const suspended = { role: ctx.role, session: ctx.session, rag: ctx.rag };
-    const next = {
-      agent,
-      agentRuntime,
-      agentVariables: variables,
-      suspended,
-      session,
-      role: undefined,
-      rag: undefined,
-    };
+    const next = { agent, agentRuntime, suspended, session, role: undefined, rag: undefined };
     warnOfLimits({ ...ctx, ...next }, spec);
     return { next, acquired: rag ? [rag] : [] };
   } catch (error) {
@@ -67,21 +64,13 @@ export async function planAgent(ctx: ContextData, request: AgentRequest): Promis
   }
 }
 
-/** Gives back what was covered; the scope is built anew from it. */
+/** Restores the role, session and RAG that were set aside. */
 export function planExitAgent(ctx: ContextData): Plan {
   const { agentRuntime, session, suspended } = ctx;
-  if (!agentRuntime) throw new ReefError('invalid_state', 'no agent is active: `.agent NAME` enters one');
+  if (!agentRuntime) throw notActive('agent');
   const { role, session: covered, rag } = suspended ?? {};
   return {
-    next: {
-      agent: undefined,
-      agentRuntime: undefined,
-      agentVariables: undefined,
-      suspended: undefined,
-      role,
-      session: covered,
-      rag,
-    },
+    next: { agent: undefined, agentRuntime: undefined, suspended: undefined, role, session: covered, rag },
     dropped: agentRuntime.rag ? [agentRuntime.rag] : [],
     async commit() {
       await agentRuntime.supervisor.cancelAll();
@@ -90,12 +79,12 @@ export function planExitAgent(ctx: ContextData): Plan {
   };
 }
 
-/** Shared by all agents of the name. Without a definition it is made of the documents the agent names. */
+/** All agents of one name share their RAG. Without a definition it is built from the agent's documents. */
 async function agentRag({ app }: ContextData, spec: AgentSpec, signal?: AbortSignal): Promise<Lease<Rag> | undefined> {
   const key = { kind: 'agent', name: spec.name } as const;
   if (!existsSync(app.paths.agentRagFile(spec.name))) {
     if (spec.documents.length === 0) return undefined;
-    await app.ports.rebuildRag(key, { documents: spec.documents, signal });
+    await app.rebuildRag(key, { documents: spec.documents, signal });
   }
   return app.ragCache.load(key, signal);
 }
@@ -107,34 +96,14 @@ async function innerSession(ctx: ContextData, spec: AgentSpec, given?: string): 
   return openSession(inside, name);
 }
 
-interface VariableSource {
-  spec: AgentSpec;
-  session: Session | undefined;
-  given: Readonly<Record<string, string>>;
-}
-
-/** From what was given, the session, the environment and the defaults, in this order. */
-function initAgentSharedVariables(
-  { app, ui }: ContextData,
-  { spec, session, given }: VariableSource,
-): Promise<Record<string, string>> {
-  return agentVariables(spec, {
-    given,
-    stored: session?.state.agent_variables ?? null,
-    env: app.environment,
-    fill: (defaults) => app.vault.fill(defaults, `agents.${spec.name}.variables`),
-    ask: ui && ((question) => ui.input(question)),
-  });
-}
-
 async function instructionsOf(
   { app }: ContextData,
   spec: AgentSpec,
   variables: Readonly<Record<string, string>>,
 ): Promise<string> {
   const text =
-    spec.dynamic_instructions && app.ports.dynamicInstructions
-      ? await app.ports.dynamicInstructions(spec, variables)
+    spec.dynamic_instructions && app.dynamicInstructions
+      ? await app.dynamicInstructions(spec, variables)
       : spec.instructions;
   const facts = systemFacts({ env: app.environment, cwd: app.cwd, now: app.clock.now() });
   return fillFacts(fillVariables(text, variables), facts);
@@ -143,9 +112,9 @@ async function instructionsOf(
 function warnOfLimits(draft: ContextData, spec: AgentSpec): void {
   const { app } = draft;
   const warn = (message: string) => app.warn({ file: app.paths.agentConfigFile(spec.name), line: undefined, message });
-  const { mcp_server_support, model } = resolve(layersOf(draft));
+  const { mcp_server_support, model } = settingsOf(draft);
   if (!mcp_server_support && spec.mcp_servers.length > 0) {
-    warn(`agent ${spec.name} wants MCP servers, and mcp_server_support is off`);
+    warn(`agent ${spec.name} needs MCP servers, but mcp_server_support is off`);
   }
   const used = model ? app.models.find(model, 'chat') : app.models.first('chat');
   if (used?.data.supports_function_calling === false)

@@ -7,8 +7,9 @@ import { variableEnvironment } from '../agent-spec/variables.ts';
 import { textOf, userText } from '../models/message.ts';
 import { agentBanner, agentInfo } from './info.ts';
 import type { RequestContext } from './request-context.ts';
+import { settingsOf } from './resolve.ts';
 import { sessionStore } from './session-life.ts';
-import { settingsOf, systemPrompt } from './turns.ts';
+import { systemPrompt } from './turns.ts';
 
 const AGENT = `
 name: something else
@@ -67,7 +68,7 @@ describe('an agent', () => {
     expect(agent.spec.description).toBe('Does it all');
     expect(agent.spec.version).toBe('2');
     expect(ctx.model.id).toBe('fake:two');
-    expect(settingsOf(ctx.app.config, ctx)).toMatchObject({
+    expect(settingsOf(ctx)).toMatchObject({
       temperature: 0.4,
       top_p: 0.6,
       compression_threshold: 1234,
@@ -91,9 +92,9 @@ describe('an agent', () => {
       'mcp_describe_github',
       'mcp_invoke_github',
     ]);
-    expect(ctx.agentVariables).toEqual({ who: 'nobody', key: 'K' });
+    expect(ctx.agent?.variables).toEqual({ who: 'nobody', key: 'K' });
     expect(variableEnvironment(agent.variables)).toEqual({ LLM_AGENT_VAR_WHO: 'nobody', LLM_AGENT_VAR_KEY: 'K' });
-    const prompt = systemPrompt(ctx.app.config, ctx);
+    const prompt = systemPrompt(ctx);
     expect(prompt).toMatch(/^You are nobody on unix\.\nTools: - fs_cat: does fs_cat\n/);
     for (const title of ['Your list of things to do', 'Agents you can start', 'Asking the person'])
       expect(prompt).toContain(title);
@@ -190,7 +191,7 @@ describe('an agent', () => {
       const ctx = world.context();
       await ctx.useAgent({ name: 'hungry' });
       expect(world.warnings).toEqual([
-        'agent hungry wants MCP servers, and mcp_server_support is off',
+        'agent hungry needs MCP servers, but mcp_server_support is off',
         'model fake:dumb cannot call functions: agent hungry has no tools',
       ]);
     },
@@ -206,7 +207,7 @@ describe('an agent', () => {
     await first.exitAgent();
     const second = world.context();
     await second.useAgent({ name: 'full' });
-    expect([second.session?.name, second.session?.messages.map(textOf), second.agentVariables]).toEqual([
+    expect([second.session?.name, second.session?.messages.map(textOf), second.agent?.variables]).toEqual([
       'daily',
       ['hello'],
       { who: 'someone', key: 'K1' },
@@ -261,7 +262,7 @@ describe('an agent', () => {
     });
     const ctx = world.context();
     await ctx.useAgent({ name: 'full' });
-    const { temperature, top_p, enabled_tools, enabled_mcp_servers } = settingsOf(ctx.app.config, ctx);
+    const { temperature, top_p, enabled_tools, enabled_mcp_servers } = settingsOf(ctx);
     expect({
       model: ctx.model.id,
       temperature,
@@ -302,7 +303,7 @@ describe('an agent', () => {
       1,
       'job-of-solo',
     ]);
-    expect(systemPrompt(child.app.config, child)).toContain('The agents beside you');
+    expect(systemPrompt(child)).toContain('The agents beside you');
   });
 
   test('that fails to come leaves no index behind open, and none of its files is made', async () => {

@@ -1,27 +1,27 @@
-import type { Message } from '../models/message.ts';
-import { textOf, userText } from '../models/message.ts';
+import { type Message, textOf, userText } from '../models/message.ts';
 import { roleMessages } from '../roles/role.ts';
 import { loadRole } from '../roles/role-folder.ts';
-import { slugOf } from '../sessions/autoname.ts';
+import { slugOfTitle } from '../sessions/alias.ts';
 import { type CompressionResult, compress, isNearWindow, isOverThreshold } from '../sessions/compression.ts';
-import { fullText, tokensOf } from '../sessions/message-text.ts';
+import { fullText, tokensOf } from '../sessions/prompt-messages.ts';
 import type { ContextData } from './context-data.ts';
-import { historyMessages, settingsOf } from './turns.ts';
+import { settingsOf } from './resolve.ts';
+import { historyMessages } from './turns.ts';
 
 const CREATE_TITLE_ROLE = 'create-title';
 
-/** Whether it is time; the caller starts it, in the background or not. */
+/** Whether the history is over its threshold. */
 export function maybeCompressSession(ctx: ContextData): boolean {
   const { session, app } = ctx;
-  const threshold = settingsOf(app.config, ctx).compression_threshold;
+  const threshold = settingsOf(ctx).compression_threshold;
   return session !== undefined && isOverThreshold(session, { tokens: app.tokens, threshold });
 }
 
-/** Between two steps of a turn, whose messages are not in the session yet. */
+/** Whether the prompt comes near the model's window. The messages of a running turn are not in the session yet. */
 export function needsCompressionMidTurn(ctx: ContextData, turn: readonly Message[]): boolean {
   const { session, app, model } = ctx;
   if (!session) return false;
-  const prompt = tokensOf([...historyMessages(app.config, ctx), ...turn], app.tokens);
+  const prompt = tokensOf([...historyMessages(ctx), ...turn], app.tokens);
   return isNearWindow(session, prompt, model);
 }
 
@@ -30,7 +30,7 @@ interface CompressOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Undefined when there is nothing to compress, or somebody is at it. */
+/** Undefined if there is nothing to compress or a compression is running. */
 export async function compressSession(
   ctx: ContextData,
   { turn, signal }: CompressOptions = {},
@@ -45,7 +45,7 @@ export async function compressSession(
     client: app.models.client(model),
     clock: app.clock,
     tokens: app.tokens,
-    threshold: settingsOf(app.config, ctx).compression_threshold,
+    threshold: settingsOf(ctx).compression_threshold,
     summarizationPrompt: app.config.summarization_prompt,
     turn,
     signal,
@@ -53,14 +53,14 @@ export async function compressSession(
   });
 }
 
-/** A temporary session that will be saved, after its first exchange, once. */
+/** Whether the session needs a title: it is temporary, will be saved, has a first exchange and was not tried before. */
 export function maybeAutonameSession(ctx: ContextData): boolean {
-  const { session, app } = ctx;
+  const { session } = ctx;
   if (!session?.isTemporary || session.title !== undefined || session.userMessages === 0) return false;
-  return settingsOf(app.config, ctx).save_session === true;
+  return settingsOf(ctx).save_session === true;
 }
 
-/** The title it made; a failure leaves the session nameless and is not tried again. */
+/** Asks the model for a title. After a failure the session has none, and nobody tries again. */
 export async function autonameSession(ctx: ContextData, signal?: AbortSignal): Promise<string> {
   const { app, session } = ctx;
   if (!session) return '';
@@ -78,6 +78,6 @@ export async function autonameSession(ctx: ContextData, signal?: AbortSignal): P
     stream: false,
     ...(signal && { signal }),
   });
-  session.title = slugOf(textOf({ role: 'assistant', content: reply.content }));
+  session.title = slugOfTitle(textOf({ role: 'assistant', content: reply.content }));
   return session.title;
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Lease } from '../../base/lease.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { Agent } from '../agent-spec/agent.ts';
-import type { AgentSpec } from '../agent-spec/spec.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { Agent, AgentSpec } from '../agent-spec/spec.ts';
 import type { AppConfig } from '../config/app-config.ts';
 import type { ConfigWarning } from '../config/settings-file.ts';
 import type { McpFactory, McpServerSpec } from '../mcp/factory.ts';
@@ -17,55 +17,51 @@ import type { Functions, ToolCallTracker } from '../tools/tool.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AgentRuntime, AgentTeam, ToolScope } from './scope.ts';
 
-/** What a scope's tools are made from: names resolved by the table of §3, servers already running. */
+/** What the tools of a scope are made from. Its servers are running already. */
 export interface FunctionsRequest {
-  /** Names of tools, aliases expanded; `all` is everything visible. */
+  /** Names of tools, with aliases expanded; `all` is everything visible. */
   tools: 'all' | readonly string[];
-  /** The context as it will be: its toolScope is still the old one, its servers are `mcpRuntime`. */
+  /** The context as it will be, but still with its old tool scope. */
   context: ContextData;
   mcpRuntime: ContextData['toolScope']['mcpRuntime'];
 }
 
-/** What the state half needs of the others; app.ts passes the instances in. */
+/** The other parts of the runtime, made by the composition root. */
 export interface Ports {
-  mcpFactory: McpFactory;
-  /** mcp.json as it is now, with secrets filled in. */
+  readonly mcpFactory: McpFactory;
+  /** Reads mcp.json and fills in its secrets. */
   readServers(): Promise<ReadonlyMap<string, McpServerSpec>>;
-  ragCache: RagCache;
-  /** Makes a definition's index anew; the cache is told by the caller. */
+  readonly ragCache: RagCache;
+  /** Builds the index of a definition anew. The caller invalidates the cache. */
   rebuildRag(
     key: RagKey,
     change: { documents?: readonly string[]; signal?: AbortSignal | undefined },
   ): Promise<unknown>;
-  models: ModelRegistry;
-  tools: {
+  readonly models: ModelRegistry;
+  readonly tools: {
     build(request: FunctionsRequest): Promise<Functions>;
     tracker(): ToolCallTracker;
-    /** Every tool there is, for completion. */
+    /** Names all tools, for completion. */
     names(): readonly string[];
   };
-  /** What the tool `_instructions` of an agent says. */
+  /** Calls the tool `_instructions` of an agent. */
   dynamicInstructions?: (spec: AgentSpec, variables: Readonly<Record<string, string>>) => Promise<string>;
-  /** Children, inbox and escalation of an agent; absent where no agent can run. */
+  /** Makes children, inbox and escalation of an agent; absent where no agent can run. */
   team?: (request: TeamRequest) => Promise<AgentTeam>;
 }
 
 export interface TeamRequest {
   spec: AgentSpec;
-  /** The agent that starts it; absent for the one a person talks to. */
+  /** The agent that starts it; absent if a person does. */
   parent?: AgentRuntime | undefined;
 }
 
-/** Shared by all contexts of a process; holds no running server. */
-export interface AppState {
+/** Shared by all contexts of a process. It holds no running server. */
+export interface AppState extends Ports {
   readonly config: AppConfig;
   readonly vault: Vault;
-  readonly mcpFactory: McpFactory;
-  readonly ragCache: RagCache;
-  readonly models: ModelRegistry;
   readonly sessions: SessionStore;
   readonly paths: Paths;
-  readonly ports: Ports;
   readonly clock: Clock;
   readonly tokens: TokenCounter;
   /** The process's own variables and those of `.env`. */
@@ -73,9 +69,9 @@ export interface AppState {
   readonly cwd: string;
   readonly version: string;
   warn(warning: ConfigWarning): void;
-  /** The same services with another frozen config; nobody else sees it. */
+  /** The same services with a changed config. This state stays as it is. */
   withConfig(patch: Partial<AppConfig>): AppState;
-  /** The files as they are now. They are checked first: a wrong one throws and this state stays as it is. */
+  /** The same services with the config as the files are now. A wrong file throws. */
   reload(): AppState;
   close(): Promise<void>;
 }
@@ -87,7 +83,7 @@ export interface LastMessage {
   /** User message first, then tools and answer, as they went into the history. */
   messages: readonly Message[];
   output: string;
-  /** False once the conversation went on elsewhere: it may no longer begin a session. */
+  /** False once the conversation went on elsewhere: it cannot begin a session any more. */
   continuous: boolean;
 }
 
@@ -97,7 +93,7 @@ export interface UserPort {
   input(question: string): Promise<string>;
 }
 
-/** This request only. */
+/** Flags that hold for this request only. */
 export interface Overrides {
   dry_run?: boolean | undefined;
   stream?: boolean | undefined;
@@ -105,31 +101,57 @@ export interface Overrides {
   save_session?: boolean | undefined;
 }
 
-/** What an agent covers; given back when it leaves. */
+/** What an active agent replaces. It comes back when the agent is left. */
 export interface Suspended {
   role?: Role | undefined;
   session?: Session | undefined;
   rag?: Lease<Rag> | undefined;
 }
 
-/** A request's whole state: what `RequestContext` holds, and what the functions beside it work on. */
-export interface ContextData {
+/** All state of a request. `RequestContext` adds what can be done with it. */
+export class ContextData {
   app: AppState;
-  macroFlag: boolean;
-  infoFlag: boolean;
-  workingMode: WorkingMode;
+  readonly workingMode: WorkingMode;
   model: Model;
-  agentVariables?: Readonly<Record<string, string>> | undefined;
+  toolScope: ToolScope;
+  overrides: Overrides;
+  readonly ui?: UserPort | undefined;
+  /** How many macros run around this context; 0 outside a macro. */
+  macroDepth = 0;
   role?: Role | undefined;
   session?: Session | undefined;
   rag?: Lease<Rag> | undefined;
   agent?: Agent | undefined;
   lastMessage?: LastMessage | undefined;
-  toolScope: ToolScope;
   agentRuntime?: AgentRuntime | undefined;
-  overrides: Overrides;
   suspended?: Suspended | undefined;
-  /** `.set max_output_tokens` without a role, session or agent: the 40 fields have no place for it. */
-  globalMaxOutputTokens: number | null;
-  ui?: UserPort | undefined;
+  /** `.set max_output_tokens` without a role, session or agent. The configuration has no key for it. */
+  globalMaxOutputTokens: number | null = null;
+
+  constructor(start: Pick<ContextData, 'app' | 'workingMode' | 'model' | 'toolScope' | 'overrides' | 'ui'>) {
+    this.app = start.app;
+    this.workingMode = start.workingMode;
+    this.model = start.model;
+    this.toolScope = start.toolScope;
+    this.overrides = start.overrides;
+    this.ui = start.ui;
+  }
 }
+
+const HOW_TO_ENTER = {
+  role: 'no role is active: `.role NAME` enters one',
+  session: 'no session is active: `.session [NAME]` enters one',
+  agent: 'no agent is active: `.agent NAME` enters one',
+  rag: 'no RAG is active: `.rag NAME` enters one',
+};
+
+/** The error of a command that needs an active role, session, agent or RAG. */
+export function notActive(what: keyof typeof HOW_TO_ENTER): ReefError {
+  return new ReefError('invalid_state', HOW_TO_ENTER[what]);
+}
+
+/** The RAG that answers: an agent's own wins over the one the user chose. */
+export const activeRag = (ctx: ContextData) => (ctx.agentRuntime?.rag ?? ctx.rag)?.value;
+
+/** The role in effect: a session keeps the one it began with. */
+export const activeRole = (ctx: ContextData) => ctx.session?.role ?? ctx.role;

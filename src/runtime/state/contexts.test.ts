@@ -65,8 +65,8 @@ describe('AppState', () => {
     world.app.reload();
     expect(world.warnings).toEqual([
       'straem is no setting and is ignored: did you mean stream?',
-      'name has no effect: a role is called as its file',
-      'prompt has no effect: the prompt is what follows the head',
+      'name has no effect: the file gives the role its name',
+      'prompt has no effect: the prompt is the text below the head',
     ]);
   });
 
@@ -170,7 +170,7 @@ describe('a RAG', () => {
       await other.useRag('docs');
       const old = other.rag?.value;
       const notes = world.write('notes.md', 'The harbour opens at nine.');
-      await ctx.editRagDocs([notes]);
+      await ctx.rebuildRag({ documents: [notes] });
       await ctx.useAgent({ name: 'docs' });
       const agentOld = ctx.agentRuntime?.rag?.value;
       await ctx.rebuildRag();
@@ -215,7 +215,7 @@ describe('the model', () => {
     const app = world.app.reload();
     expect([app.config.model_id, ensureDefaultModelId(app.models)]).toEqual(['', 'fake:one']);
     const ctx = world.context();
-    await ctx.setModel('fake:two');
+    await ctx.set('model', 'fake:two');
     const second = ctx.model.id;
     ctx.app = app;
     await ctx.bootstrapTools();

@@ -1,22 +1,16 @@
 import { stringify } from 'yaml';
-import { ReefError } from '../../protocol/errors.ts';
-import type { AppConfig } from '../config/app-config.ts';
 import { exportRole } from '../roles/role.ts';
 import { sessionText } from '../sessions/state-file.ts';
-import type { ContextData } from './context-data.ts';
+import { activeRag, activeRole, type ContextData, notActive } from './context-data.ts';
+import { settingsOf } from './resolve.ts';
 import { sessionsDir } from './session-life.ts';
-import { extractRole, settingsOf, usedTokens } from './turns.ts';
+import { extractRole, usedTokens } from './turns.ts';
 
-export type InfoEntry = readonly [key: string, value: string];
-
-const shown = (value: unknown): string =>
-  value === null || value === undefined || value === '' ? 'null' : String(value);
-
-/** `.info` and `--info`: what is in effect, then where things lie. */
-export function sysinfo(config: AppConfig, ctx: ContextData): InfoEntry[] {
-  const { paths } = ctx.app;
-  const settings = settingsOf(config, ctx);
-  const effective: [string, unknown][] = [
+/** `.info` and `--info`: the settings in effect, then where files lie. */
+export function sysinfo(ctx: ContextData): string {
+  const { paths, config } = ctx.app;
+  const settings = settingsOf(ctx);
+  const entries: [key: string, value: unknown][] = [
     ['model', ctx.model.id],
     ['temperature', settings.temperature],
     ['top_p', settings.top_p],
@@ -37,8 +31,6 @@ export function sysinfo(config: AppConfig, ctx: ContextData): InfoEntry[] {
     ['wrap_code', config.wrap_code],
     ['highlight', settings.highlight],
     ['theme', config.theme],
-  ];
-  const places: [string, string][] = [
     ['config_file', paths.configFile()],
     ['env_file', paths.envFile()],
     ['agents_dir', paths.agentsDataDir()],
@@ -51,31 +43,28 @@ export function sysinfo(config: AppConfig, ctx: ContextData): InfoEntry[] {
     ['vault_file', paths.vaultFile()],
     ['log_file', paths.logPath()],
   ];
-  return [...effective, ...places].map(([key, value]) => [key, shown(value)]);
-}
-
-export function renderInfo(entries: readonly InfoEntry[]): string {
   const width = Math.max(...entries.map(([key]) => key.length)) + 2;
-  return entries.map(([key, value]) => `${key.padEnd(width)}${value}`).join('\n');
+  const shown = (value: unknown) => (value === undefined || value === '' ? 'null' : String(value));
+  return entries.map(([key, value]) => `${key.padEnd(width)}${shown(value)}`).join('\n');
 }
 
-/** Of the highest layer that is active; of the whole where none is. */
-export function info(config: AppConfig, ctx: ContextData): string {
+/** What is active: agent, session or role; without any of them, the settings. */
+export function info(ctx: ContextData): string {
   if (ctx.agent) return agentInfo(ctx) + (ctx.session ? `\n${sessionInfo(ctx)}` : '');
   if (ctx.session) return sessionInfo(ctx);
-  if (ctx.role) return roleInfo(config, ctx);
-  return renderInfo(sysinfo(config, ctx));
+  if (ctx.role) return roleInfo(ctx);
+  return sysinfo(ctx);
 }
 
-export function roleInfo(config: AppConfig, ctx: ContextData): string {
-  const role = ctx.session?.role ?? ctx.role;
-  if (!role) throw new ReefError('invalid_state', 'no role is active: `.role NAME` enters one');
-  return exportRole({ ...extractRole(config, ctx), name: role.name, prompt: role.prompt });
+export function roleInfo(ctx: ContextData): string {
+  const role = activeRole(ctx);
+  if (!role) throw notActive('role');
+  return exportRole({ ...extractRole(ctx), name: role.name, prompt: role.prompt });
 }
 
 export function sessionInfo(ctx: ContextData): string {
   const { session } = ctx;
-  if (!session) throw new ReefError('invalid_state', 'no session is active: `.session [NAME]` enters one');
+  if (!session) throw notActive('session');
   const head = {
     name: session.name,
     user_messages: session.userMessages,
@@ -88,15 +77,15 @@ export function sessionInfo(ctx: ContextData): string {
 
 export function agentInfo(ctx: ContextData): string {
   const { agent } = ctx;
-  if (!agent) throw new ReefError('invalid_state', 'no agent is active: `.agent NAME` enters one');
+  if (!agent) throw notActive('agent');
   const { spec, variables, instructions, ...settings } = agent;
   return stringify({ ...spec, ...settings, variables, instructions }, { lineWidth: 0 });
 }
 
-/** What a chat shows when an agent is entered. */
+/** A chat shows it when an agent is entered. */
 export function agentBanner(ctx: ContextData): string {
   const { agent } = ctx;
-  if (!agent) throw new ReefError('invalid_state', 'no agent is active: `.agent NAME` enters one');
+  if (!agent) throw notActive('agent');
   const { spec } = agent;
   const starters = spec.conversation_starters.map((starter, index) => `  ${index + 1}. ${starter}`);
   return [
@@ -107,7 +96,7 @@ export function agentBanner(ctx: ContextData): string {
 }
 
 export function ragInfo(ctx: ContextData): string {
-  const rag = (ctx.agentRuntime?.rag ?? ctx.rag)?.value;
-  if (!rag) throw new ReefError('invalid_state', 'no RAG is active: `.rag NAME` enters one');
+  const rag = activeRag(ctx);
+  if (!rag) throw notActive('rag');
   return stringify(rag.info(), { lineWidth: 0 });
 }

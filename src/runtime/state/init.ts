@@ -14,7 +14,7 @@ import type { Overrides, UserPort, WorkingMode } from './context-data.ts';
 import { RequestContext } from './request-context.ts';
 import { ensureDefaultModelId } from './transition.ts';
 
-/** What the other parts are made from; nothing is started by making them. */
+/** What the ports are made from. */
 export interface PortBase {
   config: AppConfig;
   vault: Vault;
@@ -30,18 +30,18 @@ export interface InitOptions {
   cwd: string;
   version: string;
   clock: Clock;
-  /** Without it tokens are estimated: the exact vocabulary costs 2 MB at start. */
+  /** Without it tokens are estimated: to load the exact vocabulary costs 2 MB at start. */
   tokens?: TokenCounter;
   /** Asks for the password of the vault. */
   askPassword?: (question: string) => Promise<string>;
-  /** Told every secret that is used, for redaction. */
+  /** Receives every secret that is used, for redaction. */
   onSecret?: (value: string) => void;
-  /** Each warning once. */
+  /** Receives each warning once. */
   onWarning?: (warning: ConfigWarning) => void;
   ports(base: PortBase): Ports;
 }
 
-/** `AppState::init` of the seed, in its order: file, environment, loaders, user agent, then the services. */
+/** Reads the configuration, then makes the services, in the order of the seed. It starts nothing. */
 export function initAppState(options: InitOptions): AppState {
   const { env, home, cwd, version, clock } = options;
   const request: ConfigRequest = { env, home, cwd };
@@ -67,11 +67,8 @@ export function initAppState(options: InitOptions): AppState {
   const warnOfSession = (message: string) => warn({ file: paths.sessionsDir(), line: undefined, message });
   return createAppState(
     {
+      ...ports,
       vault,
-      ports,
-      mcpFactory: ports.mcpFactory,
-      ragCache: ports.ragCache,
-      models: ports.models,
       sessions: new SessionStore({ dir: paths.sessionsDir(), clock, warn: warnOfSession }),
       paths,
       clock,
@@ -91,16 +88,12 @@ export interface ContextOptions {
   workingMode: WorkingMode;
   overrides?: Overrides;
   ui?: UserPort;
-  infoFlag?: boolean;
 }
 
-/** A fresh context over a shared state; `bootstrapTools` gives it its first tools. */
-export function createContext(
-  app: AppState,
-  { workingMode, overrides = {}, ui, infoFlag }: ContextOptions,
-): RequestContext {
+/** A new context over a shared state. It has no tools before `bootstrapTools`. */
+export function createContext(app: AppState, { workingMode, overrides = {}, ui }: ContextOptions): RequestContext {
   const id = overrides.model ?? (app.config.model_id || ensureDefaultModelId(app.models));
-  const context = new RequestContext({
+  return new RequestContext({
     app,
     workingMode,
     model: app.models.find(id, 'chat'),
@@ -109,14 +102,12 @@ export function createContext(
     toolScope: {
       functions: noFunctions,
       mcpRuntime: { servers: new Map(), unavailable: new Map() },
-      toolTracker: app.ports.tools.tracker(),
+      toolTracker: app.tools.tracker(),
     },
   });
-  if (infoFlag) context.infoFlag = true;
-  return context;
 }
 
-/** `auto` becomes our name and version; loaders that the user configured win over ours. */
+/** Fills in `user_agent: auto` and the default document loaders. */
 function withVersionAndLoaders(config: AppConfig, version: string): AppConfig {
   return withConfig(config, {
     document_loaders: { ...DEFAULT_LOADERS, ...config.document_loaders },
@@ -124,7 +115,6 @@ function withVersionAndLoaders(config: AppConfig, version: string): AppConfig {
   });
 }
 
-/** A warning is told once, however often its file is read. */
 function onceEach(tell: (warning: ConfigWarning) => void): (warning: ConfigWarning) => void {
   const told = new Set<string>();
   return (warning) => {

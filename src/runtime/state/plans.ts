@@ -2,14 +2,18 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { RagKey } from '../rag/rag.ts';
 import type { Role } from '../roles/role.ts';
 import { loadRole } from '../roles/role-folder.ts';
-import type { ContextData } from './context-data.ts';
+import { activeRag, type ContextData, notActive } from './context-data.ts';
 import { enterRole, openSession, saveOnExit } from './session-life.ts';
 import type { Plan } from './transition.ts';
 
-/** What each transition does to a context, before tools and servers are looked at. */
+/** What each transition changes in a context. Tools and servers follow from it. */
+
+function refuseAgent({ agent }: ContextData): void {
+  if (agent) throw new ReefError('invalid_state', `agent ${agent.name} is active: run \`.exit agent\` first`);
+}
 
 export function planRole(ctx: ContextData, role: Role): Plan {
-  if (ctx.agent) throw new ReefError('invalid_state', 'an agent is active: run `.exit agent` first');
+  refuseAgent(ctx);
   if (!ctx.session) return { next: { role } };
   const session = ctx.session.copy();
   enterRole(session, role);
@@ -26,7 +30,7 @@ export function planExitRole(ctx: ContextData): Plan {
     session.set({ role_name: null });
     return { next: { session, role: undefined } };
   }
-  if (!ctx.role) throw new ReefError('invalid_state', 'no role is active: `.role NAME` enters one');
+  if (!ctx.role) throw notActive('role');
   return { next: { role: undefined } };
 }
 
@@ -35,20 +39,14 @@ export async function planSession(ctx: ContextData, name: string | undefined): P
     throw new ReefError('invalid_state', `session ${ctx.session.name} is active: run \`.exit session\` first`);
   }
   const session = await openSession(ctx, name);
-  return { next: { session, ...initAgentSessionVariables(ctx, session.state.agent_variables) } };
-}
-
-/** A session of an agent brings back the variables it was held with. */
-function initAgentSessionVariables(
-  ctx: ContextData,
-  variables: Readonly<Record<string, string>> | null,
-): Partial<ContextData> {
-  return ctx.agent && variables ? { agentVariables: variables, agent: { ...ctx.agent, variables } } : {};
+  const variables = session.state.agent_variables;
+  // A session of an agent brings back the variables it was held with.
+  return { next: { session, ...(ctx.agent && variables && { agent: { ...ctx.agent, variables } }) } };
 }
 
 export function planExitSession(ctx: ContextData): Plan {
   const { session } = ctx;
-  if (!session) throw new ReefError('invalid_state', 'no session is active: `.session [NAME]` enters one');
+  if (!session) throw notActive('session');
   return {
     next: { session: undefined, ...(ctx.lastMessage && { lastMessage: { ...ctx.lastMessage, continuous: false } }) },
     commit: () => saveOnExit(ctx, session),
@@ -56,26 +54,25 @@ export function planExitSession(ctx: ContextData): Plan {
 }
 
 export async function planRag(ctx: ContextData, name: string, signal?: AbortSignal): Promise<Plan> {
-  if (ctx.agent) throw new ReefError('invalid_state', 'an agent is active: run `.exit agent` first');
+  refuseAgent(ctx);
   const rag = await ctx.app.ragCache.load({ kind: 'named', name }, signal);
   if (!rag) throw new ReefError('rag_not_found', `there is no RAG ${name}`);
   return { next: { rag }, acquired: [rag], dropped: ctx.rag ? [ctx.rag] : [] };
 }
 
 export function planExitRag(ctx: ContextData): Plan {
-  if (ctx.agent) throw new ReefError('invalid_state', 'an agent is active: run `.exit agent` first');
-  if (!ctx.rag) throw new ReefError('invalid_state', 'no RAG is active: `.rag NAME` enters one');
+  refuseAgent(ctx);
+  if (!ctx.rag) throw notActive('rag');
   return { next: { rag: undefined }, dropped: [ctx.rag] };
 }
 
-/** The agent's when there is one, else the standalone's. */
 export function activeRagKey(ctx: ContextData): RagKey {
-  const active = ctx.agentRuntime ? ctx.agentRuntime.rag : ctx.rag;
-  if (!active) throw new ReefError('invalid_state', 'no RAG is active: `.rag NAME` enters one');
-  return active.value.key;
+  const rag = activeRag(ctx);
+  if (!rag) throw notActive('rag');
+  return rag.key;
 }
 
-/** Whoever else holds the old one keeps it; this context has the new one. */
+/** This context gets the new index; other holders keep the old one. */
 export async function planRagAnew(ctx: ContextData, signal?: AbortSignal): Promise<Plan> {
   const key = activeRagKey(ctx);
   ctx.app.ragCache.invalidate(key);
@@ -88,20 +85,23 @@ export async function planRagAnew(ctx: ContextData, signal?: AbortSignal): Promi
   return { next: { rag }, acquired: [rag], dropped: ctx.rag ? [ctx.rag] : [] };
 }
 
-/** Undefined where there is none to apply: it is for an empty context and never for a macro. */
+/** The prelude that applies: only in an empty context, and never in a macro. */
 export function preludeOf(ctx: ContextData): string | undefined {
   const { repl_prelude, cmd_prelude } = ctx.app.config;
   const prelude = ctx.workingMode === 'repl' ? repl_prelude : ctx.workingMode === 'cmd' ? cmd_prelude : null;
   const isEmpty = !ctx.role && !ctx.session && !ctx.agent && !ctx.rag;
-  return isEmpty && !ctx.macroFlag && prelude ? prelude : undefined;
+  return isEmpty && ctx.macroDepth === 0 && prelude ? prelude : undefined;
 }
 
-/** One plan, so that a session without its role is never left behind. */
+/** Session and role are one plan: if the role fails, no session is entered. */
 export async function planPrelude(ctx: ContextData, prelude: string): Promise<Plan> {
   const match = /^([^:]+):([^:]+)$/.exec(prelude.trim());
   const [, kind, name] = match ?? [];
   if (kind === undefined || name === undefined) {
-    throw new ReefError('prelude_invalid', `${JSON.stringify(prelude)} is no prelude`);
+    throw new ReefError(
+      'prelude_invalid',
+      `${JSON.stringify(prelude)} is not a prelude: use role:NAME, session:NAME or SESSION:ROLE`,
+    );
   }
   if (kind === 'role') return planRole(ctx, loadRole(ctx.app.paths, name, ctx.app.warn));
   if (kind === 'session') return planSession(ctx, name);

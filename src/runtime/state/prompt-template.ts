@@ -1,7 +1,5 @@
-import type { AppConfig } from '../config/app-config.ts';
-import type { ContextData } from './context-data.ts';
-import { layersOf } from './layers.ts';
-import { resolve } from './resolve.ts';
+import { activeRag, activeRole, type ContextData } from './context-data.ts';
+import { settingsOf } from './resolve.ts';
 import { usedTokens } from './turns.ts';
 
 export type PromptVariables = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -9,8 +7,8 @@ export type PromptVariables = Readonly<Record<string, string | number | boolean 
 const FALSE: ReadonlySet<string> = new Set(['', '0', 'false']);
 
 /**
- * `{var}` is its value, `{?var text}` the text if it is true, `{!var text}` if it is not; texts nest. A brace that is
- * not closed is text.
+ * `{var}` is the value, `{?var text}` the text if the value is true, `{!var text}` the text if it is not. Texts nest. A
+ * brace that is not closed is text.
  */
 export function renderPrompt(template: string, variables: PromptVariables): string {
   let out = '';
@@ -72,15 +70,16 @@ const COLORS: Readonly<Record<string, string>> = {
 const LEFT = '{color.green}{?agent {agent}}{?role {role}}{?session /{session}}{?rag @{rag}}{color.cyan}>{color.reset} ';
 const RIGHT = '{color.purple}{?session {?consume_tokens {consume_tokens}({consume_percent}%)}}{color.reset}';
 
-export const renderPromptLeft = (config: AppConfig, ctx: ContextData, isColored = true) =>
-  renderPrompt(config.left_prompt ?? LEFT, generatePromptContext(config, ctx, isColored));
+export const renderPromptLeft = (ctx: ContextData, isColored = true) =>
+  renderPrompt(ctx.app.config.left_prompt ?? LEFT, generatePromptContext(ctx, isColored));
 
-export const renderPromptRight = (config: AppConfig, ctx: ContextData, isColored = true) =>
-  renderPrompt(config.right_prompt ?? RIGHT, generatePromptContext(config, ctx, isColored));
+export const renderPromptRight = (ctx: ContextData, isColored = true) =>
+  renderPrompt(ctx.app.config.right_prompt ?? RIGHT, generatePromptContext(ctx, isColored));
 
-export function generatePromptContext(config: AppConfig, ctx: ContextData, isColored = true): PromptVariables {
-  const settings = resolve(layersOf(ctx, config));
+export function generatePromptContext(ctx: ContextData, isColored = true): PromptVariables {
+  const settings = settingsOf(ctx);
   const { session, agent, model } = ctx;
+  const { wrap } = ctx.app.config;
   const used = usedTokens(ctx);
   const window = model.data.max_input_tokens;
   const colors = Object.entries(COLORS).map(([name, code]) => [`color.${name}`, isColored ? `\u001b[${code}m` : '']);
@@ -95,15 +94,15 @@ export function generatePromptContext(config: AppConfig, ctx: ContextData, isCol
     dry_run: settings.dry_run,
     stream: settings.stream,
     save: settings.save,
-    wrap: config.wrap === 'no' ? null : config.wrap,
-    role: (session?.role ?? ctx.role)?.name,
+    wrap: wrap === 'no' ? null : wrap,
+    role: activeRole(ctx)?.name,
     session: session?.name,
     session_autoname: session?.title,
     dirty: session?.isDirty,
     consume_tokens: used,
     consume_percent: window === undefined ? 0 : Math.round((used * 100) / window),
     user_messages_len: session?.userMessages,
-    rag: (ctx.agentRuntime?.rag ?? ctx.rag)?.value.key.name,
+    rag: activeRag(ctx)?.key.name,
     agent: agent?.name,
   };
 }

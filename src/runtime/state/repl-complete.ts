@@ -1,27 +1,27 @@
 import { existsSync } from 'node:fs';
 import { listAgents } from '../agent-spec/load.ts';
-import type { AppConfig } from '../config/app-config.ts';
-import { listMacros } from '../macros/macro.ts';
-import { listRags } from '../paths.ts';
+import type { ModelData } from '../models/client.ts';
+import { listMacros, listRags } from '../paths.ts';
 import { listRoles } from '../roles/role-folder.ts';
 import type { ContextData } from './context-data.ts';
+import { settingsOf } from './resolve.ts';
 import { sessionStore } from './session-life.ts';
 import { isSetKey, SET_KEYS, type SetKey } from './setting-keys.ts';
-import { settingsOf } from './turns.ts';
 
 export type Completion = readonly [value: string, description?: string];
 
 const plain = (values: readonly string[]): Completion[] => values.map((value) => [value]);
 const SWITCH = plain(['true', 'false']);
 
-/** What may stand as the last of `args` after a dot-command; the caller's key press decides what of it is shown. */
-export async function replComplete(
-  config: AppConfig,
-  ctx: ContextData,
-  { command, args }: { command: string; args: readonly string[] },
-): Promise<Completion[]> {
+interface Line {
+  command: string;
+  args: readonly string[];
+}
+
+/** Completions of the last word after a dot-command. */
+export async function replComplete(ctx: ContextData, { command, args }: Line): Promise<Completion[]> {
   const typed = args.at(-1) ?? '';
-  const found = args.length <= 1 ? await first(ctx, command) : await second(config, ctx, { command, args });
+  const found = args.length <= 1 ? await first(ctx, command) : await second(ctx, { command, args });
   return found.filter(([value]) => isLike(value, typed));
 }
 
@@ -53,15 +53,9 @@ async function first(ctx: ContextData, command: string): Promise<Completion[]> {
   }
 }
 
-interface Line {
-  command: string;
-  args: readonly string[];
-}
-
-async function second(config: AppConfig, ctx: ContextData, { command, args }: Line): Promise<Completion[]> {
+async function second(ctx: ContextData, { command, args }: Line): Promise<Completion[]> {
   const [subject = ''] = args;
-  if (command === '.set' && isSetKey(subject))
-    return settingValues(config, ctx, { key: subject, typed: args.at(-1) ?? '' });
+  if (command === '.set' && isSetKey(subject)) return settingValues(ctx, subject, args.at(-1) ?? '');
   if (command === '.agent') return args.length === 2 ? plain(await agentSessions(ctx, subject)) : [];
   if (command === '.vault' && subject !== 'add' && subject !== 'list') return plain(await ctx.app.vault.list());
   if (command === '.delete') return deletable(ctx, subject);
@@ -87,18 +81,13 @@ async function agentSessions({ app }: ContextData, agent: string): Promise<strin
   return app.sessions.at(app.paths.agentSessionsDir(agent)).names();
 }
 
-interface Setting {
-  key: SetKey;
-  typed: string;
-}
-
-async function settingValues(config: AppConfig, ctx: ContextData, { key, typed }: Setting): Promise<Completion[]> {
-  const { ports, models } = ctx.app;
+async function settingValues(ctx: ContextData, key: SetKey, typed: string): Promise<Completion[]> {
+  const { config, tools, models } = ctx.app;
   switch (key) {
     case 'enabled_tools':
-      return listValues([...ports.tools.names(), ...Object.keys(config.mapping_tools), 'all'], typed);
+      return listValues([...tools.names(), ...Object.keys(config.mapping_tools), 'all'], typed);
     case 'enabled_mcp_servers': {
-      const servers = [...(await ports.readServers()).keys()];
+      const servers = [...(await ctx.app.readServers()).keys()];
       return listValues([...servers, ...Object.keys(config.mapping_mcp_servers), 'all'], typed);
     }
     case 'rag_reranker_model':
@@ -106,11 +95,11 @@ async function settingValues(config: AppConfig, ctx: ContextData, { key, typed }
     case 'save_session':
       return [...SWITCH, ['null']];
     default:
-      return SET_KEYS[key] === 'switch' ? SWITCH : [[String(settingsOf(config, ctx)[key] ?? 'null'), 'as it is']];
+      return SET_KEYS[key] === 'switch' ? SWITCH : [[String(settingsOf(ctx)[key] ?? 'null'), 'as it is']];
   }
 }
 
-/** The last name of a comma list; those before it stay. */
+/** Completes the last name of a comma list. */
 function listValues(names: readonly string[], typed: string): Completion[] {
   const before = typed.slice(0, typed.lastIndexOf(',') + 1);
   const used = new Set(before.split(','));
@@ -120,18 +109,12 @@ function listValues(names: readonly string[], typed: string): Completion[] {
   ]);
 }
 
-function describeModel({
-  max_input_tokens,
-  supports_function_calling,
-}: {
-  max_input_tokens?: number;
-  supports_function_calling?: boolean;
-}): string {
+function describeModel({ max_input_tokens, supports_function_calling }: ModelData): string {
   const size = max_input_tokens === undefined ? '' : `${Math.round(max_input_tokens / 1000)}k`;
   return [size, supports_function_calling ? 'tools' : ''].filter((part) => part !== '').join(' ');
 }
 
-/** All that was typed, in order, with anything between: `gpt4` finds `openai:gpt-4o`. */
+/** The typed letters occur in order, with anything between: `gpt4` finds `openai:gpt-4o`. */
 function isLike(value: string, typed: string): boolean {
   let at = 0;
   for (const letter of typed.toLowerCase()) {

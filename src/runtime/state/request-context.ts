@@ -1,16 +1,11 @@
-import type { Lease } from '../../base/lease.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { Agent } from '../agent-spec/agent.ts';
 import { releaseRuntime } from '../mcp/scope.ts';
-import type { Model } from '../models/client.ts';
 import type { Message } from '../models/message.ts';
-import type { Rag } from '../rag/rag.ts';
 import { emptyRole, type Role } from '../roles/role.ts';
 import { loadRole } from '../roles/role-folder.ts';
 import type { CompressionResult } from '../sessions/compression.ts';
 import type { Session } from '../sessions/session.ts';
 import { type AgentRequest, planAgent, planExitAgent } from './agent-plans.ts';
-import type { AppState } from './app-state.ts';
 import {
   autonameSession,
   compressSession,
@@ -18,7 +13,7 @@ import {
   maybeCompressSession,
   needsCompressionMidTurn,
 } from './compress-session.ts';
-import type { ContextData, LastMessage, Overrides, Suspended, UserPort, WorkingMode } from './context-data.ts';
+import { activeRag, activeRole, ContextData, notActive } from './context-data.ts';
 import {
   activeRagKey,
   planExitRag,
@@ -31,72 +26,36 @@ import {
   planSession,
   preludeOf,
 } from './plans.ts';
-import type { SettingKey } from './resolve.ts';
-import type { AgentRuntime, ToolScope } from './scope.ts';
+import { type SettingKey, settingsOf } from './resolve.ts';
 import { sessionStore, sessionsDir, storeSession, storeTurn, UNNAMED_ROLE } from './session-life.ts';
 import { parseSetting, type SetValue } from './setting-keys.ts';
 import { changesScope, planSetting } from './settings.ts';
 import { type Prepare, runTransition } from './transition.ts';
-import { saveMessage, settingsOf, type Turn } from './turns.ts';
+import { saveMessage, type Turn } from './turns.ts';
 
-/** Which layers are active, for the conditions of commands. */
+/** What is active: commands depend on it. */
 export type StateFlag = 'role' | 'session_empty' | 'session' | 'agent' | 'rag';
 
-/**
- * One request, or one chat from its beginning to its end: everything that changes. What its methods do lies in the files
- * beside this one.
- */
-export class RequestContext implements ContextData {
-  app: AppState;
-  macroFlag = false;
-  infoFlag = false;
-  workingMode: WorkingMode;
-  model: Model;
-  agentVariables: Readonly<Record<string, string>> | undefined;
-  role: Role | undefined;
-  session: Session | undefined;
-  rag: Lease<Rag> | undefined;
-  agent: Agent | undefined;
-  lastMessage: LastMessage | undefined;
-  toolScope: ToolScope;
-  agentRuntime: AgentRuntime | undefined;
-  overrides: Overrides;
-  suspended: Suspended | undefined;
-  globalMaxOutputTokens: number | null = null;
-  ui: UserPort | undefined;
-  macroDepth = 0;
+/** One request, or one chat from beginning to end. The files beside this one do the work of its methods. */
+export class RequestContext extends ContextData {
   #transitions: Promise<void> = Promise.resolve();
   #underWay = 0;
   #turns = 0;
   #isPreludeApplied = false;
 
-  constructor(start: Pick<ContextData, 'app' | 'workingMode' | 'model' | 'toolScope' | 'overrides' | 'ui'>) {
-    this.app = start.app;
-    this.workingMode = start.workingMode;
-    this.model = start.model;
-    this.toolScope = start.toolScope;
-    this.overrides = start.overrides;
-    this.ui = start.ui;
-  }
-
-  // ── reads ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
   state(): ReadonlySet<StateFlag> {
     const flags: [StateFlag, boolean][] = [
-      ['role', (this.session?.role ?? this.role) !== undefined],
+      ['role', activeRole(this) !== undefined],
       ['session_empty', this.session?.isEmpty === true],
       ['session', this.session?.isEmpty === false],
       ['agent', this.agent !== undefined],
-      ['rag', (this.agentRuntime?.rag ?? this.rag) !== undefined],
+      ['rag', activeRag(this) !== undefined],
     ];
     return new Set(flags.flatMap(([flag, isOn]) => (isOn ? [flag] : [])));
   }
 
   sessionsDir(): string {
     return sessionsDir(this);
-  }
-  retrieveRole(name: string): Role {
-    return loadRole(this.app.paths, name, this.app.warn);
   }
   isCompressingSession(): boolean {
     return this.session?.isCompressing === true;
@@ -107,16 +66,16 @@ export class RequestContext implements ContextData {
 
   // ── transitions: queued, all or nothing ──────────────────────────────────────────────────────────────────────────
 
-  /** The first scope, built as every other. */
+  /** Builds the first tool scope. */
   bootstrapTools(signal?: AbortSignal): Promise<void> {
     return this.#change(() => ({ next: {} }), signal);
   }
-  /** A prompt for now: a role without a name or file. */
+  /** Enters a role without name or file. */
   usePrompt(prompt: string, signal?: AbortSignal): Promise<void> {
     return this.useRoleObj(emptyRole(UNNAMED_ROLE, prompt), signal);
   }
   useRole(name: string, signal?: AbortSignal): Promise<void> {
-    return this.#change((ctx) => planRole(ctx, this.retrieveRole(name)), signal);
+    return this.#change((ctx) => planRole(ctx, loadRole(ctx.app.paths, name, ctx.app.warn)), signal);
   }
   useRoleObj(role: Role, signal?: AbortSignal): Promise<void> {
     return this.#change((ctx) => planRole(ctx, role), signal);
@@ -142,19 +101,14 @@ export class RequestContext implements ContextData {
   exitRag(signal?: AbortSignal): Promise<void> {
     return this.#change(planExitRag, signal);
   }
-  rebuildRag(signal?: AbortSignal): Promise<void> {
+  /** Builds the index of the active RAG anew, of other documents if any are given. */
+  rebuildRag(change: { documents?: readonly string[]; signal?: AbortSignal | undefined } = {}): Promise<void> {
     return this.#change(async (ctx) => {
-      await ctx.app.ports.rebuildRag(activeRagKey(ctx), { signal });
-      return planRagAnew(ctx, signal);
-    }, signal);
+      await ctx.app.rebuildRag(activeRagKey(ctx), change);
+      return planRagAnew(ctx, change.signal);
+    }, change.signal);
   }
-  editRagDocs(documents: readonly string[], signal?: AbortSignal): Promise<void> {
-    return this.#change(async (ctx) => {
-      await ctx.app.ports.rebuildRag(activeRagKey(ctx), { documents, signal });
-      return planRagAnew(ctx, signal);
-    }, signal);
-  }
-  /** Once, in an empty context; whether there was one. */
+  /** Applies the prelude once, in an empty context. True if there was one. */
   async applyPrelude(signal?: AbortSignal): Promise<boolean> {
     const prelude = this.#isPreludeApplied ? undefined : preludeOf(this);
     this.#isPreludeApplied = true;
@@ -170,15 +124,12 @@ export class RequestContext implements ContextData {
     const { key, value } = parseSetting(data);
     await this.set(key, value, signal);
   }
-  /** Only what changes tools or model waits for the end of a turn. */
+  /** During a turn, only settings that leave its tools and model alone can be changed. */
   async set(key: SettingKey, value: SetValue, signal?: AbortSignal): Promise<void> {
     if (changesScope(key)) return this.#change((ctx) => planSetting(ctx, key, value), signal);
     const plan = planSetting(this, key, value);
     await plan.commit?.();
     Object.assign(this, plan.next);
-  }
-  setModel(id: string, signal?: AbortSignal): Promise<void> {
-    return this.set('model', id, signal);
   }
 
   // ── sessions and turns ───────────────────────────────────────────────────────────────────────────────────────────
@@ -188,16 +139,16 @@ export class RequestContext implements ContextData {
   }
   emptySession(): void {
     this.#requireSession().change({ kind: 'emptied' });
-    this.discontinuousLastMessage();
+    if (this.lastMessage) this.lastMessage = { ...this.lastMessage, continuous: false };
   }
-  /** Takes back the last question and its answer. */
+  /** Removes the last question and its answer. */
   undo(): void {
     const session = this.#requireSession();
-    if (session.messages.length === 0) throw new ReefError('invalid_state', 'nothing was said that could be undone');
+    if (session.messages.length === 0) throw new ReefError('invalid_state', 'the session has no question to undo');
     session.change({ kind: 'undone' });
     this.lastMessage = undefined;
   }
-  /** Goes on in a copy; the session so far is saved or not as at exit. */
+  /** Continues in a copy. The session so far is left as at exit. */
   forkSession(signal?: AbortSignal): Promise<void> {
     return this.#change((ctx) => {
       const fork = sessionStore(ctx).fork(this.#requireSession());
@@ -225,13 +176,10 @@ export class RequestContext implements ContextData {
   autonameSession(signal?: AbortSignal): Promise<string> {
     return autonameSession(this, signal);
   }
-  discontinuousLastMessage(): void {
-    if (this.lastMessage) this.lastMessage = { ...this.lastMessage, continuous: false };
-  }
 
   /**
-   * While a turn runs no transition may take its tools away: it waits for those under way, and those that come later are
-   * refused. Call what is returned when the turn has ended.
+   * Waits for running transitions and refuses new ones, so that none takes the turn's tools away. Call the returned
+   * function at the end of the turn.
    */
   async beginTurn(): Promise<() => void> {
     while (this.#underWay > 0) await this.#transitions;
@@ -247,35 +195,34 @@ export class RequestContext implements ContextData {
     this.toolScope.toolTracker.reset();
     this.lastMessage = { messages: [question], output: '', continuous: true };
   }
-  /** The turn as one unit into the session, or into `messages.md`. */
+  /** Adds the turn as one unit to the session, or to `messages.md`. */
   async afterChatCompletion(turn: Turn, how: 'new' | 'replaces' = 'new'): Promise<void> {
     this.lastMessage = { ...turn, continuous: true };
     if (this.overrides.dry_run ?? this.app.config.dry_run) return;
     this.session?.change({ kind: how === 'new' ? 'turn' : 'replaced', messages: turn.messages });
     await storeTurn(this);
-    await saveMessage(this.app.config, this, turn);
+    await saveMessage(this, turn);
   }
 
   // ── other contexts ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** For a macro: the same model and tools, and nothing else of this one. */
+  /** A context for a macro: it has the same model and tools and nothing else of this one. */
   async forMacro(): Promise<RequestContext> {
     const inner = this.#bare();
-    const { temperature, top_p, enabled_tools, enabled_mcp_servers } = settingsOf(this.app.config, this);
+    const { temperature, top_p, enabled_tools, enabled_mcp_servers } = settingsOf(this);
     inner.app = this.app.withConfig({ temperature, top_p, enabled_tools, enabled_mcp_servers });
-    inner.macroFlag = true;
     inner.macroDepth = this.macroDepth + 1;
     await inner.bootstrapTools();
     return inner;
   }
-  /** For one turn outside session and agent: `.role NAME text`. */
+  /** A context for one turn outside session and agent: `.role NAME text`. */
   async aside(role: Role, signal?: AbortSignal): Promise<RequestContext> {
     const inner = this.#bare();
     await inner.useRoleObj(role, signal);
     return inner;
   }
 
-  /** Lets go of everything; nothing is saved. */
+  /** Releases everything and saves nothing. */
   async close(): Promise<void> {
     await this.#transitions;
     await this.agentRuntime?.supervisor.cancelAll();
@@ -292,13 +239,13 @@ export class RequestContext implements ContextData {
 
   #requireSession(): Session {
     if (this.session) return this.session;
-    throw new ReefError('invalid_state', 'no session is active: `.session [NAME]` enters one');
+    throw notActive('session');
   }
 
-  /** One after the other; a failed one does not keep the next from running. */
+  /** Transitions run one after the other, whether or not the one before failed. */
   #change(prepare: Prepare, signal?: AbortSignal): Promise<void> {
     if (this.isInTurn) {
-      return Promise.reject(new ReefError('scope_busy', 'a turn is running: its tools cannot be changed now'));
+      return Promise.reject(new ReefError('scope_busy', 'a turn is running: change its tools when it has ended'));
     }
     this.#underWay += 1;
     const next = this.#transitions.then(() => runTransition(this, prepare, signal));

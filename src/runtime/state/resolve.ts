@@ -1,4 +1,6 @@
-/** Everything that more than one layer can say. */
+import { activeRag, activeRole, type ContextData } from './context-data.ts';
+
+/** Every setting that more than one layer can define. */
 export interface Settings {
   model: string;
   temperature: number | null;
@@ -21,10 +23,10 @@ export interface Settings {
 export type SettingKey = keyof Settings;
 
 export type LayerName = 'flag' | 'agent' | 'session' | 'role' | 'rag' | 'global';
-/** Null and undefined pass on; only what a layer defines counts. */
-export type Layer = { readonly [K in SettingKey]?: Settings[K] | null | undefined };
-/** A layer that is not active is not there. */
-export type Layers = { readonly [L in Exclude<LayerName, 'global'>]?: Layer | undefined } & { readonly global: Layer };
+/** Null and undefined leave a setting to the next layer. */
+type Layer = { readonly [K in SettingKey]?: Settings[K] | null | undefined };
+/** A layer that is not active is absent. */
+type Layers = { readonly [L in Exclude<LayerName, 'global'>]?: Layer | undefined } & { readonly global: Layer };
 
 const TOOLS = ['agent', 'session', 'role', 'global'] as const;
 const MODEL = ['flag', 'session', 'agent', 'role', 'global'] as const;
@@ -56,6 +58,24 @@ const TABLE = {
 
 const KEYS = Object.keys(TABLE) as SettingKey[];
 
+/** What each active layer of a context defines. */
+export function layersOf(ctx: ContextData): Layers {
+  const { session, agent, overrides } = ctx;
+  const { config } = ctx.app;
+  const rag = activeRag(ctx)?.settings;
+  return {
+    flag: { ...overrides, ...(session?.saveThisTime !== undefined && { save_session: session.saveThisTime }) },
+    session: session && { ...session.state, max_output_tokens: session.max_output_tokens },
+    agent: agent && { ...agent, prompt: agent.instructions },
+    role: activeRole(ctx),
+    rag: rag && { rag_top_k: rag.top_k, rag_reranker_model: rag.reranker_model },
+    global: { ...config, model: config.model_id, max_output_tokens: ctx.globalMaxOutputTokens },
+  };
+}
+
+/** The settings in effect. */
+export const settingsOf = (ctx: ContextData): Settings => resolve(layersOf(ctx));
+
 export function resolve(layers: Layers): Settings {
   const found = Object.fromEntries(KEYS.map((key) => [key, resolveKey(layers, key)])) as unknown as Settings;
   if (!found.function_calling_support) return { ...found, enabled_tools: '', enabled_mcp_servers: '' };
@@ -71,10 +91,10 @@ function resolveKey(layers: Layers, key: SettingKey): Settings[SettingKey] | nul
   return null;
 }
 
-/** An agent's threshold is its author's; `.set` is about the conversation. */
+/** An agent's threshold belongs to its author; `.set` changes the conversation's. */
 const WRITES: { readonly [K in SettingKey]?: readonly LayerName[] } = { compression_threshold: ['session', 'global'] };
 
-/** Where `.set` writes: the active layer that is read first. A flag is for one request and is not written. */
+/** Where `.set` writes: the active layer that is read first. A flag holds for one request and is not written. */
 export function writeLayer(layers: Layers, key: SettingKey): Exclude<LayerName, 'flag'> {
   for (const name of WRITES[key] ?? TABLE[key]) {
     if (name !== 'flag' && layers[name] !== undefined) return name;

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { openWorld } from '../../../test/support/runtime/state.ts';
 import { fromParts, toAppConfig, toRequestContext, type Whole } from '../../../test/support/runtime/whole.ts';
 import { verifies } from '../../../test/support/verifies.ts';
-import { agentOf } from '../agent-spec/agent.ts';
-import { agentSpecSchema } from '../agent-spec/spec.ts';
+import { agentOf, agentSpecSchema } from '../agent-spec/spec.ts';
 import { FILE_KEYS } from '../config/app-config.ts';
 import { userText } from '../models/message.ts';
 import { createPaths } from '../paths.ts';
@@ -65,11 +64,9 @@ verifies('R-121').test('T1: fromParts(toAppConfig(x), toRequestContext(x)) is x,
   const spec = { ...agentSpecSchema.parse({ auto_continue: true }), name: 'a', dir: '/a' };
   const session = app.sessions.create('s');
   const runtime = fc.record({
-    macroFlag: fc.boolean(),
-    infoFlag: fc.boolean(),
+    macroDepth: fc.nat(8),
     workingMode: fc.constantFrom('cmd', 'repl', 'api', 'job'),
     model: fc.constantFrom(...app.models.list()),
-    agentVariables: fc.option(texts, { nil: undefined }),
     role: fc.option(fc.constant(emptyRole('r', 'p')), { nil: undefined }),
     session: fc.option(fc.constant(session), { nil: undefined }),
     rag: fc.constant(undefined),
@@ -89,7 +86,7 @@ verifies('R-121').test('T1: fromParts(toAppConfig(x), toRequestContext(x)) is x,
         vault: app.vault,
         functions: noFunctions,
         mcpRuntime: { servers: new Map(), unavailable: new Map() },
-        toolTracker: app.ports.tools.tracker(),
+        toolTracker: app.tools.tracker(),
         agency,
       } as Whole;
       const parts = createAppState({ ...app, readConfig: () => app.config }, toAppConfig(whole, app.config.reef));

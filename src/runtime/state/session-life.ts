@@ -1,14 +1,13 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { Role } from '../roles/role.ts';
 import { loadRole } from '../roles/role-folder.ts';
-import { autoname } from '../sessions/autoname.ts';
+import { autoname } from '../sessions/alias.ts';
 import { type Session, TEMP_SESSION } from '../sessions/session.ts';
 import type { SessionStore } from '../sessions/store.ts';
 import type { ContextData } from './context-data.ts';
-import { layersOf } from './layers.ts';
-import { resolve } from './resolve.ts';
+import { settingsOf } from './resolve.ts';
 
-/** A prompt for now, which has no file to be read from again. */
+/** The name of a role that `.prompt` made and no file holds. */
 export const UNNAMED_ROLE = '%%';
 
 /** Sessions of an agent lie in its own folder. */
@@ -19,7 +18,7 @@ export function sessionsDir(ctx: ContextData): string {
 
 export const sessionStore = (ctx: ContextData): SessionStore => ctx.app.sessions.at(sessionsDir(ctx));
 
-/** A session to enter: opened by name or id, or new under the role that is active. */
+/** Opens a session by name or id, or makes a new one under the active role. */
 export async function openSession(ctx: ContextData, name: string | undefined): Promise<Session> {
   const store = sessionStore(ctx);
   const session = name === undefined || name === TEMP_SESSION ? store.create() : await store.openOrCreate(name);
@@ -31,7 +30,7 @@ export async function openSession(ctx: ContextData, name: string | undefined): P
   return session;
 }
 
-/** A role enters a session only while it is empty. */
+/** Only an empty session can take a role. */
 export function enterRole(session: Session, role: Role): void {
   if (!session.isEmpty) {
     throw new ReefError('invalid_state', 'the session has begun: run `.empty session` or `.exit session` first');
@@ -44,7 +43,7 @@ function storedRole(ctx: ContextData, name: string): Role | undefined {
   try {
     return loadRole(ctx.app.paths, name, ctx.app.warn);
   } catch (error) {
-    const message = `the role ${name} of the session cannot be had: ${(error as Error).message}`;
+    const message = `the session goes on without its role ${name}: ${(error as Error).message}`;
     ctx.app.warn({ file: ctx.app.paths.roleFile(name), line: undefined, message });
     return undefined;
   }
@@ -55,10 +54,10 @@ async function isLastExchangeWanted({ lastMessage, ui }: ContextData): Promise<b
   return ui.confirm('Begin the session with the last question and answer?', false);
 }
 
-/** Iff something is new and it is wanted; null asks where somebody can be asked, and is no. */
+/** A setting of null asks the person in a chat, and means no elsewhere. */
 async function isSaveWanted(ctx: ContextData, session: Session): Promise<boolean> {
   if (!session.isDirty || session.isEmpty) return false;
-  const wanted = resolve(layersOf({ ...ctx, session })).save_session;
+  const wanted = settingsOf({ ...ctx, session }).save_session;
   if (wanted !== null) return wanted;
   return ctx.workingMode === 'repl' && ctx.ui !== undefined && ctx.ui.confirm('Save the session?', false);
 }
@@ -68,7 +67,7 @@ export async function saveOnExit(ctx: ContextData, session: Session): Promise<vo
   else if (session.isTemporary && session.isStored) await nameTemporary(ctx, session);
 }
 
-/** Under the name given, its own, or one made of time and title. */
+/** Stores it under the given name, its own, or one made of time and title. */
 export async function storeSession(ctx: ContextData, session: Session, name?: string): Promise<void> {
   const store = sessionStore(ctx);
   if (name === TEMP_SESSION)
@@ -90,8 +89,8 @@ async function nameTemporary(ctx: ContextData, session: Session): Promise<void> 
   }
 }
 
-/** After a turn: at once when saving is wished for, so that a crash loses nothing. */
+/** Saves after each turn if saving is on, so that a crash loses nothing. */
 export async function storeTurn(ctx: ContextData): Promise<void> {
   const { session } = ctx;
-  if (session && resolve(layersOf(ctx)).save_session === true) await sessionStore(ctx).save(session);
+  if (session && settingsOf(ctx).save_session === true) await sessionStore(ctx).save(session);
 }

@@ -129,13 +129,9 @@ describe('a session', () => {
     const again = world.context();
     await again.useRole('other');
     await again.useSession('s');
-    expect([ctx.role, again.session?.state.role_name, systemPrompt(again.app.config, again)]).toEqual([
-      undefined,
-      'coder',
-      'You code.',
-    ]);
+    expect([ctx.role, again.session?.state.role_name, systemPrompt(again)]).toEqual([undefined, 'coder', 'You code.']);
     await again.exitSession();
-    expect(systemPrompt(again.app.config, again)).toBe('Other.');
+    expect(systemPrompt(again)).toBe('Other.');
   });
 
   test('is emptied, undone, forked and shown', async () => {
@@ -201,7 +197,7 @@ describe('without a session', () => {
 });
 
 async function asMacro(ctx: RequestContext): Promise<void> {
-  ctx.macroFlag = true;
+  ctx.macroDepth = 1;
 }
 
 describe('a prelude', () => {

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { openWorld } from '../../../test/support/runtime/state.ts';
 import { verifies } from '../../../test/support/verifies.ts';
-import { renderInfo, sysinfo } from './info.ts';
-import { layersOf } from './layers.ts';
+import { sysinfo } from './info.ts';
 import type { RequestContext } from './request-context.ts';
-import { type LayerName, resolve, type SettingKey, writeLayer } from './resolve.ts';
+import { type LayerName, layersOf, resolve, type SettingKey, settingsOf, writeLayer } from './resolve.ts';
 import { SET_KEYS, type SetKey } from './setting-keys.ts';
-import { settingsOf } from './turns.ts';
 
 /** Which layers are active, and how to get there. */
 const SCENES: Record<string, (ctx: RequestContext) => Promise<void>> = {
@@ -112,7 +110,7 @@ describe('.set', () => {
           const changed = (Object.keys(after) as LayerName[]).filter(
             (name) => JSON.stringify(after[name]) !== JSON.stringify(before[name]),
           );
-          expect({ key, changed, value: after[layer]?.[key], effect: settingsOf(ctx.app.config, ctx)[key] }).toEqual({
+          expect({ key, changed, value: after[layer]?.[key], effect: settingsOf(ctx)[key] }).toEqual({
             key,
             changed: [layer],
             value,
@@ -140,7 +138,7 @@ describe('.set', () => {
       'compression_threshold null',
     ]) {
       await ctx.update(line);
-      const { temperature, enabled_tools, compression_threshold } = settingsOf(ctx.app.config, ctx);
+      const { temperature, enabled_tools, compression_threshold } = settingsOf(ctx);
       seen.push([temperature, enabled_tools, compression_threshold]);
     }
     expect(seen).toEqual([
@@ -180,7 +178,7 @@ describe('.set', () => {
       await expect(api.update('highlight false')).rejects.toMatchObject({ code: 'config_reload_required' });
       await api.useSession('s');
       await api.update('temperature 1');
-      expect(settingsOf(api.app.config, api).temperature).toBe(1);
+      expect(settingsOf(api).temperature).toBe(1);
     },
   );
 
@@ -204,7 +202,7 @@ describe('.set', () => {
     async () => {
       await using world = await openWorld({ files: FILES });
       const ctx = world.context({ overrides: { dry_run: true, stream: false, model: 'fake:two' } });
-      const { dry_run, stream, model } = settingsOf(ctx.app.config, ctx);
+      const { dry_run, stream, model } = settingsOf(ctx);
       expect({ dry_run, stream, model, id: ctx.model.id, same: ctx.app.config === world.app.config }).toEqual({
         dry_run: true,
         stream: false,
@@ -212,7 +210,7 @@ describe('.set', () => {
         id: 'fake:two',
         same: true,
       });
-      expect(settingsOf(world.app.config, world.context())).toMatchObject({
+      expect(settingsOf(world.context())).toMatchObject({
         dry_run: false,
         stream: true,
         model: 'fake:one',
@@ -224,7 +222,7 @@ describe('.set', () => {
     await using world = await openWorld({ files: FILES });
     const ctx = world.context();
     await ctx.update('temperature 0.7');
-    expect(renderInfo(sysinfo(ctx.app.config, ctx))).toMatch(/^temperature +0\.7$/m);
+    expect(sysinfo(ctx)).toMatch(/^temperature +0\.7$/m);
   });
 });
 

@@ -1,12 +1,11 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { AppConfig } from '../config/app-config.ts';
-import type { ContextData } from './context-data.ts';
-import { layersOf } from './layers.ts';
-import { type SettingKey, writeLayer } from './resolve.ts';
+import { activeRag, type ContextData } from './context-data.ts';
+import { layersOf, type SettingKey, writeLayer } from './resolve.ts';
 import type { SetValue } from './setting-keys.ts';
 import type { Plan } from './transition.ts';
 
-/** What these decide is which servers and tools there are: setting them is a transition. */
+/** These settings decide which servers and tools there are, so setting one is a transition. */
 const SCOPE_KEYS: ReadonlySet<SettingKey> = new Set([
   'enabled_tools',
   'enabled_mcp_servers',
@@ -17,10 +16,10 @@ const SCOPE_KEYS: ReadonlySet<SettingKey> = new Set([
 
 export const changesScope = (key: SettingKey) => SCOPE_KEYS.has(key);
 
-/** Unset, a global key is what it is without a file. */
+/** What a global key is when it is unset and may not be null. */
 const PRESETS: Partial<Record<SettingKey, SetValue>> = { compression_threshold: 4000, rag_top_k: 5 };
 
-/** One write to the layer that the table reads first; in memory, for files change only by `.save` and `.edit`. */
+/** Writes to the active layer that is read first. Only memory changes: files change by `.save` and `.edit`. */
 export function planSetting(ctx: ContextData, key: SettingKey, value: SetValue): Plan {
   switch (writeLayer(layersOf(ctx), key)) {
     case 'agent':
@@ -36,13 +35,13 @@ export function planSetting(ctx: ContextData, key: SettingKey, value: SetValue):
   }
 }
 
-/** An agent always has both lists: unset, it has none of either. */
+/** An agent always has both lists: an unset one is empty. */
 function planAgentSetting({ agent }: ContextData, key: SettingKey, value: SetValue): Plan {
   const isList = key === 'enabled_tools' || key === 'enabled_mcp_servers';
   return agent ? { next: { agent: { ...agent, [key]: isList ? (value ?? '') : value } } } : { next: {} };
 }
 
-/** In place and last: something else, a compression say, may be at work on the same session. */
+/** The session itself changes, and last: a compression may be working on it at the same time. */
 function planSessionSetting({ session }: ContextData, key: SettingKey, value: SetValue): Plan {
   if (!session) return { next: {} };
   const write = (target: typeof session) => {
@@ -69,7 +68,7 @@ function planRoleSetting({ role, session }: ContextData, key: SettingKey, value:
 }
 
 function planRagSetting(ctx: ContextData, key: SettingKey, value: SetValue): Plan {
-  const settings = (ctx.agentRuntime?.rag ?? ctx.rag)?.value.settings;
+  const settings = activeRag(ctx)?.settings;
   return {
     next: {},
     async commit() {
@@ -80,10 +79,10 @@ function planRagSetting(ctx: ContextData, key: SettingKey, value: SetValue): Pla
   };
 }
 
-/** Nobody else sees it; and one request of many behind a server must not even seem to set it for all. */
+/** Only this context sees the change. Behind a server that would be misleading, so it is refused there. */
 function planGlobalSetting(ctx: ContextData, key: SettingKey, value: SetValue): Plan {
   if (ctx.workingMode === 'api') {
-    throw new ReefError('config_reload_required', `${key} belongs to the whole server`);
+    throw new ReefError('config_reload_required', `${key} belongs to the whole server: change config.yaml and reload`);
   }
   if (key === 'max_output_tokens') return { next: { globalMaxOutputTokens: value as number | null } };
   const field = key === 'model' ? 'model_id' : key;

@@ -57,7 +57,7 @@ describe('a prompt', () => {
     await ctx.useSession('s');
     await ctx.update('temperature 0.5');
     ctx.session?.change({ kind: 'turn', messages: [userText('hi '.repeat(400))] });
-    const variables = generatePromptContext(ctx.app.config, ctx);
+    const variables = generatePromptContext(ctx);
     const colors = Object.keys(variables).filter((name) => name.startsWith('color.'));
     const rest = Object.fromEntries(Object.entries(variables).filter(([name]) => !name.startsWith('color.')));
     expect({ colors: colors.length, rest }).toEqual({
@@ -84,13 +84,12 @@ describe('a prompt', () => {
         agent: undefined,
       },
     });
-    expect([renderPromptLeft(ctx.app.config, ctx, false), renderPromptRight(ctx.app.config, ctx, false)]).toEqual([
+    expect([renderPromptLeft(ctx, false), renderPromptRight(ctx, false)]).toEqual([
       'r/s@docs> ',
       expect.stringMatching(/^\d+\(5%\)$/),
     ]);
-    expect(renderPromptLeft(ctx.app.withConfig({ left_prompt: '{color.red}{model}' }).config, ctx)).toBe(
-      '\u001b[31mfake:one',
-    );
+    ctx.app = ctx.app.withConfig({ left_prompt: '{color.red}{model}' });
+    expect(renderPromptLeft(ctx)).toBe('\u001b[31mfake:one');
   });
 });
 
@@ -109,7 +108,7 @@ describe('completion', () => {
     await ctx.useSession('mine');
     await ctx.afterChatCompletion({ messages: [userText('x')], output: 'x' });
     const values = async (command: string, ...args: string[]) =>
-      (await replComplete(ctx.app.config, ctx, { command, args })).map(([value]) => value);
+      (await replComplete(ctx, { command, args })).map(([value]) => value);
     expect({
       role: await values('.role', 'mi'),
       model: await values('.model', 'fktw'),
@@ -157,11 +156,11 @@ test('what is active is shown from the top, and what is not says how to get ther
     files: { 'roles/r.md': '---\ntop_p: 0.1\n---\nR.', 'rags/docs.yaml': 'document_paths: []\n' },
   });
   const ctx = world.context();
-  expect(info(ctx.app.config, ctx)).toMatch(/^model +fake:one$/m);
-  expect(() => roleInfo(ctx.app.config, ctx)).toThrow(expect.objectContaining({ code: 'invalid_state' }));
+  expect(info(ctx)).toMatch(/^model +fake:one$/m);
+  expect(() => roleInfo(ctx)).toThrow(expect.objectContaining({ code: 'invalid_state' }));
   expect(() => ragInfo(ctx)).toThrow(expect.objectContaining({ code: 'invalid_state' }));
   await ctx.useRole('r');
-  expect(info(ctx.app.config, ctx)).toBe('---\nmodel: fake:one\ntop_p: 0.1\n---\n\nR.\n');
+  expect(info(ctx)).toBe('---\nmodel: fake:one\ntop_p: 0.1\n---\n\nR.\n');
   await ctx.useRag('docs');
   expect(ragInfo(ctx)).toContain('kind: named');
 });

@@ -1,34 +1,30 @@
 import type { Lease } from '../../base/lease.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
-import { expandList } from '../config/expand-list.ts';
 import type { McpRuntime, McpServerSpec } from '../mcp/factory.ts';
 import { acquireRuntime, releaseRuntime } from '../mcp/scope.ts';
-import type { Model, ModelRegistry } from '../models/client.ts';
-import type { AppState } from './app-state.ts';
-import type { ContextData } from './context-data.ts';
-import { layersOf } from './layers.ts';
-import { resolve, type Settings } from './resolve.ts';
+import type { ModelRegistry } from '../models/client.ts';
+import type { AppState, ContextData } from './context-data.ts';
+import { type Settings, settingsOf } from './resolve.ts';
 import type { ToolScope } from './scope.ts';
 
-/** What a transition will make of a context. */
+/** What a transition changes in a context. */
 export interface Plan {
   next: Partial<ContextData>;
-  /** How the context will look where that is made by `commit` and not by assigning `next`. */
+  /** How the context will look after `commit`, where `next` does not say it. */
   preview?: Partial<ContextData>;
-  /** Leases the plan took; given back if it fails. */
+  /** Leases the plan took. They are released if the transition fails. */
   acquired?: readonly Lease<unknown>[];
-  /** Leases the context no longer needs once it has succeeded. */
+  /** Leases the context no longer needs after the transition. */
   dropped?: readonly Lease<unknown>[];
-  /** The last step that may fail: what cannot be taken back, such as saving a session. */
+  /** The last step that may fail. It does what cannot be undone, such as saving a session. */
   commit?(): Promise<void>;
 }
 
 export type Prepare = (ctx: ContextData) => Plan | Promise<Plan>;
 
 /**
- * Resolve, acquire side by side, build functions, commit, assign, release: in that order. Everything before the
- * assignment can fail and leaves the context as it was; the assignment cannot; what was held until then is released after
- * it, so a server both scopes use never stops.
+ * Resolves settings, acquires servers, builds functions, commits, assigns, releases: in that order. A failure before the
+ * assignment leaves the context as it was. Old servers are released last, so one that both scopes use never stops.
  */
 export async function runTransition(ctx: ContextData, prepare: Prepare, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
@@ -38,8 +34,8 @@ export async function runTransition(ctx: ContextData, prepare: Prepare, signal?:
   try {
     signal?.throwIfAborted();
     const draft: ContextData = { ...ctx, ...plan.next, ...plan.preview };
-    const settings = resolve(layersOf(draft));
-    draft.model = modelFor(draft.app, settings);
+    const settings = settingsOf(draft);
+    draft.model = draft.app.models.find(settings.model || ensureDefaultModelId(draft.app.models), 'chat');
     scope = await buildScope(draft, settings, signal);
     signal?.throwIfAborted();
     await plan.commit?.();
@@ -54,11 +50,7 @@ export async function runTransition(ctx: ContextData, prepare: Prepare, signal?:
   await releaseAll(plan.dropped);
 }
 
-function modelFor(app: AppState, { model }: Settings): Model {
-  return app.models.find(model || ensureDefaultModelId(app.models), 'chat');
-}
-
-/** The first chat model there is. */
+/** The first chat model of the configuration. */
 export function ensureDefaultModelId(models: Pick<ModelRegistry, 'first'>): string {
   const first = models.first('chat');
   if (first) return first.id;
@@ -73,8 +65,8 @@ async function buildScope(draft: ContextData, settings: Settings, signal?: Abort
   const mcpRuntime = await acquireServers(app, settings, signal);
   try {
     const tools = expandList(settings.enabled_tools, app.config.mapping_tools);
-    const functions = await app.ports.tools.build({ tools, context: draft, mcpRuntime });
-    return { functions, mcpRuntime, toolTracker: app.ports.tools.tracker() };
+    const functions = await app.tools.build({ tools, context: draft, mcpRuntime });
+    return { functions, mcpRuntime, toolTracker: app.tools.tracker() };
   } catch (error) {
     await releaseRuntime(mcpRuntime);
     throw error;
@@ -84,20 +76,27 @@ async function buildScope(draft: ContextData, settings: Settings, signal?: Abort
 async function acquireServers(app: AppState, settings: Settings, signal?: AbortSignal): Promise<McpRuntime> {
   const wanted = expandList(settings.enabled_mcp_servers, app.config.mapping_mcp_servers);
   if (wanted !== 'all' && wanted.length === 0) return { servers: new Map(), unavailable: new Map() };
-  const known = await app.ports.readServers();
+  const known = await app.readServers();
   const names = wanted === 'all' ? [...known.keys()] : wanted;
-  const unavailable = new Map<string, ReefError>();
-  const specs: McpServerSpec[] = [];
   const warn = (error: ReefError) =>
     app.warn({ file: app.paths.mcpConfigFile(), line: undefined, message: error.message });
+  const specs: McpServerSpec[] = [];
+  const unknown = new Map<string, ReefError>();
   for (const name of names) {
     const spec = known.get(name);
     if (spec) specs.push(spec);
-    else unavailable.set(name, new ReefError('mcp_server_unknown', `there is no MCP server ${name}`));
+    else unknown.set(name, new ReefError('mcp_server_unknown', `there is no MCP server ${name}`));
   }
-  for (const error of unavailable.values()) warn(error);
-  const runtime = await acquireRuntime(app.mcpFactory, specs, { signal, warn });
-  return { servers: runtime.servers, unavailable: new Map([...unavailable, ...runtime.unavailable]) };
+  for (const error of unknown.values()) warn(error);
+  const { servers, unavailable } = await acquireRuntime(app.mcpFactory, specs, { signal, warn });
+  return { servers, unavailable: new Map([...unknown, ...unavailable]) };
+}
+
+/** Expands a comma list of names, aliases and `all`. Each name comes once; an alias inside an alias is not expanded. */
+function expandList(list: string | null, aliases: Readonly<Record<string, string>>): 'all' | string[] {
+  const split = (text: string) => text.split(',').flatMap((name) => name.trim() || []);
+  const names = split(list ?? '').flatMap((name) => (Object.hasOwn(aliases, name) ? split(aliases[name] ?? '') : name));
+  return names.includes('all') ? 'all' : [...new Set(names)];
 }
 
 async function releaseAll(leases: readonly Lease<unknown>[] = []): Promise<void> {

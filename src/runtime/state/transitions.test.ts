@@ -200,7 +200,7 @@ const STEPS: Step[] = [
     run: (ctx, signal) => ctx.set('enabled_tools', 'fs_ls', signal),
     start: (ctx) => ctx.useSession('s'),
   },
-  { what: '.model', run: (ctx, signal) => ctx.setModel('fake:two', signal) },
+  { what: '.model', run: (ctx, signal) => ctx.set('model', 'fake:two', signal) },
 ];
 
 describe('a transition', () => {

@@ -1,24 +1,17 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { agentPrompt } from '../agent-spec/instructions.ts';
-import type { AppConfig } from '../config/app-config.ts';
-import type { Message, UserPart } from '../models/message.ts';
-import { textOf, type UserMessage } from '../models/message.ts';
+import { type Message, textOf, type UserMessage, type UserPart } from '../models/message.ts';
 import { emptyRole, isEmbedded, type Role, roleMessages } from '../roles/role.ts';
 import { fillFacts, systemFacts } from '../roles/system-facts.ts';
-import { tokensOf } from '../sessions/message-text.ts';
-import { type Facts, promptMessages } from '../sessions/prompt-messages.ts';
-import type { ContextData } from './context-data.ts';
-import { layersOf } from './layers.ts';
-import { resolve, type Settings } from './resolve.ts';
+import { type Facts, promptMessages, tokensOf } from '../sessions/prompt-messages.ts';
+import { activeRole, type ContextData } from './context-data.ts';
+import { settingsOf } from './resolve.ts';
 
-/** What everything about a turn is decided by. */
-export const settingsOf = (config: AppConfig, ctx: ContextData): Settings => resolve(layersOf(ctx, config));
-
-/** The prompt of the agent or role in effect, filled in. */
-export function systemPrompt(config: AppConfig, ctx: ContextData): string {
+/** The prompt of the active agent or role, with its facts filled in. */
+export function systemPrompt(ctx: ContextData): string {
   const { app, agent, agentRuntime, toolScope } = ctx;
-  const prompt = settingsOf(config, ctx).prompt ?? '';
+  const prompt = settingsOf(ctx).prompt ?? '';
   if (agent) {
     const isChild = agentRuntime?.parentSupervisor !== undefined;
     return agentPrompt(agent.spec, prompt, { tools: toolScope.functions.declarations(), isChild });
@@ -26,41 +19,37 @@ export function systemPrompt(config: AppConfig, ctx: ContextData): string {
   return fillFacts(prompt, systemFacts({ env: app.environment, cwd: app.cwd, now: app.clock.now() }));
 }
 
-/** The role in effect, whatever it comes from: what a one-off question or a new session begins with. */
-export function extractRole(config: AppConfig, ctx: ContextData): Role {
-  const role = ctx.session?.role ?? ctx.role;
-  const { model, temperature, top_p, max_output_tokens, prompt } = settingsOf(config, ctx);
+/** The settings in effect as one role, whichever layers they come from. */
+export function extractRole(ctx: ContextData): Role {
+  const role = activeRole(ctx);
+  const { model, temperature, top_p, max_output_tokens, prompt } = settingsOf(ctx);
   const { enabled_tools = null, enabled_mcp_servers = null } = ctx.agent ?? ctx.session?.state ?? role ?? {};
   const base = emptyRole(ctx.agent?.name ?? role?.name ?? '', prompt ?? '');
   return { ...base, model: model || null, temperature, top_p, max_output_tokens, enabled_tools, enabled_mcp_servers };
 }
 
-/** Everything the model is given for a question, and the user message that goes into the history. */
-export function turnMessages(config: AppConfig, ctx: ContextData, input: readonly UserPart[]): Message[] {
-  const prompt = systemPrompt(config, ctx);
+/** All messages of the prompt for a question. */
+export function turnMessages(ctx: ContextData, input: readonly UserPart[]): Message[] {
+  const prompt = systemPrompt(ctx);
   const { session } = ctx;
   if (!session) return roleMessages(prompt, input);
-  const embeds = !ctx.agent && isEmbedded({ ...emptyRole(''), prompt });
+  const embeds = !ctx.agent && isEmbedded(prompt);
   const question: Message[] =
     embeds && session.isEmpty ? roleMessages(prompt, input) : [{ role: 'user', content: [...input] }];
-  return [...historyMessages(config, ctx, embeds ? '' : prompt), ...question];
+  return [...historyMessages(ctx, embeds ? '' : prompt), ...question];
 }
 
 /** System prompt, recap and messages so far. */
-export function historyMessages(config: AppConfig, ctx: ContextData, prompt = systemPrompt(config, ctx)): Message[] {
-  if (!ctx.session) return promptWithout(prompt);
+export function historyMessages(ctx: ContextData, prompt = systemPrompt(ctx)): Message[] {
+  if (!ctx.session) return prompt === '' ? [] : [{ role: 'system', content: prompt }];
   return promptMessages({
     systemPrompt: prompt,
     state: ctx.session.state,
     facts: factsOf(ctx),
-    threshold: settingsOf(config, ctx).compression_threshold,
-    recapPrompt: config.summary_context_prompt,
+    threshold: settingsOf(ctx).compression_threshold,
+    recapPrompt: ctx.app.config.summary_context_prompt,
     tokens: ctx.app.tokens,
   });
-}
-
-function promptWithout(prompt: string): Message[] {
-  return prompt === '' ? [] : [{ role: 'system', content: prompt }];
 }
 
 function factsOf({ agentRuntime }: ContextData): Facts {
@@ -73,8 +62,7 @@ function factsOf({ agentRuntime }: ContextData): Facts {
   };
 }
 
-export const usedTokens = (ctx: ContextData) =>
-  ctx.session ? tokensOf(historyMessages(ctx.app.config, ctx), ctx.app.tokens) : 0;
+export const usedTokens = (ctx: ContextData) => (ctx.session ? tokensOf(historyMessages(ctx), ctx.app.tokens) : 0);
 
 export interface Turn {
   /** User message first, then tools and answer. */
@@ -82,9 +70,9 @@ export interface Turn {
   output: string;
 }
 
-/** Without a session, and if wished for: the question and answer in `messages.md`. */
-export async function saveMessage(config: AppConfig, ctx: ContextData, { messages, output }: Turn): Promise<void> {
-  const settings = settingsOf(config, ctx);
+/** Appends question and answer to `messages.md` if there is no session and `save` is on. */
+export async function saveMessage(ctx: ContextData, { messages, output }: Turn): Promise<void> {
+  const settings = settingsOf(ctx);
   if (ctx.session || !settings.save || settings.dry_run || output === '') return;
   const question = messages.find((message): message is UserMessage => message.role === 'user');
   const input = question ? textOf(question) : '';

@@ -66,9 +66,9 @@ function createTeam(app: AppState, position: TeamPosition, { spec, parent }: Tea
 
 /** The state as one agent sees it: the same services, its own position in the team, and the tools for it. */
 export function withTeam(app: AppState, position: TeamPosition): AppState {
-  const { tools } = app.ports;
-  const ports = {
-    ...app.ports,
+  const { tools } = app;
+  return Object.freeze({
+    ...app,
     team: async (request: TeamRequest) => createTeam(app, position, request),
     tools: {
       ...tools,
@@ -80,10 +80,6 @@ export function withTeam(app: AppState, position: TeamPosition): AppState {
         return createFunctions([...functions.tools, ...team, ...(position.tools ?? [])]);
       },
     },
-  };
-  return Object.freeze({
-    ...app,
-    ports,
     withConfig: (patch: Parameters<AppState['withConfig']>[0]) => withTeam(app.withConfig(patch), position),
     reload: () => withTeam(app.reload(), position),
   });

@@ -3,11 +3,11 @@ import { z } from 'zod';
 
 const base64 = z.base64();
 export const sealedSchema = z.strictObject({ iv: base64, tag: base64, data: base64 });
-export type Sealed = z.infer<typeof sealedSchema>;
+type Sealed = z.infer<typeof sealedSchema>;
 
 export const kdfSchema = z.strictObject({
   name: z.literal('scrypt'),
-  /** Bounds, because a file that asks for terabytes is an attack and not a setting. */
+  /** Bounded: a file that asks for terabytes is an attack. */
   N: z
     .number()
     .int()
@@ -17,7 +17,7 @@ export const kdfSchema = z.strictObject({
   p: z.number().int().min(1).max(4),
   salt: base64,
 });
-export type Kdf = z.infer<typeof kdfSchema>;
+type Kdf = z.infer<typeof kdfSchema>;
 
 export const newKdf = (): Kdf => ({ name: 'scrypt', N: 2 ** 17, r: 8, p: 1, salt: randomBytes(16).toString('base64') });
 
@@ -31,16 +31,15 @@ export function deriveKey(password: string, { N, r, p, salt }: Kdf): Promise<Buf
   });
 }
 
-/** The name is sealed with the value: a sealed value moved to another name does not open. */
+/** The name is sealed with the value: a value moved to another name does not open. */
 export function seal(key: Buffer, name: string, value: string): Sealed {
   const iv = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(name));
-  const data = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()]);
-  const [ivText, tag, dataText] = [iv, cipher.getAuthTag(), data].map((bytes) => bytes.toString('base64'));
-  return { iv: ivText ?? '', tag: tag ?? '', data: dataText ?? '' };
+  const data = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()]).toString('base64');
+  return { iv: iv.toString('base64'), tag: cipher.getAuthTag().toString('base64'), data };
 }
 
-/** Throws when key or name are not those it was sealed with. */
+/** Throws if the key or the name is not the one it was sealed with. */
 export function unseal(key: Buffer, name: string, { iv, tag, data }: Sealed): string {
   const bytes = (text: string) => Buffer.from(text, 'base64');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes(iv), { authTagLength: 16 });

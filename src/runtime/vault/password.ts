@@ -1,11 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ReefError } from '../../protocol/errors.ts';
 
 const SHORTEST_PASSWORD = 10;
 
 interface PasswordSource {
-  /** `vault_password_file`; null asks. */
+  /** `vault_password_file`; null asks a person. */
   file: string | null;
   home: string;
   configDir: string;
@@ -13,22 +13,17 @@ interface PasswordSource {
   ask?: ((question: string) => Promise<string>) | undefined;
 }
 
-/** From the file, which nobody else may be able to read, or from the terminal. */
+/** The password comes from a file that only its owner can read, or from the terminal. */
 export function passwordFrom({ file, home, configDir, ask }: PasswordSource): () => Promise<string> {
   return async () => {
-    if (file !== null) return checked(await readPassword(expand(file, { home, configDir })));
-    if (!ask)
-      throw new ReefError(
-        'vault_locked',
-        'the vault needs its password and nobody can be asked: set vault_password_file',
-      );
-    return checked(await ask('Password of the vault: '));
+    if (file?.startsWith('~/')) return checked(await readPassword(join(home, file.slice(2))));
+    if (file !== null) return checked(await readPassword(resolve(configDir, file)));
+    if (ask) return checked(await ask('Password of the vault: '));
+    throw new ReefError(
+      'vault_locked',
+      'the vault needs its password and nobody can be asked: set vault_password_file',
+    );
   };
-}
-
-function expand(file: string, { home, configDir }: { home: string; configDir: string }): string {
-  if (file.startsWith('~/')) return join(home, file.slice(2));
-  return isAbsolute(file) ? file : join(configDir, file);
 }
 
 async function readPassword(path: string): Promise<string> {
@@ -38,10 +33,13 @@ async function readPassword(path: string): Promise<string> {
   } catch (error) {
     throw new ReefError('vault_password_invalid', `${path} cannot be read`, { cause: error });
   }
-  throw new ReefError('vault_password_invalid', `${path} can be read by others: chmod 600 it`);
+  throw new ReefError('vault_password_invalid', `other users can read ${path}: run \`chmod 600 ${path}\``);
 }
 
 function checked(password: string): string {
   if (password.length >= SHORTEST_PASSWORD) return password;
-  throw new ReefError('vault_password_invalid', `the password has fewer than ${SHORTEST_PASSWORD} characters`);
+  throw new ReefError(
+    'vault_password_invalid',
+    `the password of the vault needs at least ${SHORTEST_PASSWORD} characters`,
+  );
 }

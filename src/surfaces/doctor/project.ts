@@ -2,8 +2,8 @@ import { lookAtCheckout } from '../../app/init-project.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Environment } from '../../base/env.ts';
 import type { Git } from '../../git/git-command.ts';
+import type { ReefBlock } from '../../runtime/config/reef-block.ts';
 import { TrustFile, trustPath } from '../../runtime/config/trust-file.ts';
-import type { UserConfig } from '../../runtime/config/user-config.ts';
 import { findGateCommands } from '../../workflow/project/gate-commands.ts';
 import { PROJECT_CONFIG, Project, readOverlay } from '../../workflow/project/project.ts';
 import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
@@ -12,7 +12,7 @@ interface Deps {
   root: string;
   git: Git;
   env: Environment;
-  settings(): Pick<UserConfig, 'gates'>;
+  settings(): Pick<ReefBlock, 'gates'>;
 }
 
 /** What a run needs of the repository: something that judges the work, leave to run it, and a commit to begin at. */

@@ -55,12 +55,12 @@ function ready(found: Detection, hasModel: boolean): ReadyAgent {
 
 /** Imported late: what is broken there is a finding, and no reason for doctor not to start. */
 export async function detectAll(env: Environment): Promise<Detection[]> {
-  const [{ detectAgents }, { AdapterRegistry }, { configPath, readConfig }] = await Promise.all([
+  const [{ detectAgents }, { AdapterRegistry }, { readConfig }] = await Promise.all([
     import('../../agents/detect.ts'),
     import('../../agents/registry.ts'),
     import('../../runtime/config/user-config.ts'),
   ]);
-  return detectAgents(new AdapterRegistry(() => readConfig(configPath(env)).agents), env.all);
+  return detectAgents(new AdapterRegistry(() => readConfig(env).agents), env.all);
 }
 
 /** Which agent the user's configuration wants, and whether there is a model for Reef's own. */

@@ -7,7 +7,7 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { Job } from '../../protocol/jobs.ts';
 import type { Caller, OperationRequest } from '../../protocol/operations.ts';
 import type { WorkflowManifest } from '../../protocol/workflow.ts';
-import type { UserConfig } from '../../runtime/config/user-config.ts';
+import type { ReefBlock } from '../../runtime/config/reef-block.ts';
 import type { Store } from '../../store/store.ts';
 import { knownAgents } from '../manifest/check-block.ts';
 import { runnableManifest } from '../manifest/check-manifest.ts';
@@ -22,7 +22,7 @@ interface RunPlannerDeps {
   registry: AdapterRegistry;
   capabilities: Capabilities;
   project: Project;
-  settings(): Pick<UserConfig, 'gates'>;
+  settings(): Pick<ReefBlock, 'gates'>;
 }
 
 /** Turns a request into a spec. A run that is refused here has left no trace. */

@@ -9,16 +9,7 @@ import type { Vault } from '../../../src/runtime/vault/vault.ts';
 
 type Flat = Pick<
   ContextData,
-  | 'macroFlag'
-  | 'infoFlag'
-  | 'workingMode'
-  | 'model'
-  | 'agentVariables'
-  | 'role'
-  | 'session'
-  | 'rag'
-  | 'agent'
-  | 'lastMessage'
+  'macroDepth' | 'workingMode' | 'model' | 'role' | 'session' | 'rag' | 'agent' | 'lastMessage'
 >;
 type Agency = Omit<AgentRuntime, 'spec' | 'rag'> & { agentRag: AgentRuntime['rag'] };
 
@@ -38,7 +29,7 @@ export type Whole = Omit<AppConfig, 'reef'> &
 
 export function toAppConfig(whole: Whole, reef: AppConfig['reef']): AppConfig {
   const { vault: _v, functions: _f, mcpRuntime: _m, toolTracker: _t, agency: _a, ...rest } = whole;
-  const { macroFlag, infoFlag, workingMode, model, agentVariables, role, session, ...more } = rest;
+  const { macroDepth, workingMode, model, role, session, ...more } = rest;
   const { rag, agent, lastMessage, ...fields } = more;
   return { ...fields, reef };
 }
@@ -47,8 +38,8 @@ export function toRequestContext(whole: Whole, app: AppState): RequestContext {
   const { functions, mcpRuntime, toolTracker, agency, workingMode, model } = whole;
   const toolScope = { functions, mcpRuntime, toolTracker };
   const context = new RequestContext({ app, workingMode, model, toolScope, overrides: {}, ui: undefined });
-  const { macroFlag, infoFlag, agentVariables, role, session, rag, agent, lastMessage } = whole;
-  Object.assign(context, { macroFlag, infoFlag, agentVariables, role, session, rag, agent, lastMessage });
+  const { macroDepth, role, session, rag, agent, lastMessage } = whole;
+  Object.assign(context, { macroDepth, role, session, rag, agent, lastMessage });
   if (agency && agent) {
     const { agentRag, ...team } = agency;
     context.agentRuntime = { ...team, spec: agent.spec, ...(agentRag && { rag: agentRag }) };
@@ -58,10 +49,10 @@ export function toRequestContext(whole: Whole, app: AppState): RequestContext {
 
 export function fromParts(app: AppState, ctx: ContextData): Whole {
   const { reef: _, ...fields } = app.config;
-  const { macroFlag, infoFlag, workingMode, model, agentVariables, role, session, rag, agent, lastMessage } = ctx;
+  const { macroDepth, workingMode, model, role, session, rag, agent, lastMessage } = ctx;
   return {
     ...fields,
-    ...{ macroFlag, infoFlag, workingMode, model, agentVariables, role, session, rag, agent, lastMessage },
+    ...{ macroDepth, workingMode, model, role, session, rag, agent, lastMessage },
     vault: app.vault,
     ...ctx.toolScope,
     agency: ctx.agentRuntime && agencyOf(ctx.agentRuntime),

@@ -1,6 +1,6 @@
 import { ReefError } from '../../../protocol/errors.ts';
-import { renderInfo, sysinfo } from '../../../runtime/state/info.ts';
-import { runMacro } from '../../../runtime/state/run-macro.ts';
+import { runMacro } from '../../../runtime/macros/macro.ts';
+import { sysinfo } from '../../../runtime/state/info.ts';
 import { type CommandDeps, type DotCommand, noAgent, required, words } from './command.ts';
 import { continued, regenerated } from './last-answer.ts';
 
@@ -8,7 +8,7 @@ export const generalCommands: readonly DotCommand[] = [
   {
     name: '.info',
     does: 'Show settings and paths',
-    run: ({ ctx, say }) => say(renderInfo(sysinfo(ctx.app.config, ctx))),
+    run: ({ ctx, say }) => say(sysinfo(ctx)),
   },
   {
     name: '.authenticate',
@@ -20,7 +20,7 @@ export const generalCommands: readonly DotCommand[] = [
     name: '.model',
     usage: 'NAME',
     does: 'Use another model',
-    run: ({ ctx, io }, args) => ctx.setModel(required(args, '.model NAME'), io.signal),
+    run: ({ ctx, io }, args) => ctx.set('model', required(args, '.model NAME'), io.signal),
   },
   {
     name: '.set',

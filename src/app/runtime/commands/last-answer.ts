@@ -72,7 +72,7 @@ export function regenerated(ctx: RequestContext): FollowOn {
 function promptBefore(ctx: RequestContext, { content }: UserMessage): PromptBuilder {
   const session = ctx.session?.copy();
   session?.change({ kind: 'undone' });
-  return { build: ([, ...since]) => [...turnMessages(ctx.app.config, { ...ctx, session }, content), ...since] };
+  return { build: ([, ...since]) => [...turnMessages({ ...ctx, session }, content), ...since] };
 }
 
 function isLastTurn({ session }: ContextData, { question }: Exchange): boolean {

@@ -18,7 +18,7 @@ export const ragCommands: readonly DotCommand[] = [
     does: "Read the RAG's documents again",
     needs: [aRag],
     async run({ ctx, io, say }) {
-      await ctx.rebuildRag(io.signal);
+      await ctx.rebuildRag({ signal: io.signal });
       say(builtWords(ctx));
     },
   },
@@ -32,7 +32,7 @@ async function enterRag({ ctx, io, say }: CommandDeps, args: string): Promise<vo
   const isKnown = existsSync(ctx.app.paths.ragFile(name));
   if (!isKnown || name === UNNAMED) {
     const documents = await askDocuments(ctx, name);
-    await ctx.app.ports.rebuildRag({ kind: 'named', name }, { documents, signal: io.signal });
+    await ctx.app.rebuildRag({ kind: 'named', name }, { documents, signal: io.signal });
   }
   await ctx.useRag(name, io.signal);
   if (!isKnown) say(builtWords(ctx));
@@ -63,7 +63,7 @@ async function editDocuments({ ctx, face, io, say }: CommandDeps): Promise<void>
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '');
-    await ctx.editRagDocs(documents, io.signal);
+    await ctx.rebuildRag({ documents, signal: io.signal });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

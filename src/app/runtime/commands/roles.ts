@@ -30,7 +30,7 @@ export const roleCommands: readonly DotCommand[] = [
     name: '.info role',
     does: 'Show the role',
     needs: [aRole],
-    run: ({ ctx, say }) => say(roleInfo(ctx.app.config, ctx).trimEnd()),
+    run: ({ ctx, say }) => say(roleInfo(ctx).trimEnd()),
   },
   { name: '.edit role', does: 'Edit the file of the role', needs: [aRole, noStartedSession], run: editRole },
   {
@@ -80,7 +80,7 @@ async function editRole({ ctx, face, io }: CommandDeps): Promise<void> {
 
 async function storeRole({ ctx, io, say }: CommandDeps, args: string): Promise<void> {
   const name = args === '' ? (ctx.role?.name ?? '') : args;
-  const role = { ...extractRole(ctx.app.config, ctx), prompt: ctx.role?.prompt ?? '', name };
+  const role = { ...extractRole(ctx), prompt: ctx.role?.prompt ?? '', name };
   if (args === '' && !hasRole(ctx.app.paths, name)) {
     throw new ReefError('bad_request', 'usage: .save role NAME');
   }

@@ -47,7 +47,7 @@ async function remove({ ctx, say }: CommandDeps, args: string): Promise<void> {
   const remover = Object.hasOwn(REMOVERS, kind) ? REMOVERS[kind] : undefined;
   if (!remover) throw new ReefError('bad_request', `usage: ${usage}`);
   required(name, usage);
-  if (ctx.ui && !ctx.macroFlag && !(await ctx.ui.confirm(`Delete ${kind} ${name}?`, false))) return;
+  if (ctx.ui && ctx.macroDepth === 0 && !(await ctx.ui.confirm(`Delete ${kind} ${name}?`, false))) return;
   await remover(ctx, name);
   say(`Deleted ${kind} ${name}`);
 }

@@ -12,7 +12,7 @@ import { PRESETS } from '../../../runtime/engine/engine.ts';
 import { createContext } from '../../../runtime/state/init.ts';
 import { renderPromptLeft, renderPromptRight } from '../../../runtime/state/prompt-template.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
-import { settingsOf } from '../../../runtime/state/turns.ts';
+import { settingsOf } from '../../../runtime/state/resolve.ts';
 import type { Cli } from '../cli.ts';
 import { interruptible } from '../prompt/interruptible.ts';
 import { askQuestions } from '../prompt/job-questions.ts';
@@ -97,7 +97,7 @@ async function begin(
 
 /** A lost terminal cannot be asked whether to save the session, so it is saved unless that is forbidden. */
 async function end(ctx: RequestContext, terminal: ChatTerminal): Promise<void> {
-  const isUndecided = ctx.session && settingsOf(ctx.app.config, ctx).save_session === null;
+  const isUndecided = ctx.session && settingsOf(ctx).save_session === null;
   if (terminal.isLost && isUndecided) ctx.setSaveSessionThisTime();
   await leaveScope(ctx);
 }
@@ -122,8 +122,7 @@ const MORE = '… ';
 /** One line, or several: a block between `:::`, lines ended by Ctrl-J, or what came out of the editor. */
 async function readQuestion(ctx: RequestContext, { cli, terminal }: Room): Promise<string | undefined> {
   const isColored = !cli.env.noColor;
-  const { config } = ctx.app;
-  let entry = await terminal.next(renderPromptLeft(config, ctx, isColored), renderPromptRight(config, ctx, isColored));
+  let entry = await terminal.next(renderPromptLeft(ctx, isColored), renderPromptRight(ctx, isColored));
   const lines = entry ? [entry.text] : [];
   const isBlock = entry?.text.startsWith(BLOCK) === true;
   while (entry && entry.end !== 'edit' && (isBlock ? !isBlockOver(lines) : entry.end === 'more')) {

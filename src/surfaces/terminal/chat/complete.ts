@@ -19,7 +19,7 @@ export async function completeLine(ctx: RequestContext, line: string): Promise<[
 }
 
 async function valuesFor(ctx: RequestContext, command: string, args: readonly string[]): Promise<string[]> {
-  const found = await replComplete(ctx.app.config, ctx, { command, args });
+  const found = await replComplete(ctx, { command, args });
   return found.map(([value]) => value);
 }
 

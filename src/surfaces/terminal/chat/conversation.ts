@@ -95,7 +95,7 @@ export async function enterScope(ctx: RequestContext, options: ScopeOptions, sig
   if (options.agent !== undefined) {
     await ctx.useAgent({ name: options.agent, session, variables: variablesOf(options.agentVariable), signal });
   } else await enterPlain(ctx, { ...options, session: session ?? '' }, signal);
-  if (options.rebuildRag) await ctx.rebuildRag(signal);
+  if (options.rebuildRag) await ctx.rebuildRag({ signal });
   if (options.emptySession) ctx.emptySession();
   if (options.saveSession) ctx.setSaveSessionThisTime();
 }

@@ -104,12 +104,11 @@ async function answer(cli: Cli, { text, options, signal }: Request): Promise<num
     workingMode: 'cmd',
     overrides: overridesOf(options),
     ...(person && { ui: userPort(person) }),
-    infoFlag: options.info === true,
   });
   try {
     await enterScope(ctx, withRole(options), signal);
     if (options.info) {
-      const words = info(ctx.app.config, ctx);
+      const words = info(ctx);
       cli.print({ info: words }, () => words.trimEnd());
       return 0;
     }

@@ -5,7 +5,7 @@ import { createGit } from '../../../git/git-command.ts';
 import { allowedEnv, SYSTEM_PATH } from '../../../process/environment.ts';
 import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
-import { configPath, readConfig } from '../../../runtime/config/user-config.ts';
+import { readConfig } from '../../../runtime/config/user-config.ts';
 import { agentChecks } from '../../doctor/agents.ts';
 import { daemonChecks } from '../../doctor/daemon.ts';
 import { derivedChecks } from '../../doctor/derived.ts';
@@ -68,7 +68,7 @@ function repositoryChecks({ env, ...cli }: Cli, home: Home, deep: boolean): Chec
   const { repository } = home;
   if (repository === undefined) return [];
   const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
-  const settings = () => readConfig(configPath(env));
+  const settings = () => readConfig(env);
   const worktrees = { home: { ...home, repository }, client: cli.client(), git, dataHome: env.dataHome, deep };
   return [
     ...projectChecks({ root: repository, git, env, settings }),

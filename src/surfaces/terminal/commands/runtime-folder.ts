@@ -4,9 +4,8 @@ import { printable } from '../../../base/printable.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { listAgents, loadAgentSpec } from '../../../runtime/agent-spec/load.ts';
 import { importFolder } from '../../../runtime/config/import-folder.ts';
-
-import { listMacros, loadMacro, usageOf } from '../../../runtime/macros/macro.ts';
-import { createPaths, listRags } from '../../../runtime/paths.ts';
+import { loadMacro, usageOf } from '../../../runtime/macros/macro.ts';
+import { createPaths, listMacros, listRags } from '../../../runtime/paths.ts';
 import type { BuildReport } from '../../../runtime/rag/index/build.ts';
 import { exportRole } from '../../../runtime/roles/role.ts';
 import { listRoles, loadRole } from '../../../runtime/roles/role-folder.ts';
@@ -96,7 +95,7 @@ export const buildRag: Command<object> = (cli, [name = '', ...documents]) =>
   interruptible(async (signal) => {
     const { app } = await openRuntimeAlone(cli);
     const change = { ...(documents.length > 0 && { documents }), signal };
-    const report = (await app.ports.rebuildRag({ kind: 'named', name }, change)) as BuildReport;
+    const report = (await app.rebuildRag({ kind: 'named', name }, change)) as BuildReport;
     cli.print(report, () => {
       const failed = report.failed.map(({ source, reason }) => `left out: ${source}: ${reason}`);
       const counts = `${report.added} new or changed, ${report.unchanged} unchanged, ${report.removed} removed`;

@@ -4,7 +4,7 @@ import { AdapterRegistry } from '../../../agents/registry.ts';
 import { findRepository } from '../../../base/home.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Finding } from '../../../protocol/workflow.ts';
-import { configPath, readConfig } from '../../../runtime/config/user-config.ts';
+import { readConfig } from '../../../runtime/config/user-config.ts';
 import { knownAgents } from '../../../workflow/manifest/check-block.ts';
 import { checkManifest } from '../../../workflow/manifest/check-manifest.ts';
 import { findManifest, manifestNotFound, workflowJsonSchema } from '../../../workflow/manifest/manifest-file.ts';
@@ -19,7 +19,7 @@ export const checkWorkflow: Command<{ strict?: true }> = async (cli, [file], { s
     file === undefined
       ? await projectManifest(cli)
       : { path: file, text: readText(resolve(cli.cwd, file)), ignored: [] };
-  const agents = knownAgents(new AdapterRegistry(() => readConfig(configPath(cli.env)).agents).names());
+  const agents = knownAgents(new AdapterRegistry(() => readConfig(cli.env).agents).names());
   const { findings } = checkManifest(found, { agents, strict, ignored: found.ignored });
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   cli.print({ path: found.path, findings }, () =>
