@@ -127,13 +127,14 @@ export class Dialogue {
   #host(ctx: RequestContext, options: RunOptions): EnginePort<CoreCommand> {
     let following: FollowOn | undefined;
     const { gate, outputs, ask } = this.#parts;
-    const base = contextPort<CoreCommand>(ctx, {
+    const base = contextPort(ctx, {
       gate,
       outputs,
       ask,
       onSources: (hits) => {
         this.#sources = hits;
       },
+      isBare: () => following?.isBare === true,
       adjust: (parts) => following?.adjust?.(parts) ?? parts,
     });
     return {
@@ -142,8 +143,6 @@ export class Dialogue {
         following = await this.#execute(ctx, command, { io, options });
         return following?.question;
       },
-      prepare: (input, how, io) =>
-        base.prepare(input, { with_embeddings: how.with_embeddings && !following?.isBare }, io),
       keep: (turn, question) => (following?.keep ? following.keep(turn) : base.keep(turn, question)),
     };
   }

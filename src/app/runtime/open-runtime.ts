@@ -12,7 +12,7 @@ import type { RagLibrary } from '../../runtime/rag/library.ts';
 import type { RagCache } from '../../runtime/rag/rag.ts';
 import type { AppState, Ports } from '../../runtime/state/app-state.ts';
 import { initAppState, type PortBase } from '../../runtime/state/init.ts';
-import type { InboxMessage } from '../../runtime/state/scope.ts';
+import { TeamInbox } from '../../runtime/team/inbox.ts';
 import { createRunCommand, type RunCommand } from '../../runtime/tools/command.ts';
 import type { AskFn } from '../../runtime/tools/tool.ts';
 import { openModels } from './open-models.ts';
@@ -157,25 +157,13 @@ function lazyRag(openLibrary: () => Promise<RagLibrary>): RagPorts {
   };
 }
 
-const ORDER: Record<InboxMessage['kind'], number> = { shutdown: 0, task_completed: 1, text: 2 };
-
 /** An agent that works alone: it asks whoever sits at the surface and has no children. */
 function soloTeam(ask: AskFn): Required<Ports>['team'] {
-  return async () => {
-    let messages: InboxMessage[] = [];
-    return {
-      supervisor: { cancelAll: async () => {}, running: () => [] },
-      inbox: {
-        deliver: (message) => void messages.push(message),
-        drain() {
-          const taken = messages.toSorted((a, b) => ORDER[a.kind] - ORDER[b.kind]);
-          messages = [];
-          return taken;
-        },
-      },
-      escalationQueue: { ask, open: () => [] },
-      selfAgentId: randomUUID(),
-      currentDepth: 0,
-    };
-  };
+  return async () => ({
+    supervisor: { cancelAll: async () => {}, running: () => [] },
+    inbox: new TeamInbox(),
+    escalationQueue: { ask, open: () => [] },
+    selfAgentId: randomUUID(),
+    currentDepth: 0,
+  });
 }

@@ -28,7 +28,6 @@ export type AskFn = (question: Question, signal: AbortSignal) => Promise<Answer>
 
 export interface ToolContext {
   cwd: string;
-  jobId?: string;
   signal: AbortSignal;
   ask: AskFn;
 }

@@ -157,7 +157,6 @@ export class AgentJob implements NativeAgent {
       gate: createPermissionGate({ rules: app.config.reef.permissions, confirmAll: this.#deps.confirmAll }),
       outputs: createOutputCap(outputsDir, randomUUID),
       ask: async () => ({ kind: 'needs_human' }),
-      jobId: this.id,
     });
     return { ctx, host, supervisor, inbox };
   }
@@ -168,7 +167,7 @@ export class AgentJob implements NativeAgent {
       input: userText(message),
       options: { ...PRESETS.api_session, signal },
     };
-    const outcome = await runWithTeam(host, request, { supervisor, inbox, emitter: this.#talk });
+    const outcome = await runWithTeam(host, request, { supervisor, inbox, emitters: [this.#talk] });
     return outcome.final_message ?? '';
   }
 }

@@ -65,7 +65,7 @@ export class ChatTeam {
     this.#root = root;
     const whole = AbortSignal.any([signal, root.stopped]);
     try {
-      const team = { supervisor, inbox, emitter: [emitter, root.emitter] };
+      const team = { supervisor, inbox, emitters: [emitter, root.emitter] };
       const outcome = await runWithTeam(host, { ...request, options: { ...request.options, signal: whole } }, team);
       await root.end({ result: outcome.final_message ?? '' });
       return outcome;

@@ -85,7 +85,7 @@ export async function openWorld(files: Readonly<Record<string, string>>, asking?
       requests += 1;
       const input = typeof text === 'string' ? userText(text) : text;
       const request = { requestId: `r${requests}`, input, options: { ...PRESETS.repl_turn, ...options } };
-      const settled = await run(host, request, [emitter, other]).then(
+      const settled = await run(host, request, emitter, other).then(
         (outcome) => ({ outcome, error: undefined }),
         (error: unknown) => ({ outcome: undefined, error }),
       );
