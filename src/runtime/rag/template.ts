@@ -1,4 +1,4 @@
-/** Used where `rag_template` is null. */
+/** The default of `rag_template`. */
 const TEMPLATE = `Answer the question with the help of the passages between <context> tags. They were found by a search and may be beside
 the point: use what answers the question, leave out the rest, and say so when they do not answer it. Give the sources of
 what you use.
@@ -17,7 +17,7 @@ __INPUT__
 
 const PLACEHOLDER = /__(CONTEXT|SOURCES|INPUT)__/g;
 
-/** One pass over the template: what is put in is never looked at again, whatever it contains. */
+/** Fills the template in one pass: placeholders inside the values stay as they are. */
 export function fillTemplate(
   template: string | null,
   values: { context: string; sources: string; input: string },

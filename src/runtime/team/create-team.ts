@@ -5,19 +5,22 @@ import { listAgents } from '../agent-spec/load.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
 import { textOf, userText } from '../models/message.ts';
 import type { AppState, FunctionsRequest, TeamRequest } from '../state/app-state.ts';
-import type { AgentTeam } from '../state/scope.ts';
+import type { AgentRuntime, AgentTeam } from '../state/scope.ts';
 import { createFunctions, type Tool } from '../tools/tool.ts';
 import { agentTools } from './agent-tools.ts';
 import { type AskChannel, createEscalation, type Escalations } from './escalation.ts';
 import { TeamInbox } from './inbox.ts';
 import type { JobPort } from './job-port.ts';
 import { type Summarise, TeamSupervisor } from './supervisor.ts';
+import type { Team } from './team-run.ts';
 
 /** One agent's place in the tree: its job, where it asks, and what starts its children. */
 export interface TeamPosition {
   jobId: string;
   /** Ids from the root to its parent. */
   ancestors: readonly string[];
+  /** Messages that came before its context was open. */
+  inbox?: TeamInbox | undefined;
   /** Its depth if its parent runs in another process. */
   depth?: number | undefined;
   jobs: JobPort;
@@ -33,7 +36,7 @@ function createTeam(app: AppState, position: TeamPosition, { spec, parent }: Tea
   const above = parent?.supervisor instanceof TeamSupervisor ? parent.supervisor : undefined;
   const depth = parent ? parent.currentDepth + 1 : (position.depth ?? 0);
   const known = new Set(listAgents(app.paths));
-  const inbox = new TeamInbox();
+  const inbox = position.inbox ?? new TeamInbox();
   const supervisor = new TeamSupervisor({
     spec,
     depth,
@@ -64,6 +67,12 @@ function createTeam(app: AppState, position: TeamPosition, { spec, parent }: Tea
   };
 }
 
+/** The team of an active agent; undefined for one that works alone. */
+export function teamOf(runtime: AgentRuntime | undefined): Team | undefined {
+  const { supervisor, inbox } = runtime ?? {};
+  return supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox ? { supervisor, inbox } : undefined;
+}
+
 /** The state as one agent sees it: the same services, its own team, and the tools for that team. */
 export function withTeam(app: AppState, position: TeamPosition): AppState {
   const { tools } = app.ports;
@@ -74,10 +83,11 @@ export function withTeam(app: AppState, position: TeamPosition): AppState {
       ...tools,
       async build(request: FunctionsRequest) {
         const functions = await tools.build(request);
-        const { supervisor, inbox, spec } = request.context.agentRuntime ?? {};
-        if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox && spec)) return functions;
-        const team = agentTools(supervisor, inbox, spec.can_spawn_agents);
-        return createFunctions([...functions.tools, ...team, ...(position.tools ?? [])]);
+        const { agentRuntime } = request.context;
+        const team = teamOf(agentRuntime);
+        if (!agentRuntime || !team) return functions;
+        const own = agentTools(team.supervisor, team.inbox, agentRuntime.spec.can_spawn_agents);
+        return createFunctions([...functions.tools, ...own, ...(position.tools ?? [])]);
       },
     },
   };

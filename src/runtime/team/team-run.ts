@@ -5,7 +5,7 @@ import { type Message, userText } from '../models/message.ts';
 import { renderMessages, type TeamInbox } from './inbox.ts';
 import type { TeamSupervisor } from './supervisor.ts';
 
-interface Team {
+export interface Team {
   supervisor: TeamSupervisor;
   inbox: TeamInbox;
 }
