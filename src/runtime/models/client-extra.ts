@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { ReefError } from '../../protocol/errors.ts';
 
-/** How a client reaches its provider, where that is not left to Node. */
+/** How a client reaches its provider, if it has its own settings for that. */
 export interface Way {
   proxy?: URL;
   connectTimeoutMs?: number;
 }
 
-/** `extra` of a client, as Loki has it; `proxy` may be '' or '-' for none, `connect_timeout` is in seconds. */
+/** `extra` of a client, as in Loki. `proxy` is '' or '-' for none; `connect_timeout` is in seconds. */
 const extraSchema = z.looseObject({ proxy: z.string().optional(), connect_timeout: z.number().positive().optional() });
 
-/** Undefined where nothing is asked for. What we cannot do is refused: a proxy that is passed over would tell on its user. */
+/** Undefined without such settings. An unsupported proxy is an error: to ignore it would expose the user. */
 export function wayOf(client: string, extra: unknown): Way | undefined {
   const parsed = extraSchema.safeParse(extra ?? {});
   if (!parsed.success) {
@@ -30,6 +30,6 @@ function toProxy(client: string, proxy: string): URL {
   if (url && /^https?:$/.test(url.protocol)) return url;
   throw new ReefError(
     'config_invalid',
-    `extra.proxy of the client ${client} is to begin with http:// or https://; proxies of other kinds are not spoken to`,
+    `extra.proxy of the client ${client} must begin with http:// or https://; other proxies are not supported`,
   );
 }
