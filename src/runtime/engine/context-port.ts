@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Message, textOf, type UserMessage } from '../models/message.ts';
 import type { PermissionGate } from '../permissions/gate.ts';
-import type { RagHit } from '../rag/rag.ts';
-import { fillTemplate } from '../rag/template.ts';
+import { fillTemplate, type RagHit } from '../rag/rag.ts';
 import type { RequestContext } from '../state/request-context.ts';
 import { settingsOf, turnMessages } from '../state/turns.ts';
 import type { OutputCap } from '../tools/output.ts';

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { lazily } from '../../base/lazily.ts';
 import { nearestName } from '../../base/nearest.ts';
@@ -8,7 +9,6 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { ClientConfig } from '../config/client-schema.ts';
 import { type Catalogue, overrideCatalogue, parseCatalogue, toModelData } from './catalogue.ts';
 import type { CallRecord, Model, ModelClient, ModelData, ModelKind, ModelRegistry } from './client.ts';
-import { type Way, wayOf } from './client-extra.ts';
 import { loadDialect } from './dialects.ts';
 import { KeyPool } from './key-pool.ts';
 import shipped from './models.json' with { type: 'json' };
@@ -17,6 +17,12 @@ import { createPooledClient } from './pooled-client.ts';
 import type { Provider } from './provider.ts';
 import { createScriptedProvider } from './scripted.ts';
 import { createSdkProvider, type SettingsOf } from './sdk-provider.ts';
+
+/** How a client reaches its provider, if it has its own settings for that. */
+export interface Way {
+  proxy?: URL;
+  connectTimeoutMs?: number;
+}
 
 type ReadonlyClient = { readonly [Key in keyof ClientConfig]: unknown } & { readonly type: string };
 
@@ -176,4 +182,31 @@ async function readScript({ name, config, deps }: ConfiguredClient, model: strin
   } catch (cause) {
     throw new ReefError('script_invalid', `The script ${path} of ${name}:${model} cannot be read`, { cause });
   }
+}
+
+/** `extra` of a client, as in Loki. `proxy` is '' or '-' for none; `connect_timeout` is in seconds. */
+const extraSchema = z.looseObject({ proxy: z.string().optional(), connect_timeout: z.number().positive().optional() });
+
+/** Undefined without such settings. An unsupported proxy is an error: to ignore it would expose the user. */
+export function wayOf(client: string, extra: unknown): Way | undefined {
+  const parsed = extraSchema.safeParse(extra ?? {});
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0] ?? { path: [], message: '' };
+    throw new ReefError('config_invalid', `extra.${path.join('.')} of the client ${client}: ${message}`);
+  }
+  const { proxy = '', connect_timeout } = parsed.data;
+  const way: Way = {
+    ...(proxy !== '' && proxy !== '-' && { proxy: toProxy(client, proxy) }),
+    ...(connect_timeout !== undefined && { connectTimeoutMs: connect_timeout * 1000 }),
+  };
+  return Object.keys(way).length === 0 ? undefined : way;
+}
+
+function toProxy(client: string, proxy: string): URL {
+  const url = URL.canParse(proxy) ? new URL(proxy) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new ReefError(
+    'config_invalid',
+    `extra.proxy of the client ${client} must begin with http:// or https://; other proxies are not supported`,
+  );
 }
