@@ -53,10 +53,10 @@ export async function evaluate(path: string, noise?: AsyncIterable<SourceDocumen
   const index = new IndexReader(path);
   try {
     const retrieval: Retrieval = { index, embedder, onEmbedderFailure: fail };
-    const query = (question: string) => ({ questions: [question], topK: TOP });
+    const query = (question: string) => ({ question, topK: TOP });
     const ask: Record<Method, (question: string) => Promise<readonly number[]>> = {
-      words: async (question) => wordRanking(retrieval, question, query(question)).ids,
-      vectors: async (question) => (await vectorRanking(retrieval, question, query(question)))?.ids ?? [],
+      words: async (question) => wordRanking(retrieval, query(question)).ids,
+      vectors: async (question) => (await vectorRanking(retrieval, query(question)))?.ids ?? [],
       hybrid: async (question) => (await retrieve(retrieval, query(question))).map(({ id }) => id),
     };
     return new Evaluation(index.chunks, await positions(index, ask));

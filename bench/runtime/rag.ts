@@ -89,14 +89,14 @@ async function measureIndex(path: string, chunks: number): Promise<boolean> {
   const again = await timed(() => build(500));
   const index = new IndexReader(path);
   const retrieval = { index, embedder, onEmbedderFailure: console.warn };
-  const query = (question: string) => ({ questions: [question], topK: 5 });
+  const query = (question: string) => ({ question, topK: 5 });
   const warmUp = await timed(() => retrieve(retrieval, query(`${letters(60)} ${letters(700)}`)));
   const hybrid: number[] = [];
   const words: number[] = [];
   for (const { ask } of readQuestions()) {
     const question = `${ask} ${letters(60)} ${letters(700)} ${letters(9_000)}`;
     hybrid.push(await timed(() => retrieve(retrieval, query(question))));
-    words.push(await timed(() => wordRanking(retrieval, question, query(question))));
+    words.push(await timed(() => wordRanking(retrieval, query(question))));
   }
   index.close();
   console.log(

@@ -8,7 +8,7 @@ import { ContextManager } from '../repostate/prompt/context-manager.ts';
 import { CacheWatch, countedTokens, type Ledger, type ReportedCall } from '../repostate/prompt/ledger.ts';
 import { TaskList } from '../repostate/state/task-list.ts';
 import type { EngineEvent } from '../runtime/engine/emitter.ts';
-import type { StepProgress, TurnDeps } from '../runtime/engine/turn-deps.ts';
+import type { TurnDeps, TurnResult } from '../runtime/engine/turn-deps.ts';
 import { runTurn } from '../runtime/engine/turn-loop.ts';
 import { type Message, userText } from '../runtime/models/message.ts';
 import { createFunctions, type Functions, type ToolCallTracker } from '../runtime/tools/tool.ts';
@@ -186,14 +186,13 @@ export class Coder {
   }
 
   #turnDeps(signal: AbortSignal): TurnDeps {
-    const { client, model, gate, ask, cwd, jobId, budget } = this.#deps;
+    const { client, model, gate, ask, cwd, budget } = this.#deps;
     return {
       client,
       model,
       gate,
       ask,
       cwd,
-      jobId,
       signal,
       agent: 'coder',
       settings: { temperature: null, top_p: null, max_output_tokens: null, stream: true },
@@ -250,12 +249,12 @@ export class Coder {
   }
 
   /** One turn of the coder is one step of the engine. */
-  async #beforeTurn({ step, messages }: StepProgress, signal: AbortSignal): Promise<void> {
+  async #beforeTurn({ steps, messages }: TurnResult, signal: AbortSignal): Promise<void> {
     const { tracker } = this.#deps;
     // The exchange comes before Reef's notes about it.
     this.#prompt.take(messages);
     await this.#settle();
-    if (step > 0) await this.#judge(signal);
+    if (steps > 0) await this.#judge(signal);
     this.#turn += 1;
     tracker.beginTurn(this.#turn);
     this.#repeats.beginTurn(this.#turn);

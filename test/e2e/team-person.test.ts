@@ -261,7 +261,7 @@ verifies('R-08', 'A-80').test(
     const asking = world.begin(['ask', '-a', 'boss', 'Begin']);
     await eventually(
       () => asking.said.stderr,
-      (text) => text.includes('All places for jobs are taken'),
+      (text) => text.includes('All slots for jobs are taken'),
     );
     await world.client.call('kill', { id: agentId });
     const { stdout, stderr, code } = await asking.done;

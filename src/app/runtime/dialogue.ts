@@ -120,13 +120,14 @@ export class Dialogue {
   #host(ctx: RequestContext, options: RunOptions): EnginePort<TypedCommand> {
     let following: FollowOn | undefined;
     const { gate, outputs, ask } = this.#deps;
-    const base = contextPort<TypedCommand>(ctx, {
+    const base = contextPort(ctx, {
       gate,
       outputs,
       ask,
       onSources: (hits) => {
         this.#sources = hits;
       },
+      isBare: () => following?.isBare === true,
       adjust: (parts) => following?.adjust?.(parts) ?? parts,
     });
     return {
@@ -136,8 +137,6 @@ export class Dialogue {
         following = (await command.run(this.#commandDeps(ctx, io, options), command.args)) ?? undefined;
         return following?.question;
       },
-      prepare: (input, how, io) =>
-        base.prepare(input, { with_embeddings: how.with_embeddings && !following?.isBare }, io),
       keep: (turn, question) => (following?.keep ? following.keep(turn) : base.keep(turn, question)),
     };
   }

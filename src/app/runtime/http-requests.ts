@@ -5,7 +5,7 @@ import { isIPv6, type LookupFunction, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import tls from 'node:tls';
-import type { Way } from '../../runtime/models/client-extra.ts';
+import type { Way } from '../../runtime/models/registry.ts';
 
 /** `fetch` through a proxy, or with a time limit for the connection: Node's own takes neither per request. */
 export function fetchByWay(way: Way): typeof globalThis.fetch {

@@ -1,9 +1,9 @@
 import type { ModelRegistry } from '../../runtime/models/client.ts';
-import { createModelRegistry, type RegistryParts, readCatalogue } from '../../runtime/models/registry.ts';
+import { createModelRegistry, type RegistryDeps, readCatalogue } from '../../runtime/models/registry.ts';
 import { localModelsOverride } from '../../runtime/models/sync-models.ts';
 import type { PortBase } from '../../runtime/state/init.ts';
 
-interface ModelsBase extends Omit<PortBase, 'cwd'>, Pick<RegistryParts, 'onCall'> {}
+interface ModelsBase extends Omit<PortBase, 'cwd'>, Pick<RegistryDeps, 'onCall'> {}
 
 /** The models of a configuration, with keys of its vault. */
 export function openModels({ config, vault, paths, environment, clock, onCall }: ModelsBase): ModelRegistry {

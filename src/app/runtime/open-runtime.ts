@@ -89,8 +89,8 @@ function createPorts(base: PortBase, parts: Parts): Ports {
     readMcpFile({ path: paths.mcpConfigFile(), cwd, fill: (tree) => vault.fill(tree, 'mcp.json') });
   const idle = config.reef.mcp_pool.idle_timeout_seconds ?? (options.isOneShot ? 0 : IDLE_SECONDS);
   const mcpFactory = lazyMcpFactory(async () => {
-    const { createMcpFactory } = await import('../../runtime/mcp/pool/pool.ts');
-    return createMcpFactory({
+    const { McpPool } = await import('../../runtime/mcp/pool/pool.ts');
+    return new McpPool({
       capabilities: await parts.capabilities(),
       env: options.env.all,
       version: options.version,

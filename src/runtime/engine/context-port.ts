@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Message, textOf, type UserMessage } from '../models/message.ts';
 import type { PermissionGate } from '../permissions/gate.ts';
-import type { RagHit } from '../rag/rag.ts';
-import { fillTemplate } from '../rag/template.ts';
+import { fillTemplate, type RagHit } from '../rag/rag.ts';
 import type { RequestContext } from '../state/request-context.ts';
 import { settingsOf } from '../state/resolve.ts';
 import { turnMessages } from '../state/turns.ts';
@@ -11,44 +10,40 @@ import type { AskFn } from '../tools/tool.ts';
 import type { EnginePort, FollowUp, RunIo } from './engine.ts';
 import type { TurnDeps, TurnResult } from './turn-deps.ts';
 
-export interface ContextPortDeps<Command> {
+export interface ContextPortDeps {
   gate: PermissionGate;
   outputs: OutputCap;
-  /** Of the surface; an agent asks through its own inbox instead. */
+  /** Asks at the surface. An agent asks through its own inbox instead. */
   ask: AskFn;
-  jobId?: string;
-  command?: EnginePort<Command>['command'];
-  /** What was found for the last question, for `.sources rag`. */
+  /** Receives what the RAG found for the last question, for `.sources rag`. */
   onSources?: (hits: readonly RagHit[]) => void;
-  /** Takes the place of, or adds to, what the context makes a turn from. */
-  adjust?: (parts: TurnDeps) => TurnDeps;
+  /** True when the RAG is not asked. */
+  isBare?: () => boolean;
+  /** Changes how the context runs a turn. */
+  adjust?: (turn: TurnDeps) => TurnDeps;
 }
 
 const CONTINUE =
   'There are things left to do on your list. Go on with the next one; if it cannot be done, say why and clear the list.';
 const POLL_MS = 20;
 
-/** A request's context as the engine sees it: the one way from `ask`, `chat`, API and agents to a model. */
-export function contextPort<Command = never>(
-  ctx: RequestContext,
-  parts: ContextPortDeps<Command>,
-): EnginePort<Command> {
-  /** Turns of this run that are in no session: what an agent says to itself must not be forgotten between them. */
+/** The only way from `ask`, `chat`, the API and agents to a model. */
+export function contextPort(ctx: RequestContext, deps: ContextPortDeps): EnginePort {
+  /** Turns of this run that no session stores: an agent that continues must remember them. */
   let said: Message[] = [];
   return {
-    ...(parts.command && { command: parts.command }),
     sessionId: () => ctx.session?.id,
     modelId: () => ctx.model.id,
     applyPrelude: (signal) => ctx.applyPrelude(signal),
     beginTurn: () => ctx.beginTurn(),
-    async prepare(input, { with_embeddings }, io) {
+    async prepare(input, io) {
       while (ctx.isCompressingSession()) await sleep(POLL_MS, undefined, { signal: io.signal });
       said = [];
       if (ctx.agentRuntime) ctx.agentRuntime.autoContinueCount = 0;
       ctx.beforeChatCompletion(input);
-      return with_embeddings ? retrieved(ctx, input, { io, onSources: parts.onSources }) : input;
+      return deps.isBare?.() ? input : retrieved(ctx, input, { io, onSources: deps.onSources });
     },
-    turn: (question, io) => turnDeps(ctx, parts, { question, io, said }),
+    turn: (question, io) => turnDeps(ctx, deps, { question, io, said }),
     dryRun: async (question) => {
       if (!settingsOf(ctx).dry_run) return undefined;
       return turnMessages(ctx, question.content).map(textOf).join('\n\n');
@@ -72,15 +67,11 @@ interface Occasion {
   said: readonly Message[];
 }
 
-function turnDeps<Command>(
-  ctx: RequestContext,
-  host: ContextPortDeps<Command>,
-  { question, io, said }: Occasion,
-): TurnDeps {
+function turnDeps(ctx: RequestContext, deps: ContextPortDeps, { question, io, said }: Occasion): TurnDeps {
   const { app, model, toolScope, agentRuntime } = ctx;
   const settings = settingsOf(ctx);
   const { temperature, top_p, max_output_tokens } = settings;
-  const parts: TurnDeps = {
+  const turn: TurnDeps = {
     client: app.models.client(model),
     model,
     settings: { temperature, top_p, max_output_tokens, stream: io.stream && settings.stream },
@@ -92,23 +83,22 @@ function turnDeps<Command>(
     },
     functions: toolScope.functions,
     tracker: toolScope.toolTracker,
-    gate: host.gate,
-    outputs: host.outputs,
-    ask: agentRuntime?.escalationQueue.ask ?? host.ask,
+    gate: deps.gate,
+    outputs: deps.outputs,
+    ask: agentRuntime?.escalationQueue.ask ?? deps.ask,
     cwd: app.cwd,
-    jobId: host.jobId ?? agentRuntime?.selfAgentId,
     agent: ctx.agent?.name,
     signal: io.signal,
     emit: io.emit,
-    async beforeStep({ messages, step }) {
-      if (step === 0 || !ctx.needsCompressionMidTurn(messages)) return;
+    async beforeStep({ messages, steps }) {
+      if (steps === 0 || !ctx.needsCompressionMidTurn(messages)) return;
       await compressing(ctx, io, () => ctx.compressSession({ turn: { messages }, signal: io.signal }));
     },
   };
-  return host.adjust?.(parts) ?? parts;
+  return deps.adjust?.(turn) ?? turn;
 }
 
-/** A failed compression leaves the session as it was; the turn goes on without it. */
+/** If compression fails, the session stays as it was and the turn goes on. */
 async function compressing(
   ctx: RequestContext,
   io: RunIo,
@@ -128,11 +118,11 @@ async function compressing(
   }
 }
 
-/** The agent's own RAG wins over one the user chose. */
+/** An agent's own RAG comes before one the user chose. */
 async function retrieved(
   ctx: RequestContext,
   input: UserMessage,
-  { io, onSources }: { io: RunIo; onSources: ContextPortDeps<never>['onSources'] },
+  { io, onSources }: { io: RunIo; onSources: ContextPortDeps['onSources'] },
 ): Promise<UserMessage> {
   const rag = (ctx.agentRuntime?.rag ?? ctx.rag)?.value;
   const text = textOf(input);

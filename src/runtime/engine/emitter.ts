@@ -18,7 +18,7 @@ export interface RunOutcome {
   cost: number | null;
 }
 
-/** Plain data: every surface renders these and nothing else. Questions go through the ask port. */
+/** Every surface renders these events and nothing else. Questions go through `AskFn`. */
 export type EngineEvent =
   | { type: 'started'; request_id: string; session_id?: string; model: string }
   | { type: 'assistant_delta'; kind: 'text' | 'reasoning'; text: string }
@@ -42,7 +42,6 @@ export const nullEmitter: Emitter = { emit: () => undefined };
 
 type Write = (text: string) => void | Promise<void>;
 
-/** What a person is told besides the answer. */
 function noteOf(event: EngineEvent): string | undefined {
   switch (event.type) {
     case 'tool_call':
@@ -62,7 +61,7 @@ function noteOf(event: EngineEvent): string | undefined {
   }
 }
 
-/** Plain text for a person: the answer on one stream, all else on the other, nothing that acts on a terminal. */
+/** Writes plain text without control characters: the answer to one stream, everything else to the other. */
 export function terminalEmitter(streams: { answer: Write; notes: Write }): Emitter {
   let isMidLine = false;
   const answer = (event: EngineEvent): string => {
@@ -88,13 +87,13 @@ export function terminalEmitter(streams: { answer: Write; notes: Write }): Emitt
 
 export interface EventSink {
   emit(event: EngineEvent): void;
-  /** When all that was emitted has been taken, or its taker given up on. */
+  /** Waits until every emitter has taken all events, or was given up. */
   flush(): Promise<void>;
 }
 
 const SLOWEST_MS = 5_000;
 
-/** In order, and never in the way: an emitter that throws, or hangs for 5 s at the end, is left alone from then on. */
+/** Delivers events in order. An emitter that throws gets no more; one that hangs is waited for 5 s at the end. */
 export function safeSink(emitters: readonly Emitter[]): EventSink {
   const lanes = emitters.map((emitter) => ({ emitter, isAttached: true, turn: new Limiter() }));
   const deliver = async (lane: (typeof lanes)[number], event: EngineEvent) => {

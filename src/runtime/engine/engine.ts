@@ -5,34 +5,20 @@ import { type Emitter, type EngineEvent, type EventSink, type RunOutcome, safeSi
 import type { TurnDeps, TurnResult } from './turn-deps.ts';
 import { runTurn } from './turn-loop.ts';
 
-export type RunOptions = Readonly<
-  Record<
-    | 'stream'
-    | 'extract_code'
-    | 'auto_continue'
-    | 'compress_session'
-    | 'autoname_session'
-    | 'apply_prelude'
-    | 'with_embeddings',
-    boolean
-  >
-> & { signal?: AbortSignal | undefined };
+export interface RunOptions {
+  stream: boolean;
+  extract_code: boolean;
+  apply_prelude: boolean;
+  signal?: AbortSignal | undefined;
+}
 
-const EVERYTHING: RunOptions = {
-  stream: true,
-  extract_code: false,
-  auto_continue: true,
-  compress_session: true,
-  autoname_session: true,
-  apply_prelude: true,
-  with_embeddings: true,
-};
+const AT_A_TERMINAL: RunOptions = { stream: true, extract_code: false, apply_prelude: true };
 
 /** Surfaces differ in these options and in nothing else. */
 export const PRESETS = {
-  cli: EVERYTHING,
-  repl_turn: EVERYTHING,
-  api_session: { ...EVERYTHING, apply_prelude: false },
+  cli: AT_A_TERMINAL,
+  repl_turn: AT_A_TERMINAL,
+  api_session: { ...AT_A_TERMINAL, apply_prelude: false },
 } satisfies Readonly<Record<string, RunOptions>>;
 
 export interface FollowUp {
@@ -41,24 +27,24 @@ export interface FollowUp {
   max: number;
 }
 
-/** What the engine needs of whoever holds the conversation: a request's context, or a job. */
+/** The conversation a run belongs to, as the engine sees it. */
 export interface EnginePort<Command = never> {
   sessionId(): string | undefined;
   modelId(): string;
-  /** A dot-command; what it returns is a question to go on with. */
+  /** Runs a dot-command. The message it returns is asked next. */
   command?(command: Command, io: RunIo): Promise<UserMessage | undefined>;
   applyPrelude?(signal: AbortSignal): Promise<unknown>;
-  /** The question as the model gets it, with what was retrieved for it. Waits for a compression under way. */
-  prepare(input: UserMessage, how: { with_embeddings: boolean }, io: RunIo): Promise<UserMessage>;
-  /** Holds off whatever would change the scope during a turn; call what it gives when the turn is over. */
+  /** Adds what the RAG finds for the question. Waits for a compression under way. */
+  prepare(input: UserMessage, io: RunIo): Promise<UserMessage>;
+  /** Keeps the scope from changing during a turn, until the returned function is called. */
   beginTurn?(): Promise<() => void>;
-  /** Whatever the turn is made from. Called once per turn, for a turn may change what the next one is made from. */
+  /** Called once per turn: a turn may change the model or the tools of the next. */
   turn(question: UserMessage, io: RunIo & { stream: boolean }): TurnDeps | Promise<TurnDeps>;
-  /** In place of a model's answer: what would be sent. */
+  /** The prompt that would be sent, if the run is a dry one. */
   dryRun?(question: UserMessage): Promise<string | undefined>;
-  /** The turn as one unit into the history, also one that was cut short. */
+  /** Stores a turn in the history, also one that was cut short. */
   keep(turn: TurnResult, question: UserMessage): Promise<void>;
-  /** What an agent with open work is told in place of stopping. */
+  /** The next message for an agent that still has open work. */
   followUp?(turn: TurnResult): FollowUp | undefined;
   compress?(io: RunIo): Promise<boolean>;
   autoname?(io: RunIo): Promise<string | undefined>;
@@ -77,16 +63,16 @@ export interface RunRequest<Command> {
 }
 
 /**
- * One request from its beginning to its end: command, prelude, input, turns, compression, autoname, and on by itself while
- * work is open. Rejects with what stopped it; everything done until then is kept and told.
+ * Serves one request: command, prelude, turns, compression, autoname, and further turns while work is open. It rejects with the
+ * error that stopped it; everything done until then is stored and emitted.
  */
 export async function run<Command>(
-  host: EnginePort<Command>,
+  port: EnginePort<Command>,
   request: RunRequest<Command>,
-  emitter: Emitter | readonly Emitter[],
+  ...emitters: readonly Emitter[]
 ): Promise<RunOutcome> {
-  const sink = safeSink(Array.isArray(emitter) ? emitter : [emitter as Emitter]);
-  const engine = new Run(host, request, sink);
+  const sink = safeSink(emitters);
+  const engine = new Run(port, request, sink);
   try {
     return await engine.run();
   } catch (error) {
@@ -99,13 +85,13 @@ export async function run<Command>(
 }
 
 class Run<Command> {
-  readonly #host: EnginePort<Command>;
+  readonly #port: EnginePort<Command>;
   readonly #request: RunRequest<Command>;
   readonly #io: RunIo;
   #outcome: RunOutcome;
 
-  constructor(host: EnginePort<Command>, request: RunRequest<Command>, sink: EventSink) {
-    this.#host = host;
+  constructor(port: EnginePort<Command>, request: RunRequest<Command>, sink: EventSink) {
+    this.#port = port;
     this.#request = request;
     this.#io = { emit: (event) => sink.emit(event), signal: request.options.signal ?? new AbortController().signal };
     this.#outcome = {
@@ -121,23 +107,23 @@ class Run<Command> {
   }
 
   outcome(): RunOutcome {
-    const sessionId = this.#host.sessionId();
+    const sessionId = this.#port.sessionId();
     return { ...this.#outcome, ...(sessionId !== undefined && { session_id: sessionId }) };
   }
 
   async run(): Promise<RunOutcome> {
     const { emit, signal } = this.#io;
     const { options, command, input, requestId } = this.#request;
-    const sessionId = this.#host.sessionId();
+    const sessionId = this.#port.sessionId();
     emit({
       type: 'started',
       request_id: requestId,
-      model: this.#host.modelId(),
+      model: this.#port.modelId(),
       ...(sessionId !== undefined && { session_id: sessionId }),
     });
-    const asked = command === undefined ? input : ((await this.#host.command?.(command, this.#io)) ?? input);
+    const asked = command === undefined ? input : ((await this.#port.command?.(command, this.#io)) ?? input);
     if (asked) {
-      if (options.apply_prelude) await this.#host.applyPrelude?.(signal);
+      if (options.apply_prelude) await this.#port.applyPrelude?.(signal);
       await this.#converse(asked);
     }
     const outcome = this.outcome();
@@ -146,9 +132,7 @@ class Run<Command> {
   }
 
   async #converse(input: UserMessage): Promise<void> {
-    const { options } = this.#request;
-    const how = { with_embeddings: options.with_embeddings };
-    let question = await this.#host.prepare(input, how, this.#io);
+    let question = await this.#port.prepare(input, this.#io);
     let previous: string | undefined;
     while (true) {
       const turn = await this.#turn(question);
@@ -163,22 +147,22 @@ class Run<Command> {
     }
   }
 
-  /** Undefined when nobody was asked. */
+  /** Undefined for a dry run. */
   async #turn(question: UserMessage): Promise<TurnResult | undefined> {
     const { stream, extract_code } = this.#request.options;
-    const dry = await this.#host.dryRun?.(question);
+    const dry = await this.#port.dryRun?.(question);
     if (dry !== undefined) {
       this.#outcome.final_message = dry;
       this.#io.emit({ type: 'assistant_message_end', text: dry, usage: noUsage, cost: null });
       return undefined;
     }
-    const endTurn = await this.#host.beginTurn?.();
+    const endTurn = await this.#port.beginTurn?.();
     try {
-      const parts = await this.#host.turn(question, { ...this.#io, stream: stream && !extract_code });
-      const turn = await runTurn(parts, [question]);
+      const deps = await this.#port.turn(question, { ...this.#io, stream: stream && !extract_code });
+      const turn = await runTurn(deps, [question]);
       this.#count(turn);
-      // A question nobody answered a word to can simply be asked again.
-      if (turn.messages.length > 1) await this.#host.keep(turn, question);
+      // Without a word of answer the question can simply be asked again.
+      if (turn.messages.length > 1) await this.#port.keep(turn, question);
       if (turn.error) throw turn.error;
       return turn;
     } finally {
@@ -198,14 +182,13 @@ class Run<Command> {
     };
   }
 
-  /** A failure here is news, not the end: the answer has been given and kept. */
+  /** A failure here is only a warning: the answer has been given and stored. */
   async #afterTurn(): Promise<void> {
-    const { options } = this.#request;
     await this.#quietly(async () => {
-      if (options.compress_session && (await this.#host.compress?.(this.#io))) this.#outcome.compressed = true;
+      if (await this.#port.compress?.(this.#io)) this.#outcome.compressed = true;
     });
     await this.#quietly(async () => {
-      const name = options.autoname_session ? await this.#host.autoname?.(this.#io) : undefined;
+      const name = await this.#port.autoname?.(this.#io);
       if (name === undefined) return;
       this.#outcome.autonamed = true;
       this.#io.emit({ type: 'session_autonamed', name });
@@ -221,15 +204,14 @@ class Run<Command> {
     }
   }
 
-  /** An agent that says the same again has nothing more to say. */
+  /** An agent that repeats itself without using a tool is done. */
   #next(turn: TurnResult, previous: string | undefined): FollowUp | undefined {
-    if (!this.#request.options.auto_continue) return undefined;
     if (turn.text === previous && turn.tool_call_count === 0) return undefined;
-    return this.#host.followUp?.(turn);
+    return this.#port.followUp?.(turn);
   }
 }
 
-/** The code of an answer, without the words around it: all fenced blocks, or the whole text where there is none (`-c`). */
+/** All fenced blocks of an answer, or the whole text if it has none (`-c`). */
 export function extractCode(text: string): string {
   const blocks: string[] = [];
   let open: { fence: string; lines: string[] } | undefined;

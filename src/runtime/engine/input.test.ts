@@ -107,9 +107,9 @@ describe('an input', () => {
     truncateSync(join(cwd, 'p.png'), 2 ** 30);
     writeFileSync(join(cwd, 'large.txt'), 'a'.repeat(2 ** 23 + 1));
     expect([await ask('large.txt'), await ask('p.png'), await ask('/dev/zero'), await ask('d')]).toEqual([
-      '! large.txt has more than the 8388608 bytes that are sent at most',
-      '! p.png has more than the 16777216 bytes that are sent at most',
-      '! /dev/zero has more than the 8388608 bytes that are sent at most',
+      '! large.txt is larger than 8388608 bytes, the most that is sent',
+      '! p.png is larger than 16777216 bytes, the most that is sent',
+      '! /dev/zero is larger than 8388608 bytes, the most that is sent',
       [`${head('d/a.txt')}\nalpha`],
     ]);
   });
@@ -123,11 +123,11 @@ describe('an input', () => {
       await ask('`exit 3`'),
       await ask('*.zzz'),
     ]).toEqual([
-      '! There is no none.txt',
-      '! x.bin is no text, and there is no loader for .bin',
-      '! There is no reply yet that %% could stand for',
+      '! none.txt does not exist',
+      '! x.bin is not text, and no loader is configured for .bin',
+      '! There is no reply yet: %% stands for the last one',
       '! `exit 3` failed: exit code 3',
-      expect.stringContaining('! There is no file to read in'),
+      expect.stringContaining('has no file to read'),
     ]);
   });
 });

@@ -6,18 +6,12 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { FilePart, UserMessage } from '../models/message.ts';
 import type { RunCommand } from '../tools/command.ts';
 
-/** What `.file` and `-f` name: things to read, then the words after `--`. */
-export interface FileLine {
-  sources: Source[];
-  text: string;
-}
-
 export type Source = { kind: 'path'; path: string } | { kind: 'command'; command: string } | { kind: 'last_reply' };
 
 const LAST_REPLY = '%%';
 
-/** `a "b c" \`git diff\` %% -- text`: quotes keep blanks, backticks are commands, `%%` is the last reply. */
-export function parseFileLine(line: string): FileLine {
+/** Parses `a "b c" \`git diff\` %% -- text`: quotes keep blanks, backticks are commands, `%%` is the last reply. */
+export function parseFileLine(line: string): { sources: Source[]; text: string } {
   const sources: Source[] = [];
   let rest = line.trimStart();
   while (rest !== '') {
@@ -53,11 +47,10 @@ export interface InputDeps {
   home: string;
   shell: string;
   run: RunCommand;
-  /** What `%%` stands for. */
   lastReply?: string | undefined;
-  /** Addresses, `loader:path`, and files only a loader can read. */
+  /** Loads addresses, `loader:path`, and files that need a loader. */
   load: (source: string, signal: AbortSignal) => Promise<readonly { source: string; text: string }[]>;
-  /** Names of loaders, and endings that have one. */
+  /** Names of loaders, and file extensions that have one. */
   loaders: readonly string[];
   signal: AbortSignal;
 }
@@ -76,10 +69,10 @@ const SKIPPED = new Set(['node_modules', '.git', '.reef']);
 
 type Piece = { source: string; text: string } | FilePart;
 
-/** A question with what was laid beside it: the words first, then each text under its name, then pictures. */
-export async function createInput(text: string, sources: readonly Source[], parts: InputDeps): Promise<UserMessage> {
+/** Builds a question from its words, then each text under its name, then the images. */
+export async function createInput(text: string, sources: readonly Source[], deps: InputDeps): Promise<UserMessage> {
   const pieces: Piece[] = [];
-  for (const source of sources) pieces.push(...(await read(source, parts)));
+  for (const source of sources) pieces.push(...(await read(source, deps)));
   const texts = pieces.flatMap((piece) => ('source' in piece ? [section(piece)] : []));
   const files = pieces.flatMap((piece) => ('source' in piece ? [] : [piece]));
   const size = texts.reduce((sum, each) => sum + each.length, 0);
@@ -92,16 +85,16 @@ export async function createInput(text: string, sources: readonly Source[], part
 const section = ({ source, text }: { source: string; text: string }) =>
   source === '' ? text : `============ PATH: ${source} ============\n${text}`;
 
-async function read(source: Source, parts: InputDeps): Promise<Piece[]> {
+async function read(source: Source, deps: InputDeps): Promise<Piece[]> {
   switch (source.kind) {
     case 'last_reply':
-      if (parts.lastReply === undefined)
-        throw new ReefError('bad_request', 'There is no reply yet that %% could stand for');
-      return [{ source: '', text: parts.lastReply }];
+      if (deps.lastReply === undefined)
+        throw new ReefError('bad_request', 'There is no reply yet: %% stands for the last one');
+      return [{ source: '', text: deps.lastReply }];
     case 'command':
-      return [await outputOf(source.command, parts)];
+      return [await outputOf(source.command, deps)];
     case 'path':
-      return readPath(source.path, parts);
+      return readPath(source.path, deps);
   }
 }
 
@@ -111,29 +104,29 @@ async function outputOf(command: string, { run, shell, cwd, signal }: InputDeps)
   return { source: `\`${command}\``, text: stdout };
 }
 
-async function readPath(path: string, parts: InputDeps): Promise<Piece[]> {
-  const { cwd, home, loaders, load, signal } = parts;
+async function readPath(path: string, deps: InputDeps): Promise<Piece[]> {
+  const { cwd, home, loaders, load, signal } = deps;
   const [, loader] = /^([A-Za-z][\w-]*):/.exec(path) ?? [];
   if (/^https?:\/\//.test(path) || (loader !== undefined && loaders.includes(loader)))
     return [...(await load(path, signal))];
   const full = resolve(cwd, path.replace(/^~(?=\/|$)/, home));
   const found = await stat(full).catch(() => undefined);
-  if (found?.isDirectory()) return readAll(full, () => true, parts);
-  if (found) return readFileAt(full, parts);
+  if (found?.isDirectory()) return readAll(full, () => true, deps);
+  if (found) return readFileAt(full, deps);
   const [, base = '', pattern = path] = /^((?:[^*?{]*\/)?)(.*[*?{].*)$/.exec(path) ?? [];
-  if (!/[*?{]/.test(path)) throw new ReefError('bad_request', `There is no ${path}`);
-  return readAll(resolve(cwd, base), pathFilter(pattern), parts);
+  if (!/[*?{]/.test(path)) throw new ReefError('bad_request', `${path} does not exist`);
+  return readAll(resolve(cwd, base), pathFilter(pattern), deps);
 }
 
-async function readAll(folder: string, isWanted: (path: string) => boolean, parts: InputDeps): Promise<Piece[]> {
-  const files = await filesBelow(folder, parts.signal);
+async function readAll(folder: string, isWanted: (path: string) => boolean, deps: InputDeps): Promise<Piece[]> {
+  const files = await filesBelow(folder, deps.signal);
   const wanted = files.filter((file) => isWanted(relative(folder, file)));
-  if (wanted.length === 0) throw new ReefError('bad_request', `There is no file to read in ${folder}`);
+  if (wanted.length === 0) throw new ReefError('bad_request', `${folder} has no file to read`);
   if (wanted.length > MOST_FILES) {
     throw new ReefError('bad_request', `${folder} has ${wanted.length} files; at most ${MOST_FILES} are sent`);
   }
   const pieces: Piece[] = [];
-  for (const file of wanted) pieces.push(...(await readFileAt(file, parts, 'passing over')));
+  for (const file of wanted) pieces.push(...(await readFileAt(file, deps, 'skip')));
   return pieces;
 }
 
@@ -148,23 +141,19 @@ async function filesBelow(folder: string, signal: AbortSignal): Promise<string[]
   return files.sort();
 }
 
-/** In a folder what is no text is passed over; a file that was named must be readable. */
-async function readFileAt(
-  path: string,
-  parts: InputDeps,
-  binary: 'refusing' | 'passing over' = 'refusing',
-): Promise<Piece[]> {
+/** Binary files of a folder are skipped. A file that was named must be readable. */
+async function readFileAt(path: string, deps: InputDeps, binary: 'refuse' | 'skip' = 'refuse'): Promise<Piece[]> {
   const ending = extname(path).toLowerCase();
-  const shown = relative(parts.cwd, path).startsWith('..') ? path : relative(parts.cwd, path);
+  const shown = relative(deps.cwd, path).startsWith('..') ? path : relative(deps.cwd, path);
   const mediaType = IMAGES[ending];
-  if (mediaType === undefined && parts.loaders.includes(ending.slice(1)))
-    return [...(await parts.load(path, parts.signal))];
+  if (mediaType === undefined && deps.loaders.includes(ending.slice(1)))
+    return [...(await deps.load(path, deps.signal))];
   const most = mediaType === undefined ? MAX_TEXT : MAX_IMAGE;
   const { bytes, isWhole } = await readUpTo(path, most);
   const isBinary = mediaType === undefined && bytes.subarray(0, 8_192).includes(0);
-  if (isBinary && binary === 'passing over') return [];
-  if (!isWhole) throw new ReefError('bad_request', `${shown} has more than the ${most} bytes that are sent at most`);
+  if (isBinary && binary === 'skip') return [];
+  if (!isWhole) throw new ReefError('bad_request', `${shown} is larger than ${most} bytes, the most that is sent`);
   if (mediaType !== undefined) return [{ type: 'file', mediaType, data: bytes.toString('base64'), name: shown }];
   if (!isBinary) return [{ source: shown, text: bytes.toString('utf8') }];
-  throw new ReefError('bad_request', `${shown} is no text, and there is no loader for ${ending || 'it'}`);
+  throw new ReefError('bad_request', `${shown} is not text, and no loader is configured for ${ending || 'it'}`);
 }

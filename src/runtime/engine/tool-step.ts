@@ -2,65 +2,55 @@ import { systemClock } from '../../base/clock.ts';
 import { settledWithin, unlessAborted } from '../../base/wait.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { ToolCallPart, ToolResultPart } from '../models/message.ts';
-import type { PermissionGate } from '../permissions/gate.ts';
 import { loopAlert } from '../permissions/loop-guard.ts';
-import { failureOutput, type OutputCap, type ToolOutput, toOutput } from '../tools/output.ts';
+import { failureOutput, type ToolOutput, toOutput } from '../tools/output.ts';
 import type { Functions, ToolContext } from '../tools/tool.ts';
 import type { TurnDeps } from './turn-deps.ts';
 
 interface StepResult {
-  /** One for every call, in their order, whatever happened: a history with an open call is refused by providers. */
+  /** One for every call, in order, whatever happened: providers refuse a history with an open call. */
   results: ToolResultPart[];
-  /** Why the turn ends here. */
+  /** Set if the turn ends here. */
   end?: ReefError;
 }
 
-/** The calls of one step: side by side where all only read, else one after the other. */
+/** Runs the calls of one step: at the same time if all of them only read, otherwise in order. */
 export async function runToolCalls(
-  parts: TurnDeps,
+  deps: TurnDeps,
   calls: readonly ToolCallPart[],
   { isCut }: { isCut: boolean },
 ): Promise<StepResult> {
-  if (isCut) return { results: calls.map((call) => finished(parts, call, cutOutput())) };
-  const step = new ToolStep(parts);
-  const areReading = calls.every(({ name }) => parts.functions.find(name)?.effect === 'read');
-  const results = areReading
-    ? await Promise.all(calls.map((call) => step.run(call)))
-    : await inTurn(calls, (call) => step.run(call));
-  const end = step.end;
-  return end ? { results, end } : { results };
-}
-
-async function inTurn<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const item of items) results.push(await act(item));
-  return results;
+  if (isCut) return { results: calls.map((call) => finished(deps, call, cutOutput())) };
+  const step = new ToolStep(deps);
+  const areReading = calls.every(({ name }) => deps.functions.find(name)?.effect === 'read');
+  const results: ToolResultPart[] = [];
+  if (areReading) results.push(...(await Promise.all(calls.map((call) => step.run(call)))));
+  else for (const call of calls) results.push(await step.run(call));
+  return step.end ? { results, end: step.end } : { results };
 }
 
 class ToolStep {
-  readonly #parts: TurnDeps;
+  readonly #deps: TurnDeps;
   end: ReefError | undefined;
 
-  constructor(parts: TurnDeps) {
-    this.#parts = parts;
+  constructor(deps: TurnDeps) {
+    this.#deps = deps;
   }
 
   async run(call: ToolCallPart): Promise<ToolResultPart> {
-    const { functions, gate, outputs, cwd, jobId, signal, ask, emit } = this.#parts;
-    if (this.end) return finished(this.#parts, call, stopped(this.end));
-    emit({ type: 'tool_call', id: call.id, name: call.name, arguments: call.arguments });
+    if (this.end) return finished(this.#deps, call, stopped(this.end));
+    this.#deps.emit({ type: 'tool_call', id: call.id, name: call.name, arguments: call.arguments });
     try {
-      const context = { cwd, signal, ask, ...(jobId !== undefined && { jobId }) };
-      const output = await runTool({ functions, gate, outputs }, call, context);
-      return finished(this.#parts, call, this.#guarded(call, output));
+      const output = await runTool(this.#deps, call);
+      return finished(this.#deps, call, this.#guarded(call, output));
     } catch (error) {
       this.end ??= toReefError(error);
-      return finished(this.#parts, call, stopped(this.end));
+      return finished(this.#deps, call, stopped(this.end));
     }
   }
 
   #guarded(call: ToolCallPart, output: ToolOutput): ToolOutput {
-    const { tracker } = this.#parts;
+    const { tracker } = this.#deps;
     switch (tracker.record({ name: call.name, arguments: call.arguments, output: output.text })) {
       case 'ok':
         return output;
@@ -85,7 +75,6 @@ function stopped(end: ReefError): ToolOutput {
   return failureOutput(end);
 }
 
-/** Half a call is not run. */
 function cutOutput(): ToolOutput {
   return failureOutput(
     new ReefError(
@@ -97,39 +86,33 @@ function cutOutput(): ToolOutput {
 
 const HEARING_MS = 1_500;
 
-interface ToolRunDeps {
-  functions: Functions;
-  gate: PermissionGate;
-  outputs: OutputCap;
-}
-
-/** Ends the turn: no result would help the model, and a person has to act or has acted. */
+/** A person has to act, or has cancelled: no result would help the model. */
 function endsTurn(error: unknown): boolean {
   return error instanceof ReefError && (error.code === 'cancelled' || error.code === 'needs_human');
 }
 
-/** One call: known, allowed, run, shaped and capped. Failures are results, for the model to read; only an end is thrown. */
+/** The model reads a failure as a result. Only an error that ends the turn is thrown. */
 async function runTool(
-  parts: ToolRunDeps,
-  call: { name: string; arguments: unknown },
-  context: ToolContext,
+  { functions, gate, outputs, cwd, signal, ask }: TurnDeps,
+  call: ToolCallPart,
 ): Promise<ToolOutput> {
+  const context: ToolContext = { cwd, signal, ask };
   try {
-    const tool = parts.functions.find(call.name);
-    if (!tool) throw unknownTool(call.name, parts.functions);
+    const tool = functions.find(call.name);
+    if (!tool) throw unknownTool(call.name, functions);
     const work = async () => {
-      await parts.gate.pass(tool, call.arguments, context);
+      await gate.pass(tool, call.arguments, context);
       return tool.run(call.arguments, context);
     };
-    return await parts.outputs.cap(toOutput(await unlessDeaf(work(), context.signal)), call.name);
+    return await outputs.cap(toOutput(await unlessDeaf(work(), signal)), call.name);
   } catch (error) {
-    if (context.signal.aborted) throw new ReefError('cancelled', `${call.name} was cancelled`, { cause: error });
+    if (signal.aborted) throw new ReefError('cancelled', `${call.name} was cancelled`, { cause: error });
     if (endsTurn(error)) throw error;
-    return parts.outputs.cap(failureOutput(error), call.name);
+    return outputs.cap(failureOutput(error), call.name);
   }
 }
 
-/** A cancelled tool may clean up after itself; one that does not hear the signal is left behind. */
+/** A cancelled tool has a moment to clean up. One that ignores the signal is left behind. */
 async function unlessDeaf<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await unlessAborted(work, signal);

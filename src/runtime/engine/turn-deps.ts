@@ -13,21 +13,13 @@ interface ChatSettings {
   stream: boolean;
 }
 
-/** Whatever decides what a model is shown: the session's history, or a projection of the repository. */
+/** Decides what the model is shown: the session's history, or a projection of the repository. */
 export interface PromptBuilder {
-  /** `turn` is what happened in this turn, the question first. Asked anew for every step. */
+  /** Called for every step. `turn` holds the messages of this turn, the question first. */
   build(turn: readonly Message[]): readonly Message[] | Promise<readonly Message[]>;
 }
 
-export interface StepProgress {
-  messages: readonly Message[];
-  step: number;
-  usage: Usage;
-  cost: number | null;
-  tool_call_count: number;
-}
-
-/** What a turn is made from. Nothing of it knows which surface, session or agent is behind. */
+/** Everything one turn needs. It does not depend on a surface, a session or an agent. */
 export interface TurnDeps {
   client: ModelClient;
   model: Model;
@@ -39,23 +31,22 @@ export interface TurnDeps {
   outputs: OutputCap;
   ask: AskFn;
   cwd: string;
-  jobId?: string | undefined;
-  /** Name of the agent that speaks. */
+  /** The name of the agent that speaks. */
   agent?: string | undefined;
   signal: AbortSignal;
   emit: (event: EngineEvent) => void;
-  /** 100 unless told. */
+  /** 100 by default. */
   maxSteps?: number | undefined;
-  /** Before every step: budgets, compression, messages of others. What it throws ends the turn, work kept. */
-  beforeStep?: ((progress: StepProgress) => void | Promise<void>) | undefined;
-  /** A provider that cannot be reached now: true, once it has waited, to ask again. */
+  /** Called before every step, for budgets and compression. An error ends the turn; its work is kept. */
+  beforeStep?: ((progress: TurnResult) => void | Promise<void>) | undefined;
+  /** Called when the provider cannot be reached. It waits, and returns true to ask again. */
   onOutage?: ((error: ReefError, attempt: number) => Promise<boolean>) | undefined;
-  /** A call whose result is the end of the turn, such as `done`. */
+  /** True for a call that ends the turn, such as `done`. */
   isFinal?: ((call: ToolCallPart, output: string) => boolean) | undefined;
 }
 
 export interface TurnResult {
-  /** The question, then tools and answer: a history every provider accepts, however the turn ended. */
+  /** Question, tool calls and answer: a history every provider accepts, however the turn ended. */
   messages: Message[];
   /** The last text of the model. */
   text: string;
@@ -63,6 +54,6 @@ export interface TurnResult {
   cost: number | null;
   tool_call_count: number;
   steps: number;
-  /** Why it did not end by itself. */
+  /** The reason, if the turn did not end by itself. */
   error?: ReefError;
 }

@@ -206,8 +206,8 @@ describe('a turn', () => {
     const stage = await scene(
       `- {times: always, reply: {text: more, tool_calls: [${call('fs_ls', { path: '.' })}], usage: ${usage}}}`,
       {
-        beforeStep: ({ step, usage: used, tool_call_count }) => {
-          seen.push([step, used.input, tool_call_count]);
+        beforeStep: ({ steps, usage: used, tool_call_count }) => {
+          seen.push([steps, used.input, tool_call_count]);
           if (used.input >= 20) throw new ReefError('budget_exhausted', 'enough');
         },
       },

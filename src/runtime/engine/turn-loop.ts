@@ -2,16 +2,13 @@ import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { addCost, addUsage, type ChatReply, noUsage, type Usage } from '../models/client.ts';
 import { type AssistantMessage, type Message, type ToolCallPart, textOf, toolCallsOf } from '../models/message.ts';
 import { runToolCalls } from './tool-step.ts';
-import type { StepProgress, TurnDeps, TurnResult } from './turn-deps.ts';
+import type { TurnDeps, TurnResult } from './turn-deps.ts';
 
 const MAX_STEPS = 100;
 
-/**
- * Model, tools, model, until the model answers without a tool. A loop and not a recursion: its length is bounded by
- * nothing but its limit. Never rejects: an end that is no answer is in the result, with all that was done.
- */
-export async function runTurn(parts: TurnDeps, start: readonly Message[]): Promise<TurnResult> {
-  const turn = new Turn(parts, start);
+/** Asks the model and runs its tools until it answers without one. Never rejects: the result holds the error and the work done. */
+export async function runTurn(deps: TurnDeps, start: readonly Message[]): Promise<TurnResult> {
+  const turn = new Turn(deps, start);
   try {
     while (await turn.step());
   } catch (error) {
@@ -21,7 +18,7 @@ export async function runTurn(parts: TurnDeps, start: readonly Message[]): Promi
 }
 
 class Turn {
-  readonly #parts: TurnDeps;
+  readonly #deps: TurnDeps;
   readonly #messages: Message[];
   #usage: Usage = noUsage;
   #cost: number | null = 0;
@@ -29,8 +26,8 @@ class Turn {
   #calls = 0;
   #text = '';
 
-  constructor(parts: TurnDeps, start: readonly Message[]) {
-    this.#parts = parts;
+  constructor(deps: TurnDeps, start: readonly Message[]) {
+    this.#deps = deps;
     this.#messages = [...start];
   }
 
@@ -46,14 +43,14 @@ class Turn {
     };
   }
 
-  /** True while the model goes on. */
+  /** True if the model goes on. */
   async step(): Promise<boolean> {
-    const { signal, tracker, beforeStep, maxSteps = MAX_STEPS } = this.#parts;
+    const { signal, tracker, beforeStep, maxSteps = MAX_STEPS } = this.#deps;
     if (signal.aborted) throw new ReefError('cancelled', 'The turn was cancelled', { cause: signal.reason });
     if (this.#steps >= maxSteps) {
       throw new ReefError('turn_step_limit', `The model took ${maxSteps} steps without coming to an answer`);
     }
-    await beforeStep?.(this.#progress());
+    await beforeStep?.(this.result());
     this.#steps += 1;
     tracker.nextStep();
     const reply = await this.#ask();
@@ -63,14 +60,9 @@ class Turn {
     return calls.length > 0 && this.#runTools(calls, reply.finish === 'length');
   }
 
-  #progress(): StepProgress {
-    const { messages, usage, cost, tool_call_count } = this.result();
-    return { messages, step: this.#steps, usage, cost, tool_call_count };
-  }
-
-  /** Asks the model; what it said before a cancel or a lost connection is kept and marked. */
+  /** What the model said before a cancel or a lost connection is kept and marked. */
   async #ask(): Promise<ChatReply> {
-    const { emit } = this.#parts;
+    const { emit } = this.#deps;
     let said = '';
     for (let attempt = 1; ; attempt++) {
       try {
@@ -93,18 +85,18 @@ class Turn {
   }
 
   async #isWorthRepeating(error: ReefError, attempt: number): Promise<boolean> {
-    const { onOutage, signal } = this.#parts;
+    const { onOutage, signal } = this.#deps;
     return error.retryable && !signal.aborted && (await onOutage?.(error, attempt)) === true;
   }
 
   #keepPartial(text: string): void {
     this.#text = text;
     this.#messages.push({ role: 'assistant', content: [{ type: 'text', text }], interrupted: true });
-    this.#parts.emit({ type: 'assistant_message_end', text, usage: noUsage, cost: null, interrupted: true });
+    this.#deps.emit({ type: 'assistant_message_end', text, usage: noUsage, cost: null, interrupted: true });
   }
 
   async #chat(onText: (text: string) => void): Promise<ChatReply> {
-    const { client, model, settings, prompt, functions, agent, signal, emit } = this.#parts;
+    const { client, model, settings, prompt, functions, agent, signal, emit } = this.#deps;
     const messages = await prompt.build(this.#messages);
     const canCall = model.data.supports_function_calling !== false && functions.tools.length > 0;
     return client.chat(
@@ -125,10 +117,10 @@ class Turn {
 
   async #runTools(calls: readonly ToolCallPart[], isCut: boolean): Promise<boolean> {
     this.#calls += calls.length;
-    const { results, end } = await runToolCalls(this.#parts, calls, { isCut });
+    const { results, end } = await runToolCalls(this.#deps, calls, { isCut });
     this.#messages.push({ role: 'tool', content: results });
     if (end) throw end;
-    const { isFinal } = this.#parts;
+    const { isFinal } = this.#deps;
     return !calls.some((call, n) => isFinal?.(call, results[n]?.output ?? '') === true);
   }
 }

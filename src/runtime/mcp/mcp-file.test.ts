@@ -59,7 +59,7 @@ verifies('R-37').test('a file names programs and remote servers, and its values 
       headers: {},
       required: false,
       share: false,
-      idleTimeoutSeconds: 0,
+      idle_timeout_seconds: 0,
     },
     { name: 'short', type: 'http', url: 'https://example.org/', headers: {}, ...shared },
   ]);
@@ -77,7 +77,13 @@ test('all mistakes of a file come in one error, each with its place', async () =
   const places = failure.details.problems.map(({ path }: { path: string }) => path);
   expect({ code: failure.code, places }).toEqual({
     code: 'mcp_config_invalid',
-    places: ['mcpServers.a.command', 'mcpServers.a.env.X', 'mcpServers.b.url', 'mcpServers.c', 'mcpServers.d.reef'],
+    places: [
+      'mcpServers.a.command',
+      'mcpServers.a.env.X',
+      'mcpServers.b.url',
+      'mcpServers.c',
+      'mcpServers.d.reef.shared',
+    ],
   });
 });
 

@@ -3,11 +3,10 @@ import { onFirstUse } from '../../base/lazily.ts';
 import { parseBy } from '../config/settings-file.ts';
 import type { ModelData } from './client.ts';
 
-/** Keys of other programs that read the same file are left alone. */
 const modelSchema = onFirstUse(() => {
   const count = z.number().int().min(1).nullish();
   const price = z.number().min(0).nullish();
-  return z.looseObject({
+  return z.object({
     name: z.string().min(1),
     type: z.enum(['chat', 'embedding', 'reranker']).optional(),
     real_name: z.string().nullish(),
@@ -23,34 +22,21 @@ const modelSchema = onFirstUse(() => {
   });
 });
 const fileSchema = onFirstUse(() => {
-  const providers = z.array(z.looseObject({ provider: z.string(), models: z.array(modelSchema()) }));
-  return z.union([providers, z.looseObject({ list: providers.default([]) })]);
+  const providers = z.array(z.object({ provider: z.string(), models: z.array(modelSchema()) }));
+  return z.union([providers, z.object({ list: providers.default([]) })]);
 });
 
-const KEYS = [
-  'real_name',
-  'max_input_tokens',
-  'max_output_tokens',
-  'input_price',
-  'output_price',
-  'cached_price',
-  'supports_vision',
-  'supports_function_calling',
-  'default_chunk_size',
-  'max_batch_size',
-] as const;
-
-/** What is known of models, by provider, in the order of the file. */
+/** The known models by provider, in the order of the file. */
 export type Catalogue = ReadonlyMap<string, readonly ModelData[]>;
 
-/** `models-override.yaml`, which may stand under `list` as `--sync-models` writes it. */
+/** Parses `models-override.yaml`. As `--sync-models` writes it, the list is under `list`. */
 export function parseCatalogue(text: string, path: string): Catalogue {
   const file = parseBy({ file: path, text }, fileSchema());
   const providers = Array.isArray(file) ? file : file.list;
   return new Map(providers.map(({ provider, models }) => [provider, models.map((model) => toModelData(model))]));
 }
 
-/** Entry by entry, field by field: what the override does not say stays. */
+/** An override replaces only the fields it names. */
 export function overrideCatalogue(base: Catalogue, override: Catalogue): Catalogue {
   const result = new Map(base);
   for (const [provider, models] of override) {
@@ -61,9 +47,9 @@ export function overrideCatalogue(base: Catalogue, override: Catalogue): Catalog
   return result;
 }
 
-/** A `models` entry of a client, completed by what the catalogue knows under its name. */
+/** A `models` entry of a client, completed from the catalogue. */
 export function toModelData(entry: unknown, known?: ModelData): ModelData {
   const model = modelSchema().parse(entry);
-  const given = KEYS.flatMap((key) => (model[key] === null || model[key] === undefined ? [] : [[key, model[key]]]));
-  return { ...known, name: model.name, type: model.type ?? known?.type ?? 'chat', ...Object.fromEntries(given) };
+  const given = Object.entries(model).filter(([, value]) => value !== null && value !== undefined);
+  return { type: 'chat', ...known, name: model.name, ...Object.fromEntries(given) };
 }

@@ -2,17 +2,17 @@ import type { AssistantPart, Message } from './message.ts';
 
 export type ModelKind = 'chat' | 'embedding' | 'reranker';
 
-/** What the catalogue knows of a model; keys as in `models.json`. Prices are dollars per million tokens. */
+/** A model of the catalogue, with the keys of `models.json`. Prices are dollars per million tokens. */
 export interface ModelData {
   name: string;
   type: ModelKind;
-  /** The name the provider knows it by, where several entries share one model. */
+  /** The provider's name for it, if several entries share one model. */
   real_name?: string;
   max_input_tokens?: number;
   max_output_tokens?: number;
   input_price?: number;
   output_price?: number;
-  /** Of cached input; the full price where unknown. */
+  /** The price of cached input; `input_price` by default. */
   cached_price?: number;
   supports_vision?: boolean;
   supports_function_calling?: boolean;
@@ -30,7 +30,7 @@ export interface Model {
 }
 
 export interface Usage {
-  /** All input, the cached part included. */
+  /** All input, with the cached part. */
   input: number;
   output: number;
   cached: number;
@@ -49,7 +49,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** Unknown stays unknown: a sum with an unknown term is no figure. */
+/** Null if either cost is unknown. */
 export function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : a + b;
 }
@@ -69,10 +69,10 @@ export interface ChatRequest {
   temperature?: number | null;
   top_p?: number | null;
   max_output_tokens?: number | null;
-  /** Text arrives piecewise in the sink; otherwise in one piece. */
+  /** True to get the text in pieces. */
   stream: boolean;
   signal?: AbortSignal;
-  /** Who asks: a scripted model may answer agents differently. */
+  /** The agent that asks: a scripted model may answer agents differently. */
   agent?: string;
 }
 
@@ -87,7 +87,7 @@ export interface ChatReply {
   content: AssistantPart[];
   finish: FinishReason;
   usage: Usage;
-  /** Dollars; null where a price is unknown. */
+  /** In dollars; null if a price is unknown. */
   cost: number | null;
 }
 
@@ -98,7 +98,6 @@ export interface EmbedRequest {
 }
 
 export interface EmbedReply {
-  /** One per text, in order. */
   vectors: number[][];
   usage: Usage;
   cost: number | null;
@@ -113,18 +112,18 @@ export interface RerankRequest {
 }
 
 export interface RerankReply {
-  /** Best first; `index` into the documents. */
+  /** Best first. `index` is that of the document. */
   results: { index: number; score: number }[];
 }
 
-/** Failures are ReefErrors: `keys_exhausted`, `provider_auth`, `provider_rejected`, `provider_stream_broken`, `cancelled`… */
+/** Fails with `keys_exhausted`, `provider_auth`, `provider_rejected`, `provider_stream_broken` or `cancelled`. */
 export interface ModelClient {
   chat(request: ChatRequest, sink?: (delta: ChatDelta) => void): Promise<ChatReply>;
   embed(request: EmbedRequest): Promise<EmbedReply>;
   rerank(request: RerankRequest): Promise<RerankReply>;
 }
 
-/** One per call to a provider; never a word of the prompt. */
+/** The record of one call to a provider, without anything of the prompt. */
 export interface CallRecord {
   at: string;
   client: string;
@@ -138,10 +137,9 @@ export interface CallRecord {
 
 export interface ModelRegistry {
   list(kind?: ModelKind): readonly Model[];
-  /** `client:name`, or a client alone for its first model of the kind. Unknown: `model_unknown` with the nearest. */
+  /** Finds `client:name`, or the first model of a client. Throws `model_unknown` with the nearest name. */
   find(id: string, kind?: ModelKind): Model;
-  /** The first chat model there is. */
   first(kind?: ModelKind): Model | undefined;
-  /** Loads the provider's code on first use. Its calls may be made at the same time. */
+  /** Loads the provider's code on first use. */
   client(model: Model): ModelClient;
 }

@@ -1,98 +1,59 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ReefError } from '../../protocol/errors.ts';
-import type { OptionalSdk, SdkChatModel, SdkDialect, SdkSettings } from './sdk-types.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
+import type { OptionalSdk, SdkChatModel, SdkDialect } from './sdk-types.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
+type Create = (settings: Settings) => OptionalSdk;
 
-/**
- * How a client of this type is spoken to. The SDK takes a tenth of a second to load: only the package that is needed is
- * loaded, when the first model is called. `folder` holds the packages that the user installed.
- */
-export async function loadDialect(type: string, folder: string): Promise<SdkDialect> {
-  switch (type) {
-    case 'openai':
-      return openai(await import('@ai-sdk/openai'));
-    case 'claude':
-      return claude(await import('@ai-sdk/anthropic'));
-    case 'gemini':
-      return gemini(await import('@ai-sdk/google'));
-    case 'openai-compatible':
-      return openaiCompatible(await import('@ai-sdk/openai-compatible'));
-    default:
-      return loadOptional(type, folder);
-  }
+interface Package extends Omit<SdkDialect, 'open'> {
+  /** The configuration of the client, as the package wants it. */
+  settings?(config: Settings): Settings;
+  chat?(sdk: OptionalSdk, model: string, config: Settings): SdkChatModel;
+  /** Used in place of a missing key, so that the SDK does not look for one itself. */
+  noKey?: '';
 }
 
-const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+interface ShippedPackage extends Package {
+  load(): Promise<Create>;
+}
 
-/** The Responses API, whose reasoning survives a tool call; `api: chat` for servers that only have the older one. */
-const openai = ({ createOpenAI }: typeof import('@ai-sdk/openai')): SdkDialect => ({
-  open({ name, baseURL, key, headers, fetch, config }) {
-    const organization = text(config.organization_id);
-    const sdk = createOpenAI({
-      name,
-      apiKey: key ?? '',
-      headers,
-      fetch,
-      ...(baseURL !== undefined && { baseURL }),
-      ...(organization !== undefined && { organization }),
-    });
-    return {
-      chat: (model) => (config.api === 'chat' ? sdk.chat(model) : sdk.responses(model)),
-      embedding: (model) => sdk.embedding(model),
-    };
+const SHIPPED: Readonly<Record<string, ShippedPackage>> = {
+  openai: {
+    load: async () => (await import('@ai-sdk/openai')).createOpenAI as Create,
+    noKey: '',
+    settings: ({ name, organization_id }) => ({ name, organization: organization_id }),
+    chat: chatByApi,
+    // The provider stores nothing of a conversation; reasoning then travels encrypted in the messages.
+    options: { openai: { store: false } },
   },
-  // The provider keeps nothing of a conversation; reasoning then travels encrypted, in the messages themselves.
-  options: { openai: { store: false } },
-});
-
-const claude = ({ createAnthropic }: typeof import('@ai-sdk/anthropic')): SdkDialect => ({
-  open({ baseURL, key, headers, fetch }) {
-    const sdk = createAnthropic({ apiKey: key ?? '', headers, fetch, ...(baseURL !== undefined && { baseURL }) });
-    return { chat: (model) => sdk.languageModel(model), embedding: (model) => sdk.embeddingModel(model) };
+  claude: {
+    load: async () => (await import('@ai-sdk/anthropic')).createAnthropic as Create,
+    noKey: '',
+    cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    maxOutputTokens: 8_192,
   },
-  cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
-  maxOutputTokens: 8_192,
-});
-
-const gemini = ({ createGoogle }: typeof import('@ai-sdk/google')): SdkDialect => ({
-  open({ baseURL, key, headers, fetch }) {
-    const sdk = createGoogle({ apiKey: key ?? '', headers, fetch, ...(baseURL !== undefined && { baseURL }) });
-    return { chat: (model) => sdk.languageModel(model), embedding: (model) => sdk.embeddingModel(model) };
+  gemini: { load: async () => (await import('@ai-sdk/google')).createGoogle as Create, noKey: '' },
+  'openai-compatible': {
+    load: async () => (await import('@ai-sdk/openai-compatible')).createOpenAICompatible as unknown as Create,
+    settings({ name, api_base }) {
+      if (api_base === undefined) throw new ReefError('config_invalid', `The client ${name} needs an api_base`);
+      return { name, includeUsage: true };
+    },
   },
-});
+};
 
-const openaiCompatible = ({ createOpenAICompatible }: typeof import('@ai-sdk/openai-compatible')): SdkDialect => ({
-  open({ name, baseURL, key, headers, fetch }) {
-    if (baseURL === undefined) throw new ReefError('config_invalid', `The client ${name} needs an api_base`);
-    const sdk = createOpenAICompatible({
-      name,
-      baseURL,
-      headers,
-      fetch,
-      includeUsage: true,
-      ...(key !== undefined && { apiKey: key }),
-    });
-    return { chat: (model) => sdk.chatModel(model), embedding: (model) => sdk.embeddingModel(model) };
-  },
-});
-
-interface OptionalPackage {
+interface OptionalPackage extends Package {
   name: string;
   /** Versions that implement the interface of the SDK we ship. */
   major: number;
   create: string;
-  /** The client's entries of the configuration, as the package wants them. */
-  settings(config: Settings): Settings;
-  chat?(sdk: OptionalSdk, model: string, config: Settings): SdkChatModel;
-  rerankBase?: string;
 }
 
 /** Client types whose package the user installs. */
-const PACKAGES: Readonly<Record<string, OptionalPackage>> = {
-  'azure-openai': { name: '@ai-sdk/azure', major: 4, create: 'createAzure', settings: azureSettings, chat: azureChat },
+const OPTIONAL: Readonly<Record<string, OptionalPackage>> = {
+  'azure-openai': { name: '@ai-sdk/azure', major: 4, create: 'createAzure', settings: azureSettings, chat: chatByApi },
   vertexai: {
     name: '@ai-sdk/google-vertex',
     major: 5,
@@ -114,19 +75,22 @@ const PACKAGES: Readonly<Record<string, OptionalPackage>> = {
       sessionToken: session_token,
     }),
   },
-  cohere: {
-    name: '@ai-sdk/cohere',
-    major: 4,
-    create: 'createCohere',
-    settings: () => ({}),
-    rerankBase: 'https://api.cohere.com/v2',
-  },
+  cohere: { name: '@ai-sdk/cohere', major: 4, create: 'createCohere', rerankBase: 'https://api.cohere.com/v2' },
 };
 
-/** A version by date belongs to the interface with a deployment in each address, which has no Responses API. */
+/**
+ * How to talk to a client of this type. The SDK takes a tenth of a second to load, so only the package of the first model that is
+ * called is loaded. `folder` has the packages that the user installed.
+ */
+export async function loadDialect(type: string, folder: string): Promise<SdkDialect> {
+  const shipped = Object.hasOwn(SHIPPED, type) ? SHIPPED[type] : undefined;
+  return shipped ? dialectOf(await shipped.load(), shipped) : loadOptional(type, folder);
+}
+
+/** Versions with a date have no Responses API. */
 const isDated = ({ api_version }: Settings) => typeof api_version === 'string' && /^\d{4}-/.test(api_version);
 
-/** The address of a resource, as Azure shows it, has no path yet; that of a gateway is taken as it is. */
+/** Azure shows the address of a resource without its path. Other addresses are used as they are. */
 function azureSettings(config: Settings) {
   const { api_base, api_version } = config;
   const isResource = typeof api_base === 'string' && /^https:\/\/[^/]+\.azure\.com$/.test(api_base);
@@ -137,17 +101,16 @@ function azureSettings(config: Settings) {
   };
 }
 
-function azureChat(sdk: OptionalSdk, model: string, config: Settings) {
+/** The Responses API, whose reasoning survives a tool call; `api: chat` is for servers that only have the older one. */
+function chatByApi(sdk: OptionalSdk, model: string, config: Settings) {
   const isOlder = config.api === 'chat' || isDated(config);
   return isOlder && sdk.chat ? sdk.chat(model) : sdk.languageModel(model);
 }
 
-type Create = (settings: Settings) => OptionalSdk;
-
 async function loadOptional(type: string, folder: string): Promise<SdkDialect> {
-  const wanted = Object.hasOwn(PACKAGES, type) ? PACKAGES[type] : undefined;
+  const wanted = Object.hasOwn(OPTIONAL, type) ? OPTIONAL[type] : undefined;
   if (!wanted) {
-    const known = ['openai', 'claude', 'gemini', 'openai-compatible', 'scripted', ...Object.keys(PACKAGES)].join(', ');
+    const known = [...Object.keys(SHIPPED), 'scripted', ...Object.keys(OPTIONAL)].join(', ');
     throw new ReefError('client_unsupported', `There is no client type "${type}"; there are: ${known}`, {
       details: { type },
     });
@@ -160,7 +123,7 @@ async function loadOptional(type: string, folder: string): Promise<SdkDialect> {
     });
   const install = `npm install --prefix '${folder}' ${name}@${major}`;
   const module = await loadPackage(folder, name).catch((error: unknown) => {
-    throw unusable(`which does not load: ${error instanceof Error ? error.message : error}`, error);
+    throw unusable(`which does not load: ${toReefError(error).message}`, error);
   });
   if (!module) throw unusable(`which is not installed: ${install}`);
   const create = module[wanted.create];
@@ -168,11 +131,12 @@ async function loadOptional(type: string, folder: string): Promise<SdkDialect> {
   return dialectOf(create as Create, wanted);
 }
 
-function dialectOf(create: Create, { settings, chat, rerankBase }: OptionalPackage): SdkDialect {
+function dialectOf(create: Create, { settings, chat, noKey, ...dialect }: Package): SdkDialect {
   return {
-    ...(rerankBase !== undefined && { rerankBase }),
-    open({ baseURL, key, headers, fetch, config }: SdkSettings) {
-      const given = { headers, fetch, baseURL, apiKey: key, ...settings({ ...config, api_base: baseURL }) };
+    ...dialect,
+    open({ name, baseURL, key, headers, fetch, config }) {
+      const own = settings?.({ ...config, name, api_base: baseURL });
+      const given = { headers, fetch, baseURL, apiKey: key ?? noKey, ...own };
       const sdk = create(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
       return {
         chat: (model) => (chat ? chat(sdk, model, config) : sdk.languageModel(model)),
@@ -182,13 +146,10 @@ function dialectOf(create: Create, { settings, chat, rerankBase }: OptionalPacka
   };
 }
 
-type Package = Readonly<Record<string, unknown>>;
+type Module = Readonly<Record<string, unknown>>;
 
-/**
- * A package beside Reef's own, or in a folder of the user's, because Reef itself may lie where only an administrator may
- * write. Undefined when it is installed in neither.
- */
-async function loadPackage(folder: string, name: string): Promise<Package | undefined> {
+/** Loads a package from beside Reef, or from the user's folder: only an administrator may be able to write to Reef's own. */
+async function loadPackage(folder: string, name: string): Promise<Module | undefined> {
   const own = await unlessMissing(() => import(name));
   return own ?? unlessMissing(() => importFrom(folder, name));
 }
@@ -197,7 +158,7 @@ function importFrom(folder: string, name: string) {
   return import(pathToFileURL(createRequire(join(folder, 'package.json')).resolve(name)).href);
 }
 
-async function unlessMissing(load: () => Promise<Package>): Promise<Package | undefined> {
+async function unlessMissing(load: () => Promise<Module>): Promise<Module | undefined> {
   try {
     return await load();
   } catch (error) {

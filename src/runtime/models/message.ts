@@ -1,7 +1,4 @@
-/**
- * What a conversation is made of, the same for every provider and plain JSON, so that a session file can hold it.
- * `opaque` is what a provider wants back unread (signatures, item ids); another provider ignores it.
- */
+/** Data that a provider wants back unread (signatures, item ids). Other providers ignore it. */
 export type Opaque = Readonly<Record<string, unknown>>;
 
 interface TextPart {
@@ -13,7 +10,7 @@ interface TextPart {
 export interface FilePart {
   type: 'file';
   mediaType: string;
-  /** Base64, or an http(s) address the provider is to read itself. */
+  /** Base64, or an http(s) address that the provider reads itself. */
   data: string;
   name?: string;
 }
@@ -28,7 +25,7 @@ export interface ToolCallPart {
   type: 'tool_call';
   id: string;
   name: string;
-  /** As parsed JSON; the bare text when the model wrote no JSON, which no tool accepts. */
+  /** Parsed JSON, or the text if the model wrote no JSON; no tool accepts that. */
   arguments: unknown;
   opaque?: Opaque;
 }

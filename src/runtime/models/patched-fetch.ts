@@ -4,21 +4,19 @@ import { ReefError } from '../../protocol/errors.ts';
 
 const patchSchema = z.strictObject({
   url: z.string().optional(),
-  /** Merged into the body as RFC 7396 has it: null removes. */
+  /** Merged into the body by RFC 7396: null removes a key. */
   body: z.record(z.string(), z.unknown()).optional(),
   headers: z.record(z.string(), z.string().nullable()).optional(),
 });
 type Patch = z.output<typeof patchSchema>;
 
-/** What a patch is for; `chat_completions` and so on, each by regular expressions over model names. */
-export type PatchedCall = 'chat_completions' | 'embeddings' | 'rerank';
+const patchedCall = z.enum(['chat_completions', 'embeddings', 'rerank']);
+export type PatchedCall = z.output<typeof patchedCall>;
 
-const patchesSchema = z.partialRecord(
-  z.enum(['chat_completions', 'embeddings', 'rerank']),
-  z.record(z.string(), patchSchema),
-);
+/** The keys inside a call are regular expressions over model names. */
+const patchesSchema = z.partialRecord(patchedCall, z.record(z.string(), patchSchema));
 
-/** The patches of a client for one model, in the order of the file, then the model's own. */
+/** The client's patches for a model, in the order of the file, then the model's own. */
 export function patchesFor(
   configured: { client?: unknown; model?: unknown },
   { call, model }: { call: PatchedCall; model: string },
@@ -32,7 +30,7 @@ function fullMatch(pattern: string, model: string): boolean {
   try {
     return new RegExp(`^(?:${pattern})$`).test(model);
   } catch (cause) {
-    throw new ReefError('config_invalid', `The patch for "${pattern}" is no regular expression`, { cause });
+    throw new ReefError('config_invalid', `The patch for "${pattern}" is not a regular expression`, { cause });
   }
 }
 

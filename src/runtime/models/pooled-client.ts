@@ -2,102 +2,78 @@ import type { Clock } from '../../base/clock.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { type CallRecord, type Model, type ModelClient, type ModelData, noUsage, type Usage } from './client.ts';
 import type { Key, KeyPool } from './key-pool.ts';
-import { type Attempt, type Provider, ProviderFailure } from './provider.ts';
+import { type Provider, ProviderFailure } from './provider.ts';
 
-export interface PooledClientParts {
+export interface PooledClientDeps {
   name: string;
   provider: () => Promise<Provider>;
   pool: KeyPool;
   clock: Clock;
-  /** Turns what stands in the configuration into the secret itself. */
+  /** Replaces a placeholder of the configuration by the secret. */
   reveal: (configured: string) => Promise<string>;
   onCall?: ((record: CallRecord) => void) | undefined;
 }
 
-interface Call<T> {
-  model: Model;
-  signal: AbortSignal | undefined;
-  sink?: Attempt['sink'] | undefined;
-  once: (provider: Provider, attempt: Attempt) => Promise<T>;
-  usage: (reply: T) => Usage;
-}
-
-/** A provider behind its keys: rotates, cools down, gives up with a time, and leaves a record of each attempt. */
-export function createPooledClient(parts: PooledClientParts): ModelClient {
+/** A provider with several keys: it rotates them, lets a failed one rest, and records each attempt. */
+export function createPooledClient(deps: PooledClientDeps): ModelClient {
   return {
-    async chat(request, sink) {
-      const { model, signal } = request;
-      const once: Call<Awaited<ReturnType<Provider['chat']>>>['once'] = (provider, attempt) =>
-        provider.chat(request, attempt);
-      const reply = await withKeys(parts, { model, signal, sink, once, usage: ({ usage }) => usage });
-      return { ...reply, cost: costOf(model.data, reply.usage) };
+    async chat(request, sink = () => {}) {
+      const reply = await withKeys(deps, request, (provider, key) => provider.chat(request, { key, sink }));
+      return { ...reply, cost: costOf(request.model.data, reply.usage) };
     },
     async embed(request) {
-      const { model, signal } = request;
       if (request.texts.length === 0) return { vectors: [], usage: noUsage, cost: 0 };
-      const once: Call<Awaited<ReturnType<Provider['embed']>>>['once'] = (provider, attempt) =>
-        provider.embed(request, attempt);
-      const reply = await withKeys(parts, { model, signal, once, usage: ({ usage }) => usage });
-      return { ...reply, cost: costOf(model.data, reply.usage) };
+      const reply = await withKeys(deps, request, (provider, key) => provider.embed(request, key));
+      return { ...reply, cost: costOf(request.model.data, reply.usage) };
     },
-    rerank(request) {
-      const { model, signal } = request;
-      return withKeys(parts, {
-        model,
-        signal,
-        once: (provider, attempt) => provider.rerank(request, attempt),
-        usage: () => noUsage,
-      });
-    },
+    rerank: (request) => withKeys(deps, request, (provider, key) => provider.rerank(request, key)),
   };
 }
 
-async function withKeys<T>(parts: PooledClientParts, call: Call<T>): Promise<T> {
+async function withKeys<T extends object>(
+  deps: PooledClientDeps,
+  { model, signal }: { model: Model; signal?: AbortSignal },
+  call: (provider: Provider, key: string | undefined) => Promise<T>,
+): Promise<T> {
+  const { pool } = deps;
   const tried = new Set<string>();
-  const provider = await parts.provider();
+  const provider = await deps.provider();
   let last: ProviderFailure | undefined;
   while (true) {
-    if (call.signal?.aborted) throw new ReefError('cancelled', 'The call was cancelled', { cause: call.signal.reason });
-    const key = parts.pool.take(tried);
-    if (!key) throw exhausted(parts, last);
+    if (signal?.aborted) throw new ReefError('cancelled', 'The call was cancelled', { cause: signal.reason });
+    const key = pool.take(tried);
+    if (!key) throw exhausted(deps, last);
     tried.add(key.id);
+    const record = recorder(deps, model, key);
     try {
-      return await attempt(parts, call, { key, provider });
+      const reply = await call(provider, key.secret === undefined ? undefined : await deps.reveal(key.secret));
+      pool.succeed(key);
+      record('ok', usageOf(reply));
+      return reply;
     } catch (error) {
+      record(outcomeOf(error), noUsage);
       if (!(error instanceof ProviderFailure)) throw error;
-      if (error.kind !== 'transient') throw toError(error, { model: call.model, key });
-      parts.pool.cool(key, error.retryAfterMs);
+      if (error.kind !== 'transient') throw toError(error, { model, key });
+      pool.cool(key, error.retryAfterMs);
       last = error;
     }
   }
 }
 
-async function attempt<T>(
-  parts: PooledClientParts,
-  call: Call<T>,
-  { key, provider }: { key: Key; provider: Provider },
-): Promise<T> {
-  const startedAt = parts.clock.monotonicMs();
-  const record = (outcome: string, usage: Usage) =>
-    parts.onCall?.({
-      at: parts.clock.now().toISOString(),
-      client: parts.name,
-      model: call.model.id,
+const usageOf = (reply: object | { usage: Usage }) => ('usage' in reply ? reply.usage : noUsage);
+
+function recorder({ name, clock, onCall }: PooledClientDeps, model: Model, key: Key) {
+  const startedAt = clock.monotonicMs();
+  return (outcome: string, usage: Usage) =>
+    onCall?.({
+      at: clock.now().toISOString(),
+      client: name,
+      model: model.id,
       key_id: key.id,
       usage,
-      duration_ms: Math.round(parts.clock.monotonicMs() - startedAt),
+      duration_ms: Math.round(clock.monotonicMs() - startedAt),
       outcome,
     });
-  try {
-    const secret = key.secret === undefined ? undefined : await parts.reveal(key.secret);
-    const reply = await call.once(provider, { key: secret, sink: call.sink ?? (() => {}) });
-    parts.pool.succeed(key);
-    record('ok', call.usage(reply));
-    return reply;
-  } catch (error) {
-    record(outcomeOf(error), noUsage);
-    throw error;
-  }
 }
 
 function outcomeOf(error: unknown): string {
@@ -105,7 +81,7 @@ function outcomeOf(error: unknown): string {
   return error.status === undefined ? error.kind : `${error.kind} ${error.status}`;
 }
 
-function exhausted({ name, pool }: PooledClientParts, last: ProviderFailure | undefined): ReefError {
+function exhausted({ name, pool }: PooledClientDeps, last: ProviderFailure | undefined): ReefError {
   const at = pool.earliest().toISOString();
   const why = last ? `: ${last.message}` : '';
   return new ReefError('keys_exhausted', `No key of ${name} can be used before ${at}${why}`, {
@@ -132,7 +108,7 @@ function toError(failure: ProviderFailure, { model, key }: { model: Model; key: 
 
 const MILLION = 1_000_000;
 
-/** Dollars. What has no price has no cost: never 0, which would say that it is free. */
+/** In dollars; null if a price is unknown, because 0 would mean free. */
 export function costOf(model: Readonly<ModelData>, usage: Usage): number | null {
   const { input_price, output_price, cached_price = input_price } = model;
   if (input_price === undefined || cached_price === undefined) return null;

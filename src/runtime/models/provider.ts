@@ -8,22 +8,22 @@ import type {
   RerankRequest,
 } from './client.ts';
 
-/** One attempt with one key. Failures are ProviderFailures; the pool above decides what follows from them. */
+/** Makes one attempt with one key. It fails with a ProviderFailure; the pool decides what follows. */
 export interface Provider {
   chat(request: ChatRequest, attempt: Attempt): Promise<Omit<ChatReply, 'cost'>>;
-  embed(request: EmbedRequest, attempt: Attempt): Promise<Omit<EmbedReply, 'cost'>>;
-  rerank(request: RerankRequest, attempt: Attempt): Promise<RerankReply>;
+  embed(request: EmbedRequest, key: string | undefined): Promise<Omit<EmbedReply, 'cost'>>;
+  rerank(request: RerankRequest, key: string | undefined): Promise<RerankReply>;
 }
 
 export interface Attempt {
-  /** Undefined for servers that want none. */
+  /** Undefined for servers that need none. */
   key: string | undefined;
   sink: (delta: ChatDelta) => void;
 }
 
 /**
- * `transient`: another key, or later, may do. `auth`: this key will not. `broken`: the answer had begun, so asking again would
- * say it twice. `rejected`: the request is at fault. `aborted`: we stopped it.
+ * `transient`: another key may work, or the same one later. `auth`: this key does not work. `broken`: the answer had begun, so a
+ * second attempt would repeat it. `rejected`: the request is wrong. `aborted`: the caller cancelled.
  */
 export type FailureKind = 'transient' | 'auth' | 'broken' | 'rejected' | 'aborted';
 
@@ -45,7 +45,6 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** 429, 500, 503 and 529; gateways say 502 and 504 for the same. */
 const TRANSIENT = new Set([429, 500, 502, 503, 504, 529]);
 
 export function kindOfStatus(status: number): FailureKind {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { lazily } from '../../base/lazily.ts';
 import { nearestName } from '../../base/nearest.ts';
@@ -8,7 +9,6 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { ClientConfig } from '../config/app-config.ts';
 import { type Catalogue, overrideCatalogue, parseCatalogue, toModelData } from './catalogue.ts';
 import type { CallRecord, Model, ModelClient, ModelData, ModelKind, ModelRegistry } from './client.ts';
-import { type Way, wayOf } from './client-extra.ts';
 import { loadDialect } from './dialects.ts';
 import { KeyPool } from './key-pool.ts';
 import shipped from './models.json' with { type: 'json' };
@@ -18,19 +18,24 @@ import type { Provider } from './provider.ts';
 import { createScriptedProvider } from './scripted.ts';
 import { createSdkProvider, type SettingsOf } from './sdk-provider.ts';
 
+/** How a client reaches its provider, if it has its own settings for that. */
+export interface Way {
+  proxy?: URL;
+  connectTimeoutMs?: number;
+}
+
 type ReadonlyClient = { readonly [Key in keyof ClientConfig]: unknown } & { readonly type: string };
 
-export interface RegistryParts {
+export interface RegistryDeps {
   clients: readonly ReadonlyClient[];
   catalogue: Catalogue;
-  /** The only way to the network. */
   fetch: typeof globalThis.fetch;
-  /** The same by a way of its client's own. */
+  /** `fetch` for a client with its own proxy or timeout. */
   fetchByWay: (way: Way) => Promise<typeof globalThis.fetch>;
   clock: Clock;
-  /** Fills in every `{{NAME}}` of the vault. */
+  /** Replaces every `{{NAME}}` by the secret of the vault. */
   reveal: <T>(configured: T) => Promise<T>;
-  /** Where `<CLIENT>_API_KEY` is looked up for a client without a key. */
+  /** Has `<CLIENT>_API_KEY` for a client without a key. */
   env: Readonly<Record<string, string | undefined>>;
   /** Relative paths of scripts start here. */
   configDir: string;
@@ -45,10 +50,7 @@ interface Entry {
   client: ModelClient;
 }
 
-/**
- * `models.json` as shipped, corrected by the text of the user's `models-override.yaml`. Ours is neither YAML nor checked at
- * a start, which took longer than all else in one: a test checks it.
- */
+/** `models.json` as shipped, with the user's `models-override.yaml`. A test checks our file: a check at each start takes too long. */
 export function readCatalogue(override?: { text: string; path: string }): Catalogue {
   const known = shipped as { provider: string; models: (Omit<ModelData, 'type'> & { type?: ModelKind })[] }[];
   const catalogue: Catalogue = new Map(
@@ -57,10 +59,10 @@ export function readCatalogue(override?: { text: string; path: string }): Catalo
   return override ? overrideCatalogue(catalogue, parseCatalogue(override.text, override.path)) : catalogue;
 }
 
-export function createModelRegistry(parts: RegistryParts): ModelRegistry {
-  const configured = parts.clients.map((config) => toEntry(config, parts));
-  // Always there, never chosen by itself: `--model scripted:demo` works on a fresh machine.
-  const demo = configured.some(({ name }) => name === 'scripted') ? [] : [demoEntry(parts)];
+export function createModelRegistry(deps: RegistryDeps): ModelRegistry {
+  const configured = deps.clients.map((config) => toEntry(config, deps));
+  // `--model scripted:demo` works on a fresh machine, but is never a default.
+  const demo = configured.some(({ name }) => name === 'scripted') ? [] : [demoEntry(deps)];
   const entries = [...configured, ...demo];
   const list = (kind?: ModelKind, from = entries) =>
     from.flatMap(({ models }) => models.filter((model) => kind === undefined || model.kind === kind));
@@ -79,13 +81,13 @@ export function createModelRegistry(parts: RegistryParts): ModelRegistry {
   };
 }
 
-/** Providers bring out models faster than catalogues follow: a name nobody listed goes to its client as it is. */
+/** A model that is not listed goes to its client as it is: new models come out faster than catalogues are updated. */
 function adHoc(id: string, kind: ModelKind, entries: readonly Entry[]): Model | undefined {
   const colon = id.indexOf(':');
   const entry = entries.find(({ name }) => name === id.slice(0, colon));
   const name = id.slice(colon + 1);
   if (colon < 1 || name === '' || !entry || entry.config.type === 'scripted') return undefined;
-  // A client that lists its models means these and no others.
+  // A client that lists its models has no others.
   if (entry.config.models !== undefined) return undefined;
   return toModel(entry.name, { name, type: kind });
 }
@@ -103,61 +105,55 @@ function toModel(client: string, data: ModelData): Model {
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
-function toEntry(config: ReadonlyClient, parts: RegistryParts): Entry {
+function toEntry(config: ReadonlyClient, deps: RegistryDeps): Entry {
   const name = text(config.name) ?? config.type;
-  const known = parts.catalogue.get(name) ?? parts.catalogue.get(config.type) ?? [];
+  const known = deps.catalogue.get(name) ?? deps.catalogue.get(config.type) ?? [];
   const listed = config.models as readonly { name: string }[] | undefined;
-  const data = listed?.map((entry) =>
-    toModelData(
-      entry,
-      known.find((model) => model.name === entry.name),
-    ),
-  );
+  const knownAs = (wanted: string) => known.find((model) => model.name === wanted);
+  const data = listed?.map((entry) => toModelData(entry, knownAs(entry.name)));
   const client = createPooledClient({
     name,
-    provider: lazily(() => openProvider({ name, config, parts })).get,
-    pool: new KeyPool(name, keysOf({ name, config, env: parts.env }), parts.clock),
-    clock: parts.clock,
-    reveal: parts.reveal,
-    onCall: parts.onCall,
+    provider: lazily(() => openProvider({ name, config, deps })).get,
+    pool: new KeyPool(name, keysOf({ name, config, deps }), deps.clock),
+    clock: deps.clock,
+    reveal: deps.reveal,
+    onCall: deps.onCall,
   });
   return { name, config, models: (data ?? known).map((model) => toModel(name, model)), client };
 }
 
-function demoEntry(parts: RegistryParts): Entry {
-  return {
-    ...toEntry({ type: 'scripted' }, parts),
-    models: [toModel('scripted', { name: 'demo', type: 'chat' })],
-  };
+function demoEntry(deps: RegistryDeps): Entry {
+  const models = [toModel('scripted', { name: 'demo', type: 'chat' })];
+  return { ...toEntry({ type: 'scripted' }, deps), models };
 }
 
-function keysOf({ name, config, env }: { name: string; config: ReadonlyClient; env: RegistryParts['env'] }): string[] {
+function keysOf({ name, config, deps }: ConfiguredClient): string[] {
   const { api_key } = config;
   if (Array.isArray(api_key)) return api_key.filter((key): key is string => typeof key === 'string' && key !== '');
-  const key = text(api_key) ?? text(env[`${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`]);
+  const key = text(api_key) ?? text(deps.env[`${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`]);
   return key === undefined ? [] : [key];
 }
 
-interface ClientParts {
+interface ConfiguredClient {
   name: string;
   config: ReadonlyClient;
-  parts: RegistryParts;
+  deps: RegistryDeps;
 }
 
-async function openProvider(client: ClientParts): Promise<Provider> {
-  const { config, parts } = client;
+async function openProvider(client: ConfiguredClient): Promise<Provider> {
+  const { config, deps } = client;
   if (config.type === 'scripted') {
-    return createScriptedProvider({ clock: parts.clock, read: (model) => readScript(client, model) });
+    return createScriptedProvider(deps.clock, (model) => readScript(client, model));
   }
-  const dialect = await loadDialect(config.type, parts.configDir);
-  // Secrets may stand anywhere in a client; its keys are filled in by the pool, one at a time.
+  const dialect = await loadDialect(config.type, deps.configDir);
+  // Secrets may be anywhere in a client. The pool reveals its keys one at a time.
   const { api_key, ...rest } = config;
-  const filled = { ...client, config: { ...(await parts.reveal(rest)), api_key } };
+  const filled = { ...client, config: { ...(await deps.reveal(rest)), api_key } };
   const way = wayOf(client.name, filled.config.extra);
-  return createSdkProvider(dialect, settingsOf(filled, way ? await parts.fetchByWay(way) : parts.fetch));
+  return createSdkProvider(dialect, settingsOf(filled, way ? await deps.fetchByWay(way) : deps.fetch));
 }
 
-function settingsOf({ name, config, parts }: ClientParts, fetch: typeof globalThis.fetch): SettingsOf {
+function settingsOf({ name, config, deps }: ConfiguredClient, fetch: typeof globalThis.fetch): SettingsOf {
   const models = (config.models ?? []) as readonly { name: string; patch?: unknown }[];
   return (model, call) => {
     const own = models.find((entry) => entry.name === model.name)?.patch;
@@ -165,25 +161,52 @@ function settingsOf({ name, config, parts }: ClientParts, fetch: typeof globalTh
     return {
       name,
       baseURL: text(config.api_base)?.replace(/\/+$/, ''),
-      headers: parts.userAgent ? { 'user-agent': parts.userAgent } : {},
+      headers: deps.userAgent ? { 'user-agent': deps.userAgent } : {},
       fetch: patchedFetch(fetch, patches),
       config,
     };
   };
 }
 
-async function readScript({ name, config, parts }: ClientParts, model: string) {
+async function readScript({ name, config, deps }: ConfiguredClient, model: string) {
   const models = (config.models ?? []) as readonly { name: string; script?: unknown }[];
   const given = text(models.find((entry) => entry.name === model)?.script) ?? text(config.script);
   if (given === undefined && name === 'scripted' && model === 'demo') {
     const path = fileURLToPath(new URL('./demo-script.yaml', import.meta.url));
     return { text: await readFile(path, 'utf8'), path };
   }
-  if (given === undefined) throw new ReefError('script_invalid', `The model ${name}:${model} names no \`script\``);
-  const path = resolve(parts.configDir, given);
+  if (given === undefined) throw new ReefError('script_invalid', `The model ${name}:${model} has no \`script\``);
+  const path = resolve(deps.configDir, given);
   try {
     return { text: await readFile(path, 'utf8'), path };
   } catch (cause) {
     throw new ReefError('script_invalid', `The script ${path} of ${name}:${model} cannot be read`, { cause });
   }
+}
+
+/** `extra` of a client, as in Loki. `proxy` is '' or '-' for none; `connect_timeout` is in seconds. */
+const extraSchema = z.looseObject({ proxy: z.string().optional(), connect_timeout: z.number().positive().optional() });
+
+/** Undefined without such settings. An unsupported proxy is an error: to ignore it would expose the user. */
+export function wayOf(client: string, extra: unknown): Way | undefined {
+  const parsed = extraSchema.safeParse(extra ?? {});
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0] ?? { path: [], message: '' };
+    throw new ReefError('config_invalid', `extra.${path.join('.')} of the client ${client}: ${message}`);
+  }
+  const { proxy = '', connect_timeout } = parsed.data;
+  const way: Way = {
+    ...(proxy !== '' && proxy !== '-' && { proxy: toProxy(client, proxy) }),
+    ...(connect_timeout !== undefined && { connectTimeoutMs: connect_timeout * 1000 }),
+  };
+  return Object.keys(way).length === 0 ? undefined : way;
+}
+
+function toProxy(client: string, proxy: string): URL {
+  const url = URL.canParse(proxy) ? new URL(proxy) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new ReefError(
+    'config_invalid',
+    `extra.proxy of the client ${client} must begin with http:// or https://; other proxies are not supported`,
+  );
 }

@@ -25,12 +25,11 @@ const replySchema = z.strictObject({
     })
     .exactOptional(),
   finish: z.enum(['stop', 'length', 'content_filter']).exactOptional(),
-  /** Characters a piece. */
+  /** Characters per piece. */
   chunk: z.number().int().min(1).default(12),
-  /** Before the first piece, and between two. */
   delay_ms: milliseconds.default(0),
   chunk_delay_ms: milliseconds.default(0),
-  /** The stream breaks after so many characters of the text. */
+  /** Breaks the stream after this many characters. */
   break_after: z.number().int().min(0).exactOptional(),
 });
 
@@ -40,10 +39,9 @@ const entrySchema = z
       .strictObject({
         agent: z.string().exactOptional(),
         last_user: pattern.exactOptional(),
-        /** Of all the request holds: what a prompt says once and not last. */
+        /** Matches any user message, not only the last. */
         any_user: pattern.exactOptional(),
         last_tool: z.string().exactOptional(),
-        /** What that tool answered. */
         last_result: pattern.exactOptional(),
       })
       .default({}),

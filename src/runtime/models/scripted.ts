@@ -5,11 +5,8 @@ import { type AssistantPart, type Message, textOf } from './message.ts';
 import { type Attempt, kindOfStatus, type Provider, ProviderFailure } from './provider.ts';
 import { parseScript, type ScriptEntry, type ScriptReply } from './script.ts';
 
-export interface ScriptedParts {
-  clock: Clock;
-  /** The script of a model, by its name. */
-  read(model: string): Promise<{ text: string; path: string }>;
-}
+/** Reads the script of a model. */
+type ReadScript = (model: string) => Promise<{ text: string; path: string }>;
 
 interface Reel {
   entries: ScriptEntry[];
@@ -17,11 +14,11 @@ interface Reel {
   calls: number;
 }
 
-/** Answers by a script in place of a model: the first entry that fits and is not used up. */
-export function createScriptedProvider(parts: ScriptedParts): Provider {
+/** Answers from a script: the first entry that fits and is not used up. */
+export function createScriptedProvider(clock: Clock, read: ReadScript): Provider {
   const reels = new Map<string, Promise<Reel>>();
   const reelOf = (model: string) => {
-    const reel = reels.get(model) ?? load(parts, model);
+    const reel = reels.get(model) ?? load(read, model);
     reels.set(model, reel);
     return reel;
   };
@@ -36,15 +33,15 @@ export function createScriptedProvider(parts: ScriptedParts): Provider {
         const retryAfterMs = retry_after === undefined ? undefined : retry_after * 1000;
         throw new ProviderFailure(kindOfStatus(status), message, { status, retryAfterMs });
       }
-      return play({ reel, request, reply: entry.reply, attempt, clock: parts.clock });
+      return play({ reel, request, reply: entry.reply, attempt, clock });
     },
     embed: none,
     rerank: none,
   };
 }
 
-async function load(parts: ScriptedParts, model: string): Promise<Reel> {
-  const { text, path } = await parts.read(model);
+async function load(read: ReadScript, model: string): Promise<Reel> {
+  const { text, path } = await read(model);
   const entries = parseScript(text, path);
   return { entries, used: entries.map(() => 0), calls: 0 };
 }
@@ -72,7 +69,7 @@ function take(reel: Reel, request: ChatRequest): Taken {
 interface Sight {
   agent: string;
   last_user: string;
-  /** The tool whose result is the newest message, and that result; '' when a user spoke last. */
+  /** The tool whose result is the newest message, and that result; '' if a user spoke last. */
   last_tool: string;
   last_result: string;
 }
@@ -109,7 +106,7 @@ interface Performance {
 async function play({ reel, request, reply, attempt, clock }: Performance): Promise<Omit<ChatReply, 'cost'>> {
   const pause = async (ms: number) => {
     try {
-      // Also without a delay: a cancel between two pieces must be noticed, and other work get its turn.
+      // Also without a delay: a cancel between two pieces must be noticed.
       if (ms > 0) await clock.sleep(ms, request.signal);
       request.signal?.throwIfAborted();
     } catch (cause) {
@@ -151,7 +148,7 @@ function finishOf({ finish, tool_calls }: ScriptReply): FinishReason {
   return finish ?? (tool_calls.length > 0 ? 'tool_calls' : 'stop');
 }
 
-/** Four characters a token: the same for the same conversation, which is all a script needs. */
+/** Four characters per token: all a script needs is the same count for the same conversation. */
 function estimate(messages: readonly Message[], content: readonly AssistantPart[]): Usage {
   const tokens = (value: unknown) => Math.ceil(JSON.stringify(value).length / 4);
   return { input: tokens(messages), output: tokens(content), cached: 0, reasoning: 0 };

@@ -1,13 +1,13 @@
 import { kindOfStatus, ProviderFailure } from './provider.ts';
 
-/** What the SDK throws for an answer of the provider, seen by its shape: several copies of the class may be loaded. */
+/** The SDK's error for a provider's answer. Known by its shape, because several copies of its class may be loaded. */
 interface CallError extends Error {
   statusCode?: number;
   responseHeaders?: Readonly<Record<string, string>>;
   responseBody?: string;
 }
 
-/** Error events inside a stream carry a type in place of a status. */
+/** Error events in a stream have a type instead of a status. */
 const FINAL_TYPES = /invalid_request|authentication|permission|not_found|too_large|INVALID_ARGUMENT|UNAUTHENTICATED/;
 const LONGEST_MESSAGE = 2_000;
 
@@ -32,7 +32,7 @@ export function toFailure(
   });
 }
 
-/** The SDK's complaints about the prompt or an answer it cannot read: asking again brings the same. */
+/** The SDK refuses the prompt or cannot read the answer: a second attempt would fail as well. */
 function isOurs(error: CallError | undefined): boolean {
   if (!error) return false;
   return /^AI_(InvalidPrompt|InvalidArgument|UnsupportedFunctionality|LoadAPIKey|LoadSetting|NoSuchModel|TooManyEmbedding|TypeValidation|JSONParse|InvalidResponseData)/.test(
@@ -57,7 +57,7 @@ function safeJson(value: unknown): string {
   }
 }
 
-/** Seconds or a date in a header, milliseconds in another, or Google's word for it in the body. */
+/** From the headers (seconds, a date or milliseconds), or from the body as Google has it. */
 function retryAfter({ responseHeaders = {}, responseBody = '' }: CallError): number | undefined {
   const milliseconds = Number(responseHeaders['retry-after-ms']);
   if (milliseconds > 0) return milliseconds;

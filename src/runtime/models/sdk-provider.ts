@@ -11,7 +11,7 @@ const PARALLEL_BATCHES = 4;
 
 export type SettingsOf = (model: Model, call: PatchedCall) => Omit<SdkSettings, 'key'>;
 
-/** A provider of the AI SDK. Each attempt opens it with its own key; the SDK's own retries are off. */
+/** A provider of the AI SDK. Each attempt opens it with its own key; the SDK itself does not retry. */
 export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): Provider {
   const wireName = ({ model }: { model: Model }) => model.data.real_name ?? model.name;
   return {
@@ -22,10 +22,10 @@ export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): 
         ? streamed(model, { request, attempt, dialect })
         : whole(model, { request, attempt, dialect });
     },
-    async embed(request, attempt) {
+    async embed(request, key) {
       const { embedMany } = await import('ai');
       const settings = settingsOf(request.model, 'embeddings');
-      const model = dialect.open({ ...settings, key: attempt.key }).embedding(wireName(request));
+      const model = dialect.open({ ...settings, key }).embedding(wireName(request));
       try {
         const { embeddings, usage } = await embedMany({
           model: limited(model, request.model.data.max_batch_size),
@@ -39,10 +39,10 @@ export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): 
         throw toFailure(error, { hasBegun: false, signal: request.signal });
       }
     },
-    rerank(request, attempt) {
+    rerank(request, key) {
       const settings = settingsOf(request.model, 'rerank');
       const baseURL = settings.baseURL ?? dialect.rerankBase;
-      return rerankOver({ ...settings, baseURL, key: attempt.key }, request);
+      return rerankOver({ ...settings, baseURL, key }, request);
     },
   };
 }
@@ -83,7 +83,7 @@ async function whole(model: SdkChatModel, { request, attempt, dialect }: Exchang
 
 type EmbeddingModel = ReturnType<ReturnType<SdkDialect['open']>['embedding']>;
 
-/** Some servers take fewer texts a call than their SDK believes. */
+/** Some servers accept fewer texts per call than the SDK assumes. */
 function limited(model: EmbeddingModel, max: EmbedRequest['model']['data']['max_batch_size']): EmbeddingModel {
   if (max === undefined) return model;
   return new Proxy(model, {
@@ -106,7 +106,7 @@ const answerSchema = z.object({
   results: z.array(z.object({ index: z.number().int().min(0), relevance_score: z.number() })),
 });
 
-/** `POST <base>/rerank`, as Jina, Cohere, Voyage and the local servers have it; the SDK's own packages know no common form. */
+/** `POST <base>/rerank`, as Jina, Cohere, Voyage and local servers have it. The SDK has no common form. */
 async function rerankOver(settings: SdkSettings, request: RerankRequest): Promise<RerankReply> {
   const { model, query, documents, top_n, signal } = request;
   if (settings.baseURL === undefined) {

@@ -6,11 +6,11 @@ import type { SdkContent, SdkFinish, SdkStreamPart, SdkUsage } from './sdk-types
 type Metadata = { providerMetadata?: Opaque | undefined };
 const opaque = ({ providerMetadata }: Metadata) => (providerMetadata ? { opaque: providerMetadata } : {});
 
-/** Puts the pieces of a stream together again, in the order in which they began. */
+/** Joins the pieces of a stream, in the order in which they began. */
 export class ReplyBuilder {
   readonly #sink: (delta: ChatDelta) => void;
   readonly #parts = new Map<string, AssistantPart>();
-  /** Calls whose end has not come: a reply cut by its limit may end inside one. */
+  /** Calls that have not ended: a limit may cut the reply inside one. */
   readonly #open = new Map<string, { name: string; text: string }>();
   #end: { finish: SdkFinish; usage: SdkUsage } | undefined;
 
@@ -18,7 +18,7 @@ export class ReplyBuilder {
     this.#sink = sink;
   }
 
-  /** Once true, asking again would say things twice. */
+  /** Once true, a second attempt would repeat text. */
   get hasBegun(): boolean {
     return this.#parts.size > 0 || this.#open.size > 0;
   }
@@ -50,16 +50,11 @@ export class ReplyBuilder {
     }
   }
 
-  /** Undefined where the stream ended without saying so: the connection was lost. */
+  /** Undefined if the stream ended without a finish event: the connection was lost. */
   reply(): Omit<ChatReply, 'cost'> | undefined {
     if (!this.#end || (this.#end.finish.unified === 'other' && this.#end.finish.raw === undefined)) return undefined;
     const cut = [...this.#open].map(
-      ([id, { name, text }]): AssistantPart => ({
-        type: 'tool_call',
-        id,
-        name,
-        arguments: text,
-      }),
+      ([id, { name, text }]): AssistantPart => ({ type: 'tool_call', id, name, arguments: text }),
     );
     const content = [...this.#parts.values(), ...cut].filter(isWorthKeeping);
     return { content, finish: toFinish(this.#end.finish), usage: toUsage(this.#end.usage) };
@@ -74,7 +69,7 @@ export class ReplyBuilder {
     if (delta !== '') this.#sink({ type, text: delta });
   }
 
-  /** Signatures come with the end, or with no text at all where the reasoning is hidden. */
+  /** Signatures come with the end, also without any text if the reasoning is hidden. */
   #close(type: 'text' | 'reasoning', part: { id: string } & Metadata): void {
     const key = `${type} ${part.id}`;
     const before = this.#parts.get(key);

@@ -70,7 +70,7 @@ function toAssistantPart(part: AssistantPart): Content<'assistant'> {
       return [{ type: 'reasoning', text: part.text, ...opaque(part.opaque) }];
     case 'tool_call': {
       const { id, name, arguments: input } = part;
-      // What was no JSON cannot be said in an object; its result tells the model.
+      // Providers want an object; the result tells the model that its text was no JSON.
       const spoken = typeof input === 'object' && input !== null ? input : {};
       return [{ type: 'tool-call', toolCallId: id, toolName: name, input: spoken, ...opaque(part.opaque) }];
     }

@@ -1,6 +1,6 @@
 import type { OpenAICompatibleProvider } from '@ai-sdk/openai-compatible';
 
-/** The SDK's provider interface, by way of a package we declare: all providers implement the same version of it. */
+/** The SDK's provider interface, taken from a package we declare. All providers implement the same version. */
 export type SdkChatModel = ReturnType<OpenAICompatibleProvider['chatModel']>;
 type SdkEmbeddingModel = ReturnType<OpenAICompatibleProvider['embeddingModel']>;
 
@@ -15,11 +15,11 @@ export type SdkUsage = SdkGenerated['usage'];
 export type SdkFinish = SdkGenerated['finishReason'];
 export type SdkOptions = NonNullable<SdkMessage['providerOptions']>;
 
-/** What the packages that users install have in common. */
+/** What all provider packages have in common. */
 export interface OptionalSdk {
   languageModel(model: string): SdkChatModel;
   embeddingModel(model: string): SdkEmbeddingModel;
-  /** Where a provider has an older interface beside its newest. */
+  /** The older interface of a provider that has two. */
   chat?(model: string): SdkChatModel;
 }
 
@@ -41,12 +41,12 @@ export interface SdkSettings {
 
 export interface SdkDialect {
   open(settings: SdkSettings): SdkClient;
-  /** What every request of this provider carries. */
+  /** Sent with every request. */
   options?: SdkOptions;
-  /** Put on the system prompt and the last message, where a provider caches up to marked places only. */
+  /** Put on the system prompt and the last message, for providers that cache only up to a mark. */
   cacheMark?: SdkOptions;
-  /** For models whose limit is unknown and whose provider wants one. */
+  /** For models with an unknown limit, if the provider requires one. */
   maxOutputTokens?: number;
-  /** Where a provider reranks unless `api_base` says otherwise. */
+  /** The default address for reranking. */
   rerankBase?: string;
 }

@@ -2,7 +2,6 @@ import { createLease, type Lease } from '../../base/lease.ts';
 import { unlessAborted } from '../../base/wait.ts';
 import type { Rag, RagCache, RagKey } from './rag.ts';
 
-/** A RAG as its cache holds it. */
 export interface OpenedRag extends Rag {
   close(): void;
 }
@@ -12,13 +11,13 @@ export type OpenRag = (key: RagKey, signal: AbortSignal) => Promise<OpenedRag | 
 interface Entry {
   id: string;
   loading: Promise<OpenedRag | undefined>;
-  /** Leases, and those still waiting for one. */
+  /** Leases, and callers that wait for one. */
   refs: number;
-  /** Ends a load nobody waits for any more. */
+  /** Ends a load that nobody waits for. */
   unwanted: AbortController;
 }
 
-/** Shares opened RAGs among their holders and pins nothing: with its last lease an entry is gone. */
+/** Shares open RAGs. An entry is closed with its last lease. */
 export function createRagCache(open: OpenRag): RagCache {
   const entries = new Map<string, Entry>();
 
@@ -36,7 +35,7 @@ export function createRagCache(open: OpenRag): RagCache {
     entry.unwanted.abort();
     entry.loading.then(
       (rag) => rag?.close(),
-      () => {}, // went to those who waited
+      () => {}, // the callers have the failure
     );
   };
 
@@ -57,7 +56,7 @@ export function createRagCache(open: OpenRag): RagCache {
     return undefined;
   };
 
-  // Those who hold the entry go on holding it; it is only found no more.
+  // Holders keep the entry; it is only no longer found.
   return { load, invalidate: (key) => void entries.delete(idOf(key)) };
 }
 

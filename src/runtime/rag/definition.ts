@@ -1,15 +1,14 @@
-import { readFile } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { writeAtomic } from '../../base/atomic-file.ts';
-import { parseBy } from '../config/settings-file.ts';
+import { parseBy, readIfThere } from '../config/settings-file.ts';
 import { normalised } from './index/vectors.ts';
 import type { NewFile } from './index/writer.ts';
 
 const optional = <T extends z.ZodType>(schema: T) => schema.nullable().default(null);
 const count = z.int().min(1);
 
-/** Loki's keys. What else such a file holds is left alone. */
+/** Loki's keys. Other keys of the file are kept. */
 const definitionSchema = z.looseObject({
   embedding_model: optional(z.string().min(1)),
   chunk_size: optional(count),
@@ -20,28 +19,20 @@ const definitionSchema = z.looseObject({
 });
 export type RagDefinition = z.output<typeof definitionSchema>;
 
-/** Undefined when there is no such file. */
-export async function readDefinition(path: string): Promise<RagDefinition | undefined> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (text === undefined) return undefined;
-  return parseBy({ file: path, text }, definitionSchema, { code: 'rag_invalid' });
+/** Undefined if there is no such file. */
+export function readDefinition(path: string): RagDefinition | undefined {
+  const text = readIfThere(path);
+  return text === undefined ? undefined : parseBy({ file: path, text }, definitionSchema, { code: 'rag_invalid' });
 }
 
-/** Sets what is given and keeps the rest of the file, comments included. */
+/** Changes the given keys and keeps the rest of the file, with its comments. */
 export async function writeDefinition(path: string, change: Partial<RagDefinition>): Promise<void> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
-  const document = parseDocument(text);
+  const document = parseDocument(readIfThere(path) ?? '');
   for (const [key, value] of Object.entries(change)) document.set(key, value);
   await writeAtomic(path, document.toString());
 }
 
-/** Loki keeps documents and vectors in the definition itself; vectors are little-endian floats in base64. */
+/** Loki keeps documents and vectors in the definition. Vectors are little-endian floats in base64. */
 const lokiSchema = z.looseObject({
   files: z.record(
     z.string(),
@@ -50,27 +41,23 @@ const lokiSchema = z.looseObject({
   vectors: z.record(z.string(), z.string()),
 });
 
-/** A file's id in the upper half of a document's, the number of the chunk in the lower. */
+/** Loki's id of a chunk: the id of its file in the upper half, its number in the lower. */
 const HALF = 2 ** 32;
 
-/**
- * What a Loki definition has indexed already, so that nothing is embedded again; undefined if it holds nothing of the kind. The
- * files carry no hash of ours: the first rebuild reads them anew.
- */
+/** The files a Loki definition has indexed, so that they need not be embedded again. Without our hash, a rebuild reads them anew. */
 export function lokiFiles(definition: RagDefinition): NewFile[] | undefined {
   const read = lokiSchema.safeParse(definition);
   if (!read.success) return undefined;
   const { files, vectors } = read.data;
   const imported = Object.entries(files).map(([id, { path, documents }]): NewFile => {
-    const chunks = documents.map(({ page_content: text }, n) => ({ text, vector: decode(vectors[vectorKey(id, n)]) }));
+    const chunks = documents.map(({ page_content: text }, n) => ({
+      text,
+      vector: decode(vectors[Number(id) * HALF + n]),
+    }));
     return { source: path, hash: '', chunks };
   });
   const isWhole = imported.every(({ chunks }) => chunks.every(({ vector }) => vector !== undefined));
   return imported.length > 0 && isWhole ? imported : undefined;
-}
-
-function vectorKey(file: string, chunk: number): string {
-  return String(Number(file) * HALF + chunk);
 }
 
 function decode(base64: string | undefined): Float32Array | undefined {

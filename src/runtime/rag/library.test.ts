@@ -5,7 +5,7 @@ import { agent, named, ragWorld, type World } from '../../../test/support/runtim
 import { verifies } from '../../../test/support/verifies.ts';
 import type { RagModels } from './index/embedder.ts';
 
-async function ask(world: World, question: string | string[], more: { top_k?: number; reranker_model?: string } = {}) {
+async function ask(world: World, question: string, more: { top_k?: number; reranker_model?: string } = {}) {
   const lease = await world.cache.load(named('docs'));
   try {
     return (await lease?.value.search(question, { top_k: 3, ...more })) ?? [];
@@ -203,35 +203,32 @@ verifies('R-44').test(
   },
 );
 
-verifies('R-43').test(
-  'words and vectors are fused, several phrasings too, and a reranker has the last word',
-  async () => {
-    const meaning: Record<string, number[]> = { sea: [1, 0], whale: [0.9, 0.1], car: [0, 1] };
-    const vectorOf = (text: string) => Object.entries(meaning).find(([word]) => text.includes(word))?.[1] ?? [0.5, 0.5];
-    const reranked: unknown[] = [];
-    const models: RagModels & { chunkSizeOf(): undefined } = {
-      embed: async (_, texts) => texts.map(vectorOf),
-      rerank: async (model, request) => {
-        reranked.push([model, request.query, request.documents.length]);
-        return [{ index: request.documents.length - 1, score: 0.9 }];
-      },
-      chunkSizeOf: () => undefined,
-    };
-    const world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
-    world.write('docs/1.md', 'the whale sings');
-    world.write('docs/2.md', 'the car honks');
-    await world.library.rebuild(named('docs'), { documents: ['docs'] });
-    const synonym = sourcesOf(await ask(world, 'sea animals', { top_k: 1 }));
-    const both = sourcesOf(await ask(world, ['sea', 'honking car']));
-    const last = await ask(world, 'whale', { reranker_model: 'fake:r' });
-    expect({ synonym, both, last: last.map(({ text, score }) => [text, score]), reranked }).toEqual({
-      synonym: ['1.md'],
-      both: ['2.md', '1.md'],
-      last: [['the car honks', 0.9]],
-      reranked: [['fake:r', 'whale', 2]],
-    });
-  },
-);
+verifies('R-43').test('words and vectors are fused, and a reranker has the last word', async () => {
+  const meaning: Record<string, number[]> = { sea: [1, 0], whale: [0.9, 0.1], car: [0, 1] };
+  const vectorOf = (text: string) => Object.entries(meaning).find(([word]) => text.includes(word))?.[1] ?? [0.5, 0.5];
+  const reranked: unknown[] = [];
+  const models: RagModels & { chunkSizeOf(): undefined } = {
+    embed: async (_, texts) => texts.map(vectorOf),
+    rerank: async (model, request) => {
+      reranked.push([model, request.query, request.documents.length]);
+      return [{ index: request.documents.length - 1, score: 0.9 }];
+    },
+    chunkSizeOf: () => undefined,
+  };
+  const world = ragWorld({ models, config: { rag_embedding_model: 'fake:e' } });
+  world.write('docs/1.md', 'the whale sings');
+  world.write('docs/2.md', 'the car honks');
+  await world.library.rebuild(named('docs'), { documents: ['docs'] });
+  const synonym = sourcesOf(await ask(world, 'sea animals', { top_k: 1 }));
+  const both = sourcesOf(await ask(world, 'honking car'));
+  const last = await ask(world, 'whale', { reranker_model: 'fake:r' });
+  expect({ synonym, both, last: last.map(({ text, score }) => [text, score]), reranked }).toEqual({
+    synonym: ['1.md'],
+    both: ['2.md', '1.md'],
+    last: [['the car honks', 0.9]],
+    reranked: [['fake:r', 'whale', 2]],
+  });
+});
 
 verifies('R-43').test('a reranker that fails leaves the order of the search', async () => {
   const world = ragWorld();

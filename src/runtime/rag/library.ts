@@ -13,13 +13,13 @@ import type { Fetch } from './load/web.ts';
 import { openRag } from './open-rag.ts';
 import type { RagKey } from './rag.ts';
 
-/** What `rag_embedding_model: null` means: words alone, which nothing that comes in a package does better. */
+/** `rag_embedding_model: null` searches by words alone: no embedder that fits a package is better. */
 const DEFAULT_EMBEDDER = '';
 const CHUNK_SIZE = 2000;
 const OVERLAP_SHARE = 20;
 
 export interface RagDeps {
-  /** Where the definition of a key lies. */
+  /** The file of a definition. */
   fileOf(key: RagKey): string;
   config: {
     readonly rag_embedding_model: string | null;
@@ -36,9 +36,9 @@ export interface RagDeps {
 }
 
 export interface RagLibrary {
-  /** For the cache. Builds an index that is missing or was made with other settings. */
+  /** Builds an index that is missing or was made with other settings. */
   open(key: RagKey, signal?: AbortSignal): Promise<OpenedRag | undefined>;
-  /** Brings an index up to date, with other documents if given; a definition that is missing is made from them. */
+  /** Updates an index. With `documents` it changes the definition, or makes one. */
   rebuild(
     key: RagKey,
     change?: { documents?: readonly string[]; signal?: AbortSignal | undefined },
@@ -50,13 +50,10 @@ export function createRagLibrary(deps: RagDeps): RagLibrary {
     const file = deps.fileOf(key);
     const traits = traitsOf(definition, deps);
     const embedder = traits.wanted_embedder === '' ? undefined : createEmbedder(traits.wanted_embedder, deps.models);
-    const settings = {
-      cwd: baseOf(key, deps),
-      run: deps.run,
-      loaders: deps.config.document_loaders,
-      fetch: deps.fetch,
-      signal,
-    };
+    const { run, fetch, config } = deps;
+    // An agent's documents lie beside its definition.
+    const cwd = key.kind === 'agent' ? dirname(file) : deps.cwd;
+    const settings = { cwd, run, fetch, loaders: config.document_loaders, signal };
     await mkdir(dirname(file), { recursive: true });
     const documents = documentsOf(definition.document_paths, settings);
     return await buildIndex({ path: indexOf(file), traits, embedder, documents, signal, warn: deps.warn });
@@ -65,12 +62,12 @@ export function createRagLibrary(deps: RagDeps): RagLibrary {
   return {
     async open(key, signal) {
       const file = deps.fileOf(key);
-      const definition = await readDefinition(file);
+      const definition = readDefinition(file);
       if (!definition) return undefined;
       const index = indexOf(file);
       const before = readMeta(index);
       const isCurrent = before !== undefined && hasTraits(before, traitsOf(definition, deps));
-      // An index of ours, once made, is newer than what Loki left.
+      // Our own index is newer than what Loki left.
       const left = before === undefined ? lokiFiles(definition) : undefined;
       if (left) await importIndex(index, traitsOf(definition, deps), left);
       else if (!isCurrent) await build(key, definition, signal);
@@ -82,13 +79,14 @@ export function createRagLibrary(deps: RagDeps): RagLibrary {
 
     async rebuild(key, { documents, signal } = {}) {
       const file = deps.fileOf(key);
-      const earlier = await readDefinition(file);
+      const earlier = readDefinition(file);
       if (!earlier && !documents) throw new ReefError('rag_not_found', `There is no RAG definition ${file}`);
-      // A named RAG is used from anywhere, so what its documents are relative to is settled now.
-      const paths = documents && (key.kind === 'named' ? documents.map((path) => settled(path, deps)) : [...documents]);
+      // A named RAG is used from any folder, so its paths are made absolute.
+      const paths =
+        documents && (key.kind === 'named' ? documents.map((path) => absolute(path, deps)) : [...documents]);
       const definition = { ...(earlier ?? emptyDefinition(deps)), ...(paths && { document_paths: paths }) };
       const report = await build(key, definition, signal);
-      // After the index: a build that fails or is aborted has changed nothing.
+      // After the index: a build that fails has changed nothing.
       if (!earlier) await writeDefinition(file, definition);
       else if (paths) await writeDefinition(file, { document_paths: paths });
       return report;
@@ -118,19 +116,14 @@ function indexOf(file: string): string {
   return file.replace(/\.yaml$/, '.sqlite');
 }
 
-/** An agent's documents lie beside it. */
-function baseOf(key: RagKey, deps: RagDeps): string {
-  return key.kind === 'agent' ? dirname(deps.fileOf(key)) : deps.cwd;
-}
-
-function settled(source: string, { cwd, config }: RagDeps): string {
+function absolute(source: string, { cwd, config }: RagDeps): string {
   const [, loader] = /^([A-Za-z0-9_-]+):/.exec(source) ?? [];
   const isElsewhere =
     loader !== undefined && (/^https?$/.test(loader) || Object.hasOwn(config.document_loaders, loader));
   return isElsewhere ? source : resolve(cwd, source);
 }
 
-/** The models a RAG uses, out of the registry. */
+/** The registry as a RAG uses it. */
 export function ragModels(registry: ModelRegistry): RagDeps['models'] {
   return {
     async embed(id, texts, signal) {

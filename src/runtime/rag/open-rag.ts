@@ -9,7 +9,7 @@ import type { RagHit, RagInfo, RagKey, SearchOptions } from './rag.ts';
 
 export interface OpenRequest {
   key: RagKey;
-  /** Of the definition. */
+  /** The file of the definition. */
   file: string;
   index: string;
   definition: RagDefinition;
@@ -27,17 +27,16 @@ export function openRag(request: OpenRequest): OpenedRag {
     index,
     embedder,
     onEmbedderFailure: (error) =>
-      warn(`${meta.embedder} failed, so this search was by words only: ${messageOf(error)}`),
+      warn(`${meta.embedder} failed, so this search was by words only: ${toReefError(error).message}`),
   };
 
-  const search = async (question: string | readonly string[], options: SearchOptions): Promise<RagHit[]> => {
-    const questions = typeof question === 'string' ? [question] : question;
-    const found = await retrieve(retrieval, { questions, topK: options.top_k, signal: options.signal });
+  const search = async (question: string, options: SearchOptions): Promise<RagHit[]> => {
+    const found = await retrieve(retrieval, { question, topK: options.top_k, signal: options.signal });
     const hits = found.flatMap(({ id, score }): RagHit[] => {
       const chunk = index.chunk(id);
-      return chunk ? [{ text: chunk.text, source: chunk.source, chunk: chunk.chunk, score }] : [];
+      return chunk ? [{ ...chunk, score }] : [];
     });
-    const ranked = await reranked(hits, questions[0] ?? '', { options, models, warn });
+    const ranked = await reranked(hits, question, { options, models, warn });
     return ranked.slice(0, options.top_k);
   };
 
@@ -58,14 +57,12 @@ export function openRag(request: OpenRequest): OpenedRag {
   return { key, settings, search, info, close: () => index.close() };
 }
 
-interface Reranking {
-  options: SearchOptions;
-  models: RagModels;
-  warn(message: string): void;
-}
-
-/** A reranker replaces the order of the fusion; one that fails leaves it. */
-async function reranked(hits: RagHit[], query: string, { options, models, warn }: Reranking): Promise<RagHit[]> {
+/** A reranker replaces the order of the fusion. If it fails, that order stays. */
+async function reranked(
+  hits: RagHit[],
+  query: string,
+  { options, models, warn }: Pick<OpenRequest, 'models' | 'warn'> & { options: SearchOptions },
+): Promise<RagHit[]> {
   const { reranker_model: model, top_k: topK, signal } = options;
   if (!model || hits.length === 0) return hits;
   try {
@@ -76,7 +73,7 @@ async function reranked(hits: RagHit[], query: string, { options, models, warn }
     });
   } catch (error) {
     signal?.throwIfAborted();
-    warn(`${model} failed, so the order is that of the search: ${messageOf(error)}`);
+    warn(`${model} failed, so the order is that of the search: ${toReefError(error).message}`);
     return hits;
   }
 }
@@ -86,8 +83,4 @@ function describe({ embedder, wanted_embedder }: IndexMeta): string {
   if (embedder !== '') return `${byWords} and by vectors of ${embedder}, fused by rank`;
   const noSynonyms = `${byWords}; it finds no synonyms`;
   return wanted_embedder === '' ? noSynonyms : `${noSynonyms}, because ${wanted_embedder} failed when it was built`;
-}
-
-function messageOf(error: unknown): string {
-  return toReefError(error).message;
 }

@@ -8,9 +8,9 @@ export interface RagKey {
 
 export interface RagHit {
   text: string;
-  /** Path or URL of the document. */
+  /** The path or URL of the document. */
   source: string;
-  /** Which chunk of the document, from 1. */
+  /** The number of the chunk, from 1. */
   chunk: number;
   score: number;
 }
@@ -26,32 +26,59 @@ export interface RagInfo {
   top_k: number | null;
   chunk_size: number;
   chunk_overlap: number;
-  /** How a search works here, in words. */
+  /** How the search works, in words. */
   retrieval: string;
-  /** Documents that could not be loaded, with the reason. */
+  /** The documents that could not be loaded. */
   failed: readonly { source: string; reason: string }[];
 }
 
-/** As the context resolved them, the RAG's own settings included (§3). */
 export interface SearchOptions {
   top_k: number;
   reranker_model?: string | null | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** An opened index. Immutable but for `settings`: a rebuild makes another. */
+/** An open index. A rebuild makes another one. */
 export interface Rag {
   readonly key: RagKey;
-  /** What `.set` writes to while the RAG is active; shared by all holders, in memory only. */
+  /** `.set` changes these in memory, for all holders. */
   readonly settings: { top_k: number | null; reranker_model: string | null };
-  /** Several phrasings of one question are fused by rank. Never fails for want of an embedder. */
-  search(question: string | readonly string[], options: SearchOptions): Promise<RagHit[]>;
+  /** An embedder that fails does not fail the search. */
+  search(question: string, options: SearchOptions): Promise<RagHit[]>;
   info(): RagInfo;
 }
 
 export interface RagCache {
-  /** Undefined when there is no such definition. An index that is missing, or made otherwise, is built first. */
+  /** Undefined if there is no such definition. Builds an index that is missing or was made with other settings. */
   load(key: RagKey, signal?: AbortSignal): Promise<Lease<Rag> | undefined>;
-  /** Holders keep what they have; the next load is fresh. */
+  /** Holders keep their index; the next load opens it anew. */
   invalidate(key: RagKey): void;
+}
+
+/** The default of `rag_template`. */
+const TEMPLATE = `Answer the question with the help of the passages between <context> tags. They were found by a search and may be beside
+the point: use what answers the question, leave out the rest, and say so when they do not answer it. Give the sources of
+what you use.
+
+<context>
+__CONTEXT__
+</context>
+
+<sources>
+__SOURCES__
+</sources>
+
+<question>
+__INPUT__
+</question>`;
+
+const PLACEHOLDER = /__(CONTEXT|SOURCES|INPUT)__/g;
+
+/** Fills the template in one pass: placeholders inside the values stay as they are. */
+export function fillTemplate(
+  template: string | null,
+  values: { context: string; sources: string; input: string },
+): string {
+  const by = { CONTEXT: values.context, SOURCES: values.sources, INPUT: values.input };
+  return (template ?? TEMPLATE).replace(PLACEHOLDER, (_, name: keyof typeof by) => by[name]);
 }

@@ -253,7 +253,7 @@ test('the list of models is replaced by one that was checked, and stays when the
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/models.yaml`;
-  const sync = () => syncModels({ url, paths, fetch });
+  const sync = () => syncModels(url, paths, fetch);
   expect(await sync()).toBe(1);
   const list = localModelsOverride(paths)?.text;
   Object.assign(answer, { text: 'models: [' });

@@ -21,14 +21,14 @@ export interface Supervisor {
 }
 
 export interface InboxMessage {
-  kind: 'shutdown' | 'task_completed' | 'text';
+  kind: 'task_completed' | 'text';
   from: string;
   text: string;
 }
 
 export interface Inbox {
   deliver(message: InboxMessage): void;
-  /** Takes everything: shutdown first, then completed tasks, then text. */
+  /** Takes everything: completed tasks first, then text. */
   drain(): InboxMessage[];
 }
 

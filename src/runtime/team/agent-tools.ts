@@ -6,19 +6,18 @@ import type { TeamSupervisor } from './supervisor.ts';
 
 /** Models write numbers where ids are digits. */
 const taskId = z.union([z.string(), z.number()]).transform(String);
-const id = z.string().min(1).max(64).describe('Id of the agent, or its name if you started one of that name only');
+const id = z.string().min(1).max(64).describe('Id of the agent, or its name if you started only one of that name');
 const text = z.string().min(1);
 
 const REPLY_HINT =
-  'Answer with agent__reply_escalation if you can; a person may answer as well. Then call agent__collect again, which waits.';
+  'Answer with agent__reply_escalation if you can; a person may answer as well. Then call agent__collect again.';
 
-/** Messages are for every agent that has others around it. */
 function messageTools(supervisor: TeamSupervisor, inbox: TeamInbox): Tool[] {
   return [
     defineTool({
       name: 'agent__send_message',
       description:
-        'Writes to another agent, which reads it at its next step: one you started, "parent", or one beside you.',
+        'Writes to an agent you started, to "parent", or to one your parent started. It reads the message at its next step.',
       effect: 'read',
       arguments: z.object({ id, message: text }),
       async run(args) {
@@ -28,14 +27,14 @@ function messageTools(supervisor: TeamSupervisor, inbox: TeamInbox): Tool[] {
     }),
     defineTool({
       name: 'agent__check_inbox',
-      description: 'Reads what other agents wrote to you.',
+      description: 'Reads the messages of other agents.',
       effect: 'read',
       arguments: z.object({}),
       run: async () => renderMessages(inbox.drain()) || 'No messages.',
     }),
     defineTool({
       name: 'agent__list',
-      description: 'Lists the agents you started, your parent, and those it started beside you.',
+      description: 'Lists the agents you started, your parent, and the other agents it started.',
       effect: 'read',
       arguments: z.object({}),
       async run() {
@@ -54,24 +53,24 @@ function messageTools(supervisor: TeamSupervisor, inbox: TeamInbox): Tool[] {
   ];
 }
 
-/** None of them touches anything but the team, so nobody is asked; who may be started is the agent's own file. */
+/** These tools only touch the team, so no permission is asked. The agent's own file says whom it may start. */
 function childTools(supervisor: TeamSupervisor): Tool[] {
   return [
     defineTool({
       name: 'agent__spawn',
-      description: 'Starts another agent on a task, beside you. It knows nothing but the prompt.',
+      description: 'Starts another agent on a task; it works while you go on. It knows nothing but the prompt.',
       effect: 'read',
       arguments: z.object({
-        agent: text.describe('Its name; workflow:NAME for a run of a workflow'),
+        agent: text.describe('Its name, or workflow:NAME for a run of a workflow'),
         prompt: text,
         task_id: taskId.optional(),
-        plan: z.array(text).optional().describe('Of a run: files it means to change; a clash makes it wait'),
+        plan: z.array(text).optional().describe('For a run: the files it means to change; a run that clashes with other work waits'),
       }),
       run: async (args) => ({ status: 'spawned', agent: args.agent, ...(await supervisor.spawn(args)) }),
     }),
     defineTool({
       name: 'agent__check',
-      description: 'Looks at an agent you started, without waiting; takes its result when it is done.',
+      description: 'Shows an agent you started, without waiting; collects its result if it is done.',
       effect: 'read',
       arguments: z.object({ id }),
       run: (args, { signal }) => supervisor.check(args.id, signal),
@@ -79,7 +78,7 @@ function childTools(supervisor: TeamSupervisor): Tool[] {
     defineTool({
       name: 'agent__collect',
       description:
-        'Waits for an agent you started and takes its result. Returns early when it, or one below it, asks something.',
+        'Waits for an agent you started and collects its result. Returns early if it, or an agent below it, asks something.',
       effect: 'read',
       arguments: z.object({ id }),
       async run(args, { signal }) {
@@ -89,14 +88,14 @@ function childTools(supervisor: TeamSupervisor): Tool[] {
     }),
     defineTool({
       name: 'agent__cancel',
-      description: 'Ends an agent you started and everything it started.',
+      description: 'Ends an agent you started and all agents below it.',
       effect: 'read',
       arguments: z.object({ id }),
       run: (args) => supervisor.cancel(args.id),
     }),
     defineTool({
       name: 'agent__reply_escalation',
-      description: 'Answers a question of an agent below you. The first answer counts; permissions are for the person.',
+      description: 'Answers a question of an agent below you. The first answer counts; only the person answers permission requests.',
       effect: 'read',
       arguments: z.object({
         escalation_id: text.describe('Id of the question, or of the agent that asks it'),
@@ -114,7 +113,7 @@ function taskTools(supervisor: TeamSupervisor): Tool[] {
   return [
     defineTool({
       name: 'agent__task_create',
-      description: 'Notes a task. With an agent it is begun as soon as the tasks in blocked_by are completed.',
+      description: 'Adds a task. With an agent it starts as soon as the tasks in blocked_by are completed.',
       effect: 'read',
       arguments: z.object({
         subject: text,
@@ -127,21 +126,21 @@ function taskTools(supervisor: TeamSupervisor): Tool[] {
     }),
     defineTool({
       name: 'agent__task_list',
-      description: 'Lists the tasks and why those wait that wait.',
+      description: 'Lists the tasks, with the reason for those that are blocked.',
       effect: 'read',
       arguments: z.object({}),
       run: async () => ({ tasks: supervisor.listTasks() }),
     }),
     defineTool({
       name: 'agent__task_complete',
-      description: 'Marks a task as completed; what waited for it may begin.',
+      description: 'Marks a task as completed; tasks that waited for it may start.',
       effect: 'read',
       arguments: z.object({ task_id: taskId }),
       run: (args) => supervisor.completeTask(args.task_id),
     }),
     defineTool({
       name: 'agent__task_fail',
-      description: 'Marks a task as failed; what waits for it stays blocked.',
+      description: 'Marks a task as failed; tasks that wait for it stay blocked.',
       effect: 'read',
       arguments: z.object({ task_id: taskId, reason: z.string().optional() }),
       run: async (args) => supervisor.failTask(args.task_id, args.reason ?? 'given up'),
@@ -149,7 +148,7 @@ function taskTools(supervisor: TeamSupervisor): Tool[] {
   ];
 }
 
-/** The `agent__*` tools of one agent, by its flags: children for those that may have them, messages for a team. */
+/** The `agent__*` tools of one agent: children and tasks if it may spawn, messages if it has anybody to write to. */
 export function agentTools(supervisor: TeamSupervisor, inbox: TeamInbox, canSpawn: boolean): Tool[] {
   return [
     ...(canSpawn ? [...childTools(supervisor), ...taskTools(supervisor)] : []),

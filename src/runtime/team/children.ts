@@ -5,19 +5,19 @@ export interface Child {
   readonly id: string;
   readonly agent: string;
   readonly task: string;
-  /** Of the parent's queue, when it works on one. */
+  /** The task of the parent's queue that it works on. */
   readonly taskId: string | undefined;
-  /** Resolves when it is over and everything that follows from that is done. */
+  /** Resolves when it has ended and its task is settled. */
   readonly over: Promise<JobEnd>;
   end?: JobEnd;
-  /** Its parent has what it left, or gave it up. */
+  /** Its parent has its result, or gave it up. */
   isCollected: boolean;
 }
 
-/** The agents one agent started, in that order. */
+/** The agents one agent started, in order. */
 export class Children {
   readonly #children = new Map<string, Child>();
-  /** Claimed for a child whose job is being made: without it two at once would share the last place. */
+  /** Children whose job is being made. They count as busy, so that two cannot take the last place. */
   #claimed = 0;
 
   add(child: Child): void {
@@ -36,7 +36,6 @@ export class Children {
     return this.all().filter(({ isCollected }) => !isCollected);
   }
 
-  /** Those that work, and those about to; one that has ended takes no place. */
   get busy(): number {
     return this.running().length + this.#claimed;
   }
@@ -48,11 +47,7 @@ export class Children {
     };
   }
 
-  has(id: string): boolean {
-    return this.#children.has(id);
-  }
-
-  /** By id, a unique beginning of one, `@last`, or the name of an agent of which one is there to be taken, or was ever started. */
+  /** Finds a child by id, by the unique beginning of an id, by `@last`, or by agent name if only one child is meant. */
   find(name: string): Child {
     const all = this.all();
     const wanted = name.trim();

@@ -5,35 +5,38 @@ import { listAgents } from '../agent-spec/load.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
 import { textOf, userText } from '../models/message.ts';
 import type { AppState, FunctionsRequest, TeamRequest } from '../state/app-state.ts';
-import type { AgentTeam } from '../state/scope.ts';
+import type { AgentRuntime, AgentTeam } from '../state/scope.ts';
 import { createFunctions, type Tool } from '../tools/tool.ts';
 import { agentTools } from './agent-tools.ts';
 import { type AskChannel, createEscalation, type Escalations } from './escalation.ts';
 import { TeamInbox } from './inbox.ts';
 import type { JobPort } from './job-port.ts';
 import { type Summarise, TeamSupervisor } from './supervisor.ts';
+import type { Team } from './team-run.ts';
 
-/** One agent's position: which job it is, whom it asks, and who keeps its children. */
+/** One agent's place in the tree: its job, where it asks, and what starts its children. */
 export interface TeamPosition {
   jobId: string;
   /** Ids from the root to its parent. */
   ancestors: readonly string[];
-  /** When its parent is in another host, how deep it is all the same. */
+  /** Messages that came before its context was open. */
+  inbox?: TeamInbox | undefined;
+  /** Its depth if its parent runs in another process. */
   depth?: number | undefined;
   jobs: JobPort;
-  /** Beside those of the team, whatever it enables. */
+  /** Always there, whatever tools the agent enables. */
   tools?: readonly Tool[] | undefined;
   channel: AskChannel;
   escalations: Escalations;
-  /** Where outputs too long for a prompt lie. */
+  /** The folder for outputs that are too long for a prompt. */
   outputsDir: string;
 }
 
-/** Own supervisor and inbox, depth one more, the parent to write to, the one inbox to ask through. */
 function createTeam(app: AppState, position: TeamPosition, { spec, parent }: TeamRequest): AgentTeam {
   const above = parent?.supervisor instanceof TeamSupervisor ? parent.supervisor : undefined;
   const depth = parent ? parent.currentDepth + 1 : (position.depth ?? 0);
-  const inbox = new TeamInbox();
+  const known = new Set(listAgents(app.paths));
+  const inbox = position.inbox ?? new TeamInbox();
   const supervisor = new TeamSupervisor({
     spec,
     depth,
@@ -43,8 +46,8 @@ function createTeam(app: AppState, position: TeamPosition, { spec, parent }: Tea
     jobs: position.jobs,
     parent: above,
     maxDepth: above?.maxDepth ?? spec.max_agent_depth,
-    isNative: nativeAgents(app),
-    summarise: createSummariser({ app, spec, modelId: () => modelOf(app, spec), dir: position.outputsDir }),
+    isNative: (name) => known.has(name),
+    summarise: createSummariser(app, spec, position.outputsDir),
   });
   return {
     supervisor,
@@ -64,7 +67,13 @@ function createTeam(app: AppState, position: TeamPosition, { spec, parent }: Tea
   };
 }
 
-/** The state as one agent sees it: the same services, its own position in the team, and the tools for it. */
+/** The team of an active agent; undefined for one that works alone. */
+export function teamOf(runtime: AgentRuntime | undefined): Team | undefined {
+  const { supervisor, inbox } = runtime ?? {};
+  return supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox ? { supervisor, inbox } : undefined;
+}
+
+/** The state as one agent sees it: the same services, its own team, and the tools for that team. */
 export function withTeam(app: AppState, position: TeamPosition): AppState {
   const { tools } = app;
   return Object.freeze({
@@ -74,10 +83,11 @@ export function withTeam(app: AppState, position: TeamPosition): AppState {
       ...tools,
       async build(request: FunctionsRequest) {
         const functions = await tools.build(request);
-        const { supervisor, inbox, spec } = request.context.agentRuntime ?? {};
-        if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox && spec)) return functions;
-        const team = agentTools(supervisor, inbox, spec.can_spawn_agents);
-        return createFunctions([...functions.tools, ...team, ...(position.tools ?? [])]);
+        const { agentRuntime } = request.context;
+        const team = teamOf(agentRuntime);
+        if (!agentRuntime || !team) return functions;
+        const own = agentTools(team.supervisor, team.inbox, agentRuntime.spec.can_spawn_agents);
+        return createFunctions([...functions.tools, ...own, ...(position.tools ?? [])]);
       },
     },
     withConfig: (patch: Parameters<AppState['withConfig']>[0]) => withTeam(app.withConfig(patch), position),
@@ -85,36 +95,19 @@ export function withTeam(app: AppState, position: TeamPosition): AppState {
   });
 }
 
-function nativeAgents({ paths }: AppState): (name: string) => boolean {
-  const known = new Set(listAgents(paths));
-  return (name) => known.has(name);
-}
-
-function modelOf(app: AppState, spec: AgentSpec): string {
-  return spec.model ?? (app.config.model_id || (app.models.first('chat')?.id ?? ''));
-}
-
 const PROMPT = `You shorten the report of an agent for the agent that asked for it. Keep what was done, what was found, with paths,
 names, numbers and open questions, in the words of the report. Add nothing. Answer with the shortened report alone.`;
 const HEAD = 2_000;
 
-interface SummaryDeps {
-  app: Pick<AppState, 'models'>;
-  spec: AgentSpec;
-  /** The model the agent itself speaks with. */
-  modelId(): string;
-  /** Where whole outputs lie: read without asking. */
-  dir: string;
-}
-
-/** Long results by a model, the whole of it in a file. Without a summary the beginning has to do. */
-function createSummariser({ app, spec, modelId, dir }: SummaryDeps): Summarise {
+/** A model shortens a long result; the whole goes to a file. If the model fails, the beginning is used. */
+function createSummariser(app: AppState, spec: AgentSpec, dir: string): Summarise {
   return async ({ id, agent }, output, signal) => {
     await mkdir(dir, { recursive: true, mode: 0o700 });
     const full_output = join(dir, `agent-${id}.txt`);
     await writeAtomic(full_output, output);
     try {
-      const model = app.models.find(spec.summarization_model ?? modelId(), 'chat');
+      const own = spec.model ?? (app.config.model_id || (app.models.first('chat')?.id ?? ''));
+      const model = app.models.find(spec.summarization_model ?? own, 'chat');
       const reply = await app.models.client(model).chat({
         model,
         messages: [{ role: 'system', content: PROMPT }, userText(`Report of ${agent}:\n\n${output}`)],

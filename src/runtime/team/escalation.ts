@@ -4,9 +4,9 @@ import type { EscalationPort } from '../state/scope.ts';
 import type { Answer, AskFn, Question } from '../tools/tool.ts';
 import type { Escalation } from './job-port.ts';
 
-/** Where an agent's questions go: its own wire, and from there into the one inbox. */
+/** Carries an agent's questions to the one inbox, over the connection of its own job. */
 export interface AskChannel {
-  /** `id` names the question there; `withdraw` takes it back, saying who settled it. */
+  /** `id` names the question there. `withdraw` takes it back and says who answered. */
   open(question: Question, signal: AbortSignal): { id: string; answer: Promise<Answer>; withdraw(by: string): void };
 }
 
@@ -14,29 +14,29 @@ interface Waiting extends Escalation {
   reply(text: string, by: string): void;
 }
 
-/** The open questions of all agents of one host: what the seed shares from the root. */
+/** The open questions of all agents of one process. */
 export class Escalations {
   readonly #waiting = new Map<string, Waiting>();
 
-  /** Those of a job and of all below it. */
+  /** The questions of a job and of all jobs below it. */
   below(jobId: string): Escalation[] {
     return [...this.#waiting.values()]
       .filter(({ path }) => path.includes(jobId))
       .map(({ reply: _, ...escalation }) => escalation);
   }
 
-  /** The one below a job that is meant by its id, or by the agent that asks when it asks one thing. */
-  find(name: string, below: string): Escalation | undefined {
-    const open = [...this.#waiting.values()].filter(({ path }) => path.includes(below));
+  /** Finds a question below a job by its id, or by the agent that asks if it asks only one. */
+  find(name: string, jobId: string): Escalation | undefined {
+    const open = this.below(jobId);
     const exact = open.find(({ id }) => id === name);
     const [only, another] = open.filter((each) => each.job_id === name || each.agent === name);
     return exact ?? (another ? undefined : only);
   }
 
-  /** The first answer counts, whoever gives it; what nobody asks any more is an error and no answer. */
+  /** The first answer counts, whoever gives it. A later one is an error. */
   reply(id: string, text: string, by: string): void {
     const waiting = this.#waiting.get(id);
-    if (!waiting) throw new ReefError('question_not_found', `Nobody waits for an answer to ${id} any more`);
+    if (!waiting) throw new ReefError('question_not_found', `${id} no longer waits for an answer`);
     if (waiting.kind === 'permission')
       throw new ReefError('not_yours', 'A permission is given by a person, not by an agent');
     this.#waiting.delete(id);
@@ -55,33 +55,33 @@ export interface EscalationDeps {
   channel: AskChannel;
   jobId: string;
   agent: string;
-  /** From the root to this agent. */
+  /** Job ids from the root to this agent. */
   path: readonly string[];
-  /** A child is not left waiting for ever; a person's own agent is. */
+  /** Only set for children: the agent a person talks to waits without limit. */
   timeoutMs?: number | undefined;
 }
 
-/** One agent's way to ask: person, parent or time, whichever is first, and only this agent waits. */
-export function createEscalation(parts: EscalationDeps): EscalationPort {
+/** Asks for one agent. A person, a parent or the timeout answers, whichever is first. */
+export function createEscalation(deps: EscalationDeps): EscalationPort {
   const ask: AskFn = async (question, signal) => {
     const over = new AbortController();
-    const { id, answer, withdraw } = parts.channel.open(question, AbortSignal.any([signal, over.signal]));
-    answer.catch(() => {}); // it may lose the race
+    const { id, answer, withdraw } = deps.channel.open(question, AbortSignal.any([signal, over.signal]));
+    answer.catch(() => {}); // another answer may come first
     const { promise: replied, resolve: reply } = Promise.withResolvers<Answer>();
     const settle = (given: Answer, by: string) => {
       withdraw(by);
       reply(given);
     };
     const { kind } = question;
-    const leave = parts.escalations.add({
-      ...{ id: `${parts.jobId}:${id}`, job_id: parts.jobId, agent: parts.agent, path: parts.path, kind },
+    const leave = deps.escalations.add({
+      ...{ id: `${deps.jobId}:${id}`, job_id: deps.jobId, agent: deps.agent, path: deps.path, kind },
       question: question.question,
       ...('options' in question && { options: question.options }),
       reply: (text, by) => settle(toAnswer(question, text), by),
     });
-    const { timeoutMs } = parts;
+    const { timeoutMs } = deps;
     if (timeoutMs !== undefined) {
-      parts.clock.sleep(timeoutMs, over.signal).then(
+      deps.clock.sleep(timeoutMs, over.signal).then(
         () => settle({ kind: 'timeout', waitedMs: timeoutMs }, 'timeout'),
         () => {}, // settled before
       );
@@ -95,7 +95,7 @@ export function createEscalation(parts: EscalationDeps): EscalationPort {
   };
   return {
     ask,
-    open: () => parts.escalations.below(parts.jobId).map(({ id, question }) => ({ id, question })),
+    open: () => deps.escalations.below(deps.jobId).map(({ id, question }) => ({ id, question })),
   };
 }
 

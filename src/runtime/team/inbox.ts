@@ -1,8 +1,6 @@
 import type { Inbox, InboxMessage } from '../state/scope.ts';
 
-const ORDER: Record<InboxMessage['kind'], number> = { shutdown: 0, task_completed: 1, text: 2 };
-
-/** What others wrote to an agent, until its next step. */
+/** Messages from other agents, until the next step. */
 export class TeamInbox implements Inbox {
   #messages: InboxMessage[] = [];
 
@@ -14,16 +12,15 @@ export class TeamInbox implements Inbox {
     this.#messages.push(message);
   }
 
-  /** Within a kind, as they came. */
+  /** Ended tasks first; within a kind in the order they came. */
   drain(): InboxMessage[] {
-    const taken = this.#messages.toSorted((a, b) => ORDER[a.kind] - ORDER[b.kind]);
+    const { task_completed = [], text = [] } = Object.groupBy(this.#messages, ({ kind }) => kind);
     this.#messages = [];
-    return taken;
+    return [...task_completed, ...text];
   }
 }
 
 const TITLES: Record<InboxMessage['kind'], string> = {
-  shutdown: 'You are asked to stop',
   task_completed: 'A task ended',
   text: 'Message',
 };

@@ -1,15 +1,15 @@
 import type { InboxMessage } from '../state/scope.ts';
 
-/** How a child came to its end, and what it leaves. */
+/** How a child ended, and its result. */
 export interface JobEnd {
   status: 'completed' | 'failed' | 'cancelled';
-  /** Its last message, whole. */
+  /** Its last message. */
   output: string;
   /** Exit code, signal or the code of the error that ended it. */
   exit_status: string;
 }
 
-/** A question of a job that waits in the one inbox. */
+/** A job's question that waits in the inbox. */
 export interface Escalation {
   id: string;
   job_id: string;
@@ -21,33 +21,27 @@ export interface Escalation {
   options?: readonly string[];
 }
 
-/**
- * What a supervisor needs of those who keep jobs. It acts for one agent: what it spawns are that agent's children, and
- * it reaches nothing but them and what is below them. What a child says, hears and asks goes over its own wire.
- */
+/** The jobs of one agent's children. It reaches only them and the jobs below them. */
 export interface JobPort {
-  /** Starts an agent as a child job, or `workflow:NAME` as a run; its id. */
+  /** Starts an agent as a child job, or `workflow:NAME` as a run, and gives its id. */
   spawn(child: {
     agent: string;
     task: string;
     cwd: string;
-    /** Binds all that is below it, whoever starts it. */
+    /** Binds all jobs below it. */
     maxDepth: number;
-    /** Of a run: files it means to change; a clash with other work makes it wait. */
+    /** The files a run means to change. A run that clashes with other work waits. */
     plan?: readonly string[] | undefined;
   }): Promise<string>;
-  /** Rejects by the signal and by nothing else: a daemon that restarts is waited for. */
+  /** Rejects only by the signal: it waits for a daemon that restarts. */
   ended(id: string, signal: AbortSignal): Promise<JobEnd>;
   look(id: string): Promise<{ status: string; last_output: string }>;
-  /**
-   * Waits a moment for the job, then tells what is asked by it or below it. While a parent attends, its own place among the
-   * running jobs is lent to its children.
-   */
+  /** Waits a moment for the job, then gives the questions of it and below it. Meanwhile the parent's slot is free for its children. */
   attend(id: string, signal: AbortSignal): Promise<readonly Escalation[]>;
-  /** First answer wins; permissions are for people. */
+  /** The first answer counts. Only people answer permission requests. */
   reply(escalation: string, reply: string): Promise<void>;
-  /** Rejects with `job_ended` when nobody will read it. */
+  /** Rejects with `job_ended` if the job has ended. */
   send(id: string, message: InboxMessage): Promise<void>;
-  /** Ends the job and all below it, and waits for that. */
+  /** Ends the job and all jobs below it, and waits for that. */
   kill(id: string): Promise<void>;
 }

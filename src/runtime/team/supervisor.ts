@@ -1,12 +1,12 @@
 import { Limiter } from '../../base/serial.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
-import type { Inbox, InboxMessage, Supervisor, TeammatePort } from '../state/scope.ts';
+import type { Inbox, InboxMessage, Supervisor } from '../state/scope.ts';
 import { type Child, Children } from './children.ts';
 import type { Escalation, JobEnd, JobPort } from './job-port.ts';
 import { type NewTask, TaskQueue, type TaskView } from './task-queue.ts';
 
-/** What a long output becomes: a summary, and where the whole lies. */
+/** Shortens a long output and stores the whole in a file. */
 export type Summarise = (child: { id: string; agent: string }, output: string, signal: AbortSignal) => Promise<Summary>;
 interface Summary {
   output: string;
@@ -17,22 +17,31 @@ export interface SupervisorDeps {
   spec: AgentSpec;
   selfId: string;
   depth: number;
-  /** The root's: it binds the whole tree. */
+  /** The root's limit, which binds the whole tree. */
   maxDepth: number;
   cwd: string;
   jobs: JobPort;
   inbox: Inbox;
-  /** Whether there is an agent of this name that Reef runs itself; others are other people's programs. */
+  /** True for an agent that Reef runs itself, false for an external program. */
   isNative(agent: string): boolean;
   summarise: Summarise;
-  parent?: Teammates | undefined;
+  parent?: TeamSupervisor | undefined;
 }
 
-/** A parent as its children see it. */
-export interface Teammates extends TeammatePort {
-  /** Its other children. */
-  list(): { id: string; agent: string; status: string }[];
+interface ChildRequest {
+  agent: string;
+  prompt: string;
+  task_id?: string | undefined;
+  plan?: readonly string[] | undefined;
 }
+
+interface ChildView {
+  id: string;
+  agent: string;
+  status: string;
+}
+
+const viewOf = ({ id, agent, end }: Child): ChildView => ({ id, agent, status: end?.status ?? 'running' });
 
 export type Collected = { id: string; agent: string; exit_status: string; status: JobEnd['status'] } & Summary;
 export interface Pending {
@@ -44,8 +53,8 @@ export interface Pending {
 
 const PREFIX = 'native:';
 
-/** The children of one agent, from their start to the taking of what they left. */
-export class TeamSupervisor implements Supervisor, Teammates {
+/** The children of one agent, from their start until their results are collected. */
+export class TeamSupervisor implements Supervisor {
   readonly agentId: string;
   readonly maxDepth: number;
   readonly #deps: SupervisorDeps;
@@ -61,17 +70,12 @@ export class TeamSupervisor implements Supervisor, Teammates {
     this.maxDepth = deps.maxDepth;
   }
 
-  // ── children ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  async spawn(request: {
-    agent: string;
-    prompt: string;
-    task_id?: string | undefined;
-    plan?: readonly string[] | undefined;
-  }): Promise<{ id: string }> {
+  async spawn(request: ChildRequest): Promise<{ id: string }> {
     const { task_id: taskId } = request;
     this.#refuse(request.agent);
-    this.#refuseFull();
+    const { max_concurrent_agents: most } = this.#deps.spec;
+    const { busy } = this.#children;
+    if (busy >= most) throw new ReefError('agent_capacity', `${busy}/${most} agents are at work`);
     if (taskId !== undefined && !this.#tasks.claim(taskId)) {
       const { status, reason } = this.#tasks.view(taskId);
       throw new ReefError(
@@ -79,11 +83,11 @@ export class TeamSupervisor implements Supervisor, Teammates {
         `Task ${taskId} cannot be begun: it is ${status}${reason ? `, ${reason}` : ''}`,
       );
     }
-    const { id } = await this.#start({ ...request, taskId });
+    const { id } = await this.#start(request);
     return { id };
   }
 
-  /** Waits for the end of a child, or for the first question of it or below it that was not told yet. */
+  /** Waits until a child ends, or until it or an agent below it asks something new. */
   async collect(name: string, signal: AbortSignal): Promise<Collected | Pending> {
     const child = this.#children.find(name);
     while (!child.end) {
@@ -104,26 +108,22 @@ export class TeamSupervisor implements Supervisor, Teammates {
     return { id, agent, ...(await this.#deps.jobs.look(id)) };
   }
 
-  /** The child and all below it; comes back when they are gone. What it said so far stays readable. */
+  /** Ends the child and all agents below it, and waits for that. */
   async cancel(name: string): Promise<Collected> {
     const child = this.#children.find(name);
     if (!child.end) await this.#deps.jobs.kill(child.id);
-    const { output, ...end } = await child.over;
+    const end = await child.over;
     child.isCollected = true;
-    return { id: child.id, agent: child.agent, ...end, output };
+    return { id: child.id, agent: child.agent, ...end };
   }
 
-  list(): { id: string; agent: string; status: string; task: string; collected: boolean }[] {
-    return this.#children.all().map(({ id, agent, task, end, isCollected }) => ({
-      id,
-      agent,
-      status: end?.status ?? 'running',
-      task: task.slice(0, 200),
-      collected: isCollected,
-    }));
+  list(): (ChildView & { task: string; collected: boolean })[] {
+    return this.#children
+      .all()
+      .map((child) => ({ ...viewOf(child), task: child.task.slice(0, 200), collected: child.isCollected }));
   }
 
-  get parent(): Teammates | undefined {
+  get parent(): TeamSupervisor | undefined {
     return this.#deps.parent;
   }
 
@@ -131,30 +131,27 @@ export class TeamSupervisor implements Supervisor, Teammates {
     return this.#children.running().map(({ id, agent, task }) => ({ id, agent, task }));
   }
 
-  /** Started, and neither taken nor given up. */
-  uncollected(): { id: string; agent: string; status: string }[] {
-    return this.#children.uncollected().map(({ id, agent, end }) => ({ id, agent, status: end?.status ?? 'running' }));
+  uncollected(): ChildView[] {
+    return this.#children.uncollected().map(viewOf);
   }
 
   async cancelAll(): Promise<void> {
     this.#closing.abort();
-    await this.#dispatching.run(async () => {}); // what is being started is among the children then
+    await this.#dispatching.run(async () => {}); // children being started are known then
     await Promise.all(this.#children.running().map(({ id }) => this.cancel(id)));
   }
 
-  /** What nobody collected: ended, and no longer asked for. */
-  async giveUp(): Promise<{ id: string; agent: string; status: string }[]> {
+  /** Ends the children that nobody collected. */
+  async giveUp(): Promise<ChildView[]> {
     this.#tasks.drop('the turn ended before it was begun');
-    await this.#dispatching.run(async () => {}); // what is being started is among the children then
+    await this.#dispatching.run(async () => {}); // children being started are known then
     const left = this.#children.uncollected();
     await Promise.all(left.map((child) => (child.end ? undefined : this.cancel(child.id))));
     for (const child of left) child.isCollected = true;
-    return left.map(({ id, agent, end }) => ({ id, agent, status: end?.status ?? 'cancelled' }));
+    return left.map(viewOf);
   }
 
-  // ── tasks ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** With an agent and nothing open before it, it is begun before this returns. */
+  /** A task with an agent and without open dependencies is started before this returns. */
   async createTask(task: NewTask): Promise<TaskView> {
     if (task.agent !== undefined) this.#refuse(task.agent);
     const { id } = this.#tasks.create(task);
@@ -176,16 +173,14 @@ export class TeamSupervisor implements Supervisor, Teammates {
     return this.#tasks.list();
   }
 
-  // ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** To a child, to the parent, or to another child of the parent. */
+  /** Writes to a child, to the parent, or to another child of the parent. */
   async send(to: string, message: InboxMessage): Promise<void> {
     const { parent, jobs } = this.#deps;
     if (to === this.agentId) return this.#deps.inbox.deliver(message);
     const isOthers = parent && (to === 'parent' || to === parent.agentId || parent.list().some(({ id }) => id === to));
     if (isOthers) return parent.send(to === 'parent' ? parent.agentId : to, message);
     const child = this.#children.find(to);
-    if (child.end) throw new ReefError('job_ended', `${child.agent} ${child.id} is over and reads nothing any more`);
+    if (child.end) throw new ReefError('job_ended', `${child.agent} ${child.id} has ended and reads no more messages`);
     await jobs.send(child.id, message);
   }
 
@@ -193,36 +188,21 @@ export class TeamSupervisor implements Supervisor, Teammates {
     return this.#deps.jobs.reply(escalationId, reply);
   }
 
-  // ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** What no waiting would change. */
   #refuse(name: string): void {
     const { spec, depth, maxDepth, isNative } = this.#deps;
     if (depth + 1 > maxDepth) {
       throw new ReefError('agent_depth', `You are ${depth} deep and at most ${maxDepth} are allowed`);
     }
-    const agent = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
+    const agent = withoutPrefix(name);
     const { spawnable_agents: listed } = spec;
     if (listed ? listed.includes(agent) || listed.includes(name) : isNative(agent)) return;
     const allowed = listed?.join(', ') || 'none but agents of Reef itself';
     throw new ReefError('agent_not_allowed', `You may not start ${JSON.stringify(name)}; you may start: ${allowed}`);
   }
 
-  #refuseFull(): void {
-    const { max_concurrent_agents: most } = this.#deps.spec;
-    const { busy } = this.#children;
-    if (busy >= most) throw new ReefError('agent_capacity', `${busy}/${most} agents are at work`);
-  }
-
-  async #start(request: {
-    agent: string;
-    prompt: string;
-    taskId?: string | undefined;
-    plan?: readonly string[] | undefined;
-  }): Promise<Child> {
+  async #start({ prompt, task_id: taskId, plan, ...request }: ChildRequest): Promise<Child> {
     const { jobs, cwd, isNative, maxDepth } = this.#deps;
-    const { prompt, taskId, plan } = request;
-    const agent = request.agent.startsWith(PREFIX) ? request.agent.slice(PREFIX.length) : request.agent;
+    const agent = withoutPrefix(request.agent);
     const release = this.#children.claim();
     try {
       const name = isNative(agent) ? PREFIX + agent : agent;
@@ -239,7 +219,7 @@ export class TeamSupervisor implements Supervisor, Teammates {
     }
   }
 
-  /** A child is followed to its end even while everything is being cancelled: that end is what is waited for. */
+  /** Follows a child to its end, also while everything is being cancelled: `cancel` waits for that end. */
   async #watch(id: string): Promise<JobEnd> {
     const end = await this.#deps.jobs.ended(id, new AbortController().signal).catch(outOfSight);
     const child = this.#children.find(id);
@@ -254,17 +234,17 @@ export class TeamSupervisor implements Supervisor, Teammates {
     if (isOpen && end.status === 'completed') this.#tasks.complete(taskId);
     else if (isOpen) this.#tasks.fail(taskId, `${agent} ${end.status}: ${end.exit_status}`);
     const { subject, status } = this.#tasks.view(taskId);
-    const text = `Task ${taskId} (${subject}) is ${status}: ${agent} ${id} has ended. agent__collect gives what it left.`;
+    const text = `Task ${taskId} (${subject}) is ${status}: ${agent} ${id} has ended. agent__collect gives its result.`;
     this.#deps.inbox.deliver({ kind: 'task_completed', from: id, text });
   }
 
-  /** One after the other, so that each sees the places the others left. */
+  /** Starts ready tasks one after the other, so that each sees how many places are left. */
   #dispatch(): Promise<void> {
     return this.#dispatching.run(async () => {
       for (const { id, agent, prompt } of this.#tasks.ready()) {
         if (this.#closing.signal.aborted || this.#children.busy >= this.#deps.spec.max_concurrent_agents) return;
         if (!this.#tasks.claim(id)) continue;
-        await this.#start({ agent, prompt, taskId: id }).catch(() => {}); // the task has failed and says why
+        await this.#start({ agent, prompt, task_id: id }).catch(() => {}); // the task now says why it failed
       }
     });
   }
@@ -279,7 +259,9 @@ export class TeamSupervisor implements Supervisor, Teammates {
   }
 }
 
-/** Nobody can tell any more what became of it. */
+const withoutPrefix = (name: string) => (name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name);
+
+/** Its end can no longer be observed. */
 function outOfSight(error: unknown): JobEnd {
   return { status: 'failed', output: '', exit_status: toReefError(error).message };
 }

@@ -97,7 +97,7 @@ verifies('R-107').test(
     const asked = team.requests
       .filter(({ agent }) => agent === 'boss')
       .map(({ messages }) => textOf(messages.at(-1) ?? { role: 'system', content: '' }));
-    expect(asked.filter((text) => text.includes('have not taken their results'))).toEqual(
+    expect(asked.filter((text) => text.includes('have not collected their results'))).toEqual(
       Array(3).fill(expect.stringContaining('- JOB1 (kid): running')),
     );
     expect(root.events.filter(({ type }) => type === 'auto_continue_triggered')).toHaveLength(3);
@@ -108,7 +108,7 @@ verifies('R-107').test(
 verifies('R-107').test('one that collects when asked ends as it wants to', async () => {
   await using team = await openTeam({ boss: BOSS, kid: {} }, ({ agent, results, user }) => {
     if (agent === 'kid') return { text: 'from the kid' };
-    if (user.includes('have not taken'))
+    if (user.includes('have not collected'))
       return results.agent__collect
         ? { text: results.agent__collect }
         : { calls: [call('agent__collect', { id: 'kid' })] };

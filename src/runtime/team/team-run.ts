@@ -5,40 +5,37 @@ import { type Message, userText } from '../models/message.ts';
 import { renderMessages, type TeamInbox } from './inbox.ts';
 import type { TeamSupervisor } from './supervisor.ts';
 
-interface Team {
+export interface Team {
   supervisor: TeamSupervisor;
   inbox: TeamInbox;
 }
 
-/** A turn is not asked more often than this to take what it started. */
+/** How often an agent is reminded to collect its children. */
 const ASKS = 3;
-/** Agents that answer each other without end are left at it so often, then their letters wait for the next turn. */
-const LETTERS = 25;
+/** How many messages one request answers, so that two agents cannot answer each other without end. */
+const MESSAGES = 25;
 
-/**
- * The same engine for an agent with others around it: what they write comes in at its next step, and its turn does
- * not end over children it forgot.
- */
-function teamPort<Command>(host: EnginePort<Command>, { supervisor, inbox }: Team): EnginePort<Command> {
+/** Adds messages of other agents at the next step, and keeps a turn from ending with uncollected children. */
+function teamPort<Command>(port: EnginePort<Command>, { supervisor, inbox }: Team): EnginePort<Command> {
   let heard: { at: number; message: Message }[] = [];
   let asks = 0;
-  let letters = 0;
+  let answered = 0;
   return {
-    ...host,
+    ...port,
     async turn(question, io) {
       heard = [];
-      const parts = await host.turn(question, io);
+      const deps = await port.turn(question, io);
       return {
-        ...parts,
+        ...deps,
         prompt: {
           build(turn) {
             if (!inbox.isEmpty) heard.push({ at: turn.length, message: userText(renderMessages(inbox.drain())) });
-            return parts.prompt.build(withHeard(turn, heard));
+            return deps.prompt.build(withHeard(turn, heard));
           },
         },
       };
     },
-    keep: (turn, question) => host.keep({ ...turn, messages: withHeard(turn.messages, heard) }, question),
+    keep: (turn, question) => port.keep({ ...turn, messages: withHeard(turn.messages, heard) }, question),
     followUp(turn: TurnResult): FollowUp | undefined {
       if (turn.error) return undefined;
       const left = supervisor.uncollected();
@@ -46,16 +43,16 @@ function teamPort<Command>(host: EnginePort<Command>, { supervisor, inbox }: Tea
         asks += 1;
         return { text: reminder(left), count: asks, max: ASKS };
       }
-      if (!inbox.isEmpty && letters < LETTERS) {
-        letters += 1;
-        return { text: renderMessages(inbox.drain()), count: letters, max: LETTERS };
+      if (!inbox.isEmpty && answered < MESSAGES) {
+        answered += 1;
+        return { text: renderMessages(inbox.drain()), count: answered, max: MESSAGES };
       }
-      return host.followUp?.(turn);
+      return port.followUp?.(turn);
     },
   };
 }
 
-/** Where they came in, so that the history reads as the turn went. */
+/** Puts each message where it arrived, so that the history shows the real order. */
 function withHeard(turn: readonly Message[], heard: readonly { at: number; message: Message }[]): Message[] {
   return [...turn.entries()]
     .flatMap(([n, message]) => [...heard.filter(({ at }) => at === n).map((each) => each.message), message])
@@ -64,22 +61,22 @@ function withHeard(turn: readonly Message[], heard: readonly { at: number; messa
 
 function reminder(left: readonly { id: string; agent: string; status: string }[]): string {
   const list = left.map(({ id, agent, status }) => `- ${id} (${agent}): ${status}`).join('\n');
-  return `You started agents and have not taken their results:\n${list}\nCall agent__collect or agent__cancel for each of them, then finish.`;
+  return `You started agents and have not collected their results:\n${list}\nCall agent__collect or agent__cancel for each of them, then finish.`;
 }
 
-/** One request of an agent with a team. What it left running is ended and named in its answer. */
+/** Serves one request of an agent with a team. Children it did not collect are ended and named in the answer. */
 export async function runWithTeam<Command>(
-  host: EnginePort<Command>,
+  port: EnginePort<Command>,
   request: RunRequest<Command>,
-  { emitter, ...team }: Team & { emitter: Emitter | readonly Emitter[] },
+  { emitters, ...team }: Team & { emitters: readonly Emitter[] },
 ): Promise<RunOutcome> {
-  const outcome = await run(teamPort(host, team), request, emitter);
+  const outcome = await run(teamPort(port, team), request, ...emitters);
   const left = await team.supervisor.giveUp();
   if (left.length === 0) return outcome;
   const names = left.map(({ id, agent, status }) => `${agent} ${id} (${status})`).join(', ');
   const message = `Not collected: ${names}.`;
-  // Those who have shown the answer as it came have not shown this.
-  const late = safeSink(Array.isArray(emitter) ? emitter : [emitter as Emitter]);
+  // Emitters have shown the answer already.
+  const late = safeSink(emitters);
   late.emit({ type: 'warning', message });
   await late.flush();
   return { ...outcome, final_message: `${outcome.final_message ?? ''}\n\n${message}`.trimStart() };

@@ -11,13 +11,13 @@ export interface CommandSpec {
   file: string;
   args: readonly string[];
   cwd: string;
-  /** Beside what every child gets. */
+  /** Added to the environment of every child. */
   env?: Readonly<Record<string, string>>;
   input?: string | Uint8Array;
   timeoutMs?: number;
-  /** Of each stream. */
+  /** The limit of each stream. */
   maxBytes?: number;
-  /** Without a network, where the machine can do that. */
+  /** Without a network, if the machine supports that. */
   isOffline?: boolean;
   signal: AbortSignal;
 }
@@ -28,28 +28,28 @@ export interface CommandResult {
   stdout: string;
   stderr: string;
   timedOut: boolean;
-  /** Something was written beyond the room there was. */
+  /** True if the output was larger than `maxBytes`. */
   isCut: boolean;
 }
 
-/** Runs programs for tools: bound to our life, and gone with their whole tree when they end, time out or are cancelled. */
+/** Runs a program. Its whole process tree is gone when it ends, times out or is cancelled, or when Reef dies. */
 export type RunCommand = (spec: CommandSpec) => Promise<CommandResult>;
 
 export interface RunCommandDeps {
   capabilities: Capabilities;
   env: Readonly<NodeJS.ProcessEnv>;
-  /** Names the processes of a job, so that its end finds them. */
+  /** Marks the processes of a job, so that its end finds them. */
   jobId?: string;
 }
 
-/** Our pipes are sockets, and a bash of level 1 that reads from a socket takes itself for a remote login: it runs ~/.bashrc. */
+/** Our pipes are sockets. A bash of level 1 takes that for a remote login and runs ~/.bashrc. */
 const OWN_ENV = { SHLVL: '1' };
 const TIMEOUT_MS = 120_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 const GRACE_MS = 500;
-/** What a child in the background may still say when the program has ended. */
+/** How long background children may still write after the program has ended. */
 const AFTERWORD_MS = 200;
-/** For what is in the pipes when the whole tree has ended: what escaped it may hold them for ever. */
+/** How long the pipes are read after the tree has ended: a process that escaped may hold them open. */
 const DRAIN_MS = 5_000;
 
 export function createRunCommand({ capabilities, env, jobId }: RunCommandDeps): RunCommand {

@@ -8,13 +8,13 @@ interface Definition<Schema extends z.ZodObject> {
   name: string;
   description: string;
   effect: ToolEffect;
-  /** A function, where the tool is there at every start. */
+  /** A function, for tools that every start creates. */
   arguments: Schema | (() => Schema);
   claims?: (args: z.output<Schema>, cwd: string) => Claims;
   run: (args: z.output<Schema>, context: ToolContext) => Promise<unknown>;
 }
 
-/** A tool whose arguments are a schema: the model is shown it, and what the model sends is checked by it. */
+/** The model is shown the schema of the arguments, and its calls are checked by it. */
 export function defineTool<Schema extends z.ZodObject>(definition: Definition<Schema>): Tool {
   const { name, description, effect, claims, run } = definition;
   const given = definition.arguments;
@@ -33,7 +33,11 @@ export function defineTool<Schema extends z.ZodObject>(definition: Definition<Sc
   };
 }
 
-function parseArguments<Schema extends z.ZodObject>(name: string, schema: Schema, args: unknown): z.output<Schema> {
+export function parseArguments<Schema extends z.ZodObject>(
+  name: string,
+  schema: Schema,
+  args: unknown,
+): z.output<Schema> {
   const parsed = schema.safeParse(args ?? {});
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': '));

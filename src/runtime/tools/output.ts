@@ -2,21 +2,21 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeAtomic } from '../../base/atomic-file.ts';
 import { capText } from '../../base/cap.ts';
-import { ReefError } from '../../protocol/errors.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
 
-/** What a model is shown of one result. */
+/** The most bytes of one result that a model is shown. */
 const MAX_OUTPUT = 64 * 1024;
 
-/** A tool that ran and did not succeed. What it wrote goes to the model with it. */
+/** A tool that ran and failed. The model reads what it wrote. */
 export class ToolFailure extends Error {
   readonly stdout: string;
   readonly stderr: string;
 
-  constructor(message: string, written: { stdout?: string; stderr?: string; cause?: unknown } = {}) {
-    super(message, written.cause === undefined ? undefined : { cause: written.cause });
+  constructor(message: string, written: { stdout: string; stderr: string }) {
+    super(message);
     this.name = 'ToolFailure';
-    this.stdout = written.stdout ?? '';
-    this.stderr = written.stderr ?? '';
+    this.stdout = written.stdout;
+    this.stderr = written.stderr;
   }
 }
 
@@ -30,18 +30,21 @@ export function toOutput(value: unknown): ToolOutput {
   return { text: typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value)), isError: false };
 }
 
-/** The model reads why, and may try something else. */
 export function failureOutput(error: unknown): ToolOutput {
-  const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof ReefError ? { code: error.code } : {};
   const written = error instanceof ToolFailure ? error : { stdout: '', stderr: '' };
   const stdout = written.stdout === '' ? {} : { stdout: written.stdout };
-  const text = JSON.stringify({ tool_call_error: message, ...code, ...stdout, stderr: written.stderr });
+  const text = JSON.stringify({
+    tool_call_error: toReefError(error).message,
+    ...code,
+    ...stdout,
+    stderr: written.stderr,
+  });
   return { text, isError: true };
 }
 
 export interface OutputCap {
-  /** Cuts what is too long for a prompt; the whole text stays in a file, and the cut says where. */
+  /** Cuts a text that is too long for a prompt. The whole goes to a file, which the cut names. */
   cap(output: ToolOutput, name: string): Promise<ToolOutput>;
 }
 

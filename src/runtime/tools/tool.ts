@@ -2,7 +2,7 @@ import type { JsonSchema, ToolDeclaration } from '../models/client.ts';
 
 export type ToolEffect = 'read' | 'write' | 'exec' | 'ask';
 
-/** A question to whoever watches. Implemented by the surface, or by the inbox for a job. */
+/** A question to the person. */
 export type Question =
   | { kind: 'choice'; question: string; options: readonly string[] }
   | { kind: 'choices'; question: string; options: readonly string[] }
@@ -10,7 +10,6 @@ export type Question =
   | { kind: 'input'; question: string }
   | { kind: 'permission'; question: string; tool: string; arguments: unknown; cwd: string; reasons: readonly string[] };
 
-/** Any other word is a denial. */
 export type Decision = 'allow_once' | 'allow_session' | 'allow_always' | 'deny';
 
 export type Answer =
@@ -19,27 +18,26 @@ export type Answer =
   | { kind: 'confirm'; confirmed: boolean }
   | { kind: 'input'; text: string }
   | { kind: 'permission'; decision: Decision }
-  /** Nobody answered in time; the model is told to decide for itself. */
+  /** Nobody answered in time. The model is told to decide. */
   | { kind: 'timeout'; waitedMs: number }
-  /** Nobody is there to ask (`--headless`): the run ends with what a person has to do. */
+  /** Nobody can be asked (`--headless`). The run ends and says what a person has to do. */
   | { kind: 'needs_human' };
 
 export type AskFn = (question: Question, signal: AbortSignal) => Promise<Answer>;
 
 export interface ToolContext {
   cwd: string;
-  jobId?: string;
   signal: AbortSignal;
   ask: AskFn;
 }
 
-/** What a call is about to touch, for the permission rules. Computed without touching anything. */
+/** What a call would touch, for the permission rules. */
 export interface Claims {
-  /** What `match` of a rule is compared with, unless the call is a command. */
+  /** Compared with `match` of a rule, unless the call is a command. */
   subject?: string;
-  /** A shell line: every part of it must pass. */
+  /** A shell line. Every part of it must be allowed. */
   command?: string;
-  /** Paths outside the working directory: always a question. */
+  /** Paths outside the working directory. They are always asked about. */
   outside?: readonly string[];
 }
 
@@ -49,18 +47,18 @@ export interface Tool {
   readonly parameters: JsonSchema;
   readonly effect: ToolEffect;
   claims?(args: unknown, cwd: string): Claims;
-  /** Null or undefined is `DONE`; text is taken as it is, the rest as JSON. A failure is thrown. */
+  /** Null and undefined become `DONE`, text stays, anything else becomes JSON. A failure is thrown. */
   run(args: unknown, context: ToolContext): Promise<unknown>;
 }
 
-/** The tools of a scope, by name, in order. */
+/** The tools of a scope, in order. */
 export interface Functions {
   readonly tools: readonly Tool[];
   find(name: string): Tool | undefined;
   declarations(): ToolDeclaration[];
 }
 
-/** Of equal names the first counts: built-in before custom is the caller's order. */
+/** Of tools with the same name the first counts. */
 export function createFunctions(tools: readonly Tool[]): Functions {
   const byName = new Map<string, Tool>();
   for (const tool of tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);
@@ -76,10 +74,9 @@ export const noFunctions: Functions = createFunctions([]);
 
 /** The loop guard of a scope. */
 export interface ToolCallTracker {
-  /** A new user message: what was repeated before it does not count. */
+  /** Called for a new user message: earlier repetitions no longer count. */
   reset(): void;
-  /** A step of the model begins. */
   nextStep(): void;
-  /** `alert`: the model is told that it goes round in circles; `stop`: it was told, and did it again. */
+  /** `alert`: the model is told that it repeats itself. `stop`: it was told, and did it again. */
   record(call: { name: string; arguments: unknown; output: string }): 'ok' | 'alert' | 'stop';
 }

@@ -11,12 +11,11 @@ import type { AppState } from '../../runtime/state/app-state.ts';
 import { createContext } from '../../runtime/state/init.ts';
 import type { RequestContext } from '../../runtime/state/request-context.ts';
 import type { AgentRuntime, InboxMessage } from '../../runtime/state/scope.ts';
-import { withTeam } from '../../runtime/team/create-team.ts';
+import { teamOf, withTeam } from '../../runtime/team/create-team.ts';
 import type { Escalations } from '../../runtime/team/escalation.ts';
-import { renderMessages, TeamInbox } from '../../runtime/team/inbox.ts';
+import { renderMessages, type TeamInbox } from '../../runtime/team/inbox.ts';
 import type { JobPort } from '../../runtime/team/job-port.ts';
-import { TeamSupervisor } from '../../runtime/team/supervisor.ts';
-import { runWithTeam } from '../../runtime/team/team-run.ts';
+import { runWithTeam, type Team } from '../../runtime/team/team-run.ts';
 import { createOutputCap } from '../../runtime/tools/output.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
 import type { Hello } from './tree-socket.ts';
@@ -24,12 +23,11 @@ import type { Hello } from './tree-socket.ts';
 /** An agent whose context runs in this process. */
 export interface NativeAgent {
   readonly id: string;
-  /** Ids from the root to this one. */
+  /** Job ids from the root to this one. */
   readonly path: readonly string[];
   readonly agent: string;
   readonly runtime: AgentRuntime | undefined;
   deliver(message: InboxMessage): void;
-  /** Ends its turn, its children and its servers. */
   close(): void;
 }
 
@@ -38,12 +36,13 @@ export interface AgentJobDeps {
   app: AppState;
   outputsDir: string;
   jobs: JobPort;
-  /** What it may ask about its own worktree. */
   tools: readonly Tool[];
   escalations: Escalations;
-  /** In this host; a parent elsewhere is only a number of steps above. */
+  /** May have messages that came before the job. */
+  inbox: TeamInbox;
+  /** Its parent, if that runs in this process. */
   parent?: NativeAgent | undefined;
-  /** Whoever is the root said yes to whatever a rule would ask about. */
+  /** The person at the root allowed everything that a rule would ask about. */
   confirmAll: boolean;
   streams: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream };
 }
@@ -52,12 +51,11 @@ type Ended = Parameters<ReefConnection['endTurn']>[0];
 
 interface Opened {
   ctx: RequestContext;
-  host: EnginePort;
-  supervisor: TeamSupervisor;
-  inbox: TeamInbox;
+  port: EnginePort;
+  team: Team;
 }
 
-/** One job of a host: its context, from the first message to the end of its line. */
+/** One job whose context runs in this process, from its first message until its connection ends. */
 export class AgentJob implements NativeAgent {
   readonly id: string;
   readonly path: readonly string[];
@@ -68,7 +66,6 @@ export class AgentJob implements NativeAgent {
   readonly #closing = new AbortController();
   readonly #closed: Promise<undefined>;
   #opened: Opened | undefined;
-  readonly #early: InboxMessage[] = [];
   #isOver = false;
 
   constructor(deps: AgentJobDeps) {
@@ -89,18 +86,16 @@ export class AgentJob implements NativeAgent {
     return this.#opened?.ctx.agentRuntime;
   }
 
-  /** Before its context is open, too: it finds it there. */
   deliver(message: InboxMessage): void {
-    if (this.#isOver) throw new ReefError('job_ended', `${this.id} is over and reads nothing any more`);
-    if (this.#opened) this.#opened.inbox.deliver(message);
-    else this.#early.push(message);
+    if (this.#isOver) throw new ReefError('job_ended', `${this.id} has ended and reads no more messages`);
+    this.#deps.inbox.deliver(message);
   }
 
-  /** Until its line is closed or its work is done. */
+  /** Serves until the connection is closed or the work is done. */
   async serve(): Promise<void> {
     try {
       for (;;) {
-        // A job that is done still takes what was sent to it before it was.
+        // A job that is done still takes messages that were sent before.
         const ends = this.#isOver ? [this.#closed, setImmediate(undefined)] : [this.#closed];
         const message = await Promise.race([this.#connection.nextMessage(), ...ends]);
         if (message === undefined) return;
@@ -119,14 +114,15 @@ export class AgentJob implements NativeAgent {
   }
 
   async #turn(message: string, signal: AbortSignal): Promise<Ended> {
-    // A child that is not kept has nothing to wait for; a person may still have something to say to a root.
-    const { keep, parentId } = this.#deps.hello;
+    // A child that is not kept is done after its turn. A person may still write to a root.
+    const { inbox, hello } = this.#deps;
+    const { keep, parentId } = hello;
     const isLast = parentId !== undefined && !keep;
     try {
       this.#opened ??= await this.#open(signal);
       let result = await this.#run(this.#opened, message, signal);
-      // What came after the last step would otherwise be read by nobody.
-      for (const { inbox } = this.#opened; !inbox.isEmpty; ) {
+      // Messages that came after the last step.
+      while (!inbox.isEmpty) {
         result = await this.#run(this.#opened, renderMessages(inbox.drain()), signal);
       }
       this.#isOver = isLast;
@@ -139,36 +135,34 @@ export class AgentJob implements NativeAgent {
     }
   }
 
-  /** A fresh context over the state all jobs of this host share, in a session of its own that outlives the process. */
+  /** Opens a context over the state that all jobs of this process share. Its session outlives the process. */
   async #open(signal: AbortSignal): Promise<Opened> {
-    const { hello, app, jobs, tools, escalations, outputsDir, parent } = this.#deps;
+    const { hello, app, parent, outputsDir } = this.#deps;
     const ancestors = this.path.slice(0, -1);
-    const place = { jobId: this.id, ancestors, depth: hello.depth, jobs, tools, escalations, outputsDir };
-    const ctx = createContext(withTeam(app, { ...place, channel: this.#talk }), {
+    const place = { ...this.#deps, jobId: this.id, ancestors, depth: hello.depth, channel: this.#talk };
+    const ctx = createContext(withTeam(app, place), {
       workingMode: 'job',
       overrides: { save_session: true, ...(hello.model !== undefined && { model: hello.model }) },
     });
     await ctx.useAgent({ name: hello.agent, session: `_/job-${this.id}`, parent: parent?.runtime, signal });
     this.#connection.write({ do: 'session', sessionId: hello.sessionId, model: ctx.model.id, cwd: hello.cwd });
-    const { supervisor, inbox } = ctx.agentRuntime ?? {};
-    if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox)) throw new Error('no team');
-    for (const message of this.#early.splice(0)) inbox.deliver(message);
-    const host = contextPort(ctx, {
+    const team = teamOf(ctx.agentRuntime);
+    if (!team) throw new Error('no team');
+    const port = contextPort(ctx, {
       gate: createPermissionGate({ rules: app.config.reef.permissions, confirmAll: this.#deps.confirmAll }),
       outputs: createOutputCap(outputsDir, randomUUID),
       ask: async () => ({ kind: 'needs_human' }),
-      jobId: this.id,
     });
-    return { ctx, host, supervisor, inbox };
+    return { ctx, port, team };
   }
 
-  async #run({ host, supervisor, inbox }: Opened, message: string, signal: AbortSignal): Promise<string> {
+  async #run({ port, team }: Opened, message: string, signal: AbortSignal): Promise<string> {
     const request = {
       requestId: randomUUID(),
       input: userText(message),
       options: { ...PRESETS.api_session, signal },
     };
-    const outcome = await runWithTeam(host, request, { supervisor, inbox, emitter: this.#talk });
+    const outcome = await runWithTeam(port, request, { ...team, emitters: [this.#talk] });
     return outcome.final_message ?? '';
   }
 }

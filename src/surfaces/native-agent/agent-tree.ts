@@ -5,6 +5,7 @@ import type { Environment } from '../../base/env.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { InboxMessage } from '../../runtime/state/scope.ts';
 import { Escalations } from '../../runtime/team/escalation.ts';
+import { TeamInbox } from '../../runtime/team/inbox.ts';
 import { connect } from '../client/client.ts';
 import { AgentJob, type AgentJobDeps, type NativeAgent } from './agent-job.ts';
 import { childJobs } from './child-jobs.ts';
@@ -14,26 +15,26 @@ import { worktreeTools } from './worktree-tools.ts';
 
 interface AgentTreeDeps {
   runtime: Runtime;
-  /** Of the root, and so of all that may be taken in. */
+  /** The root's folder. Only jobs of the same folder run here. */
   cwd: string;
   confirmAll: boolean;
 }
 
 interface Guest {
   root: NativeAgent;
-  /** The process of its job has come: from now on its line is this connection. */
+  /** Called when the process of its job has connected. */
   onLine(line: Socket): void;
 }
 
-/** One host, one state, one tree of contexts: a root and all of Reef's own agents below it. */
+/** The agents that run in this process over one shared state: a root and all native agents below it. */
 export class AgentTree {
   readonly escalations = new Escalations();
   readonly #deps: AgentTreeDeps;
   readonly #jobs = new Map<string, NativeAgent>();
   readonly #serving = new Set<Promise<void>>();
   readonly #gone = new Set<string>();
-  /** For children whose process has not come yet. */
-  readonly #early = new Map<string, InboxMessage[]>();
+  /** Of children whose process has not connected yet. */
+  readonly #inboxes = new Map<string, TeamInbox>();
   #socket: TreeSocket | undefined;
   #guest: Guest | undefined;
 
@@ -54,44 +55,43 @@ export class AgentTree {
     return new AgentTree({ runtime, cwd, confirmAll: false });
   }
 
-  /** The root's own line, to its end. Children come in meanwhile. */
+  /** Serves the root until its connection ends, and the children that connect meanwhile. */
   async serve(hello: Hello, streams: AgentJobDeps['streams']): Promise<void> {
-    // A folder nobody may write to, as in a sandbox: every child is then a host of its own.
+    // In a sandbox the folder may be read-only. Every child then runs in its own process.
     this.#socket = await listen(treeSocketPath(hello.door), (child, socket) => this.#take(child, socket)).catch(
       () => undefined,
     );
-    await this.#host(hello, streams, undefined);
+    await this.#run(hello, streams, undefined);
   }
 
-  /** A root whose context is here already: the process of its job comes in as those of its children do. */
+  /** Takes a root whose context is here already. The process of its job connects like those of its children. */
   async welcome(door: string, guest: Guest): Promise<void> {
     this.#guest = guest;
     this.#jobs.set(guest.root.id, guest.root);
     this.#socket = await listen(treeSocketPath(door), (hello, socket) => this.#take(hello, socket));
   }
 
-  /** What an agent here is called. */
   nameOf(id: string): string | undefined {
     return this.#jobs.get(id)?.agent;
   }
 
-  /** Puts a message before an agent here, or before one that is about to come. */
+  /** Delivers to an agent of this process, or to one that is about to connect. False if it is neither. */
   deliver(message: InboxMessage, { id, isComing }: { id: string; isComing: boolean }): boolean {
     const job = this.#jobs.get(id);
     if (job) job.deliver(message);
-    else if (this.#gone.has(id)) throw new ReefError('job_ended', `${id} is over and reads nothing any more`);
-    else if (isComing) this.#early.set(id, [...(this.#early.get(id) ?? []), message]);
+    else if (this.#gone.has(id)) throw new ReefError('job_ended', `${id} has ended and reads no more messages`);
+    else if (isComing) this.#inboxOf(id).deliver(message);
     return job !== undefined || isComing;
   }
 
-  /** Ends all turns and children, and waits for that. */
+  /** Ends all agents and waits for that. */
   async close(): Promise<void> {
     for (const job of this.#jobs.values()) job.close();
     await Promise.allSettled(this.#serving);
     this.#socket?.close();
   }
 
-  /** The same, and the servers of the whole process. */
+  /** Ends all agents and the servers of the process. */
   async end(): Promise<void> {
     await this.close();
     await this.#deps.runtime.app.close();
@@ -104,13 +104,21 @@ export class AgentTree {
     }
     const parent = hello.parentId === undefined ? undefined : this.#jobs.get(hello.parentId);
     if (!parent?.runtime || hello.cwd !== this.#deps.cwd || this.#jobs.has(hello.jobId)) return false;
-    void this.#host(hello, { input: socket, output: socket }, parent).finally(() => socket.end());
+    void this.#run(hello, { input: socket, output: socket }, parent).finally(() => socket.end());
     return true;
   }
 
-  #host(hello: Hello, streams: AgentJobDeps['streams'], parent: NativeAgent | undefined): Promise<void> {
+  #inboxOf(id: string): TeamInbox {
+    const inbox = this.#inboxes.get(id) ?? new TeamInbox();
+    this.#inboxes.set(id, inbox);
+    return inbox;
+  }
+
+  #run(hello: Hello, streams: AgentJobDeps['streams'], parent: NativeAgent | undefined): Promise<void> {
     const { runtime, confirmAll } = this.#deps;
     const { app, outputsDir } = runtime;
+    const { escalations } = this;
+    const { jobId } = hello;
     const client = connect({ socket: hello.door, surface: 'mcp' });
     const job = new AgentJob({
       hello,
@@ -119,26 +127,20 @@ export class AgentTree {
       streams,
       parent,
       confirmAll,
-      escalations: this.escalations,
+      escalations,
+      inbox: this.#inboxOf(jobId),
       tools: worktreeTools(patient(client, systemClock)),
-      jobs: childJobs({
-        jobId: hello.jobId,
-        client,
-        clock: systemClock,
-        escalations: this.escalations,
-        letters: this,
-      }),
+      jobs: childJobs({ jobId, client, clock: systemClock, escalations, tree: this }),
     });
-    this.#jobs.set(job.id, job);
-    this.#gone.delete(job.id);
-    for (const message of this.#early.get(job.id) ?? []) job.deliver(message);
-    this.#early.delete(job.id);
+    this.#jobs.set(jobId, job);
+    this.#gone.delete(jobId);
+    this.#inboxes.delete(jobId);
     const served = job
       .serve()
-      .catch((error: unknown) => process.stderr.write(`${job.id} did not end well: ${toReefError(error).message}\n`))
+      .catch((error: unknown) => process.stderr.write(`${jobId} failed: ${toReefError(error).message}\n`))
       .then(() => {
-        this.#jobs.delete(job.id);
-        this.#gone.add(job.id);
+        this.#jobs.delete(jobId);
+        this.#gone.add(jobId);
         this.#serving.delete(served);
       });
     this.#serving.add(served);

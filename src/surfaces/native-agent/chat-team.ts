@@ -8,11 +8,9 @@ import { run } from '../../runtime/engine/engine.ts';
 import { textOf } from '../../runtime/models/message.ts';
 import type { AppState } from '../../runtime/state/app-state.ts';
 import type { RequestContext } from '../../runtime/state/request-context.ts';
-import { withTeam } from '../../runtime/team/create-team.ts';
+import { teamOf, withTeam } from '../../runtime/team/create-team.ts';
 import { Escalations } from '../../runtime/team/escalation.ts';
-import { TeamInbox } from '../../runtime/team/inbox.ts';
 import type { JobPort } from '../../runtime/team/job-port.ts';
-import { TeamSupervisor } from '../../runtime/team/supervisor.ts';
 import { runWithTeam } from '../../runtime/team/team-run.ts';
 import type { AskFn } from '../../runtime/tools/tool.ts';
 import { AgentTree } from './agent-tree.ts';
@@ -20,23 +18,17 @@ import { RootJob, type RootJobDeps } from './root-job.ts';
 
 export interface ChatTeamDeps extends Pick<RootJobDeps, 'daemon' | 'onAsked'> {
   runtime: Runtime;
-  /** Whoever sits at the surface. */
+  /** Asks the person at the surface. */
   ask: AskFn;
   confirmAll: boolean;
 }
 
-const WAITING = 'All places for jobs are taken: agents are started when one is free (`reef ps` shows who works)';
+const WAITING = 'All slots for jobs are taken; agents start when one is free (`reef ps` shows the running jobs)';
 
-/**
- * The agent of a chat or of one question, and those it starts. It asks the person in front of it; while it has children it is a
- * job, and they are its children in every sense.
- */
+/** The agent of a chat or of one question, and the agents it starts. While it has children it is a job itself, their parent. */
 export class ChatTeam {
-  /** The state as the person's own agent sees it. */
   readonly app: AppState;
   readonly #deps: ChatTeamDeps;
-  /** Of every child there was: the root it belongs to may be over. */
-  readonly #ports = new Map<string, JobPort>();
   #root: RootJob | undefined;
 
   constructor(deps: ChatTeamDeps) {
@@ -54,10 +46,10 @@ export class ChatTeam {
     });
   }
 
-  /** One call of a context; if it has an agent with children, these end with the call. */
-  readonly run: Drive = async (ctx, host, { request, emitter }) => {
-    const { supervisor, inbox } = ctx.agentRuntime ?? {};
-    if (!(supervisor instanceof TeamSupervisor && inbox instanceof TeamInbox)) return run(host, request, emitter);
+  /** Serves one request. The children of its agent end with it. */
+  readonly run: Drive = async (ctx, port, { request, emitter }) => {
+    const team = teamOf(ctx.agentRuntime);
+    if (!team) return run(port, request, emitter);
     const signal = request.options.signal ?? new AbortController().signal;
     const onWaiting = () => safeSink([emitter]).emit({ type: 'warning', message: WAITING });
     const root = this.#rootOf(ctx, { task: request.input ? textOf(request.input) : '', signal, onWaiting });
@@ -65,12 +57,12 @@ export class ChatTeam {
     this.#root = root;
     const whole = AbortSignal.any([signal, root.stopped]);
     try {
-      const team = { supervisor, inbox, emitter: [emitter, root.emitter] };
-      const outcome = await runWithTeam(host, { ...request, options: { ...request.options, signal: whole } }, team);
+      const wholeRequest = { ...request, options: { ...request.options, signal: whole } };
+      const outcome = await runWithTeam(port, wholeRequest, { ...team, emitters: [emitter, root.emitter] });
       await root.end({ result: outcome.final_message ?? '' });
       return outcome;
     } catch (error) {
-      await supervisor.giveUp();
+      await team.supervisor.giveUp();
       const why = root.stopped.aborted ? root.stopped.reason : error;
       await root.end(whole.aborted ? 'killed' : { error: toReefError(error) });
       throw why;
@@ -92,37 +84,33 @@ export class ChatTeam {
       agent: ctx.agent?.name ?? '',
       model: ctx.model.id,
       runtime: () => ctx.agentRuntime,
-      host: new AgentTree({ runtime, cwd, confirmAll }),
+      tree: new AgentTree({ runtime, cwd, confirmAll }),
     });
   }
 
+  /** All children of a request end with it, so every call goes to the root of the current one. */
   #jobs(): JobPort {
-    const portOf = (id: string) => {
-      const port = this.#ports.get(id);
-      if (!port) throw new ReefError('job_not_found', `You started no agent ${id}`);
-      return port;
+    const root = () => {
+      if (!this.#root) throw new ReefError('invalid_state', 'Only a running request can have agents');
+      return this.#root;
     };
-    const current = () => {
-      if (!this.#root) throw new ReefError('invalid_state', 'Agents are started by a call that is under way');
-      return this.#root.jobs();
+    const port = async () => {
+      const opened = await root().opened;
+      if (!opened) throw new ReefError('job_not_found', 'You started no agent');
+      return opened;
     };
     return {
-      spawn: async (job) => {
-        const port = await current();
-        const id = await port.spawn(job);
-        this.#ports.set(id, port);
-        return id;
-      },
-      ended: (id, signal) => portOf(id).ended(id, signal),
-      look: (id) => portOf(id).look(id),
-      attend: (id, signal) => portOf(id).attend(id, signal),
+      spawn: async (child) => (await root().jobs()).spawn(child),
+      ended: async (id, signal) => (await port()).ended(id, signal),
+      look: async (id) => (await port()).look(id),
+      attend: async (id, signal) => (await port()).attend(id, signal),
       reply: async (escalation, reply) => {
-        const port = await this.#root?.opened;
-        if (!port) throw new ReefError('question_not_found', `Nobody asks ${escalation}: you started no agent`);
-        await port.reply(escalation, reply);
+        const opened = await this.#root?.opened;
+        if (!opened) throw new ReefError('question_not_found', `${escalation} is not open: you started no agent`);
+        await opened.reply(escalation, reply);
       },
-      send: async (id, message) => portOf(id).send(id, message),
-      kill: (id) => portOf(id).kill(id),
+      send: async (id, message) => (await port()).send(id, message),
+      kill: async (id) => (await port()).kill(id),
     };
   }
 }

@@ -24,9 +24,9 @@ async function open(changes: Partial<Core> = {}, parts: Partial<ChildJobsDeps> =
   opened.push(socket);
   const escalations = new Escalations();
   const client = connect({ socket: socket.path, surface: 'mcp' });
-  const letters = { deliver: () => false };
+  const tree = { deliver: () => false };
   return {
-    jobs: childJobs({ jobId: 'J0', client, clock: systemClock, escalations, letters, ...parts }),
+    jobs: childJobs({ jobId: 'J0', client, clock: systemClock, escalations, tree, ...parts }),
     calls,
     escalations,
     socket,
@@ -109,17 +109,17 @@ verifies('R-106').test(
   'a message goes to an agent of this host, waits for one that is coming, and else over the wire',
   async () => {
     const delivered: unknown[] = [];
-    const letters = {
+    const tree = {
       deliver: (message: InboxMessage, to: { id: string; isComing: boolean }) => {
         delivered.push([message.text, to]);
         return to.isComing;
       },
     };
     const { id } = sampleJob();
-    const { jobs, calls } = await open({}, { letters });
+    const { jobs, calls } = await open({}, { tree });
     const native = await jobs.spawn({ agent: 'native:hand', task: 't', cwd: '/repo', maxDepth: 3 });
     await jobs.send(native, letter);
-    const { jobs: others, calls: wire } = await open({}, { letters });
+    const { jobs: others, calls: wire } = await open({}, { tree });
     await others.spawn({ agent: 'native:coder', task: 't', cwd: '/repo', maxDepth: 3 });
     await others.send(id, letter);
     expect(delivered).toEqual([

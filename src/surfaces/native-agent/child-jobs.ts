@@ -14,31 +14,22 @@ import { childRuns } from './child-runs.ts';
 import { type Call, patient } from './patient-call.ts';
 
 export interface ChildJobsDeps {
-  /** Whose children they are. */
+  /** The parent's job. */
   jobId: string;
   client: Client;
   clock: Clock;
   escalations: Escalations;
-  /** Agents of this process. */
-  letters: Letters;
-}
-
-/** Messages between agents of one process. */
-interface Letters {
-  /**
-   * Puts a message before an agent; false when it is not here. One that is about to come finds it when it is there, one that
-   * was here and is over makes it `job_ended`.
-   */
-  deliver(message: InboxMessage, to: { id: string; isComing: boolean }): boolean;
+  /** The agents of this process. `deliver` is false for an agent of another one. */
+  tree: { deliver(message: InboxMessage, to: { id: string; isComing: boolean }): boolean };
 }
 
 const ATTEND_MS = 300;
 const FOLLOW_MS = 20_000;
-/** Between two looks at a child that talks without pause. */
+/** Between two reads of a child that writes without pause. */
 const BREATH_MS = 100;
 
-/** The children of one agent as jobs of the daemon, through that agent's own job socket. */
-export function childJobs({ jobId, client, clock, escalations, letters }: ChildJobsDeps): JobPort {
+/** Starts and follows the children of one agent as jobs of the daemon, through that agent's own job socket. */
+export function childJobs({ jobId, client, clock, escalations, tree }: ChildJobsDeps): JobPort {
   const coming = new Set<string>();
   const call = patient(client, clock);
   const runs = childRuns(call, clock);
@@ -47,7 +38,7 @@ export function childJobs({ jobId, client, clock, escalations, letters }: ChildJ
       if (isWorkflow(child.agent)) return runs.start({ plan, ...child });
       const { agent } = child;
       const { agentId } = await call('spawn', { ...child, key: randomUUID() });
-      // The coder is a program of its own, and never a part of a host.
+      // The coder always has a process of its own.
       if (agent.startsWith('native:') && agent !== CODER) coming.add(agentId);
       return agentId;
     },
@@ -65,19 +56,19 @@ export function childJobs({ jobId, client, clock, escalations, letters }: ChildJ
     },
     async reply(name, reply) {
       const asked = escalations.find(name, jobId);
-      if (!asked) throw new ReefError('not_yours', `${name} is answered by the person alone, if it is still open`);
+      if (!asked) throw new ReefError('not_yours', `${name} is not open, or only the person may answer it`);
       escalations.reply(asked.id, reply, `job:${jobId}`);
     },
     async send(id, message) {
-      if (runs.has(id)) throw new ReefError('send_unsupported', `${id} is a run: it hears nothing but its person`);
-      const isHere = letters.deliver(message, { id, isComing: coming.has(id) });
+      if (runs.has(id)) throw new ReefError('send_unsupported', `${id} is a run and reads no messages`);
+      const isHere = tree.deliver(message, { id, isComing: coming.has(id) });
       if (!isHere) await call('send', { id, text: message.text });
     },
     kill: async (id) => void (await call('kill', { id })),
   };
 }
 
-/** Reads a job's events to their end; the last result is what it leaves. */
+/** Reads a job's events to the end. The last result is its output. */
 async function follow(call: Call, id: string, how: { signal: AbortSignal; clock: Clock }): Promise<JobEnd> {
   let since = '0';
   let left = { output: '', exit_status: '' };
@@ -110,7 +101,7 @@ function exitOf(payload: Record<string, unknown>): string | undefined {
 
 function toEnd(status: JobStatus, left: Left): JobEnd {
   if (status === 'killed') return { ...left, status: 'cancelled', exit_status: 'killed' };
-  // Behind a turn that is over the daemon ends the process: how it does is nobody's news.
+  // The daemon ends the process of a completed job, so its exit code says nothing.
   return status === 'completed' ? { ...left, status, exit_status: '0' } : { ...left, status: 'failed' };
 }
 
@@ -121,7 +112,7 @@ function toEscalation({ jobId, requestId, agent, path, kind, question, options }
   return { id, job_id: jobId, agent, path, kind, question, ...(options && { options }) };
 }
 
-/** The daemon keeps the name of a request as JSON; to the one who asked it is the word itself. */
+/** The daemon stores the id of a request as JSON. */
 function nameOf(requestId: string): string {
   try {
     return String(JSON.parse(requestId));

@@ -7,7 +7,7 @@ import type { Call } from './patient-call.ts';
 
 type Child = Parameters<JobPort['spawn']>[0];
 
-/** Between two looks at a run that nobody waits for. */
+/** Between two looks at a run. */
 const LOOK_MS = 1_000;
 const ENDS: Partial<Record<RunSummary['status'], JobEnd['status']>> = {
   success: 'completed',
@@ -16,7 +16,7 @@ const ENDS: Partial<Record<RunSummary['status'], JobEnd['status']>> = {
   aborted: 'cancelled',
 };
 
-/** The runs an agent started, as children among its others: the agents of their blocks are jobs below it. */
+/** The runs that an agent started as children. The agents of their blocks are jobs below it. */
 export function childRuns(call: Call, clock: Clock) {
   const started = new Set<string>();
   const see = async (id: string, how: { waitMs?: number; signal?: AbortSignal } = {}) => {
@@ -30,13 +30,13 @@ export function childRuns(call: Call, clock: Clock) {
 
     async start({ agent, task, plan = [], maxDepth }: Child): Promise<string> {
       const workflow = agent.replace(/^workflow:?/, '');
-      const order = { task, plan: [...plan], maxDepth, key: randomUUID(), ...(workflow !== '' && { workflow }) };
-      const { runId } = await call('run', order);
+      const spec = { task, plan: [...plan], maxDepth, key: randomUUID(), ...(workflow !== '' && { workflow }) };
+      const { runId } = await call('run', spec);
       started.add(runId);
       return runId;
     },
 
-    /** Looked at now and then, for to wait there is to lend one's place: only `attend` does. */
+    /** Polls, because waiting in the daemon would free the parent's slot. Only `attend` does that. */
     async ended(id: string, signal: AbortSignal): Promise<JobEnd> {
       for (;;) {
         const { run, view } = await see(id, { signal });
@@ -57,7 +57,7 @@ export function childRuns(call: Call, clock: Clock) {
   };
 }
 
-/** What a parent is told of a run: where its work lies, and what each visit came to. */
+/** A run as its parent sees it: its worktree, and the result of each visit. */
 function account({ runId, worktree, status, because }: RunSummary, view: RunView | null): string {
   const visits = Object.values(view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
   const head = `Run ${runId} (${status}) in worktree ${worktree || 'none yet'}; people merge it.`;

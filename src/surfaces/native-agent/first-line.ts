@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 
-/** The answer to the first line of a child that is taken. Not beside its schema, which a process that only carries bytes need not load. */
+/** The answer to a child that is accepted. Not in tree-socket.ts: a process that only relays need not load zod. */
 export const TAKEN = 'taken';
 const MOST_BYTES = 64 * 1024;
 const PATIENCE_MS = 10_000;
 
-/** The first line of a connection; what follows it stays in the stream. Undefined when none comes. */
+/** Reads the first line of a connection and leaves the rest in the stream. Undefined if none comes. */
 export function firstLine(socket: Socket): Promise<string | undefined> {
   return new Promise((resolve) => {
     let read = Buffer.alloc(0);

@@ -5,7 +5,7 @@ import type { OperationInput, OperationName, OperationOutput } from '../../proto
 import type { Client } from '../client/client.ts';
 import { DaemonError } from '../client/request.ts';
 
-/** A daemon that was killed is started by the next command of a person: that may take its time. */
+/** A killed daemon is started by a person's next command, which may take a while. */
 const OUTAGE_MS = 120_000;
 const RETRY_MS = 200;
 
@@ -15,7 +15,7 @@ export type Call = <N extends OperationName>(
   signal?: AbortSignal,
 ) => Promise<OperationOutput<N>>;
 
-/** A daemon may be killed and come back: its jobs go on, and so do those who wait for them. */
+/** Retries while the daemon is away: its jobs go on without it. */
 export function patient(client: Client, clock: Clock): Call {
   return async (operation, input, signal) => {
     const deadline = clock.monotonicMs() + OUTAGE_MS;

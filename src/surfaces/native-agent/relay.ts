@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { firstLine, TAKEN } from './first-line.ts';
 import type { Hello } from './tree-socket.ts';
 
-/** The context is closed before its process ends; the daemon waits 5 s. */
+/** The daemon kills the process 5 s after SIGTERM. */
 const CLOSING_MS = 4_000;
 const LOOK_MS = 25;
 
@@ -13,10 +14,9 @@ interface Streams {
 }
 
 /**
- * A child whose parent is one of Reef's own agents is only a pair of pipes: its context lives in the process of its root, with
- * the servers and indexes of that process. To the daemon it is a job with a process like any other; when either side dies the
- * other sees its connection end. `refused` when no process took it within `patienceMs`, `deaf` when one took it and would not
- * let it go.
+ * Relays between the daemon and the process of the root, where the agent's context runs and shares its servers and indexes. When
+ * either side dies, the other sees its connection end. `refused`: no process accepted the job within `patienceMs`. `deaf`: one
+ * did, and did not let it end.
  */
 export async function relay(
   path: string,
@@ -55,10 +55,8 @@ async function connected(path: string, patienceMs: number): Promise<Socket | und
   }
 }
 
-function connectedOnce(path: string): Promise<Socket | undefined> {
-  return new Promise((resolve) => {
-    const socket = createConnection({ path });
-    socket.once('connect', () => resolve(socket));
-    socket.once('error', () => resolve(undefined));
-  });
+async function connectedOnce(path: string): Promise<Socket | undefined> {
+  const socket = createConnection({ path });
+  const connected = await once(socket, 'connect').catch(() => undefined);
+  return connected && socket;
 }

@@ -57,7 +57,7 @@ verifies('R-08').test(
       ...{ agent: 'boss', task: 'Begin', cwd: dir, model: 'm', clock: systemClock, signal: over.signal },
       runtime: () => undefined,
       daemon: () => ({ client: connect({ socket: path, surface: 'cli' }), homeDir: dir }),
-      host: new AgentTree({ runtime: {} as never, cwd: dir, confirmAll: false }),
+      tree: new AgentTree({ runtime: {} as never, cwd: dir, confirmAll: false }),
       onWaiting: () => {},
       onAsked: async () => {},
     });

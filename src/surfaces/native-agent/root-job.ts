@@ -22,29 +22,28 @@ import { watchQuestions } from './watch-questions.ts';
 
 export interface RootJobDeps {
   agent: string;
-  /** What the person asked for. */
   task: string;
   cwd: string;
   model: string;
   runtime(): AgentRuntime | undefined;
-  /** Looked for by the first child: outside a repository there is none. */
+  /** Found for the first child: outside a repository there is no daemon. */
   daemon(): { client: Client; homeDir: string };
   clock: Clock;
-  host: AgentTree;
-  /** Of the call this is the root of. */
+  tree: AgentTree;
+  /** Of the request this is the root of. */
   signal: AbortSignal;
-  /** All places for jobs are taken: it goes on when one is free. */
+  /** Called when all slots for jobs are taken. */
   onWaiting(): void;
-  /** Puts a question from below to the person; a refusal to do so ends the call. */
+  /** Puts a question of a child to the person. If it rejects, the request ends. */
   onAsked(question: ChildQuestion): Promise<void>;
 }
 
 /** A question of an agent below the one a person talks to. */
 export interface ChildQuestion {
   asked: InboxEntry;
-  /** Names from the root to the one that asks. */
+  /** Agent names from the root to the one that asks. */
   chain: readonly string[];
-  /** It was answered elsewhere, or need not be any more. */
+  /** Aborted when the question was answered elsewhere or withdrawn. */
   settled: AbortSignal;
   /** The first answer counts; a later one is refused. */
   send(answer: Pick<OperationInput<'send'>, 'text' | 'option' | 'decision'>): Promise<void>;
@@ -57,10 +56,7 @@ const SOON_MS = 3_000;
 const FAILED_MS = 45_000;
 const ENDING_MS = 10_000;
 
-/**
- * The agent a person talks to, as a job: from its first child to the end of the call. Its process carries bytes as those of its
- * children do; when either side dies, so does everything below it.
- */
+/** The agent a person talks to, as a job: from its first child until the request ends. Its process only relays to this one. */
 export class RootJob implements NativeAgent {
   readonly agent: string;
   readonly #deps: RootJobDeps;
@@ -71,7 +67,7 @@ export class RootJob implements NativeAgent {
   #id = '';
   #connection: ReefConnection | undefined;
   #told: Emitter | undefined;
-  /** What happened before there was a job to tell it of. */
+  /** Events from before the job existed. */
   readonly #before: EngineEvent[] = [];
 
   constructor(deps: RootJobDeps) {
@@ -91,7 +87,7 @@ export class RootJob implements NativeAgent {
     return this.#deps.runtime();
   }
 
-  /** Somebody ended the job, or nobody can answer what is asked below it. */
+  /** Aborted when somebody ended the job, or when no one can answer a question of its children. */
   get stopped(): AbortSignal {
     return this.#stopped.signal;
   }
@@ -104,12 +100,12 @@ export class RootJob implements NativeAgent {
     this.runtime?.inbox.deliver(message);
   }
 
-  /** Its children as jobs; the first call makes it one itself. */
+  /** The first call makes it a job. */
   jobs(): Promise<JobPort> {
     return this.#opened.get();
   }
 
-  /** The same, where it has any. */
+  /** Undefined if it is not a job yet. */
   get opened(): Promise<JobPort> | undefined {
     return this.#opened.made();
   }
@@ -118,10 +114,10 @@ export class RootJob implements NativeAgent {
     this.#stopped.abort(why);
   }
 
-  /** Its context is the caller's, who ends it. */
+  /** Nothing to do: the caller ends its context. */
   close(): void {}
 
-  /** When the call is over, and nothing it started is left. */
+  /** Called when the request is over and all its children have ended. */
   async end(how: End): Promise<void> {
     this.#over.abort();
     if (this.#id === '') return;
@@ -134,14 +130,14 @@ export class RootJob implements NativeAgent {
         await client.call('wait', { ids: [this.#id], until: ['done'], timeoutMs: ENDING_MS });
       }
     } catch {
-      // Without a daemon the closing of our socket ends them all the same.
+      // Without a daemon, closing our socket ends the process as well.
     } finally {
-      await this.#deps.host.close();
+      await this.#deps.tree.close();
     }
   }
 
   async #open(): Promise<JobPort> {
-    const { agent, cwd, clock, host, signal } = this.#deps;
+    const { agent, cwd, clock, tree, signal } = this.#deps;
     const { client, homeDir } = this.#deps.daemon();
     const call = patient(client, clock);
     const task = this.#deps.task.trim().slice(0, LONGEST_TASK) || agent;
@@ -151,12 +147,12 @@ export class RootJob implements NativeAgent {
     try {
       mkdirSync(dirname(door), { recursive: true, mode: 0o700 });
       this.#line = Promise.withResolvers();
-      await host.welcome(door, { root: this, onLine: (line) => this.#line.resolve(line) });
+      await tree.welcome(door, { root: this, onLine: (line) => this.#line.resolve(line) });
       await this.#begin(await this.#arrival(call));
     } catch (error) {
-      // The next child tries afresh, with a job of its own.
+      // The next child tries again with a new job.
       await client.call('kill', { id: agentId }).catch(() => {});
-      await host.close();
+      await tree.close();
       this.#id = '';
       throw error;
     }
@@ -165,9 +161,9 @@ export class RootJob implements NativeAgent {
     return childJobs({
       jobId: agentId,
       clock,
-      escalations: host.escalations,
-      letters: host,
-      // What makes children, and lends them its place while it waits, is the job's; the rest goes on when the job is killed.
+      escalations: tree.escalations,
+      tree,
+      // Only the job itself may start children and free its slot. The rest must work after the job is killed.
       client: {
         ...client,
         call: (operation, input, options) =>
@@ -182,7 +178,7 @@ export class RootJob implements NativeAgent {
       if (!this.#over.signal.aborted) this.stop(new ReefError('cancelled', `${this.#id} was ended from elsewhere`));
       line.end();
     });
-    await connection.nextMessage(); // the task, which is being worked on
+    await connection.nextMessage(); // the task, which has begun already
     const turn = connection.beginTurn();
     turn.addEventListener('abort', () => this.stop(new ReefError('cancelled', `${this.#id} was interrupted`)));
     const { cwd, model } = this.#deps;
@@ -194,12 +190,12 @@ export class RootJob implements NativeAgent {
   }
 
   #watch(client: Client): void {
-    const { clock, host, onAsked } = this.#deps;
+    const { clock, tree, onAsked } = this.#deps;
     const onNews = (asked: InboxEntry, settled: AbortSignal) => {
       const { jobId: id, questionId, fingerprint, path } = asked;
       const below = path.slice(path.indexOf(this.#id));
       const chain = below.map(
-        (each) => host.nameOf(each) ?? (each === id ? asked.agent.replace(/^native:/, '') : each),
+        (each) => tree.nameOf(each) ?? (each === id ? asked.agent.replace(/^native:/, '') : each),
       );
       const send: ChildQuestion['send'] = async (answer) =>
         void (await client.call('send', { id, questionId, fingerprint, ...answer }));
@@ -208,7 +204,7 @@ export class RootJob implements NativeAgent {
     void watchQuestions({ client, clock, rootId: this.#id, signal: this.#over.signal, onAsked: onNews });
   }
 
-  /** What is sent to the job from elsewhere, at its next step. */
+  /** Passes on what is sent to the job from elsewhere. */
   async #listen(connection: ReefConnection): Promise<void> {
     for (;;) {
       const text = await connection.nextMessage();
@@ -217,7 +213,7 @@ export class RootJob implements NativeAgent {
     }
   }
 
-  /** The line of its process, which waits for a free place like any job's, and may never come. */
+  /** The connection of its process, which waits for a free slot and may never start. */
   async #arrival(call: Call): Promise<Socket> {
     const here = new AbortController();
     const signal = AbortSignal.any([here.signal, this.#over.signal, this.#deps.signal]);
@@ -226,7 +222,7 @@ export class RootJob implements NativeAgent {
         const timeoutMs = looks === 0 ? SOON_MS : FAILED_MS;
         const { met } = await call('wait', { ids: [this.#id], until: ['done'], timeoutMs }, signal);
         if (!met && looks === 0) this.#deps.onWaiting();
-        if (met) throw new ReefError('spawn_failed', `No agent can be started: \`reef output ${this.#id}\` says why`);
+        if (met) throw new ReefError('spawn_failed', `No agent can be started; \`reef output ${this.#id}\` says why`);
       }
     };
     try {

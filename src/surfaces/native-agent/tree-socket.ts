@@ -1,11 +1,12 @@
+import { once } from 'node:events';
 import { rmSync, symlinkSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
 import { firstLine, TAKEN } from './first-line.ts';
 
-/** Who a job is, as its own process tells the one that runs it. */
+/** A job's process introduces itself to the process of its root. */
 const helloSchema = z.strictObject({
   agent: z.string().min(1).max(128),
   jobId: z.string().min(1),
@@ -16,12 +17,12 @@ const helloSchema = z.strictObject({
   door: z.string(),
   sessionId: z.string(),
   model: z.string().optional(),
-  /** It waits for a next message when its turn is over. */
+  /** It waits for another message after its turn. */
   keep: z.boolean(),
 });
 export type Hello = z.infer<typeof helloSchema>;
 
-/** Beside the socket of a job: where its children find the process that runs it. */
+/** The socket beside a job socket, at which the job's children reach the process that runs it. */
 export function treeSocketPath(door: string): string {
   return join(dirname(door), 'host');
 }
@@ -30,7 +31,7 @@ export interface TreeSocket {
   close(): void;
 }
 
-/** `take` is false when the child is not one of ours. The connection lasts as long as its job. */
+/** `take` is false for a job that does not run here. A connection lasts as long as its job. */
 export async function listen(path: string, take: (hello: Hello, socket: Socket) => boolean): Promise<TreeSocket> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -40,7 +41,8 @@ export async function listen(path: string, take: (hello: Hello, socket: Socket) 
     void greet(socket, path, take);
   });
   rmSync(path, { force: true });
-  await listening(server, path);
+  server.listen(path);
+  await once(server, 'listening');
   return {
     close() {
       server.close();
@@ -63,18 +65,11 @@ async function greet(socket: Socket, path: string, take: Parameters<typeof liste
   else pointTo(path, hello, socket);
 }
 
-/** The children of a child find the same process beside its own job socket. */
+/** The children of a child reach the same process through a link beside its own job socket. */
 function pointTo(path: string, { door }: Hello, socket: Socket): void {
   const link = treeSocketPath(door);
   if (link === path) return;
   rmSync(link, { force: true });
   symlinkSync(path, link);
   socket.once('close', () => rmSync(link, { force: true }));
-}
-
-function listening(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(path, resolve);
-  });
 }

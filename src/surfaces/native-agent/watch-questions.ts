@@ -7,14 +7,13 @@ const LOOK_MS = 200;
 interface Watch {
   client: Client;
   clock: Clock;
-  /** Whose descendants are meant. */
   rootId: string;
-  /** Told once of every question; the signal says that somebody else has settled it. */
+  /** Called once for every question. The signal is aborted when the question is settled. */
   onAsked(asked: InboxEntry, settled: AbortSignal): void;
   signal: AbortSignal;
 }
 
-/** What is asked below a root, as it comes into the one inbox and as it leaves it. */
+/** Watches the inbox for questions of the agents below a root. */
 export async function watchQuestions({ client, clock, rootId, onAsked, signal }: Watch): Promise<void> {
   const open = new Map<string, AbortController>();
   while (!signal.aborted) {
@@ -36,7 +35,7 @@ export async function watchQuestions({ client, clock, rootId, onAsked, signal }:
   for (const settled of open.values()) settled.abort();
 }
 
-/** Undefined while the daemon is away: it comes back by the next call. */
+/** Undefined while the daemon is away. */
 async function askedBelow(client: Client, rootId: string, signal: AbortSignal): Promise<InboxEntry[] | undefined> {
   try {
     const { questions } = await client.call('inbox', {}, { signal });

@@ -8,10 +8,7 @@ import type { Call } from './patient-call.ts';
 
 const REST = 'a narrower question, or a smaller limit';
 
-/**
- * What every agent that Reef starts may ask about its own worktree, for those whose tools come from no MCP server: its
- * code, its state, and what was cut from its prompt. The job socket knows whose worktree is meant.
- */
+/** An agent's questions about its own worktree: its code, its state, and what was cut from its prompt. Other agents have them by MCP. */
 export function worktreeTools(call: Call): Tool[] {
   return ([...codeQueries, 'repo_state', 'artifact_read'] as const).map((name) => {
     const { summary, input } = operations[name];

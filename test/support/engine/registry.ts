@@ -3,7 +3,7 @@ import { fetchByWay } from '../../../src/app/runtime/http-requests.ts';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import type { Catalogue } from '../../../src/runtime/models/catalogue.ts';
 import type { CallRecord, ModelRegistry } from '../../../src/runtime/models/client.ts';
-import { createModelRegistry, type RegistryParts } from '../../../src/runtime/models/registry.ts';
+import { createModelRegistry, type RegistryDeps } from '../../../src/runtime/models/registry.ts';
 import { fillLeaves } from '../../../src/runtime/vault/placeholders.ts';
 
 interface Opened {
@@ -15,7 +15,7 @@ interface Opened {
 
 /** A registry as the app makes it, whose fetch also notes which key each request carried. */
 export function openRegistry(
-  clients: RegistryParts['clients'],
+  clients: RegistryDeps['clients'],
   more: { clock?: Clock; catalogue?: Catalogue; configDir?: string; env?: Record<string, string> } = {},
 ): Opened {
   const records: CallRecord[] = [];

@@ -8,7 +8,7 @@ import { contextPort } from '../../../src/runtime/engine/context-port.ts';
 import type { Emitter } from '../../../src/runtime/engine/emitter.ts';
 import { nullEmitter } from '../../../src/runtime/engine/emitter.ts';
 import { PRESETS, type RunOptions, run } from '../../../src/runtime/engine/engine.ts';
-import { createMcpFactory } from '../../../src/runtime/mcp/pool/pool.ts';
+import { McpPool } from '../../../src/runtime/mcp/pool/pool.ts';
 import type { Model } from '../../../src/runtime/models/client.ts';
 import { type Message, type UserMessage, userText } from '../../../src/runtime/models/message.ts';
 import { createModelRegistry } from '../../../src/runtime/models/registry.ts';
@@ -85,7 +85,7 @@ export async function openWorld(files: Readonly<Record<string, string>>, asking?
       requests += 1;
       const input = typeof text === 'string' ? userText(text) : text;
       const request = { requestId: `r${requests}`, input, options: { ...PRESETS.repl_turn, ...options } };
-      const settled = await run(host, request, [emitter, other]).then(
+      const settled = await run(host, request, emitter, other).then(
         (outcome) => ({ outcome, error: undefined }),
         (error: unknown) => ({ outcome: undefined, error }),
       );
@@ -151,7 +151,7 @@ function ports(base: PortBase, { capabilities, sent, warnings }: Shared): Ports 
     warn: (message: unknown) => warnings.push(String(message)),
   });
   return {
-    mcpFactory: createMcpFactory({
+    mcpFactory: new McpPool({
       capabilities,
       env: environment,
       version: '0.0.0',

@@ -162,7 +162,7 @@ export class LocalJobs {
     const tell = async (text: string, signal?: AbortSignal) => {
       const request = { requestId: randomUUID(), input: userText(text), options: { ...PRESETS.api_session, signal } };
       const emitter = { emit: (event: EngineEvent) => void events.push(event) };
-      return (await runWithTeam(host, request, { supervisor, inbox, emitter })).final_message ?? '';
+      return (await runWithTeam(host, request, { supervisor, inbox, emitters: [emitter] })).final_message ?? '';
     };
     return { id, agent, ctx, supervisor, inbox, events, tell };
   }

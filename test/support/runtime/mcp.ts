@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { readEnvironment } from '../../../src/base/env.ts';
 import { probeCapabilities } from '../../../src/process/capabilities.ts';
 import type { McpFactory, StdioServerSpec } from '../../../src/runtime/mcp/factory.ts';
-import { createMcpFactory, type McpFactoryDeps } from '../../../src/runtime/mcp/pool/pool.ts';
+import { McpPool, type McpPoolDeps } from '../../../src/runtime/mcp/pool/pool.ts';
 
 export const SERVER = fileURLToPath(new URL('mcp-server.ts', import.meta.url));
 
@@ -39,10 +39,10 @@ export interface TestFactory extends McpFactory, AsyncDisposable {
 }
 
 export async function testFactory(
-  more: { pool?: Partial<McpFactoryDeps['pool']> } & Partial<Omit<McpFactoryDeps, 'pool'>> = {},
+  more: { pool?: Partial<McpPoolDeps['pool']> } & Partial<Omit<McpPoolDeps, 'pool'>> = {},
 ): Promise<TestFactory> {
   const warnings: string[] = [];
-  const factory = createMcpFactory({
+  const factory = new McpPool({
     capabilities: await probeCapabilities(),
     env: readEnvironment().all,
     version: '0.0.0-test',

@@ -6,70 +6,61 @@ import { followLog, lastWords } from '../../../child-servers/server-log.ts';
 import { launchBound } from '../../../process/bound.ts';
 import type { Capabilities } from '../../../process/capabilities.ts';
 import { allowedEnv } from '../../../process/environment.ts';
-import { ReefError } from '../../../protocol/errors.ts';
+import { ReefError, toReefError } from '../../../protocol/errors.ts';
 import type { McpServerSpec, RemoteServerSpec, StdioServerSpec } from '../factory.ts';
-import { type Backing, type Connection, converse, messageOf } from './connection.ts';
+import { type Backing, type Connection, converse } from './connection.ts';
 import { ProcessTransport } from './process-transport.ts';
 
 export interface ConnectDeps {
   capabilities: Capabilities;
-  /** What servers inherit of ours, by the allow-list for child processes. */
+  /** Servers inherit from it what the allow-list for child processes permits. */
   env: Readonly<NodeJS.ProcessEnv>;
-  /** Of Reef, for the handshake. */
+  /** Reef's version, for the handshake. */
   version: string;
 }
 
 export interface ConnectOptions {
   signal: AbortSignal;
   timeoutMs: number;
-  logPath?: string | undefined;
 }
 
-/** In bytes. */
-const MAX_MESSAGE = 16 * 1024 * 1024;
-/** After an abort nothing of the server is wanted any more; its end may take 2 s in all. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+/** An abort has to be over within 2 s. */
 const ABORT_GRACE_MS = 300;
-/** A remote server is told that its session ends, but not waited for. */
+/** How long the end of a remote session may take. */
 const FAREWELL_MS = 1_000;
 
-/** Starts a server and shakes hands; on failure, timeout or abort nothing of it is left when this rejects. */
+/** Starts a server and does the handshake. When this rejects, nothing of the server is left. */
 export async function connect(spec: McpServerSpec, deps: ConnectDeps, options: ConnectOptions): Promise<Connection> {
   options.signal.throwIfAborted();
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const signal = AbortSignal.any([options.signal, timeout]);
   let backing: Backing | undefined;
+  const reasonOf = async (error: unknown): Promise<string> => {
+    if (timeout.aborted) return `no answer within ${options.timeoutMs / 1000} s`;
+    if (options.signal.aborted || !backing?.isLost(error)) return toReefError(error).message;
+    return backing.lastWords();
+  };
   try {
-    backing = await (spec.type === 'stdio' ? startProcess(spec, deps, options.logPath) : remote(spec));
+    backing = await (spec.type === 'stdio' ? startProcess(spec, deps) : remote(spec));
     signal.throwIfAborted();
-    // The SDK looks at its signal only between two messages.
+    // The SDK checks its signal only between two messages.
     return await unlessAborted(converse(backing, { name: spec.name, version: deps.version, signal }), signal);
   } catch (error) {
-    const why = await startFailure(error, { backing, timeout, options });
+    const why = await reasonOf(error);
     await backing?.end(ABORT_GRACE_MS);
     if (options.signal.aborted) throw options.signal.reason;
     throw new ReefError('mcp_start_failed', `MCP server ${spec.name} did not start: ${why}`, { cause: error });
   }
 }
 
-interface StartAttempt {
-  backing: Backing | undefined;
-  timeout: AbortSignal;
-  options: ConnectOptions;
-}
-
-async function startFailure(error: unknown, { backing, timeout, options }: StartAttempt): Promise<string> {
-  if (timeout.aborted) return `no answer within ${options.timeoutMs / 1000} s`;
-  if (options.signal.aborted || !backing?.isLost(error)) return messageOf(error);
-  return await backing.lastWords();
-}
-
-async function startProcess(spec: StdioServerSpec, deps: ConnectDeps, logPath?: string): Promise<Backing> {
+async function startProcess(spec: StdioServerSpec, deps: ConnectDeps): Promise<Backing> {
   const { ReadBuffer, serializeMessage } = await import('@modelcontextprotocol/client');
   const env = allowedEnv(deps.env, [], spec.env);
   const program = { file: spec.command, args: spec.args, cwd: spec.cwd, env, tag: `mcp-${randomUUID()}` };
   const process = await launchBound(program, deps.capabilities);
-  const log = followLog(process.stderr, { redact: createRedactor(Object.values(spec.env)), path: logPath });
-  const buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE });
+  const log = followLog(process.stderr, { redact: createRedactor(Object.values(spec.env)) });
+  const buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   const transport = new ProcessTransport(process, { buffer, serialize: serializeMessage });
   return {
     transport,

@@ -1,41 +1,37 @@
 import type { CallToolResult, ContentBlock, Tool as ServerTool, Transport } from '@modelcontextprotocol/client';
-import { ReefError } from '../../../protocol/errors.ts';
+import { ReefError, toReefError } from '../../../protocol/errors.ts';
 import type { McpCallResult, McpTool } from '../factory.ts';
 
-/** A conversation with a server that has shaken hands. */
+/** A server after its handshake. */
 export interface Connection {
   readonly pid: number | undefined;
-  readonly instructions: string | undefined;
   tools(): readonly McpTool[];
   call(tool: string, args: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<McpCallResult>;
   ping(timeoutMs: number): Promise<void>;
-  /** Resolves with the reason once the server cannot be reached any more, `close` included. */
+  /** Resolves with the reason when the server can no longer be reached, also after `close`. */
   readonly gone: Promise<string>;
   close(graceMs: number): Promise<void>;
 }
 
-/** What is behind a conversation: a process, or nothing of ours. */
+/** How a server is reached: through a process of ours, or over the network. */
 export interface Backing {
   transport: Transport;
   pid: number | undefined;
-  /** Why it ended, as far as it is known. */
+  /** Why it ended, as far as known. */
   lastWords(): Promise<string>;
   end(graceMs: number): Promise<void>;
-  /** Errors of a call that mean that the server itself is lost. */
+  /** True if the error of a call means that the server itself is lost. */
   isLost(error: unknown): boolean;
 }
 
-interface HandshakeOptions {
-  name: string;
-  version: string;
-  signal: AbortSignal;
-}
-
-/** A tool may work for long; whoever waits holds the signal. */
+/** A tool may take long; the caller can abort it. */
 const CALL_TIMEOUT_MS = 3_600_000;
 
-/** Shakes hands over a backing. The backing is the caller's to end when this rejects. */
-export async function converse(backing: Backing, { name, version, signal }: HandshakeOptions): Promise<Connection> {
+/** Does the handshake. When this rejects, the caller ends the backing. */
+export async function converse(
+  backing: Backing,
+  { name, version, signal }: { name: string; version: string; signal: AbortSignal },
+): Promise<Connection> {
   const { Client } = await import('@modelcontextprotocol/client');
   let tools: readonly McpTool[] = [];
   const onChanged = (error: Error | null, changed: readonly ServerTool[] | null) => {
@@ -50,7 +46,7 @@ export async function converse(backing: Backing, { name, version, signal }: Hand
     void backing.lastWords().then(over.resolve, () => over.resolve('it ended'));
   };
   client.onclose = lose;
-  client.onerror = () => {}; // each call rejects by itself; a stray line is no failure
+  client.onerror = () => {}; // a failed call rejects; a stray line is no failure
   await client.connect(backing.transport, { signal, timeout: CALL_TIMEOUT_MS });
   if (client.getServerCapabilities()?.tools) {
     tools = (await client.listTools(undefined, { signal, timeout: CALL_TIMEOUT_MS })).tools.map(toTool);
@@ -62,12 +58,11 @@ export async function converse(backing: Backing, { name, version, signal }: Hand
     if (isGone) {
       return new ReefError('mcp_server_gone', `${name} is gone: ${await over.promise}`, { cause: error });
     }
-    return new ReefError('mcp_call_failed', `${what} failed: ${messageOf(error)}`, { cause: error });
+    return new ReefError('mcp_call_failed', `${what} failed: ${toReefError(error).message}`, { cause: error });
   };
 
   return {
     pid: backing.pid,
-    instructions: client.getInstructions(),
     gone: over.promise,
     tools: () => tools,
     async call(tool, args, aborted) {
@@ -88,24 +83,18 @@ export async function converse(backing: Backing, { name, version, signal }: Hand
     async close(graceMs) {
       lose();
       await backing.end(graceMs);
-      await client.close().catch(() => {}); // the peer may be gone already, which is what is wanted
+      await client.close().catch(() => {}); // the server may be gone already
     },
   };
 }
 
-function toTool({ name, description = '', inputSchema, annotations }: ServerTool): McpTool {
-  return { name, description, inputSchema, readOnly: annotations?.readOnlyHint === true };
+function toTool({ name, description = '', inputSchema }: ServerTool): McpTool {
+  return { name, description, inputSchema };
 }
 
-/** A model reads text: blocks that are none are named by kind and size. */
-function toCallResult(result: CallToolResult): McpCallResult {
-  const text = result.content.map(blockText).join('\n');
-  const { structuredContent } = result;
-  return {
-    text,
-    ...(structuredContent !== undefined && { structured: structuredContent }),
-    isError: result.isError === true,
-  };
+/** A model reads text: other blocks are named by kind and size. */
+function toCallResult({ content, structuredContent, isError = false }: CallToolResult): McpCallResult {
+  return { text: content.map(blockText).join('\n'), structured: structuredContent, isError };
 }
 
 function blockText(block: ContentBlock): string {
@@ -122,8 +111,4 @@ function blockText(block: ContentBlock): string {
         ? block.resource.text
         : `[resource ${block.resource.uri}, ${Buffer.byteLength(block.resource.blob, 'base64')} bytes]`;
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -6,25 +6,18 @@ interface Codec {
   serialize(message: JSONRPCMessage): string;
 }
 
-/**
- * MCP over the streams of a process that somebody else started and will end: closing the transport ends the conversation, not
- * the process. The SDK's own stdio transport kills one process where a tree has to go.
- */
+/** MCP over the streams of a process that the caller starts and ends. The SDK's own transport kills one process, not its tree. */
 export class ProcessTransport implements Transport {
   onclose: (() => void) | undefined;
   onerror: ((error: Error) => void) | undefined;
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
   readonly #process: BoundProcess;
   readonly #codec: Codec;
-  #isOpen = true;
+  isOpen = true;
 
   constructor(process: BoundProcess, codec: Codec) {
     this.#process = process;
     this.#codec = codec;
-  }
-
-  get isOpen(): boolean {
-    return this.#isOpen;
   }
 
   async start(): Promise<void> {
@@ -37,18 +30,8 @@ export class ProcessTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (!this.#isOpen) throw new Error('the server has ended');
-    const { stdin } = this.#process;
-    if (stdin.write(this.#codec.serialize(message))) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        stdin.off('drain', done);
-        stdin.off('close', done);
-        resolve();
-      };
-      stdin.on('drain', done);
-      stdin.on('close', done);
-    });
+    if (!this.isOpen) throw new Error('the server has ended');
+    await new Promise<void>((resolve) => this.#process.stdin.write(this.#codec.serialize(message), () => resolve()));
   }
 
   async close(): Promise<void> {
@@ -56,11 +39,11 @@ export class ProcessTransport implements Transport {
   }
 
   #read(chunk: Buffer): void {
-    if (!this.#isOpen) return;
+    if (!this.isOpen) return;
     try {
       this.#codec.buffer.append(chunk);
     } catch (error) {
-      this.#fail(error); // a single message beyond the buffer's bound
+      this.#fail(error); // one message is larger than the buffer
       this.#end();
       return;
     }
@@ -74,7 +57,7 @@ export class ProcessTransport implements Transport {
         if (message === null) return;
         this.onmessage?.(message);
       } catch (error) {
-        this.#fail(error); // a line that is no message: servers do print banners
+        this.#fail(error); // the line is no message: some servers print banners
       }
     }
   }
@@ -84,8 +67,8 @@ export class ProcessTransport implements Transport {
   }
 
   #end(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
+    if (!this.isOpen) return;
+    this.isOpen = false;
     this.#codec.buffer.clear();
     this.onclose?.();
   }

@@ -133,7 +133,6 @@ verifies('R-92').test(
       name,
       description,
       inputSchema: { type: 'object', properties: Object.fromEntries(args.map((arg) => [arg, {}])) },
-      readOnly: false,
     });
     const tools = [
       tool('listIssues', 'Lists issues of a repository.', 'repository'),

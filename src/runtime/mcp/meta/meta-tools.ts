@@ -2,6 +2,7 @@ import type { JsonSchemaType, JsonSchemaValidator } from '@modelcontextprotocol/
 import { z } from 'zod';
 import { capText } from '../../../base/cap.ts';
 import { ReefError } from '../../../protocol/errors.ts';
+import { parseArguments } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { McpHandle, McpRuntime, McpTool } from '../factory.ts';
 import { searchTools } from './tool-search.ts';
@@ -14,13 +15,10 @@ const invokeArguments = z.object({
 });
 
 const SUMMARY_BYTES = 300;
-/** What providers accept as the name of a tool. */
+/** Providers refuse longer names. */
 const LONGEST_NAME = 64;
 
-/**
- * Three tools per server in place of all of the server's own: what the prompt costs does not depend on how many tools a
- * server has. The schema of a tool is seen when it is asked for, or when a call does not fit it.
- */
+/** Three tools stand for all tools of a server, so that its prompt cost is constant. Schemas are shown on request. */
 export function metaTools(runtime: McpRuntime): Tool[] {
   const check = createArgumentCheck();
   const suffixes = new Set<string>();
@@ -45,7 +43,7 @@ function searchTool(server: McpHandle, suffix: string): Tool {
     parameters: objectSchema({ query: { type: 'string' }, top_k: { type: 'integer', maximum: 20 } }, ['query']),
     effect: 'read',
     async run(args) {
-      const { query, top_k } = parse(searchArguments, args);
+      const { query, top_k } = parseArguments('search', searchArguments, args);
       return searchTools(server.tools, query, top_k).map(({ name, description }) => ({
         tool: name,
         description: capText(description, SUMMARY_BYTES),
@@ -61,7 +59,7 @@ function describeTool(server: McpHandle, suffix: string): Tool {
     parameters: objectSchema({ tool: { type: 'string' } }, ['tool']),
     effect: 'read',
     async run(args) {
-      const { name, description, inputSchema } = find(server, parse(describeArguments, args).tool);
+      const { name, description, inputSchema } = find(server, parseArguments('describe', describeArguments, args).tool);
       return { tool: name, description, arguments: inputSchema };
     },
   };
@@ -78,14 +76,15 @@ function invokeTool(server: McpHandle, { suffix, check }: { suffix: string; chec
       return read.success ? { subject: read.data.tool } : {};
     },
     async run(args, { signal }) {
-      const wanted = parse(invokeArguments, args);
+      const wanted = parseArguments('invoke', invokeArguments, args);
       const tool = find(server, wanted.tool);
       const mismatch = await check(tool.inputSchema, wanted.arguments);
       if (mismatch !== undefined) {
         return { tool_call_error: `the arguments do not fit ${tool.name}: ${mismatch}`, schema: tool.inputSchema };
       }
       const result = await server.call(tool.name, wanted.arguments, signal);
-      if (result.isError) throw new ReefError('mcp_call_failed', result.text || `${tool.name} failed without a word`);
+      if (result.isError)
+        throw new ReefError('mcp_call_failed', result.text || `${tool.name} failed and gave no reason`);
       return result.text === '' ? result.structured : result.text;
     },
   };
@@ -98,21 +97,14 @@ function find(server: McpHandle, name: string): McpTool {
   throw new ReefError('tool_unknown', `${server.name} has no tool ${name}; the nearest: ${near.join(', ')}`);
 }
 
-function parse<T>(schema: z.ZodType<T>, args: unknown): T {
-  const read = schema.safeParse(args);
-  if (read.success) return read.data;
-  const problems = read.error.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);
-  throw new ReefError('bad_request', problems.join('; '));
-}
-
 function objectSchema(properties: Record<string, unknown>, required: readonly string[]) {
   return { type: 'object', properties, required };
 }
 
-/** Undefined when the arguments fit, else what is wrong with them. */
+/** What is wrong with the arguments; undefined if they fit. */
 type ArgumentCheck = (schema: Readonly<Record<string, unknown>>, args: unknown) => Promise<string | undefined>;
 
-/** Validators are compiled once per schema. A schema nobody can compile refuses nothing: the server decides for itself. */
+/** Compiles each schema once. A schema that does not compile accepts everything: the server decides. */
 function createArgumentCheck(): ArgumentCheck {
   const compiled = new WeakMap<object, JsonSchemaValidator<unknown> | null>();
   return async (schema, args) => {

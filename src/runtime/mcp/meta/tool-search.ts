@@ -1,13 +1,13 @@
 import { termsOf } from '../../rag/text/words.ts';
 import type { McpTool } from '../factory.ts';
 
-/** Saturation and length normalisation of BM25, the usual values. */
+/** The usual constants of BM25: saturation and length normalisation. */
 const K1 = 1.2;
 const B = 0.75;
-/** A word of the name says more about a tool than one of its description. */
+/** A word of the name counts more than one of the description. */
 const NAME_WEIGHT = 3;
 
-/** The tools that match a query best, by BM25 over name, description and the names of arguments; all of them for no match. */
+/** The best tools for a query, by BM25 over name, description and argument names. Without a match, the first tools. */
 export function searchTools(tools: readonly McpTool[], query: string, topK: number): McpTool[] {
   const documents = tools.map(bag);
   const wanted = new Set(termsOf(query));

@@ -1,9 +1,8 @@
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { manualClock } from '../../../../test/support/manual-clock.ts';
-import { newNonce, pidsNaming, textOf as readText, survivorsOf } from '../../../../test/support/programs.ts';
+import { newNonce, pidsNaming, survivorsOf } from '../../../../test/support/programs.ts';
 import { launchedSpec, SERVER, serverSpec, testFactory } from '../../../../test/support/runtime/mcp.ts';
 import { deadline } from '../../../../test/support/scale.ts';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
@@ -201,7 +200,7 @@ verifies('R-34').test('an idle server ends after its time, its own time before t
   const held = await factory.acquire(serverSpec('held'));
   const leases = [
     await factory.acquire(serverSpec('slow')),
-    await factory.acquire(serverSpec('quick', { idleTimeoutSeconds: 40 })),
+    await factory.acquire(serverSpec('quick', { idle_timeout_seconds: 40 })),
   ];
   for (const lease of leases) await lease.release();
   const alive = () => leases.map(({ value }) => value.pid !== undefined);
@@ -368,9 +367,9 @@ verifies('R-37').test(
 test('a server that was closed has no process, also while its end has not been told', async () => {
   const none = () => Promise.reject(new Error('not asked'));
   const gone = new Promise<string>(() => {});
-  const connection = { pid: 7, instructions: undefined, tools: () => [], call: none, ping: none, gone };
+  const connection = { pid: 7, tools: () => [], call: none, ping: none, gone };
   const host = { connect: async () => ({ ...connection, close: async () => {} }), died: () => {}, isOff: () => false };
-  const server = new Server(serverSpec('a'), 'key', host);
+  const server = new Server(serverSpec('a'), host);
   await server.ensure({});
   const before = server.pid;
   await server.close();
@@ -397,23 +396,19 @@ verifies('R-151').test('a hundred requests over five servers find them warm but 
   expect({ rate: (active_hit + idle_hit) / 100, miss, spawned }).toEqual({ rate: 0.95, miss: 5, spawned: 5 });
 });
 
-test('what a server writes to stderr is in its log, without its secrets', async () => {
-  const folder = temporaryFolder();
+test('the failure of a server says what it wrote to stderr, without its secrets', async () => {
   await using factory = await testFactory();
-  const logPath = join(folder, 'server.log');
   const spec = serverSpec('broken', { args: ['--fail'], env: { TOKEN: 's3cret-token-value' } });
-  await codeOf(factory.acquire(spec, { logPath }));
-  const log = await until('it is written', () => readText(logPath) || undefined);
-  expect(log).toBe('cannot reach the database with [redacted]\n');
+  const failure = await factory.acquire(spec).catch((error: Error) => error.message);
+  expect(failure).toContain('cannot reach the database with [redacted]');
 });
 
 test('what a server offers is on the handle', async () => {
   await using factory = await testFactory();
   const { value } = await factory.acquire(serverSpec('fixture'));
   const names = value.tools.map(({ name }) => name);
-  expect({ names, instructions: value.instructions, picture: await textOf(value, 'picture') }).toEqual({
+  expect({ names, picture: await textOf(value, 'picture') }).toEqual({
     names: ['echo', 'count_calls', 'whoami', 'fail', 'picture', 'hang', 'die'],
-    instructions: 'Echo first.',
     picture: '[image image/png, 6 bytes]\n[resource manual: file:///manual.md]\ninside',
   });
   expect(pidsNaming(SERVER).length).toBeGreaterThan(0);

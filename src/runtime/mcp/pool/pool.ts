@@ -16,7 +16,7 @@ import {
 } from '../factory.ts';
 import { Server } from './server.ts';
 
-/** `reef.mcp_pool` of the configuration, in seconds, with the idle timeout settled. */
+/** `reef.mcp_pool` of the configuration, in seconds. */
 interface PoolSettings {
   idle_timeout_seconds: number;
   cleanup_interval_seconds: number;
@@ -24,34 +24,30 @@ interface PoolSettings {
   health_check: { interval: number; timeout: number };
 }
 
-export interface McpFactoryDeps extends ConnectDeps {
+export interface McpPoolDeps extends ConnectDeps {
   pool: PoolSettings;
   clock: Clock;
   log: Pick<Logger, 'warn'>;
-  /** mcp.json as it is now, by name; for `reload`. */
+  /** Reads mcp.json, for `reload`. */
   readSpecs(): Promise<ReadonlyMap<string, McpServerSpec>>;
 }
 
 interface Entry {
   id: string;
   server: Server;
-  /** Leases, and requests still waiting for one. */
+  /** Leases, and requests that wait for one. */
   refs: number;
   idleSince: number;
-  /** mcp.json has changed: the server ends when its last holder lets go. */
+  /** mcp.json has changed: the server ends with its last lease. */
   isStale: boolean;
 }
 
-/** What keeps dying stays off until mcp.json is read again. */
+/** A server that keeps dying stays off until mcp.json is read again. */
 const DEATHS = { windowMs: 60_000, offMs: Number.POSITIVE_INFINITY, delaysMs: [] };
 
-export function createMcpFactory(deps: McpFactoryDeps): McpFactory {
-  return new McpPool(deps);
-}
-
-/** Running servers by key, counted by holders. The map is changed only between awaits. */
-class McpPool implements McpFactory {
-  readonly #deps: McpFactoryDeps;
+/** Running servers by key, with a count of their holders. */
+export class McpPool implements McpFactory {
+  readonly #deps: McpPoolDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #deaths: Deaths;
   readonly #endings = new Set<Promise<void>>();
@@ -60,7 +56,7 @@ class McpPool implements McpFactory {
   #isKept = false;
   #serial = 0;
 
-  constructor(deps: McpFactoryDeps) {
+  constructor(deps: McpPoolDeps) {
     this.#deps = deps;
     this.#deaths = new Deaths(deps.clock, DEATHS);
   }
@@ -78,7 +74,7 @@ class McpPool implements McpFactory {
     try {
       await unlessAborted(entry.server.ensure(options), options.signal);
     } catch (error) {
-      // Not waited for: one who gave up leaves at once, and whoever is last takes the start with it.
+      // Not awaited: a caller that gives up leaves at once. The last one ends the start.
       void this.#leave(entry);
       throw error;
     }
@@ -99,7 +95,7 @@ class McpPool implements McpFactory {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new ReefError('mcp_start_failed', 'Reef is closing: no MCP server is started any more'));
+    this.#closing.abort(new ReefError('mcp_start_failed', 'Reef is closing and starts no MCP server'));
     for (const entry of [...this.#entries.values()]) void this.#drop(entry);
     await Promise.all(this.#endings);
   }
@@ -112,9 +108,8 @@ class McpPool implements McpFactory {
   }
 
   #add(spec: McpServerSpec): Entry {
-    const key = serverKey(spec);
     this.#serial += 1;
-    const server: Server = new Server(spec, key, {
+    const server: Server = new Server(spec, {
       connect: (what, how) => {
         this.#stats.spawned += 1;
         return connect(what, this.#deps, how);
@@ -122,7 +117,7 @@ class McpPool implements McpFactory {
       died: () => this.#died(entry),
       isOff: () => this.#deaths.offFor(accountOf(server)) > 0,
     });
-    const id = spec.share ? key : `${key} ${this.#serial}`;
+    const id = spec.share ? server.key : `${server.key} ${this.#serial}`;
     const entry: Entry = { id, server, refs: 0, idleSince: 0, isStale: false };
     this.#entries.set(id, entry);
     return entry;
@@ -146,8 +141,8 @@ class McpPool implements McpFactory {
     await this.#makeRoom();
   }
 
-  #idleMs({ idleTimeoutSeconds = this.#deps.pool.idle_timeout_seconds }: McpServerSpec): number {
-    return idleTimeoutSeconds * 1000;
+  #idleMs({ idle_timeout_seconds = this.#deps.pool.idle_timeout_seconds }: McpServerSpec): number {
+    return idle_timeout_seconds * 1000;
   }
 
   #idle(): Entry[] {
@@ -161,7 +156,7 @@ class McpPool implements McpFactory {
     await Promise.all(tooMany.map((entry) => this.#drop(entry)));
   }
 
-  /** Out of the map at once, so that nobody finds it while it ends. */
+  /** Removes the entry at once, so that nobody finds a server that is ending. */
   #drop(entry: Entry): Promise<void> {
     if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id);
     const ending = entry.server
@@ -183,12 +178,9 @@ class McpPool implements McpFactory {
 
   async #every(seconds: number, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#closing;
-    while (!signal.aborted) {
-      try {
-        await this.#deps.clock.sleep(seconds * 1000, signal);
-      } catch {
-        return; // closed
-      }
+    for (;;) {
+      await this.#deps.clock.sleep(seconds * 1000, signal).catch(() => {});
+      if (signal.aborted) return;
       await work();
     }
   }
@@ -200,7 +192,7 @@ class McpPool implements McpFactory {
     await Promise.all(old.map((entry) => this.#drop(entry)));
   }
 
-  /** Checks idle servers only: one in use may work for longer than any ping would wait. */
+  /** Pings idle servers only: one in use may be busy for longer than a ping waits. */
   async #checkHealth(): Promise<void> {
     const timeoutMs = this.#deps.pool.health_check.timeout * 1000;
     await Promise.all(

@@ -1,38 +1,42 @@
 import { ReefError } from '../../../protocol/errors.ts';
 import type { ConnectOptions } from '../connection/connect.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { AcquireOptions, McpCallResult, McpHandle, McpServerSpec, McpTool } from '../factory.ts';
+import {
+  type AcquireOptions,
+  type McpCallResult,
+  type McpHandle,
+  type McpServerSpec,
+  type McpTool,
+  serverKey,
+} from '../factory.ts';
 
-/** What a server needs of the pool it lives in. */
-export interface ServerOwner {
+export interface ServerDeps {
   connect(spec: McpServerSpec, options: ConnectOptions): Promise<Connection>;
-  /** The server ended without being asked to. */
-  died(server: Server): void;
-  /** A server that keeps dying is not started again. */
-  isOff(server: Server): boolean;
+  /** Called when the server ended by itself. */
+  died(): void;
+  /** True for a server that keeps dying: it is not started again. */
+  isOff(): boolean;
 }
 
 const START_TIMEOUT_MS = 30_000;
 const STOP_GRACE_MS = 2_000;
 
-/** One server and the process now behind it: started once however many ask, started again by the first call after a death. */
+/** One server. However many ask, it starts once; the first call after a death starts it again. */
 export class Server implements McpHandle {
   readonly spec: McpServerSpec;
   readonly key: string;
-  readonly #owner: ServerOwner;
+  readonly #deps: ServerDeps;
   readonly #ending = new AbortController();
   #connection: Connection | undefined;
   #starting: Promise<Connection> | undefined;
   #reaping: Promise<void> = Promise.resolve();
   #hasRun = false;
   #tools: readonly McpTool[] = [];
-  #instructions: string | undefined;
-  #logPath: string | undefined;
 
-  constructor(spec: McpServerSpec, key: string, owner: ServerOwner) {
+  constructor(spec: McpServerSpec, deps: ServerDeps) {
     this.spec = spec;
-    this.key = key;
-    this.#owner = owner;
+    this.key = serverKey(spec);
+    this.#deps = deps;
   }
 
   get name(): string {
@@ -45,10 +49,6 @@ export class Server implements McpHandle {
 
   get isAlive(): boolean {
     return this.#connection !== undefined;
-  }
-
-  get instructions(): string | undefined {
-    return this.#instructions;
   }
 
   get tools(): readonly McpTool[] {
@@ -65,35 +65,32 @@ export class Server implements McpHandle {
     await this.#connection?.ping(timeoutMs);
   }
 
-  /** Running when this resolves. Whoever comes while it starts waits for the same start. */
+  /** Resolves when the server runs. Calls during a start wait for that start. */
   ensure(options: AcquireOptions): Promise<Connection> {
     if (this.#connection) return Promise.resolve(this.#connection);
     if (!this.#starting) {
-      const starting = this.#start(options).finally(() => {
+      this.#starting = this.#start(options).finally(() => {
         this.#starting = undefined;
       });
-      this.#starting = starting;
     }
     return this.#starting;
   }
 
-  /** Ends it, also while it starts, with its whole tree. */
+  /** Ends the server and its child processes, also during a start. */
   async close(): Promise<void> {
     this.#ending.abort(new ReefError('mcp_server_gone', `MCP server ${this.name} was stopped`));
-    await this.#starting?.catch(() => {}); // its failure went to those who asked for the start
+    await this.#starting?.catch(() => {}); // its callers have the failure
     const connection = this.#connection;
     await connection?.close(STOP_GRACE_MS);
-    if (connection) this.#lost(connection); // that its process ended may be told later than it is so
+    if (connection) this.#lost(connection); // `gone` may resolve later
     await this.#reaping;
   }
 
-  async #start({ timeoutMs = START_TIMEOUT_MS, logPath = this.#logPath }: AcquireOptions): Promise<Connection> {
+  async #start({ timeoutMs = START_TIMEOUT_MS }: AcquireOptions): Promise<Connection> {
     this.#refuse();
-    this.#logPath = logPath;
-    const connection = await this.#owner.connect(this.spec, { signal: this.#ending.signal, timeoutMs, logPath });
+    const connection = await this.#deps.connect(this.spec, { signal: this.#ending.signal, timeoutMs });
     this.#hasRun = true;
     this.#connection = connection;
-    this.#instructions = connection.instructions;
     void connection.gone.then(() => this.#lost(connection));
     return connection;
   }
@@ -101,9 +98,12 @@ export class Server implements McpHandle {
   #refuse(): void {
     this.#ending.signal.throwIfAborted();
     if (this.#hasRun && !this.spec.share) {
-      throw new ReefError('mcp_server_gone', `MCP server ${this.name} ended; its state is lost, so it is not revived`);
+      throw new ReefError(
+        'mcp_server_gone',
+        `MCP server ${this.name} ended; its state is lost, so it is not started again`,
+      );
     }
-    if (this.#owner.isOff(this)) {
+    if (this.#deps.isOff()) {
       throw new ReefError('mcp_server_gone', `MCP server ${this.name} died three times within a minute and stays off`);
     }
   }
@@ -112,8 +112,8 @@ export class Server implements McpHandle {
     this.#tools = connection.tools();
     this.#connection = undefined;
     if (this.#ending.signal.aborted) return;
-    // Its children may live on, or the server itself, having only closed its output.
+    // Its child processes may live on, or the server has only closed its output.
     this.#reaping = connection.close(0);
-    this.#owner.died(this);
+    this.#deps.died();
   }
 }

@@ -18,7 +18,7 @@ import {
 } from './writer.ts';
 
 export interface BuildRequest {
-  /** Of the index. */
+  /** The file of the index. */
   path: string;
   traits: IndexTraits;
   embedder: Embedder | undefined;
@@ -27,7 +27,7 @@ export interface BuildRequest {
   warn(message: string): void;
 }
 
-/** An index from what is chunked and embedded already. */
+/** Makes an index from chunks that have their vectors already. */
 export async function importIndex(path: string, traits: IndexTraits, files: readonly NewFile[]): Promise<void> {
   await replaceIndex(path, createIndex, (database) => {
     const writer = new IndexWriter(database);
@@ -44,10 +44,7 @@ export interface BuildReport {
   failed: { source: string; reason: string }[];
 }
 
-/**
- * Brings an index up to date in a copy and puts the copy in its place: readers of the old one are not disturbed, and a build
- * that is aborted or killed leaves it as it was. What has not changed by its hash is neither loaded nor embedded again.
- */
+/** Updates a copy of the index and then replaces the index, so that readers and a failed build do no harm. Unchanged files are skipped. */
 export async function buildIndex(request: BuildRequest): Promise<BuildReport> {
   const { path, traits } = request;
   const meta = readMeta(path);
@@ -89,7 +86,7 @@ async function replaceIndex<T>(
   }
 }
 
-/** Chunks that go to the embedder together: a request for each file would cost more than its work. */
+/** Chunks per request to the embedder. */
 const BATCH = 128;
 
 interface Changed {
@@ -105,7 +102,8 @@ async function fill(writer: IndexWriter, embedding: Embedding, request: BuildReq
   const seen = new Set<string>();
   let pending: Changed[] = [];
   const store = async () => {
-    await storeAll(pending, { writer, embedding, signal: request.signal });
+    const texts = pending.flatMap(({ chunks }) => chunks);
+    storeAll(writer, pending, await embedding.of(texts, request.signal));
     report.added += pending.length;
     pending = [];
   };
@@ -135,30 +133,22 @@ async function fill(writer: IndexWriter, embedding: Embedding, request: BuildReq
   return report;
 }
 
-/** Undefined when it is as it was: then it is neither loaded nor split. */
+/** Undefined if the document has not changed. */
 async function readChanged(
   document: SourceDocument,
   earlier: { id: number; hash: string } | undefined,
   { chunk_size: size, chunk_overlap: overlap }: IndexTraits,
 ): Promise<Changed | undefined> {
   const { source } = document;
-  const hash = hashOf(await document.content(), document.loadedBy);
+  const content = await document.content();
+  const hash = createHash('sha256').update(document.loadedBy).update('\0').update(content).digest('hex');
   if (earlier?.hash === hash) return undefined;
   const chunks = splitDocument(await document.text(), source, { size, overlap });
   return { source, hash, earlier: earlier?.id, chunks };
 }
 
-interface Storing {
-  writer: IndexWriter;
-  embedding: Embedding;
-  signal: AbortSignal | undefined;
-}
-
-async function storeAll(changed: readonly Changed[], { writer, embedding, signal }: Storing): Promise<void> {
-  const vectors = await embedding.of(
-    changed.flatMap(({ chunks }) => chunks),
-    signal,
-  );
+/** `vectors` holds those of all chunks of all files, in order. */
+function storeAll(writer: IndexWriter, changed: readonly Changed[], vectors: Float32Array[] | undefined): void {
   let next = 0;
   for (const { source, hash, earlier, chunks } of changed) {
     if (earlier !== undefined) writer.remove(source, earlier);
@@ -168,11 +158,7 @@ async function storeAll(changed: readonly Changed[], { writer, embedding, signal
   }
 }
 
-function hashOf(content: Uint8Array, loadedBy: string): string {
-  return createHash('sha256').update(loadedBy).update('\0').update(content).digest('hex');
-}
-
-/** Vectors while the embedder works; after its first failure none, because half of a collection would be found unfairly often. */
+/** After its first failure the embedder is not used again: files with vectors would be found more often than others. */
 class Embedding {
   readonly #embedder: Embedder | undefined;
   readonly #warn: (message: string) => void;

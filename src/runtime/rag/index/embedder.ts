@@ -4,7 +4,7 @@ import { stem, tellingWords } from '../text/words.ts';
 import type { Collection } from './reader.ts';
 import { normalised } from './vectors.ts';
 
-/** What the runtime's models offer a RAG (implemented by `ModelClient`). */
+/** The models a RAG uses. */
 export interface RagModels {
   embed(model: string, texts: readonly string[], signal?: AbortSignal): Promise<number[][]>;
   rerank(
@@ -15,16 +15,16 @@ export interface RagModels {
 }
 
 export interface Embedder {
-  /** Stored with an index: vectors of another embedder mean nothing here. */
+  /** Stored with an index: vectors of different embedders cannot be compared. */
   readonly id: string;
-  /** Of its ranking, against 1 for the search by words. */
+  /** The weight of its ranking; the search by words has 1. */
   readonly weight: number;
   documents(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;
   query(text: string, collection: Collection, signal?: AbortSignal): Promise<Float32Array>;
 }
 
 const MODEL_WEIGHT = 1.125;
-/** Set by the evaluation set of `bench/runtime`: with more, one of the two searches alone is better than both. */
+/** Measured by `bench/runtime`: with more weight the combined search is worse than one of its parts. */
 const HASH_WEIGHT = 1;
 
 export function createEmbedder(id: string, models: RagModels): Embedder {
@@ -56,17 +56,17 @@ export const HASH_MODEL = 'local:hash-512';
 const DIMENSIONS = 512;
 const SHORTEST_GRAM = 3;
 const LONGEST_GRAM = 4;
-/** Share of a word's weight that its stem has; its character grams, which survive a misspelling, have the rest. */
+/** The stem's share of a word's weight. Its character grams, which survive a misspelling, have the rest. */
 const STEM_SHARE = 0.5;
 
-/** Words and their character 3–4-grams, hashed: needs no model and no network, knows spelling but no meaning. */
+/** Hashes words and their character 3–4-grams. It needs no model and no network, and knows spelling but no meaning. */
 export function hashDocument(text: string): Float32Array {
   const counts = new Map<string, number>();
   for (const word of tellingWords(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
   return embed(counts, () => 1);
 }
 
-/** The weight of rare words is put into the question alone, so that a new document changes no other document's vector. */
+/** Only the question weighs rare words, so that a new document does not change the vectors of others. */
 function hashQuery(text: string, collection: Collection): Float32Array {
   const words = tellingWords(text).flatMap((word) => collection.respell(word));
   return embed(new Map(words.map((word) => [word, 1])), (word) => collection.rarity(word));
@@ -92,7 +92,7 @@ function gramsOf(word: string): string[] {
   return grams;
 }
 
-/** The upper bits of its hash choose the sign, so that collisions cancel out rather than add up. */
+/** The upper bits of the hash choose the sign, so that collisions cancel out. */
 function add(vector: Float32Array, feature: string, weight: number): void {
   const text = fnvOfText(feature);
   const hash = text ^ (text >>> 15);

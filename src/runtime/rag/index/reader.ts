@@ -1,20 +1,14 @@
 import { openSqlite, type Sqlite } from '../../../store/driver.ts';
+import type { RagHit } from '../rag.ts';
 import { Spelling, type UsedWord } from '../text/spelling.ts';
 import { stem } from '../text/words.ts';
 import { VectorBlock } from './vectors.ts';
 
-export interface Chunk {
-  id: number;
-  text: string;
-  source: string;
-  chunk: number;
-}
-
 const PAGE = 5_000;
-/** Words whose spelling is remembered. */
+/** How many respelt words are remembered. */
 const MEMO = 10_000;
 
-/** An index as it was when it was opened: a rebuild puts another file in its place and leaves this one alone. */
+/** An open index. A rebuild puts another file in its place and does not change this one. */
 export class IndexReader implements Collection {
   readonly #database: Sqlite;
   readonly #chunk;
@@ -28,7 +22,7 @@ export class IndexReader implements Collection {
   constructor(path: string) {
     this.#database = openSqlite(path, 'read');
     this.#chunk = this.#database.prepare(
-      'SELECT c.id, c.text, f.source, c.n AS chunk FROM chunks c JOIN files f ON f.id = c.file WHERE c.id = ?',
+      'SELECT c.text, f.source, c.n AS chunk FROM chunks c JOIN files f ON f.id = c.file WHERE c.id = ?',
     );
     this.#search = this.#database.prepare('SELECT rowid AS id FROM terms WHERE terms MATCH ? ORDER BY rank LIMIT ?');
     this.#usesOfStem = this.#database.prepare('SELECT coalesce(sum(uses), 0) AS n FROM vocabulary WHERE stem = ?');
@@ -53,17 +47,16 @@ export class IndexReader implements Collection {
     return (this.#search.all(query, count) as { id: number }[]).map(({ id }) => id);
   }
 
-  /** Read once, on the first question that needs them. */
   nearest(query: Float32Array, count: number): number[] {
     this.#vectors ??= this.#readVectors(query.length);
     return this.#vectors.nearest(query, count);
   }
 
-  chunk(id: number): Chunk | undefined {
-    return this.#chunk.get(id) as Chunk | undefined;
+  chunk(id: number): Omit<RagHit, 'score'> | undefined {
+    return this.#chunk.get(id) as Omit<RagHit, 'score'> | undefined;
   }
 
-  /** The inverse document frequency of BM25; nothing for a word that does not occur: only chance could match it. */
+  /** The inverse document frequency of BM25; 0 for a word that does not occur. */
   rarity(word: string): number {
     const uses = Math.min(this.#uses(word), this.chunks);
     return uses === 0 ? 0 : Math.log(1 + (this.chunks - uses + 0.5) / (uses + 0.5));
@@ -95,7 +88,7 @@ export class IndexReader implements Collection {
     }
   }
 
-  /** In how many chunks a word occurs, in this or another form of it. */
+  /** The number of chunks with the word, in any form. */
   #uses(word: string): number {
     return (this.#usesOfStem.get(stem(word)) as { n: number }).n;
   }
@@ -110,10 +103,10 @@ export class IndexReader implements Collection {
   }
 }
 
-/** The collection searched, as far as a question is read in the light of it. */
+/** What a question needs to know about the indexed texts. */
 export interface Collection {
-  /** How telling a word is: rare ones are. */
+  /** The weight of a word: rare words weigh more. */
   rarity(word: string): number;
-  /** The word, or where it does not occur those that were probably meant; maybe none. */
+  /** The word, or the words that were probably meant if it does not occur; may be empty. */
   respell(word: string): string[];
 }

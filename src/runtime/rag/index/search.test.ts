@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { evaluate, METHODS, readQuestions } from '../../../../bench/runtime/evaluation.ts';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
-import { fillTemplate } from '../template.ts';
+import { fillTemplate } from '../rag.ts';
 import { hashDocument } from './embedder.ts';
 import { fuse } from './search.ts';
 import { normalised, packVector, VectorBlock } from './vectors.ts';

@@ -4,39 +4,33 @@ import type { IndexReader } from './reader.ts';
 
 export interface Retrieval {
   index: IndexReader;
-  /** Undefined: by words alone. */
+  /** Undefined to search by words alone. */
   embedder: Embedder | undefined;
-  /** An embedder that fails costs its half of the answer, never the answer. */
+  /** Without the embedder, the search is by words alone. */
   onEmbedderFailure(error: unknown): void;
 }
 
 export interface Query {
-  /** Phrasings of one question. */
-  questions: readonly string[];
+  question: string;
   topK: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Chunks by words and by vectors, each `topK` per phrasing, fused by rank. May be more than `topK`. */
+/** Finds `topK` chunks by words and `topK` by vectors, and fuses them by rank. */
 export async function retrieve(retrieval: Retrieval, query: Query): Promise<{ id: number; score: number }[]> {
-  const rankings: Ranking[] = [];
-  for (const question of query.questions) {
-    rankings.push(wordRanking(retrieval, question, query));
-    const nearest = await vectorRanking(retrieval, question, query);
-    if (nearest) rankings.push(nearest);
-  }
-  return fuse(rankings, 2 * query.topK);
+  const words = wordRanking(retrieval, query);
+  const vectors = await vectorRanking(retrieval, query);
+  return fuse(vectors ? [words, vectors] : [words], 2 * query.topK);
 }
 
-export function wordRanking({ index }: Retrieval, question: string, { topK }: Query): Ranking {
+export function wordRanking({ index }: Retrieval, { question, topK }: Query): Ranking {
   const words = tellingWords(question).flatMap((word) => index.respell(word));
   return { ids: index.matching(words.map(stem), topK), weight: 1 };
 }
 
 export async function vectorRanking(
   { index, embedder, onEmbedderFailure }: Retrieval,
-  question: string,
-  { topK, signal }: Query,
+  { question, topK, signal }: Query,
 ): Promise<Ranking | undefined> {
   if (!embedder) return undefined;
   try {
@@ -55,7 +49,7 @@ export interface Ranking {
   weight: number;
 }
 
-/** Reciprocal rank fusion: what stands high in any list stands high, what stands high in several stands higher. */
+/** Reciprocal rank fusion: an id that ranks high in several lists comes first. */
 export function fuse(rankings: readonly Ranking[], k: number): { id: number; score: number }[] {
   const scores = new Map<number, number>();
   for (const { ids, weight } of rankings) {

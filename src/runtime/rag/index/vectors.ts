@@ -1,4 +1,4 @@
-/** Of length 1, so that a product of two is their likeness. */
+/** Scales a vector to length 1. */
 export function normalised(vector: Float32Array): Float32Array {
   let square = 0;
   for (const value of vector) square += value * value;
@@ -6,7 +6,7 @@ export function normalised(vector: Float32Array): Float32Array {
   return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/** A vector as it is stored: one scale, then a signed byte per dimension. A quarter of the size, and the ranking stays. */
+/** Packs a vector for storage: one scale, then a signed byte per dimension. It takes a quarter of the size and keeps the ranking. */
 export function packVector(vector: Float32Array): Buffer {
   let greatest = 0;
   for (const value of vector) greatest = Math.max(greatest, Math.abs(value));
@@ -17,7 +17,6 @@ export function packVector(vector: Float32Array): Buffer {
   return packed;
 }
 
-/** All vectors of an index in one block, for scanning. */
 export class VectorBlock {
   readonly #dimensions: number;
   readonly #ids: number[] = [];
@@ -29,7 +28,7 @@ export class VectorBlock {
     this.#values = new Int8Array(dimensions * Math.max(1, expected));
   }
 
-  /** Vectors of other dimensions are another model's and are left out. */
+  /** Skips vectors with other dimensions: another model made them. */
   add(id: number, packed: Buffer): void {
     if (packed.length !== 4 + this.#dimensions) return;
     const at = this.#ids.length * this.#dimensions;
@@ -39,7 +38,7 @@ export class VectorBlock {
     this.#scales.push(packed.readFloatLE(0));
   }
 
-  /** The ids nearest to a vector, best first. Only dimensions the question has are looked at. */
+  /** The ids nearest to a vector, best first. It reads only the dimensions that the question uses. */
   nearest(query: Float32Array, count: number): number[] {
     const slots = Array.from(query.keys()).filter((slot) => query[slot] !== 0);
     const weights = slots.map((slot) => query[slot] ?? 0);

@@ -8,7 +8,6 @@ export interface NewFile {
   chunks: readonly { text: string; vector: Float32Array | undefined }[];
 }
 
-/** Changes an index that nobody reads yet. */
 export class IndexWriter {
   readonly #database: Sqlite;
   readonly #uses = new Map<string, number>();
@@ -27,7 +26,7 @@ export class IndexWriter {
     database.exec('BEGIN');
   }
 
-  /** Known sources; the hash of one that failed is empty, so that it is tried again. */
+  /** The known sources. One that failed has an empty hash, so that it is tried again. */
   files(): Map<string, { id: number; hash: string }> {
     const rows = this.#database.prepare('SELECT id, source, hash FROM files').all();
     return new Map((rows as { id: number; source: string; hash: string }[]).map((row) => [row.source, row]));
@@ -54,7 +53,7 @@ export class IndexWriter {
     this.#database.prepare('DELETE FROM files WHERE id = ?').run(file);
   }
 
-  /** What was read of it earlier stays. */
+  /** Keeps what was read of the file earlier. */
   fail(source: string, reason: string): void {
     const changed = this.#database
       .prepare("UPDATE files SET failed = ?, hash = '' WHERE source = ?")
@@ -71,7 +70,7 @@ export class IndexWriter {
     this.#database.exec('COMMIT');
   }
 
-  /** The same few thousand words come again and again. */
+  /** Remembers stems: most texts use the same few thousand words. */
   #stem(word: string): string {
     const known = this.#stems.get(word) ?? stem(word);
     this.#stems.set(word, known);
@@ -83,26 +82,26 @@ export class IndexWriter {
   }
 }
 
-/** The name of a document is part of what it says. */
+/** The name of a document counts as text. */
 function indexedWords(source: string, text: string): string[] {
   const name = source.slice(source.lastIndexOf('/') + 1);
   return [...tellingWords(name), ...tellingWords(text)];
 }
 
-/** An index of another version is built anew: it holds nothing that cannot be made again. */
+/** An index of another version is built anew. */
 const VERSION = 1;
 
-/** What the whole index was made with; with anything else it is another index. */
+/** An index with other traits has to be built anew. */
 export interface IndexTraits {
   chunk_size: number;
   chunk_overlap: number;
-  /** Empty: no vectors wanted. */
+  /** Empty for an index without vectors. */
   wanted_embedder: string;
 }
 
 export interface IndexMeta extends IndexTraits {
   version: number;
-  /** Whose vectors are in it; empty when there are none, also when the wanted embedder failed. */
+  /** The embedder of its vectors; empty if it has none, also because the embedder failed. */
   embedder: string;
 }
 
@@ -116,7 +115,6 @@ const SCHEMA = `
   CREATE VIRTUAL TABLE terms USING fts5(body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
 `;
 
-/** A new index in a file nobody else knows yet: should we crash, the file is worthless anyway. */
 export function createIndex(path: string): Sqlite {
   const database = openForBuilding(path);
   database.exec(SCHEMA);
@@ -135,7 +133,7 @@ export function writeMeta(database: Sqlite, meta: Omit<IndexMeta, 'version'>): v
   database.prepare('INSERT INTO meta VALUES (?)').run(JSON.stringify({ ...meta, version: VERSION }));
 }
 
-/** Undefined for what is no index of this version. */
+/** Undefined if the file is not an index of this version. */
 export function readMeta(path: string): IndexMeta | undefined {
   try {
     const database = openSqlite(path, 'read');
@@ -147,7 +145,7 @@ export function readMeta(path: string): IndexMeta | undefined {
       database.close();
     }
   } catch {
-    return undefined; // missing, damaged or something else altogether: all of them mean building it
+    return undefined; // missing or damaged: it is built
   }
 }
 

@@ -1,5 +1,5 @@
 import { inflateRawSync } from 'node:zlib';
-import { ReefError } from '../../../protocol/errors.ts';
+import { ReefError, toReefError } from '../../../protocol/errors.ts';
 import { roomFor } from './command-loader.ts';
 
 const END_OF_DIRECTORY = 0x06054b50;
@@ -7,10 +7,10 @@ const DIRECTORY_ENTRY = 0x02014b50;
 const STORED = 0;
 const DEFLATED = 8;
 
-/** No tag reaches beyond the next: else each of a million open ones would be searched to the end of the document. */
+/** A match never crosses a `<`, so that a million open tags cannot make it slow. */
 const RUNS = /<w:t(?: [^<>]*)?>([^<]*)<\/w:t>|<w:(tab|br|cr)\b[^<>]*\/>/g;
 
-/** The text of a Word document: paragraphs, headings, tabs and breaks of its main part. */
+/** The text of a Word document's main part, with its headings. */
 export function docxToText(file: Uint8Array): string {
   const xml = readEntry(Buffer.from(file), 'word/document.xml').toString('utf8');
   const paragraphs = xml.split('</w:p>').slice(0, -1);
@@ -36,7 +36,7 @@ function unescapeXml(text: string): string {
     .replaceAll('&amp;', '&');
 }
 
-/** One file of a zip archive, by its central directory. */
+/** Reads one file of a zip archive. */
 function readEntry(zip: Buffer, wanted: string): Buffer {
   const end = zip.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]));
   if (end < 0 || zip.readUInt32LE(end) !== END_OF_DIRECTORY || end + 22 > zip.length)
@@ -63,7 +63,7 @@ function inflate(zip: Buffer, entry: number): Buffer {
   try {
     return inflateRawSync(data, { maxOutputLength: roomFor(zip.length) });
   } catch (error) {
-    throw broken(`it cannot be unpacked: ${error instanceof Error ? error.message : error}`);
+    throw broken(`it cannot be unpacked: ${toReefError(error).message}`);
   }
 }
 

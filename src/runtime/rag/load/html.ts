@@ -17,10 +17,7 @@ const NAMED: Readonly<Record<string, string>> = Object.freeze({
   copy: '©',
 });
 
-/**
- * The readable part of a page, headings and list items marked as in Markdown so that it splits at its seams. One pass: a page
- * may be as broken, and as long, as it likes.
- */
+/** The text of a page, with headings and list items as in Markdown. It makes one pass, so that no page can make it slow. */
 export function htmlToText(html: string): string {
   const parts: string[] = [];
   for (let at = 0; at < html.length; ) {
@@ -40,10 +37,10 @@ export function htmlToText(html: string): string {
     .trim();
 }
 
-/** No name of an element is longer. */
+/** Element names are shorter. */
 const TAG_ROOM = 32;
 
-/** What stands for a tag, and where reading goes on: behind it, or behind the element whose content nobody reads. */
+/** The text for a tag, and where reading goes on: after the tag, or after the whole element if it is dropped. */
 function tagAt(html: string, open: number): { text: string; end: number } {
   if (html.startsWith('<!--', open)) return { text: '', end: behind(html, '-->', open) };
   if (html[open + 1] === '!' || html[open + 1] === '?') return { text: '', end: behind(html, '>', open) };
@@ -55,7 +52,6 @@ function tagAt(html: string, open: number): { text: string; end: number } {
   return { text: mark(element, slash === '/'), end };
 }
 
-/** To the end where it is missing. */
 function behind(html: string, what: string, from: number): number {
   const at = html.indexOf(what, from);
   return at === -1 ? html.length : at + what.length;
@@ -83,7 +79,7 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** Where a page leads, absolute and without fragments. */
+/** The links of a page, absolute and without fragments. */
 export function linksOf(html: string, base: string): string[] {
   const links = new Set<string>();
   for (const [, double, single] of html.matchAll(

@@ -19,7 +19,7 @@ import { documentsOf } from './sources.ts';
 const run = runCommand();
 const capabilities = await probeCapabilities();
 const said = (work: Promise<string>) => work.catch((error) => `${error.code}: ${error.message}`);
-const TOO_LONG = 'loader_failed: It becomes more than 1 MiB of text';
+const TOO_LONG = 'loader_failed: The text is larger than 1 MiB';
 const load = (command: string, content = 'x') =>
   said(loadText('/a.txt', Buffer.from(content), { cwd: '/', run, loaders: { txt: command } }));
 
@@ -49,7 +49,7 @@ verifies('X-68').test('a loader has 60 seconds, and its whole tree ends with the
   await until('it runs', () => survivorsOf(nonce).length === 2);
   building.abort();
   expect({ late, given, left, aborted: await aborted, after: survivorsOf(nonce) }).toEqual({
-    late: 'loader_failed: Loading it took longer than 60 s',
+    late: 'loader_failed: Loading took longer than 60 s',
     given: [60_000],
     left: [],
     aborted: 'cancelled',
@@ -82,9 +82,7 @@ verifies('X-68').test('a loader that writes on and on is stopped before its file
 });
 
 verifies('X-68').test('a loader that was to write a file and did not says so', async () => {
-  expect(await load('/bin/sh -c true $2')).toBe(
-    'loader_failed: /bin/sh wrote no file: its command has $2 for the name of one',
-  );
+  expect(await load('/bin/sh -c true $2')).toBe('loader_failed: /bin/sh did not write the file $2');
 });
 
 verifies('X-68').test('a pipe, a device and a file that is too large are listed, and hold nothing up', async () => {

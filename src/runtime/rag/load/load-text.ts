@@ -20,13 +20,13 @@ const BUILT_IN: Readonly<Record<string, OwnLoader>> = Object.freeze({
   htm: (content) => htmlToText(plainText(content)),
 });
 
-/** What turns a file of this name into text; part of its hash. */
+/** Names the loader of a file. The name is part of the file's hash. */
 export function loaderFor(path: string, { loaders }: LoadSettings): string {
   const extension = extensionOf(path);
   return loaders[extension] ?? (extension in BUILT_IN ? `built-in ${extension}` : 'text');
 }
 
-/** A configured command wins; a default one that is not installed gives way to ours, where we have one. */
+/** A configured command comes first. If a default command is not installed, the built-in loader is used. */
 export async function loadText(path: string, content: Uint8Array, settings: LoadSettings): Promise<string> {
   const extension = extensionOf(path);
   const command = settings.loaders[extension];
@@ -42,17 +42,17 @@ export async function loadText(path: string, content: Uint8Array, settings: Load
   }
 }
 
-/** A file with a NUL in its head is no text. */
+/** A NUL in the first bytes means that a file is binary. */
 const HEAD = 8192;
 
 export function plainText(content: Uint8Array): string {
   if (content.subarray(0, HEAD).includes(0))
-    throw new ReefError('loader_failed', 'It is binary, and no loader is configured for it');
+    throw new ReefError('loader_failed', 'The file is binary, and no loader is configured for it');
   return new TextDecoder().decode(content);
 }
 
 const READER = fileURLToPath(new URL('pdf-reader.ts', import.meta.url));
-/** It reads its own code and writes, starts and evaluates nothing; the network is taken from it where that can be done. */
+/** The reader only reads: it cannot write, start programs or evaluate code. It has no network where the machine allows that. */
 const CONFINED = [
   '--permission',
   '--allow-fs-read=*',
@@ -60,14 +60,13 @@ const CONFINED = [
   '--max-old-space-size=512',
 ];
 
-/** The text of a PDF, page by page. */
 export async function pdfToText(content: Uint8Array, place: LoaderPlace): Promise<string> {
   const maxBytes = roomFor(content.length);
   const args = [...CONFINED, READER, String(maxBytes)];
   const program = { file: process.execPath, args, cwd: '/', input: content, isOffline: true, maxBytes };
   const { code, signal, stdout, stderr } = await runBounded(program, place);
   if (code !== 0) throw broken(code === 1 ? stderr.trim() : `the reader ended with ${signal ?? code}`);
-  if (stdout.trim() === '') throw broken('it holds no text; its pages may be pictures');
+  if (stdout.trim() === '') throw broken('it has no text; its pages may be images');
   return stdout;
 }
 
@@ -75,11 +74,11 @@ function broken(why: string): ReefError {
   return new ReefError('loader_failed', `The PDF cannot be read: ${why}`);
 }
 
-/** One document of a RAG, not yet read. */
+/** A document that is not read yet. */
 export interface SourceDocument {
-  /** Path or URL; the name of the document. */
+  /** The path or URL of the document. */
   source: string;
-  /** What turns its content into text; part of its hash, so that a changed loader loads again. */
+  /** Names its loader. It is part of the hash, so that a changed loader loads again. */
   loadedBy: string;
   content(): Promise<Uint8Array>;
   text(): Promise<string>;

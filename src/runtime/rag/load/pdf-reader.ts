@@ -1,10 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { getDocumentProxy } from 'unpdf';
 
-/**
- * A program: a PDF on its input, the text of its pages on its output. It is apart because a document may be made to keep a
- * reader busy for ever, or to fill its memory.
- */
+/** A program that turns the PDF on its input into text. It is a process of its own because a hostile PDF can hang it or fill its memory. */
 async function main(room: number): Promise<void> {
   const document = await getDocumentProxy(new Uint8Array(await buffer(process.stdin)), { verbosity: 0 });
   let written = 0;

@@ -50,7 +50,7 @@ verifies('R-46', 'X-68').test('what cannot be read says why', async () => {
     words: unreadable('Invalid PDF structure.'),
     zeros: unreadable('Invalid PDF structure.'),
     locked: unreadable('it is locked by a password'),
-    scanned: unreadable('it holds no text; its pages may be pictures'),
+    scanned: unreadable('it has no text; its pages may be images'),
     bomb: unreadable('it holds more text than a document of its size can'),
   });
 });

@@ -11,13 +11,12 @@ export interface SourceSettings extends LoadSettings {
   fetch: Fetch;
 }
 
-/** A larger file is data. */
 const MAX_FILE = 64 * 1024 * 1024;
 const SKIPPED_FOLDERS = new Set(['node_modules']);
 
 /**
- * The documents that the sources of a RAG name: a path, a folder with all below it, a glob, a URL, `url/**` for the pages
- * below it, or `loader:path`. A source that names nothing is a document that fails, so that it is listed.
+ * The documents of a path, a folder, a glob, a URL, `url/**` for the pages below it, or `loader:path`. A source without documents
+ * gives one that fails, so that it is listed.
  */
 export async function* documentsOf(
   sources: readonly string[],
@@ -74,13 +73,13 @@ async function* located(path: string, settings: LoadSettings): AsyncGenerator<So
   else yield entryDocument(path, found, settings);
 }
 
-/** A pipe would hold us up until somebody writes into it. */
+/** Refuses pipes and devices: reading them could wait for ever. */
 function entryDocument(path: string, found: Stats | undefined, settings: LoadSettings): SourceDocument {
   if (found?.isFile()) return fileDocument(path, settings);
-  return nothing(path, found ? 'It is neither a file nor a folder' : 'There is no such file or folder');
+  return nothing(path, found ? 'It is neither a file nor a folder' : 'No such file or folder');
 }
 
-/** Hidden files and installed packages are not what somebody means by a folder. */
+/** Skips hidden files and installed packages. */
 async function* below(folder: string, settings: LoadSettings): AsyncGenerator<SourceDocument> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined);
   if (!entries) yield nothing(folder, 'The folder cannot be read');

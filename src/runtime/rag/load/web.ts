@@ -6,7 +6,7 @@ export type Fetch = (url: string, init: { signal: AbortSignal; headers: Record<s
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Of one `url/**`: a site is not a collection. */
+/** The most pages of one `url/**`. */
 const MAX_PAGES = 500;
 
 interface Page {
@@ -23,7 +23,7 @@ export function webPage(url: string, fetch: Fetch): SourceDocument {
   return document(url, once);
 }
 
-/** The pages a site has below a URL, found by following its links, breadth first. */
+/** Follows the links of a site, breadth first, and gives the pages below a URL. */
 export async function* sitePages(root: string, fetch: Fetch): AsyncGenerator<SourceDocument> {
   const prefix = root.endsWith('/') ? root : `${root}/`;
   const isBelow = (url: string) => url === root || url.startsWith(prefix);

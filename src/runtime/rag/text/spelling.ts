@@ -13,7 +13,7 @@ const SHORTEST = 4;
 const LONG = 7;
 const CANDIDATES = 2;
 
-/** The words of a collection, to find the one that was meant by one it does not have. */
+/** Finds the words of a collection that a misspelt word may mean. */
 export class Spelling {
   readonly #byLength = new Map<number, Known[]>();
 
@@ -25,7 +25,7 @@ export class Spelling {
     }
   }
 
-  /** The nearest words, the most used first: one slip of the pen away, two in a long word. Often none. */
+  /** The nearest words, the most used first: at most one slip away, two for a long word. */
   nearest(word: string): string[] {
     if (word.length < SHORTEST || !/^\p{L}+$/u.test(word)) return [];
     let most = word.length >= LONG ? 2 : 1;
@@ -41,7 +41,7 @@ export class Spelling {
     return byUse.slice(0, CANDIDATES).map((each) => each.word);
   }
 
-  /** A slip changes at most two letters of the set of letters: this spares nearly all of the comparing. */
+  /** A slip changes at most two letters of the set, so most words need no comparison. */
   *#alike(word: string, slips: number): Generator<UsedWord> {
     const letters = lettersOf(word);
     for (let length = word.length - slips; length <= word.length + slips; length += 1) {

@@ -3,13 +3,13 @@ import { extname } from 'node:path';
 export interface ChunkSize {
   /** In characters. */
   size: number;
-  /** How much of the end of a chunk the next one begins with. */
+  /** How many characters of a chunk the next one repeats. */
   overlap: number;
 }
 
 /**
- * Cuts a document into chunks of at most `size` characters, at the strongest seam of its language that lies in reach:
- * headings, definitions, paragraphs, lines, words. Chunks concatenated without their overlaps are the document.
+ * Cuts a document into chunks of at most `size` characters, at the strongest separator of its language. The chunks without
+ * their overlaps are the document.
  */
 export function splitDocument(text: string, source: string, { size, overlap }: ChunkSize): string[] {
   const pieces = cut(text, separatorsFor(source), size);
@@ -84,89 +84,39 @@ function tail(pieces: readonly string[], room: number): string[] {
 }
 
 const PROSE = ['\n\n', '\n', '. ', ' '];
-const lines = (...starts: string[]) => [...starts.map((start) => `\n${start}`), ...PROSE];
 
-const MARKDOWN = lines('# ', '## ', '### ', '#### ', '##### ', '###### ', '```', '---');
-const SCRIPT = lines(
-  'export ',
-  'class ',
-  'interface ',
-  'type ',
-  'function ',
-  'async function ',
-  'const ',
-  'let ',
-  'describe(',
-  'test(',
-  '  async ',
-  '  if ',
-  '  for ',
-);
-const PYTHON = lines('class ', 'def ', 'async def ', '    def ', '    async def ', '    if ', '    for ');
-const RUST = lines(
-  'pub mod ',
-  'mod ',
-  'impl ',
-  'pub trait ',
-  'trait ',
-  'pub struct ',
-  'struct ',
-  'pub enum ',
-  'enum ',
-  'pub fn ',
-  'fn ',
-  '    pub fn ',
-  '    fn ',
-);
-const GO = lines('func ', 'type ', 'var ', 'const ', 'package ');
-const JAVA = lines(
-  'public class ',
-  'class ',
-  'interface ',
-  'enum ',
-  '    public ',
-  '    protected ',
-  '    private ',
-  '    static ',
-);
-const C = lines('namespace ', 'class ', 'struct ', 'enum ', 'static ', 'void ', 'int ', '#define ', '#if');
-const RUBY = lines('module ', 'class ', 'def ', '  def ', '    def ');
-const PHP = lines(
-  'namespace ',
-  'class ',
-  'function ',
-  '    public function ',
-  '    private function ',
-  '    protected function ',
-);
-const SHELL = lines('function ', 'if ', 'for ', 'while ', 'case ');
-const SQL = lines('CREATE ', 'ALTER ', 'INSERT ', 'SELECT ', 'UPDATE ', 'DELETE ', 'create ', 'select ');
-const RST = lines('===', '---', '***', '.. ');
-const LATEX = lines('\\chapter{', '\\section{', '\\subsection{', '\\subsubsection{', '\\begin{');
+/** File extensions, and the line starts at which such a file is cut, strongest first. */
+const LANGUAGES: readonly (readonly [extensions: string, lineStarts: string])[] = [
+  ['md mdx markdown html htm docx', '# |## |### |#### |##### |###### |```|---'],
+  [
+    'ts tsx mts cts js jsx mjs cjs vue svelte',
+    'export |class |interface |type |function |async function |const |let |describe(|test(|  async |  if |  for ',
+  ],
+  ['py pyi', 'class |def |async def |    def |    async def |    if |    for '],
+  ['rs', 'pub mod |mod |impl |pub trait |trait |pub struct |struct |pub enum |enum |pub fn |fn |    pub fn |    fn '],
+  ['go', 'func |type |var |const |package '],
+  [
+    'java kt kts scala cs swift',
+    'public class |class |interface |enum |    public |    protected |    private |    static ',
+  ],
+  ['c h cc cpp cxx hpp hh m mm', 'namespace |class |struct |enum |static |void |int |#define |#if'],
+  ['rb', 'module |class |def |  def |    def '],
+  ['php', 'namespace |class |function |    public function |    private function |    protected function '],
+  ['sh bash zsh', 'function |if |for |while |case '],
+  ['sql', 'CREATE |ALTER |INSERT |SELECT |UPDATE |DELETE |create |select '],
+  ['rst', '===|---|***|.. '],
+  ['tex', '\\chapter{|\\section{|\\subsection{|\\subsubsection{|\\begin{'],
+];
 
-const BY_EXTENSION: Readonly<Record<string, readonly string[]>> = Object.freeze({
-  ...each(['md', 'mdx', 'markdown', 'html', 'htm', 'docx'], MARKDOWN),
-  ...each(['ts', 'tsx', 'mts', 'cts', 'js', 'jsx', 'mjs', 'cjs', 'vue', 'svelte'], SCRIPT),
-  ...each(['py', 'pyi'], PYTHON),
-  ...each(['rs'], RUST),
-  ...each(['go'], GO),
-  ...each(['java', 'kt', 'kts', 'scala', 'cs', 'swift'], JAVA),
-  ...each(['c', 'h', 'cc', 'cpp', 'cxx', 'hpp', 'hh', 'm', 'mm'], C),
-  ...each(['rb'], RUBY),
-  ...each(['php'], PHP),
-  ...each(['sh', 'bash', 'zsh'], SHELL),
-  ...each(['sql'], SQL),
-  ...each(['rst'], RST),
-  ...each(['tex'], LATEX),
-});
+const BY_EXTENSION = new Map(
+  LANGUAGES.flatMap(([extensions, lineStarts]) => {
+    const separators = [...lineStarts.split('|').map((start) => `\n${start}`), ...PROSE];
+    return extensions.split(' ').map((extension) => [extension, separators] as const);
+  }),
+);
 
-function each(extensions: readonly string[], separators: readonly string[]) {
-  return Object.fromEntries(extensions.map((extension) => [extension, separators]));
-}
-
-/** The seams of a document, strongest first, by the extension of its path or URL. */
 function separatorsFor(source: string): readonly string[] {
-  return BY_EXTENSION[extensionOf(source)] ?? PROSE;
+  return BY_EXTENSION.get(extensionOf(source)) ?? PROSE;
 }
 
 export function extensionOf(source: string): string {

@@ -1,11 +1,9 @@
-/** Runs of letters and digits; what joins identifiers is no part of a word. */
 const RUN = /[\p{L}\p{N}]+/gu;
-/** Where camelCase, PascalCase, ABCWord and word2 have their seams. */
+/** Splits camelCase, PascalCase, ABCWord and word2. */
 const SEAM = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u;
-/** Beyond this it is no word but data. */
+/** Longer runs are data. */
 const LONGEST = 40;
 
-/** Too frequent to tell one text from another; a question is full of them. */
 const STOP = new Set(
   (
     'a an the and or of to in on at by for from with without as is are was were be been being it its this that these those ' +
@@ -15,10 +13,10 @@ const STOP = new Set(
   ).split(' '),
 );
 
-/** Most runs have no seam, and looking for one is what takes the time. */
+/** Most runs need no split, and the search for one is slow. */
 const PLAIN = /^(?:[a-z]+|[A-Z][a-z]+|[0-9]+)$/;
 
-/** The words of a text as they are compared: parts of identifiers apart, lower case, without accents, not yet stemmed. */
+/** The words of a text: identifiers split, lower case, without accents, not stemmed. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [run] of withoutAccents(text).matchAll(RUN)) {
@@ -32,7 +30,7 @@ function withoutAccents(text: string): string {
   return /^\p{ASCII}*$/u.test(text) ? text : text.normalize('NFKD').replace(/\p{M}/gu, '');
 }
 
-/** The words that say something. A text of stop words only keeps them: better a poor search than none. */
+/** The words without stop words. A text of stop words only keeps them. */
 export function tellingWords(text: string): string[] {
   const words = wordsOf(text);
   const telling = words.filter((word) => !STOP.has(word));
@@ -47,7 +45,7 @@ const VOWEL = /[aeiouy]/;
 const DOUBLE = /([^aeiouylsz])\1$/;
 const LONG_ENOUGH = 3;
 
-/** Longest first. Each is taken off, or replaced, when what stays before it is a word of its own. */
+/** Longest first. A suffix is removed or replaced if at least `shortest` letters stay before it. */
 const SUFFIXES: readonly (readonly [suffix: string, put: string, shortest: number])[] = [
   ['ization', 'ize', 3],
   ['ational', 'ate', 3],
@@ -74,10 +72,7 @@ const SUFFIXES: readonly (readonly [suffix: string, put: string, shortest: numbe
   ['or', '', 5],
 ];
 
-/**
- * Brings the forms of an English word together: rotate, rotates, rotated, rotating, rotation, rotator. A stem is for
- * comparing, not for reading; a wrong merger costs less than a missed one.
- */
+/** Gives the forms of an English word one stem: rotate, rotated, rotation. It merges rather too much than too little. */
 export function stem(word: string): string {
   if (word.length <= LONG_ENOUGH || !/^[a-z]+$/.test(word)) return word;
   return ending(derived(tense(plural(word))));
@@ -99,7 +94,7 @@ function tense(word: string): string {
   return word;
 }
 
-/** `rotat` of rotated lost an e that its suffix is known by. */
+/** `rotated` becomes `rotate`, not `rotat`. */
 function restored(rest: string): string {
   return /(?:at|iz|bl)$/.test(rest) ? `${rest}e` : undouble(rest);
 }

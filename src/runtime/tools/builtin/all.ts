@@ -11,27 +11,27 @@ import { createLocations } from './location.ts';
 
 export interface BuiltinDeps extends ExecuteDeps, FetchUrlDeps {
   clock: Pick<Clock, 'now'>;
-  /** Where outputs that were cut lie: read without asking. */
+  /** The folder of outputs that were cut. Tools may read it without asking. */
   outputsDir: string;
 }
 
-/** The tools that a scope may enable; `user__*` and `todo__*` are always there. */
-export function createBuiltinTools(parts: BuiltinDeps): Tool[] {
-  const locations = createLocations([parts.outputsDir]);
+/** The tools that a scope may enable. `user__*` and `todo__*` are added elsewhere. */
+export function createBuiltinTools(deps: BuiltinDeps): Tool[] {
+  const locations = createLocations([deps.outputsDir]);
   return [
     ...readingTools(locations),
     ...searchingTools(locations),
     ...writingTools(createLocations()),
-    ...executingTools(parts),
-    timeTool(parts.clock),
-    fetchUrlTool(parts),
+    ...executingTools(deps),
+    timeTool(deps.clock),
+    fetchUrlTool(deps),
   ];
 }
 
 export function timeTool(clock: Pick<Clock, 'now'>): Tool {
   return defineTool({
     name: 'get_current_time',
-    description: 'Tells the date and the time.',
+    description: 'Gives the date and the time.',
     effect: 'read',
     arguments: z.object({}),
     run: async () => {

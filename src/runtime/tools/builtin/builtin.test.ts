@@ -30,8 +30,10 @@ const has = async (program: string) =>
 const hasPython = await has('python3');
 const hasSqlite = await has('sqlite3');
 
-const execution = async (more: { dsn?: string; timeoutMs?: number } = {}) =>
-  executingTools({ run: await commands(), shell: '/bin/sh', ...more });
+const execution = async ({ timeoutMs = 120_000, ...more }: { dsn?: string; timeoutMs?: number } = {}) => {
+  const start = await commands();
+  return executingTools({ run: (spec) => start({ timeoutMs, ...spec }), shell: '/bin/sh', ...more });
+};
 
 describe('the tools that run programs', () => {
   verifies('R-90').test('show what a command wrote, and how it failed', async () => {
@@ -173,7 +175,7 @@ describe('fetching an address', () => {
     const get = (path: string) => use('fetch_url_via_curl', { url: `http://${host}${path}` });
     expect([await get('/text'), await get('/moved')]).toEqual(['some text', 'some text']);
     expect(await get('/none')).toContain('answered 404: not here');
-    expect(await get('/loop')).toContain('leads on more than 5 times');
+    expect(await get('/loop')).toContain('redirects more than 5 times');
     expect(await get('/inside')).toContain('169.254.169.254 belongs to this machine or its network');
     expect(await get('/file')).toContain('Only http and https addresses are fetched');
     expect(await use('fetch_url_via_curl', { url: 'http://127.0.0.1:1/' })).toContain('belongs to this machine');
@@ -183,7 +185,7 @@ describe('fetching an address', () => {
     const host = await site((_, out) => out.end('a'.repeat(2 ** 22 + 10)));
     const { use } = bench([tool([host])], '/');
     const text = String(await use('fetch_url_via_curl', { url: `http://${host}/` }));
-    expect(text.slice(2 ** 22)).toBe('\n[What follows the first 4 MiB was not read]');
+    expect(text.slice(2 ** 22)).toBe('\n[Only the first 4 MiB were read]');
   });
 
   test('that cannot be reached says why', async () => {
@@ -370,7 +372,7 @@ describe('what a tool gives', () => {
     ]);
     expect([
       failureOutput(new Error('no')),
-      failureOutput(new ToolFailure('bad', { stderr: 'e' })),
+      failureOutput(new ToolFailure('bad', { stdout: '', stderr: 'e' })),
       failureOutput('x'),
     ]).toEqual([
       { text: '{"tool_call_error":"no","stderr":""}', isError: true },

@@ -7,16 +7,14 @@ import type { Tool } from '../tool.ts';
 
 export interface ExecuteDeps {
   run: RunCommand;
-  /** `REEF_SHELL`, or the system's. */
+  /** `REEF_SHELL`, or the system's shell. */
   shell: string;
   /** `USQL_DSN`: the database of `execute_sql_code`. */
   dsn?: string | undefined;
-  timeoutMs?: number | undefined;
 }
 
-export function executingTools(parts: ExecuteDeps): Tool[] {
-  const limit = parts.timeoutMs === undefined ? {} : { timeoutMs: parts.timeoutMs };
-  const run = async (spec: CommandSpec) => outcome(await parts.run({ ...limit, ...spec }));
+export function executingTools(deps: ExecuteDeps): Tool[] {
+  const run = async (spec: CommandSpec) => outcome(await deps.run(spec));
   return [
     defineTool({
       name: 'execute_command',
@@ -24,7 +22,7 @@ export function executingTools(parts: ExecuteDeps): Tool[] {
       effect: 'exec',
       arguments: z.object({ command: z.string().min(1) }),
       claims: ({ command }) => ({ command }),
-      run: ({ command }, { cwd, signal }) => run({ file: parts.shell, args: ['-c', command], cwd, signal }),
+      run: ({ command }, { cwd, signal }) => run({ file: deps.shell, args: ['-c', command], cwd, signal }),
     }),
     defineTool({
       name: 'execute_py_code',
@@ -40,19 +38,19 @@ export function executingTools(parts: ExecuteDeps): Tool[] {
       effect: 'exec',
       arguments: z.object({ code: z.string().min(1) }),
       claims: ({ code }) => ({ subject: code }),
-      run: ({ code }, { cwd, signal }) => run({ ...sqlProgram(parts.dsn), cwd, input: code, signal }),
+      run: ({ code }, { cwd, signal }) => run({ ...sqlProgram(deps.dsn), cwd, input: code, signal }),
     }),
   ];
 }
 
-/** usql speaks to all databases; sqlite3 is on most machines, and its own commands can run programs unless it is `-safe`. */
+/** usql knows all databases. sqlite3 is on most machines; without `-safe` its own commands can run programs. */
 function sqlProgram(dsn: string | undefined): Pick<CommandSpec, 'file' | 'args' | 'env'> {
   if (dsn === undefined || dsn === '') {
     throw new ReefError('tool_failed', 'No database is configured: set USQL_DSN, for example to sqlite:data.db');
   }
   const [, file] = /^(?:sqlite|sqlite3|file):(?:\/\/)?(.+)$/.exec(dsn) ?? [];
   if (file !== undefined) return { file: 'sqlite3', args: ['-safe', '-bail', '-header', '-csv', file] };
-  // The address holds a password: not in argv, where every user of the machine reads it.
+  // Not in argv: the address has a password, and every user of the machine can read argv.
   return { file: 'sh', args: ['-c', 'exec usql --no-psqlrc --csv -f - "$USQL_DSN"'], env: { USQL_DSN: dsn } };
 }
 

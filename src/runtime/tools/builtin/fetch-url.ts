@@ -9,14 +9,14 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
 export interface FetchUrlDeps {
-  /** Asked again at each redirect. */
+  /** Called again for each redirect. */
   addressesOf: UrlGuard;
-  /** One GET at these addresses and no others; the runtime opens no sockets itself. */
+  /** Makes one GET to these addresses and no others. */
   get(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<Response>;
 }
 
-/** The name is the ancestor's; no program is started. */
-export function fetchUrlTool(parts: FetchUrlDeps): Tool {
+/** The name comes from Loki; curl is not used. */
+export function fetchUrlTool(deps: FetchUrlDeps): Tool {
   return defineTool({
     name: 'fetch_url_via_curl',
     description: 'Fetches the text at an http or https address.',
@@ -26,7 +26,7 @@ export function fetchUrlTool(parts: FetchUrlDeps): Tool {
     async run({ url }, { signal }) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
       try {
-        const response = await follow(parts, url, limit);
+        const response = await follow(deps, url, limit);
         const text = await limitedText(response);
         if (!response.ok)
           throw new ReefError('tool_failed', `${url} answered ${response.status}: ${text.slice(0, 500)}`);
@@ -50,11 +50,11 @@ async function follow({ addressesOf, get }: FetchUrlDeps, start: string, signal:
     await response.body?.cancel();
     url = parse(location, url);
   }
-  throw new ReefError('tool_failed', `${start} leads on more than ${MOST_HOPS} times`);
+  throw new ReefError('tool_failed', `${start} redirects more than ${MOST_HOPS} times`);
 }
 
 function parse(text: string, base?: URL): URL {
-  // The parser drops some control bytes: another reader of the same text would see another name.
+  // The parser drops some control characters, so another reader could see another host.
   const isReadable = !/\p{Cc}/u.test(text) && URL.canParse(text, base?.href);
   const url = isReadable ? new URL(text, base) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -75,7 +75,7 @@ async function limitedText(response: Response): Promise<string> {
     if (size > MAX_BYTES) break;
   }
   const text = Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8');
-  return size > MAX_BYTES ? `${text}\n[What follows the first ${MAX_BYTES / 2 ** 20} MiB was not read]` : text;
+  return size > MAX_BYTES ? `${text}\n[Only the first ${MAX_BYTES / 2 ** 20} MiB were read]` : text;
 }
 
 function reasonOf(error: unknown): string {

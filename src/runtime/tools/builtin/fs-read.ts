@@ -8,7 +8,7 @@ const LONGEST_LINE = 2_000;
 const MAX_FILE = 16 * 1024 * 1024;
 
 export function readingTools(locations: Locations): Tool[] {
-  const claims = (args: { path: string }, cwd: string) => locations.claims(args.path, cwd);
+  const { claims } = locations;
   const textOf = (file: string, cwd: string) => {
     const location = locations.locate(file, cwd);
     return named(location, async () => (await location.dir.read(location.path, MAX_FILE)).toString('utf8'));

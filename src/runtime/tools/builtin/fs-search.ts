@@ -9,13 +9,13 @@ import { type Location, type Locations, named } from './location.ts';
 const MOST_FILES = 50_000;
 const MOST_PATHS = 1_000;
 const MAX_FILE = 4 * 1024 * 1024;
-/** Passed over unless the model names it: nobody looks for something there by accident. */
+/** Skipped unless the model names it. */
 const CROWDED = 'node_modules';
 
 const folder = z.string().min(1).default('.').describe('Folder to look in');
 
 export function searchingTools(locations: Locations): Tool[] {
-  const claims = (args: { path: string }, cwd: string) => locations.claims(args.path, cwd);
+  const { claims } = locations;
   return [
     defineTool({
       name: 'fs_glob',
@@ -50,12 +50,8 @@ export function searchingTools(locations: Locations): Tool[] {
         const location = locations.locate(path, cwd);
         const wantsCrowd = `${include ?? ''}/${path}`.includes(CROWDED);
         const files = filesOf(location, { signal, wantsCrowd, include });
-        const { lines, isCut } = await searchLines({
-          pattern,
-          files,
-          read: reading(location.dir, location.path),
-          signal,
-        });
+        const read = reading(location.dir, location.path);
+        const { lines, isCut } = await searchLines({ pattern, files, read, signal });
         if (lines.length === 0) return '(no line)';
         return [...lines, ...(isCut ? ['(there are more; narrow the pattern)'] : [])].join('\n');
       },
@@ -70,7 +66,7 @@ interface Walk {
 
 const under = (base: string, name: string) => (base === '' ? name : `${base}/${name}`);
 
-/** Files below a folder, relative to it, folder by folder in order. Links are not followed. */
+/** The files below a folder, relative to it. Links are not followed. */
 async function* walk({ dir, path, shown }: Location, { signal, wantsCrowd }: Walk): AsyncGenerator<string> {
   const folders = [''];
   for (let seen = 0, at = folders.shift(); at !== undefined; at = folders.shift()) {
@@ -95,12 +91,12 @@ async function* filesOf(
     yield '';
     return;
   }
-  // `*.ts` means the name, wherever it is; with a slash it means the path.
+  // `*.ts` matches the name in every folder; a pattern with a slash matches the path.
   const isWanted = include === undefined ? () => true : pathFilter(include.includes('/') ? include : `**/${include}`);
   for await (const file of walk(location, how)) if (isWanted(file)) yield file;
 }
 
-/** What is too large, gone or no text is passed over. */
+/** Skips files that are too large, gone or binary. */
 function reading(dir: SafeDir, base: string) {
   return async (file: string): Promise<{ shown: string; text: string } | undefined> => {
     const path = file === '' ? base : under(base, file);

@@ -12,7 +12,7 @@ const DIR_MODE = 0o755;
 const MOST_REMOVED = 10_000;
 
 export function writingTools(locations: Locations): Tool[] {
-  const claims = (args: { path: string }, cwd: string) => locations.claims(args.path, cwd);
+  const { claims } = locations;
   return [
     defineTool({
       name: 'fs_write',
@@ -81,7 +81,7 @@ async function modeOf({ dir, path: file }: Location): Promise<number | undefined
   }
 }
 
-/** Deepest first, counted before anything goes: a slip of the pen must not empty a large tree. */
+/** Counts the entries before it removes any: a mistake must not empty a large tree. */
 async function remove({ dir, path: target, shown }: Location, signal: AbortSignal): Promise<number> {
   const entries = [target];
   for (let at = 0; at < entries.length; at++) {

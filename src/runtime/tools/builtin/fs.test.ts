@@ -100,7 +100,7 @@ describe('the tools for files', () => {
     expect(await use('fs_grep', { pattern: 'const', include: '*.js' })).toBe('src/c.js:1: const b = 4;');
     expect(await use('fs_grep', { pattern: 'b', path: 'src/deep/b.ts' })).toBe('src/deep/b.ts:1: const b = 3;');
     expect(await use('fs_grep', { pattern: 'nothing' })).toBe('(no line)');
-    expect(await use('fs_grep', { pattern: '(' })).toContain('! The pattern is no regular expression');
+    expect(await use('fs_grep', { pattern: '(' })).toContain('! The pattern is not a regular expression');
   });
 
   verifies('R-90').test('say when there is more than they show', async () => {

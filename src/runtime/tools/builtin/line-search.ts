@@ -5,17 +5,22 @@ import { ReefError } from '../../../protocol/errors.ts';
 const MOST_LINES = 500;
 const LONGEST_LINE = 500;
 const BATCH = 64;
-/** Per batch. A model's pattern may need for ever, and must not take the event loop with it. */
+/** Per batch: a model's pattern may never end. */
 const BATCH_MS = 10_000;
+
+interface File {
+  shown: string;
+  text: string;
+}
 
 interface Search {
   pattern: string;
   files: AsyncIterable<string>;
-  read(file: string): Promise<{ shown: string; text: string } | undefined>;
+  read(file: string): Promise<File | undefined>;
   signal: AbortSignal;
 }
 
-/** Runs in a thread that can be ended: a regular expression cannot be interrupted in any other way. */
+/** Runs in a thread, because a regular expression can only be stopped with its thread. */
 const SEARCHER = `
 const { parentPort, workerData } = require('node:worker_threads');
 const expression = new RegExp(workerData.pattern);
@@ -31,16 +36,12 @@ parentPort.on('message', (batch) => {
 });
 `;
 
-export async function searchLines({
-  pattern,
-  files,
-  read,
-  signal,
-}: Search): Promise<{ lines: string[]; isCut: boolean }> {
+export async function searchLines(search: Search): Promise<{ lines: string[]; isCut: boolean }> {
+  const { pattern, files, read, signal } = search;
   try {
     new RegExp(pattern);
   } catch (cause) {
-    throw new ReefError('bad_request', `The pattern is no regular expression: ${String(cause)}`, { cause });
+    throw new ReefError('bad_request', `The pattern is not a regular expression: ${String(cause)}`, { cause });
   }
   const workerData = { pattern, most: MOST_LINES, longest: LONGEST_LINE };
   const worker = new Worker(SEARCHER, { eval: true, workerData, env: {}, stdin: false });
@@ -55,8 +56,6 @@ export async function searchLines({
   }
   return { lines: lines.slice(0, MOST_LINES), isCut: lines.length > MOST_LINES };
 }
-
-type File = { shown: string; text: string };
 
 async function* batches(files: AsyncIterable<string>, read: Search['read']): AsyncGenerator<File[]> {
   let batch: File[] = [];
@@ -80,6 +79,6 @@ async function ask(worker: Worker, batch: File[], signal: AbortSignal): Promise<
     return lines;
   } catch (cause) {
     if (signal.aborted) throw new ReefError('cancelled', 'The search was cancelled', { cause });
-    throw new ReefError('tool_failed', 'The pattern takes too long: make it simpler', { cause });
+    throw new ReefError('tool_failed', 'The pattern takes too long; make it simpler', { cause });
   }
 }

@@ -4,12 +4,12 @@ import { createSafeDir, type SafeDir } from '../../../base/safe-dir.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Claims } from '../tool.ts';
 
-/** Where a path of a tool leads, as far as its words tell. Links are followed nowhere: what was asked about is what is touched. */
+/** The target of a tool's path. Links are never followed: the path that was permitted is the path that is used. */
 export interface Location {
   dir: SafeDir;
-  /** From the root of `dir`; '' is the root itself. */
+  /** Relative to `dir`; '' is `dir` itself. */
   path: string;
-  /** As the model named it, for messages. */
+  /** The path as the model wrote it, for messages. */
   shown: string;
   isOutside: boolean;
   absolute: string;
@@ -17,14 +17,14 @@ export interface Location {
 
 export interface Locations {
   locate(path: string, cwd: string): Location;
-  /** For the permission rules: the path, and that it lies outside if it does. */
-  claims(path: string, cwd: string): Claims;
+  /** For the permission rules: the path, and whether it is outside the working directory. */
+  claims(args: { path: string }, cwd: string): Claims;
 }
 
-/** `readable` are folders of ours a tool may read without asking, such as the one of outputs that were cut. */
+/** Tools may read the `readable` folders without asking, such as the one of outputs that were cut. */
 export function createLocations(readable: readonly string[] = []): Locations {
   const locate = (path: string, cwd: string): Location => {
-    if (path.includes('\0')) throw new ReefError('path_outside_worktree', 'A path has no NUL characters');
+    if (path.includes('\0')) throw new ReefError('path_outside_worktree', 'A path must not contain NUL characters');
     const root = realpathSync(cwd);
     const absolute = isAbsolute(path) ? resolve(path) : resolve(root, path);
     for (const base of [root, resolve(cwd), ...readable]) {
@@ -38,7 +38,7 @@ export function createLocations(readable: readonly string[] = []): Locations {
   };
   return {
     locate,
-    claims(path, cwd) {
+    claims({ path }, cwd) {
       const { isOutside, absolute, path: inside } = locate(path, cwd);
       return isOutside ? { subject: absolute, outside: [absolute] } : { subject: inside === '' ? '.' : inside };
     },
@@ -50,7 +50,7 @@ function below(base: string, path: string): string | undefined {
   return inside === '..' || inside.startsWith('../') || isAbsolute(inside) ? undefined : inside;
 }
 
-/** What the system says, in words a model understands. */
+/** Turns a system error into words a model understands. */
 export async function named<T>(location: Location, act: () => Promise<T>): Promise<T> {
   try {
     return await act();

@@ -1,13 +1,13 @@
 import { ReefError } from '../../../protocol/errors.ts';
 
 interface Hunk {
-  /** Line the header names, counted from 1; models often err, so it only breaks ties. */
+  /** The line in the header, from 1. Models often get it wrong, so it only breaks ties. */
   at: number;
   before: string[];
   after: string[];
 }
 
-/** Applies a unified diff by its words: each hunk must fit in exactly one place, or at the line it names. All or nothing. */
+/** Applies a unified diff, all or nothing. Each hunk must fit in exactly one place, or at the line it names. */
 export function applyPatch(text: string, diff: string): { text: string; hunks: number } {
   const hunks = parseHunks(diff);
   if (hunks.length === 0) throw refuse('it has no hunk: a hunk begins with a line @@ -1,3 +1,4 @@');
@@ -44,7 +44,7 @@ function addLine(hunk: Hunk, line: string): void {
 
 function placeOf(lines: string[], hunk: Hunk, { shift, number }: { shift: number; number: number }): number {
   const named = Math.max(0, hunk.at - 1 + shift);
-  // Only lines to add: the header alone says where.
+  // A hunk that only adds lines goes where its header says.
   if (hunk.before.length === 0) return Math.min(hunk.at + shift, lines.length);
   const fits = (at: number) => hunk.before.every((line, n) => lines[at + n] === line);
   if (fits(named)) return named;
@@ -56,5 +56,5 @@ function placeOf(lines: string[], hunk: Hunk, { shift, number }: { shift: number
 }
 
 function refuse(why: string): ReefError {
-  return new ReefError('tool_failed', `The patch was not applied, nothing has changed: ${why}`);
+  return new ReefError('tool_failed', `The patch was not applied and nothing has changed: ${why}`);
 }

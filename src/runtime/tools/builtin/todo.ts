@@ -3,17 +3,17 @@ import { ReefError } from '../../../protocol/errors.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 
-/** What an agent means to do; kept by its runtime. */
+/** An agent's list of things to do. */
 export interface TodoEntries {
   init(goal: string): void;
   add(task: string): number;
-  /** False when there is no such entry. */
+  /** False if there is no such entry. */
   done(id: number): boolean;
   clear(): void;
   render(): string;
 }
 
-/** Only for agents that continue by themselves. They touch nothing but the list: no one is asked. */
+/** For agents with `auto_continue`. They only touch the list, so no permission is asked. */
 export function todoTools(list: TodoEntries): Tool[] {
   return [
     defineTool({

@@ -1,9 +1,9 @@
 import { ReefError } from '../../../protocol/errors.ts';
 
-/** Names that mean this machine or its network whatever a resolver says. */
+/** Names of this machine or its network, whatever a resolver says. */
 const LOCAL_NAMES = /^(?:localhost|.*\.localhost|.*\.local|.*\.internal|metadata\.google\.internal)\.?$/i;
 
-/** IPv4 networks that are no one's on the internet: address and prefix length. */
+/** IPv4 networks that are not on the internet: address and prefix length. */
 const PRIVATE_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -20,14 +20,14 @@ const PRIVATE_V4: readonly (readonly [string, number])[] = [
 export interface UrlGuardDeps {
   /** All addresses of a name. */
   lookup: (host: string) => Promise<readonly string[]>;
-  /** Hosts, with port or without, that are allowed though they are local. */
+  /** Local hosts that are allowed, with or without a port. */
   allowed?: readonly string[] | undefined;
 }
 
-/** The addresses a URL may be reached at; throws `url_refused` for what must not be reached at all. */
+/** The addresses at which a URL may be reached. Throws `url_refused` if it must not be reached. */
 export type UrlGuard = (url: URL) => Promise<readonly string[]>;
 
-/** Loopback, private and link-local addresses are reached only where configured, by name or by number. */
+/** Refuses loopback, private and link-local addresses unless they are configured. */
 export function createUrlGuard({ lookup, allowed = [] }: UrlGuardDeps): UrlGuard {
   return async (url) => {
     const isAllowed = allowed.includes(url.host) || allowed.includes(url.hostname);
@@ -64,7 +64,7 @@ function isPrivateAddress(host: string): boolean {
   return host.includes(':') && isPrivateV6(host.toLowerCase());
 }
 
-/** Loopback, unspecified, unique local, link-local, multicast, and IPv4 in any of its disguises. */
+/** Loopback, unspecified, unique local, link-local, multicast, and every form of a private IPv4 address. */
 function isPrivateV6(host: string): boolean {
   const canonical = URL.canParse(`http://[${host.replace(/%.*$/, '')}]`)
     ? new URL(`http://[${host.replace(/%.*$/, '')}]`).hostname.slice(1, -1)

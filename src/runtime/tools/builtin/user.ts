@@ -8,7 +8,7 @@ const OTHER = 'Other (custom)';
 const question = onFirstUse(() => z.string().min(1).max(16_384));
 const options = onFirstUse(() => z.array(z.string().min(1)).min(1).max(20));
 
-/** Always there. Without a person the model is told to decide, or the run ends and says what a person has to do. */
+/** Without an answer the model is told to decide, or the run ends and says what a person has to do. */
 export function userTools(): Tool[] {
   return [
     choosing('user__ask', 'one of several options', async (args, context) => {
@@ -49,7 +49,7 @@ interface Choice {
   options: string[];
 }
 
-/** A person may always say something that nobody thought of. */
+/** The person can always give an answer that is not in the list. */
 function choosing(name: string, what: string, run: (choice: Choice, context: ToolContext) => Promise<unknown>): Tool {
   return defineTool({
     name,

@@ -15,14 +15,14 @@ interface Block {
 
 const TAG = /^\s*#\s*@(\w+)\s*(.*)$/;
 const FUNCTION = /^\s*(?:function\s+)?([A-Za-z_][\w:-]*)\s*(?:\(\s*\))?\s*\{/;
-/** `--name`, then `!` required, `*` list, `+` both, a default or choices, `<INT>`, and words. */
+/** `--name`, then `!` for required, `*` for a list, `+` for both, a default or choices, `<INT>`, and a description. */
 const OPTION =
   /^(?:-\w\s+)?(?:--)?([A-Za-z][\w-]*)([!*+]?),?(?:\[(=?)([^\]]*)\]|=("[^"]*"|'[^']*'|\S+))?((?:\s+<[^>]+>)*)\s*(.*)$/;
 const ENV = /^([A-Za-z_]\w*)(!?)(?:\[=?[^\]]*\]|=("[^"]*"|'[^']*'|\S*))?\s*(.*)$/;
 
 const emptyBlock = (): Block => ({ description: [], parameters: [], env: [] });
 
-/** The comment tags of a shell script. The file's own block is `main`; each `@cmd` belongs to the function after it. */
+/** Parses the comment tags of a shell script. `main` is the file itself; each `@cmd` belongs to the function after it. */
 export function parseArgcTags(text: string): { main: Declared; commands: Declared[] } {
   const main = emptyBlock();
   const commands: Declared[] = [];
@@ -49,15 +49,10 @@ export function parseArgcTags(text: string): { main: Declared; commands: Declare
 
 function addTag(block: Block, tag: string, rest: string): void {
   if (tag === 'describe' || tag === 'cmd') block.description.push(rest);
-  if (tag === 'option' || tag === 'arg') {
-    const parameter = parseOption(rest);
-    if (parameter) block.parameters.push(parameter);
-  }
-  if (tag === 'flag') {
-    const parameter = parseOption(rest);
-    if (parameter)
-      block.parameters.push({ ...parameter, isList: false, schema: { ...parameter.schema, type: 'boolean' } });
-  }
+  const option = tag === 'option' || tag === 'arg' || tag === 'flag' ? parseOption(rest) : undefined;
+  if (option && tag === 'flag') {
+    block.parameters.push({ ...option, isList: false, schema: { ...option.schema, type: 'boolean' } });
+  } else if (option) block.parameters.push(option);
   if (tag === 'env') {
     const [, name, bang, preset] = ENV.exec(rest) ?? [];
     if (name === undefined) return;
@@ -88,7 +83,7 @@ function typeOf(notation: string): string {
   return /<(NUM(BER)?|FLOAT)>/i.test(notation) ? 'number' : 'string';
 }
 
-/** Choices made by a function of the script are known only to it. */
+/** Choices that a function of the script computes are unknown here. */
 function choicesOf(choices: string | undefined): { enum?: string[] } {
   return choices === undefined || choices.startsWith('`') ? {} : { enum: choices.split('|') };
 }

@@ -16,34 +16,34 @@ export interface CustomToolDeps {
   /** `LLM_ROOT_DIR`: the folder of functions. */
   rootDir: string;
   cacheDir: string;
-  /** The environment with `functions/.env`: where `@env` finds its values. */
+  /** Has the values for `@env`: the environment with `functions/.env`. */
   variables: Readonly<Record<string, string | undefined>>;
   /** `LLM_AGENT_VAR_<NAME>` and the like, for an agent's own tools. */
   extraEnv?: Readonly<Record<string, string>> | undefined;
 }
 
 const MAX_DESCRIPTION = 4 * 1024;
-/** Of `LLM_OUTPUT`, which a model is shown the beginning of. */
+/** The most bytes of `LLM_OUTPUT` that are read. */
 const MAX_OUTPUT = 16 * 1024 * 1024;
 
-/** A tool that is a file of the user's. It runs in a process of its own, in the working directory. */
-export function customTool(file: ToolFile, declared: Declared, parts: CustomToolDeps & { name: string }): Tool {
+/** A tool from the user's file. It runs as a process in the working directory. */
+export function customTool(file: ToolFile, declared: Declared, deps: CustomToolDeps & { name: string }): Tool {
   return {
-    name: parts.name,
+    name: deps.name,
     description: capText(declared.description, MAX_DESCRIPTION),
     parameters: declared.parameters,
     effect: 'exec',
     async run(args, context) {
-      const given = argumentsOf(parts.name, declared, args);
+      const given = argumentsOf(deps.name, declared, args);
       const folder = await mkdtemp(join(tmpdir(), 'reef-tool-'));
       try {
-        const env = { ...(await environment(declared, parts)), LLM_OUTPUT: join(folder, 'output') };
+        const env = { ...(await environment(declared, deps)), LLM_OUTPUT: join(folder, 'output') };
         const spec = program({ file, declared, given, context });
-        const result = await parts.run({ ...spec, env: { ...env, ...spec.env } });
+        const result = await deps.run({ ...spec, env: { ...env, ...spec.env } });
         const written = await readUpTo(env.LLM_OUTPUT, MAX_OUTPUT).catch(() => undefined);
         const printed = outcome(result);
         if (!written || written.bytes.length === 0) return printed;
-        const cut = written.isWhole ? '' : `\n[What follows the first ${MAX_OUTPUT / 2 ** 20} MiB was not read]`;
+        const cut = written.isWhole ? '' : `\n[Only the first ${MAX_OUTPUT / 2 ** 20} MiB were read]`;
         return `${written.bytes}${cut}`;
       } finally {
         await rm(folder, { recursive: true, force: true });
@@ -69,23 +69,23 @@ function argumentsOf(name: string, { parameters }: Declared, args: unknown): Giv
 
 async function environment(
   declared: Declared,
-  parts: CustomToolDeps & { name: string },
+  deps: CustomToolDeps & { name: string },
 ): Promise<Record<string, string>> {
-  const cacheDir = join(parts.cacheDir, parts.name);
+  const cacheDir = join(deps.cacheDir, deps.name);
   await mkdir(cacheDir, { recursive: true, mode: 0o700 });
   const wanted: Record<string, string> = {};
   const missing: string[] = [];
   for (const { name, isRequired, preset } of declared.env) {
-    const value = parts.variables[name] ?? preset;
+    const value = deps.variables[name] ?? preset;
     if (value !== undefined) wanted[name] = value;
     else if (isRequired) missing.push(name);
   }
-  if (missing.length > 0) throw new ReefError('tool_failed', `${parts.name} needs the variable ${missing.join(', ')}`);
+  if (missing.length > 0) throw new ReefError('tool_failed', `${deps.name} needs the variable ${missing.join(', ')}`);
   return {
     ...wanted,
-    ...parts.extraEnv,
-    LLM_ROOT_DIR: parts.rootDir,
-    LLM_TOOL_NAME: parts.name,
+    ...deps.extraEnv,
+    LLM_ROOT_DIR: deps.rootDir,
+    LLM_TOOL_NAME: deps.name,
     LLM_TOOL_CACHE_DIR: cacheDir,
   };
 }
@@ -111,13 +111,10 @@ function program({ file, declared, given, context: { cwd, signal } }: Call): Com
           REEF_LISTS: declared.lists.map((name) => `argc_${name}`).join(' '),
         },
       };
-    case 'py':
-      return {
-        ...place,
-        file: 'python3',
-        args: ['-c', PYTHON_RUN, file.path, declared.name],
-        input: JSON.stringify(given),
-      };
+    case 'py': {
+      const args = ['-c', PYTHON_RUN, file.path, declared.name];
+      return { ...place, file: 'python3', args, input: JSON.stringify(given) };
+    }
     case 'ts':
     case 'js': {
       const args = ['--input-type=module', '-e', SCRIPT_RUN, file.path, declared.name];
@@ -126,18 +123,15 @@ function program({ file, declared, given, context: { cwd, signal } }: Call): Com
   }
 }
 
-/** Booleans as argc has them: 1, or nothing. Lists one value a line; our prelude makes arrays of them. */
+/** As in argc, true is 1 and false is unset. A list has one value per line; `SHELL_RUN` makes an array of it. */
 function shellArguments({ parameters }: Declared, given: Given): Record<string, string> {
   const properties = (parameters.properties ?? {}) as Record<string, { default?: unknown }>;
-  const values = Object.entries(properties).map(
-    ([name, { default: preset }]) => [name, given[name] ?? preset] as const,
-  );
-  return Object.fromEntries(
-    values.flatMap(([name, value]) => {
-      if (value === undefined || value === null || value === false) return [];
-      return [[`argc_${name}`, shellText(value)]];
-    }),
-  );
+  const env: Record<string, string> = {};
+  for (const [name, { default: preset }] of Object.entries(properties)) {
+    const value = given[name] ?? preset;
+    if (value !== undefined && value !== null && value !== false) env[`argc_${name}`] = shellText(value);
+  }
+  return env;
 }
 
 function shellText(value: unknown): string {

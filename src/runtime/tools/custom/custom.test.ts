@@ -93,7 +93,7 @@ describe('a tool in shell', () => {
     const { loaded, dir } = await load({ 'big.sh': '# @describe Big\nhead -c 20000000 /dev/zero > "$LLM_OUTPUT"\n' });
     const { use } = bench(loaded.tools, dir);
     const text = String(await use('big'));
-    expect(text.slice(2 ** 24)).toBe('\n[What follows the first 16 MiB was not read]');
+    expect(text.slice(2 ** 24)).toBe('\n[Only the first 16 MiB were read]');
   });
 
   verifies('R-91').test('may do without functions, and fails as a command does', async () => {

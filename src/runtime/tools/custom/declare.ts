@@ -24,7 +24,7 @@ const scriptSchema = z.object({
 
 const bare = { env: [], lists: [] };
 
-/** What a file declares. Throws with the reason when it cannot be understood: the file is then reported and left out. */
+/** Reads the declarations of a tool file. Throws with the reason if it cannot be understood. */
 export async function declare(file: ToolFile, run: RunCommand): Promise<{ main?: Declared; all: Declared[] }> {
   switch (file.language) {
     case 'sh':
@@ -47,17 +47,21 @@ async function declarePython({ path }: ToolFile, run: RunCommand) {
   const stdout = await output(run, { file: 'python3', args: ['-I', '-c', PYTHON_DECLARE, path], path });
   const found = pythonSchema.parse(JSON.parse(stdout));
   if ('error' in found) throw new Error(found.error);
-  const all = found.functions.map(({ name, description, properties, required }): Declared => {
-    const lists = Object.keys(properties).filter((key) => (properties[key] as { type?: unknown }).type === 'array');
-    return { name, description, parameters: objectSchema(properties, required), env: [], lists };
-  });
+  const all = found.functions.map(
+    ({ name, description, properties, required }): Declared => ({
+      ...bare,
+      name,
+      description,
+      parameters: objectSchema(properties, required),
+    }),
+  );
   return withMain(all);
 }
 
 async function declareScript({ path }: ToolFile, run: RunCommand) {
   const args = ['--input-type=module', '-e', SCRIPT_DECLARE, path];
   const stdout = await output(run, { file: process.execPath, args, path });
-  // What the module itself writes while it loads comes before.
+  // The module itself may write while it loads; our line is the last.
   const parsed = parseJson(stdout.slice(stdout.lastIndexOf('\n') + 1));
   if (!parsed.ok) throw new Error(parsed.why);
   const { functions } = scriptSchema.parse(parsed.value);
@@ -74,19 +78,14 @@ async function output(
   { file, args, path }: { file: string; args: string[]; path: string },
 ): Promise<string> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const { code, stdout, stderr, timedOut } = await run({
-    file,
-    args,
-    cwd: dirname(path),
-    timeoutMs: TIMEOUT_MS,
-    signal,
-  });
+  const spec = { file, args, cwd: dirname(path), timeoutMs: TIMEOUT_MS, signal };
+  const { code, stdout, stderr, timedOut } = await run(spec);
   if (timedOut) throw new Error('it took too long to load');
   if (code !== 0) throw new Error(lastLines(stderr));
   return stdout.trimEnd();
 }
 
-/** A stack trace says what was wrong in one of its lines; the error's own is enough. */
+/** Of a stack trace, only the line with the error. */
 function lastLines(stderr: string): string {
   const lines = stderr.trim().split('\n');
   return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1) ?? 'it failed';

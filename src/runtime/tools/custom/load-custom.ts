@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { toReefError } from '../../../protocol/errors.ts';
 import type { Tool } from '../tool.ts';
 import { type CustomToolDeps, customTool } from './custom-tool.ts';
 import { declare } from './declare.ts';
@@ -8,45 +9,45 @@ import { LANGUAGES, type Language, type ToolFile } from './tool-file.ts';
 
 export interface LoadedTools {
   tools: Tool[];
-  /** Files that could not be understood, with the reason; the rest works. */
+  /** Files that were left out, with the reason. */
   broken: { file: string; reason: string }[];
 }
 
 type Declarations = Awaited<ReturnType<typeof declare>>;
 
-/** Reads the user's tools. A file is read again when it changed, for reading one may start a program. */
+/** Reads the user's tools. Reading may start a program, so a file is read again only when it changed. */
 export class CustomTools {
-  readonly #parts: CustomToolDeps;
+  readonly #deps: CustomToolDeps;
   readonly #known = new Map<string, { stamp: string; declared: Promise<Declarations> }>();
 
-  constructor(parts: CustomToolDeps) {
-    this.#parts = parts;
+  constructor(deps: CustomToolDeps) {
+    this.#deps = deps;
   }
 
-  /** `functions/tools`: a tool is a file. Of equal names the earlier language counts, as for agents. */
+  /** Loads `functions/tools`, one tool per file. Of files with the same name the earlier language counts. */
   async load(dir: string): Promise<LoadedTools> {
     const files = byLanguage(await filesOf(dir));
     const loaded = await Promise.all(files.map((file) => this.#one(file)));
     return merged(loaded);
   }
 
-  /** `agents/NAME/tools.*`: one file, of its functions each a tool: .sh before .py before .ts before .js. */
+  /** Loads `agents/NAME/tools.*`: one file, each of its functions a tool. */
   async loadAgent(dir: string, extraEnv: Readonly<Record<string, string>>): Promise<LoadedTools> {
     const language = LANGUAGES.find((each) => existsSync(join(dir, `tools.${each}`)));
     if (language === undefined) return { tools: [], broken: [] };
     const file: ToolFile = { path: join(dir, `tools.${language}`), name: 'tools', language };
-    const parts = { ...this.#parts, extraEnv };
+    const deps = { ...this.#deps, extraEnv };
     return this.#understood(file, ({ all }) =>
       all
         .filter(({ name }) => !name.startsWith('_') || name === '_instructions')
-        .map((declared) => customTool(file, declared, { ...parts, name: declared.name })),
+        .map((declared) => customTool(file, declared, { ...deps, name: declared.name })),
     );
   }
 
   #one(file: ToolFile): Promise<LoadedTools> {
     return this.#understood(file, ({ main }) => {
       if (!main) throw new Error(MISSING[file.language]);
-      return [customTool(file, main, { ...this.#parts, name: file.name })];
+      return [customTool(file, main, { ...this.#deps, name: file.name })];
     });
   }
 
@@ -54,10 +55,7 @@ export class CustomTools {
     try {
       return { tools: make(await this.#declared(file)), broken: [] };
     } catch (error) {
-      return {
-        tools: [],
-        broken: [{ file: file.path, reason: error instanceof Error ? error.message : String(error) }],
-      };
+      return { tools: [], broken: [{ file: file.path, reason: toReefError(error).message }] };
     }
   }
 
@@ -66,7 +64,7 @@ export class CustomTools {
     const stamp = `${mtimeMs} ${size}`;
     const known = this.#known.get(file.path);
     if (known?.stamp === stamp) return known.declared;
-    const declared = declare(file, this.#parts.run);
+    const declared = declare(file, this.#deps.run);
     this.#known.set(file.path, { stamp, declared });
     return declared;
   }

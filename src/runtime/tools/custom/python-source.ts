@@ -1,4 +1,4 @@
-/** Reads declarations from the syntax trees of the files named, running nothing of them; one JSON line for each file. */
+/** Reads declarations from the syntax tree without running the file. Prints one JSON line per file. */
 export const PYTHON_DECLARE = String.raw`
 import ast, json, re, sys
 
@@ -81,7 +81,7 @@ for path in sys.argv[1:]:
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}))
 `;
 
-/** Calls one function of a file with the JSON of its input. */
+/** Calls one function of a file with the JSON on its input. */
 export const PYTHON_RUN = `
 import asyncio, importlib.util, inspect, json, os, sys
 

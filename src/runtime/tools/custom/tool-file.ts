@@ -1,13 +1,13 @@
 import type { JsonSchema } from '../../models/client.ts';
 
-/** One function of a tool file, as its author declared it. */
+/** One function of a tool file. */
 export interface Declared {
   name: string;
   description: string;
   parameters: JsonSchema;
-  /** Variables it wants from the environment. */
+  /** Environment variables it needs. */
   env: readonly { name: string; isRequired: boolean; preset?: string }[];
-  /** Arguments that are lists: a shell gets them as arrays. */
+  /** Arguments of a shell tool that are lists: it gets them as arrays. */
   lists: readonly string[];
 }
 
@@ -16,7 +16,7 @@ export type Language = (typeof LANGUAGES)[number];
 
 export interface ToolFile {
   path: string;
-  /** File name without its ending. */
+  /** The file name without its extension. */
   name: string;
   language: Language;
 }

@@ -71,7 +71,7 @@ async function syncModels(cli: Cli): Promise<number> {
   const { app } = await openRuntimeAlone(cli);
   const { syncModels: sync, syncModelsUrl } = await import('../../../runtime/models/sync-models.ts');
   const url = syncModelsUrl(app.config);
-  const count = await sync({ url, paths: app.paths, fetch: globalThis.fetch });
+  const count = await sync(url, app.paths, globalThis.fetch);
   cli.print({ models: count, url }, () => `${count} models from ${url}`);
   return 0;
 }
