@@ -97,7 +97,7 @@ const epoch =
       jobId: run.id,
       counter,
       profile,
-      parameters: parametersFor(profile, WINDOW, { tailBudget }),
+      parameters: parametersFor(profile, WINDOW, { tail_budget: tailBudget }),
       redact: (text) => text,
       state: past.state,
       keep: (text, from) => past.store.put(text, from),
