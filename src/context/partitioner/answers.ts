@@ -1,6 +1,6 @@
 import type { Basis, CodeToolResult } from '../../protocol/code.ts';
 
-/** The two questions that seed 000 names, in its own form. Every other question and answer has the form of its tool. */
+/** Two questions have arguments and answers of their own. Every other question has the form of its tool. */
 
 export interface GetFileOutlineArgs {
   worktreePath: string;
@@ -11,7 +11,7 @@ export interface GetFileOutlineArgs {
 export interface GetSymbolReferencesArgs {
   worktreePath: string;
   symbolName: string;
-  /** The most that are returned; all of them unless told. */
+  /** All references by default. */
   limit?: number | undefined;
   require?: 'complete' | undefined;
 }
@@ -36,14 +36,14 @@ export interface SymbolReference {
   lineText: string;
 }
 
-/** A list that also knows what it rests on. The basis is not enumerable, so the list stays equal to a plain one. */
+/** A list with its basis. The basis is not enumerable, so the list equals a plain one. */
 export type Listed<T> = T[] & { readonly basis: Basis };
 
 export function listed<T>(items: T[], basis: Basis): Listed<T> {
   return Object.defineProperty(items, 'basis', { value: basis }) as Listed<T>;
 }
 
-/** By kind. Modules, imports, macros and variables have no place in an outline as the seed defines it. */
+/** Groups symbols by kind. This outline has no place for modules, imports, macros and variables. */
 export function toFileOutline({ symbols, basis }: CodeToolResult<'get_file_outline'>): FileOutline {
   const of = (...kinds: string[]) =>
     symbols

@@ -16,7 +16,7 @@ export class TaskList {
   set(descriptions: readonly string[]): readonly Task[] {
     checkCount(descriptions.length);
     const lines = descriptions.map(checked);
-    // The plan there is: after a restart an agent may set it again, and goes on with the ids it knows.
+    // After a restart an agent may set the same plan again. It keeps the ids that the agent knows.
     if (lines.length > 0 && lines.join('\n') === this.#items.map(({ description }) => description).join('\n'))
       return this.#items;
     this.#items = lines.map((description, index) => ({
@@ -29,7 +29,7 @@ export class TaskList {
   }
 
   add(description: string): Task {
-    checkCount(this.#open().length + 1);
+    checkCount(this.#items.filter(({ status }) => status !== 'completed').length + 1);
     const line = checked(description);
     const priority = Math.max(0, ...this.#items.map((item) => item.priority)) + 1;
     const item: Task = { id: `k${this.#next++}`, description: line, priority, status: 'pending' };
@@ -58,14 +58,10 @@ export class TaskList {
     return item;
   }
 
-  /** As the state file has it, after a restart. */
+  /** Takes over the list from the state file. */
   load(items: readonly Task[]): void {
     this.#items = items.map((item) => ({ ...item }));
     this.#next = Math.max(0, ...items.map(({ id }) => Number(/^k(\d+)$/.exec(id)?.[1] ?? 0))) + 1;
-  }
-
-  #open(): Task[] {
-    return this.#items.filter(({ status }) => status !== 'completed');
   }
 
   #find(id: string): Task {
@@ -75,7 +71,7 @@ export class TaskList {
   }
 }
 
-/** Also the limit of a note: a decision or constraint is a line. */
+/** A task or a note is one short line. */
 export function checked(text: string): string {
   const line = text.trim();
   if (line === '') throw invalid('the text is empty');
