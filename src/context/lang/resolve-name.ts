@@ -1,6 +1,6 @@
 import type { Node } from 'web-tree-sitter';
 
-export interface ResolvedName {
+interface ResolvedName {
   nameNode: Node;
   type: string;
   qualifier: string | undefined;
@@ -8,7 +8,7 @@ export interface ResolvedName {
   isFunction: boolean;
 }
 
-/** Deeper is no declarator a person wrote. */
+/** No person writes a deeper declarator. */
 const MAX_STEPS = 64;
 
 /**
@@ -59,7 +59,7 @@ function step(node: Node | null, qualifier: Node | null) {
   return node === null ? null : { node, qualifier };
 }
 
-/** `exports.f` and `this.f` qualify nothing; template arguments are no part of a container's name. */
+/** `exports.f` and `this.f` have no container. Template arguments do not belong to the name of a container. */
 function clean(qualifier: string): string {
   const plain = qualifier.replace(/<.*>/s, '').replace(/\s+/g, '').replaceAll('::', '.');
   return plain.replace(/\.prototype$/, '').replace(/^(module\.)?exports$|^this$|^globalThis$|^window$/, '');

@@ -39,11 +39,7 @@ export function createGitSource(git: Git, checkout: Checkout, base: string): Git
       return { head, branch, base: merged };
     },
     async blobs(files) {
-      const found = new Map<string, string>();
-      const regular = files.filter(({ kind }) => kind === 'file').map(({ path }) => path);
-      if (regular.length > 0)
-        for await (const { path, oid } of hashFiles(git, checkout, regular))
-          if (oid !== undefined) found.set(path, oid);
+      const found = await fileBlobs(git, checkout, files);
       for (const { path, kind } of files) {
         const blob = kind === 'link' ? await linkBlob(checkout.toplevel, path, base.length) : undefined;
         if (blob !== undefined) found.set(path, blob);
@@ -51,6 +47,14 @@ export function createGitSource(git: Git, checkout: Checkout, base: string): Git
       return found;
     },
   };
+}
+
+async function fileBlobs(git: Git, checkout: Checkout, files: Parameters<GitSource['blobs']>[0]) {
+  const found = new Map<string, string>();
+  const paths = files.filter(({ kind }) => kind === 'file').map(({ path }) => path);
+  if (paths.length === 0) return found;
+  for await (const { path, oid } of hashFiles(git, checkout, paths)) if (oid !== undefined) found.set(path, oid);
+  return found;
 }
 
 /** The same for one folder of the worktree, with paths relative to it, for an agent that works only there. */
