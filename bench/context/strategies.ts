@@ -87,7 +87,6 @@ const epoch =
     const { run, counter, minPrefix } = past;
     const profile: CacheProfile = {
       readFactor: 0.1,
-      writeFactor: 1,
       minPrefix,
       ttlS: 300,
       reasoning: false,

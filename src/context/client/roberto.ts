@@ -128,9 +128,43 @@ const TRANSLATIONS: { [T in CodeToolName]?: Translate<T> } = {
   },
   get_symbol: toSymbols,
   find_symbols: toSymbols,
-  get_symbol_references: toReferences,
-  code_search: toHits,
-  get_file_outline: toOutline,
+  get_symbol_references: async (value, { args, checkout }) => {
+    const answer = referring.safeParse(value).data;
+    if (!answer) return undefined;
+    const inside = insideOnce(answer.references, checkout, ({ reference_type }) => reference_type);
+    const shown = inside.slice(0, args.limit).map(async ({ location: at, reference_type }) => ({
+      location: at,
+      reference_type: reference_type as CodeReference['reference_type'],
+      confidence: 'lexical' as const,
+      line_text: (await checkout.linesOf(at.file))[at.start_line - 1] ?? '',
+    }));
+    return { references: await Promise.all(shown), total_count: inside.length };
+  },
+  code_search: async (value, { args, checkout }) => {
+    const answer = matching.safeParse(value).data;
+    if (!answer) return undefined;
+    const shown = answer.results.map(async (hit) => {
+      const file_path = checkout.relativePath(hit.file_path);
+      if (file_path === undefined) return [];
+      const lines = await checkout.linesOf(file_path);
+      const line = lineOfSnippet(lines, hit.content_snippet, args.query);
+      return [{ ...hit, file_path, line, line_text: line === null ? '' : (lines[line - 1] ?? '') }];
+    });
+    const results = (await Promise.all(shown)).flat();
+    return { results, total_found: results.length };
+  },
+  get_file_outline: async (value, { args: { file_path }, checkout }) => {
+    const entries = typeof value === 'string' ? parseOutlineText(value) : undefined;
+    if (!entries) return undefined;
+    const lines = await checkout.linesOf(file_path);
+    const inOrder = entries.toSorted((a, b) => a.line - b.line || a.column - b.column);
+    const symbols = inOrder.map(({ column, ...symbol }) => {
+      if (symbol.symbol_type !== 'function') return symbol;
+      const source = lines.length > 0 ? sourceAt(lines, { line: symbol.line, column }) : symbol.signature;
+      return { ...symbol, ...readDeclaration(source) };
+    });
+    return { file_path, language: null, symbols };
+  },
   get_directory_outline: async (value, { args }) => {
     return typeof value === 'string' ? parseDirectoryText(value, args.directory_path) : undefined;
   },
@@ -216,39 +250,6 @@ function signatureIn(source: string, kind: SymbolType): string {
   return declared ?? source.trimStart().split('\n', 1)[0]?.trimEnd() ?? '';
 }
 
-async function toReferences(
-  value: unknown,
-  { args, checkout }: Asked<'get_symbol_references'>,
-): Promise<Answer<'get_symbol_references'> | undefined> {
-  const answer = referring.safeParse(value).data;
-  if (!answer) return undefined;
-  const inside = insideOnce(answer.references, checkout, ({ reference_type }) => reference_type);
-  const shown = inside.slice(0, args.limit).map(async ({ location: at, reference_type }) => ({
-    location: at,
-    reference_type: reference_type as CodeReference['reference_type'],
-    confidence: 'lexical' as const,
-    line_text: (await checkout.linesOf(at.file))[at.start_line - 1] ?? '',
-  }));
-  return { references: await Promise.all(shown), total_count: inside.length };
-}
-
-async function toHits(
-  value: unknown,
-  { args, checkout }: Asked<'code_search'>,
-): Promise<Answer<'code_search'> | undefined> {
-  const answer = matching.safeParse(value).data;
-  if (!answer) return undefined;
-  const shown = answer.results.map(async (hit) => {
-    const file_path = checkout.relativePath(hit.file_path);
-    if (file_path === undefined) return [];
-    const lines = await checkout.linesOf(file_path);
-    const line = lineOfSnippet(lines, hit.content_snippet, args.query);
-    return [{ ...hit, file_path, line, line_text: line === null ? '' : (lines[line - 1] ?? '') }];
-  });
-  const results = (await Promise.all(shown)).flat();
-  return { results, total_found: results.length };
-}
-
 /**
  * The line of a snippet, counted from 1. Null unless there is exactly one such place. When no line has all words of the query,
  * roberto-mcp shows the beginning of the file. Then this is the first line with any of them.
@@ -262,22 +263,6 @@ function lineOfSnippet(lines: readonly string[], snippet: string, query: string)
   const lineWith = (text: string) => wanted.findIndex((line) => line.toLowerCase().includes(text));
   const hit = [query.toLowerCase(), ...words].map(lineWith).find((index) => index >= 0) ?? 0;
   return start + hit + 1;
-}
-
-async function toOutline(
-  value: unknown,
-  { args: { file_path }, checkout }: Asked<'get_file_outline'>,
-): Promise<Answer<'get_file_outline'> | undefined> {
-  const entries = typeof value === 'string' ? parseOutlineText(value) : undefined;
-  if (!entries) return undefined;
-  const lines = await checkout.linesOf(file_path);
-  const inOrder = entries.toSorted((a, b) => a.line - b.line || a.column - b.column);
-  const symbols = inOrder.map(({ column, ...symbol }) => {
-    if (symbol.symbol_type !== 'function') return symbol;
-    const source = lines.length > 0 ? sourceAt(lines, { line: symbol.line, column }) : symbol.signature;
-    return { ...symbol, ...readDeclaration(source) };
-  });
-  return { file_path, language: null, symbols };
 }
 
 const KINDS: Readonly<Record<string, SymbolType>> = {

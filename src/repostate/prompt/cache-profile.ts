@@ -1,9 +1,9 @@
 import { ReefError } from '../../protocol/errors.ts';
 
-/** How the provider of a model caches prompts. Prices are factors of an uncached input token. */
+/** How the provider of a model caches prompts. */
 export interface CacheProfile {
+  /** The price of a cached token as a factor of an uncached one. */
   readFactor: number;
-  writeFactor: number;
   /** Shorter prefixes are not cached. */
   minPrefix: number;
   ttlS: number;

@@ -36,7 +36,6 @@ export interface ManagerSettings extends PrefixInput {
 
 export interface BuiltPrompt {
   messages: Message[];
-  tools: readonly unknown[];
   ledger: Ledger;
 }
 
@@ -136,7 +135,7 @@ export class ContextManager {
       { role: 'user' as const, text: snapshot.text },
       ...tail.flatMap((entry) => entry.messages),
     ];
-    return { messages, tools: this.#prefix.tools, ledger: this.#ledger(snapshot, tail) };
+    return { messages, ledger: this.#ledger(snapshot, tail) };
   }
 
   roll(reason: RollReason): void {

@@ -11,7 +11,6 @@ const counter = await loadTokenCounter();
 const lines = (count: number) => Array.from({ length: count }, (_, n) => `line ${n} of it`).join('\n');
 const PROFILE: CacheProfile = {
   readFactor: 0.1,
-  writeFactor: 1,
   minPrefix: 1_024,
   ttlS: 300,
   reasoning: false,

@@ -6,18 +6,16 @@ import { cutToTokens, INSTRUCTIONS_LIMIT, OWN_LIMITS } from './caps.ts';
 import { type Segment, segmentOf } from './ledger.ts';
 
 export interface PrefixInput {
-  /** Sorted by name and frozen for the job. */
+  /** Sorted before they are counted, so that their order does not matter. */
   tools: readonly { name: string }[];
   /** Shared by all jobs of a kind, so it names no time, id or path. */
   system: string;
   /** The project's own instruction files, which are not Reef's text. */
   instructions?: string;
   task: string;
-  plan?: string;
 }
 
 export interface Prefix {
-  tools: readonly { name: string }[];
   messages: Message[];
   segments: Segment[];
   /** Of the messages. */
@@ -28,11 +26,10 @@ export interface Prefix {
   wholeTask?: string;
 }
 
-/** The part of a prompt that no turn changes: tools, system, instructions, task and plan. */
+/** The part of a prompt that no turn changes: tools, system, instructions and task. */
 export function makePrefix(input: PrefixInput, counter: TokenCounter, taskTokens: number): Prefix {
   const tools = [...input.tools].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
-  const whole = [input.task, input.plan ?? ''].filter((text) => text !== '').join('\n\nPlan:\n');
-  const task = cutToTokens(counter, whole, { tokens: taskTokens, name: 'task' });
+  const task = cutToTokens(counter, input.task, { tokens: taskTokens, name: 'task' });
   const { system, instructions = '' } = input;
   const segment = (kind: 'tools' | 'system' | 'instructions' | 'task', text: string, limit: number): Segment => {
     const tokens = counter.count(text);
@@ -53,12 +50,11 @@ export function makePrefix(input: PrefixInput, counter: TokenCounter, taskTokens
     { role: 'user', text: task.text },
   ];
   return {
-    tools,
     messages,
     segments: [toolSegment, ...segments].filter(({ tokens }) => tokens > 0),
     tokens: segments.reduce((sum, { tokens }) => sum + tokens, 0),
     toolTokens: toolSegment.tokens,
     identifiers: new Set(messages.flatMap(({ text }) => [...identifiersIn(text)])),
-    ...(task.id !== undefined && { wholeTask: whole }),
+    ...(task.id !== undefined && { wholeTask: input.task }),
   };
 }

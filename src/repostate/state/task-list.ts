@@ -13,49 +13,41 @@ export class TaskList {
     return this.#items;
   }
 
-  set(descriptions: readonly string[]): readonly Task[] {
+  set(descriptions: readonly string[]): void {
     checkCount(descriptions.length);
     const lines = descriptions.map(checked);
     // After a restart an agent may set the same plan again. It keeps the ids that the agent knows.
-    if (lines.length > 0 && lines.join('\n') === this.#items.map(({ description }) => description).join('\n'))
-      return this.#items;
+    if (lines.length > 0 && lines.join('\n') === this.#items.map(({ description }) => description).join('\n')) return;
     this.#items = lines.map((description, index) => ({
       id: `k${this.#next++}`,
       description,
       priority: index + 1,
       status: 'pending',
     }));
-    return this.#items;
   }
 
-  add(description: string): Task {
+  add(description: string): void {
     checkCount(this.#items.filter(({ status }) => status !== 'completed').length + 1);
     const line = checked(description);
     const priority = Math.max(0, ...this.#items.map((item) => item.priority)) + 1;
-    const item: Task = { id: `k${this.#next++}`, description: line, priority, status: 'pending' };
-    this.#items.push(item);
-    return item;
+    this.#items.push({ id: `k${this.#next++}`, description: line, priority, status: 'pending' });
   }
 
-  start(id: string): Task {
+  start(id: string): void {
     const item = this.#find(id);
     const other = this.#items.find(({ status }) => status === 'in_progress');
     if (other && other !== item) throw invalid(`${other.id} is in progress: complete or drop it first`);
     item.status = 'in_progress';
-    return item;
   }
 
-  complete(id: string): Task {
-    const item = this.#find(id);
-    item.status = 'completed';
-    return item;
+  complete(id: string): void {
+    this.#find(id).status = 'completed';
   }
 
-  drop(id: string, reason: string): Task {
+  drop(id: string, reason: string): void {
     const item = this.#find(id);
     if (reason.trim() === '') throw invalid('dropping an item needs a reason');
     this.#items = this.#items.filter((other) => other !== item);
-    return item;
   }
 
   /** Takes over the list from the state file. */

@@ -25,13 +25,6 @@ export interface TrackerSettings {
   checks?: Readonly<Record<string, string>>;
 }
 
-interface StateDelta {
-  changed: string[];
-  divergent: string[];
-  /** For the tail of the prompt. */
-  lines: string[];
-}
-
 type RefreshReason = 'turn' | 'command' | 'load' | 'asked';
 
 const MOST_FILES = 2_000;
@@ -70,7 +63,7 @@ export class Tracker {
   }
 
   /** Looks at git and the disk. Attributes each change to a tool, to the command that ran, or to somebody outside. */
-  async refresh(reason: RefreshReason): Promise<StateDelta> {
+  async refresh(reason: RefreshReason): Promise<{ lines: string[] }> {
     const { workDir, git, log } = this.#settings;
     const begun = BigInt(this.#settings.clock.now().getTime()) * 1_000_000n;
     const hints = this.#takeHints();
@@ -85,7 +78,7 @@ export class Tracker {
     if (!found) {
       this.#fold.hints.unshift(...hints);
       this.#doubtAll();
-      return { changed: [], divergent: [], lines: [] };
+      return { lines: [] };
     }
     const before = this.#files;
     this.#files = found.files;
@@ -93,11 +86,11 @@ export class Tracker {
     const authors = this.#authors(found.changed, hints, reason);
     this.#sign(found.changed, hints, authors);
     this.#publish(found.view);
-    const delta = this.#delta(found.changed, before, authors);
+    const lines = this.#divergence(found.changed, before, authors);
     this.#hasScanned = true;
     this.#fold.isReplay = false;
     this.#fold.hasRun = false;
-    return delta;
+    return { lines };
   }
 
   getSnapshot(): Readonly<RepoState> {
@@ -229,11 +222,12 @@ export class Tracker {
     }
   }
 
-  #delta(
+  /** Reports changes from outside, and describes them for the tail of the prompt. */
+  #divergence(
     changed: readonly string[],
     before: ReadonlyMap<string, Known>,
     authors: ReadonlyMap<string, Attribution>,
-  ): StateDelta {
+  ): string[] {
     const divergent = changed.filter(
       (path) => authors.get(path)?.via === 'outside' && before.get(path)?.meta.status !== 'unknown',
     );
@@ -248,7 +242,7 @@ export class Tracker {
     });
     const rest = lines.length - MOST_LINES;
     const more = rest > 0 ? [`State delta: ${rest} more files changed outside this agent: repo_state files.`] : [];
-    return { changed: [...changed], divergent, lines: [...lines.slice(0, MOST_LINES), ...more] };
+    return [...lines.slice(0, MOST_LINES), ...more];
   }
 
   #publish(view: GitView | undefined): void {
