@@ -1,19 +1,15 @@
-import type { Node, Query } from 'web-tree-sitter';
+import type { Query } from 'web-tree-sitter';
 import { LineIndex } from '../../base/line-index.ts';
 import type { HitClass, Language, Position } from './contract.ts';
-import type { DefinitionsQuery } from './definitions-query.ts';
+import type { DefinitionsQuery, QueriedTree } from './definitions-query.ts';
 import { readFacts } from './facts.ts';
 import { LocalNames } from './local-names.ts';
-import type { IsLate } from './time-bound.ts';
 import { type PathNode, TreePaths } from './tree-path.ts';
 
-interface ParsedSource {
-  text: string;
+interface ParsedSource extends QueriedTree {
   language: Language;
-  root: Node;
   definitions: DefinitionsQuery;
   locals: Query;
-  isLate: IsLate;
 }
 
 interface Hit {

@@ -52,32 +52,23 @@ export function readFacts(source: FactSource): FileFacts {
   return { definitions, imports: found.imports, partial: found.isCut || source.root.hasError };
 }
 
-interface Found {
-  entries: Entry[];
-  imports: ImportFact[];
+interface Reading {
+  byName: Map<number, Entry>;
+  imports: Map<number, ImportFact>;
   /** Names in an export list: `export { a }`, `module.exports = { a }`. */
-  listed: ReadonlySet<string>;
-  isCut: boolean;
+  listed: Set<string>;
+  text: string;
 }
 
-function collect({ query, ...tree }: FactSource): Found {
-  const byName = new Map<number, Entry>();
-  const imports = new Map<number, ImportFact>();
-  const listed = new Set<string>();
+function collect({ query, ...tree }: FactSource) {
+  const reading: Reading = { byName: new Map(), imports: new Map(), listed: new Set(), text: tree.text };
+  const { byName, imports, listed } = reading;
   const isFull = () => byName.size + imports.size >= MAX_DEFINITIONS;
-  const reading = { byName, imports, listed, text: tree.text };
   query.each(tree, (match) => {
     if (!isFull()) readMatch(match, reading);
   });
   const isCut = isFull() || query.isCut;
   return { entries: [...byName.values()], imports: [...imports.values()], listed, isCut };
-}
-
-interface Reading {
-  byName: Map<number, Entry>;
-  imports: Map<number, ImportFact>;
-  listed: Set<string>;
-  text: string;
 }
 
 function readMatch(match: QueryMatch, { byName, imports, listed, text }: Reading): void {

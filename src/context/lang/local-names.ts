@@ -1,5 +1,5 @@
-import type { Node, Query } from 'web-tree-sitter';
-import type { IsLate } from './time-bound.ts';
+import type { Query } from 'web-tree-sitter';
+import type { QueriedTree } from './definitions-query.ts';
 
 interface Scope {
   start: number;
@@ -15,7 +15,7 @@ export class LocalNames {
   readonly #scopes: Scope[] = [];
   readonly #bindings = new Set<number>();
 
-  constructor(source: { text: string; root: Node; locals: Query; isLate: IsLate }, names: ReadonlySet<string>) {
+  constructor(source: QueriedTree & { locals: Query }, names: ReadonlySet<string>) {
     let open: Scope | undefined;
     const captures = source.locals.captures(source.root, { progressCallback: source.isLate });
     for (const { name: role, node } of captures) {

@@ -5,26 +5,19 @@ import { ParserCode } from './wasm-code.ts';
 import type { Answer, ParseRequest } from './worker-messages.ts';
 import { UNSERVED, WorkerThread } from './worker-thread.ts';
 
-export interface ParserPoolOptions {
-  /** See `workersUnder`. */
-  workers: number;
-  parseMs?: number;
-  /** The heap of JavaScript objects in one worker. */
-  heapMb?: number;
-  /** A worker is replaced when it has read this much, or when its WASM memory has grown to this size. */
-  maxSourceBytes?: number;
-  maxMemoryBytes?: number;
-  /** The WASM memory starts with 32 MiB. Replacing a smaller worker than this saves nothing and takes half a second. */
-  grownBytes?: number;
-}
-
 const DEFAULTS = {
   parseMs: 2_000,
+  /** The heap of JavaScript objects in one worker. */
   heapMb: 96,
+  /** A worker is replaced when it has read this much, or when its WASM memory has grown to this size. */
   maxSourceBytes: 64 * 1024 * 1024,
   maxMemoryBytes: 96 * 1024 * 1024,
+  /** The WASM memory starts with 32 MiB. Replacing a smaller worker than this saves nothing and takes half a second. */
   grownBytes: 48 * 1024 * 1024,
 };
+
+/** See `workersUnder` for the number of workers. */
+export type ParserPoolOptions = { workers: number } & Partial<typeof DEFAULTS>;
 
 interface Job {
   request: ParseRequest;
@@ -36,7 +29,7 @@ const AHEAD_BYTES = 768 * 1024;
 
 /** Parser threads, started when needed and replaced when worn. Questions come before extractions. */
 export class ParserPool implements CodeParser {
-  readonly #options: Required<ParserPoolOptions>;
+  readonly #options: { workers: number } & typeof DEFAULTS;
   readonly #questions: Job[] = [];
   readonly #extractions: Job[] = [];
   readonly #workers = new Set<WorkerThread>();

@@ -36,12 +36,9 @@ interface Showing {
 /** The binding keeps the alias under the key 0. */
 type Movable = Node & { 0: number };
 
-interface Memory {
-  words: Uint32Array;
-  halves: Uint16Array;
-}
+type Memory = ReturnType<typeof memoryOf>;
 
-function memoryOf(buffer: ArrayBuffer): Memory {
+function memoryOf(buffer: ArrayBuffer) {
   return { words: new Uint32Array(buffer), halves: new Uint16Array(buffer) };
 }
 

@@ -15,19 +15,10 @@ export interface PrefixInput {
   task: string;
 }
 
-export interface Prefix {
-  messages: Message[];
-  segments: Segment[];
-  /** Of the messages. */
-  tokens: number;
-  toolTokens: number;
-  identifiers: ReadonlySet<string>;
-  /** Set when the prompt shows only the head and tail of the task. */
-  wholeTask?: string;
-}
+export type Prefix = ReturnType<typeof makePrefix>;
 
 /** The part of a prompt that no turn changes: tools, system, instructions and task. */
-export function makePrefix(input: PrefixInput, counter: TokenCounter, taskTokens: number): Prefix {
+export function makePrefix(input: PrefixInput, counter: TokenCounter, taskTokens: number) {
   const tools = [...input.tools].sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
   const task = cutToTokens(counter, input.task, { tokens: taskTokens, name: 'task' });
   const { system, instructions = '' } = input;
@@ -52,9 +43,11 @@ export function makePrefix(input: PrefixInput, counter: TokenCounter, taskTokens
   return {
     messages,
     segments: [toolSegment, ...segments].filter(({ tokens }) => tokens > 0),
+    /** Of the messages. */
     tokens: segments.reduce((sum, { tokens }) => sum + tokens, 0),
     toolTokens: toolSegment.tokens,
     identifiers: new Set(messages.flatMap(({ text }) => [...identifiersIn(text)])),
-    ...(task.id !== undefined && { wholeTask: input.task }),
+    /** Set when the prompt shows only the head and tail of the task. */
+    wholeTask: task.id === undefined ? undefined : input.task,
   };
 }

@@ -19,18 +19,9 @@ const TARGET = 500;
 const HARD_CAP = 800;
 const NAMES_TOKENS = 200;
 
-interface Detail {
-  names: number;
-  runs: number;
-  read: number;
-  notes: number;
-  changed: number;
-  task: number;
-  path: number;
-  remark: number;
-}
-
-const FULL: Detail = { names: 1, runs: 6, read: 12, notes: 5, changed: 20, task: 120, path: 80, remark: 160 };
+/** How much of each part is shown. */
+const FULL = { names: 1, runs: 6, read: 12, notes: 5, changed: 20, task: 120, path: 80, remark: 160 };
+type Detail = typeof FULL;
 
 /** The steps in which detail is reduced, in order. */
 const TO_TARGET: readonly Partial<Detail>[] = [
