@@ -4,15 +4,14 @@ import { LineSplitter } from '../../base/line-splitter.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { McpQueryError, McpServerError, serverDied } from './mcp-server-error.ts';
 
-interface StdioOptions {
-  stdin: Writable;
-  stdout: Readable;
+export interface Connection {
   worktreePath: string;
   activity: Activity;
   /** Called once, when the server has closed its output. */
   onSilence(): void;
 }
 
+type StdioOptions = Connection & { stdin: Writable; stdout: Readable };
 type Settle = (outcome: { result: unknown } | { error: unknown }) => void;
 
 const CALL_MS = 20_000;

@@ -3,15 +3,9 @@ import { settledWithin } from '../../base/wait.ts';
 import { followLog, lastWords, type ServerLog } from '../../child-servers/server-log.ts';
 import type { BoundProcess, BoundSpec } from '../../process/bound.ts';
 import { McpServerError, ProcessStartError, serverDied } from '../client/mcp-server-error.ts';
-import { Activity, type JsonRpcClient } from '../client/stdio-client.ts';
+import { Activity, type Connection, type JsonRpcClient } from '../client/stdio-client.ts';
 import { readToolResult } from '../client/tool-result.ts';
 import type { Timings } from './timings.ts';
-
-export interface Connection {
-  worktreePath: string;
-  activity: Activity;
-  onSilence(): void;
-}
 
 interface StartDeps {
   worktreePath: string;

@@ -10,9 +10,9 @@ import type { BoundProcess, BoundSpec } from '../../process/bound.ts';
 import type { SandboxSpec } from '../../process/sandbox.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { McpServerError, noActiveServer } from '../client/mcp-server-error.ts';
-import { type JsonRpcClient, StdioClient } from '../client/stdio-client.ts';
+import { type Connection, type JsonRpcClient, StdioClient } from '../client/stdio-client.ts';
 import { type ActivitySource, Lifecycle } from './lifecycle.ts';
-import { type Connection, ManagedProcess } from './managed-process.ts';
+import { ManagedProcess } from './managed-process.ts';
 import { checkProgram, memoryEnv, type ServerCommand } from './server-command.ts';
 import { TIMINGS, type Timings } from './timings.ts';
 
@@ -28,13 +28,6 @@ export interface ServerManagerOptions {
   maxServers?: number;
   connect?(process: BoundProcess, connection: Connection): JsonRpcClient;
   timings?: Partial<Timings>;
-}
-
-interface RunningServer {
-  worktreePath: string;
-  /** The first process of the tree. Undefined during its launch. */
-  pid: number | undefined;
-  isUsable: boolean;
 }
 
 const MEGABYTE = 1024 * 1024;
@@ -125,7 +118,8 @@ export class R_Mcp_ServerManager {
     });
   }
 
-  running(): RunningServer[] {
+  /** `pid` is the first process of the tree. Undefined during its launch. */
+  running() {
     return [...this.#servers.values()].map(({ worktreePath, process, isUsable }) => ({
       worktreePath,
       pid: process?.identity.pid,

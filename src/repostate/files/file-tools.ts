@@ -8,15 +8,6 @@ export type WriteResult =
   | { success: true; noop: true; message: string; path: string }
   | { success: true; noop: false; path: string; hash: string; size: number; remark?: string };
 
-export interface ReadResult {
-  path: string;
-  hash: string;
-  text: string;
-  /** First and last line, counted from 1. */
-  range: [number, number];
-  lines: number;
-}
-
 interface FileToolSettings {
   dir: SafeDir;
   rewrites: RewriteWatch;
@@ -44,7 +35,8 @@ export class FileTools {
     this.#seen = new Map(seen);
   }
 
-  async read(path: string, range: { from?: number; to?: number } = {}): Promise<ReadResult> {
+  /** The `range` of the result is its first and last line, counted from 1. */
+  async read(path: string, range: { from?: number; to?: number } = {}) {
     const name = nameOf(path);
     const file = await onDisk(this.#dir, name);
     if (!file) throw Object.assign(new Error(`There is no file ${name}.`), { code: 'ENOENT' });
@@ -53,8 +45,8 @@ export class FileTools {
     const lines = content.toString('utf8').split('\n');
     const from = Math.max(1, range.from ?? 1);
     const to = Math.min(lines.length, range.to ?? lines.length);
-    const text = lines.slice(from - 1, to).join('\n');
-    return { path: name, hash, text, range: [from, to], lines: lines.length };
+    const shown: [number, number] = [from, to];
+    return { path: name, hash, text: lines.slice(from - 1, to).join('\n'), range: shown, lines: lines.length };
   }
 
   async write(path: string, content: string, options: { replace?: boolean } = {}): Promise<WriteResult> {
