@@ -7,7 +7,6 @@ interface More {
   details?: Record<string, unknown>;
 }
 
-/** Any failure between Reef and the analysis server of a worktree. */
 export class McpServerError extends ReefError {
   override name = 'McpServerError';
   readonly worktreePath: string;

@@ -183,7 +183,6 @@ class Checkout {
     this.#roots = [worktreePath, this.#real];
   }
 
-  /** Undefined when the file lies outside of the worktree. */
   relativePath(path: string): string | undefined {
     if (!isAbsolute(path)) return path;
     const root = this.#roots.find((each) => path.startsWith(`${each}/`));

@@ -19,10 +19,7 @@ interface Hit {
   order: number;
 }
 
-/**
- * Classifies the words at positions. Only what the grammar itself calls a comment or a string is text. Everything else is code,
- * also inside `${}` and where the grammar failed, because no reference may be lost.
- */
+/** Only what the grammar calls a comment or a string is text. Everything else is code, because no reference may be lost. */
 export function classifyHits(source: ParsedSource, positions: readonly Position[]): HitClass[] {
   const hits = locate(source, positions);
   const { definitions } = readFacts({ ...source, query: source.definitions });

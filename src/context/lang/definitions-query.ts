@@ -14,9 +14,7 @@ export interface QueriedTree {
   isLate: IsLate;
 }
 
-/**
- * Runs a query only at nodes where one of its patterns may begin. Visiting all nodes would take a third of the time of the parse.
- */
+/** Runs a query only where one of its patterns may begin: visiting all nodes takes a third of the time of a parse. */
 export class DefinitionsQuery {
   readonly #query: Query;
   readonly #roots: QueryRoots;

@@ -89,10 +89,7 @@ const PIECE_UNITS = 5 * 1024 - 1;
 const UNIT = 2;
 const SMALLEST = 64 * 1024;
 
-/**
- * The text to be parsed, which tree-sitter fetches in pieces. Its own binding copies letter by letter, which takes a twentieth of
- * the time of a parse.
- */
+/** The text to be parsed, fetched in pieces. The binding's own copy, letter by letter, takes a twentieth of a parse. */
 class ParsedText {
   readonly #memory: WasmMemory;
   #units = Buffer.alloc(SMALLEST);

@@ -45,7 +45,6 @@ interface FactSource extends QueriedTree {
   query: DefinitionsQuery;
 }
 
-/** Reads the matches of a definitions query. */
 export function readFacts(source: FactSource): FileFacts {
   const found = collect(source);
   const definitions = place(found.entries, { ...source, listed: found.listed });
@@ -214,7 +213,6 @@ function endOf({ node, end }: Entry, text: string): Position {
   return { line: row, column: lineEnd - (text.lastIndexOf('\n', lineEnd - 1) + 1) };
 }
 
-/** The name of `operator bool() const` is `operator bool`. */
 function castName(text: string, node: Node): string {
   return slice(text, node).replace(/\s*\(.*$/s, '');
 }

@@ -18,7 +18,6 @@ const WASM = {
   ruby: 'tree-sitter-ruby/tree-sitter-ruby.wasm',
   bash: 'tree-sitter-bash/tree-sitter-bash.wasm',
 };
-/** A language that tree-sitter reads. */
 export type ParsedLanguage = keyof typeof WASM;
 
 const ENGINE = 'web-tree-sitter/web-tree-sitter.wasm';
@@ -39,10 +38,7 @@ export function queryFile(language: ParsedLanguage): string {
   return fileURLToPath(new URL(`${language === 'tsx' ? 'typescript' : language}.scm`, import.meta.url));
 }
 
-/**
- * A query file has two parts. The first captures definitions and imports of every file. The second captures the names that
- * functions bind, and is only read to classify hits.
- */
+/** A query file has two parts: definitions and imports, and the local names, which only classifying needs. */
 export function splitQuery(source: string): { definitions: string; locals: string } {
   const [definitions = '', locals = ''] = source.split(/^;+ locals$/m);
   return { definitions, locals };

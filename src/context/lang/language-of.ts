@@ -4,7 +4,6 @@ import { decodeSource, type Language } from './contract.ts';
 interface LanguageHint {
   /** The first 8 KiB of the file. Only headers and files without extension need them. */
   head: Uint8Array;
-  /** The extensions in the folder of the file, in lower case and without the dot. */
   siblingExtensions: ReadonlySet<string>;
 }
 

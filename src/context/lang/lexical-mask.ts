@@ -8,7 +8,6 @@ export interface LexicalRules {
 
 interface StringRule {
   open: RegExp;
-  /** What ends the string, given the text that opened it. */
   close: (opening: string) => string;
   /** Opens code inside the string, up to the bracket that matches its last character. */
   interpolation?: (opening: string) => string;

@@ -7,7 +7,6 @@ import { readableText } from './readable-text.ts';
 import { classifySwift, scanSwift } from './swift-scanner.ts';
 import type { Answer, ParseRequest } from './worker-messages.ts';
 
-/** Facts or classes of one file, from its syntax tree. */
 export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseRequest): Answer {
   const text = decodeSource(request.source);
   const tree = engine.parse(readableText(text, request.language), loaded, engine.clock.bound(request.parseMs));
@@ -26,7 +25,6 @@ export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseR
   }
 }
 
-/** The same for a language without a grammar. */
 export function scanText({ source, hits }: ParseRequest): Answer {
   const text = decodeSource(source);
   return hits === undefined ? packFacts(scanSwift(text)) : classifySwift(text, hits);

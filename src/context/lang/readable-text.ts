@@ -72,10 +72,8 @@ const OBJC: readonly RegExp[] = [
 const CALL = /^[ \t]{0,9}([A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60})[ \t]{0,9}\(/gm;
 const MOST_ARGUMENTS = 16_000;
 
-/**
- * `RCT_EXPORT_METHOD(add:(Item *)item) {` defines a method and becomes one. Calls that define nothing, like
- * `RCT_EXPORT_MODULE()`, become spaces. An indented call may be a statement and stays.
- */
+/** `RCT_EXPORT_METHOD(add:(Item *)item) {` becomes a method. Calls that define nothing become spaces. Indented ones may be
+ * statements and stay. */
 function rewriteCalls(text: string): string {
   let read = '';
   let done = 0;
@@ -172,10 +170,7 @@ const HOLDER = /\b(?:class|object|interface)\b/;
 /** After these a body may end without a semicolon. */
 const NEEDS_NONE = new Set(['{', ';', ',', '(', '[']);
 
-/**
- * The grammar wants the last member of a body to end with its line: `class Cart { val size = 1 }` is an error to it that swallows
- * what follows. So the parser gets a semicolon in place of the blank before the brace.
- */
+/** To the grammar `class Cart { val size = 1 }` is an error that swallows the rest, so the blank before the brace becomes `;`. */
 function endMembers(text: string): string {
   if (!HOLDER.test(text)) return text;
   return text.split('\n').map(endInLine).join('\n');

@@ -5,10 +5,7 @@ import { joinPath } from './facts.ts';
 import { CODE, COMMENT, type LexicalRules, lexicalMask } from './lexical-mask.ts';
 import { isExported } from './visibility.ts';
 
-/**
- * Reads Swift without a grammar, as none loads in this engine: keywords and names outside of comments and strings, and containers
- * by their braces. Its facts are always `partial`.
- */
+/** Reads Swift by keywords, names and braces, as no grammar of it loads in this engine. Its facts are always `partial`. */
 const RULES: LexicalRules = {
   lineComments: ['//'],
   blockComments: [{ open: '/*', close: '*/', nests: true }],
@@ -183,7 +180,6 @@ function codeOnly(text: string, mask: Uint8Array): string {
   return units.map((unit, at) => (mask[at] === CODE || unit === '\n' ? unit : ' ')).join('');
 }
 
-/** The line up to the brace after the name. */
 function signatureAt(text: string, code: string, range: { start: number; at: number; end: number }): string {
   const { start, at, end } = range;
   const before = code.slice(start, at).search(/[^{};]*$/);

@@ -3,10 +3,7 @@ export type IsLate = () => boolean;
 
 const FRESH_MS = 50;
 
-/**
- * Bounds the work of this thread by its processor time, because a timeout is stored as a fact about the file and must not depend
- * on the load of the machine. The wall clock only says when to look.
- */
+/** Bounds work by processor time: a timeout is stored as a fact about the file and must not depend on the load. */
 export class ThreadClock {
   #asked = { at: Number.NEGATIVE_INFINITY, used: 0 };
 

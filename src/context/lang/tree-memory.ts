@@ -28,7 +28,6 @@ const NO_SPOT = -1;
 
 interface Showing {
   text: string;
-  /** The memory of the tree. */
   buffer: ArrayBuffer;
   show: (node: Node) => void;
 }
@@ -57,10 +56,7 @@ export function addAliased(roots: QueryRoots, grammar: Grammar, buffer: ArrayBuf
   }
 }
 
-/**
- * Shows the nodes of a tree at which a pattern may begin, in the order of the text. All of them are one object that is moved, because
- * there are many and a query only reads its position.
- */
+/** Shows the nodes at which a pattern may begin, in the order of the text. They are one object that moves: there are many. */
 export function eachRoot(tree: Node, roots: QueryRoots, { text, buffer, show }: Showing): void {
   const places = new Places(text);
   const node: Movable = Object.assign(Object.create(Node.prototype), { tree: tree.tree, 0: 0 });
@@ -100,7 +96,6 @@ class TreeWalk {
     this.#end = top + SLOT;
   }
 
-  /** Calls back with the slot, the alias and the start of each spot. */
   spots(found: (slot: number, alias: number, start: number) => void): void {
     do {
       while (this.#slot !== this.#end) this.#look();
@@ -141,7 +136,6 @@ class TreeWalk {
     this.#before = this.#needed;
   }
 
-  /** Returns to the row around this one, if there is one. */
   #leave(): boolean {
     if (this.#spot !== NO_SPOT && this.#before === this.#needed) this.#spots[this.#spot] = 0;
     if (this.#outer.length === 0) return false;

@@ -3,7 +3,6 @@ import type { WasmCode } from './wasm-code.ts';
 
 export type Answer = PackedFacts | HitClass[] | Skipped;
 
-/** What the pool asks of a worker. */
 export interface ParseRequest {
   source: Uint8Array;
   language: Language;

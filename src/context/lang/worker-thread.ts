@@ -18,10 +18,7 @@ interface Waiting {
   settle: (outcome: Promise<Outcome>) => void;
 }
 
-/**
- * One parser thread. It gets requests in advance, so that it does not wait between two files. After a crash, a timeout or `end()` it
- * is dead and takes no more requests.
- */
+/** One parser thread. It gets requests in advance. After a crash, a timeout or `end()` it takes no more. */
 export class WorkerThread {
   readonly #worker: Worker;
   readonly #code: ParserCode;
@@ -57,7 +54,6 @@ export class WorkerThread {
     this.#worker.unref(); // an idle parser keeps no process alive
   }
 
-  /** The requests without an answer. */
   get load(): { requests: number; bytes: number } {
     return { requests: this.#waiting.size, bytes: this.#waitingBytes };
   }
@@ -149,10 +145,7 @@ export class WorkerThread {
     this.#worker.unref();
   }
 
-  /**
-   * Gives up when there was no answer for this long, by the clock and by the processor time: a busy machine is not the fault of the
-   * file.
-   */
+  /** Gives up after this long without an answer, by the clock and by processor time: a busy machine is not the file's fault. */
   #watch(ms: number): void {
     const [used, answers] = [processMs(), this.#answers];
     const look = () => {

@@ -83,7 +83,6 @@ export class Lifecycle {
     this.#restarts.delete(path);
   }
 
-  /** Checks the servers regularly as long as there are any. */
   watch(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;

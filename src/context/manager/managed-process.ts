@@ -23,7 +23,6 @@ interface StartDeps {
 /** Why a server is gone: `ended` on purpose, `failed` to start, `died` by itself, or ended above the memory `ceiling`. */
 export interface Gone {
   why: 'ended' | 'failed' | 'died' | 'ceiling';
-  /** False when no process was started. */
   wasStarted: boolean;
   /** The exit code of a program that ended by itself. */
   code: number | null;
@@ -39,7 +38,6 @@ const CLIENT = {
 export class ManagedProcess {
   readonly worktreePath: string;
   readonly activity: Activity;
-  /** Settles after the handshake. */
   readonly connected: Promise<JsonRpcClient>;
   /** Settles when `index_code` is confirmed. A failed start has left no process behind by then. */
   readonly usable: Promise<void>;

@@ -43,7 +43,6 @@ interface ToolSetOptions {
   deadlineMs?: number;
 }
 
-/** The nine tools of one worktree. */
 export class ToolSet {
   readonly #options: ToolSetOptions;
   /** Opened at the first call, because a server must answer `initialize` at once. */

@@ -17,7 +17,6 @@ export interface SliceDeps {
 }
 
 export interface CodeContextRequest {
-  /** The items of `context` in the manifest. */
   slices: readonly unknown[];
   budget?: number | undefined;
   worktreePath: string;

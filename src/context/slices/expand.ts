@@ -3,7 +3,6 @@ import type { Json } from '../../protocol/workflow.ts';
 import { quotedIfNeeded } from './parse-slice.ts';
 import { SLICE_KINDS, type Slice } from './slice.ts';
 
-/** The values of the placeholders at this visit. */
 export interface SliceValues {
   task: string;
   /** Files, not patterns. */

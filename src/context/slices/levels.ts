@@ -2,7 +2,6 @@ import type { Basis, CodeSymbol, CodeToolResult, ExploredSlice, SearchResult } f
 import type { FileOutline, Listed, SymbolReference } from '../partitioner/answers.ts';
 import type { Slice } from './slice.ts';
 
-/** From the richest to the poorest. */
 export type LevelName = 'source' | 'signatures' | 'names' | 'count';
 interface Level {
   name: LevelName;
@@ -59,7 +58,6 @@ export function treeLevels({ files, basis }: CodeToolResult<'get_directory_outli
   return { basis, levels };
 }
 
-/** With source when the answer has it. */
 export function definitionLevels({ symbols, basis }: CodeToolResult<'get_symbol'>): Leveled {
   const place = ({ location }: CodeSymbol) => `${location.file}:${location.start_line}`;
   const withSource = (each: CodeSymbol) => [

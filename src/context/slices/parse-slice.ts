@@ -47,7 +47,6 @@ export function isProblem(parsed: Slice | SliceProblem): parsed is SliceProblem 
   return 'code' in parsed;
 }
 
-/** Checks `context_budget` of a block. */
 export function checkContextBudget(budget: number): SliceProblem | undefined {
   const { least, most } = CONTEXT_BUDGET;
   if (budget >= least && budget <= most) return undefined;
@@ -220,7 +219,6 @@ function argumentText(argument: SliceArgument): string {
   return argument.from === 'args' ? `{args.${argument.name}}` : `{${argument.from}}`;
 }
 
-/** The argument of a slice as its heading shows it. */
 export function quotedIfNeeded(word: string): string {
   return /[\s"]/.test(word) ? JSON.stringify(word) : word;
 }

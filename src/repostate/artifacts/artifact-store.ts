@@ -9,7 +9,6 @@ import { parseJson } from '../../base/safe-json.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { artifactId } from '../prompt/caps.ts';
 
-/** Where a stored text comes from. */
 interface Origin {
   jobId: string;
   /** A name in addition to its `a:` id: `t12` for a whole turn, `task`. */
@@ -46,7 +45,6 @@ interface StoreSettings {
   /** The job whose turns are `t<n>`. */
   jobId: string;
   redact: Redact;
-  /** `writeAtomic` by default. */
   write?(path: string, text: string): Promise<void>;
 }
 
@@ -175,7 +173,6 @@ interface Tree {
   name: string;
   hashes: Set<string>;
   isActive: boolean;
-  /** The time of its last text. */
   lastMs: number;
 }
 

@@ -38,7 +38,6 @@ export class ProgressWatch {
     this.#tell = tell;
   }
 
-  /** Call after each turn. */
   judge(facts: TurnFacts): Verdict {
     return this.#judgeStop(facts) ?? this.#judgeStall(facts);
   }

@@ -25,7 +25,6 @@ export class RewriteWatch {
     for (const path of this.#writes.keys()) this.#writes.set(path, 1);
   }
 
-  /** This job wrote the file. */
   wrote(path: string): void {
     if (!this.#writes.has(path)) this.#writes.set(path, 1);
   }

@@ -25,7 +25,6 @@ export class FileTools {
   readonly #dir: SafeDir;
   readonly #rewrites: RewriteWatch;
   readonly #guards: boolean;
-  /** The hash this job last saw of each file, by path. */
   readonly #seen: Map<string, string>;
 
   constructor({ dir, rewrites, guards = true, seen = new Map() }: FileToolSettings) {

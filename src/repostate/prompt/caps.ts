@@ -43,7 +43,6 @@ export function cutEnd(text: string, limit: number): Cut {
   return { id, text: `${text.slice(0, at)}\n${cutMark(text.slice(at), `"${id}" offset ${at}`)}` };
 }
 
-/** Like `cutMiddle`, with a budget in tokens. */
 export function cutToTokens(
   counter: TokenCounter,
   text: string,

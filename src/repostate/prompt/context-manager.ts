@@ -77,7 +77,6 @@ export class ContextManager {
     return this.#tailTokens;
   }
 
-  /** The exchange of this turn is still in the prompt. */
   shows(turn: number): boolean {
     return this.#tail.some((entry) => entry.segment.kind === 'exchange' && entry.turn === turn);
   }

@@ -27,7 +27,6 @@ export interface Reported {
   cost?: number;
 }
 
-/** A call as `context.jsonl` stores it. */
 export type ReportedCall = Ledger & { reported: Reported };
 
 const PROVENANCE: Partial<Record<Segment['kind'], Segment['provenance']>> = {

@@ -2,7 +2,6 @@ import type { TokenCounter } from '../../base/tokens.ts';
 import type { Message, Reasoning, ToolCall } from '../../protocol/repostate.ts';
 
 export interface ToolResult {
-  /** The id of the call it answers. */
   id: string;
   text: string;
   /** Decides how it is cut: a read at its end, anything else in its middle. */

@@ -19,7 +19,6 @@ const TARGET = 500;
 const HARD_CAP = 800;
 const NAMES_TOKENS = 200;
 
-/** How much of each part is shown. */
 const FULL = { names: 1, runs: 6, read: 12, notes: 5, changed: 20, task: 120, path: 80, remark: 160 };
 type Detail = typeof FULL;
 
@@ -194,7 +193,6 @@ function namesLine(detail: Detail, { names = [], redact, count = (text) => text.
   return shown.length === 0 ? [] : [`Names:${shown.join('')}`];
 }
 
-/** `2025-10-22 03:15:42 UTC` */
 function utc(iso: string): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return 'never';

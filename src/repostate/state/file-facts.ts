@@ -12,7 +12,6 @@ export interface Stamp {
 
 export interface FileFacts extends Stamp {
   kind: 'file' | 'link';
-  /** As git writes it. */
   mode: string;
   modTime: string;
 }

@@ -25,7 +25,6 @@ export interface Fold {
   isReplay: boolean;
 }
 
-/** Folds one event of the log into `fold`. */
 export function foldEvent(fold: Fold, event: AgentEvent): void {
   const { state } = fold;
   if (event.seq <= state.seq) return;

@@ -14,7 +14,6 @@ export interface Known {
 }
 
 interface Scan {
-  /** Absent without git. */
   view: GitView | undefined;
   files: Map<string, Known>;
   /** Paths whose content, existence or mode has changed. */

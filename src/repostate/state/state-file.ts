@@ -79,7 +79,6 @@ function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   );
 }
 
-/** The state before the first event. */
 export function emptyState(workDir: string, storyId: string): RepoState {
   return {
     version: 1,

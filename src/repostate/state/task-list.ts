@@ -50,7 +50,6 @@ export class TaskList {
     this.#items = this.#items.filter((other) => other !== item);
   }
 
-  /** Takes over the list from the state file. */
   load(items: readonly Task[]): void {
     this.#items = items.map((item) => ({ ...item }));
     this.#next = Math.max(0, ...items.map(({ id }) => Number(/^k(\d+)$/.exec(id)?.[1] ?? 0))) + 1;
@@ -63,7 +62,6 @@ export class TaskList {
   }
 }
 
-/** A task or a note is one short line. */
 export function checked(text: string): string {
   const line = text.trim();
   if (line === '') throw invalid('the text is empty');

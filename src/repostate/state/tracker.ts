@@ -21,7 +21,6 @@ export interface TrackerSettings {
   clock: Clock;
   log: Logger;
   tell(news: StateNews): void;
-  /** The command of each check, by name. */
   checks?: Readonly<Record<string, string>>;
 }
 
