@@ -1,4 +1,4 @@
-import { LANGUAGES } from '../../src/context/lang/contract.ts';
+import { LANGUAGES } from '../../test/support/context/languages.ts';
 import type { Comparison, Difference } from './compare.ts';
 import type { ReferenceCheck } from './references.ts';
 

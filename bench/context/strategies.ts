@@ -87,7 +87,6 @@ const epoch =
     const { run, counter, minPrefix } = past;
     const profile: CacheProfile = {
       readFactor: 0.1,
-      writeFactor: 1,
       minPrefix,
       ttlS: 300,
       reasoning: false,
@@ -97,7 +96,7 @@ const epoch =
       jobId: run.id,
       counter,
       profile,
-      parameters: parametersFor(profile, WINDOW, { tailBudget }),
+      parameters: parametersFor(profile, WINDOW, { tail_budget: tailBudget }),
       redact: (text) => text,
       state: past.state,
       keep: (text, from) => past.store.put(text, from),

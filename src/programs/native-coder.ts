@@ -116,7 +116,7 @@ async function openCoder(env: Environment, talk: ReefConnection, message: string
       tell,
       dir: createSafeDir(cwd),
       clock: systemClock,
-      parameters: parametersFor(profile, model.data.max_input_tokens ?? 128_000, promptSettings(context)),
+      parameters: parametersFor(profile, model.data.max_input_tokens ?? 128_000, context),
       ...(context.guards !== undefined && { guards: context.guards }),
       artifacts: orOfTheRun(openArtifacts(jobDir, jobId, redact), daemon),
       gate: createPermissionGate({ rules: [...permissions, ...EDITS] }),
@@ -161,16 +161,6 @@ function firstTask(jobDir: string, message: string): string {
 function readInstructions(cwd: string): string | undefined {
   const file = INSTRUCTION_FILES.map((name) => join(cwd, name)).find((path) => existsSync(path));
   return file === undefined ? undefined : readFileSync(file, 'utf8').slice(0, INSTRUCTION_CHARACTERS);
-}
-
-/** `reef.context` of the configuration. What is absent follows the model's cache. */
-function promptSettings({ use_snapshot, mode, tail_budget, keep }: AppConfig['reef']['context']) {
-  return {
-    ...(use_snapshot !== undefined && { useSnapshot: use_snapshot }),
-    ...(mode !== undefined && { mode }),
-    ...(tail_budget !== undefined && { tailBudget: tail_budget }),
-    ...(keep !== undefined && { keep }),
-  };
 }
 
 function openArtifacts(jobDir: string, jobId: string, redact: Redact): CoderDeps['artifacts'] {

@@ -57,14 +57,13 @@ export function openModel(configured: LoadedConfig, { home, clock, model: chosen
   return { model, client: models.client(model), redact: (text: string) => redact(text) };
 }
 
-const EXPLICIT = { readFactor: 0.1, writeFactor: 1.25, ttlS: 300 };
-const AUTOMATIC = { readFactor: 0.1, writeFactor: 1, ttlS: 300 };
+const CACHED = { readFactor: 0.1, ttlS: 300 };
 
 /** How the provider of a model caches prompts. The client's name counts too: a gateway caches as its provider does. */
 export function profileOf({ client, name }: Model): CacheProfile {
   const reasoning = /(^|[^a-z])(o[134]|gpt-5|thinking|reason)/.test(name);
   if (/claude|anthropic/.test(`${client} ${name}`)) {
-    return { ...EXPLICIT, minPrefix: /haiku|opus-4-5/.test(name) ? 4_096 : 1_024, reasoning };
+    return { ...CACHED, minPrefix: /haiku|opus-4-5/.test(name) ? 4_096 : 1_024, reasoning };
   }
-  return { ...AUTOMATIC, minPrefix: 1_024, reasoning };
+  return { ...CACHED, minPrefix: 1_024, reasoning };
 }

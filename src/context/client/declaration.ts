@@ -1,15 +1,13 @@
-/** What a function is called, out of its source: roberto-mcp shows the line it begins in, which may be `@Override` alone. */
-
 export interface Declaration {
   name: string;
-  /** Up to the end of the line with the name, on one line. */
+  /** From the start to the end of the line with the name, in one line. */
   signature: string;
 }
 
 const MOST_LINES = 10;
 const MOST_CHARACTERS = 1_000;
 
-/** The source from a place on; `column` counts bytes. */
+/** The source from a place on. `column` counts bytes. */
 export function sourceAt(lines: readonly string[], { line, column }: { line: number; column: number }): string {
   const first = Buffer.from(lines[line - 1] ?? '')
     .subarray(column)
@@ -17,12 +15,12 @@ export function sourceAt(lines: readonly string[], { line, column }: { line: num
   return [first, ...lines.slice(line, line + MOST_LINES)].join('\n').slice(0, MOST_CHARACTERS);
 }
 
-/** Annotations, attributes, template parameters and comments: they stand before a declaration and look like calls. */
+/** Annotations, attributes, template parameters and comments, which precede a declaration and look like calls. */
 const DECORATION =
   /^\s*(?:@[\w.]+(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?|#?\[[^\]]*\](?=\s)|template\s*<[^{;(]*?>(?=\s)|\/\/.*)/;
 
 const WORD = String.raw`#?[\p{L}_$][\p{L}\p{N}_$]*`;
-/** Type parameters, which may have some themselves. */
+/** Type parameters, nested once at most. */
 const TYPES = '<(?:[^<>()]|<[^<>()]*>)*>';
 
 const NAMED = [
@@ -37,16 +35,16 @@ const NAMED = [
   new RegExp(String.raw`^[^({=<]*?(${WORD})\s*(?::[^=(]*)?=(?!=)`, 'u'),
 ];
 
-/** `int count(int depth)`: the word before the first bracket that can be a name. */
+/** `int count(int depth)`: the first word before a bracket that can be a name. */
 const CALLED = new RegExp(String.raw`(${WORD})\s*(?:<[^<>()]*>|\[[^[\]()]*\])?\s*\(`, 'gu');
 
-/** Statements, and modifiers before a type in brackets. */
+/** Statements, and modifiers that may precede a type in brackets. */
 const NOT_A_NAME = new Set(
   `__attribute__ __declspec async await catch const for if internal new override private protected public return static switch
   synchronized virtual void while`.split(/\s+/),
 );
 
-/** Undefined when no name is seen. */
+/** The name of a function, from its source: the first line, which roberto-mcp shows, may be `@Override` alone. */
 export function readDeclaration(source: string): Declaration | undefined {
   const text = undecorated(source);
   const match = firstMatch(text);

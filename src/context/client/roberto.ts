@@ -16,9 +16,9 @@ import { readDeclaration, sourceAt } from './declaration.ts';
 import { McpQueryError } from './mcp-server-error.ts';
 
 /**
- * Everything Reef knows about roberto-mcp 0.2.1, which `context.server` may name in place of our own server. Its answers are
- * brought into the form of ours: it names files by their real path and kinds with a capital, leaves out lines, confidence and
- * signatures, writes outlines as text, and never says what an answer rests on.
+ * Everything Reef knows about roberto-mcp 0.2.1, which `context.server` may name instead of our own server. Its answers are
+ * translated into ours: it names files by their real path and kinds with a capital letter, omits lines, confidence and
+ * signatures, writes outlines as text, and never says how complete an answer is.
  */
 
 type Answer<T extends CodeToolName> = Omit<CodeToolResult<T>, 'basis'>;
@@ -70,7 +70,7 @@ const matching = z.object({
   ),
 });
 
-/** Undefined when it is no answer of roberto-mcp either. */
+/** Undefined when this is no answer of roberto-mcp either. */
 export async function robertoAnswer<T extends CodeToolName>(
   tool: T,
   value: unknown,
@@ -84,7 +84,7 @@ export async function robertoAnswer<T extends CodeToolName>(
 const NO_SYMBOLS = 'No symbols found for file ';
 const METHOD_NOT_FOUND = -32_601;
 
-/** What our server would say where roberto-mcp refuses: it knows no empty outline, and neither hops nor explore. */
+/** Our server's answer where roberto-mcp refuses: it has no empty outlines, no hops and no explore. */
 export function answerForRefusal<T extends CodeToolName>(
   tool: T,
   error: unknown,
@@ -102,7 +102,7 @@ export function answerForRefusal<T extends CodeToolName>(
   throw new McpQueryError('mcp_query', `This analysis server has no ${tool}.`, { worktreePath, cause: error });
 }
 
-/** It says nothing of what an answer rests on, so the answer counts as incomplete. */
+/** roberto-mcp does not say how complete an answer is, so the answer counts as incomplete. */
 function foreignBasis(worktree: string): Basis {
   return {
     worktree,
@@ -121,30 +121,58 @@ function foreignBasis(worktree: string): Basis {
 type Translate<T extends CodeToolName> = (value: unknown, asked: Asked<T>) => Promise<Answer<T> | undefined>;
 
 const TRANSLATIONS: { [T in CodeToolName]?: Translate<T> } = {
-  // It answers when all is read, and begins anew each time.
+  // roberto-mcp reads everything anew and answers when it is done.
   index_code: async (value) => {
     const report = indexed.safeParse(value).data;
     return report && { ...report, reused: 0, pending: 0 };
   },
   get_symbol: toSymbols,
   find_symbols: toSymbols,
-  get_symbol_references: toReferences,
-  code_search: toHits,
-  get_file_outline: toOutline,
+  get_symbol_references: async (value, { args, checkout }) => {
+    const answer = referring.safeParse(value).data;
+    if (!answer) return undefined;
+    const inside = insideOnce(answer.references, checkout, ({ reference_type }) => reference_type);
+    const shown = inside.slice(0, args.limit).map(async ({ location: at, reference_type }) => ({
+      location: at,
+      reference_type: reference_type as CodeReference['reference_type'],
+      confidence: 'lexical' as const,
+      line_text: (await checkout.linesOf(at.file))[at.start_line - 1] ?? '',
+    }));
+    return { references: await Promise.all(shown), total_count: inside.length };
+  },
+  code_search: async (value, { args, checkout }) => {
+    const answer = matching.safeParse(value).data;
+    if (!answer) return undefined;
+    const shown = answer.results.map(async (hit) => {
+      const file_path = checkout.relativePath(hit.file_path);
+      if (file_path === undefined) return [];
+      const lines = await checkout.linesOf(file_path);
+      const line = lineOfSnippet(lines, hit.content_snippet, args.query);
+      return [{ ...hit, file_path, line, line_text: line === null ? '' : (lines[line - 1] ?? '') }];
+    });
+    const results = (await Promise.all(shown)).flat();
+    return { results, total_found: results.length };
+  },
+  get_file_outline: async (value, { args: { file_path }, checkout }) => {
+    const entries = typeof value === 'string' ? parseOutlineText(value) : undefined;
+    if (!entries) return undefined;
+    const lines = await checkout.linesOf(file_path);
+    const inOrder = entries.toSorted((a, b) => a.line - b.line || a.column - b.column);
+    const symbols = inOrder.map(({ column, ...symbol }) => {
+      if (symbol.symbol_type !== 'function') return symbol;
+      const source = lines.length > 0 ? sourceAt(lines, { line: symbol.line, column }) : symbol.signature;
+      return { ...symbol, ...readDeclaration(source) };
+    });
+    return { file_path, language: null, symbols };
+  },
   get_directory_outline: async (value, { args }) => {
-    const directory = typeof value === 'string' ? parseDirectoryText(value) : undefined;
-    return (
-      directory && {
-        ...directory,
-        files: directory.files.map((file) => ({ ...file, file_path: join(args.directory_path, file.file_path) })),
-      }
-    );
+    return typeof value === 'string' ? parseDirectoryText(value, args.directory_path) : undefined;
   },
 };
 
 const LARGEST_FILE = 8 * 1024 * 1024;
 
-/** The worktree as it was named and as it really is. Each file is read once for an answer. */
+/** A worktree by its given and its real path. An answer reads each file only once. */
 class Checkout {
   readonly #roots: readonly string[];
   readonly #real: string;
@@ -155,7 +183,6 @@ class Checkout {
     this.#roots = [worktreePath, this.#real];
   }
 
-  /** Undefined: it lies outside, and nobody asked about it. */
   relativePath(path: string): string | undefined {
     if (!isAbsolute(path)) return path;
     const root = this.#roots.find((each) => path.startsWith(`${each}/`));
@@ -164,18 +191,15 @@ class Checkout {
 
   /** Empty when the file cannot be read. */
   linesOf(filePath: string): Promise<readonly string[]> {
-    const lines = this.#lines.get(filePath) ?? this.#read(filePath);
-    this.#lines.set(filePath, lines);
-    return lines;
-  }
-
-  #read(filePath: string): Promise<readonly string[]> {
-    return createSafeDir(this.#real)
-      .read(filePath, LARGEST_FILE)
-      .then(
-        (bytes) => bytes.toString('utf8').split(/\r?\n/),
+    const read = async () => (await createSafeDir(this.#real).read(filePath, LARGEST_FILE)).toString('utf8');
+    const lines =
+      this.#lines.get(filePath) ??
+      read().then(
+        (text) => text.split(/\r?\n/),
         () => [],
       );
+    this.#lines.set(filePath, lines);
+    return lines;
   }
 }
 
@@ -187,10 +211,12 @@ function realPath(path: string): string {
   }
 }
 
-type Located = { location: { file: string; start_line: number; start_column: number } };
-
-/** What lies outside is left out. After an edit roberto-mcp names a file by both its paths, and a use once per definition. */
-function insideOnce<S extends Located>(items: readonly S[], checkout: Checkout, nameOf: (item: S) => string): S[] {
+/** Leaves out places outside and duplicates: after an edit roberto-mcp uses both paths of a file, and lists a use per definition. */
+function insideOnce<S extends { location: z.infer<typeof location> }>(
+  items: readonly S[],
+  checkout: Checkout,
+  nameOf: (item: S) => string,
+): S[] {
   const places = new Map<string, S>();
   for (const item of items) {
     const file = checkout.relativePath(item.location.file);
@@ -223,42 +249,9 @@ function signatureIn(source: string, kind: SymbolType): string {
   return declared ?? source.trimStart().split('\n', 1)[0]?.trimEnd() ?? '';
 }
 
-async function toReferences(
-  value: unknown,
-  { args, checkout }: Asked<'get_symbol_references'>,
-): Promise<Answer<'get_symbol_references'> | undefined> {
-  const answer = referring.safeParse(value).data;
-  if (!answer) return undefined;
-  const inside = insideOnce(answer.references, checkout, ({ reference_type }) => reference_type);
-  const shown = inside.slice(0, args.limit).map(async ({ location: at, reference_type }) => ({
-    location: at,
-    reference_type: reference_type as CodeReference['reference_type'],
-    confidence: 'lexical' as const,
-    line_text: (await checkout.linesOf(at.file))[at.start_line - 1] ?? '',
-  }));
-  return { references: await Promise.all(shown), total_count: inside.length };
-}
-
-async function toHits(
-  value: unknown,
-  { args, checkout }: Asked<'code_search'>,
-): Promise<Answer<'code_search'> | undefined> {
-  const answer = matching.safeParse(value).data;
-  if (!answer) return undefined;
-  const shown = answer.results.map(async (hit) => {
-    const file_path = checkout.relativePath(hit.file_path);
-    if (file_path === undefined) return [];
-    const lines = await checkout.linesOf(file_path);
-    const line = lineOfSnippet(lines, hit.content_snippet, args.query);
-    return [{ ...hit, file_path, line, line_text: line === null ? '' : (lines[line - 1] ?? '') }];
-  });
-  const results = (await Promise.all(shown)).flat();
-  return { results, total_found: results.length };
-}
-
 /**
- * Where a snippet stands, counted from 1: null unless there is exactly one such place. When the words of a query stand in no line
- * together, roberto-mcp shows the beginning of the file; then the first line with any of them is meant.
+ * The line of a snippet, counted from 1. Null unless there is exactly one such place. When no line has all words of the query,
+ * roberto-mcp shows the beginning of the file. Then this is the first line with any of them.
  */
 function lineOfSnippet(lines: readonly string[], snippet: string, query: string): number | null {
   const wanted = snippet.split('\n');
@@ -271,22 +264,6 @@ function lineOfSnippet(lines: readonly string[], snippet: string, query: string)
   return start + hit + 1;
 }
 
-async function toOutline(
-  value: unknown,
-  { args: { file_path }, checkout }: Asked<'get_file_outline'>,
-): Promise<Answer<'get_file_outline'> | undefined> {
-  const entries = typeof value === 'string' ? parseOutlineText(value) : undefined;
-  if (!entries) return undefined;
-  const lines = await checkout.linesOf(file_path);
-  const inOrder = entries.toSorted((a, b) => a.line - b.line || a.column - b.column);
-  const symbols = inOrder.map(({ column, ...symbol }) => {
-    if (symbol.symbol_type !== 'function') return symbol;
-    const source = lines.length > 0 ? sourceAt(lines, { line: symbol.line, column }) : symbol.signature;
-    return { ...symbol, ...readDeclaration(source) };
-  });
-  return { file_path, language: null, symbols };
-}
-
 const KINDS: Readonly<Record<string, SymbolType>> = {
   Classes: 'class',
   Functions: 'function',
@@ -297,13 +274,13 @@ const KINDS: Readonly<Record<string, SymbolType>> = {
   Imports: 'import',
   Variables: 'variable',
 };
-const GROUP = /^(Classes|Functions|Constants|Enums|Interfaces|Modules|Imports|Variables):$/;
+const GROUP = new RegExp(`^(${Object.keys(KINDS).join('|')}):$`);
 const ENTRY = /^\s*├─ (.*) \((\d+):(\d+)\)(?: (?:pub|priv|prot|int))?\s*$/;
 
 type OutlineEntry = OutlineSymbol & { line: number /** In bytes. */; column: number };
 
 /**
- * The outline of a file; undefined when the text is none.
+ * The outline of a file. Undefined when the text is not an outline.
  *
  *     Classes:
  *       ├─ Cart (3:0) pub
@@ -311,7 +288,7 @@ type OutlineEntry = OutlineSymbol & { line: number /** In bytes. */; column: num
  *     Functions:
  *       ├─ export function total(cart: Cart): number { (12:7) pub
  *
- * A function shows the line it begins in, cut to 77 characters and `...`; everything else its name. The order is by chance.
+ * A function is shown by its first line, cut to 77 characters and `...`, everything else by its name. The order is random.
  */
 function parseOutlineText(text: string): OutlineEntry[] | undefined {
   const entries: OutlineEntry[] = [];
@@ -332,8 +309,8 @@ const FILE = /^📁 (.+)$/u;
 const MEMBER = /^\s*🏗️? (.+) \((\w+)\)$/u;
 const SUMMARY = /^(Summary: .+)$/;
 
-/** File names are relative to the directory that was asked for. */
-function parseDirectoryText(text: string): Answer<'get_directory_outline'> | undefined {
+/** File names in the text are relative to the directory. */
+function parseDirectoryText(text: string, path: string): Answer<'get_directory_outline'> | undefined {
   const [first = '', ...lines] = text.split('\n');
   if (!DIRECTORY.test(first)) return undefined;
   const directory: Answer<'get_directory_outline'> = { files: [], summary: '' };
@@ -341,7 +318,7 @@ function parseDirectoryText(text: string): Answer<'get_directory_outline'> | und
     const [, file] = FILE.exec(line) ?? [];
     const [, name, group = ''] = MEMBER.exec(line) ?? [];
     const [, summary] = SUMMARY.exec(line) ?? [];
-    if (file !== undefined) directory.files.push({ file_path: file, symbols: [] });
+    if (file !== undefined) directory.files.push({ file_path: join(path, file), symbols: [] });
     else if (name !== undefined) directory.files.at(-1)?.symbols.push(member(name, group));
     else if (summary !== undefined) directory.summary = summary;
     else if (line.trim() !== '') return undefined;

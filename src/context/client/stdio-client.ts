@@ -4,18 +4,15 @@ import { LineSplitter } from '../../base/line-splitter.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { McpQueryError, McpServerError, serverDied } from './mcp-server-error.ts';
 
-interface StdioOptions {
-  stdin: Writable;
-  stdout: Readable;
+export interface Connection {
   worktreePath: string;
   activity: Activity;
-  /** Called once: the server closed its output, so nothing more will come. */
+  /** Called once, when the server has closed its output. */
   onSilence(): void;
 }
 
-interface Pending {
-  settle(outcome: { result: unknown } | { error: unknown }): void;
-}
+type StdioOptions = Connection & { stdin: Writable; stdout: Readable };
+type Settle = (outcome: { result: unknown } | { error: unknown }) => void;
 
 const CALL_MS = 20_000;
 const LONGEST_LINE = 16 * 1024 * 1024;
@@ -30,10 +27,10 @@ const messageSchema = z.object({
 });
 type Message = z.infer<typeof messageSchema>;
 
-/** JSON-RPC 2.0, one message a line. No call outlives its timeout, its signal or the server. */
+/** JSON-RPC 2.0 with one message per line. A call ends with its timeout, its signal or the server at the latest. */
 export class StdioClient implements JsonRpcClient {
   readonly #options: StdioOptions;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, Settle>();
   #lastId = 0;
   #isClosed = false;
 
@@ -42,10 +39,13 @@ export class StdioClient implements JsonRpcClient {
     const lines = new LineSplitter({
       longest: LONGEST_LINE,
       onLine: (line) => this.#receive(line),
-      onTooLong: () => this.#rejectAll(this.#protocolError(`a line of more than ${LONGEST_LINE} bytes`)),
+      onTooLong: () => {
+        const message = `The analysis server sent a line of more than ${LONGEST_LINE} bytes.`;
+        this.#rejectAll(new McpServerError('analysis_protocol', message, { worktreePath }));
+      },
     });
-    const { stdin, stdout, onSilence } = options;
-    stdin.on('error', () => {}); // EPIPE: the end of its output tells
+    const { stdin, stdout, onSilence, worktreePath } = options;
+    stdin.on('error', () => {}); // after EPIPE the output ends as well
     stdout.on('data', (chunk: Buffer) => lines.push(chunk));
     stdout.once('error', () => stdout.destroy());
     stdout.once('close', () => {
@@ -62,7 +62,7 @@ export class StdioClient implements JsonRpcClient {
     const id = this.#lastId;
     activity.begin();
     return new Promise<T>((resolve, reject) => {
-      const settle: Pending['settle'] = (outcome) => {
+      const settle: Settle = (outcome) => {
         if (!this.#pending.delete(id)) return;
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
@@ -78,7 +78,7 @@ export class StdioClient implements JsonRpcClient {
       const late = `The analysis server did not answer ${method} within ${timeoutMs} ms.`;
       const timer = setTimeout(() => giveUp(new McpServerError('analysis_timeout', late, { worktreePath })), timeoutMs);
       signal?.addEventListener('abort', abort, { once: true });
-      this.#pending.set(id, { settle });
+      this.#pending.set(id, settle);
       this.#send({ id, method, params });
     });
   }
@@ -98,39 +98,34 @@ export class StdioClient implements JsonRpcClient {
   }
 
   #rejectAll(error: unknown): void {
-    for (const { settle } of this.#pending.values()) settle({ error });
+    for (const settle of this.#pending.values()) settle({ error });
   }
 
   #send(message: Record<string, unknown>): void {
     if (this.#options.stdin.writable) this.#options.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 
-  /** A line that is no message is passed over: servers log to the wrong stream now and then. */
+  /** Ignores lines that are no messages: some servers log to the wrong stream. */
   #receive(line: string): void {
     const parsed = parseJson(line);
     const message = parsed.ok ? messageSchema.safeParse(parsed.value).data : undefined;
     if (message === undefined) return;
     if (message.method !== undefined) this.#answer(message);
-    else if (typeof message.id === 'number') this.#pending.get(message.id)?.settle(this.#outcome(message));
+    else if (typeof message.id === 'number') this.#pending.get(message.id)?.(this.#outcome(message));
   }
 
-  #outcome({ error, result }: Message): Parameters<Pending['settle']>[0] {
+  #outcome({ error, result }: Message): Parameters<Settle>[0] {
     if (error === undefined) return { result };
     const { worktreePath } = this.#options;
     const details = { rpcCode: error.code, data: error.data };
     return { error: new McpQueryError('mcp_query', error.message, { worktreePath, details }) };
   }
 
-  /** What a server may ask of us: whether we are there, and nothing else. Notifications need no answer. */
+  /** The only request a server may make is `ping`. Notifications need no answer. */
   #answer({ id, method }: Message): void {
     if (id === undefined || id === null) return;
     const unknown = { error: { code: METHOD_NOT_FOUND, message: `No method ${method}` } };
     this.#send({ id, ...(method === 'ping' ? { result: {} } : unknown) });
-  }
-
-  #protocolError(what: string): McpServerError {
-    const { worktreePath } = this.#options;
-    return new McpServerError('analysis_protocol', `The analysis server sent ${what}.`, { worktreePath });
   }
 }
 
@@ -145,28 +140,24 @@ export interface JsonRpcClient {
   close(): Promise<void>;
 }
 
-/** What decides when a server may go: told by its client of every question. */
+/** How busy a server is, which decides when it may end. Its client reports every request. */
 export class Activity {
   readonly #now: () => number;
   #inFlight = 0;
-  #lastAt: number;
+  /** On the monotonic clock. */
+  lastAt: number;
 
   constructor(now: () => number) {
     this.#now = now;
-    this.#lastAt = now();
+    this.lastAt = now();
   }
 
   get isBusy(): boolean {
     return this.#inFlight > 0;
   }
 
-  /** Monotonic. */
-  get lastAt(): number {
-    return this.#lastAt;
-  }
-
   touch(): void {
-    this.#lastAt = this.#now();
+    this.lastAt = this.#now();
   }
 
   begin(): void {

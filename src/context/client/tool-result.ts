@@ -22,10 +22,10 @@ const errorSchema = z.object({
 });
 
 const SHOWN = 200;
-/** Our own server begins the text of a refusal with its code. */
+/** Our own server puts the code at the beginning of a refusal. */
 const CODED = /^([a-z_]+): (.*)$/s;
 
-/** What a tool answered: structured, or as JSON in its text, or in the form of roberto-mcp. */
+/** Reads the answer of a tool: structured, as JSON in its text, or in the form of roberto-mcp. */
 export async function readToolResult<T extends CodeToolName>(
   tool: T,
   response: unknown,
@@ -41,7 +41,8 @@ export async function readToolResult<T extends CodeToolName>(
   const foreign = await robertoAnswer(tool, value ?? text, question);
   if (foreign) return foreign;
   const shown = (text ?? JSON.stringify(response) ?? 'nothing').slice(0, SHOWN);
-  throw new McpServerError('analysis_protocol', `The answer to ${tool} is none: ${shown}`, { worktreePath });
+  const message = `The answer to ${tool} cannot be read: ${shown}`;
+  throw new McpServerError('analysis_protocol', message, { worktreePath });
 }
 
 function jsonIn(text: string | undefined): unknown {

@@ -1,19 +1,15 @@
-import type { Node, Query } from 'web-tree-sitter';
+import type { Query } from 'web-tree-sitter';
 import { LineIndex } from '../../base/line-index.ts';
 import type { HitClass, Language, Position } from './contract.ts';
-import type { DefinitionsQuery } from './definitions-query.ts';
+import type { DefinitionsQuery, QueriedTree } from './definitions-query.ts';
 import { readFacts } from './facts.ts';
 import { LocalNames } from './local-names.ts';
-import type { IsLate } from './time-bound.ts';
 import { type PathNode, TreePaths } from './tree-path.ts';
 
-interface ParsedSource {
-  text: string;
+interface ParsedSource extends QueriedTree {
   language: Language;
-  root: Node;
   definitions: DefinitionsQuery;
   locals: Query;
-  isLate: IsLate;
 }
 
 interface Hit {
@@ -23,40 +19,35 @@ interface Hit {
   order: number;
 }
 
-/**
- * What a word at a position is. Only a leaf the grammar itself calls comment or string is text: whatever else there
- * is, code inside `${}` and unparsable stretches included, is code, for a reference must never be lost.
- */
+/** Only what the grammar calls a comment or a string is text. Everything else is code, because no reference may be lost. */
 export function classifyHits(source: ParsedSource, positions: readonly Position[]): HitClass[] {
   const hits = locate(source, positions);
-  const facts = readFacts({ ...source, query: source.definitions });
-  const defined = new Set(facts.definitions.map(({ name, line, column }) => `${line}:${column + sigil(name)}`));
+  const { definitions } = readFacts({ ...source, query: source.definitions });
+  const defined = new Set(definitions.map(({ name, line, column }) => `${line}:${column + sigil(name)}`));
   const locals = new LocalNames(source, new Set(hits.map(({ name }) => name)));
   const paths = new TreePaths(source.root);
   const classes: HitClass[] = new Array(positions.length);
   for (const hit of hits) {
     const path = paths.to(hit.index);
-    classes[hit.order] = defined.has(hit.key)
-      ? { kind: 'definition' }
-      : classOf(hit, path, { locals, text: source.text });
+    classes[hit.order] = defined.has(hit.key) ? { kind: 'definition' } : classOf(hit, path, locals, source.text);
   }
   paths.delete();
   return classes;
 }
 
-/** By ascending index, so that the cursor moves little. */
+/** In ascending order, because the cursor only moves forwards. */
 function locate({ text, language }: ParsedSource, positions: readonly Position[]): Hit[] {
   const lines = new LineIndex(text);
   const hits = positions.map((position, order) => {
     const from = lines.index(position);
-    const skip = language === 'php' && text.charAt(from) === '$' ? 1 : 0; // of its variables, not of their names
+    const skip = language === 'php' && text.charAt(from) === '$' ? 1 : 0; // not a part of the name
     const key = `${position.line}:${position.column + skip}`;
     return { index: from + skip, name: wordAt(text, from + skip), key, order };
   });
   return hits.sort((a, b) => a.index - b.index);
 }
 
-/** `#secret`, `~Cart`, `"quoted"`: the word begins after what is no letter. */
+/** The length of what precedes the word, as in `#secret`, `~Cart` or `"quoted"`. */
 function sigil(name: string): number {
   return /^[^\p{L}\p{N}_$]*/u.exec(name)?.[0].length ?? 0;
 }
@@ -70,44 +61,36 @@ function wordAt(text: string, index: number): string {
 const COMMENT = /comment$|^(hash_bang_line|shebang)/;
 const TEXT =
   /(^|_)(string|char|character|rune|regex|heredoc|nowdoc|escape)(_|$)|^(template_string|jsx_text|text|raw_text|multiline_string_fragment)$/;
-/** `<stdio.h>`, which is read like an import; Bash's `${path#$root/}`, whose pattern is one leaf with all it expands. */
+/** `<stdio.h>` is an import. In Bash's `${path#$root/}` the pattern is one leaf, with the variables in it. */
 const UNQUOTED: ReadonlySet<string> = new Set(['system_lib_string', 'regex']);
 const IMPORT =
   /^(import_statement|import_from_statement|future_import_statement|import_declaration|import|import_require_clause|use_declaration|extern_crate_declaration|using_directive|using_declaration|namespace_use_declaration|preproc_include)$/;
 
-function classOf(hit: Hit, path: readonly PathNode[], around: { locals: LocalNames; text: string }): HitClass {
+function classOf(hit: Hit, path: readonly PathNode[], locals: LocalNames, text: string): HitClass {
   const leaf = path.at(-1);
   if (leaf === undefined) return { kind: 'usage' };
   if (leaf.isNamed && COMMENT.test(leaf.type)) return { kind: 'comment' };
   if (leaf.isNamed && TEXT.test(leaf.type) && !UNQUOTED.has(leaf.type)) return { kind: 'string' };
-  if (around.locals.binds(hit.index)) return { kind: 'definition', scope: 'local' };
+  if (locals.binds(hit.index)) return { kind: 'definition', scope: 'local' };
   if (path.some(({ type }) => IMPORT.test(type))) return { kind: 'import' };
-  const kind = isCalled(path, around.text) ? 'call' : isType(path) ? 'type' : 'usage';
-  const isLocal = kind !== 'type' && !isMember(path) && around.locals.isLocal(hit.name, hit.index);
+  const kind = isCalled(path, text) ? 'call' : isType(path) ? 'type' : 'usage';
+  const isLocal = kind !== 'type' && !isMember(path) && locals.isLocal(hit.name, hit.index);
   return isLocal ? { kind, scope: 'local' } : { kind };
 }
 
 const MEMBER =
   /^(member_expression|attribute|selector_expression|field_expression|field_access|scoped_identifier|qualified_identifier|member_access_expression|nullsafe_member_access_expression|conditional_access_expression|member_binding_expression|navigation_expression|scope_resolution|class_constant_access_expression|qualified_name)$/;
-const LAST_FIELDS: ReadonlySet<string> = new Set(['property', 'attribute', 'field', 'name']);
+const LAST_FIELD = /^(property|attribute|field|name)$/;
 const WRAPPER =
   /^(generic_function|template_function|generic_name|instantiation_expression|non_null_expression|generic_type|member_binding_expression)$/;
 const CALL =
   /^(call_expression|call|new_expression|method_invocation|invocation_expression|object_creation_expression|instance_expression|function_call_expression|member_call_expression|nullsafe_member_call_expression|scoped_call_expression|macro_invocation|message_expression|decorator|command_name)$/;
-const CALLED_FIELDS: ReadonlySet<string> = new Set([
-  'function',
-  'method',
-  'name',
-  'constructor',
-  'macro',
-  'type',
-  'selector',
-]);
+const CALLED_FIELD = /^(function|method|name|constructor|macro|type|selector)$/;
 
-/** The name after the last dot. Kotlin gives it no field, but it ends where the whole ends. */
+/** The name after the last dot. Kotlin gives it no field, but it ends with its parent. */
 function isLastName(node: PathNode, parent: PathNode): boolean {
   if (!MEMBER.test(parent.type)) return false;
-  return node.field === null ? node.start > parent.start && node.end === parent.end : LAST_FIELDS.has(node.field);
+  return node.field === null ? node.start > parent.start && node.end === parent.end : LAST_FIELD.test(node.field);
 }
 
 function isMember(path: readonly PathNode[]): boolean {
@@ -133,13 +116,13 @@ function isCalled(path: readonly PathNode[], text: string): boolean {
   const node = path[at];
   const parent = path[at - 1];
   if (node === undefined || parent === undefined) return false;
-  // Inside a macro's arguments Rust has tokens only.
+  // Rust has only tokens inside the arguments of a macro.
   if (parent.type === 'token_tree') return /^\s*\(/.test(text.slice(node.end, node.end + 8));
   if (!CALL.test(parent.type)) return false;
-  return node.field === null ? isCalledByPlace(node, parent) : CALLED_FIELDS.has(node.field);
+  return node.field === null ? isCalledByPlace(node, parent) : CALLED_FIELD.test(node.field);
 }
 
-/** Where a grammar names no field: the callee comes first, a created class or decorator right after its keyword. */
+/** Without a field, the place decides: the callee comes first, a class or decorator right after its keyword. */
 function isCalledByPlace(node: PathNode, parent: PathNode): boolean {
   if (/^(object_creation_expression|instance_expression|decorator|command_name)$/.test(parent.type)) return true;
   return node.start === parent.start && /^(call_expression|call|invocation_expression)$/.test(parent.type);
@@ -151,7 +134,7 @@ const TYPE_FIELDS: ReadonlySet<string> = new Set(['type', 'return_type', 'return
 const TYPE_PART =
   /^(identifier|name|constant|generic_name|qualified_name|scoped_identifier|qualified_identifier|scope_resolution|member_expression|nested_identifier|nested_type_identifier|scoped_type_identifier|qualified_type|type_identifier|generic_type|pointer_type|tuple_type)$/;
 
-/** Named as a type, or reached from one through nothing but names. Python's bases are arguments of its class. */
+/** A name of a type, or only names lie between it and one. The bases of a Python class are its arguments. */
 function isType(path: readonly PathNode[]): boolean {
   const leaf = path.at(-1);
   if (leaf?.type === 'type_identifier') return true;

@@ -1,67 +1,36 @@
+import type { SymbolType } from '../../protocol/code.ts';
+import type { ParsedLanguage } from './grammars.ts';
+
 /**
- * What the language side tells the rest of code context. Lines count from 1, columns from 0 in UTF-16 code units of the
- * file decoded as UTF-8: an invalid sequence becomes U+FFFD, a leading byte order mark stays a character of line 1, and
- * only `\n` ends a line. Facts hold no byte offset and no path.
- *
- * `languageOf` is in language-of.ts, `ExtractorVersions` in extractor-versions.ts, `ParserPool` in parser-pool.ts.
+ * What the parsers tell the rest of code context. Lines count from 1, columns from 0 in UTF-16 code units of the file decoded as
+ * UTF-8: an invalid sequence becomes U+FFFD, a leading byte order mark stays a character of line 1, and only `\n` ends a line.
+ * Facts hold no byte offset and no path.
  */
-export const LANGUAGES = [
-  'typescript',
-  'tsx',
-  'javascript',
-  'python',
-  'go',
-  'rust',
-  'java',
-  'kotlin',
-  'scala',
-  'c',
-  'cpp',
-  'objc',
-  'csharp',
-  'php',
-  'ruby',
-  'swift',
-  'bash',
-] as const;
 
-export type Language = (typeof LANGUAGES)[number];
-
-export type SymbolKind =
-  | 'module'
-  | 'class'
-  | 'interface'
-  | 'method'
-  | 'function'
-  | 'constant'
-  | 'variable'
-  | 'enum'
-  | 'struct'
-  | 'type'
-  | 'macro'
-  | 'import';
+/** Swift has no grammar that loads. */
+export type Language = ParsedLanguage | 'swift';
 
 export interface Definition {
   name: string;
-  kind: SymbolKind;
-  /** Where the name stands. */
+  kind: SymbolType;
+  /** The position of the name. */
   line: number;
   column: number;
-  /** Where the whole definition ends; the column is exclusive. */
+  /** The end of the whole definition. The column is exclusive. */
   endLine: number;
   endColumn: number;
-  /** The definition's first line of text, up to its body, white space folded, at most 200 units. */
+  /** The text up to the body, with white space folded, at most 200 units. */
   signature: string;
   /** The name of the class, struct, interface, trait, enum, module or receiver type around it: `A` or `A.B`. */
   container?: string;
-  /** Visible outside its file by the language's own rule, so far as one file tells. */
+  /** Visible outside its file by the rule of the language, as far as one file can tell. */
   exported: boolean;
 }
 
 export interface ImportFact {
   /** As written: a module specifier, package path, namespace or header name, without quotes or brackets. */
   source: string;
-  /** Empty when everything or only the side effect is taken; `*` is the whole under an alias. */
+  /** Empty when everything or only the side effect is imported. `*` is the whole module under an alias. */
   names: { name: string; alias?: string }[];
   line: number;
 }
@@ -69,26 +38,26 @@ export interface ImportFact {
 export interface FileFacts {
   definitions: Definition[];
   imports: ImportFact[];
-  /** The tree had syntax errors, or the facts come from the lexical scanner (Swift): there may be more. */
+  /** There may be more facts: the tree has syntax errors, or the facts come from the lexical scanner (Swift). */
   partial: boolean;
 }
 
-/** Facts as the store keeps them (pack-facts.ts): most are written at once and not read for long. */
+/** Facts as the store keeps them, see pack-facts.ts. Most are written at once and not read for long. */
 export interface PackedFacts {
   data: Uint8Array;
   summary: PackedSummary;
   partial: boolean;
 }
 
-/** What a file defines and where it takes from, by name alone: each name once, in a JSON array. */
+/** The names a file defines and the sources it imports from, each once, in a JSON array. */
 export interface PackedSummary {
-  /** Definitions, those of one name each counted. */
+  /** The number of definitions, also of the same name. */
   symbols: number;
   names: string;
   imports: string;
 }
 
-/** A skip is a fact of its own: stored, it keeps a poison file from costing a worker twice. */
+/** A skip is stored like a fact, so that a file that kills a worker does so only once. */
 export interface Skipped {
   skipped: 'too_large' | 'long_line' | 'timeout' | 'crash';
 }
@@ -100,13 +69,13 @@ export interface Position {
 
 export interface HitClass {
   kind: 'definition' | 'call' | 'type' | 'import' | 'usage' | 'comment' | 'string';
-  /** The name is bound inside the function around the hit: no other file can mean it. */
+  /** The function around the hit binds the name, so no other file can mean it. */
   scope?: 'local';
 }
 
-/** Implemented by `ParserPool` (`new ParserPool({ workers })`). An aborted signal rejects with the signal's reason. */
+/** An aborted signal rejects with the reason of the signal. */
 export interface CodeParser {
-  /** Begins what takes long, before the first question. */
+  /** Starts a worker ahead of the first question. */
   prepare(): void;
   extract(source: Uint8Array, language: Language, signal?: AbortSignal): Promise<PackedFacts | Skipped>;
   /** One class per hit, in the order of the hits. A hit is the position of a word's first unit. */
@@ -120,7 +89,7 @@ export interface ClassifyRequest {
   hits: readonly Position[];
 }
 
-/** The one decoding all lines and columns rest on. */
+/** All lines and columns refer to this decoding. */
 export function decodeSource(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }

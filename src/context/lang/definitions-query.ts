@@ -4,25 +4,22 @@ import type { IsLate } from './time-bound.ts';
 import { addAliased, eachRoot } from './tree-memory.ts';
 import type { WasmMemory } from './wasm-code.ts';
 
-/** Every level of nesting keeps matches open, and each is tried at every node: ten thousand deep that would take minutes. */
+/** Every level of nesting keeps matches open and every node tries each of them: a depth of ten thousand would take minutes. */
 const MOST_OPEN = 1_024;
 
 export interface QueriedTree {
   root: Node;
   text: string;
-  /** What is found when it is late is not all. */
+  /** What is found after this is true is incomplete. */
   isLate: IsLate;
 }
 
-/**
- * A query that is asked only where one of its patterns may begin: to visit all nodes takes it a third of the time of the parse,
- * whatever it looks for.
- */
+/** Runs a query only where one of its patterns may begin: visiting all nodes takes a third of the time of a parse. */
 export class DefinitionsQuery {
   readonly #query: Query;
   readonly #roots: QueryRoots;
   readonly #memory: WasmMemory;
-  /** Some matches were given up in the tree that was asked last. */
+  /** The last run gave up some matches. */
   isCut = false;
 
   constructor(grammar: Grammar, source: string, memory: WasmMemory) {

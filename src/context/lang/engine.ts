@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Language as Grammar, Parser, Query, type Tree } from 'web-tree-sitter';
+import { onFirstUse } from '../../base/lazily.ts';
 import { DefinitionsQuery } from './definitions-query.ts';
 import { engineFile, grammarFile, type ParsedLanguage, queryFile, splitQuery } from './grammars.ts';
 import { type IsLate, ThreadClock } from './time-bound.ts';
@@ -8,14 +9,14 @@ import { compileWasm, type WasmCode, type WasmMemory } from './wasm-code.ts';
 export interface LoadedLanguage {
   grammar: Grammar;
   definitions: DefinitionsQuery;
-  /** Only questions need it, and to compile it takes as long as the other. */
+  /** Compiled at the first use: only questions need it, and it takes as long as the definitions. */
   locals(): Query;
 }
 
-/** 128 MiB of 64 KiB each: what needs more to be parsed would take the server over its ceiling, and is a crash of its own. */
+/** 128 MiB in pages of 64 KiB. A file that needs more would take the server over its ceiling, and counts as a crash. */
 const MAX_PAGES = 2_048;
 
-/** Node has it, its types do not. */
+/** Missing in the types of Node. */
 const { WebAssembly } = globalThis as unknown as {
   WebAssembly: {
     Memory: new (pages: { initial: number; maximum: number }) => WasmMemory;
@@ -27,7 +28,7 @@ interface WasmImports {
   env: Record<string, unknown>;
 }
 
-/** tree-sitter in this thread: one parser, grammars loaded when first needed, and the memory they share. */
+/** tree-sitter in this thread: one parser, the grammars loaded so far, and the memory they share. */
 export class Engine {
   readonly clock = new ThreadClock();
   readonly #parser: Parser;
@@ -42,7 +43,7 @@ export class Engine {
   }
 
   static async start(code = compileWasm(engineFile())): Promise<Engine> {
-    // Ours, so that its size can be read: it grows and never shrinks.
+    // Our own memory, so that its size can be read. It never shrinks.
     const memory = new WebAssembly.Memory({ initial: 512, maximum: MAX_PAGES });
     const text = new ParsedText(memory);
     const instantiateWasm = ({ env, ...others }: WasmImports, receive: (instance: object, code: WasmCode) => void) => {
@@ -57,46 +58,39 @@ export class Engine {
     return this.#memory.buffer.byteLength;
   }
 
-  /** A worker is given the code: only one thread may compile. */
+  /** A worker is given the code, because only one thread may compile. */
   load(language: ParsedLanguage, code?: WasmCode): LoadedLanguage {
     const known = this.#loaded.get(language);
     if (known !== undefined) return known;
     const grammar = Grammar.loadSync(code ?? compileWasm(grammarFile(language)));
     const { definitions, locals } = splitQuery(readFileSync(queryFile(language), 'utf8'));
-    let compiled: Query | undefined;
     const loaded = {
       grammar,
       definitions: new DefinitionsQuery(grammar, definitions, this.#memory),
-      locals: () => {
-        compiled ??= new Query(grammar, locals);
-        return compiled;
-      },
+      locals: onFirstUse(() => new Query(grammar, locals)),
     };
     this.#loaded.set(language, loaded);
     return loaded;
   }
 
-  /** The caller deletes the tree. `undefined`: it took too long. */
+  /** The caller deletes the tree. Undefined when it took too long. */
   parse(text: string, language: LoadedLanguage, isLate: IsLate): Tree | undefined {
     this.#parser.setLanguage(language.grammar);
     this.#text.take(text);
     const tree = this.#parser.parse(text, null, { progressCallback: isLate });
     if (tree !== null) return tree;
-    this.#parser.reset(); // else the next parse would go on where this one stopped
+    this.#parser.reset(); // else the next parse would continue this one
     return undefined;
   }
 }
 
-/** tree-sitter's buffer for a piece of text, in UTF-16 units; one of them is a zero at the end. */
+/** The buffer of tree-sitter for a piece of text, in UTF-16 units without the zero at its end. */
 const PIECE_UNITS = 5 * 1024 - 1;
 const UNIT = 2;
 const SMALLEST = 64 * 1024;
 
-/**
- * The text that is parsed, from which tree-sitter fetches piece after piece. Its own binding copies letter by letter, which
- * takes a twentieth of the time of a parse.
- */
-export class ParsedText {
+/** The text to be parsed, fetched in pieces. The binding's own copy, letter by letter, takes a twentieth of a parse. */
+class ParsedText {
   readonly #memory: WasmMemory;
   #units = Buffer.alloc(SMALLEST);
   #length = 0;
@@ -111,7 +105,7 @@ export class ParsedText {
     this.#units.write(text, 'utf16le');
   }
 
-  /** Called by WASM with row and column, too: the text from this unit on, and how much of it there is. */
+  /** Called by WASM: writes the text from this unit on and its length. Row and column are not used. */
   readonly give = (address: number, from: number, ...[, , lengthAddress = 0]: number[]): void => {
     const left = Math.max(this.#length - from, 0);
     const { buffer } = this.#memory;

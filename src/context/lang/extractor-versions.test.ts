@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { LANGUAGES } from '../../../test/support/context/languages.ts';
 import { verifies } from '../../../test/support/verifies.ts';
-import { LANGUAGES } from './contract.ts';
 import { ExtractorVersions } from './extractor-versions.ts';
 
 verifies('C-020').test('each language has a version of 64 bits that stays while nothing behind it changes', () => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Language } from './contract.ts';
 import { engineFile, grammarFile, queryFile } from './grammars.ts';
 
-/** Our part of the engine: a change in how captures are read is a change of what is extracted. */
+/** Our own files that decide what is extracted. */
 const READERS = [
   'facts.ts',
   'definitions-query.ts',
@@ -28,7 +28,7 @@ const SCANNER = [
   'contract.ts',
 ];
 
-/** What was extracted under another engine, grammar or query is extracted again. */
+/** The version of the extractor of each language. Facts of another version are extracted again. */
 export class ExtractorVersions {
   readonly #known = new Map<Language, string>();
   readonly #read: (file: string) => Uint8Array;
@@ -37,7 +37,7 @@ export class ExtractorVersions {
     this.#read = read;
   }
 
-  /** 64 bits as 16 hexadecimal digits. The files behind a language are read once. */
+  /** 16 hexadecimal digits. The files of a language are read once. */
   extractorVersion(language: Language): string {
     const known = this.#known.get(language);
     if (known !== undefined) return known;

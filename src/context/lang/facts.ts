@@ -1,25 +1,26 @@
 import type { Node, QueryMatch } from 'web-tree-sitter';
-import type { Definition, FileFacts, ImportFact, Language, Position, SymbolKind } from './contract.ts';
+import type { SymbolType } from '../../protocol/code.ts';
+import type { Definition, FileFacts, ImportFact, Language, Position } from './contract.ts';
 import type { DefinitionsQuery, QueriedTree } from './definitions-query.ts';
 import { resolveName } from './resolve-name.ts';
 import { signatureOf } from './signature.ts';
 import { isExported } from './visibility.ts';
 
 /**
- * What a query calls the node it captures beside `@name`: a symbol kind, `scope` (gives its name as container and is no
- * definition itself: an impl block, a category), `declaration` (C: a prototype is a function, the rest variables).
+ * What a query calls the node it captures beside `@name`: a type of symbol, `scope` (a container that is no definition itself, such
+ * as an impl block or a category), or `declaration` (in C a function if it is a prototype, else a variable).
  */
-type EntryKind = Exclude<SymbolKind, 'import'> | 'scope' | 'declaration';
+type EntryKind = Exclude<SymbolType, 'import'> | 'scope' | 'declaration';
 
 interface Entry {
   kind: EntryKind;
   name: string;
   nameNode: Node;
   node: Node;
-  /** Of the node, which asks WASM each time. */
+  /** The end of the node, kept because every read of it calls WASM. */
   end: number;
   pattern: number;
-  /** Written with the name: a receiver, `A::`, `A.prototype.` */
+  /** A prefix of the name: a receiver, `A::`, `A.prototype.` */
   qualifier: string | undefined;
 }
 
@@ -29,73 +30,44 @@ interface Placed {
   path: string;
   signature: string;
   exported: boolean;
-  /** It, or something around it, is a function. */
+  /** It is a function or lies inside one. */
   inFunction: boolean;
 }
 
-const ENTRY_KINDS: ReadonlySet<string> = new Set<EntryKind>([
-  'module',
-  'class',
-  'interface',
-  'method',
-  'function',
-  'constant',
-  'variable',
-  'enum',
-  'struct',
-  'type',
-  'macro',
-  'scope',
-  'declaration',
-]);
 const MAX_PATH = 200;
 const MEMBER_HOLDERS: ReadonlySet<EntryKind> = new Set<EntryKind>(['class', 'interface', 'struct', 'enum', 'scope']);
 
-/** Facts must fit into memory. */
 const MAX_DEFINITIONS = 30_000;
-/** Facts read when it is late are not whole, and the caller drops them. */
-export interface FactSource extends QueriedTree {
+
+/** Facts that are read too late are not complete: the caller drops them. */
+interface FactSource extends QueriedTree {
   language: Language;
   query: DefinitionsQuery;
 }
 
-/** Reads a definitions query's matches. */
 export function readFacts(source: FactSource): FileFacts {
   const found = collect(source);
   const definitions = place(found.entries, { ...source, listed: found.listed });
   return { definitions, imports: found.imports, partial: found.isCut || source.root.hasError };
 }
 
-interface Found {
-  entries: Entry[];
-  imports: ImportFact[];
-  /** Names in an export list: `export { a }`, `module.exports = { a }`. */
-  listed: ReadonlySet<string>;
-  isCut: boolean;
-}
-
-function collect({ query, ...tree }: FactSource): Found {
-  const byName = new Map<number, Entry>();
-  const imports = new Map<number, ImportFact>();
-  const listed = new Set<string>();
-  const isFull = () => byName.size + imports.size >= MAX_DEFINITIONS;
-  const reading = { byName, imports, listed, text: tree.text };
-  query.each(tree, (match) => {
-    if (!isFull()) readMatch(match, reading);
-  });
-  return {
-    entries: [...byName.values()],
-    imports: [...imports.values()],
-    listed,
-    isCut: isFull() || query.isCut,
-  };
-}
-
 interface Reading {
   byName: Map<number, Entry>;
   imports: Map<number, ImportFact>;
+  /** Names in an export list: `export { a }`, `module.exports = { a }`. */
   listed: Set<string>;
   text: string;
+}
+
+function collect({ query, ...tree }: FactSource) {
+  const reading: Reading = { byName: new Map(), imports: new Map(), listed: new Set(), text: tree.text };
+  const { byName, imports, listed } = reading;
+  const isFull = () => byName.size + imports.size >= MAX_DEFINITIONS;
+  query.each(tree, (match) => {
+    if (!isFull()) readMatch(match, reading);
+  });
+  const isCut = isFull() || query.isCut;
+  return { entries: [...byName.values()], imports: [...imports.values()], listed, isCut };
 }
 
 function readMatch(match: QueryMatch, { byName, imports, listed, text }: Reading): void {
@@ -106,10 +78,15 @@ function readMatch(match: QueryMatch, { byName, imports, listed, text }: Reading
   else addEntry(byName, match, text);
 }
 
-/** A name that several patterns capture belongs to the first of them in the query file. */
+/** Not a part of the definition, and not a helper of a predicate, such as `@_exports`. */
+function isKind(capture: string): boolean {
+  return capture !== 'name' && capture !== 'container' && !capture.startsWith('_');
+}
+
+/** If several patterns capture a name, the first one in the query file counts. */
 function addEntry(byName: Map<number, Entry>, match: QueryMatch, text: string): void {
   const captured = match.captures.findLast(({ name }) => name === 'name');
-  const whole = match.captures.find(({ name }) => ENTRY_KINDS.has(name));
+  const whole = match.captures.find(({ name }) => isKind(name));
   if (captured === undefined || whole === undefined) return;
   const { nameNode, type, qualifier, isFunction } = resolveName(captured.node, text);
   const earlier = byName.get(nameNode.startIndex);
@@ -130,7 +107,7 @@ function addEntry(byName: Map<number, Entry>, match: QueryMatch, text: string): 
 interface ImportMatch {
   nodes: Record<string, Node>;
   text: string;
-  /** What an alias stands for when no name is written: `*`, or what the query sets. */
+  /** What an alias without a name stands for: `*`, or what the query sets. */
   taken: string;
 }
 
@@ -157,7 +134,7 @@ interface Setting {
   listed: ReadonlySet<string>;
 }
 
-/** Nesting by range: entries in order of their start, the open ones on a stack. */
+/** Finds the nesting by range: entries in order of their start, with the open ones on a stack. */
 function place(entries: Entry[], setting: Setting): Definition[] {
   const ordered = entries.sort((a, b) => a.node.startIndex - b.node.startIndex || b.end - a.end);
   const open: Placed[] = [];
@@ -172,7 +149,7 @@ function place(entries: Entry[], setting: Setting): Definition[] {
   return definitions.sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
-/** `int a, b;` is one node of two names: neither lies in the other. */
+/** `int a, b;` is one node with two names: neither contains the other. */
 function hasEnded(last: Placed | undefined, next: Entry): boolean {
   if (last === undefined) return false;
   return last.entry.end <= next.node.startIndex || last.entry.node.id === next.node.id;
@@ -196,17 +173,17 @@ function kindOf(entry: Entry, parent: Placed | undefined): EntryKind {
   return entry.kind === 'function' && isMember ? 'method' : entry.kind;
 }
 
-/** Nested ten thousand deep, whole paths would be hundreds of megabytes. */
+/** At a depth of ten thousand, whole paths would take hundreds of megabytes. */
 export function joinPath(outer: string, inner: string): string {
   const path = outer === '' || inner === '' ? outer + inner : `${outer}.${inner}`;
   return path.length <= MAX_PATH ? path : `…${path.slice(1 - MAX_PATH)}`;
 }
 
-/** A value holds methods (`const api = { get() {} }`) but nothing else. */
+/** A value contains only methods (`const api = { get() {} }`). */
 function containerPath(parent: Placed | undefined, kind: EntryKind): string {
   if (parent === undefined || parent.kind === 'function' || parent.kind === 'method') return '';
   const isValue = parent.kind === 'variable' || parent.kind === 'constant';
-  // `typedef struct node {…} node_t`: the struct is no member of its alias, the fields of a nameless one are.
+  // `typedef struct node {…} node_t`: the struct is no member of its alias, but the fields of a nameless struct are.
   const isAliased = parent.kind === 'type' && MEMBER_HOLDERS.has(kind);
   if ((isValue && kind !== 'method') || isAliased) return parent.path;
   return joinPath(parent.path, parent.entry.name.replaceAll(/::|\\/g, '.'));
@@ -217,7 +194,7 @@ function toDefinition({ entry, kind, path, signature, exported }: Placed, text: 
   const end = endOf(entry, text);
   return {
     name: entry.name,
-    kind: kind as SymbolKind,
+    kind: kind as SymbolType,
     line: row + 1,
     column,
     endLine: end.line,
@@ -228,7 +205,7 @@ function toDefinition({ entry, kind, path, signature, exported }: Placed, text: 
   };
 }
 
-/** A preprocessor line owns its newline; a definition ends on its own last line. */
+/** The node of a preprocessor line includes its newline, but the definition ends before it. */
 function endOf({ node, end }: Entry, text: string): Position {
   const { row, column } = node.endPosition;
   if (column > 0) return { line: row + 1, column };
@@ -236,7 +213,6 @@ function endOf({ node, end }: Entry, text: string): Position {
   return { line: row, column: lineEnd - (text.lastIndexOf('\n', lineEnd - 1) + 1) };
 }
 
-/** `operator bool() const` is called `operator bool`. */
 function castName(text: string, node: Node): string {
   return slice(text, node).replace(/\s*\(.*$/s, '');
 }

@@ -1,10 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import type { Language } from './contract.ts';
 
-/** A language read by tree-sitter; Swift has no grammar that loads. */
-export type ParsedLanguage = Exclude<Language, 'swift'>;
-
-const WASM: Record<ParsedLanguage, string> = {
+const WASM = {
   typescript: 'tree-sitter-typescript/tree-sitter-typescript.wasm',
   tsx: 'tree-sitter-typescript/tree-sitter-tsx.wasm',
   javascript: 'tree-sitter-javascript/tree-sitter-javascript.wasm',
@@ -22,10 +18,11 @@ const WASM: Record<ParsedLanguage, string> = {
   ruby: 'tree-sitter-ruby/tree-sitter-ruby.wasm',
   bash: 'tree-sitter-bash/tree-sitter-bash.wasm',
 };
+export type ParsedLanguage = keyof typeof WASM;
 
 const ENGINE = 'web-tree-sitter/web-tree-sitter.wasm';
 
-/** The build copies the files named above into the package and points this at them. */
+/** The build copies the files above into the package and replaces this folder. */
 const PACKAGES = new URL('../../../node_modules/', import.meta.url);
 
 export function engineFile(): string {
@@ -36,15 +33,12 @@ export function grammarFile(language: ParsedLanguage): string {
   return fileURLToPath(new URL(WASM[language], PACKAGES));
 }
 
-/** The two TypeScript grammars name their nodes alike and share one query. */
+/** Both TypeScript grammars use the same names of nodes, so they share one query. */
 export function queryFile(language: ParsedLanguage): string {
   return fileURLToPath(new URL(`${language === 'tsx' ? 'typescript' : language}.scm`, import.meta.url));
 }
 
-/**
- * A query file has two parts. The first, read for every file, captures definitions and imports; the second, read only to
- * classify hits, captures what functions bind for themselves.
- */
+/** A query file has two parts: definitions and imports, and the local names, which only classifying needs. */
 export function splitQuery(source: string): { definitions: string; locals: string } {
   const [definitions = '', locals = ''] = source.split(/^;+ locals$/m);
   return { definitions, locals };

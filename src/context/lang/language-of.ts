@@ -1,54 +1,58 @@
 import { basename, extname } from 'node:path';
 import { decodeSource, type Language } from './contract.ts';
 
-export interface LanguageHint {
-  /** The file's first bytes; 8 KiB are enough, only a header or a file without extension needs them. */
+interface LanguageHint {
+  /** The first 8 KiB of the file. Only headers and files without extension need them. */
   head: Uint8Array;
-  /** Extensions in the file's directory, lower case, without the dot. */
   siblingExtensions: ReadonlySet<string>;
 }
 
 const CPP_SOURCES = ['cpp', 'cc', 'cxx', 'hpp', 'hxx', 'hh'];
 
-const BY_EXTENSION: ReadonlyMap<string, Language> = new Map<string, Language>([
-  ...['ts', 'mts', 'cts'].map((extension) => [extension, 'typescript'] as const),
-  ['tsx', 'tsx'],
-  ...['js', 'jsx', 'mjs', 'cjs'].map((extension) => [extension, 'javascript'] as const),
-  ...['py', 'pyi'].map((extension) => [extension, 'python'] as const),
-  ['go', 'go'],
-  ['rs', 'rust'],
-  ['java', 'java'],
-  ...['kt', 'kts'].map((extension) => [extension, 'kotlin'] as const),
-  ...['scala', 'sc'].map((extension) => [extension, 'scala'] as const),
-  ['c', 'c'],
-  ...CPP_SOURCES.map((extension) => [extension, 'cpp'] as const),
-  ...['m', 'mm'].map((extension) => [extension, 'objc'] as const),
-  ['cs', 'csharp'],
-  ['php', 'php'],
-  ['rb', 'ruby'],
-  ['swift', 'swift'],
-  ...['sh', 'bash'].map((extension) => [extension, 'bash'] as const),
-]);
+const BY_EXTENSION = byWord({
+  typescript: 'ts mts cts',
+  tsx: 'tsx',
+  javascript: 'js jsx mjs cjs',
+  python: 'py pyi',
+  go: 'go',
+  rust: 'rs',
+  java: 'java',
+  kotlin: 'kt kts',
+  scala: 'scala sc',
+  c: 'c',
+  cpp: CPP_SOURCES.join(' '),
+  objc: 'm mm',
+  csharp: 'cs',
+  php: 'php',
+  ruby: 'rb',
+  swift: 'swift',
+  bash: 'sh bash',
+});
 
-/** The program a first line names, its version cut off. */
-const BY_INTERPRETER: ReadonlyMap<string, Language> = new Map<string, Language>([
-  ...['node', 'nodejs', 'bun'].map((program) => [program, 'javascript'] as const),
-  ...['deno', 'tsx', 'ts-node'].map((program) => [program, 'typescript'] as const),
-  ...['python', 'pypy', 'uv'].map((program) => [program, 'python'] as const),
-  ...['sh', 'bash', 'dash', 'ksh', 'zsh'].map((program) => [program, 'bash'] as const),
-  ['ruby', 'ruby'],
-  ['php', 'php'],
-  ['scala', 'scala'],
-  ['kotlin', 'kotlin'],
-  ['swift', 'swift'],
-]);
+/** By the program that the first line names, without its version. */
+const BY_INTERPRETER = byWord({
+  javascript: 'node nodejs bun',
+  typescript: 'deno tsx ts-node',
+  python: 'python pypy uv',
+  bash: 'sh bash dash ksh zsh',
+  ruby: 'ruby',
+  php: 'php',
+  scala: 'scala',
+  kotlin: 'kotlin',
+  swift: 'swift',
+});
 
-/** Besides the two that declare: what only Objective-C imports or announces with. */
+function byWord(words: Partial<Record<Language, string>>): ReadonlyMap<string, Language> {
+  const entries = Object.entries(words) as [Language, string][];
+  return new Map(entries.flatMap(([language, list]) => list.split(' ').map((word) => [word, language] as const)));
+}
+
+/** Only Objective-C declares or imports like this. */
 const OBJC_ONLY = /^[ \t]*(?:@(?:interface|protocol|class)\b|#\s*import\b)/m;
-/** Lines no C header has: C++ keeps its public headers in a directory of their own. */
+/** No C header has such lines. Headers of C++ may lie in a folder without sources. */
 const CPP_ONLY = /^[ \t]*(?:namespace\s|template\s*<|using\s+\w|class\s+\w|#\s*include\s*<[a-z_]+>)/m;
 
-/** `undefined` is plain text: words only, no structure. */
+/** Undefined for plain text, which has words but no structure. */
 export function languageOf(path: string, hint: LanguageHint): Language | undefined {
   const extension = extname(basename(path)).slice(1).toLowerCase();
   if (extension === 'h') return headerLanguage(hint);
@@ -62,7 +66,7 @@ function headerLanguage({ head, siblingExtensions }: LanguageHint): Language {
   return isCpp ? 'cpp' : 'c';
 }
 
-/** `#!/usr/bin/env -S VAR=1 python3.12 -u` names python: options and assignments are the launcher's. */
+/** `#!/usr/bin/env -S VAR=1 python3.12 -u` names python: options and assignments belong to `env`. */
 function shebangLanguage(head: Uint8Array): Language | undefined {
   const line = /^#!([^\n]{1,512})/.exec(decodeSource(head.subarray(0, 520)))?.[1] ?? '';
   const words = line.trim().split(/\s+/);

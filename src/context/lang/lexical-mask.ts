@@ -1,18 +1,17 @@
-/** How a language writes comments and strings, for reading it without a grammar. */
+/** How a language writes comments and strings, to read it without a grammar. */
 export interface LexicalRules {
   lineComments: readonly string[];
   blockComments: readonly { open: string; close: string; nests: boolean }[];
-  /** Tried in order, so the longer opening stands first. */
+  /** Tried in order, so longer openings come first. */
   strings: readonly StringRule[];
 }
 
 interface StringRule {
   open: RegExp;
-  /** What ends it, given the text that opened it. */
   close: (opening: string) => string;
   /** Opens code inside the string, up to the bracket that matches its last character. */
   interpolation?: (opening: string) => string;
-  /** The next character is no end. Raw strings have none. */
+  /** The character after it does not end the string. Raw strings have no escape. */
   escape?: string;
   multiline: boolean;
 }
@@ -25,11 +24,11 @@ interface Frame {
   rule: StringRule;
   close: string;
   interpolation: string | undefined;
-  /** Open brackets of the code inside an interpolation; `undefined` while in the string itself. */
+  /** Open brackets of the code inside an interpolation. Undefined inside the string itself. */
   depth: number | undefined;
 }
 
-/** The class of every UTF-16 unit: code, comment or string. One pass, whatever the text. */
+/** The class of every UTF-16 unit: code, comment or string. It takes one pass over any text. */
 export function lexicalMask(text: string, rules: LexicalRules): Uint8Array {
   return new Masker(text, rules).run();
 }

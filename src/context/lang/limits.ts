@@ -8,7 +8,7 @@ export function isTooLarge(bytes: number): boolean {
   return bytes > MAX_BYTES;
 }
 
-/** What is too large to parse is known without parsing it. */
+/** Why a file is too large to be parsed, if it is. */
 export function tooLarge(source: Uint8Array): Skipped | undefined {
   if (isTooLarge(source.byteLength)) return { skipped: 'too_large' };
   for (let start = 0; start <= source.byteLength; ) {
@@ -20,7 +20,7 @@ export function tooLarge(source: Uint8Array): Skipped | undefined {
   return undefined;
 }
 
-/** Each worker costs some 112 MB beside 128 MB for the server itself. */
+/** A worker takes about 112 MB, the server itself 128 MB. */
 export function workersUnder(ceilingMb: number, cores: number): number {
   return Math.max(1, Math.min(Math.floor((ceilingMb - 128) / 112), cores - 1));
 }

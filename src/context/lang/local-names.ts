@@ -1,25 +1,24 @@
-import type { Node, Query } from 'web-tree-sitter';
-import type { IsLate } from './time-bound.ts';
+import type { Query } from 'web-tree-sitter';
+import type { QueriedTree } from './definitions-query.ts';
 
 interface Scope {
   start: number;
   end: number;
   bound: Set<string>;
-  /** Declared `global` or `nonlocal`: assigned here, bound elsewhere. */
+  /** Declared `global` or `nonlocal`: assigned here but bound elsewhere. */
   elsewhere: Set<string>;
   parent: Scope | undefined;
 }
 
-/** Which of some names functions and blocks bind for themselves. What no scope holds is not local. */
+/** The names that functions and blocks bind, out of a given set. */
 export class LocalNames {
   readonly #scopes: Scope[] = [];
   readonly #bindings = new Set<number>();
 
-  constructor(source: { text: string; root: Node; locals: Query; isLate: IsLate }, names: ReadonlySet<string>) {
+  constructor(source: QueriedTree & { locals: Query }, names: ReadonlySet<string>) {
     let open: Scope | undefined;
-    for (const { name: role, node } of source.locals.captures(source.root, {
-      progressCallback: source.isLate,
-    })) {
+    const captures = source.locals.captures(source.root, { progressCallback: source.isLate });
+    for (const { name: role, node } of captures) {
       while (open !== undefined && open.end <= node.startIndex) open = open.parent;
       if (role === 'scope') {
         open = { start: node.startIndex, end: node.endIndex, bound: new Set(), elsewhere: new Set(), parent: open };
@@ -34,7 +33,7 @@ export class LocalNames {
     }
   }
 
-  /** The index is where a local name is bound. */
+  /** A local name is bound at this index. */
   binds(index: number): boolean {
     return this.#bindings.has(index);
   }
@@ -47,7 +46,7 @@ export class LocalNames {
     return false;
   }
 
-  /** Scopes are in order of their start: the last that starts before the index, or one around it. */
+  /** Scopes are in order of their start, so this is the last one before the index, or one around it. */
   #innermost(index: number): Scope | undefined {
     let low = 0;
     for (let high = this.#scopes.length; low < high; ) {

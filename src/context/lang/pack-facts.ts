@@ -1,10 +1,11 @@
-import type { Definition, FileFacts, ImportFact, PackedFacts, PackedSummary, SymbolKind } from './contract.ts';
+import type { SymbolType } from '../../protocol/code.ts';
+import type { Definition, FileFacts, ImportFact, PackedFacts, PackedSummary } from './contract.ts';
 
-type PackedDefinition = [string, string, number, number, number, number, string, string, number];
+type PackedDefinition = [string, SymbolType, number, number, number, number, string, string, number];
 type PackedImport = [string, number, ...string[][]];
 type Packed = [PackedDefinition[], PackedImport[], number];
 
-/** Arrays in place of objects: half the bytes, and quicker to read back. The memory is the caller's own, to be given away. */
+/** Arrays instead of objects: half the bytes, and faster to read. The caller owns the memory and may transfer it. */
 export function packFacts(facts: FileFacts): PackedFacts {
   const { definitions, imports, partial } = facts;
   const packed = [
@@ -41,22 +42,18 @@ function summaryOf({ definitions, imports }: FileFacts): PackedSummary {
   };
 }
 
-/** Undefined for what is not of our making: it is extracted again rather than believed. */
+/** Undefined when this is not packed facts: then the file is extracted again. */
 export function unpackFacts(data: Uint8Array): FileFacts | undefined {
   const [definitions, imports, partial] = parse(data) ?? [];
   if (definitions === undefined || imports === undefined) return undefined;
   return { definitions: definitions.map(toDefinition), imports: imports.map(toImport), partial: partial === 1 };
 }
 
-function parse(data: Uint8Array): Packed | undefined {
-  const { buffer, byteOffset, byteLength } = data;
-  const parsed = parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'));
-  return Array.isArray(parsed) && Array.isArray(parsed[0]) && Array.isArray(parsed[1]) ? (parsed as Packed) : undefined;
-}
-
-function parseJson(text: string): unknown {
+function parse({ buffer, byteOffset, byteLength }: Uint8Array): Packed | undefined {
   try {
-    return JSON.parse(text);
+    const parsed: unknown = JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'));
+    const isPacked = Array.isArray(parsed) && Array.isArray(parsed[0]) && Array.isArray(parsed[1]);
+    return isPacked ? (parsed as Packed) : undefined;
   } catch {
     return undefined;
   }
@@ -64,16 +61,7 @@ function parseJson(text: string): unknown {
 
 function toDefinition(packed: PackedDefinition): Definition {
   const [name, kind, line, column, endLine, endColumn, signature, container, exported] = packed;
-  const found = {
-    name,
-    kind: kind as SymbolKind,
-    line,
-    column,
-    endLine,
-    endColumn,
-    signature,
-    exported: exported === 1,
-  };
+  const found = { name, kind, line, column, endLine, endColumn, signature, exported: exported === 1 };
   return container === '' ? found : { ...found, container };
 }
 

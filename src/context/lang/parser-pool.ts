@@ -5,38 +5,31 @@ import { ParserCode } from './wasm-code.ts';
 import type { Answer, ParseRequest } from './worker-messages.ts';
 import { UNSERVED, WorkerThread } from './worker-thread.ts';
 
-export interface ParserPoolOptions {
-  /** See `workersUnder`. */
-  workers: number;
-  parseMs?: number;
-  /** Of JavaScript objects in one worker. */
-  heapMb?: number;
-  /** A worker that has read this much, or whose WASM memory has grown to that much, is replaced. */
-  maxSourceBytes?: number;
-  maxMemoryBytes?: number;
-  /** It begins with 32 MiB: to replace a busy worker that has not grown to this would win nothing, and take half a second. */
-  grownBytes?: number;
-}
-
 const DEFAULTS = {
   parseMs: 2_000,
+  /** The heap of JavaScript objects in one worker. */
   heapMb: 96,
+  /** A worker is replaced when it has read this much, or when its WASM memory has grown to this size. */
   maxSourceBytes: 64 * 1024 * 1024,
   maxMemoryBytes: 96 * 1024 * 1024,
+  /** The WASM memory starts with 32 MiB. Replacing a smaller worker than this saves nothing and takes half a second. */
   grownBytes: 48 * 1024 * 1024,
 };
+
+/** See `workersUnder` for the number of workers. */
+export type ParserPoolOptions = { workers: number } & Partial<typeof DEFAULTS>;
 
 interface Job {
   request: ParseRequest;
   settle: (outcome: Promise<Answer>) => void;
 }
 
-/** A worker has as much before it as it parses while its owner is busy with something else, up to a tenth of a second. */
+/** What a worker gets in advance: as much as it parses in a tenth of a second, while this thread is busy. */
 const AHEAD_BYTES = 768 * 1024;
 
-/** Parser threads, started when first needed and replaced when worn. Questions go ahead of extraction. */
+/** Parser threads, started when needed and replaced when worn. Questions come before extractions. */
 export class ParserPool implements CodeParser {
-  readonly #options: Required<ParserPoolOptions>;
+  readonly #options: { workers: number } & typeof DEFAULTS;
   readonly #questions: Job[] = [];
   readonly #extractions: Job[] = [];
   readonly #workers = new Set<WorkerThread>();
@@ -50,7 +43,7 @@ export class ParserPool implements CodeParser {
     this.#options = { ...DEFAULTS, ...options };
   }
 
-  /** Threads started so far, and those lost to a file. */
+  /** The threads started so far, and those that a file has crashed. */
   get counts(): { started: number; crashed: number } {
     return { started: this.#started, crashed: this.#crashed };
   }
@@ -70,7 +63,7 @@ export class ParserPool implements CodeParser {
     return answer as HitClass[] | Skipped;
   }
 
-  /** Threads go, each after what it was given, and others come when they are needed: WASM memory never shrinks. */
+  /** Ends threads after the work they were given, because WASM memory never shrinks. New ones start when needed. */
   async renew(which: 'all' | 'grown'): Promise<void> {
     for (const worker of this.#workers) {
       const isGrown = worker.wear.memoryBytes >= this.#options.grownBytes;
@@ -91,10 +84,10 @@ export class ParserPool implements CodeParser {
     if (this.#isClosed) throw closed();
     const skipped = tooLarge(request.source);
     if (skipped !== undefined) return skipped;
-    this.#code.engine(); // what does not load fails here, for whom it concerns
+    this.#code.engine(); // throws here, to the caller, if it does not load
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const job: Job = { request, settle: resolve };
-    // A parse cannot be interrupted from here and ends by itself within its bound; only its answer is dropped.
+    // A parse cannot be interrupted from here. It ends within its bound, and its answer is dropped.
     const abandon = () => {
       const at = queue.indexOf(job);
       if (at !== -1) queue.splice(at, 1);
@@ -114,7 +107,7 @@ export class ParserPool implements CodeParser {
     }
   }
 
-  /** A worker that has nothing to do, else a new one, else one that is soon done with what it has. */
+  /** An idle worker, else a new one, else one that will soon be done. */
   #free(): WorkerThread | undefined {
     if (this.#questions.length + this.#extractions.length === 0) return undefined;
     for (const worker of this.#workers) if (worker.isGone) this.#workers.delete(worker);
@@ -134,7 +127,7 @@ export class ParserPool implements CodeParser {
 
   async #run(worker: WorkerThread, job: Job): Promise<void> {
     const outcome = worker.run(job.request);
-    const answer = await outcome.catch(() => undefined); // its owner hears of it below
+    const answer = await outcome.catch(() => undefined); // passed to its caller below
     if (this.#isClosed) job.settle(Promise.reject(closed()));
     else if (answer === UNSERVED) (job.request.hits ? this.#questions : this.#extractions).unshift(job);
     else job.settle(outcome as Promise<Answer>);
@@ -142,7 +135,7 @@ export class ParserPool implements CodeParser {
     await this.#retire(worker);
   }
 
-  /** Worn workers go first and are replaced after: two at once would be a worker too many in memory. What waited meanwhile goes on. */
+  /** Ends a worn worker before its successor starts, because both would take too much memory. */
   async #retire(worker: WorkerThread): Promise<void> {
     if (!worker.isDead && this.#isWorn(worker) && worker.load.requests === 0) await worker.end();
     if (worker.isDead) this.#workers.delete(worker);

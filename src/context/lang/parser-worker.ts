@@ -6,7 +6,7 @@ import { readTree, scanText } from './read-source.ts';
 import type { WasmCode } from './wasm-code.ts';
 import type { Answer, WorkerData, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
-/** The thread that parses. What throws while it reads a file ends it: after a trap the WASM memory is not to be trusted. */
+/** The thread that parses. An exception while it reads a file ends it, because after a trap the WASM memory may be damaged. */
 
 const port = parentPort as MessagePort;
 const { engine: code, underWay } = workerData as WorkerData;
@@ -14,13 +14,13 @@ const current = new Int32Array(underWay);
 
 const reply = (message: WorkerReply) => port.postMessage(message, givenAway(message));
 
-/** Bytes change their owner instead of being copied. */
+/** Transfers the bytes of an answer instead of copying them. */
 function givenAway(message: WorkerReply): ArrayBuffer[] {
   if (message.type !== 'answer' || !('data' in message.answer)) return [];
   return [message.answer.data.buffer as ArrayBuffer];
 }
 
-/** What was handed over and not begun. */
+/** Requests that have arrived and not begun. */
 class Inbox {
   readonly #waiting: WorkerRequest[] = [];
   readonly #grammars = new Map<Language, WasmCode>();
@@ -30,7 +30,7 @@ class Inbox {
     this.#waiting.push(request);
   }
 
-  /** Questions go ahead of extraction, also of what was handed over before. */
+  /** Questions come before extractions, also before earlier ones. */
   next(): WorkerRequest | undefined {
     for (let sent = receiveMessageOnPort(port); sent !== undefined; sent = receiveMessageOnPort(port))
       this.take(sent.message);
@@ -40,7 +40,7 @@ class Inbox {
   }
 }
 
-/** Undefined: its grammar does not load. */
+/** Undefined when the grammar does not load. */
 function answerTo(engine: Engine, request: WorkerRequest): Answer | undefined {
   const { language, grammar } = request;
   if (language === 'swift') return scanText(request);
@@ -59,7 +59,7 @@ function serve(engine: Engine, inbox: Inbox): void {
     Atomics.store(current, 0, request.id);
     const answer = answerTo(engine, request);
     freeBytes(request.source);
-    if (answer === undefined) return; // this thread is ended for it
+    if (answer === undefined) return; // the pool ends this thread
     reply({ type: 'answer', id: request.id, answer, memoryBytes: engine.memoryBytes() });
   }
 }

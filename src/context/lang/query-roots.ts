@@ -6,16 +6,16 @@ export const ROOT = 1;
 export const NEEDY = 2;
 export const NEEDED = 4;
 
-/** By the number of a kind of node, what it is to a query. */
+/** By the number of a kind of node: its role in a query. */
 export type QueryRoots = Uint8Array;
 
-/** tree-sitter's number for what it could not parse. */
+/** The number of error nodes in tree-sitter. */
 const ERROR = 0xffff;
 
-/** What lies below nearly every node: to need it saves nothing. */
+/** Nearly every node contains one of these, so needing it excludes nothing. */
 const ANYWHERE = /identifier$/;
 
-/** At which nodes the patterns of a query begin. In our files each pattern begins a line, with the kind of its outermost node. */
+/** The kinds of nodes at which patterns begin. In our files each pattern starts a line with the kind of its outermost node. */
 export function queryRoots(query: string, grammar: Grammar): QueryRoots {
   const roots: QueryRoots = new Uint8Array(ERROR + 1);
   const needs = new Map<string, string[] | undefined>();
@@ -39,7 +39,7 @@ function patternsOf(query: string): string[] {
   return query.split(/^(?=\()/m).filter((text) => text.startsWith('('));
 }
 
-/** What the value must be that a pattern's outermost node has: of `right: [(a) (b)]` a and b. */
+/** The kinds that the value of the outermost node may have: a and b for `right: [(a) (b)]`. */
 function valuesOf(pattern: string): string[] | undefined {
   const fields = [...pattern.matchAll(/\b(?:value|right): (\[[^\]]*\]|\(\w+)/g)];
   const [, value = ''] = fields.find(({ index }) => depthOf(pattern.slice(0, index)) === 1) ?? [];

@@ -7,14 +7,13 @@ import { readableText } from './readable-text.ts';
 import { classifySwift, scanSwift } from './swift-scanner.ts';
 import type { Answer, ParseRequest } from './worker-messages.ts';
 
-/** Facts or classes of one file, by its tree. */
 export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseRequest): Answer {
   const text = decodeSource(request.source);
   const tree = engine.parse(readableText(text, request.language), loaded, engine.clock.bound(request.parseMs));
   if (tree === undefined) return { skipped: 'timeout' };
   try {
     const { language, hits, parseMs } = request;
-    // Patterns half matched at every depth make a query, too, slow on what is nested ten thousand deep.
+    // A query gets a bound of its own: at a depth of ten thousand its open matches make it slow as well.
     const source = { text, language, root: tree.rootNode, isLate: engine.clock.bound(parseMs) };
     const answer =
       hits === undefined
@@ -26,7 +25,6 @@ export function readTree(engine: Engine, loaded: LoadedLanguage, request: ParseR
   }
 }
 
-/** The same of a language without a grammar. */
 export function scanText({ source, hits }: ParseRequest): Answer {
   const text = decodeSource(source);
   return hits === undefined ? packFacts(scanSwift(text)) : classifySwift(text, hits);

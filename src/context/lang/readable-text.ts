@@ -1,15 +1,15 @@
 import type { Language } from './contract.ts';
 
-/** A text as its grammar can read it: what it cannot is shown otherwise, character for character. */
+/** Replaces what the grammar cannot read by something of the same length, so every character keeps its position. */
 export function readableText(text: string, language: Language): string {
   if (language === 'bash') return plainExpansions(text);
   return language === 'kotlin' ? endMembers(text) : blankMacros(text, language);
 }
 
 /**
- * C's macros are no part of its grammar: `class API Cart {`, `SQLITE_API int f(void);` or `void f() LOCKS_REQUIRED(m);` read
- * as errors that swallow what follows. A macro in such a place says nothing about structure, so the parser is shown spaces
- * instead: every other character keeps its line and column, and names and signatures are cut from the true text.
+ * The grammar of C knows no macros: `class API Cart {`, `SQLITE_API int f(void);` or `void f() LOCKS_REQUIRED(m);` are errors to it
+ * that swallow what follows. Such a macro says nothing about structure, so the parser gets spaces instead. Names and signatures
+ * are cut from the true text.
  */
 function blankMacros(text: string, language: Language): string {
   if (language !== 'c' && language !== 'cpp' && language !== 'objc') return text;
@@ -21,8 +21,8 @@ function blankMacros(text: string, language: Language): string {
 }
 
 /*
- * Every repetition below is bounded and no two neighbours can match the same character: a file is any file, and must not make
- * a pattern slow. What a rule keeps is its first group, what follows becomes spaces.
+ * Every repetition below is bounded and no two neighbours match the same character, so that no file makes a pattern slow. A rule
+ * keeps its first group and turns the rest into spaces.
  */
 const MACRO = '_{0,4}[A-Z][A-Z0-9_]{1,60}';
 const ARGUMENTS = String.raw`\((?:[^()\n]|\([^()\n]{0,100}\)){0,100}\)`;
@@ -68,14 +68,12 @@ const OBJC: readonly RegExp[] = [
   new RegExp(String.raw`^([ \t]{0,40}[-+][^;{\n]{0,300}?[ \t])${GUARD}(?=\s{0,9}\{)`, 'gm'),
 ];
 
-/** A macro that is called where Objective-C declares: at the start of a line, with an underscore in its name. */
+/** A macro call in the place of an Objective-C declaration: at the start of a line, with an underscore in its name. */
 const CALL = /^[ \t]{0,9}([A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60})[ \t]{0,9}\(/gm;
 const MOST_ARGUMENTS = 16_000;
 
-/**
- * `RCT_EXPORT_METHOD(add:(Item *)item) {` defines the method it names, and is read as one. Calls that define nothing, like
- * `RCT_EXPORT_MODULE()`, become spaces. What is indented may be a statement of a function, and stays.
- */
+/** `RCT_EXPORT_METHOD(add:(Item *)item) {` becomes a method. Calls that define nothing become spaces. Indented ones may be
+ * statements and stay. */
 function rewriteCalls(text: string): string {
   let read = '';
   let done = 0;
@@ -86,47 +84,36 @@ function rewriteCalls(text: string): string {
     const written =
       close === undefined ? text.slice(index, start + MOST_ARGUMENTS) : readCall(text, { index, head, name, close });
     read += text.slice(done, index) + written;
-    done = index + written.length; // what is read here is not read again: one pass over any file
+    done = index + written.length; // nothing is read twice: one pass over any file
   }
   return read + text.slice(done);
 }
 
-interface Found {
+interface Call {
   index: number;
   head: string;
   name: string;
+  /** Where its bracket closes. */
   close: number;
 }
 
-/** The call with the semicolon after it, as it is to be read. */
-function readCall(text: string, { index, head, name, close }: Found): string {
+/** The call with the semicolon after it, as the parser gets it. */
+function readCall(text: string, { index, head, name, close }: Call): string {
   const [tail = '', brace] = /^(?:[ \t]{0,9};)?(?=\s{0,40}(\{)?)/.exec(text.slice(close + 1, close + 80)) ?? [];
   const end = close + 1 + tail.length;
   const hasBody = brace === '{';
   const isWhole = hasBody || /^[ \t]{0,9}(?:\n|$)/.test(text.slice(end, end + 10));
-  const given = text.slice(index + head.length, close);
-  return isWhole ? rewriteCall({ head, name, given, tail, hasBody }) : text.slice(index, end);
-}
-
-interface Call {
-  head: string;
-  name: string;
-  given: string;
-  /** The semicolon after it, if any. */
-  tail: string;
-  hasBody: boolean;
-}
-
-function rewriteCall({ head, name, given, tail, hasBody }: Call): string {
-  const whole = `${head}${given})${tail}`;
+  const whole = text.slice(index, end);
   const isMethod = /_METHOD(?:_|$)/.test(name);
-  if (/^\s/.test(head) && !isMethod) return whole;
+  const isIndented = /^\s/.test(head);
+  if (!isWhole || (isIndented && !isMethod)) return whole;
+  const given = text.slice(index + head.length, close);
   const selector = isMethod || hasBody ? selectorIn(given, isMethod) : undefined;
   if (selector === undefined) return spaces(whole);
   return `-${spaces(head.slice(1))}${selector}${hasBody || tail !== '' ? ' ' : ';'}${tail}`;
 }
 
-/** Where the bracket closes that was opened before `start`. */
+/** The end of the bracket that opened before `start`. */
 function closing(text: string, start: number): number | undefined {
   const end = Math.min(text.length, start + MOST_ARGUMENTS);
   let depth = 1;
@@ -145,7 +132,7 @@ function stringEnd(text: string, start: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** In `(name, selector)` of a method's macro the last argument, in `(name, type)` of a property's the first. */
+/** A macro of a method has its selector as the last argument, one of a property as the first. */
 function selectorIn(given: string, isMethod: boolean): string | undefined {
   const plain = given.replace(/\/\/[^\n]*/g, spaces);
   const comma = isMethod ? plain.lastIndexOf(',') : plain.indexOf(',');
@@ -166,27 +153,24 @@ function blank(found: string, kept: string): string {
   return kept + spaces(found.slice(kept.length));
 }
 
-/** After `if (…)` a macro is a statement. */
+/** A macro after `if (…)` is a statement. */
 function blankGuard([found, kept, at]: unknown[], text: string): string {
   const start = text.lastIndexOf('\n', Number(at) - 1) + 1;
   const isStatement = /^\s*(?:if|while|for|switch|else|\}|return|#)/.test(text.slice(start, start + 80));
   return isStatement ? String(found) : blank(String(found), String(kept));
 }
 
-/** `typedef NS_ENUM(NSInteger, Color) {` as `enum Color {`, the name where it was. */
+/** `typedef NS_ENUM(NSInteger, Color) {` becomes `enum Color {` with the name in its place. */
 function asEnum(_found: string, ...parts: (string | undefined)[]): string {
   const [typedef = '', macro = '', name = '', close = ''] = parts;
   return `${spaces(typedef)}${'enum '.padEnd(macro.length)}${name}${spaces(close)}`;
 }
 
 const HOLDER = /\b(?:class|object|interface)\b/;
-/** After these a body may end as it is. */
+/** After these a body may end without a semicolon. */
 const NEEDS_NONE = new Set(['{', ';', ',', '(', '[']);
 
-/**
- * The grammar wants the last member of a body to end with its line: `class Cart { val size = 1 }` reads as an error that swallows
- * what follows. The parser is shown a semicolon in place of the blank before the brace, so every character keeps its place.
- */
+/** To the grammar `class Cart { val size = 1 }` is an error that swallows the rest, so the blank before the brace becomes `;`. */
 function endMembers(text: string): string {
   if (!HOLDER.test(text)) return text;
   return text.split('\n').map(endInLine).join('\n');
@@ -206,7 +190,7 @@ function endInLine(line: string): string {
   return units.join('');
 }
 
-/** A blank to put the semicolon in, and something before it that it can end. */
+/** There is a blank for the semicolon, and before it something that the semicolon can end. */
 function isMemberBefore(line: string, brace: number): boolean {
   const before = line.slice(Math.max(0, brace - 80), brace);
   const member = before.trimEnd();
@@ -215,9 +199,9 @@ function isMemberBefore(line: string, brace: number): boolean {
 }
 
 /**
- * Five things of Bash that its grammar reads as errors, which swallow all up to the next quote or brace that fits, functions
- * included. They say nothing about structure, so the parser is shown something plainer of the same length. Every repetition is
- * bounded: a file is any file, and must not make a rule slow.
+ * The grammar takes five constructs of Bash for errors, which swallow everything up to the next matching quote or brace. They say
+ * nothing about structure, so the parser gets something plainer of the same length. Every repetition is bounded, so that no file
+ * makes a rule slow.
  */
 function plainExpansions(text: string): string {
   return text
@@ -228,10 +212,10 @@ function plainExpansions(text: string): string {
     .replace(SLICE, (found) => found.replaceAll(':$', ': '));
 }
 
-/** Without `$` and backquotes: what looks quoted may stand between double quotes, where they are code. */
+/** Without `$` and backquotes: between double quotes they are code even in single quotes. */
 const QUOTED = "'[^'\"$`\\n]{0,200}'";
 const VARIABLE = String.raw`\$\{!?\w{1,80}(?:\[[^\]\n]{0,80}\])?`;
-/** `${theme/ '[GTK2/3]'}`: a `/` or `}` in quotes ends no pattern. */
+/** `${theme/ '[GTK2/3]'}`: a quoted `/` or `}` does not end the pattern. */
 const PATTERN = new RegExp(String.raw`${VARIABLE}[/#%]{1,2}(?:[^'"}\\\n]{0,80}${QUOTED}){1,8}`, 'g');
 /** `[[ $x = '( '* ]]` */
 const COMPARED = new RegExp(String.raw`[ \t][=!]?=[ \t]{1,9}${QUOTED}`, 'g');

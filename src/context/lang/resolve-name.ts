@@ -1,21 +1,14 @@
 import type { Node } from 'web-tree-sitter';
 
-export interface ResolvedName {
-  nameNode: Node;
-  type: string;
-  qualifier: string | undefined;
-  /** A C declarator that declares a function, not a pointer to one. */
-  isFunction: boolean;
-}
-
-/** Deeper is no declarator a person wrote. */
+/** No person writes a deeper declarator. */
 const MAX_STEPS = 64;
 
 /**
  * Finds the name inside what a query captured as one. C wraps it in declarators (`*f(int)`), C++ and Ruby qualify it
- * (`A::f`), JavaScript assigns to members (`A.prototype.f`).
+ * (`A::f`), JavaScript assigns to members (`A.prototype.f`). `isFunction` is true for a C declarator of a function, but not of a
+ * pointer to one.
  */
-export function resolveName(captured: Node, text: string): ResolvedName {
+export function resolveName(captured: Node, text: string) {
   const qualifiers: string[] = [];
   let node = captured;
   let isFunction = false;
@@ -32,7 +25,7 @@ export function resolveName(captured: Node, text: string): ResolvedName {
   }
   if (type === 'operator_cast') isFunction = true;
   const qualifier = qualifiers.filter(Boolean).join('.');
-  return { nameNode: node, type, qualifier: qualifier === '' ? undefined : qualifier, isFunction };
+  return { nameNode: node, type, qualifier: qualifier || undefined, isFunction };
 }
 
 function innerOf(node: Node, type: string): { node: Node; qualifier: Node | null } | null {
@@ -59,7 +52,7 @@ function step(node: Node | null, qualifier: Node | null) {
   return node === null ? null : { node, qualifier };
 }
 
-/** `exports.f` and `this.f` qualify nothing; template arguments are no part of a container's name. */
+/** `exports.f` and `this.f` have no container. Template arguments do not belong to the name of a container. */
 function clean(qualifier: string): string {
   const plain = qualifier.replace(/<.*>/s, '').replace(/\s+/g, '').replaceAll('::', '.');
   return plain.replace(/\.prototype$/, '').replace(/^(module\.)?exports$|^this$|^globalThis$|^window$/, '');

@@ -2,10 +2,10 @@ import type { Node } from 'web-tree-sitter';
 
 const MAX_UNITS = 200;
 
-/** By code, because a letter is a string to look up, and there are many. */
+/** Character codes, because comparing letters as strings is slower. */
 const ENDS_BEFORE: ReadonlySet<number> = new Set([...'\n{};,('].map((mark) => mark.charCodeAt(0)));
 
-/** Modifiers such as `export const` stand before the node; a brace or separator belongs to what came earlier. */
+/** Modifiers such as `export const` precede the node. A brace or separator belongs to what came earlier. */
 function lineStart(text: string, start: number): number {
   for (let at = start - 1; at >= 0 && start - at <= MAX_UNITS; at--) {
     if (ENDS_BEFORE.has(text.charCodeAt(at))) return at + 1;
@@ -27,7 +27,7 @@ function bodyOf(node: Node): Node | null {
 export function signatureOf(text: string, { node, end: nodeEnd }: { node: Node; end: number }): string {
   const start = lineStart(text, node.startIndex);
   const body = bodyOf(node);
-  // A body before the name's own text ends would be another definition's.
+  // A body at the start of the node belongs to another definition.
   const end = body !== null && body.startIndex > node.startIndex ? body.startIndex : nodeEnd;
   const whole = text.slice(start, Math.min(end, start + 4 * MAX_UNITS)).trim();
   const shown = body === null ? (whole.split('\n', 1)[0] ?? '') : whole;
@@ -39,7 +39,7 @@ export function signatureOf(text: string, { node, end: nodeEnd }: { node: Node; 
   );
 }
 
-/** Never ends on half a surrogate pair. */
+/** Never splits a surrogate pair. */
 function cut(text: string): string {
   if (text.length <= MAX_UNITS) return text;
   const kept = text.slice(0, MAX_UNITS - 1);

@@ -1,13 +1,11 @@
 import { LineIndex } from '../../base/line-index.ts';
-import type { Definition, FileFacts, HitClass, ImportFact, Position, SymbolKind } from './contract.ts';
+import type { SymbolType } from '../../protocol/code.ts';
+import type { Definition, FileFacts, HitClass, ImportFact, Position } from './contract.ts';
 import { joinPath } from './facts.ts';
 import { CODE, COMMENT, type LexicalRules, lexicalMask } from './lexical-mask.ts';
 import { isExported } from './visibility.ts';
 
-/**
- * Swift by its words: no grammar loads in this engine. Keyword and name outside comments and strings, containers by
- * braces. Its facts are always `partial`.
- */
+/** Reads Swift by keywords, names and braces, as no grammar of it loads in this engine. Its facts are always `partial`. */
 const RULES: LexicalRules = {
   lineComments: ['//'],
   blockComments: [{ open: '/*', close: '*/', nests: true }],
@@ -25,7 +23,7 @@ function stringRule(open: RegExp, multiline: boolean): LexicalRules['strings'][n
   };
 }
 
-const KINDS: Record<string, SymbolKind> = {
+const KINDS: Record<string, SymbolType> = {
   class: 'class',
   actor: 'class',
   struct: 'struct',
@@ -60,11 +58,19 @@ const NEXT_CASE =
   /\s{0,99}(?:\([^\n{}]{0,400}?\))?[ \t]{0,99}(?:=[^,\n(){}]{0,400})?,\s{0,99}(?<name>[\p{L}_][\p{L}\p{N}_]*)/uy;
 const NEXT_VALUE = /\s{0,99},\s{0,99}(?<name>[\p{L}_][\p{L}\p{N}_]*)/uy;
 
-type OpenKind = SymbolKind | 'scope' | 'code';
+type OpenKind = SymbolType | 'scope' | 'code';
+
+interface Declared {
+  name: string;
+  at: number;
+  kind: SymbolType | 'scope';
+  parent: Open | undefined;
+  inCode: boolean;
+}
 
 interface Open {
   kind: OpenKind;
-  /** The container's path for what stands inside. */
+  /** The path of the container for what is inside. */
   path: string;
   exported: boolean;
   signature: string;
@@ -72,7 +78,7 @@ interface Open {
 }
 
 const HOLDERS: ReadonlySet<OpenKind> = new Set<OpenKind>(['class', 'struct', 'enum', 'interface', 'scope']);
-const VALUES: ReadonlySet<OpenKind> = new Set<OpenKind>(['constant', 'variable']);
+const NONE: ReadonlySet<string> = new Set();
 const CODE_BLOCK: Open = { kind: 'code', path: '', exported: false, signature: '', definition: undefined };
 
 export function scanSwift(text: string): FileFacts {
@@ -88,7 +94,7 @@ class SwiftScan {
   readonly #text: string;
   readonly #lines: LineIndex;
   readonly #open: Open[] = [];
-  /** Declared, its brace not yet seen. */
+  /** A declaration whose brace has not come yet. */
   #waiting: Open | undefined;
 
   constructor(text: string) {
@@ -102,8 +108,10 @@ class SwiftScan {
       this.#open.push(this.#waiting ?? CODE_BLOCK);
       this.#waiting = undefined;
     } else if (match[0] === '}') this.#close(match.index);
-    else if (match.groups?.source !== undefined) this.#import(match.groups.source, match.index);
-    else this.#declare(match);
+    else if (match.groups?.source !== undefined) {
+      const { line } = this.#lines.position(match.index);
+      this.imports.push({ source: match.groups.source, names: [], line });
+    } else this.#declare(match);
   }
 
   #close(at: number): void {
@@ -115,83 +123,63 @@ class SwiftScan {
     definition.endColumn = end.column;
   }
 
-  #import(source: string, at: number): void {
-    this.imports.push({ source, names: [], line: this.#lines.position(at).line });
-  }
-
   #declare(match: RegExpExecArray): void {
     const { keyword = 'init', name = match.groups?.self ?? '' } = match.groups ?? {};
     const at = match.indices?.groups?.name?.[0] ?? match.index;
     const around = this.#open.at(-1);
     const parent = around !== undefined && HOLDERS.has(around.kind) ? around : undefined;
     const kind = kindOf(keyword, parent);
-    const isValue = VALUES.has(kind);
+    const isValue = kind === 'constant' || kind === 'variable';
     const inCode = around !== undefined && parent === undefined;
     const isPattern = keyword === 'case' && parent?.kind !== 'enum'; // of a switch
     this.#waiting = undefined;
     if (isPattern || (isValue && inCode)) return;
-    const found = this.#describe({ name, at, kind, parent, inCode });
-    if (found.definition !== undefined) this.definitions.push(found.definition);
-    if (!isValue) this.#waiting = found;
-    else this.#declareFurther({ after: at + name.length, keyword, kind, parent });
+    const declared = { name, at, kind, parent, inCode };
+    const found = this.#add(declared);
+    if (isValue) this.#addFurther(declared, keyword === 'case' ? NEXT_CASE : NEXT_VALUE);
+    else this.#waiting = found;
   }
 
   /** `case one, two(Int)` and `let x, y: Int` declare several. */
-  #declareFurther(first: { after: number; keyword: string; kind: OpenKind; parent: Open | undefined }): void {
-    const { keyword, kind, parent } = first;
-    const further = keyword === 'case' ? NEXT_CASE : NEXT_VALUE;
-    for (let after = first.after; ; ) {
+  #addFurther(first: Declared, further: RegExp): void {
+    for (let after = first.at + first.name.length; ; ) {
       further.lastIndex = after;
       const { 0: whole = '', groups } = further.exec(this.code) ?? {};
       if (groups?.name === undefined) return;
       after += whole.length;
-      const { definition } = this.#describe({
-        name: groups.name,
-        at: after - groups.name.length,
-        kind,
-        parent,
-        inCode: false,
-      });
-      if (definition !== undefined) this.definitions.push(definition);
+      this.#add({ ...first, name: groups.name, at: after - groups.name.length });
     }
   }
 
-  #describe(fact: { name: string; at: number; kind: OpenKind; parent: Open | undefined; inCode: boolean }): Open {
-    const { name, at, kind, parent, inCode } = fact;
+  #add(declared: Declared): Open {
+    const { name, at, kind, parent, inCode } = declared;
     const { line, column } = this.#lines.position(at);
     const start = at - column;
     const end = this.#lines.lineEnd(at);
     const signature = signatureAt(this.#text, this.code, { start, at, end });
-    const candidate = {
-      language: 'swift' as const,
-      name,
-      kind: kind as SymbolKind,
-      signature,
-      listed: new Set<string>(),
-      parent,
-    };
-    const exported = !inCode && isExported(candidate);
-    const path = joinPath(parent?.path ?? '', name);
-    const container = parent?.path === undefined || parent.path === '' ? {} : { container: parent.path };
+    const exported = !inCode && isExported({ language: 'swift', name, kind, signature, listed: NONE, parent });
+    const open: Open = { kind, path: joinPath(parent?.path ?? '', name), exported, signature, definition: undefined };
+    if (kind === 'scope') return open;
+    const container = parent?.path ? { container: parent.path } : {};
     const range = { line, column, endLine: line, endColumn: end - start };
-    if (kind === 'scope' || kind === 'code') return { kind, path, exported, signature, definition: undefined };
-    return { kind, path, exported, signature, definition: { name, kind, ...range, signature, ...container, exported } };
+    const definition = { name, kind, ...range, signature, ...container, exported };
+    this.definitions.push(definition);
+    return { ...open, definition };
   }
 }
 
-function kindOf(keyword: string, parent: Open | undefined): OpenKind {
+function kindOf(keyword: string, parent: Open | undefined): Declared['kind'] {
   if (keyword === 'extension') return 'scope';
   const kind = KINDS[keyword] ?? 'function';
   return kind === 'function' && parent !== undefined ? 'method' : kind;
 }
 
-/** Comments and strings as spaces, so that a pattern cannot match inside them and every index stays. */
+/** Comments and strings become spaces: no pattern matches inside them, and every index stays the same. */
 function codeOnly(text: string, mask: Uint8Array): string {
   const units = text.split('');
   return units.map((unit, at) => (mask[at] === CODE || unit === '\n' ? unit : ' ')).join('');
 }
 
-/** The line up to the brace after the name. */
 function signatureAt(text: string, code: string, range: { start: number; at: number; end: number }): string {
   const { start, at, end } = range;
   const before = code.slice(start, at).search(/[^{};]*$/);
@@ -200,7 +188,7 @@ function signatureAt(text: string, code: string, range: { start: number; at: num
   return whole.trim().replace(/\s+/g, ' ').slice(0, 200);
 }
 
-/** Comment, string, or code whose role only a grammar could tell. */
+/** A comment, a string, a definition, or code whose role only a grammar could tell. */
 export function classifySwift(text: string, hits: readonly Position[]): HitClass[] {
   const mask = lexicalMask(text, RULES);
   const lines = new LineIndex(text);

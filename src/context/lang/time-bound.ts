@@ -1,12 +1,9 @@
-/** Whether a stretch of work has taken longer than it may. */
+/** The work has taken longer than it may. */
 export type IsLate = () => boolean;
 
 const FRESH_MS = 50;
 
-/**
- * Bounds on the work of this thread. On a loaded machine a file waits for its turn, and that it was late would be kept as a fact
- * about it for ever: so the processor's time decides, and the clock on the wall only says when to look.
- */
+/** Bounds work by processor time: a timeout is stored as a fact about the file and must not depend on the load. */
 export class ThreadClock {
   #asked = { at: Number.NEGATIVE_INFINITY, used: 0 };
 
@@ -16,21 +13,23 @@ export class ThreadClock {
     return () => performance.now() - begun > ms && threadMs() - used > ms;
   }
 
-  /** To ask for it takes as long as to parse a few lines, and there are many files: what was so a moment ago is near enough. */
+  /** Reading the processor time costs as much as parsing a few lines, so a recent value is used again. */
   #usedBefore(now: number): number {
     if (now - this.#asked.at > FRESH_MS) this.#asked = { at: now, used: threadMs() };
     return this.#asked.used;
   }
 }
 
-/** Before Node 23.9 there is only the time of all threads together, which is never less. */
+/** Before Node 23.9 there is only the time of all threads together. */
 function threadMs(): number {
-  const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
-  return (user + system) / 1_000;
+  return milliseconds(process.threadCpuUsage?.() ?? process.cpuUsage());
 }
 
-/** The same from outside, for a thread that can no longer tell: neither clock nor process has run so long before. */
+/** For a thread that no longer answers: the processor time of the whole process. */
 export function processMs(): number {
-  const { user, system } = process.cpuUsage();
+  return milliseconds(process.cpuUsage());
+}
+
+function milliseconds({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1_000;
 }

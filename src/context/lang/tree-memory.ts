@@ -2,9 +2,9 @@ import { type Language as Grammar, Node } from 'web-tree-sitter';
 import { NEEDED, NEEDY, type QueryRoots, ROOT } from './query-roots.ts';
 
 /*
- * A tree as it lies in WASM memory. To go to a node by tree-sitter's cursor takes four times as long as to look at it there, and
- * nearly all nodes are of no interest. The layout is that of web-tree-sitter 0.27.1 (subtree.h, parser.h), which package.json fixes;
- * tree-memory.test.ts compares with what tree-sitter itself says of every grammar.
+ * Reads a tree directly from WASM memory, which is four times as fast as the cursor of tree-sitter, and nearly all nodes are of no
+ * interest. The layout is that of web-tree-sitter 0.27.1 (subtree.h, parser.h), which package.json pins. tree-memory.test.ts
+ * compares it with what tree-sitter itself says, for every grammar.
  *
  * A slot of eight bytes holds a small leaf (its lowest bit is set) or the address of a node, before which lie the slots of its children.
  */
@@ -23,29 +23,25 @@ const ALIAS_MAP = 80 >> 2;
 const ALIASES = 84 >> 2;
 /** Text is UTF-16 to tree-sitter. */
 const UNIT = 2;
-/** Not the children of a spot that needs something. */
+/** The row does not belong to a spot that needs something. */
 const NO_SPOT = -1;
 
 interface Showing {
   text: string;
-  /** The memory in which its tree lies. */
   buffer: ArrayBuffer;
   show: (node: Node) => void;
 }
 
-/** The binding's own name for the alias is a number. */
+/** The binding keeps the alias under the key 0. */
 type Movable = Node & { 0: number };
 
-interface Memory {
-  words: Uint32Array;
-  halves: Uint16Array;
-}
+type Memory = ReturnType<typeof memoryOf>;
 
-function memoryOf(buffer: ArrayBuffer): Memory {
+function memoryOf(buffer: ArrayBuffer) {
   return { words: new Uint32Array(buffer), halves: new Uint16Array(buffer) };
 }
 
-/** What a rule may call by the kind of a root may be one, whatever it holds. */
+/** A node that a rule may rename to the kind of a root may be one, whatever it contains. */
 export function addAliased(roots: QueryRoots, grammar: Grammar, buffer: ArrayBuffer): void {
   const { words, halves } = memoryOf(buffer);
   const { 0: language } = grammar as unknown as { 0: number };
@@ -60,10 +56,7 @@ export function addAliased(roots: QueryRoots, grammar: Grammar, buffer: ArrayBuf
   }
 }
 
-/**
- * Shows the nodes of a tree at which a pattern may begin, in the order of the text. It is always the same object, moved: there are
- * many, and a query only reads where it stands.
- */
+/** Shows the nodes at which a pattern may begin, in the order of the text. They are one object that moves: there are many. */
 export function eachRoot(tree: Node, roots: QueryRoots, { text, buffer, show }: Showing): void {
   const places = new Places(text);
   const node: Movable = Object.assign(Object.create(Node.prototype), { tree: tree.tree, 0: 0 });
@@ -76,18 +69,18 @@ export function eachRoot(tree: Node, roots: QueryRoots, { text, buffer, show }: 
   });
 }
 
-/** One walk over a tree, slot by slot. Nested ten thousand deep it must not recurse. */
+/** One walk over a tree, slot by slot. It does not recurse, because a tree may be ten thousand levels deep. */
 class TreeWalk {
   readonly #words: Uint32Array;
   readonly #halves: Uint16Array;
   readonly #roots: QueryRoots;
   readonly #language: number;
-  /** Slot, alias and start of each; a slot of 0 is none after all. */
+  /** Slot, alias and start of each spot. A slot of 0 is a spot that was discarded. */
   readonly #spots: number[] = [];
-  /** Of the rows of slots around this one: the next slot, the end, the spot whose children they are, and what was needed before it. */
+  /** For each row around this one: its next slot, its end, the spot it belongs to, and `#needed` before that spot. */
   readonly #outer: number[] = [];
   #slot: number;
-  /** Where the slots of one node end, the node begins. */
+  /** The slots of a node end where the node itself begins. */
   #end: number;
   #spot = NO_SPOT;
   #before = 0;
@@ -103,7 +96,6 @@ class TreeWalk {
     this.#end = top + SLOT;
   }
 
-  /** Calls back with the slot, the alias and the start of each. */
   spots(found: (slot: number, alias: number, start: number) => void): void {
     do {
       while (this.#slot !== this.#end) this.#look();
@@ -144,7 +136,6 @@ class TreeWalk {
     this.#before = this.#needed;
   }
 
-  /** Back to the row around this one, if there is one. */
   #leave(): boolean {
     if (this.#spot !== NO_SPOT && this.#before === this.#needed) this.#spots[this.#spot] = 0;
     if (this.#outer.length === 0) return false;
@@ -155,7 +146,7 @@ class TreeWalk {
     return true;
   }
 
-  /** A rule counts its parts; comments and the like may stand between them. */
+  /** A rule counts its parts without the extras, such as comments, between them. */
   #aliasOf(slot: number): number {
     if (this.#outer.length === 0) return 0;
     const parent = this.#end;
@@ -176,7 +167,7 @@ class TreeWalk {
   }
 }
 
-/** Rows and columns of places that ascend. */
+/** Rows and columns of ascending indexes. */
 class Places {
   readonly #text: string;
   #row = 0;

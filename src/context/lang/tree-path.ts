@@ -11,8 +11,8 @@ export interface PathNode {
 }
 
 /**
- * Walks from hit to hit with one cursor, forwards only: asking a node for its parent searches from the root every time, and
- * the binding's own search for a child (0.27.1: `gotoFirstChildForIndex`) reads its goal from the wrong address.
+ * Walks from hit to hit with one cursor, only forwards. A node finds its parent only by a search from the root, and the binding's
+ * own search for a child (`gotoFirstChildForIndex` of 0.27.1) reads from a wrong address.
  */
 export class TreePaths {
   readonly #cursor: TreeCursor;
@@ -23,7 +23,7 @@ export class TreePaths {
     this.#path = [this.#here()];
   }
 
-  /** The nodes around an index, root first. Indexes must ascend; the array is reused by the next call. */
+  /** The nodes around an index, root first. Indexes must ascend. The next call reuses the array. */
   to(index: number): readonly PathNode[] {
     while (this.#path.length > 1 && !contains(this.#path.at(-1), index)) {
       if (contains(this.#path.at(-2), index)) {
@@ -39,7 +39,7 @@ export class TreePaths {
     return this.#path;
   }
 
-  /** From sibling to sibling until one contains the index; if none does, back to the parent. */
+  /** Moves to the sibling that contains the index. If there is none, moves back to the parent. */
   #alongTo(index: number): boolean {
     while (this.#cursor.endIndex <= index && this.#cursor.gotoNextSibling());
     this.#path[this.#path.length - 1] = this.#here();

@@ -1,9 +1,10 @@
-import type { Language, SymbolKind } from './contract.ts';
+import type { SymbolType } from '../../protocol/code.ts';
+import type { Language } from './contract.ts';
 
-export interface Candidate {
+interface Candidate {
   language: Language;
   name: string;
-  kind: SymbolKind | 'scope' | 'declaration';
+  kind: SymbolType | 'scope' | 'declaration';
   signature: string;
   listed: ReadonlySet<string>;
   parent: { kind: string; exported: boolean; signature: string } | undefined;
@@ -11,41 +12,33 @@ export interface Candidate {
 
 type Rule = (candidate: Candidate) => boolean;
 
-const unless =
-  (pattern: RegExp): Rule =>
-  ({ signature }) =>
-    !pattern.test(signature);
-const onlyIf =
-  (pattern: RegExp): Rule =>
-  ({ signature }) =>
-    pattern.test(signature);
+function unless(pattern: RegExp): Rule {
+  return ({ signature }) => !pattern.test(signature);
+}
 
-/** Modifiers stand before the first bracket or assignment; annotations may stand among them. */
+/** Modifiers come before the first bracket or assignment, perhaps with annotations between them. */
 const before = (words: string) => new RegExp(`^[^({=]*\\b(${words})\\b`);
 
 const HIDDEN_MEMBER = before('private|protected');
 const STATIC = before('static');
 const OPEN = before('public|protected');
+const JAVA_OPEN = before('public|protected|package');
 
 const script: Rule = ({ name, signature, listed, parent }) => {
   if (name.startsWith('#') || HIDDEN_MEMBER.test(signature)) return false;
-  return parent !== undefined && parent.kind !== 'module' ? true : isScriptExport(name, signature, listed);
+  const isMember = parent !== undefined && parent.kind !== 'module';
+  return isMember || listed.has(name) || /^(export|declare)\b|^(module\.)?exports\b/.test(signature);
 };
-
-function isScriptExport(name: string, signature: string, listed: ReadonlySet<string>): boolean {
-  return listed.has(name) || /^(export|declare)\b|^(module\.)?exports\b/.test(signature);
-}
 
 const rust: Rule = ({ signature, parent }) => {
   const isTraitMember = parent?.kind === 'interface' || (parent?.kind === 'scope' && / for /.test(parent.signature));
   return isTraitMember || parent?.kind === 'enum' || /^(#\[[^\]]*\]\s*)*pub\b/.test(signature);
 };
 
-/** Members of an interface are public without saying so. */
-const withInterface =
-  (rule: Rule): Rule =>
-  (candidate) =>
-    ['interface', 'enum'].includes(candidate.parent?.kind ?? '') || rule(candidate);
+/** Members of an interface or enum are public by default. */
+function withInterface(rule: Rule): Rule {
+  return (candidate) => ['interface', 'enum'].includes(candidate.parent?.kind ?? '') || rule(candidate);
+}
 
 const RULES: Record<Language, Rule> = {
   typescript: script,
@@ -54,7 +47,7 @@ const RULES: Record<Language, Rule> = {
   python: ({ name }) => !name.startsWith('_') || /^__.+__$/.test(name),
   go: ({ name, kind }) => kind === 'module' || /^\p{Lu}/u.test(name),
   rust,
-  java: withInterface(onlyIf(before('public|protected|package'))),
+  java: withInterface(({ signature }) => JAVA_OPEN.test(signature)),
   kotlin: unless(before('private|internal')),
   scala: unless(before('private')),
   c: unless(STATIC),
@@ -67,7 +60,7 @@ const RULES: Record<Language, Rule> = {
   bash: () => true,
 };
 
-/** Visible outside its file by the language's own rule; inside a hidden thing nothing is visible. */
+/** Visible outside its file by the rule of the language. Nothing inside a hidden definition is visible. */
 export function isExported(candidate: Candidate): boolean {
   const { parent } = candidate;
   const isHidden = parent !== undefined && !parent.exported && parent.kind !== 'scope';

@@ -4,32 +4,32 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { Language } from './contract.ts';
 import { engineFile, grammarFile, type ParsedLanguage } from './grammars.ts';
 
-/** A WASM program, compiled. It may be handed to worker threads, which then share its machine code. */
+/** A compiled WASM program. Worker threads that get it share its machine code. */
 export interface WasmCode {
   readonly compiled: 'wasm';
 }
 
-/** What a running one works in. Its buffer is another after it has grown. */
+/** The memory of a running program. It gets another buffer when it grows. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;
 }
 
-/** Node has it, its types do not. */
+/** Missing in the types of Node. */
 const { WebAssembly } = globalThis as unknown as {
   WebAssembly: { Module: new (bytes: Uint8Array) => WasmCode };
 };
 
-/** Of such a function the good compiler takes some 40 MB; of the lexer of bash, six times as large, 500. */
+/** For a function of this size the optimising compiler takes 40 MB. The lexer of bash, six times as large, takes 500 MB. */
 const LARGEST_COMPILED_WELL = 28 * 1024;
 const ANY_FUNCTION = -1;
-/** No program has so many functions. */
+/** More functions than any program has. */
 const NO_FUNCTION = 2_000_000;
 
 /**
- * Node compiles WASM quickly first, and well where it runs often, which is worth a third of tree-sitter's time and a tenth of a
- * grammar's. But some grammars are one function with all their lexer in it, for which the good compiler takes more memory than a
- * server has. Which functions may be compiled well is decided when they are compiled quickly: so a program is, wholly, here.
- * The flags are those of the process: to be called in one thread only.
+ * Node first compiles WASM quickly, and optimises what runs often, which saves a third of the time of tree-sitter and a tenth of that
+ * of a grammar. But some grammars have their whole lexer in one function, for which the optimising compiler needs more memory than a
+ * server has. What may be optimised is decided at the first compilation, so the whole program is compiled here. The flags are those
+ * of the process: call this in one thread only.
  */
 export function compileWasm(file: string): WasmCode {
   const bytes = readFileSync(file);
@@ -50,7 +50,7 @@ function setTierUpOf(functions: number): void {
 const HEADER_BYTES = 8;
 const CODE_SECTION = 10;
 
-/** In bytes of WASM. */
+/** The size of the largest function in bytes of WASM. */
 export function largestFunction(bytes: Uint8Array): number {
   let at = HEADER_BYTES;
   const number = () => {
@@ -79,7 +79,7 @@ export function largestFunction(bytes: Uint8Array): number {
   return 0;
 }
 
-/** What all threads run: compiled in this one, each part when it is first needed. */
+/** The code that all threads run. This thread compiles each part when it is first needed. */
 export class ParserCode {
   readonly #compiled = new Map<ParsedLanguage | 'engine', WasmCode>();
 

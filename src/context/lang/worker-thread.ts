@@ -5,11 +5,11 @@ import { type ParserCode, unavailable, type WasmCode } from './wasm-code.ts';
 import type { Answer, ParseRequest, WorkerData, WorkerReply, WorkerRequest } from './worker-messages.ts';
 
 const ENTRY = new URL('./parser-worker.ts', import.meta.url);
-/** Beyond the parse itself: queries and a scanner that ignores the parser's own deadline. */
+/** Time beyond the parse: for queries, and for a scanner that ignores the deadline of the parser. */
 const GRACE_MS = 8_000;
 const LOOK_MS = 1_000;
 
-/** The thread died of another file before it came to this one. */
+/** The thread died of another file before it reached this one. */
 export const UNSERVED = Symbol('unserved');
 type Outcome = Answer | typeof UNSERVED;
 
@@ -18,10 +18,7 @@ interface Waiting {
   settle: (outcome: Promise<Outcome>) => void;
 }
 
-/**
- * One thread. Requests are handed over ahead, so that it need not wait for this one between two files. After a crash, a timeout
- * or `end()` it is dead and takes no more.
- */
+/** One parser thread. It gets requests in advance. After a crash, a timeout or `end()` it takes no more. */
 export class WorkerThread {
   readonly #worker: Worker;
   readonly #code: ParserCode;
@@ -35,42 +32,33 @@ export class WorkerThread {
   #waitingBytes = 0;
   #sourceBytes = 0;
   #memoryBytes = 0;
-  #dead = false;
-  #gone = false;
+  isDead = false;
+  /** Dead, and its memory is free. */
+  isGone = false;
 
-  /** The heap is of JavaScript objects; trees live in WASM memory. */
+  /** The heap is that of JavaScript objects. Trees are in WASM memory. */
   constructor(heapMb: number, code: ParserCode) {
     this.#code = code;
     const workerData: WorkerData = { engine: code.engine(), underWay: this.#underWay };
     this.#worker = new Worker(ENTRY, {
-      execArgv: [], // a loader or inspector meant for this process is not meant for the parser
+      execArgv: [], // without the loader or inspector of this process
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
       workerData,
     });
     this.#worker.on('message', (reply: WorkerReply) => this.#onReply(reply));
     this.#worker.on('error', (error) => this.#onDeath(error));
     this.#worker.on('exit', () => {
-      this.#gone = true;
+      this.isGone = true;
       this.#onDeath('it ended');
     });
     this.#worker.unref(); // an idle parser keeps no process alive
   }
 
-  get isDead(): boolean {
-    return this.#dead;
-  }
-
-  /** Dead, and its memory given back. */
-  get isGone(): boolean {
-    return this.#gone;
-  }
-
-  /** What it was given and has not answered yet. */
   get load(): { requests: number; bytes: number } {
     return { requests: this.#waiting.size, bytes: this.#waitingBytes };
   }
 
-  /** What it has read, and how large its memory has become. */
+  /** What it has read in all, and the size of its WASM memory. */
   get wear(): { sourceBytes: number; memoryBytes: number } {
     return { sourceBytes: this.#sourceBytes, memoryBytes: this.#memoryBytes };
   }
@@ -88,7 +76,7 @@ export class WorkerThread {
   }
 
   async end(): Promise<void> {
-    this.#dead = true;
+    this.isDead = true;
     await this.#worker.terminate();
   }
 
@@ -101,7 +89,7 @@ export class WorkerThread {
 
   #post(request: WorkerRequest): void {
     if (this.#timer === undefined) this.#watch(request.parseMs + GRACE_MS);
-    // A copy of its own: cloning a view would clone the whole buffer behind it.
+    // A copy, because transferring a view would transfer the whole buffer behind it.
     const source = new Uint8Array(request.source);
     this.#worker.postMessage({ ...request, source }, [source.buffer]);
   }
@@ -136,14 +124,14 @@ export class WorkerThread {
     for (const id of [...this.#waiting.keys()]) this.#settle(id, outcomeOf(id));
   }
 
-  /** Before it was ready no file can be to blame. */
+  /** Before the thread was ready, no file can be the cause. */
   #onDeath(cause: unknown): void {
-    this.#dead = true;
+    this.isDead = true;
     if (this.#ready) this.#blame('crash');
     else this.#settleAll(() => Promise.reject(unavailable(cause)));
   }
 
-  /** Only the file it was at is to blame, or the one it would have come to: the others are as good as never asked about. */
+  /** Only the current file is the cause, or else the next one. The other requests are unserved. */
   #blame(skipped: 'crash' | 'timeout'): void {
     const current = Atomics.load(new Int32Array(this.#underWay), 0);
     const [first] = this.#waiting.keys();
@@ -157,22 +145,17 @@ export class WorkerThread {
     this.#worker.unref();
   }
 
-  /**
-   * Given up when nothing was answered while the clock and the process have both run so long: a machine that is busy elsewhere is
-   * no fault of the file.
-   */
+  /** Gives up after this long without an answer, by the clock and by processor time: a busy machine is not the file's fault. */
   #watch(ms: number): void {
     const [used, answers] = [processMs(), this.#answers];
     const look = () => {
       if (answers !== this.#answers) this.#watch(ms);
       else if (processMs() - used < ms) this.#timer = setTimeout(look, LOOK_MS);
-      else this.#giveUp();
+      else {
+        this.#blame('timeout');
+        void this.end();
+      }
     };
     this.#timer = setTimeout(look, ms);
-  }
-
-  #giveUp(): void {
-    this.#blame('timeout');
-    void this.end();
   }
 }

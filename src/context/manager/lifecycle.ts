@@ -8,10 +8,10 @@ import { toReefError } from '../../protocol/errors.ts';
 import type { Gone, ManagedProcess } from './managed-process.ts';
 import type { Timings } from './timings.ts';
 
-export interface Activeness {
+interface Activeness {
   /** A run or a job is at work in the worktree. */
   active: boolean;
-  /** The worktree was held, discarded or accepted. */
+  /** The worktree is held, discarded or accepted. */
   removed: boolean;
 }
 
@@ -21,24 +21,24 @@ export interface ActivitySource {
 
 interface LifecycleDeps {
   clock: Clock;
-  log: Pick<Logger, 'warn' | 'info'>;
+  log: Pick<Logger, 'warn'>;
   timings: Timings;
   ceilingMb: number;
-  servers(): Iterable<ManagedProcess>;
+  servers: ReadonlyMap<string, ManagedProcess>;
   up(path: string): Promise<void>;
   down(path: string): Promise<void>;
 }
 
-/** The exit code by which a server asks to be started again, warm. */
+/** A server exits with this code to be started again at once. */
 const WARM_RESTART = 75;
 
-/** Decides when servers go up and down: with the worktree's activity, by silence, by their size, and after a death. */
+/** Starts and ends servers by the activity of their worktrees, by silence, by size, and after a death. */
 export class Lifecycle {
   readonly #deps: LifecycleDeps;
   readonly #deaths: Deaths;
   readonly #active = new Set<string>();
   readonly #restarts = new Map<string, AbortController>();
-  /** Servers above the ceiling at the last look. One that is above it twice in a row is ended. */
+  /** Servers above the memory ceiling at the last look. One that exceeds it twice in a row is ended. */
   #large = new Set<ManagedProcess>();
   readonly #closing = new AbortController();
   #isWatching = false;
@@ -50,8 +50,8 @@ export class Lifecycle {
   }
 
   note(path: string, { active, removed }: Activeness): void {
-    const server = this.#serverOf(path);
-    server?.activity.touch(); // a minute of silence begins here
+    const server = this.#deps.servers.get(path);
+    server?.activity.touch(); // silence is measured from here
     if (active && !removed) {
       this.#active.add(path);
       const isComing = server !== undefined || this.#restarts.has(path);
@@ -65,7 +65,7 @@ export class Lifecycle {
     this.#inBackground(path, this.#deps.down(path));
   }
 
-  /** After the tree of a server is gone. What was ended on purpose stays down until somebody asks. */
+  /** Call after the process tree of a server is gone. A server that was ended on purpose stays down until somebody asks. */
   noteGone(path: string, { why, code, wasStarted }: Gone): void {
     if (why === 'ended' || !wasStarted) return;
     const delayMs = this.#deaths.note(path);
@@ -83,7 +83,6 @@ export class Lifecycle {
     this.#restarts.delete(path);
   }
 
-  /** Checks the servers regularly as long as there are any. */
   watch(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -100,14 +99,14 @@ export class Lifecycle {
   async #watch(): Promise<void> {
     const { clock, timings, servers } = this.#deps;
     const { signal } = this.#closing;
-    while (!signal.aborted && [...servers()].length > 0) {
+    while (!signal.aborted && servers.size > 0) {
       await clock.sleep(timings.look, signal).catch(() => {});
       if (!signal.aborted) this.#look();
     }
   }
 
   #look(): void {
-    const servers = [...this.#deps.servers()];
+    const servers = [...this.#deps.servers.values()];
     for (const server of servers.filter((each) => this.#isSilent(each))) {
       this.#inBackground(server.worktreePath, server.leave('ended'));
     }
@@ -136,7 +135,7 @@ export class Lifecycle {
     this.#inBackground(path, restarted, cancel.signal);
   }
 
-  /** No block or job waits for this work, so a failure is only logged. */
+  /** Nobody waits for this work, so a failure is only logged. */
   #inBackground(worktreePath: string, work: Promise<void>, signal?: AbortSignal): void {
     work.catch((error: unknown) => {
       if (signal?.aborted || this.#closing.signal.aborted) return;
@@ -144,16 +143,11 @@ export class Lifecycle {
       this.#deps.log.warn('An analysis server is not up', { worktreePath, code, reason: message });
     });
   }
-
-  #serverOf(path: string): ManagedProcess | undefined {
-    return [...this.#deps.servers()].find(({ worktreePath }) => worktreePath === path);
-  }
 }
 
 /**
- * Tells the resident megabytes of trees, as they are now: of the largest process of each, which is the server itself and not
- * the shells that hold it nor a git that comes and goes. 0 where the system does not tell; there the server's own watch is
- * the only one.
+ * Reads the resident megabytes of process trees: those of the largest process, which is the server itself. 0 on systems other
+ * than Linux, where only the server watches its memory.
  */
 function readTreeMemory(): (tree: ProcessIdentity) => number {
   const rows = process.platform === 'linux' ? processRows().filter((row) => row.isAlive) : [];
@@ -168,6 +162,6 @@ function residentKb(pid: number): number {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
     return Number(kilobytes ?? 0);
   } catch {
-    return 0; // it ended meanwhile
+    return 0; // the process has ended
   }
 }

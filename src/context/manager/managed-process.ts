@@ -3,33 +3,26 @@ import { settledWithin } from '../../base/wait.ts';
 import { followLog, lastWords, type ServerLog } from '../../child-servers/server-log.ts';
 import type { BoundProcess, BoundSpec } from '../../process/bound.ts';
 import { McpServerError, ProcessStartError, serverDied } from '../client/mcp-server-error.ts';
-import { Activity, type JsonRpcClient } from '../client/stdio-client.ts';
+import { Activity, type Connection, type JsonRpcClient } from '../client/stdio-client.ts';
 import { readToolResult } from '../client/tool-result.ts';
 import type { Timings } from './timings.ts';
 
-export interface Connection {
-  worktreePath: string;
-  activity: Activity;
-  onSilence(): void;
-}
-
-export interface StartDeps {
+interface StartDeps {
   worktreePath: string;
   spec: BoundSpec;
-  /** Resolves when there is room for one more, which `take` has taken by then. */
+  /** Resolves when there is room for one more server. It has called `take` by then. */
   admit(signal: AbortSignal, take: () => void): Promise<void>;
   launch(spec: BoundSpec): Promise<BoundProcess>;
   connect(process: BoundProcess, connection: Connection): JsonRpcClient;
-  /** Called once, as soon as it begins to go: from here on nobody may find it. */
+  /** Called once, when the server begins to end: from now on nobody may find it. */
   onLeaving(): void;
   clock: Clock;
   timings: Timings;
 }
 
-/** `ended` on purpose; `failed` to start; `died` by itself; `ceiling`: ended because it was too large. */
+/** Why a server is gone: `ended` on purpose, `failed` to start, `died` by itself, or ended above the memory `ceiling`. */
 export interface Gone {
   why: 'ended' | 'failed' | 'died' | 'ceiling';
-  /** False when no process was started. */
   wasStarted: boolean;
   /** The exit code of a program that ended by itself. */
   code: number | null;
@@ -41,24 +34,24 @@ const CLIENT = {
   clientInfo: { name: 'reef', version: '1' },
 };
 
-/** One server from its start to the last process of its tree. */
+/** One server, from its start until the last process of its tree has ended. */
 export class ManagedProcess {
   readonly worktreePath: string;
   readonly activity: Activity;
-  /** Settles after the handshake. */
   readonly connected: Promise<JsonRpcClient>;
-  /** Settles when `index_code` is confirmed; a start that failed has left no process behind by then. */
+  /** Settles when `index_code` is confirmed. A failed start has left no process behind by then. */
   readonly usable: Promise<void>;
   readonly gone: Promise<Gone>;
   readonly #deps: StartDeps;
   readonly #abort = new AbortController();
   readonly #resolveGone: (gone: Gone) => void;
   #launched: Promise<BoundProcess> | undefined;
-  #process: BoundProcess | undefined;
+  process: BoundProcess | undefined;
   #client: JsonRpcClient | undefined;
-  #isAdmitted = false;
+  /** There is a process or will be, so it counts towards the limit. */
+  isAdmitted = false;
   #isConnected = false;
-  #isUsable = false;
+  isUsable = false;
   #leaving: Promise<void> | undefined;
   #why: Gone['why'] | undefined;
 
@@ -71,33 +64,20 @@ export class ManagedProcess {
     this.#resolveGone = resolve;
     this.connected = this.#connect();
     this.usable = this.#start();
-    this.usable.catch(() => {}); // its callers are told; a start in the background has none
+    this.usable.catch(() => {}); // a start in the background has no caller
   }
 
-  /** From the handshake until it begins to go. */
+  /** Set from the handshake until the server begins to end. */
   get client(): JsonRpcClient | undefined {
     return this.#isConnected && this.#leaving === undefined ? this.#client : undefined;
   }
 
-  get process(): BoundProcess | undefined {
-    return this.#process;
-  }
-
-  /** There is a process, or will be: it counts towards the limit. */
-  get isAdmitted(): boolean {
-    return this.#isAdmitted;
-  }
-
-  get isUsable(): boolean {
-    return this.#isUsable;
-  }
-
   /** A start counts as a call in flight. */
   get isBusy(): boolean {
-    return !this.#isUsable || this.activity.isBusy;
+    return !this.isUsable || this.activity.isBusy;
   }
 
-  /** Resolves when the tree is gone. A start under way is given up. Whoever comes first says why. */
+  /** Resolves when the process tree is gone. Cancels a start. The first call decides why. */
   leave(why: Gone['why']): Promise<void> {
     this.#leaving ??= this.#leave(why);
     return this.#leaving;
@@ -107,7 +87,7 @@ export class ManagedProcess {
     try {
       await this.#index(await this.connected);
       this.#abort.signal.throwIfAborted();
-      this.#isUsable = true;
+      this.isUsable = true;
     } catch (error) {
       await this.leave('failed');
       throw error;
@@ -118,14 +98,14 @@ export class ManagedProcess {
     const { signal } = this.#abort;
     const { admit, launch, connect, spec, worktreePath, timings } = this.#deps;
     await admit(signal, () => {
-      this.#isAdmitted = true;
+      this.isAdmitted = true;
     });
     this.#launched = launch(spec);
     const process = await this.#launched.catch((cause: unknown) => {
       const message = `The analysis server could not be started: ${(cause as Error).message}`;
       throw new ProcessStartError(message, { worktreePath, cause, stderr: '' });
     });
-    this.#process = process;
+    this.process = process;
     signal.throwIfAborted();
     const log = followLog(process.stderr);
     void process.exited.then(() => this.leave('died'));
@@ -148,9 +128,9 @@ export class ManagedProcess {
   }
 
   async #index(client: JsonRpcClient): Promise<void> {
-    const { worktreePath, timings } = this.#deps;
+    const { worktreePath } = this;
     const args = { path: worktreePath };
-    const options = { timeoutMs: timings.index, signal: this.#abort.signal };
+    const options = { timeoutMs: this.#deps.timings.index, signal: this.#abort.signal };
     const response = await client.request('tools/call', { name: 'index_code', arguments: args }, options);
     await readToolResult('index_code', response, { worktreePath, args });
   }
@@ -158,26 +138,22 @@ export class ManagedProcess {
   async #leave(why: Gone['why']): Promise<void> {
     this.#why = why;
     this.#deps.onLeaving();
-    this.#abort.abort(why === 'ended' ? this.#stopped() : serverDied(this.worktreePath));
+    const { worktreePath } = this;
+    const message = 'The analysis server was stopped while it started.';
+    const stopped = new McpServerError('no_active_server', message, { worktreePath });
+    this.#abort.abort(why === 'ended' ? stopped : serverDied(worktreePath));
     const process = await this.#launched?.catch(() => undefined);
     await this.#client?.close();
     const code = process ? await this.#endProcess(process, why) : null;
     this.#resolveGone({ why, code, wasStarted: process !== undefined });
   }
 
-  /** Returns the exit code of a program that ended before it was killed. */
+  /** Returns the exit code if the program ends by itself before it is killed. */
   async #endProcess(process: BoundProcess, why: Gone['why']): Promise<number | null> {
     const { clock, timings } = this.#deps;
     process.stdin.end();
     const itself = await settledWithin(clock, timings.inputEnd, process.exited);
     await process.close({ graceMs: why === 'ended' ? timings.grace : 0 });
     return itself?.code ?? null;
-  }
-
-  #stopped(): McpServerError {
-    const { worktreePath } = this;
-    return new McpServerError('no_active_server', 'The analysis server was stopped while it started.', {
-      worktreePath,
-    });
   }
 }

@@ -52,7 +52,7 @@ function shop(options: Partial<ServerManagerOptions> = {}) {
     server: ownServer({ storeOf: () => join(store, 'code.db'), env: { PATH, HOME: dir } }),
     launch: (spec) => launchBound(spec, capabilities),
     clock: systemClock,
-    log: { warn: () => {}, info: () => {} },
+    log: { warn: () => {} },
     ...options,
   });
   onTestFinished(() => manager.close());
@@ -256,7 +256,7 @@ verifies('C-002', 'X-27')
       server: ownServer({ storeOf: () => join(store, 'code.db'), env: { PATH, HOME: dir } }),
       launch: (spec) => launchBound(spec, capabilities),
       clock: systemClock,
-      log: { warn: () => {}, info: () => {} },
+      log: { warn: () => {} },
       sandboxOf,
     });
     onTestFinished(() => manager.close());

@@ -12,7 +12,7 @@ export interface ServerCommand {
 }
 
 interface OwnServer {
-  /** Where the facts of a worktree's repository lie. */
+  /** The file that holds the facts about a worktree's repository. */
   storeOf(worktreePath: string): string;
   env: Readonly<Record<string, string>>;
 }
@@ -31,24 +31,24 @@ export function ownServer({ storeOf, env }: OwnServer): ServerCommand {
   };
 }
 
-/** `context.server` of the configuration: the published binary takes no arguments and works where it is started. */
+/** The program named by `context.server`. It takes no arguments and works in the folder it is started in. */
 export function configuredServer(command: string, env: Readonly<Record<string, string>>): ServerCommand {
   return { command, args: () => [], env };
 }
 
-/** `ROBERTO_MEMORY_LIMIT` is the name that roberto-mcp 0.2.1 reads, in megabytes as well. */
+/** roberto-mcp 0.2.1 reads `ROBERTO_MEMORY_LIMIT`, also in megabytes. */
 export function memoryEnv(maxMemoryMb: number): Record<string, string> {
   return { ROBERTO_MAX_MEMORY_MB: String(maxMemoryMb), ROBERTO_MEMORY_LIMIT: String(maxMemoryMb) };
 }
 
-/** A bound launch starts a chain of programs before this one, so that its absence would look like an early end. */
+/** A bound launch starts other programs first, so a missing program would only look like an early exit. */
 export function checkProgram({ command }: ServerCommand, worktreePath: string): void {
   if (!isAbsolute(command) || !isProgram(command)) throw new MissingBinaryError(command, { worktreePath });
 }
 
 /**
- * What a server's Node must be started with; set later, these flags have no effect. Young objects get little room, because a scan
- * throws away at once what it has read; and so little of it is collected by one thread in the time it takes to wake others.
+ * These flags have no effect when they are set later. Young objects get little room, because a scan drops what it reads at once,
+ * and a single thread collects so little in less time than it takes to wake others.
  */
 function nodeFlags(maxMemoryMb: number): string[] {
   const oldMb = Math.max(64, Math.floor(maxMemoryMb * 0.4));
@@ -56,8 +56,8 @@ function nodeFlags(maxMemoryMb: number): string[] {
 }
 
 /**
- * For glibc, which reads it at the start as well. By itself it gives each thread a heap of its own, and keeps what large buffers
- * leave free, because it takes the first one that is freed for a sign that more will come. Neither wins a server any time.
+ * glibc reads these at the start. By default it gives each thread its own heap and keeps freed large buffers for reuse, which
+ * costs memory and makes a server no faster.
  */
 const MALLOC_ENV = {
   MALLOC_ARENA_MAX: '1',

@@ -36,7 +36,7 @@ function mocked(more: Partial<ServerManagerOptions> = {}) {
   const manager = new R_Mcp_ServerManager({
     server: { command: process.execPath, args: () => ['--analyse'], env: { PATH: '/usr/bin' } },
     clock: systemClock,
-    log: { warn: (message) => warnings.push(message), info: () => {} },
+    log: { warn: (message) => warnings.push(message) },
     async launch(spec) {
       spawned.push(spec);
       return mockedProcess(() => ended.push(spec.cwd));

@@ -10,19 +10,19 @@ import type { BoundProcess, BoundSpec } from '../../process/bound.ts';
 import type { SandboxSpec } from '../../process/sandbox.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { McpServerError, noActiveServer } from '../client/mcp-server-error.ts';
-import { type JsonRpcClient, StdioClient } from '../client/stdio-client.ts';
+import { type Connection, type JsonRpcClient, StdioClient } from '../client/stdio-client.ts';
 import { type ActivitySource, Lifecycle } from './lifecycle.ts';
-import { type Connection, ManagedProcess } from './managed-process.ts';
+import { ManagedProcess } from './managed-process.ts';
 import { checkProgram, memoryEnv, type ServerCommand } from './server-command.ts';
 import { TIMINGS, type Timings } from './timings.ts';
 
 export interface ServerManagerOptions {
   server: ServerCommand;
-  /** A bound launch: the server must not outlive us. */
+  /** A bound launch, because the server must not outlive Reef. */
   launch(spec: BoundSpec): Promise<BoundProcess>;
   clock: Clock;
-  log: Pick<Logger, 'warn' | 'info'>;
-  /** It parses what an agent wrote. */
+  log: Pick<Logger, 'warn'>;
+  /** The sandbox of a server, which parses what an agent wrote. */
   sandboxOf?(worktreePath: string): SandboxSpec | undefined;
   maxMemoryMb?: number;
   maxServers?: number;
@@ -30,16 +30,10 @@ export interface ServerManagerOptions {
   timings?: Partial<Timings>;
 }
 
-export interface RunningServer {
-  worktreePath: string;
-  /** Of the tree's first process; undefined while it is being launched. */
-  pid: number | undefined;
-  isUsable: boolean;
-}
-
 const MEGABYTE = 1024 * 1024;
 const MEMORY_MB = 256;
 const MOST_SERVERS = 8;
+const POLL_MS = 50;
 
 /** Owns every analysis server: one process per active worktree, never two. */
 export class R_Mcp_ServerManager {
@@ -50,7 +44,7 @@ export class R_Mcp_ServerManager {
   readonly #memoryMb: number;
   readonly #maxServers: number;
   readonly #servers = new Map<string, ManagedProcess>();
-  /** Servers that nobody finds any more, though their processes may still be there. */
+  /** Servers that are ending: nobody finds them any more, but their processes may still exist. */
   readonly #leaving = new Map<string, Promise<void>>();
   readonly #lifecycle: Lifecycle;
   #starts = 0;
@@ -67,13 +61,13 @@ export class R_Mcp_ServerManager {
       log,
       timings: this.#timings,
       ceilingMb: maxMemoryMb,
-      servers: () => this.#servers.values(),
+      servers: this.#servers,
       up: (path) => this.spinUpServer(path),
       down: (path) => this.spinDownServer(path),
     });
   }
 
-  /** The manager of the running app, for seed 000. Reef's own code gets it passed in. */
+  /** The manager of the running app, for callers outside Reef. Reef's own code gets it passed in. */
   static getInstance(): R_Mcp_ServerManager {
     const manager = R_Mcp_ServerManager.#installed;
     if (manager === undefined) throw new ReefError('internal', 'No app runs in this process.');
@@ -93,7 +87,7 @@ export class R_Mcp_ServerManager {
     await (running ?? this.#start(path)).usable;
   }
 
-  /** Resolves when its processes are gone. An unknown worktree is no error: there is nothing to end. */
+  /** Resolves when the processes of the server are gone. An unknown worktree is no error. */
   async spinDownServer(worktreePath: string): Promise<void> {
     const path = this.#keyOf(worktreePath);
     this.#lifecycle.cancelRestart(path);
@@ -105,26 +99,27 @@ export class R_Mcp_ServerManager {
     return this.#servers.get(this.#keyOf(worktreePath))?.client;
   }
 
-  /** Waits for the first scan, but not for ever: answers say themselves when they are incomplete. */
+  /** Waits for the first scan, but not forever: an incomplete answer says so itself. */
   async ensureServer(worktreePath: string): Promise<JsonRpcClient> {
     const path = await worktreeRoot(worktreePath);
     const server = this.#servers.get(path) ?? this.#start(path);
     server.activity.touch();
-    await server.connected.catch(() => server.usable); // rejects as well, once nothing is left
+    await server.connected.catch(() => server.usable); // rejects as well, after the process is gone
     await settledWithin(this.#options.clock, this.#timings.usable, server.usable);
     const { client } = server;
     if (client === undefined) throw noActiveServer(path);
     return client;
   }
 
-  /** Servers go up and down with what the source tells, until the function returned is called. */
+  /** Starts and ends servers as the source reports activity. Returns a function that stops this. */
   follow(source: ActivitySource): () => void {
     return source.onChange(({ worktreePath, active, removed }) => {
       this.#lifecycle.note(this.#keyOf(worktreePath), { active, removed });
     });
   }
 
-  running(): RunningServer[] {
+  /** `pid` is the first process of the tree. Undefined during its launch. */
+  running() {
     return [...this.#servers.values()].map(({ worktreePath, process, isUsable }) => ({
       worktreePath,
       pid: process?.identity.pid,
@@ -151,7 +146,7 @@ export class R_Mcp_ServerManager {
       connect,
       clock,
       timings: this.#timings,
-      admit: (signal, take) => this.#admit(path, signal, take),
+      admit: (signal, take) => this.#makeRoom(path, signal, take),
       onLeaving: () => this.#remove(server),
     });
     this.#servers.set(path, server);
@@ -160,9 +155,7 @@ export class R_Mcp_ServerManager {
   }
 
   #refuse(worktreePath: string): void {
-    if (this.#isClosed) {
-      throw new McpServerError('no_active_server', 'Reef is closing.', { worktreePath });
-    }
+    if (this.#isClosed) throw new McpServerError('no_active_server', 'Reef is closing.', { worktreePath });
     const waitMs = this.#lifecycle.unavailableFor(worktreePath);
     if (waitMs === 0) return;
     const message = `The analysis server of this worktree died too often; it is tried again in ${Math.ceil(waitMs / 1000)} s.`;
@@ -182,18 +175,25 @@ export class R_Mcp_ServerManager {
     };
   }
 
-  async #admit(path: string, signal: AbortSignal, take: () => void): Promise<void> {
-    await this.#leaving.get(path);
-    await makeRoom({
-      worktreePath: path,
-      signal,
-      take,
-      most: this.#maxServers,
-      servers: () => this.#servers.values(),
-      leaving: () => this.#leaving.values(),
-      clock: this.#options.clock,
-      busyMs: this.#timings.busy,
-    });
+  /**
+   * Resolves when one more process may start. Ends the least recently used server that is idle. `take` is called in the same
+   * tick in which room was found, or two starts would take it.
+   */
+  async #makeRoom(worktreePath: string, signal: AbortSignal, take: () => void): Promise<void> {
+    const { clock } = this.#options;
+    const most = this.#maxServers;
+    await this.#leaving.get(worktreePath);
+    const deadline = clock.monotonicMs() + this.#timings.busy;
+    for (;;) {
+      signal.throwIfAborted();
+      const admitted = [...this.#servers.values()].filter(({ isAdmitted }) => isAdmitted);
+      if (admitted.length + this.#leaving.size < most) return take();
+      const idle = admitted.filter(({ isBusy }) => !isBusy).sort((a, b) => a.activity.lastAt - b.activity.lastAt);
+      if (this.#leaving.size > 0) await Promise.race(this.#leaving.values());
+      else if (idle[0]) await idle[0].leave('ended');
+      else if (clock.monotonicMs() < deadline) await clock.sleep(POLL_MS, signal);
+      else throw new McpServerError('analysis_busy', `All ${most} analysis servers are answering.`, { worktreePath });
+    }
   }
 
   #remove(server: ManagedProcess): void {
@@ -206,7 +206,7 @@ export class R_Mcp_ServerManager {
     this.#leaving.set(path, leaving);
   }
 
-  /** The key of a worktree. A folder that is gone keeps the one it had. */
+  /** The key of a worktree. A folder that no longer exists keeps its key. */
   #keyOf(worktreePath: string): string {
     if (this.#servers.has(worktreePath)) return worktreePath;
     try {
@@ -221,7 +221,7 @@ function connectStdio({ stdin, stdout }: BoundProcess, connection: Connection): 
   return new StdioClient({ stdin, stdout, ...connection });
 }
 
-/** A quarter of the memory at most, whatever the servers do with theirs. */
+/** All servers together may use a quarter of the memory at most. */
 function defaultMaxServers(maxMemoryMb: number): number {
   return Math.min(MOST_SERVERS, Math.floor(totalmem() / 4 / (maxMemoryMb * MEGABYTE)));
 }
@@ -232,44 +232,7 @@ async function worktreeRoot(worktreePath: string): Promise<string> {
     await readCheckout(path);
     return path;
   } catch (cause) {
-    throw new McpServerError('not_a_worktree', `${worktreePath} is not the top folder of a git checkout.`, {
-      worktreePath,
-      cause,
-    });
+    const message = `${worktreePath} is not the top folder of a git checkout.`;
+    throw new McpServerError('not_a_worktree', message, { worktreePath, cause });
   }
-}
-
-interface Room {
-  worktreePath: string;
-  signal: AbortSignal;
-  /** Called without a pause after room was found, or two would take it. */
-  take(): void;
-  most: number;
-  servers(): Iterable<ManagedProcess>;
-  leaving(): Iterable<Promise<void>>;
-  clock: Clock;
-  busyMs: number;
-}
-
-const POLL_MS = 50;
-
-/** Resolves when one more process may be started: the least recently used that has nothing to answer goes. */
-async function makeRoom(room: Room): Promise<void> {
-  const { clock, signal } = room;
-  const deadline = clock.monotonicMs() + room.busyMs;
-  for (;;) {
-    signal.throwIfAborted();
-    const admitted = [...room.servers()].filter(({ isAdmitted }) => isAdmitted);
-    const leaving = [...room.leaving()];
-    if (admitted.length + leaving.length < room.most) return room.take();
-    const idle = admitted.filter(({ isBusy }) => !isBusy).sort((a, b) => a.activity.lastAt - b.activity.lastAt);
-    if (leaving.length > 0) await Promise.race(leaving);
-    else if (idle[0]) await idle[0].leave('ended');
-    else if (clock.monotonicMs() < deadline) await clock.sleep(POLL_MS, signal);
-    else throw busy(room);
-  }
-}
-
-function busy({ worktreePath, most }: Room): McpServerError {
-  return new McpServerError('analysis_busy', `All ${most} analysis servers are answering.`, { worktreePath });
 }

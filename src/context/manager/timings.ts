@@ -1,16 +1,16 @@
-/** Every limit in time of servers and their manager, in milliseconds. */
+/** All time limits of servers and their manager, in milliseconds. */
 export const TIMINGS = {
   /** From the start to the answer to `initialize`. */
   start: 10_000,
   index: 600_000,
-  /** How long `ensureServer` waits for the first scan before it hands out a client that answers incompletely. */
+  /** How long `ensureServer` waits for the first scan. After that it returns a client whose answers may be incomplete. */
   usable: 10_000,
-  /** From the end of its input to SIGTERM, and on to SIGKILL. */
+  /** From the end of its input to SIGTERM, and from there to SIGKILL. */
   inputEnd: 1_000,
   grace: 4_000,
-  /** How long a start waits for a server that has nothing to answer. */
+  /** How long a start waits for another server to become idle. */
   busy: 10_000,
-  /** Without a question or a change: of a worktree that is not active, and of one that is. */
+  /** How long a server may be silent: in a worktree that is not active, and in one that is. */
   inactive: 60_000,
   silent: 600_000,
   look: 5_000,

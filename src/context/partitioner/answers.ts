@@ -1,6 +1,6 @@
-import type { Basis, CodeToolResult } from '../../protocol/code.ts';
+import type { Basis, CodeReference, CodeToolResult } from '../../protocol/code.ts';
 
-/** The two questions that seed 000 names, in its own form. Every other question and answer has the form of its tool. */
+/** Two questions have arguments and answers of their own. Every other question has the form of its tool. */
 
 export interface GetFileOutlineArgs {
   worktreePath: string;
@@ -11,40 +11,23 @@ export interface GetFileOutlineArgs {
 export interface GetSymbolReferencesArgs {
   worktreePath: string;
   symbolName: string;
-  /** The most that are returned; all of them unless told. */
+  /** All references by default. */
   limit?: number | undefined;
   require?: 'complete' | undefined;
 }
 
-export interface FileOutline {
-  functions: { name: string; signature: string; line: number }[];
-  /** Classes and structs. */
-  classes: { name: string; line: number }[];
-  methods: { name: string; signature: string; line: number; container?: string }[];
-  /** Interfaces, enums, aliases. */
-  types: { name: string; kind: string; line: number }[];
-  constants: { name: string; line: number }[];
-  basis: Basis;
-}
+export type FileOutline = ReturnType<typeof toFileOutline>;
+export type SymbolReference = ReturnType<typeof toReference>;
 
-export interface SymbolReference {
-  filePath: string;
-  line: number;
-  column: number;
-  kind: string;
-  confidence: string;
-  lineText: string;
-}
-
-/** A list that also knows what it rests on. The basis is not enumerable, so the list stays equal to a plain one. */
+/** A list with its basis. The basis is not enumerable, so the list equals a plain one. */
 export type Listed<T> = T[] & { readonly basis: Basis };
 
 export function listed<T>(items: T[], basis: Basis): Listed<T> {
   return Object.defineProperty(items, 'basis', { value: basis }) as Listed<T>;
 }
 
-/** By kind. Modules, imports, macros and variables have no place in an outline as the seed defines it. */
-export function toFileOutline({ symbols, basis }: CodeToolResult<'get_file_outline'>): FileOutline {
+/** Groups symbols by kind. This outline has no place for modules, imports, macros and variables. */
+export function toFileOutline({ symbols, basis }: CodeToolResult<'get_file_outline'>) {
   const of = (...kinds: string[]) =>
     symbols
       .filter(({ symbol_type }) => kinds.includes(symbol_type))
@@ -64,12 +47,7 @@ export function toFileOutline({ symbols, basis }: CodeToolResult<'get_file_outli
   };
 }
 
-export function toReference({
-  location,
-  reference_type,
-  confidence,
-  line_text,
-}: CodeToolResult<'get_symbol_references'>['references'][number]): SymbolReference {
+export function toReference({ location, reference_type, confidence, line_text }: CodeReference) {
   const { file: filePath, start_line: line, start_column: column } = location;
   return { filePath, line, column, kind: reference_type, confidence, lineText: line_text };
 }

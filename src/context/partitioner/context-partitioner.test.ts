@@ -244,7 +244,7 @@ verifies('C-084').test('what is no answer is refused with its first 200 characte
     expect(failure).toMatchObject({ name: 'McpServerError', code: 'analysis_protocol', retryable: false });
     messages.push(failure.message);
   }
-  expect(messages[0]).toBe(`The answer to get_file_outline is none: ${long.slice(0, 200)}`);
+  expect(messages[0]).toBe(`The answer to get_file_outline cannot be read: ${long.slice(0, 200)}`);
 });
 
 verifies('C-084').test('a refusal of the server is a query error under its own code where we know it', async () => {

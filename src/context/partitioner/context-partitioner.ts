@@ -17,7 +17,7 @@ import {
   toReference,
 } from './answers.ts';
 
-interface ServiceOptions {
+interface ServiceDeps {
   servers: { getClientFor(worktreePath: string): JsonRpcClient | undefined };
 }
 type PagedTool = 'get_symbol_references' | 'get_directory_outline';
@@ -26,17 +26,17 @@ const CALL_MS = 20_000;
 const INDEX_MS = 600_000;
 const MOST_PAGES = 1_000;
 
-/** Turns questions into messages to the server of the worktree they are about. Keeps nothing, starts nothing, repeats nothing. */
+/** Sends each question to the server of its worktree. It keeps no state, starts no server and repeats no question. */
 export class ContextPartitionerService {
   static #installed: ContextPartitionerService | undefined;
 
-  readonly #servers: ServiceOptions['servers'];
+  readonly #servers: ServiceDeps['servers'];
 
-  constructor({ servers }: ServiceOptions) {
+  constructor({ servers }: ServiceDeps) {
     this.#servers = servers;
   }
 
-  /** The service of the running app, for seed 000. Reef's own code gets it passed in. */
+  /** The service of the running app, for callers outside Reef. Reef's own code gets it passed in. */
   static getInstance(): ContextPartitionerService {
     const service = ContextPartitionerService.#installed;
     if (service === undefined) throw new ReefError('internal', 'No app runs in this process.');
@@ -55,7 +55,7 @@ export class ContextPartitionerService {
     return toFileOutline(await this.callTool('get_file_outline', { worktreePath, args }, options));
   }
 
-  /** Of all pages. */
+  /** Reads all pages. */
   async getSymbolReferences(
     { worktreePath, symbolName, limit, require }: GetSymbolReferencesArgs,
     options?: RequestOptions,
@@ -63,22 +63,21 @@ export class ContextPartitionerService {
     const args = { name: symbolName, ...(limit !== undefined && { limit }), ...(require && { require }) };
     const isEnough = (read: CodeToolResult<'get_symbol_references'>[]) =>
       limit !== undefined && read.reduce((sum, { references }) => sum + references.length, 0) >= limit;
-    const { pages, last } = await this.#pages('get_symbol_references', { worktreePath, args }, { options, isEnough });
+    const { pages, last } = await this.#pages('get_symbol_references', { worktreePath, args }, options, isEnough);
     const references = pages.flatMap((page) => page.references).slice(0, limit);
     return listed(references.map(toReference), last.basis);
   }
 
-  /** Of all pages. */
+  /** Reads all pages. */
   async getDirectoryOutline(
     question: Question<'get_directory_outline'>,
     options?: RequestOptions,
   ): Promise<CodeToolResult<'get_directory_outline'>> {
-    const isEnough = () => false;
-    const { pages, last } = await this.#pages('get_directory_outline', question, { options, isEnough });
+    const { pages, last } = await this.#pages('get_directory_outline', question, options);
     return { ...last, files: pages.flatMap((page) => page.files) };
   }
 
-  /** Any tool, with its own arguments and answer, whichever server speaks. */
+  /** Calls any tool. The answer has the same form whichever server gives it. */
   async callTool<T extends CodeToolName>(
     tool: T,
     { worktreePath, args }: Question<T>,
@@ -100,7 +99,8 @@ export class ContextPartitionerService {
   async #pages<T extends PagedTool>(
     tool: T,
     { worktreePath, args }: Question<T>,
-    { options, isEnough }: { options: RequestOptions | undefined; isEnough(read: CodeToolResult<T>[]): boolean },
+    options: RequestOptions | undefined,
+    isEnough: (read: CodeToolResult<T>[]) => boolean = () => false,
   ): Promise<{ pages: CodeToolResult<T>[]; last: CodeToolResult<T> }> {
     const pages: CodeToolResult<T>[] = [];
     let cursor: string | undefined;
@@ -118,7 +118,7 @@ export class ContextPartitionerService {
 
 const PATHS = ['file_path', 'directory_path', 'files', 'paths'];
 
-/** The arguments as they are sent. Refuses what the tool would refuse, and paths that lead out of the worktree. */
+/** Throws on arguments that the tool would refuse, and on paths that lead out of the worktree. */
 function checkedArguments<T extends CodeToolName>(tool: T, { worktreePath, args }: Question<T>): CodeToolArgs<T> {
   const fields = Object.entries(args).filter(([, value]) => value !== undefined);
   const sent = fields.map(([key, value]) => [key, PATHS.includes(key) ? inside(worktreePath, value) : value]);
@@ -135,7 +135,7 @@ function inside(worktreePath: string, value: unknown): unknown {
   return typeof value === 'string' ? insidePath(worktreePath, value) : value;
 }
 
-/** Relative to the worktree; links are the server's matter. */
+/** Relative to the worktree. The server itself checks links. */
 function insidePath(worktreePath: string, path: string): string {
   const own = path.startsWith(`${worktreePath}/`) ? relative(worktreePath, path) : path;
   const why = whyUnsafe(own);

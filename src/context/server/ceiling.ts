@@ -6,36 +6,30 @@ const EASE_AT = 0.75;
 const SHRINK_AT = 0.85;
 const COLLECT_AT = 0.95;
 const PATIENCE_MS = 3_000;
-/** Dropping again what was just read again would only cost time. */
+/** To drop again what was just read again would only cost time. */
 const SHRINK_EVERY_MS = 10_000;
-/** A parser is a quarter of what a server may take. */
+/** A parser takes a quarter of the memory of a server. */
 const REST_EVERY_MS = 2_000;
-/** Buffers outside of the heap do not hurry the collector. The last resort drops machine code, too, which is then made again. */
+/** Buffers outside of the heap do not trigger the collector. The last resort also drops machine code, which is compiled again. */
 const COLLECT_EVERY_MS = 1_000;
 const MIB = 1024 * 1024;
 
 interface Ceiling {
   maxMb: number;
-  /** What is worn goes and is made anew when it is needed; nothing that would have to be read again. */
+  /** Drops what has grown and is cheap to make again. Nothing has to be read again. */
   ease(): void;
-  /** What nobody waits for ends, and with it the threads that did it. */
+  /** Ends the work nobody waits for, with its threads. */
   rest(): void;
-  /** What can be read again goes; `all`: also what takes seconds to make again. */
+  /** Drops what can be read again. `all` includes what takes seconds to make again. */
   shrink(what: 'cheap' | 'all'): Promise<void>;
-  /** Above the ceiling for too long, although everything went that can: the server commits, exits and starts warm. */
+  /** The memory stays above the ceiling although everything was dropped: the server commits, exits and starts again. */
   giveUp(): void;
   rss?: () => number;
 }
 
-/** Holds a server under its ceiling. Returns how to stop looking. */
-export function watchCeiling({
-  maxMb,
-  ease,
-  rest,
-  shrink,
-  giveUp,
-  rss = () => process.memoryUsage.rss(),
-}: Ceiling): () => void {
+/** Keeps the memory of a server under its ceiling. Returns a function that stops the watch. */
+export function watchCeiling(ceiling: Ceiling): () => void {
+  const { maxMb, rss = () => process.memoryUsage.rss() } = ceiling;
   const isForLong = heldFor(PATIENCE_MS);
   const isFullAfterCollection = heldFor(LOOK_MS / 2);
   const isTimeTo = {
@@ -47,16 +41,16 @@ export function watchCeiling({
   };
   const look = async () => {
     const used = rss() / MIB / maxMb;
-    if (isForLong(used > 1)) return giveUp();
+    if (isForLong(used > 1)) return ceiling.giveUp();
     spareHeap(used >= EASE_AT);
-    if (used >= EASE_AT && isTimeTo.ease()) ease();
-    if (used >= EASE_AT && isTimeTo.rest()) rest();
+    if (used >= EASE_AT && isTimeTo.ease()) ceiling.ease();
+    if (used >= EASE_AT && isTimeTo.rest()) ceiling.rest();
     const isUrgent = isFullAfterCollection(used >= COLLECT_AT);
     if (used >= SHRINK_AT) await free(used, isUrgent);
   };
   const free = async (used: number, isUrgent: boolean) => {
     const isShrunk = isUrgent ? isTimeTo.shrinkAll() : isTimeTo.shrink();
-    if (isShrunk) await shrink(isUrgent ? 'all' : 'cheap');
+    if (isShrunk) await ceiling.shrink(isUrgent ? 'all' : 'cheap');
     if (used >= COLLECT_AT && isTimeTo.collect()) collectGarbage('last-resort');
     else if (isShrunk) collectGarbage('regular');
   };
@@ -68,12 +62,12 @@ export function watchCeiling({
   };
 }
 
-/** V8 lets its heap grow by less before it collects again, which costs a tenth of the time: so only where memory is short. */
+/** Lets V8 collect earlier. That costs a tenth of the time, so only while memory is short. */
 function spareHeap(isShort: boolean): void {
   setFlagsFromString(isShort ? '--optimize-for-size' : '--no-optimize-for-size');
 }
 
-/** Makes a check that says yes once every look for this long has said yes. */
+/** Makes a check that is true once its condition has held at every look for this long. */
 function heldFor(ms: number): (isSo: boolean) => boolean {
   let since: number | undefined;
   return (isSo) => {
@@ -82,7 +76,7 @@ function heldFor(ms: number): (isSo: boolean) => boolean {
   };
 }
 
-/** Makes a check that says yes at most once in this time. */
+/** Makes a check that is true at most once in this time. */
 function atMostEvery(ms: number): () => boolean {
   let last = Number.NEGATIVE_INFINITY;
   return () => {
@@ -92,7 +86,7 @@ function atMostEvery(ms: number): () => boolean {
   };
 }
 
-/** What was dropped is given back to the system at once: the next look must not see it. */
+/** Gives dropped memory back at once, so that the next look does not count it. */
 function collectGarbage(flavor: 'regular' | 'last-resort'): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (how: object) => void;

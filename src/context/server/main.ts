@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 
 const EXIT_TO_RESTART = 75;
 
-/** `main.ts --worktree DIR --store FILE`: answers for one worktree over its stdio, and ends with its input. */
+/** `main.ts --worktree DIR --store FILE`: answers questions about one worktree on its stdio. It ends with its input. */
 const { values } = parseArgs({ options: { worktree: { type: 'string' }, store: { type: 'string' } } });
 const { worktree, store } = values;
 if (worktree === undefined || store === undefined) {
@@ -12,7 +12,7 @@ if (worktree === undefined || store === undefined) {
   process.exit(2);
 }
 
-// In the store's folder, which is all a server may write; before the rest is loaded, or it is of no use.
+// The folder of the store is the only place a server may write to. The cache must be on before the rest is loaded.
 enableCompileCache(join(dirname(store), 'compile-cache'));
 const [{ RpcLines }, { createServer }] = await Promise.all([import('./rpc-lines.ts'), import('./server.ts')]);
 
@@ -28,7 +28,7 @@ async function serve(root: string, storeFile: string): Promise<void> {
     process.exit(code);
   };
   new RpcLines(process.stdin, process.stdout, server);
-  // Whoever started us has closed its end or died.
+  // The parent process has closed its end or died.
   process.stdin.once('end', () => void end(0));
   process.stdin.once('error', () => void end(0));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end(0));

@@ -4,14 +4,14 @@ import type { Basis } from '../../protocol/code.ts';
 
 const RECENT_MS = 10 * 60_000;
 const MOST = 512;
-/** As many servers as there may be, together at most an eighth of what the kernel gives a user. */
+/** All servers together use at most an eighth of the watches that the kernel gives a user. */
 const SERVERS = 8;
 const SHARE = 8;
 const SETTLE_MS = 30;
 
 /**
- * Watches the folders in which files changed lately, only to read changes before anybody asks: answers never rest on a watch.
- * One watch per folder; `recursive` would take one per file.
+ * Watches the folders in which files changed lately, to read changes before anybody asks. No answer depends on a watch.
+ * It uses one watch per folder; `recursive` would use one per file.
  */
 export class RecentWatches {
   readonly root: string;
@@ -22,14 +22,10 @@ export class RecentWatches {
   #timer: NodeJS.Timeout | undefined;
   #state: Basis['watch'] = 'on';
 
-  constructor({
-    root,
-    onChange,
-    most = budget(),
-  }: { root: string; onChange: (paths: readonly string[]) => void; most?: number }) {
-    this.root = root;
-    this.#onChange = onChange;
-    this.#most = most;
+  constructor(deps: { root: string; onChange: (paths: readonly string[]) => void; most?: number }) {
+    this.root = deps.root;
+    this.#onChange = deps.onChange;
+    this.#most = deps.most ?? budget();
   }
 
   get state(): Basis['watch'] {
@@ -40,7 +36,7 @@ export class RecentWatches {
     return this.#watchers.size;
   }
 
-  /** Follows what changed lately; folders that went quiet are let go. */
+  /** Watches folders with recent changes and releases the others. */
   follow(files: Iterable<{ path: string; stamp: { mtimeMs: number } }>): void {
     if (this.#state === 'off') return;
     const since = Date.now() - RECENT_MS;
@@ -62,14 +58,11 @@ export class RecentWatches {
       this.#watchers.set(folder, watcher);
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;
-      // The kernel has none left for this user: nothing but the head start is lost.
-      if (code === 'ENOSPC' || code === 'EMFILE') this.#giveUp();
+      if (code !== 'ENOSPC' && code !== 'EMFILE') return;
+      // The kernel has no watches left for this user. Only the head start is lost.
+      this.close();
+      this.#state = 'off';
     }
-  }
-
-  #giveUp(): void {
-    this.close();
-    this.#state = 'off';
   }
 
   #note(folder: string, name: string | null): void {

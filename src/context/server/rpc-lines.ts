@@ -9,11 +9,11 @@ const METHOD_NOT_FOUND = -32_601;
 const INTERNAL_ERROR = -32_603;
 
 export interface RpcHandlers {
-  /** Undefined: there is no such method. */
+  /** Undefined when there is no such method. */
   request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> | undefined;
 }
 
-/** JSON-RPC 2.0, one message a line, both ways. No line ends it: what is no message is answered with the protocol's error. */
+/** Serves JSON-RPC 2.0 with one message per line. A line that is no message is answered with an error of the protocol. */
 export class RpcLines {
   readonly #output: Writable;
   readonly #handlers: RpcHandlers;
@@ -22,7 +22,7 @@ export class RpcLines {
   constructor(input: Readable, output: Writable, handlers: RpcHandlers) {
     this.#output = output;
     this.#handlers = handlers;
-    output.on('error', () => {}); // the end of the input tells that nobody listens
+    output.on('error', () => {}); // when nobody listens, the input ends as well
     const lines = new LineSplitter({
       longest: MAX_LINE_BYTES,
       onLine: (line) => this.#read(line),
@@ -62,7 +62,7 @@ export class RpcLines {
       if (answer === undefined) return this.#refuse(id, METHOD_NOT_FOUND, `There is no method ${method.slice(0, 100)}`);
       this.#send({ id, result: await answer });
     } catch (error) {
-      // Whoever cancelled does not wait for an answer.
+      // A cancelled call gets no answer.
       if (!call.signal.aborted)
         this.#refuse(id, INTERNAL_ERROR, error instanceof Error ? error.message : String(error));
     } finally {

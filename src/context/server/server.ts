@@ -19,7 +19,7 @@ const PROTOCOL_VERSIONS = ['2025-06-18', '2025-03-26', '2024-11-05'];
 const [LATEST = ''] = PROTOCOL_VERSIONS;
 const MAX_MEMORY_MB = 256;
 
-/** The protocol's side of a server. Everything heavy is loaded at the first call, so `initialize` is answered at once. */
+/** Implements the protocol. Everything heavy is loaded at the first call, so `initialize` is answered at once. */
 export function createServer(
   { worktree, storeFile }: Served,
   onCeiling: () => void,

@@ -1,3 +1,4 @@
+import { lazily } from '../../base/lazily.ts';
 import { Limiter } from '../../base/serial.ts';
 import {
   type CodeToolArgs,
@@ -17,9 +18,9 @@ import { Pager } from '../code-index/query/paging.ts';
 import type { RepoGraph } from '../code-index/query/repo-graph.ts';
 
 const DEADLINE_MS = 20_000;
-/** Each holds all it has found, which may be 200,000 places, and one thread reads for all of them. */
+/** A scan holds all it has found, perhaps 200,000 places, and one thread reads for all scans. */
 const SCANS_AT_ONCE = 2;
-/** Time to say so before the caller gives up by itself. */
+/** Time to refuse before the caller gives up by itself. */
 const MARGIN_MS = 1_000;
 
 interface CallResult {
@@ -38,53 +39,32 @@ type Tools = {
 interface ToolSetOptions {
   open: () => Promise<CodeIndex>;
   workers: number;
-  /** How long an answer that must be complete is waited for. */
+  /** How long to wait for an answer that must be complete. */
   deadlineMs?: number;
 }
 
-/** The nine tools of one worktree. */
 export class ToolSet {
-  readonly #open: () => Promise<CodeIndex>;
-  readonly #workers: number;
-  readonly #deadlineMs: number;
-  #made: Promise<{ index: CodeIndex; tools: Tools; shrink(what: 'cheap' | 'all'): void; rest(): boolean }> | undefined;
+  readonly #options: ToolSetOptions;
+  /** Opened at the first call, because a server must answer `initialize` at once. */
+  readonly #opened = lazily(() => this.#open());
 
-  constructor({ open, workers, deadlineMs = DEADLINE_MS - MARGIN_MS }: ToolSetOptions) {
-    this.#open = open;
-    this.#workers = workers;
-    this.#deadlineMs = deadlineMs;
+  constructor(options: ToolSetOptions) {
+    this.#options = options;
   }
 
-  /** Opened at the first call: a server must answer `initialize` at once. */
-  #ready() {
-    this.#made ??= this.#make().catch((error: unknown) => {
-      this.#made = undefined; // the next call tries again
-      throw error;
-    });
-    return this.#made;
-  }
-
-  async #make() {
-    const index = await this.#open();
-    const classifier = new Classifier(index.parser, this.#workers + 1);
+  async #open() {
+    const index = await this.#options.open();
+    const classifier = new Classifier(index.parser, this.#options.workers + 1);
     const pager = new Pager();
     const scans = new Limiter(SCANS_AT_ONCE);
     const names = new NameList(index.store);
     let graph: Promise<RepoGraph> | undefined;
     let sure: SureUses | undefined;
-    const hop = async (args: CodeToolArgs<'get_hops'>, ms?: number) => {
-      const [{ hops }, module] = await Promise.all([
-        import('../code-index/query/hops.ts'),
-        import('../code-index/query/hops.ts'),
-      ]);
-      sure ??= new module.SureUses(index);
-      return hops({ index, graph: await graphOf(), sure }, args, ms);
-    };
     const graphOf = () => {
       graph ??= import('../code-index/query/repo-graph.ts').then((module) => new module.RepoGraph(index));
       return graph;
     };
-    // What a warm start does not need is loaded when first asked for.
+    // A warm start loads only what it needs. The rest is loaded with the first question.
     const tools: Tools = {
       index_code: async (args, { signal }) =>
         (await import('../code-index/query/index-code.ts')).indexCode(index, args, signal),
@@ -104,7 +84,11 @@ export class ToolSet {
       code_search: async (args) => (await import('../code-index/query/search.ts')).codeSearch(index, args),
       get_file_outline: (args) => fileOutline(index, args),
       get_directory_outline: (args, { ms }) => directoryOutline({ index, pager }, args, ms),
-      get_hops: (args, { ms }) => hop(args, ms),
+      get_hops: async (args, { ms }) => {
+        const { hops, SureUses } = await import('../code-index/query/hops.ts');
+        sure ??= new SureUses(index);
+        return hops({ index, graph: await graphOf(), sure }, args, ms);
+      },
       explore_code: async (args) =>
         (await import('../code-index/query/explore.ts')).explore({ index, graph: await graphOf() }, args),
     };
@@ -131,20 +115,20 @@ export class ToolSet {
     }
   }
 
-  /** `require: 'complete'`: whatever is pending is waited for, then asked again, until the deadline. */
+  /** With `require: 'complete'` it waits for pending work and asks again, until the deadline. */
   async #answer<N extends CodeToolName>(
     name: N,
     args: CodeToolArgs<N>,
     signal: AbortSignal,
   ): Promise<CodeToolResult<N>> {
-    const { index, tools } = await this.#ready();
+    const { index, tools } = await this.#opened.get();
     const mustBeComplete = args.require === 'complete';
-    const end = performance.now() + this.#deadlineMs;
+    const end = performance.now() + (this.#options.deadlineMs ?? DEADLINE_MS - MARGIN_MS);
     for (;;) {
       const left = Math.max(0, end - performance.now());
       const result = await tools[name](args, { ms: mustBeComplete ? left : undefined, signal });
       const { complete, pending } = result.basis;
-      // What was skipped never comes: waiting would not complete it.
+      // Skipped files never come, so waiting for them is useless.
       if (!mustBeComplete || complete || (pending === 0 && name !== 'find_symbols')) return result;
       if (performance.now() >= end) {
         throw new ReefError('index_incomplete', `${pending} files of this question are still to be read.`, {
@@ -155,37 +139,32 @@ export class ToolSet {
     }
   }
 
-  /** Reads files again that a watch saw change, before anybody asks. */
+  /** Reads files again after a watch saw them change, before anybody asks. */
   async changed(paths: readonly string[]): Promise<void> {
-    const made = await this.#made;
-    if (!made) return;
-    const { index } = made;
+    const { index } = (await this.#opened.made()) ?? {};
+    if (!index) return;
     for (const path of paths) {
-      const file = isListed(index, path) ? index.tree.refresh(path) : undefined;
+      // A watch reports any name. Only files of the map are read.
+      const file = index.tree.files.has(path) ? index.tree.refresh(path) : undefined;
       const language = file && index.languages.of(file);
       if (file && language) await index.structures.of(file, language);
     }
     index.start();
   }
 
-  /** Leaves the work nobody waits for. Tells whether the parser is still needed. */
+  /** Stops the work nobody waits for. Returns whether the parser is still needed. */
   async rest(): Promise<boolean> {
-    return (await this.#made)?.rest() ?? false;
+    return (await this.#opened.made())?.rest() ?? false;
   }
 
   async shrink(what: 'cheap' | 'all'): Promise<void> {
-    (await this.#made)?.shrink(what);
+    (await this.#opened.made())?.shrink(what);
   }
 
   async close(): Promise<void> {
-    const made = await this.#made?.catch(() => undefined);
-    await made?.index.close();
+    const opened = await this.#opened.made()?.catch(() => undefined);
+    await opened?.index.close();
   }
-}
-
-/** A watch reports any name; only files of the map are read. */
-function isListed(index: CodeIndex, path: string): boolean {
-  return index.tree.files.has(path);
 }
 
 function isTool(name: string): name is CodeToolName {
@@ -207,7 +186,7 @@ function refusal(error: unknown): CallResult {
   return { isError: true, content: [{ type: 'text', text: `${code}: ${message} ${hint}` }], structuredContent: body };
 }
 
-/** What a model reads that looks only at text: outlines as an indented list, everything else as its JSON. */
+/** For a model that reads only text: outlines as an indented list, everything else as JSON. */
 function textOf<N extends CodeToolName>(name: N, result: CodeToolResult<N>): string {
   if (name === 'get_file_outline') return outlineText(result as CodeToolResult<'get_file_outline'>);
   if (name === 'get_directory_outline') return directoryText(result as CodeToolResult<'get_directory_outline'>);

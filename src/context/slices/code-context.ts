@@ -17,7 +17,6 @@ export interface SliceDeps {
 }
 
 export interface CodeContextRequest {
-  /** Items of `context` as they stand in the manifest. */
   slices: readonly unknown[];
   budget?: number | undefined;
   worktreePath: string;
@@ -29,7 +28,7 @@ export interface CodeContextRequest {
 
 const LARGEST_FILE = 1024 * 1024;
 
-/** What a block sees of the code of its worktree, read anew at each visit. */
+/** Makes what a block sees of the code of its worktree. Every call reads the code anew. */
 export function createCodeContext(deps: SliceDeps) {
   return async (request: CodeContextRequest): Promise<RenderedContext> => {
     const { worktreePath, budget, task, plan = [], changed = [], args = {} } = request;
@@ -47,18 +46,10 @@ export function createCodeContext(deps: SliceDeps) {
   };
 }
 
-/** The questions about one worktree, for one text made of their answers. */
 function openAsk({ service, servers, openDir, clock }: SliceDeps, worktreePath: string, completeMs?: number) {
   const dir = openDir(worktreePath);
   const readFile = (path: string) => dir.read(path, LARGEST_FILE);
-  return createSliceAsk({
-    service,
-    servers,
-    worktreePath,
-    readFile,
-    clock,
-    ...(completeMs !== undefined && { completeMs }),
-  });
+  return createSliceAsk({ service, servers, worktreePath, readFile, clock, completeMs });
 }
 
 export interface OutlinedFile {
@@ -67,13 +58,13 @@ export interface OutlinedFile {
   content: string;
 }
 
-/** For one file among many in a prompt. */
+/** The limit of one file among many in a prompt. */
 const MOST_TOKENS = 600;
 const WAIT_MS = 5_000;
 const FIRST_LINES = 20;
 const LINE_CHARACTERS = 120;
 
-/** What stands in a prompt for a file that does not fit: its outline or, failing that, its first lines. It says which. */
+/** Makes the text that replaces a file that does not fit into a prompt: its outline or, failing that, its first lines. */
 export function createFileOutline(deps: SliceDeps) {
   return async ({ worktreePath, path, content }: OutlinedFile): Promise<string> => {
     try {

@@ -3,7 +3,6 @@ import { whyUnsafe } from '../../base/safe-path.ts';
 import {
   CONTEXT_BUDGET,
   isSliceKind,
-  OPTION_NAMES,
   PLACEHOLDERS,
   SLICE_KINDS,
   type Slice,
@@ -16,18 +15,17 @@ type Fields = Omit<Slice, 'kind' | 'argument' | 'text'>;
 
 const LONGEST = 4_096;
 const LEAST_BUDGET = 20;
+const OPTIONS = ['limit', 'depth', 'lines', 'budget', 'required'];
 const NUMBER = /^[1-9][0-9]{0,6}$/;
 const LINES = /^([1-9][0-9]{0,6})-([1-9][0-9]{0,6})$/;
-const HELD_OPEN = /^\{(.*)\}$/s;
+const PLACEHOLDER = /^\{(.*)\}$/s;
 const KIND_LIST = Object.keys(SLICE_KINDS).join(', ');
 
 class SliceSyntaxError extends Error {
-  readonly at: number;
   readonly hint: string | undefined;
 
-  constructor(message: string, at: number, hint?: string) {
+  constructor(message: string, hint?: string) {
     super(message);
-    this.at = at;
     this.hint = hint;
   }
 }
@@ -37,11 +35,11 @@ export function parseSlice(item: unknown): Slice | SliceProblem {
   try {
     if (typeof item === 'string') return parseText(item);
     if (typeof item === 'object' && item !== null && !Array.isArray(item)) return parseMapping(Object.entries(item));
-    throw new SliceSyntaxError('is neither a text nor a mapping', 0);
+    throw new SliceSyntaxError('is neither a text nor a mapping');
   } catch (error) {
     if (!(error instanceof SliceSyntaxError)) throw error;
-    const { message, at, hint } = error;
-    return { code: 'wf_context', message, at, ...(hint !== undefined && { hint }) };
+    const { message, hint } = error;
+    return { code: 'wf_context', message, ...(hint !== undefined && { hint }) };
   }
 }
 
@@ -49,107 +47,95 @@ export function isProblem(parsed: Slice | SliceProblem): parsed is SliceProblem 
   return 'code' in parsed;
 }
 
-/** `context_budget` of a block. */
 export function checkContextBudget(budget: number): SliceProblem | undefined {
   const { least, most } = CONTEXT_BUDGET;
   if (budget >= least && budget <= most) return undefined;
-  return { code: 'wf_context', at: 0, message: `context_budget is ${budget}, not ${least} to ${most} tokens` };
+  return { code: 'wf_context', message: `context_budget is ${budget}, not ${least} to ${most} tokens` };
 }
 
-/** YAML takes a plain item apart where its author did not mean it to; said where its traces are seen. */
+/** The hint for items that YAML has split against their author's intention. */
 function quoting(text: string): string {
   return `YAML cuts a plain item at ": ", at " #" and, inside […], at a comma: put it in quotes, as in '${text.replaceAll("'", "''")}'`;
 }
 
 function parseText(text: string): Slice {
-  if (text.length > LONGEST) throw new SliceSyntaxError(`is longer than ${LONGEST} characters`, LONGEST);
+  if (text.length > LONGEST) throw new SliceSyntaxError(`is longer than ${LONGEST} characters`);
   const colon = text.indexOf(':');
-  const kind = kindOf(colon === -1 ? text : text.slice(0, colon), colon === -1 ? text : undefined);
+  if (colon === -1) throw withoutColon(text);
+  const kind = text.slice(0, colon);
+  if (!isSliceKind(kind)) throw new SliceSyntaxError(`"${shown(kind)}" is no kind of slice; there are ${KIND_LIST}`);
   const start = colon + 1;
-  const argument = text[start] === '"' ? quoted(text, start) : plain(text, start);
-  checkArgument(kind, argument.value, start);
-  return { kind, argument: argument.value, ...parseOptions(kind, text, argument.end), text: text.trim() };
+  const { argument, end } = text[start] === '"' ? quoted(text, start) : plain(text, start);
+  checkArgument(kind, argument);
+  return { kind, argument, ...parseOptions(kind, text, end), text: text.trim() };
 }
 
-/** `whole` is set when there is no colon: a remnant of what YAML has cut. */
-function kindOf(word: string, whole?: string): SliceKind {
-  if (isSliceKind(word) && whole === undefined) return word;
-  const hint = whole !== undefined && /["\])}]$/.test(whole) ? quoting(`search:"…, ${whole}`) : undefined;
-  if (whole !== undefined && !isSliceKind(word)) {
-    throw new SliceSyntaxError(
-      `"${shown(word)}" has no kind: write one of ${KIND_LIST}, a colon and its argument`,
-      0,
-      hint,
-    );
-  }
-  if (whole !== undefined) throw new SliceSyntaxError(`"${word}" has no argument`, word.length);
-  throw new SliceSyntaxError(`"${shown(word)}" is no kind of slice; there are ${KIND_LIST}`, 0);
+/** An item without a colon may be a remnant of one that YAML has cut. */
+function withoutColon(text: string): SliceSyntaxError {
+  if (isSliceKind(text)) return new SliceSyntaxError(`"${text}" has no argument`);
+  const hint = /["\])}]$/.test(text) ? quoting(`search:"…, ${text}`) : undefined;
+  return new SliceSyntaxError(
+    `"${shown(text)}" has no kind: write one of ${KIND_LIST}, a colon and its argument`,
+    hint,
+  );
 }
 
-interface Read<T> {
-  value: T;
+interface ReadArgument {
+  argument: SliceArgument;
   end: number;
 }
 
-function quoted(text: string, start: number): Read<SliceArgument> {
+function quoted(text: string, start: number): ReadArgument {
   let end = start + 1;
   while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
-  if (end >= text.length) {
-    throw new SliceSyntaxError('has a quote that is not closed', start, quoting(`${text}"`));
-  }
-  const after = text[end + 1];
-  if (after !== undefined && after !== ' ')
-    throw new SliceSyntaxError('goes on after its closing quote without a blank', end + 1);
+  if (end >= text.length) throw new SliceSyntaxError('has a quote that is not closed', quoting(`${text}"`));
+  const after = text[end + 1] ?? ' ';
+  if (after !== ' ') throw new SliceSyntaxError('goes on after its closing quote without a blank');
   const json = parseJson(text.slice(start, end + 1));
-  if (!json.ok) throw new SliceSyntaxError('is quoted, but not as JSON quotes a text', start);
-  return { value: { text: String(json.value) }, end: end + 1 };
+  if (!json.ok) throw new SliceSyntaxError('is quoted, but not as JSON quotes a text');
+  return { argument: { text: String(json.value) }, end: end + 1 };
 }
 
-function plain(text: string, start: number): Read<SliceArgument> {
+function plain(text: string, start: number): ReadArgument {
   const blank = text.indexOf(' ', start);
+  if (blank === start) throw new SliceSyntaxError('has a blank after its colon: leave it out, or quote the argument');
   const end = blank === -1 ? text.length : blank;
   const word = text.slice(start, end);
-  if (word === '') {
-    const why =
-      end < text.length ? 'has a blank after its colon: leave it out, or quote the argument' : 'has no argument';
-    throw new SliceSyntaxError(why, start);
-  }
-  const quote = word.indexOf('"');
-  if (quote !== -1) throw new SliceSyntaxError('has a quote inside its argument: quote all of it', start + quote);
-  return { value: argumentOf(word, start), end };
+  if (word === '') throw new SliceSyntaxError('has no argument');
+  if (word.includes('"')) throw new SliceSyntaxError('has a quote inside its argument: quote all of it');
+  return { argument: argumentOf(word), end };
 }
 
-function argumentOf(word: string, at: number): SliceArgument {
-  const [, name] = HELD_OPEN.exec(word) ?? [];
+function argumentOf(word: string): SliceArgument {
+  const [, name] = PLACEHOLDER.exec(word) ?? [];
   if (name === undefined) return { text: word };
   if (name === 'task' || name === 'plan' || name === 'changed') return { from: name };
   const [, argument] = /^args\.([A-Za-z_][A-Za-z0-9_-]{0,63})$/.exec(name) ?? [];
   if (argument !== undefined) return { from: 'args', name: argument };
-  throw new SliceSyntaxError(`knows no ${shown(word)}: there are {task}, {plan}, {changed} and {args.name}`, at);
+  throw new SliceSyntaxError(`knows no ${shown(word)}: there are {task}, {plan}, {changed} and {args.name}`);
 }
 
-function checkArgument(kind: SliceKind, argument: SliceArgument, at: number): void {
+function checkArgument(kind: SliceKind, argument: SliceArgument): void {
   const takes = SLICE_KINDS[kind].argument;
   if ('from' in argument) {
     if (PLACEHOLDERS[takes].includes(argument.from)) return;
     const wanted = { path: 'a path', name: 'a name', words: 'words' }[takes];
-    throw new SliceSyntaxError(`gives ${kind} {${argument.from}}, which takes ${wanted}`, at);
+    throw new SliceSyntaxError(`gives ${kind} {${argument.from}}, which takes ${wanted}`);
   }
-  if (argument.text.trim() === '') throw new SliceSyntaxError('has an empty argument', at);
+  if (argument.text.trim() === '') throw new SliceSyntaxError('has an empty argument');
   const why = takes === 'path' ? whyUnsafe(argument.text) : undefined;
-  if (why !== undefined) throw new SliceSyntaxError(`names the path "${shown(argument.text)}", which ${why}`, at);
+  if (why !== undefined) throw new SliceSyntaxError(`names the path "${shown(argument.text)}", which ${why}`);
 }
 
 function parseOptions(kind: SliceKind, text: string, start: number): Fields {
   const fields: Fields = { required: false };
-  for (const { 0: word, index } of text.slice(start).matchAll(/[^ ]+/g)) {
-    const at = start + index;
+  for (const [word] of text.slice(start).matchAll(/[^ ]+/g)) {
     const [name = '', value, ...rest] = word.split('=');
     if (value === undefined && name !== 'required')
-      throw new SliceSyntaxError(`has "${shown(word)}", which is no option`, at, strayHint(text));
+      throw new SliceSyntaxError(`has "${shown(word)}", which is no option`, strayHint(text));
     if (rest.length > 0 || (name === 'required' && value !== undefined))
-      throw new SliceSyntaxError(`has a malformed "${shown(word)}"`, at);
-    setOption(fields, { kind, name, value: value ?? 'true', at });
+      throw new SliceSyntaxError(`has a malformed "${shown(word)}"`);
+    setOption(fields, kind, name, value ?? 'true');
   }
   return fields;
 }
@@ -160,89 +146,81 @@ function strayHint(text: string): string {
   return `An argument with blanks is quoted: ${text.slice(0, colon)}:${JSON.stringify(text.slice(colon + 1))}`;
 }
 
-function setOption(fields: Fields, option: { kind: SliceKind; name: string; value: string; at: number }): void {
-  const { kind, name, value, at } = option;
+function setOption(fields: Fields, kind: SliceKind, name: string, value: string): void {
   const bounds: Partial<Record<string, number>> = SLICE_KINDS[kind].options;
-  if (!OPTION_NAMES.some((known) => known === name))
-    throw new SliceSyntaxError(`has "${shown(name)}", which is no option`, at);
+  if (!OPTIONS.includes(name)) throw new SliceSyntaxError(`has "${shown(name)}", which is no option`);
   if (name !== 'budget' && name !== 'required' && bounds[name] === undefined)
-    throw new SliceSyntaxError(`gives ${kind} ${name}, which it does not take`, at);
-  if (name in fields && !(name === 'required' && !fields.required)) throw new SliceSyntaxError(`has ${name} twice`, at);
+    throw new SliceSyntaxError(`gives ${kind} ${name}, which it does not take`);
+  const isSet = name === 'required' ? fields.required : name in fields;
+  if (isSet) throw new SliceSyntaxError(`has ${name} twice`);
   if (name === 'required') fields.required = true;
-  else if (name === 'lines') fields.lines = lineRange(value, at);
-  else if (name === 'budget')
-    fields.budget = whole(value, { name, at, least: LEAST_BUDGET, most: CONTEXT_BUDGET.most });
-  else if (name === 'limit') fields.limit = whole(value, { name, at, least: 1, most: bounds.limit ?? 1 });
-  else fields.depth = whole(value, { name, at, least: 1, most: bounds.depth ?? 1 });
+  else if (name === 'lines') fields.lines = lineRange(value);
+  else if (name === 'budget') fields.budget = whole(name, value, LEAST_BUDGET, CONTEXT_BUDGET.most);
+  else fields[name === 'limit' ? 'limit' : 'depth'] = whole(name, value, 1, bounds[name] ?? 1);
 }
 
-function whole(
-  value: string,
-  { name, at, least, most }: { name: string; at: number; least: number; most: number },
-): number {
+function whole(name: string, value: string, least: number, most: number): number {
   const number = NUMBER.test(value) ? Number(value) : Number.NaN;
-  if (!(number >= least && number <= most))
-    throw new SliceSyntaxError(`has ${name}=${shown(value)}, not ${least} to ${most}`, at);
-  return number;
+  if (number >= least && number <= most) return number;
+  throw new SliceSyntaxError(`has ${name}=${shown(value)}, not ${least} to ${most}`);
 }
 
-function lineRange(value: string, at: number): { from: number; to: number } {
+function lineRange(value: string): { from: number; to: number } {
   const [, from, to] = LINES.exec(value) ?? [];
   if (from === undefined || Number(from) > Number(to))
-    throw new SliceSyntaxError(`has lines=${shown(value)}, not as in lines=10-20`, at);
+    throw new SliceSyntaxError(`has lines=${shown(value)}, not as in lines=10-20`);
   return { from: Number(from), to: Number(to) };
 }
 
 /** `{ kind: argument, option: value, … }`. */
 function parseMapping(entries: [string, unknown][]): Slice {
   for (const [key, value] of entries) {
-    const [head = ''] = key.split(':');
-    if (key.includes(':') && isSliceKind(head)) {
-      throw new SliceSyntaxError(`"${shown(key)}" is no kind of slice`, 0, quoting(`${key}: ${String(value)}`));
-    }
+    const [head = '', ...rest] = key.split(':');
+    if (rest.length > 0 && isSliceKind(head))
+      throw new SliceSyntaxError(`"${shown(key)}" is no kind of slice`, quoting(`${key}: ${String(value)}`));
   }
-  const kinds = entries.filter(([key]) => isSliceKind(key));
+  const kinds = entries.flatMap(([key, given]) => (isSliceKind(key) ? [{ kind: key, given }] : []));
   const [first] = kinds;
   if (first === undefined || kinds.length > 1) {
-    throw new SliceSyntaxError(
-      `names ${kinds.length === 0 ? 'no kind' : 'several kinds'} of slice; there are ${KIND_LIST}`,
-      0,
-    );
+    const found = first === undefined ? 'no kind' : 'several kinds';
+    throw new SliceSyntaxError(`names ${found} of slice; there are ${KIND_LIST}`);
   }
-  const [kind, given] = first as [SliceKind, unknown];
+  const { kind, given } = first;
   const argument = mappedArgument(kind, given);
-  checkArgument(kind, argument, 0);
+  checkArgument(kind, argument);
   const fields: Fields = { required: false };
-  const options = entries.filter(
-    ([key]) => key !== kind && !(key === 'required' && entries.some(([k, v]) => k === key && v === false)),
-  );
-  for (const [name, value] of options) setOption(fields, { kind, name, value: mappedValue(name, value), at: 0 });
+  const options = entries.filter(([key, value]) => key !== kind && !(key === 'required' && value === false));
+  for (const [name, value] of options) setOption(fields, kind, name, mappedValue(name, value));
   return { kind, argument, ...fields, text: heading(kind, argument, options) };
 }
 
 function mappedArgument(kind: SliceKind, given: unknown): SliceArgument {
-  if (typeof given === 'string') return argumentOf(given, 0);
+  if (typeof given === 'string') return argumentOf(given);
   if (typeof given === 'number') return { text: String(given) };
   const [name] = typeof given === 'object' && given !== null ? Object.keys(given) : [];
   const hint = name === undefined ? undefined : `YAML takes {${name}} for a mapping: write "{${name}}" in quotes`;
-  throw new SliceSyntaxError(`gives ${kind} no argument`, 0, hint);
+  throw new SliceSyntaxError(`gives ${kind} no argument`, hint);
 }
 
 function mappedValue(name: string, value: unknown): string {
   const isFlag = name === 'required' && value === true;
   if (isFlag || typeof value === 'string' || typeof value === 'number') return String(value);
-  throw new SliceSyntaxError(
-    `has ${shown(name)}: ${shown(JSON.stringify(value) ?? '')}, which is no value of an option`,
-    0,
-  );
+  const given = shown(JSON.stringify(value) ?? '');
+  throw new SliceSyntaxError(`has ${shown(name)}: ${given}, which is no value of an option`);
 }
 
 function heading(kind: SliceKind, argument: SliceArgument, options: [string, unknown][]): string {
-  const word =
-    'text' in argument ? argument.text : argument.from === 'args' ? `{args.${argument.name}}` : `{${argument.from}}`;
-  const isPlain = !/[\s"]/.test(word) && word !== '';
   const words = options.map(([name, value]) => (name === 'required' ? name : `${name}=${String(value)}`));
-  return [`${kind}:${isPlain ? word : JSON.stringify(word)}`, ...words].join(' ');
+  return [`${kind}:${argumentText(argument)}`, ...words].join(' ');
+}
+
+function argumentText(argument: SliceArgument): string {
+  if ('text' in argument) return quotedIfNeeded(argument.text);
+  return argument.from === 'args' ? `{args.${argument.name}}` : `{${argument.from}}`;
+}
+
+export function quotedIfNeeded(word: string): string {
+  return /[\s"]/.test(word) ? JSON.stringify(word) : word;
 }
 
 function shown(text: string): string {

@@ -1,3 +1,4 @@
+import { Limiter } from '../../base/serial.ts';
 import type { Basis } from '../../protocol/code.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { type Expanded, expand, type SliceValues } from './expand.ts';
@@ -21,14 +22,14 @@ import type { SliceAsk } from './slice-ask.ts';
 
 export interface RenderRequest {
   slices: readonly Slice[];
-  /** Tokens of the whole text. */
+  /** The most tokens of the whole text. */
   budget?: number | undefined;
   values: SliceValues;
   ask: SliceAsk;
   count: Count;
 }
 
-/** A slice that could not be shown; the caller tells it as event `context_degraded`. */
+/** A slice that could not be shown. The caller reports it as event `context_degraded`. */
 export interface Degraded {
   slice: string;
   code: string;
@@ -38,7 +39,7 @@ export interface Degraded {
 export interface RenderedContext {
   text: string;
   tokens: number;
-  /** All of it, and nothing that is pending could add to it: then the same tree gives the same bytes. */
+  /** Nothing is missing or pending, so the same tree gives the same bytes. */
   complete: boolean;
   degraded: Degraded[];
 }
@@ -49,17 +50,21 @@ interface Asked {
   answer: Answer;
 }
 
+/** A hundred slices of twenty files each would be too many questions at once. */
 const AT_ONCE = 8;
 const EXPLORE = { least: 500, most: 20_000 } as const;
 
-/** Slices as the text a block sees, within its budget. A `required` one that cannot be had is `context_unavailable`. */
+/** Renders slices as the text a block sees, within its budget. Throws `context_unavailable` when a required slice fails. */
 export async function renderSlices(request: RenderRequest): Promise<RenderedContext> {
   const { slices, values, budget = CONTEXT_BUDGET.usual, count } = request;
   const expanded = slices.flatMap((slice) => expand(slice, values));
   const share = Math.floor(budget / Math.max(1, expanded.length));
-  const asked = await eachOf(expanded, async (each): Promise<Asked> => {
-    return { expanded: each, answer: await answerTo(each, request, share) };
-  });
+  const limiter = new Limiter(AT_ONCE);
+  const asked = await Promise.all(
+    expanded.map(async (each): Promise<Asked> => {
+      return { expanded: each, answer: await limiter.run(() => answerTo(each, request, share)) };
+    }),
+  );
   refuseMissing(asked);
   const text = withinBudget(asked, budget, count);
   return {
@@ -68,17 +73,6 @@ export async function renderSlices(request: RenderRequest): Promise<RenderedCont
     complete: asked.every(({ answer }) => !('failed' in answer) && ('nothing' in answer || isWhole(answer.leveled))),
     degraded: asked.flatMap(({ answer }) => ('failed' in answer ? [answer.failed] : [])),
   };
-}
-
-/** Works on a few at a time: twenty files of a hundred slices are too many questions at once. */
-async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const rest = items.entries();
-  const worker = async () => {
-    for (const [index, item] of rest) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return results;
 }
 
 function isWhole({ basis }: Leveled): boolean {
@@ -99,18 +93,14 @@ async function answerTo(expanded: Expanded, request: RenderRequest, share: numbe
   if ('nothing' in about) return about;
   if ('code' in about) return { failed: { slice: heading, ...about } };
   try {
-    return { leveled: await askFor(slice, about.text, { request, room: budget }) };
+    return { leveled: await askFor(slice, about.text, request, budget) };
   } catch (error) {
     const { code, message } = toReefError(error);
     return { failed: { slice: heading, code, message } };
   }
 }
 
-async function askFor(
-  slice: Slice,
-  about: string,
-  { request, room }: { request: RenderRequest; room: number },
-): Promise<Leveled> {
+async function askFor(slice: Slice, about: string, request: RenderRequest, room: number): Promise<Leveled> {
   const { ask } = request;
   const { kind, limit, depth } = slice;
   switch (kind) {
@@ -135,30 +125,31 @@ async function askFor(
     case 'hops':
       return hopsLevels(await ask.hops(about, depth));
     case 'file':
-      return askForFile(slice, about, { request, room });
+      return askForFile(slice, about, request, room);
   }
 }
 
-/** What is planned and what has changed lies nearer. */
+/** Files that are planned or changed count as nearer. */
 function exploring({ values }: RenderRequest, room: number): { budget_tokens: number; files: string[] } {
   const files = [...new Set([...values.plan, ...values.changed])].sort().slice(0, 200);
   return { budget_tokens: Math.min(EXPLORE.most, Math.max(EXPLORE.least, room)), files };
 }
 
-/** The outline is asked for only where it may be needed: a file needs no server otherwise. */
+/** Only a file that may not fit needs the outline, and with it a server. */
 async function askForFile(
   { lines }: Slice,
   path: string,
-  { request, room }: { request: RenderRequest; room: number },
+  { ask, count }: RenderRequest,
+  room: number,
 ): Promise<Leveled> {
-  const { ask, count } = request;
-  const whole = fileLevels(await ask.file(path), lines, undefined);
+  const text = await ask.file(path);
+  const whole = fileLevels(text, lines, undefined);
   if (count((whole.levels[0]?.lines ?? []).join('\n')) < room) return whole;
-  const bones = await ask.outline(path).then(outlineLevels, () => undefined);
-  return fileLevels(await ask.file(path), lines, bones);
+  const outline = await ask.outline(path).then(outlineLevels, () => undefined);
+  return fileLevels(text, lines, outline);
 }
 
-/** Counts of parts need not add up to the count of the whole: what is too much is taken off the room, until it fits. */
+/** The token counts of parts need not add up to that of the whole, so an excess is taken off the room until it fits. */
 function withinBudget(asked: readonly Asked[], budget: number, count: Count): string {
   for (let room = budget; room > 0; ) {
     const text = layOut(asked, room, count);
@@ -181,7 +172,7 @@ function layOut(asked: readonly Asked[], budget: number, count: Count): string {
     .join('\n\n');
 }
 
-/** Own budgets first, then the rest in equal parts; what one leaves goes on to the next. */
+/** Slices with a budget of their own come first. The others share the rest, and what one leaves goes to the next. */
 function place(asked: readonly Asked[], budget: number, count: Count): Map<Asked, string> {
   const separator = count('\n\n');
   const placed = new Map<Asked, string>();
@@ -215,14 +206,12 @@ function write({ expanded, answer }: Asked, room: number, count: Count): string 
 }
 
 export function headingOf(text: string, basis: Leveled['basis'], shrunkTo: LevelName | undefined): string {
-  const states = [
-    ...(basis === 'disk' ? [] : standOf(basis)),
-    ...(shrunkTo === undefined ? [] : [`shrunk to ${shrunkTo}`]),
-  ];
+  const states = basis === 'disk' ? [] : stateOf(basis);
+  if (shrunkTo !== undefined) states.push(`shrunk to ${shrunkTo}`);
   return states.length === 0 ? `#### ${text}` : `#### ${text} (${states.join(', ')})`;
 }
 
-function standOf({ engine, stage, complete, pending }: Basis): string[] {
+function stateOf({ engine, stage, complete, pending }: Basis): string[] {
   if (engine === 'foreign') return ['perhaps incomplete'];
   if (complete) return [`stage ${stage}`, 'complete'];
   return [`stage ${stage}`, pending > 0 ? `incomplete: ${pending} files pending` : 'incomplete'];

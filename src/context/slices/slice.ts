@@ -1,17 +1,15 @@
 /** What a slice's argument is: a path of the worktree, the name of a symbol, or words to search by. */
 type ArgumentKind = 'path' | 'name' | 'words';
-type OptionName = 'limit' | 'depth' | 'lines' | 'budget' | 'required';
-export type Placeholder = 'task' | 'plan' | 'changed' | 'args';
 
 interface KindRow {
   argument: ArgumentKind;
-  /** Beside `budget` and `required`, which all have; with its upper bound. */
+  /** The options of this kind with their upper bounds, in addition to `budget` and `required`. */
   options: Partial<Record<'limit' | 'depth' | 'lines', number>>;
 }
 
 const MOST_LINES = 1_000_000;
 
-/** Kinds are the tools of a server; bounds are those of the tools. */
+/** Kinds correspond to the tools of an analysis server, and so do the bounds. */
 export const SLICE_KINDS = {
   outline: { argument: 'path', options: {} },
   tree: { argument: 'path', options: { depth: 32 } },
@@ -28,7 +26,8 @@ export const SLICE_KINDS = {
 
 export type SliceKind = keyof typeof SLICE_KINDS;
 
-export const PLACEHOLDERS: Readonly<Record<ArgumentKind, readonly Placeholder[]>> = {
+/** The placeholders that each kind of argument accepts. */
+export const PLACEHOLDERS: Readonly<Record<ArgumentKind, readonly ('task' | 'plan' | 'changed' | 'args')[]>> = {
   path: ['plan', 'changed', 'args'],
   name: ['args'],
   words: ['task', 'args'],
@@ -44,22 +43,18 @@ export interface Slice {
   lines?: { from: number; to: number };
   budget?: number;
   required: boolean;
-  /** As its author wrote it, in one line: the heading it gets. */
+  /** As its author wrote it, in one line. It becomes the heading. */
   text: string;
 }
 
-/** A defect of a manifest, `wf_context`. */
+/** A defect of a manifest. */
 export interface SliceProblem {
   code: 'wf_context';
   message: string;
-  /** Where in the text it is, counted from 0; 0 for a mapping. */
-  at: number;
   hint?: string;
 }
 
 export const CONTEXT_BUDGET = { usual: 4_000, least: 200, most: 32_000 } as const;
-
-export const OPTION_NAMES: readonly OptionName[] = ['limit', 'depth', 'lines', 'budget', 'required'];
 
 export function isSliceKind(text: string): text is SliceKind {
   return Object.hasOwn(SLICE_KINDS, text);

@@ -3,22 +3,16 @@ import { appendFile, mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeAtomic } from '../../base/atomic-file.ts';
+import { onFirstUse } from '../../base/lazily.ts';
 import type { Redact } from '../../base/redact.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { artifactId } from '../prompt/caps.ts';
 
-/** Where a stored text comes from. */
 interface Origin {
   jobId: string;
-  /** A name besides its `a:` id: `t12` for a whole turn, `task`. */
+  /** A name in addition to its `a:` id: `t12` for a whole turn, `task`. */
   name?: string;
-}
-
-interface ArtifactRef {
-  id: string;
-  hash: string;
-  size: number;
 }
 
 interface ArtifactSlice {
@@ -33,24 +27,24 @@ interface ArtifactSlice {
 interface ReadOptions {
   offset?: number | undefined;
   limit?: number | undefined;
-  /** Only lines that contain this text, with their numbers. */
+  /** Returns only lines that contain this text, with their numbers. */
   grep?: string | undefined;
 }
 
 export interface ArtifactStore {
-  put(text: string, from: Origin): Promise<ArtifactRef>;
+  /** Readable afterwards as `artifactId(text)`. */
+  put(text: string, from: Origin): Promise<void>;
   read(id: string, options?: ReadOptions): Promise<ArtifactSlice>;
 }
 
 interface StoreSettings {
-  /** `artifacts` of the home. */
+  /** The folder `artifacts` of the home. */
   dir: string;
-  /** The tree of jobs that may read what it stored. */
+  /** The tree of jobs that may read what this store keeps. */
   rootId: string;
-  /** Whose turns `t<n>` means. */
+  /** The job whose turns are `t<n>`. */
   jobId: string;
   redact: Redact;
-  /** How a text reaches the disk; `writeAtomic` unless told. */
   write?(path: string, text: string): Promise<void>;
 }
 
@@ -59,19 +53,14 @@ const TREES = 'trees';
 
 const entrySchema = z.strictObject({ job: z.string(), name: z.string(), hash: z.string().regex(/^[0-9a-f]{64}$/) });
 
-/** Stores what caps and rolls take out of prompts: one file per content, one list of names per tree of jobs. */
+/** Stores what is left out of prompts: one file per content, and one list of names per tree of jobs. */
 export function createArtifactStore({ dir, rootId, jobId, redact, write = writeAtomic }: StoreSettings): ArtifactStore {
   const known = new Map<string, string>();
   const listFile = join(dir, TREES, `${safeName(rootId)}.jsonl`);
-  let opened: Promise<void> | undefined;
-  const open = async () => {
+  const open = onFirstUse(async () => {
     await mkdir(join(dir, TREES), { recursive: true, mode: 0o700 });
     for (const { job, name, hash } of await readIndex(listFile)) known.set(keyOf(job, name), hash);
-  };
-  const ready = () => {
-    opened ??= open();
-    return opened;
-  };
+  });
   const remember = async (job: string, name: string, hash: string) => {
     if (known.get(keyOf(job, name)) === hash) return;
     known.set(keyOf(job, name), hash);
@@ -84,20 +73,18 @@ export function createArtifactStore({ dir, rootId, jobId, redact, write = writeA
   };
   return {
     async put(text, from) {
-      await ready();
+      await open();
       const kept = redact(text);
       const hash = createHash('sha256').update(kept).digest('hex');
       const file = join(dir, hash);
-      // Content never changes under its name, so whoever was first was right. A fresh date keeps it from being pruned unnamed.
+      // The name is the hash of the content, so an existing file is right. A new date keeps it from being pruned before it is named.
       if (await exists(file)) await utimes(file, new Date(), new Date());
       else await write(file, kept);
-      const id = artifactId(text);
-      await remember('', id, hash);
+      await remember('', artifactId(text), hash);
       if (from.name !== undefined) await remember(from.jobId, from.name, hash);
-      return { id, hash, size: kept.length };
     },
     async read(id, options = {}) {
-      await ready();
+      await open();
       const hash = find(id);
       if (hash === undefined) throw await missing(dir, id, listFile);
       const text = await readFile(join(dir, hash), 'utf8').catch((cause: unknown) => {
@@ -108,7 +95,7 @@ export function createArtifactStore({ dir, rootId, jobId, redact, write = writeA
   };
 }
 
-/** Pages join to the whole: each begins where the one before ended, at a whole character. */
+/** Each page begins where the one before ended, at a whole character. */
 function pageOf(id: string, text: string, { offset = 0, limit = PAGE }: ReadOptions): ArtifactSlice {
   const from = Math.min(Math.max(0, Math.floor(offset)), text.length);
   const most = Math.min(Math.max(2, Math.floor(limit)), PAGE);
@@ -124,14 +111,11 @@ function pageOf(id: string, text: string, { offset = 0, limit = PAGE }: ReadOpti
 }
 
 function matching(text: string, wanted: string): string {
-  const lines = text.split('\n').map((line, index) => ({ line, number: index + 1 }));
-  return lines
-    .filter(({ line }) => line.includes(wanted))
-    .map(({ line, number }) => `${number}: ${line}`)
-    .join('\n');
+  const lines = text.split('\n');
+  return lines.flatMap((line, index) => (line.includes(wanted) ? [`${index + 1}: ${line}`] : [])).join('\n');
 }
 
-/** Another tree's artifact is refused by name, not hidden: the agent should stop asking. */
+/** The error says when an artifact belongs to another tree, so that the agent stops asking. */
 async function missing(dir: string, id: string, own: string): Promise<ReefError> {
   for (const name of await readdir(join(dir, TREES))) {
     const file = join(dir, TREES, name);
@@ -144,7 +128,7 @@ async function missing(dir: string, id: string, own: string): Promise<ReefError>
   return new ReefError('artifact_not_found', `There is no artifact ${id}.`, { details: { id } });
 }
 
-/** A line torn by a crash names nothing; what it would have named is put again by the restored job. */
+/** A line that a crash cut off is ignored: the restored job stores its text again. */
 async function readIndex(file: string): Promise<z.infer<typeof entrySchema>[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
@@ -175,27 +159,26 @@ function safeName(id: string): string {
 interface PruneInput {
   dir: string;
   now: Date;
-  /** Whether a job or run of this tree is still going on. */
+  /** A job or run of this tree is still at work. */
   isActive(tree: string): boolean;
   maxBytes?: number;
 }
 
 const MAX_BYTES = 1024 ** 3;
 const MAX_AGE_MS = 7 * 24 * 3_600_000;
-/** A text is written before its name: one this young may be about to be named. */
+/** A text is written before it is named, so a younger one may still get its name. */
 const UNNAMED_MS = 3_600_000;
 
 interface Tree {
   name: string;
   hashes: Set<string>;
   isActive: boolean;
-  /** When its last text was stored. */
   lastMs: number;
 }
 
 /**
- * Removes the texts of trees that stored nothing for seven days and, beyond a gigabyte, of the oldest; never those of an
- * active tree. A text that a kept tree names as well stays.
+ * Removes the texts of trees that stored nothing for seven days and, above a gigabyte, of the oldest trees. Never removes those
+ * of an active tree, nor a text that another tree names as well.
  */
 export async function pruneArtifacts(input: PruneInput): Promise<{ trees: string[]; files: number }> {
   const { dir, now, maxBytes = MAX_BYTES } = input;

@@ -3,13 +3,12 @@ import { loadTrajectories, type Trajectory } from '../../../bench/context/trajec
 import { verifies } from '../../../test/support/verifies.ts';
 import type { RepoState } from '../../protocol/repostate.ts';
 import { emptyState } from '../state/state-file.ts';
-import type { Detection } from './detection.ts';
-import { ProgressWatch, type Verdict } from './progress-watch.ts';
+import { ProgressWatch, type Tell, type Verdict } from './progress-watch.ts';
 import { RepeatWatch } from './repeat-watch.ts';
-import { RewriteWatch, sharedLines } from './rewrite-watch.ts';
+import { compareLines, RewriteWatch } from './rewrite-watch.ts';
 
 function watch() {
-  const news: Detection[] = [];
+  const news: Parameters<Tell>[0][] = [];
   return {
     news,
     repeats: new RepeatWatch((one) => news.push(one)),
@@ -178,13 +177,14 @@ verifies('S-47').test('criteria met at this tree remind; three turns later the j
 });
 
 verifies('S-42').test('lines shared count as often as both have them', () => {
-  expect([sharedLines('a\nb', 'b\na'), sharedLines('a\na', 'a'), sharedLines('a', 'b')]).toEqual([1, 2 / 3, 0]);
+  const shared = (before: string, after: string) => compareLines(before, after).shared;
+  expect([shared('a\nb', 'b\na'), shared('a\na', 'a'), shared('a', 'b')]).toEqual([1, 2 / 3, 0]);
 });
 
 /** Plays one run, which went well, through every detector that can refuse something. */
 function refusalsIn(run: Trajectory): string[] {
   const refused: string[] = [];
-  const tell = (one: Detection) => one.action === 'refused' && refused.push(`${run.id} t${one.turn}`);
+  const tell: Tell = (one) => one.action === 'refused' && refused.push(`${run.id} t${one.turn}`);
   const [repeats, rewrites] = [new RepeatWatch(tell), new RewriteWatch(tell)];
   const files = new Map(Object.entries(run.repo ?? {}));
   const write = (path: string, content: string, tool: string) => {

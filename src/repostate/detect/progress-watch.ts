@@ -1,5 +1,7 @@
-import type { RepoState } from '../../protocol/repostate.ts';
-import { detected, type Tell } from './detection.ts';
+import type { RepoState, StateNews } from '../../protocol/repostate.ts';
+
+/** Reports each time a detector fires, with its evidence. */
+export type Tell = (news: Extract<StateNews, { kind: 'repostate.detected' }>) => void;
 
 export type Verdict =
   | { is: 'going' }
@@ -10,9 +12,9 @@ export type Verdict =
 interface TurnFacts {
   turn: number;
   state: Readonly<RepoState>;
-  /** Files or ranges read for the first time in this turn. */
+  /** The turn read a file or range for the first time. */
   hasNewReading: boolean;
-  /** Names of checks that must be green. */
+  /** Names of the checks that must pass. */
   required: readonly string[];
 }
 
@@ -22,7 +24,7 @@ const REVISITS = 3;
 const GRACE = 3;
 const MET = 'All criteria are met: call done.';
 
-/** Notices that nothing moves any more, and that all there was to do is done. */
+/** Detects that a job makes no progress any more, and that its work is complete. */
 export class ProgressWatch {
   readonly #tell: Tell;
   readonly #visits = new Map<string, number>();
@@ -36,7 +38,6 @@ export class ProgressWatch {
     this.#tell = tell;
   }
 
-  /** After each turn. */
   judge(facts: TurnFacts): Verdict {
     return this.#judgeStop(facts) ?? this.#judgeStall(facts);
   }
@@ -49,7 +50,8 @@ export class ProgressWatch {
     this.#metSince ??= turn;
     const evidence = { since: this.#metSince, fingerprint: state.fingerprint };
     const isOver = turn - this.#metSince >= GRACE;
-    this.#tell(detected('stop_criterion', { action: isOver ? 'ended' : 'reminded', turn, evidence }));
+    const action = isOver ? 'ended' : 'reminded';
+    this.#tell({ kind: 'repostate.detected', detector: 'stop_criterion', action, turn, evidence });
     return isOver ? { is: 'complete' } : { is: 'remind', text: MET };
   }
 
@@ -62,18 +64,18 @@ export class ProgressWatch {
     const evidence = { idleTurns: idle, fingerprint: state.fingerprint, visits };
     if (idle >= ASK && this.#asked !== this.#lastProgress) {
       this.#asked = this.#lastProgress;
-      this.#tell(detected('stall', { action: 'asked', turn, evidence }));
+      this.#tell({ kind: 'repostate.detected', detector: 'stall', action: 'asked', turn, evidence });
       const question = `Nothing has changed for ${idle} turns. How should it go on?`;
       return { is: 'ask', question, options: ['continue', 'finish', 'stop'] };
     }
     if (idle === STALL || visits === REVISITS) {
-      this.#tell(detected('stall', { action: 'reminded', turn, evidence }));
+      this.#tell({ kind: 'repostate.detected', detector: 'stall', action: 'reminded', turn, evidence });
       return { is: 'remind', text: `No progress for ${idle} turns: take the next open task, or call done.` };
     }
     return { is: 'going' };
   }
 
-  /** How often the tree came back to this state after having been another; only the moment it does counts. */
+  /** How often the tree returned to this state from another one. 0 while it stays the same. */
   #visit(fingerprint: string): number {
     if (fingerprint === this.#fingerprint) return 0;
     this.#fingerprint = fingerprint;
@@ -82,7 +84,7 @@ export class ProgressWatch {
     return visits - 1;
   }
 
-  /** Something that never was before: a state of the tree, a check turned green, a todo step, a new reading. */
+  /** Progress is something new: a state of the tree, a check that passes, a step of a task, a new reading. */
   #hasMoved({ state, hasNewReading }: TurnFacts): boolean {
     const marks = [
       `tree ${state.fingerprint}`,
@@ -95,7 +97,7 @@ export class ProgressWatch {
   }
 }
 
-/** There is something to measure by, and all of it holds for the tree as it is. */
+/** There are criteria, and the current tree meets all of them. */
 function isDone(state: Readonly<RepoState>, required: readonly string[]): boolean {
   if (state.openTasks.length === 0 && required.length === 0) return false;
   const isGreen = (name: string) =>

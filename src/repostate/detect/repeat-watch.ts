@@ -1,7 +1,7 @@
 import { canonicalJson, fingerprint } from '../../base/fingerprint.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import { artifactId } from '../prompt/caps.ts';
-import { detected, type Tell } from './detection.ts';
+import type { Tell } from './progress-watch.ts';
 
 const FAILURES = 3;
 const READS = 3;
@@ -12,7 +12,7 @@ interface Read {
   requests: number;
 }
 
-/** Notices calls that bring nothing new: failing ones, reads, and commands with the same output. */
+/** Detects calls that bring nothing new: the same failure, the same read, a command with the same output. */
 export class RepeatWatch {
   readonly #tell: Tell;
   #failing: { call: string; error: string; count: number } | undefined;
@@ -28,17 +28,17 @@ export class RepeatWatch {
     this.#turn = turn;
   }
 
-  /** Throws instead of a fourth try. */
+  /** Throws instead of allowing a fourth try. */
   beforeCall(tool: string, args: unknown): void {
     const failing = this.#failing;
     if (!failing || failing.count < FAILURES || failing.call !== callKey(tool, args)) return;
     const evidence = { tool, failures: failing.count, error: failing.error };
-    this.#tell(detected('failing_call', { action: 'refused', turn: this.#turn, evidence }));
+    this.#detected('failing_call', 'refused', evidence);
     const message = `This ${tool} call failed ${failing.count} times in a row: ${failing.error}`;
     throw new ReefError('repeated_failure', message, { details: evidence });
   }
 
-  /** `error` of a call that failed; a command that merely ended with another code than 0 did not. */
+  /** `error` is set when the call failed. A command that exits with a code other than 0 has not failed. */
   afterCall(tool: string, args: unknown, error?: string): void {
     const call = callKey(tool, args);
     if (error === undefined) this.#failing = undefined;
@@ -46,28 +46,25 @@ export class RepeatWatch {
     else this.#failing = { call, error, count: 1 };
   }
 
-  /** What to answer in the place of content the prompt still shows; the third request gets the content. */
+  /** The answer in place of content that the prompt still shows. The third request gets the content. */
   afterRead(
     read: { path: string; range: readonly [number, number]; hash: string },
     isInTail: (turn: number) => boolean,
   ): string | undefined {
     const key = canonicalJson([read.path, [...read.range]]);
     const known = this.#reads.get(key);
-    if (!known || known.hash !== read.hash || !isInTail(known.turn)) {
+    const isShown = known !== undefined && known.hash === read.hash && isInTail(known.turn);
+    if (!isShown || known.requests + 1 >= READS) {
       this.#reads.set(key, { hash: read.hash, turn: this.#turn, requests: 1 });
       return undefined;
     }
     known.requests++;
-    if (known.requests >= READS) {
-      this.#reads.set(key, { hash: read.hash, turn: this.#turn, requests: 1 });
-      return undefined;
-    }
     const evidence = { path: read.path, since: known.turn };
-    this.#tell(detected('repeated_read', { action: 'shortened', turn: this.#turn, evidence }));
+    this.#detected('repeated_read', 'shortened', evidence);
     return `unchanged since t${known.turn}, shown above`;
   }
 
-  /** One line for output the agent has seen of the same command in the same state of the tree. */
+  /** One line in place of output that the agent has already seen, for the same command and the same tree. */
   afterCommand(run: { command: string; exit: number | null; output: string; fingerprint: string }): string | undefined {
     const key = fingerprint([run.exit, run.output, run.fingerprint]);
     const before = this.#outputs.get(run.command);
@@ -75,8 +72,16 @@ export class RepeatWatch {
     if (before?.key !== key) return undefined;
     const id = artifactId(run.output);
     const evidence = { command: run.command, since: before.turn, artifact: id };
-    this.#tell(detected('same_output', { action: 'shortened', turn: this.#turn, evidence }));
+    this.#detected('same_output', 'shortened', evidence);
     return `Same output as at t${before.turn}, exit ${run.exit ?? 'none'}: artifact_read "${id}"`;
+  }
+
+  #detected(
+    detector: 'failing_call' | 'repeated_read' | 'same_output',
+    action: 'refused' | 'shortened',
+    evidence: Record<string, unknown>,
+  ): void {
+    this.#tell({ kind: 'repostate.detected', detector, action, turn: this.#turn, evidence });
   }
 }
 

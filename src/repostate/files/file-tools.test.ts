@@ -4,14 +4,14 @@ import { expect } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { createSafeDir } from '../../base/safe-dir.ts';
-import type { Detection } from '../detect/detection.ts';
+import type { Tell } from '../detect/progress-watch.ts';
 import { RewriteWatch } from '../detect/rewrite-watch.ts';
 import { FileTools } from './file-tools.ts';
 import { hashOf, writeUnlessSame } from './write-same.ts';
 
 function bench({ guards = true } = {}) {
   const root = temporaryFolder();
-  const news: Detection[] = [];
+  const news: Parameters<Tell>[0][] = [];
   const rewrites = new RewriteWatch((one) => news.push(one));
   const dir = createSafeDir(root);
   return {

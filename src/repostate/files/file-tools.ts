@@ -8,33 +8,23 @@ export type WriteResult =
   | { success: true; noop: true; message: string; path: string }
   | { success: true; noop: false; path: string; hash: string; size: number; remark?: string };
 
-export interface ReadResult {
-  path: string;
-  hash: string;
-  text: string;
-  /** Lines, counted from 1, both included. */
-  range: [number, number];
-  lines: number;
-}
-
 interface FileToolSettings {
   dir: SafeDir;
   rewrites: RewriteWatch;
-  /** `context.guards`: off only to measure what they are worth. Then every write is made. */
+  /** `context.guards`. Off, every write is made: only to measure what the guards are worth. */
   guards?: boolean;
-  /** What an earlier process of this job saw: hashes by path. */
+  /** Hashes by path, as an earlier process of this job saw them. */
   seen?: ReadonlyMap<string, string>;
 }
 
 const SAME = 'File already exists with identical content';
 const NO_EFFECT = 'The edit changes nothing';
 
-/** A coder's way to files: it sees before it overwrites, and what it would write again is not written. */
+/** The file tools of a coder: it must read a file before it overwrites it, and identical content is not written again. */
 export class FileTools {
   readonly #dir: SafeDir;
   readonly #rewrites: RewriteWatch;
   readonly #guards: boolean;
-  /** What this job last saw of a file, by path. */
   readonly #seen: Map<string, string>;
 
   constructor({ dir, rewrites, guards = true, seen = new Map() }: FileToolSettings) {
@@ -44,28 +34,28 @@ export class FileTools {
     this.#seen = new Map(seen);
   }
 
-  async read(path: string, range: { from?: number; to?: number } = {}): Promise<ReadResult> {
+  /** The `range` of the result is its first and last line, counted from 1. */
+  async read(path: string, range: { from?: number; to?: number } = {}) {
     const name = nameOf(path);
     const file = await onDisk(this.#dir, name);
     if (!file) throw Object.assign(new Error(`There is no file ${name}.`), { code: 'ENOENT' });
-    this.#seen.set(name, file.hash);
-    const lines = file.content.toString('utf8').split('\n');
+    const { hash, content } = file;
+    this.#seen.set(name, hash);
+    const lines = content.toString('utf8').split('\n');
     const from = Math.max(1, range.from ?? 1);
     const to = Math.min(lines.length, range.to ?? lines.length);
-    return {
-      path: name,
-      hash: file.hash,
-      text: lines.slice(from - 1, to).join('\n'),
-      range: [from, to],
-      lines: lines.length,
-    };
+    const shown: [number, number] = [from, to];
+    return { path: name, hash, text: lines.slice(from - 1, to).join('\n'), range: shown, lines: lines.length };
   }
 
   async write(path: string, content: string, options: { replace?: boolean } = {}): Promise<WriteResult> {
     const name = nameOf(path);
     const data = Buffer.from(content);
     const before = await onDisk(this.#dir, name);
-    if (!this.#guards) return this.#overwrite(name, data, before);
+    if (!this.#guards) {
+      await this.#dir.write(name, data, before ? undefined : NEW_FILE_MODE);
+      return { success: true, noop: false, path: name, hash: hashOf(data), size: data.length };
+    }
     if (before?.content.equals(data)) {
       this.#seen.set(name, before.hash);
       return { success: true, noop: true, message: SAME, path: name };
@@ -93,12 +83,6 @@ export class FileTools {
     return this.#put(name, Buffer.from(after));
   }
 
-  /** As agents without guards write: whatever is there, every time. */
-  async #overwrite(name: string, data: Buffer, before: OnDisk | undefined): Promise<WriteResult> {
-    await this.#dir.write(name, data, before ? undefined : NEW_FILE_MODE);
-    return { success: true, noop: false, path: name, hash: hashOf(data), size: data.length };
-  }
-
   async #put(name: string, data: Buffer, remark?: string): Promise<WriteResult> {
     await writeUnlessSame(this.#dir, name, data);
     this.#rewrites.wrote(name);
@@ -107,12 +91,12 @@ export class FileTools {
     return { success: true, noop: false, path: name, hash, size: data.length, ...(remark !== undefined && { remark }) };
   }
 
-  /** In every case nothing is written: the plea not to recreate files is a contract here. */
+  /** Throws when the file must not be replaced: not on purpose, or not as this job last saw it. */
   #refuse(path: string, before: OnDisk, isMeant: boolean): void {
     if (!this.#guards) return;
-    const details = { path, hash: before.hash, size: before.size };
+    const details = { path, hash: before.hash, size: before.content.length };
     if (!isMeant) {
-      const what = `${path} exists (${before.hash.slice(0, 6)}, ${before.size} bytes)`;
+      const what = `${path} exists (${before.hash.slice(0, 6)}, ${details.size} bytes)`;
       throw new ReefError('file_exists', `${what}: use edit_file.`, { details });
     }
     const seen = this.#seen.get(path);
@@ -121,7 +105,7 @@ export class FileTools {
   }
 }
 
-/** One spelling per file: `./a//b` and `a/b` are the same one. */
+/** One spelling per file: `./a//b` is `a/b`. */
 function nameOf(path: string): string {
   return safeParts(path).join('/');
 }

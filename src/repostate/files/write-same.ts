@@ -3,7 +3,6 @@ import type { SafeDir } from '../../base/safe-dir.ts';
 
 export interface OnDisk {
   hash: string;
-  size: number;
   content: Buffer;
 }
 
@@ -14,11 +13,11 @@ export function hashOf(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Undefined where there is nothing; a link or anything else that is no file is refused by the folder. */
+/** Undefined when there is no such file. `SafeDir` refuses links and everything else that is not a file. */
 export async function onDisk(dir: SafeDir, path: string): Promise<OnDisk | undefined> {
   try {
     const content = await dir.read(path, READ_CAP);
-    return { hash: hashOf(content), size: content.length, content };
+    return { hash: hashOf(content), content };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
@@ -26,8 +25,8 @@ export async function onDisk(dir: SafeDir, path: string): Promise<OnDisk | undef
 }
 
 /**
- * Writes unless the file has these very bytes already: then mtime and inode stay as they were, and the answer is false
- *. Atomic, keeps the mode of what it replaces. `Internal:FileSystemWriter` writes by this, too.
+ * Writes atomically and keeps the mode of the file it replaces. Returns false when the file already has these bytes: then it
+ * stays untouched, with its mtime and inode.
  */
 export async function writeUnlessSame(dir: SafeDir, path: string, content: Uint8Array): Promise<boolean> {
   const entry = await dir.stat(path).catch((error: NodeJS.ErrnoException) => {

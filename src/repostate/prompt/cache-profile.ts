@@ -1,34 +1,34 @@
 import { ReefError } from '../../protocol/errors.ts';
 
-/** How a model's provider caches prompts; prices as factors of an uncached input token. */
+/** How the provider of a model caches prompts. */
 export interface CacheProfile {
+  /** The price of a cached token as a factor of an uncached one. */
   readFactor: number;
-  writeFactor: number;
   /** Shorter prefixes are not cached. */
   minPrefix: number;
   ttlS: number;
-  /** Whether replies come with opaque reasoning that must be sent back. */
+  /** Replies come with opaque reasoning that must be sent back. */
   reasoning: boolean;
 }
 
 export interface ContextParameters {
-  /** `full` is the rollback (`use_snapshot: false`): state is tracked and snapshots are kept, but prompts carry the whole history. */
+  /** `full` (`use_snapshot: false`) sends the whole history. State and snapshots are kept all the same. */
   mode: 'epoch' | 'snapshot' | 'full';
-  /** B: the tail is rolled when it exceeds this many tokens. */
+  /** The tail is rolled when it exceeds this many tokens. */
   tailBudget: number;
-  /** k: exchanges kept whole at a roll. */
+  /** Exchanges that a roll keeps whole. */
   keep: number;
-  /** At a roll, older exchanges are kept until the prompt is this long: under the minimum nothing is cached. */
+  /** A roll keeps older exchanges until the prompt is this long: a shorter prefix is not cached. */
   fillTo: number;
-  /** Of the model; a whole history must fit. */
+  /** The context window of the model: a whole history must fit. */
   window: number;
 }
 
+/** `reef.context` of the configuration. */
 export interface ContextSettings {
-  /** `context.use_snapshot`; true unless told. */
-  useSnapshot?: boolean;
+  use_snapshot?: boolean;
   mode?: 'auto' | 'epoch' | 'snapshot';
-  tailBudget?: number;
+  tail_budget?: number;
   keep?: number;
 }
 
@@ -43,36 +43,33 @@ const SMALLEST_TAIL = 2_000;
 const LARGEST_TAIL = 64_000;
 const WINDOW_SHARE = 0.25;
 
-/** Follows how the provider caches; a person's settings win over that, within bounds. */
+/** The parameters follow from how the provider caches. A person's settings override them, within bounds. */
 export function parametersFor(
   profile: CacheProfile,
   window: number,
   settings: ContextSettings = {},
 ): ContextParameters {
-  const { tailBudget, keep = KEEP } = settings;
-  if (tailBudget !== undefined && !isWithin(tailBudget, SMALLEST_TAIL, Math.min(LARGEST_TAIL, window * WINDOW_SHARE))) {
-    const most = Math.floor(Math.min(LARGEST_TAIL, window * WINDOW_SHARE));
+  const { tail_budget: tailBudget, keep = KEEP } = settings;
+  const share = Math.floor(window * WINDOW_SHARE);
+  const most = Math.min(LARGEST_TAIL, share);
+  if (tailBudget !== undefined && !isWithin(tailBudget, SMALLEST_TAIL, most)) {
     throw invalid('tail_budget', `${tailBudget} is not between ${SMALLEST_TAIL} and ${most}, a quarter of the window`);
   }
   if (!isWithin(keep, 1, 10)) throw invalid('keep', `${keep} is not between 1 and 10`);
   const isUncached = profile.readFactor >= 1 || window < SMALL_WINDOW;
   const usual = profile.reasoning ? REASONING_TAIL_BUDGET : TAIL_BUDGET;
   return {
-    mode: modeOf(settings, isUncached),
-    tailBudget: tailBudget ?? Math.min(usual, Math.floor(window * WINDOW_SHARE)),
+    mode: modeOf(settings, isUncached ? 'snapshot' : 'epoch'),
+    tailBudget: tailBudget ?? Math.min(usual, share),
     keep,
     fillTo: profile.minPrefix > SMALL_MINIMUM ? Math.ceil(profile.minPrefix * FILL) : 0,
     window,
   };
 }
 
-function modeOf(
-  { useSnapshot = true, mode = 'auto' }: ContextSettings,
-  isUncached: boolean,
-): ContextParameters['mode'] {
-  if (!useSnapshot) return 'full';
-  if (mode !== 'auto') return mode;
-  return isUncached ? 'snapshot' : 'epoch';
+function modeOf({ use_snapshot = true, mode = 'auto' }: ContextSettings, automatic: 'epoch' | 'snapshot') {
+  if (!use_snapshot) return 'full';
+  return mode === 'auto' ? automatic : mode;
 }
 
 function isWithin(value: number, least: number, most: number): boolean {

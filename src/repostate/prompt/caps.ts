@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { TokenCounter } from '../../base/tokens.ts';
 
-/** What Reef's own text may take of every prompt, in tokens. Together under 5,000. */
+/** The tokens that Reef's own text may take in every prompt, under 5,000 in all. */
 export const OWN_LIMITS = { tools: 1_600, system: 600, task: 1_800, snapshot: 800, reminder: 150 } as const;
-/** A project's instruction files are not Reef's text: frozen in the prefix, counted apart. */
+/** A project's instruction files are not Reef's text and are counted apart. */
 export const INSTRUCTIONS_LIMIT = 4_000;
-/** The whole prompt of mode `snapshot`, and its shares of task and snapshot. */
+/** The limit of a prompt in mode `snapshot`, and the shares of task and snapshot. */
 export const SNAPSHOT_MODE = { total: 5_000, task: 900, snapshot: 500 } as const;
 
 export function artifactId(text: string): string {
   return `a:${createHash('sha256').update(text).digest('hex').slice(0, 7)}`;
 }
 
-/** What stands in the place of text that was cut, with the call that brings it back. */
+/** Stands in place of text that was cut, and names the call that brings it back. */
 function cutMark(removed: string, call: string): string {
   const lines = removed.split('\n').length;
   const size = String(removed.length).replace(/\B(?=(\d{3})+$)/g, ',');
@@ -21,11 +21,11 @@ function cutMark(removed: string, call: string): string {
 
 export interface Cut {
   text: string;
-  /** Present when something is missing: the whole text must be stored under it. */
+  /** Set when text was cut: the caller must store the whole text under this id. */
   id?: string;
 }
 
-/** Keeps the beginning and the end, cut at line breaks where there are some near. */
+/** Keeps the beginning and the end, and cuts at line breaks when there are some nearby. */
 export function cutMiddle(text: string, limit: number, name?: string): Cut {
   if (text.length <= limit) return { text };
   const id = name ?? artifactId(text);
@@ -35,7 +35,7 @@ export function cutMiddle(text: string, limit: number, name?: string): Cut {
   return { id, text: `${text.slice(0, from)}\n${cutMark(text.slice(from, to), `"${id}"`)}\n${text.slice(to)}` };
 }
 
-/** Keeps one piece from the start and says where to read on: a reader of a file wants no gap in the middle. */
+/** Keeps one piece from the start and says where to read on: a file must not have a gap in the middle. */
 export function cutEnd(text: string, limit: number): Cut {
   if (text.length <= limit) return { text };
   const id = artifactId(text);
@@ -43,7 +43,6 @@ export function cutEnd(text: string, limit: number): Cut {
   return { id, text: `${text.slice(0, at)}\n${cutMark(text.slice(at), `"${id}" offset ${at}`)}` };
 }
 
-/** The same in tokens: as much of head and tail as the budget allows. */
 export function cutToTokens(
   counter: TokenCounter,
   text: string,

@@ -13,7 +13,7 @@ import { identifiersIn, namesOf, RecentNames } from '../snapshot/names.ts';
 import type { CacheProfile, ContextParameters } from './cache-profile.ts';
 import { capExchange, cleanExchange, wholeExchange } from './cap-exchange.ts';
 import { artifactId, OWN_LIMITS, SNAPSHOT_MODE } from './caps.ts';
-import { countedTokens, type Ledger, segmentHash } from './ledger.ts';
+import { countedTokens, type Ledger, segmentOf } from './ledger.ts';
 import { argumentTexts, type Exchange, textsOf, turnText } from './messages.ts';
 import { makePrefix, type Prefix, type PrefixInput } from './prefix.ts';
 import { exchangeEntry, keepAtRoll, noteEntry, type TailEntry } from './tail.ts';
@@ -21,39 +21,30 @@ import { exchangeEntry, keepAtRoll, noteEntry, type TailEntry } from './tail.ts'
 export interface ManagerSettings extends PrefixInput {
   jobId: string;
   counter: TokenCounter;
-  /** What the model will report for so many tokens of the counter; without it as many. */
+  /** The number of tokens the model will report for this many tokens of the counter. The same by default. */
   estimate?(tokens: number): number;
   profile: CacheProfile;
   parameters: ContextParameters;
   redact: Redact;
-  /** The worktree as it is now; read at a roll. */
+  /** The worktree as it is now. Read at every roll. */
   state(): Readonly<RepoState>;
-  /** Stores a text before the prompt that lacks it is used; `settle` waits for it. */
+  /** Stores a text that the prompt leaves out. `settle` waits for it. */
   keep(text: string, from: { jobId: string; name?: string }): Promise<unknown>;
-  /** News for the log: from them `restore` builds the same epoch and tail again. */
+  /** Writes to the log, from which `restore` builds the same epoch and tail again. */
   tell(news: ContextNews): void;
 }
 
 export interface BuiltPrompt {
   messages: Message[];
-  tools: readonly unknown[];
   ledger: Ledger;
-}
-
-export interface RollReport {
-  epoch: number;
-  reason: RollReason;
-  dropped: number[];
-  tokensBefore: number;
-  tokensAfter: number;
 }
 
 const REMINDER_TURNS = 8;
 
 /**
  * Builds the prompts of one job. A snapshot is frozen for an epoch and exchanges are appended behind it, so each prompt
- * extends the one before and is read from the provider's cache; when the tail exceeds its budget a roll renders a new
- * snapshot and drops all but the last exchanges, whose text stays one `artifact_read` away.
+ * extends the one before and is read from the provider's cache. When the tail exceeds its budget, a roll renders a new
+ * snapshot and drops all but the last exchanges. The dropped text stays one `artifact_read` away.
  */
 export class ContextManager {
   readonly #settings: ManagerSettings;
@@ -82,17 +73,12 @@ export class ContextManager {
     this.#snapshot = this.#counted(this.#render());
   }
 
-  get epoch(): number {
-    return this.#epoch;
-  }
-
   get tailTokens(): number {
     return this.#tailTokens;
   }
 
-  /** Whether the exchange of a turn is still in the prompt. */
   shows(turn: number): boolean {
-    return this.#tail.some((entry) => entry.kind === 'exchange' && entry.turn === turn);
+    return this.#tail.some((entry) => entry.segment.kind === 'exchange' && entry.turn === turn);
   }
 
   append(exchange: Exchange): void {
@@ -103,8 +89,7 @@ export class ContextManager {
         ? { messages: wholeExchange(clean), removed: [] }
         : capExchange(clean, { counter, turnTokens: parameters.tailBudget / 4 });
     for (const text of removed) this.#keep(text);
-    const whole = turnText(clean);
-    this.#keep(whole, `t${clean.turn}`);
+    this.#keep(turnText(clean), `t${clean.turn}`);
     const noops = new Set(clean.results.filter(({ noop }) => noop).map(({ id }) => id));
     const named = clean.calls.filter(({ id }) => !noops.has(id)).flatMap(({ args }) => [...argumentTexts(args)]);
     const { called, thought } = namesOf(named, clean.text);
@@ -115,12 +100,12 @@ export class ContextManager {
     this.#settings.tell(news);
   }
 
-  /** One line of Reef's own, such as a state delta; it stays where it is until the next roll. */
+  /** Adds a line of Reef's own, such as a state delta. It stays in place until the next roll. */
   note(text: string): void {
     this.#note(this.#settings.redact(text), 'delta');
   }
 
-  /** Joins the newest message only when it changed or was long ago: uncached text every turn would cost 8 %. */
+  /** Adds the reminder only when it is new or long ago: uncached text in every turn would cost 8 %. */
   remind(text: string): void {
     const last = this.#reminder;
     if (last?.text === text && this.#turn - last.turn < REMINDER_TURNS) return;
@@ -130,7 +115,7 @@ export class ContextManager {
     this.#note(text, 'reminder');
   }
 
-  /** For a job whose whole history does not fit: its turns are artifacts already. */
+  /** Switches a job whose whole history does not fit to bounded prompts. Its turns are artifacts already. */
   keepBounded(): void {
     this.#mode = 'epoch';
   }
@@ -149,21 +134,27 @@ export class ContextManager {
       { role: 'user' as const, text: snapshot.text },
       ...tail.flatMap((entry) => entry.messages),
     ];
-    return { messages, tools: this.#prefix.tools, ledger: this.#ledger(snapshot, tail) };
+    return { messages, ledger: this.#ledger(snapshot, tail) };
   }
 
-  roll(reason: RollReason): RollReport {
+  roll(reason: RollReason): void {
     const tokensBefore = this.#tailTokens;
     const dropped = this.#dropOld();
     this.#epoch++;
     this.#snapshot = this.#counted(this.#render());
     this.#keep(this.#snapshot.text);
-    const report = { epoch: this.#epoch, reason, dropped, tokensBefore, tokensAfter: this.#tailTokens };
-    this.#settings.tell({ kind: 'context.rolled', ...report, snapshot: this.#snapshot.text });
-    return report;
+    this.#settings.tell({
+      kind: 'context.rolled',
+      epoch: this.#epoch,
+      reason,
+      dropped,
+      tokensBefore,
+      tokensAfter: this.#tailTokens,
+      snapshot: this.#snapshot.text,
+    });
   }
 
-  /** Epoch and tail from the news of an earlier process, in order; other events are passed over. */
+  /** Restores epoch and tail from the log of an earlier process. Other events are ignored. */
   restore(log: Iterable<{ type: string; payload: unknown }>): void {
     for (const { type, payload } of log) {
       const news = type === 'progress' ? contextNewsSchema.safeParse(payload) : undefined;
@@ -171,7 +162,7 @@ export class ContextManager {
     }
   }
 
-  /** All that was taken out of prompts is stored; await it before a prompt is sent. */
+  /** Resolves when everything left out of prompts is stored. Await it before a prompt is sent. */
   async settle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
     const failure = this.#failure;
@@ -179,7 +170,7 @@ export class ContextManager {
     if (failure !== undefined) throw failure;
   }
 
-  /** The first snapshot is news too: without it a restart would render another. */
+  /** Logs the first snapshot: without it a restart would render another one. */
   #start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -219,7 +210,7 @@ export class ContextManager {
 
   #push(entry: TailEntry): void {
     this.#tail.push(entry);
-    this.#tailTokens += entry.tokens;
+    this.#tailTokens += entry.segment.tokens;
   }
 
   #dueReason(now: number): RollReason | undefined {
@@ -231,54 +222,48 @@ export class ContextManager {
     return isIdle && this.#tailTokens > tailBudget / 2 ? 'idle' : undefined;
   }
 
-  /** Nothing is ever cut silently: who asked for the whole history hears that it does not fit. */
+  /** Nothing is cut silently: in mode `full` the caller learns that the history does not fit. */
   #refuseTooLong(): void {
     const { window } = this.#settings.parameters;
-    const tokens = this.#estimate(
-      this.#prefix.tokens + this.#prefix.toolTokens + this.#snapshot.tokens + this.#tailTokens,
-    );
+    const { tokens: prefix, toolTokens } = this.#prefix;
+    const tokens = this.#estimate(prefix + toolTokens + this.#snapshot.tokens + this.#tailTokens);
     if (this.#mode !== 'full' || tokens <= window) return;
     const message = `The history has ${tokens} tokens; the window of the model is ${window}.`;
     throw new ReefError('fallback_too_large', message, { details: { tokens, window } });
   }
 
-  /** Keeps the last exchanges; the reminder goes with the rest and may come again at once. */
+  /** Keeps the last exchanges and returns the turns it dropped. The reminder is dropped too and may return at once. */
   #dropOld(): number[] {
     const { parameters, counter } = this.#settings;
     const fill = parameters.fillTo - this.#prefix.tokens - this.#snapshot.tokens;
     const limits = { keep: parameters.keep, most: parameters.tailBudget / 2, fill };
     const kept = keepAtRoll(this.#tail, limits, counter);
     const staying = new Set(kept.map(({ turn }) => turn));
-    const turns = this.#tail.flatMap((entry) => (entry.kind === 'exchange' ? [entry.turn] : []));
+    const exchanges = this.#tail.filter(({ segment }) => segment.kind === 'exchange');
     this.#tail = kept;
-    this.#tailTokens = kept.reduce((sum, { tokens }) => sum + tokens, 0);
+    this.#tailTokens = kept.reduce((sum, { segment }) => sum + segment.tokens, 0);
     this.#reminder = undefined;
     for (const turn of this.#capped.keys()) if (!staying.has(turn)) this.#capped.delete(turn);
-    return turns.filter((turn) => !staying.has(turn));
+    return exchanges.map(({ turn }) => turn).filter((turn) => !staying.has(turn));
   }
 
   #render(tail: readonly TailEntry[] = this.#tail): string {
     const { counter, redact } = this.#settings;
-    const [first] = tail;
-    const earlier = first && first.turn > 0 ? { earlier: [0, first.turn - 1] as const } : {};
+    const last = lastLeftOut(tail);
     const options = {
       count: counter.count,
       redact,
-      epoch: { n: this.#epoch, turn: this.#turn, ...earlier },
+      epoch: { n: this.#epoch, turn: this.#turn, ...(last !== undefined && { earlier: [0, last] as const }) },
       ...(this.#mode === 'snapshot' && { target: SNAPSHOT_MODE.snapshot }),
     };
     const state = this.#settings.state();
-    const shown = new Set(this.#prefix.identifiers);
-    const plain = formatForPrompt(state, options);
-    for (const name of identifiersIn(plain)) shown.add(name);
-    for (const { messages } of tail) {
-      for (const message of messages)
-        for (const text of textsOf(message)) for (const name of identifiersIn(text)) shown.add(name);
-    }
+    const inTail = tail.flatMap(({ messages }) => messages.flatMap((message) => [...textsOf(message)]));
+    const texts = [formatForPrompt(state, options), ...inTail];
+    const shown = new Set([...this.#prefix.identifiers, ...texts.flatMap((text) => [...identifiersIn(text)])]);
     return formatForPrompt(state, { ...options, names: this.#names.candidates((name) => shown.has(name)) });
   }
 
-  /** Mode `snapshot`: the latest exchanges that leave the whole prompt under 5,000, at least one. */
+  /** In mode `snapshot`: the latest exchanges, at least one, that leave the prompt under 5,000 tokens. */
   #fitting(): TailEntry[] {
     const { counter } = this.#settings;
     const room = SNAPSHOT_MODE.total - 1 - this.#prefix.tokens - this.#prefix.toolTokens - OWN_LIMITS.snapshot;
@@ -287,18 +272,11 @@ export class ContextManager {
 
   #ledger(snapshot: { text: string; tokens: number }, tail: readonly TailEntry[]): Ledger {
     const shown = new Set(tail.map(({ turn }) => turn));
-    const [first] = tail;
-    // What is left out is always the beginning: one entry names all of it.
-    const rolled = first && first.turn > 0 ? [`t0..t${first.turn - 1}`] : [];
+    const last = lastLeftOut(tail);
     const capped = [...this.#capped].filter(([turn]) => shown.has(turn)).flatMap(([, ids]) => ids);
     const segments = [
       ...this.#prefix.segments,
-      {
-        kind: 'snapshot' as const,
-        provenance: 'reef' as const,
-        tokens: snapshot.tokens,
-        hash: segmentHash(snapshot.text),
-      },
+      segmentOf('snapshot', snapshot.text, snapshot.tokens),
       ...tail.map(({ segment }) => segment),
     ];
     return {
@@ -307,7 +285,7 @@ export class ContextManager {
       mode: this.#mode,
       segments,
       exclusions: [
-        ...rolled.map((id) => ({ id, why: 'rolled' as const })),
+        ...(last === undefined ? [] : [{ id: `t0..t${last}`, why: 'rolled' as const }]),
         ...capped.map((id) => ({ id, why: 'capped' as const })),
       ],
       estimated: this.#estimate(countedTokens({ segments })),
@@ -332,4 +310,9 @@ export class ContextManager {
       .finally(() => this.#pending.delete(put));
     this.#pending.add(put);
   }
+}
+
+/** Only the beginning of a history is ever left out: this is its last turn. */
+function lastLeftOut([first]: readonly TailEntry[]): number | undefined {
+  return first && first.turn > 0 ? first.turn - 1 : undefined;
 }

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CacheProfile } from './cache-profile.ts';
 
-type SegmentKind = 'tools' | 'system' | 'instructions' | 'task' | 'snapshot' | 'exchange' | 'delta' | 'reminder';
-
 export interface Segment {
-  kind: SegmentKind;
-  /** Whose text it is: Reef's own counts towards its 5,000 tokens per prompt. */
+  kind: 'tools' | 'system' | 'instructions' | 'task' | 'snapshot' | 'exchange' | 'delta' | 'reminder';
+  /** Whose text it is. Reef's own counts towards its 5,000 tokens per prompt. */
   provenance: 'reef' | 'project' | 'agent';
   tokens: number;
   hash: string;
@@ -18,7 +16,7 @@ export interface Ledger {
   mode: 'epoch' | 'snapshot' | 'full';
   segments: Segment[];
   exclusions: { id: string; why: 'rolled' | 'capped' }[];
-  /** What the model is expected to report for it. */
+  /** The number of tokens that the model is expected to report. */
   estimated: number;
 }
 
@@ -29,24 +27,29 @@ export interface Reported {
   cost?: number;
 }
 
-/** A call as `context.jsonl` has it. */
 export type ReportedCall = Ledger & { reported: Reported };
 
-export function segmentHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+const PROVENANCE: Partial<Record<Segment['kind'], Segment['provenance']>> = {
+  instructions: 'project',
+  exchange: 'agent',
+};
+
+export function segmentOf(kind: Segment['kind'], text: string, tokens: number): Segment {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return { kind, provenance: PROVENANCE[kind] ?? 'reef', tokens, hash };
 }
 
 export function countedTokens({ segments }: Pick<Ledger, 'segments'>): number {
   return segments.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-export function ledgerLine(ledger: Ledger, reported?: Reported): string {
-  return `${JSON.stringify({ ...ledger, ...(reported && { reported }) })}\n`;
+export function ledgerLine(ledger: Ledger, reported: Reported): string {
+  return `${JSON.stringify({ ...ledger, reported })}\n`;
 }
 
 const MISSES = 3;
 
-/** Notices that a prefix we keep stable is not read from the provider's cache, and which segment breaks it. */
+/** Detects that a stable prefix is not read from the provider's cache, and which segment breaks it. */
 export class CacheWatch {
   readonly #profile: CacheProfile;
   #before: Ledger | undefined;
@@ -56,7 +59,7 @@ export class CacheWatch {
     this.#profile = profile;
   }
 
-  /** The first segment that differs from the call before, at the third miss in a row. */
+  /** At the third miss in a row: the first segment that differs from the call before. */
   observe(ledger: Ledger, reported: Reported): string | undefined {
     const before = this.#before;
     this.#before = ledger;
@@ -73,7 +76,7 @@ export class CacheWatch {
 function commonPrefix(before: readonly Segment[], now: readonly Segment[]): { shared: number; segment: string } {
   let shared = 0;
   for (const [index, segment] of now.entries()) {
-    // What was appended since is no difference: then the prefix is ours to the byte, and the provider did not keep it.
+    // Appended segments are no difference: then our prefix is the same to the byte, and the provider did not keep it.
     if (index >= before.length) break;
     if (before[index]?.hash !== segment.hash) return { shared, segment: `${index}:${segment.kind}` };
     shared += segment.tokens;

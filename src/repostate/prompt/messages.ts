@@ -2,13 +2,12 @@ import type { TokenCounter } from '../../base/tokens.ts';
 import type { Message, Reasoning, ToolCall } from '../../protocol/repostate.ts';
 
 export interface ToolResult {
-  /** Of the call it answers. */
   id: string;
   text: string;
-  /** Chooses the cap: a read is cut at its end, anything else in its middle. */
+  /** Decides how it is cut: a read at its end, anything else in its middle. */
   kind: 'command' | 'read' | 'other';
   isError?: boolean;
-  /** Nothing was done: it enters no snapshot, no run list and no names. */
+  /** The call did nothing, so snapshot, runs and names ignore it. */
   noop?: boolean;
 }
 
@@ -21,7 +20,7 @@ export interface Exchange {
   results: readonly ToolResult[];
 }
 
-/** The text a model is charged for, part by part; never parsed again. */
+/** The text a model is charged for, part by part. */
 export function* textsOf(message: Message): Generator<string> {
   yield message.text;
   if (message.role !== 'assistant') return;
@@ -31,7 +30,7 @@ export function* textsOf(message: Message): Generator<string> {
   }
 }
 
-/** Values of arguments as they are, not as JSON: escapes are the wire's matter. */
+/** The values of arguments as plain text, without the escapes of JSON. */
 export function* argumentTexts(args: Readonly<Record<string, unknown>>): Generator<string> {
   for (const value of Object.values(args)) {
     if (typeof value === 'string') yield value;
@@ -52,7 +51,7 @@ export function countMessages(counter: TokenCounter, messages: Iterable<Message>
   return sum;
 }
 
-/** A whole turn as people and `artifact_read` see it. */
+/** A whole turn, as `artifact_read` shows it. */
 export function turnText({ turn, text, calls, results }: Exchange): string {
   const byId = new Map(results.map((result) => [result.id, result]));
   const blocks = calls.map((call) => {

@@ -11,7 +11,6 @@ const counter = await loadTokenCounter();
 const lines = (count: number) => Array.from({ length: count }, (_, n) => `line ${n} of it`).join('\n');
 const PROFILE: CacheProfile = {
   readFactor: 0.1,
-  writeFactor: 1,
   minPrefix: 1_024,
   ttlS: 300,
   reasoning: false,
@@ -98,8 +97,8 @@ verifies('S-36').test('parameters follow the cache; settings decide over that wi
     of({ reasoning: true }),
     of({ readFactor: 1 }),
     of({}, 16_000),
-    of({}, 200_000, { useSnapshot: false }),
-    of({ readFactor: 1 }, 200_000, { mode: 'epoch', tailBudget: 8_000, keep: 5 }),
+    of({}, 200_000, { use_snapshot: false }),
+    of({ readFactor: 1 }, 200_000, { mode: 'epoch', tail_budget: 8_000, keep: 5 }),
   ]).toEqual([
     ['epoch', 10_000, 2, 0],
     ['epoch', 10_000, 2, 4_506],
@@ -110,9 +109,9 @@ verifies('S-36').test('parameters follow the cache; settings decide over that wi
     ['epoch', 8_000, 5, 0],
   ]);
   for (const wrong of [
-    { tailBudget: 1_999 },
-    { tailBudget: 60_000 },
-    { tailBudget: 3_000.5 },
+    { tail_budget: 1_999 },
+    { tail_budget: 60_000 },
+    { tail_budget: 3_000.5 },
     { keep: 0 },
     { keep: 11 },
   ]) {

@@ -1,65 +1,55 @@
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { Message } from '../../protocol/repostate.ts';
-import type { Segment } from './ledger.ts';
-import { segmentHash } from './ledger.ts';
+import { type Segment, segmentOf } from './ledger.ts';
 import { countMessages } from './messages.ts';
 
-/** What follows the snapshot: exchanges in order, and what Reef itself said between them. */
-export type TailEntry =
-  | { kind: 'exchange'; turn: number; messages: readonly Message[]; tokens: number; segment: Segment }
-  | { kind: 'note'; turn: number; messages: readonly Message[]; tokens: number; segment: Segment };
+/** What follows the snapshot: exchanges in order, and Reef's own notes between them. */
+export interface TailEntry {
+  turn: number;
+  messages: readonly Message[];
+  segment: Segment;
+}
 
-export function exchangeEntry(counter: TokenCounter, turn: number, messages: readonly Message[]): ExchangeEntry {
+export function exchangeEntry(counter: TokenCounter, turn: number, messages: readonly Message[]): TailEntry {
   const tokens = countMessages(counter, messages);
-  const segment: Segment = {
-    kind: 'exchange',
-    provenance: 'agent',
-    tokens,
-    hash: segmentHash(JSON.stringify(messages)),
-  };
-  return { kind: 'exchange', turn, messages, tokens, segment };
+  return { turn, messages, segment: segmentOf('exchange', JSON.stringify(messages), tokens) };
 }
 
 export function noteEntry(
   counter: TokenCounter,
-  note: { turn: number; why: 'delta' | 'reminder'; text: string },
+  { turn, why, text }: { turn: number; why: 'delta' | 'reminder'; text: string },
 ): TailEntry {
-  const tokens = counter.count(note.text);
-  const segment: Segment = { kind: note.why, provenance: 'reef', tokens, hash: segmentHash(note.text) };
-  return { kind: 'note', turn: note.turn, messages: [{ role: 'user', text: note.text }], tokens, segment };
+  return { turn, messages: [{ role: 'user', text }], segment: segmentOf(why, text, counter.count(text)) };
 }
-
-export type ExchangeEntry = Extract<TailEntry, { kind: 'exchange' }>;
 
 interface KeepLimits {
   keep: number;
-  /** B/2: a roll that kept more would soon be followed by another. */
+  /** Half of the tail budget: after keeping more, the next roll would come too soon. */
   most: number;
-  /** Older exchanges are kept as well while this many tokens are missing to a prefix worth caching. */
+  /** Older exchanges stay while this many tokens are missing to a prefix worth caching. */
   fill: number;
 }
 
-/** What stays at a roll: the last exchanges; of one that is too long alone, its results become references. */
-export function keepAtRoll(tail: readonly TailEntry[], limits: KeepLimits, counter: TokenCounter): ExchangeEntry[] {
-  const exchanges = tail.filter((entry): entry is ExchangeEntry => entry.kind === 'exchange');
-  const kept: ExchangeEntry[] = [];
+/** The exchanges that a roll keeps: the last ones. If a single one is too long, its results become references. */
+export function keepAtRoll(tail: readonly TailEntry[], limits: KeepLimits, counter: TokenCounter): TailEntry[] {
+  const kept: TailEntry[] = [];
   let tokens = 0;
-  for (const entry of exchanges.toReversed()) {
+  for (const entry of tail.filter(({ segment }) => segment.kind === 'exchange').reverse()) {
     const isWanted = kept.length < limits.keep || tokens < limits.fill;
     const isFirst = kept.length === 0;
-    const shown = isFirst && entry.tokens > limits.most ? toReferences(entry, counter) : entry;
-    if (!isWanted || (!isFirst && tokens + shown.tokens > limits.most)) break;
+    const shown = isFirst && entry.segment.tokens > limits.most ? toReferences(entry, counter) : entry;
+    if (!isWanted || (!isFirst && tokens + shown.segment.tokens > limits.most)) break;
     kept.unshift(shown);
-    tokens += shown.tokens;
+    tokens += shown.segment.tokens;
   }
   return kept;
 }
 
-/** The calls stay, since a model must see that it made them; opaque reasoning is dropped whole, never edited. */
-function toReferences(entry: ExchangeEntry, counter: TokenCounter): ExchangeEntry {
-  const messages = entry.messages.map((message): Message => {
+/** The calls stay, since a model must see that it made them. Opaque reasoning is dropped whole, never edited. */
+function toReferences({ turn, messages }: TailEntry, counter: TokenCounter): TailEntry {
+  const referred = messages.map((message): Message => {
     if (message.role === 'assistant') return { role: 'assistant', text: message.text, calls: message.calls };
-    return { ...message, text: `[artifact_read "t${entry.turn}"]` };
+    return { ...message, text: `[artifact_read "t${turn}"]` };
   });
-  return exchangeEntry(counter, entry.turn, messages);
+  return exchangeEntry(counter, turn, referred);
 }

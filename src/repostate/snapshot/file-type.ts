@@ -1,26 +1,17 @@
 import { basename, extname } from 'node:path';
 
 const SOURCE = new Set(
-  'ts tsx js jsx mjs cjs py go rs java kt c h cc cpp hpp cs rb php swift scala sh bash lua pl sql vue svelte ex erl zig'.split(
-    ' ',
-  ),
+  `ts tsx js jsx mjs cjs py go rs java kt c h cc cpp hpp cs rb php swift scala sh bash lua pl sql vue svelte ex erl
+  zig`.split(/\s+/),
 );
-const WORDS: Readonly<Record<string, string>> = {
-  md: 'markdown',
-  yml: 'yaml',
-  txt: 'text',
-  html: 'html',
-  css: 'css',
-  json: 'json',
-  toml: 'toml',
-};
+const WORDS: Readonly<Record<string, string>> = { md: 'markdown', yml: 'yaml', txt: 'text' };
 const NAMES: Readonly<Record<string, string>> = {
   'go.mod': 'go module',
   Makefile: 'makefile',
   Dockerfile: 'dockerfile',
 };
 
-/** The `type` of a file: its extension in small letters, or its name where it has none. */
+/** The `type` of a file: its extension in lower case, or its name when it has no extension. */
 export function fileType(path: string): string {
   return extname(path).slice(1).toLowerCase() || basename(path).replace(/^\./, '');
 }

@@ -3,15 +3,15 @@ import type { FileMeta, RepoState, Task } from '../../protocol/repostate.ts';
 import { describeType } from './file-type.ts';
 import { cutTo, elide, oneLine } from './one-line.ts';
 
-export interface FormatOptions {
-  /** Exact where a counter is at hand; else characters ÷ 3, which is on the safe side. */
+interface FormatOptions {
+  /** Characters ÷ 3 by default, which is more than the true count. */
   count?: (text: string) => number;
   redact?: Redact;
-  /** Of the prompt it is for: which epoch, the turn it was verified at, which turns are only artifacts now. */
+  /** Of the prompt: its epoch, the turn of the snapshot, and the turns that are only artifacts now. */
   epoch?: { n: number; turn: number; earlier?: readonly [first: number, last: number] };
-  /** Best first; as many as fit are shown. */
+  /** Best first. As many as fit are shown. */
   names?: readonly string[];
-  /** Shrinks to this where it can. */
+  /** The snapshot shrinks to this many tokens if it can. */
   target?: number;
 }
 
@@ -19,20 +19,10 @@ const TARGET = 500;
 const HARD_CAP = 800;
 const NAMES_TOKENS = 200;
 
-interface Detail {
-  names: number;
-  runs: number;
-  read: number;
-  notes: number;
-  changed: number;
-  task: number;
-  path: number;
-  remark: number;
-}
+const FULL = { names: 1, runs: 6, read: 12, notes: 5, changed: 20, task: 120, path: 80, remark: 160 };
+type Detail = typeof FULL;
 
-const FULL: Detail = { names: 1, runs: 6, read: 12, notes: 5, changed: 20, task: 120, path: 80, remark: 160 };
-
-/** In the order things are given up. */
+/** The steps in which detail is reduced, in order. */
 const TO_TARGET: readonly Partial<Detail>[] = [
   ...[0.75, 0.5, 0.25, 0].map((names) => ({ names })),
   ...[5, 4, 3, 2].map((runs) => ({ runs })),
@@ -41,7 +31,7 @@ const TO_TARGET: readonly Partial<Detail>[] = [
   ...[18, 16, 14, 12].map((changed) => ({ changed })),
   ...[90, 60].map((task) => ({ task })),
 ];
-/** What is never dropped gets shorter instead, and only to stay under the hard cap. */
+/** Further steps, only to stay under the hard cap: what is never dropped gets shorter. */
 const TO_CAP: readonly Partial<Detail>[] = [
   { runs: 0, read: 0, notes: 1 },
   { path: 48, task: 40, remark: 80, notes: 0 },
@@ -51,7 +41,7 @@ const TO_CAP: readonly Partial<Detail>[] = [
   { path: 4, task: 3, remark: 6 },
 ];
 
-/** The snapshot: the same state gives the same bytes, whatever the clock and the locale. */
+/** Renders the snapshot. The same state gives the same bytes, whatever the clock and the locale. */
 export function formatForPrompt(state: Readonly<RepoState>, options: FormatOptions = {}): string {
   const { count = (text) => Math.ceil(text.length / 3), target = TARGET } = options;
   let detail = FULL;
@@ -73,7 +63,7 @@ function render(state: Readonly<RepoState>, detail: Detail, options: FormatOptio
   return [
     '--- Repository State ---',
     `Workspace: ${elide(line(state.workDir), detail.path * 2)}`,
-    storyLine(state, detail, options),
+    storyLine(state, options.epoch, (value) => elide(line(value), detail.path)),
     '',
     ...fileLines(state, detail, line),
     ...runLines(state, detail, line),
@@ -87,17 +77,11 @@ function render(state: Readonly<RepoState>, detail: Detail, options: FormatOptio
 
 type Line = (value: string) => string;
 
-function storyLine(
-  { storyId, branch, base, source }: Readonly<RepoState>,
-  detail: Detail,
-  options: FormatOptions,
-): string {
-  const line = (value: string) => elide(oneLine(value, options.redact), detail.path);
-  const { epoch } = options;
-  const place = base === '' ? 'no commit' : `${line(branch ?? 'detached')} on ${base.slice(0, 7)}`;
+function storyLine(state: Readonly<RepoState>, epoch: FormatOptions['epoch'], line: Line): string {
+  const { storyId, branch, base, source } = state;
   return [
     `Story: ${line(storyId)}`,
-    place,
+    base === '' ? 'no commit' : `${line(branch ?? 'detached')} on ${base.slice(0, 7)}`,
     ...(source === 'tools' ? ['known from tools only, git does not answer'] : []),
     ...(epoch ? [`epoch ${epoch.n}, verified t${epoch.turn}`] : []),
     ...(epoch?.earlier ? [`earlier turns: artifact_read "t${epoch.earlier[0]}".."t${epoch.earlier[1]}"`] : []),
@@ -105,8 +89,14 @@ function storyLine(
 }
 
 function fileLines({ files, filesOmitted }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
-  const changed = files.filter(({ status }) => status !== 'unchanged').sort(byRecency);
-  const read = files.filter(({ status, read: at }) => status === 'unchanged' && at).sort(byReading);
+  const changed = newestFirst(
+    files.filter(({ status }) => status !== 'unchanged'),
+    'wrote',
+  );
+  const read = newestFirst(
+    files.filter(({ status, read: at }) => status === 'unchanged' && at),
+    'read',
+  );
   const counts = [`${changed.length} changed`, ...(read.length > 0 ? [`${read.length} read`] : [])].join(', ');
   const shown = changed.slice(0, detail.changed).map((file) => `  • ${changedFile(file, detail, line)}`);
   const rest = changed.length - shown.length + filesOmitted;
@@ -118,15 +108,11 @@ function fileLines({ files, filesOmitted }: Readonly<RepoState>, detail: Detail,
   ];
 }
 
-function byRecency(a: FileMeta, b: FileMeta): number {
-  return (b.wrote?.turn ?? -1) - (a.wrote?.turn ?? -1) || order(a.path, b.path);
+function newestFirst(files: FileMeta[], what: 'wrote' | 'read'): FileMeta[] {
+  return files.sort((a, b) => (b[what]?.turn ?? -1) - (a[what]?.turn ?? -1) || order(a.path, b.path));
 }
 
-function byReading(a: FileMeta, b: FileMeta): number {
-  return (b.read?.turn ?? -1) - (a.read?.turn ?? -1) || order(a.path, b.path);
-}
-
-/** By code units: no locale decides what a model reads. */
+/** By code units, so that the locale has no influence. */
 function order(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
@@ -154,15 +140,11 @@ function readLine(read: readonly FileMeta[], detail: Detail, line: Line): string
 const COMMAND_WIDTH = 100;
 
 function runLines({ runs }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
-  const shown = runs.slice(runs.length - Math.min(runs.length, detail.runs)).reverse();
+  const shown = runs.toReversed().slice(0, detail.runs);
   if (shown.length === 0) return [];
-  return [
-    'Runs:',
-    ...shown.map(
-      (run) =>
-        `  t${run.turn} $ ${cutTo(line(run.command), COMMAND_WIDTH)} → ${run.exit ?? 'no exit'}: ${cutTo(line(run.line), 80)}`,
-    ),
-  ];
+  const runLine = ({ turn, command, exit, line: said }: RepoState['runs'][number]) =>
+    `  t${turn} $ ${cutTo(line(command), COMMAND_WIDTH)} → ${exit ?? 'no exit'}: ${cutTo(line(said), 80)}`;
+  return ['Runs:', ...shown.map(runLine)];
 }
 
 function checkLines({ checks, fingerprint }: Readonly<RepoState>, line: Line): string[] {
@@ -189,11 +171,10 @@ function taskLines(tasks: readonly Task[], detail: Detail, line: Line): string[]
 }
 
 function noteLines({ notes, openQuestion, lastFailure }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
-  const shown = notes.slice(notes.length - Math.min(notes.length, detail.notes)).reverse();
+  const shown = notes.toReversed().slice(0, detail.notes);
+  const texts = shown.map(({ turn, text }) => `t${turn} ${cutTo(line(text), 120)}`);
   return [
-    ...(shown.length > 0
-      ? [`Notes: ${shown.map(({ turn, text }) => `t${turn} ${cutTo(line(text), 120)}`).join('; ')}`]
-      : []),
+    ...(texts.length > 0 ? [`Notes: ${texts.join('; ')}`] : []),
     ...(openQuestion ? [`Open question: ${cutTo(line(openQuestion.question), detail.remark)}`] : []),
     ...(lastFailure ? [`Last failure t${lastFailure.turn}: ${cutTo(line(lastFailure.text), detail.remark)}`] : []),
   ];
@@ -212,7 +193,6 @@ function namesLine(detail: Detail, { names = [], redact, count = (text) => text.
   return shown.length === 0 ? [] : [`Names:${shown.join('')}`];
 }
 
-/** As the seed writes it: 2025-10-22 03:15:42 UTC. */
 function utc(iso: string): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return 'never';

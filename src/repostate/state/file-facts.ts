@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What tells that a file may have changed, without reading it. */
+/** Shows that a file may have changed, without reading it. */
 export interface Stamp {
   size: number;
   mtimeNs: bigint;
@@ -12,12 +12,11 @@ export interface Stamp {
 
 export interface FileFacts extends Stamp {
   kind: 'file' | 'link';
-  /** As git writes it. */
   mode: string;
   modTime: string;
 }
 
-/** Undefined where there is no file or link: gone, a folder, a socket. */
+/** Undefined when there is no file or link: it is gone, a folder or a socket. */
 export async function statFile(root: string, path: string): Promise<FileFacts | undefined> {
   const stat = await lstat(join(root, path), { bigint: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
@@ -35,7 +34,7 @@ export async function statFile(root: string, path: string): Promise<FileFacts | 
   };
 }
 
-/** Of a link the text it leads to, as git stores it. Undefined when it went away meanwhile. */
+/** The hash of a link is that of its target's name, as in git. Undefined when the file has disappeared. */
 export async function sha256Of(root: string, path: string, kind: FileFacts['kind']): Promise<string | undefined> {
   const hash = createHash('sha256');
   try {
@@ -53,7 +52,7 @@ export async function sha256Of(root: string, path: string, kind: FileFacts['kind
   }
 }
 
-/** A link's blob id; for files git is asked, because of filters and line ends. */
+/** The blob id of a link. For files only git knows it, because of filters and line endings. */
 export async function linkBlob(root: string, path: string, oidLength: number): Promise<string | undefined> {
   const target = await readlink(join(root, path), 'buffer').catch(() => undefined);
   if (target === undefined) return undefined;

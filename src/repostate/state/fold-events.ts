@@ -5,7 +5,7 @@ const MOST_RUNS = 20;
 const MOST_NOTES = 20;
 const LINE = 200;
 
-/** What an event says about files; git says the rest at the next refresh. */
+/** What an event says about a file. Git says the rest at the next refresh. */
 export interface FileHint {
   path: string;
   what: 'wrote' | 'read';
@@ -17,15 +17,14 @@ export interface Fold {
   state: RepoState;
   turn: number;
   hints: FileHint[];
-  /** A command ran: what differs at the next scan is its doing. */
+  /** A command ran, so it made the changes that the next scan finds. */
   hasRun: boolean;
-  /** Commands whose result is still to come, by id of the call. */
+  /** Commands that wait for their result, by id of the call. */
   commands: Map<string, string>;
-  /** Before the first look at git: then the log is all there is, and Reef's own news in it say who did what. */
+  /** Before the first look at git, Reef's own news in the log say who did what. */
   isReplay: boolean;
 }
 
-/** Folds one event of the log into the facts; pure but for `fold` itself. */
 export function foldEvent(fold: Fold, event: AgentEvent): void {
   const { state } = fold;
   if (event.seq <= state.seq) return;
@@ -68,7 +67,7 @@ function foldProgress(fold: Fold, payload: Payload<'progress'>): void {
   } else foldNews(fold, payload);
 }
 
-/** A live tracker told these news itself; taken again they would hide what happened since. */
+/** A live tracker wrote these news itself. Folding them again would hide what happened since. */
 function foldNews(fold: Fold, payload: unknown): void {
   if (!fold.isReplay) return;
   const news = stateNewsSchema.safeParse(payload);
@@ -99,7 +98,7 @@ export function addRun(
 
 const FAILURE = /error\b|\bfail(ed|ure|ing)?\b|exception\b|\bexpected\b|\bpanic\b|not found|\bcannot\b/i;
 
-/** The line a person would quote: the last that tells of a failure, else the last there is. */
+/** The line a person would quote: the last one about a failure, else the last one. */
 export function tellingLine(output: string): string {
   const lines = output
     .slice(-8_000)

@@ -7,25 +7,24 @@ import { linkBlob } from './file-facts.ts';
 export interface GitView {
   head: string;
   branch: string | null;
-  /** Paths that may differ from base: their version there, null where base has none. */
+  /** Paths that may differ from base, with their version in base. Null when base does not have them. */
   base: ReadonlyMap<string, Version | null>;
 }
 
 export interface GitSource {
   look(): Promise<GitView>;
-  /** Blob ids as `git hash-object` gives them; none for what is gone or no file. */
+  /** Blob ids as from `git hash-object`. None for a path that is gone or not a file. */
   blobs(files: readonly { path: string; kind: 'file' | 'link' }[]): Promise<Map<string, string>>;
 }
 
-/** Longer is as good as no answer. */
 const GIT_MS = 10_000;
 
-/** Reef's own folders are no part of anybody's work. */
+/** Reef's own folders are not part of the work. */
 export function isPrivatePath(path: string): boolean {
   return /^\.(reef|maestro)(\/|$)/.test(path);
 }
 
-/** The worktree as git sees it against `base`. What lies between base and HEAD is asked once per pair of commits. */
+/** The worktree compared with `base`. The changes from base to HEAD are read once per HEAD. */
 export function createGitSource(git: Git, checkout: Checkout, base: string): GitSource {
   let between: { head: string; versions: Map<string, Version | null> } | undefined;
   return {
@@ -40,11 +39,9 @@ export function createGitSource(git: Git, checkout: Checkout, base: string): Git
       return { head, branch, base: merged };
     },
     async blobs(files) {
-      const regular = files.filter(({ kind }) => kind === 'file').map(({ path }) => path);
-      const links = files.filter(({ kind }) => kind === 'link').map(({ path }) => path);
-      const found = await fileBlobs(git, checkout, regular);
-      for (const path of links) {
-        const blob = await linkBlob(checkout.toplevel, path, base.length);
+      const found = await fileBlobs(git, checkout, files);
+      for (const { path, kind } of files) {
+        const blob = kind === 'link' ? await linkBlob(checkout.toplevel, path, base.length) : undefined;
         if (blob !== undefined) found.set(path, blob);
       }
       return found;
@@ -52,14 +49,15 @@ export function createGitSource(git: Git, checkout: Checkout, base: string): Git
   };
 }
 
-async function fileBlobs(git: Git, checkout: Checkout, paths: readonly string[]): Promise<Map<string, string>> {
+async function fileBlobs(git: Git, checkout: Checkout, files: Parameters<GitSource['blobs']>[0]) {
   const found = new Map<string, string>();
+  const paths = files.filter(({ kind }) => kind === 'file').map(({ path }) => path);
   if (paths.length === 0) return found;
   for await (const { path, oid } of hashFiles(git, checkout, paths)) if (oid !== undefined) found.set(path, oid);
   return found;
 }
 
-/** The same of one folder of the worktree, by paths from there: for an agent that works in no other. */
+/** The same for one folder of the worktree, with paths relative to it, for an agent that works only there. */
 export function within(source: GitSource, folder: string): GitSource {
   if (folder === '') return source;
   const prefix = `${folder}/`;

@@ -4,20 +4,19 @@ import { fileType } from '../snapshot/file-type.ts';
 import { type FileFacts, type Stamp, sha256Of, statFile } from './file-facts.ts';
 import type { GitSource, GitView } from './git-view.ts';
 
-/** A listed file with what only this process knows of it. */
+/** A listed file, with what only this process knows about it. */
 export interface Known {
   meta: FileMeta;
   stamp?: Stamp;
   mode?: string;
-  /** Read or written by a job: listed even when it equals base. */
+  /** A job has read or written it, so it is listed even when it equals base. */
   isTouched: boolean;
 }
 
-export interface Scan {
-  /** Absent without git. */
+interface Scan {
   view: GitView | undefined;
   files: Map<string, Known>;
-  /** Paths whose content, existence or mode is another than before. */
+  /** Paths whose content, existence or mode has changed. */
   changed: string[];
 }
 
@@ -25,7 +24,7 @@ interface ScanInput {
   root: string;
   source: GitSource | undefined;
   known: ReadonlyMap<string, Known>;
-  /** Of the last scan. A file touched since may have been written twice within one tick of its clock. */
+  /** When the last scan began. A file touched since may have been written twice within one tick of its clock. */
   lastScanNs: bigint;
 }
 
@@ -36,8 +35,8 @@ interface Reading {
 }
 
 /**
- * The files as they are on disk now: unchanged stamps are believed, everything else is read again. What is known
- * is read while git still looks; only what git finds besides has to wait for it.
+ * The files as they are on disk now. A file with an unchanged stamp is not read again. Known files are read while git still
+ * looks; only those that git finds in addition have to wait for it.
  */
 export async function scan(input: ScanInput): Promise<Scan> {
   const [view, known] = await Promise.all([input.source?.look(), read(input, [...input.known.keys()])]);
@@ -57,14 +56,16 @@ export async function scan(input: ScanInput): Promise<Scan> {
 async function read({ root, source, known, lastScanNs }: ScanInput, paths: readonly string[]): Promise<Reading> {
   const facts = new Map<string, FileFacts | undefined>();
   for (const path of paths) facts.set(path, await statFile(root, path));
-  const stale = paths.filter((path) => needsReading(facts.get(path), known.get(path), lastScanNs));
-  const toHash = stale.flatMap((path) => withKind(path, facts.get(path)));
+  const toHash = paths.flatMap((path) => {
+    const now = facts.get(path);
+    return now && needsReading(now, known.get(path), lastScanNs) ? [{ path, kind: now.kind }] : [];
+  });
   const [hashes, blobs = new Map<string, string>()] = await Promise.all([hashAll(root, toHash), source?.blobs(toHash)]);
   for (const { path } of toHash) if (!hashes.has(path)) facts.set(path, undefined);
   return { facts, hashes, blobs };
 }
 
-/** What went away meanwhile has none. */
+/** A file that has disappeared gets no hash. */
 async function hashAll(
   root: string,
   files: readonly { path: string; kind: FileFacts['kind'] }[],
@@ -77,12 +78,7 @@ async function hashAll(
   return hashes;
 }
 
-function withKind(path: string, facts: FileFacts | undefined): { path: string; kind: FileFacts['kind'] }[] {
-  return facts ? [{ path, kind: facts.kind }] : [];
-}
-
-function needsReading(facts: FileFacts | undefined, known: Known | undefined, lastScanNs: bigint): boolean {
-  if (!facts) return false;
+function needsReading(facts: FileFacts, known: Known | undefined, lastScanNs: bigint): boolean {
   const stamp = known?.stamp;
   if (!stamp || known.meta.status === 'unknown' || known.meta.hash === '') return true;
   const isSame = stamp.size === facts.size && stamp.mtimeNs === facts.mtimeNs && stamp.inode === facts.inode;
@@ -119,7 +115,7 @@ function describe(path: string, { input, view, facts, hash, blob }: Described): 
   return { meta, isTouched, mode: facts.mode, stamp: { size: facts.size, mtimeNs: facts.mtimeNs, inode: facts.inode } };
 }
 
-/** Not listed by git is as in HEAD, and so as in base. */
+/** A file that git does not list is as in HEAD, and so as in base. */
 function statusOf(
   base: { mode: string; oid: string } | null | undefined,
   blob: string | undefined,
@@ -130,7 +126,7 @@ function statusOf(
   return base.oid === blob && base.mode === mode ? 'unchanged' : 'modified';
 }
 
-/** Gone, or a name that is not UTF-8 and cannot be looked up: then nothing is claimed about it. */
+/** The file is gone. A name that is not UTF-8 cannot be looked up, so its status is unknown. */
 function missing(path: string, before: Known | undefined): Known {
   const { blob: _, from: __, ...rest } = before?.meta ?? {};
   const meta: FileMeta = {
@@ -145,7 +141,7 @@ function missing(path: string, before: Known | undefined): Known {
   return { meta, isTouched: before?.isTouched ?? false };
 }
 
-/** A new file with the very content of one that is gone is that one moved; the old name is then no news of its own. */
+/** A new file with the content of a deleted one is that file renamed. The old name is then not listed. */
 function nameRenames(files: Map<string, Known>, view: GitView | undefined): void {
   const gone = new Map<string, string>();
   for (const [path, { meta }] of files) {
@@ -162,7 +158,7 @@ function nameRenames(files: Map<string, Known>, view: GitView | undefined): void
 }
 
 function isChanged(before: Known | undefined, after: Known | undefined): boolean {
-  // Seen for the first time, by reading it: nothing is known to have changed.
+  // A job has just read it for the first time, so no change is known.
   if (before?.meta.hash === '' && before.meta.status === 'unchanged') return false;
   if (!before || !after) return before !== after && (after?.meta ?? before?.meta)?.status !== 'unchanged';
   return (
@@ -171,7 +167,7 @@ function isChanged(before: Known | undefined, after: Known | undefined): boolean
   );
 }
 
-/** One value for the whole worktree: two equal ones mean that nothing differs. */
+/** One value for the whole worktree: equal values mean equal trees. */
 export function fingerprintOf(files: Iterable<Known>): string {
   const lines = [...files]
     .filter(({ meta }) => meta.status !== 'unchanged')

@@ -151,7 +151,7 @@ verifies('S-18').test('an unreadable file is set aside and told, and the state i
     `${aside}-2`,
     `${aside}-3`,
     `${aside}-4`,
-    'repostate.json.v2',
+    'repostate.json.v2-2026-05-06T07-08-09.000Z',
   ]);
 });
 

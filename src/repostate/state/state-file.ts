@@ -1,6 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { writeAtomic } from '../../base/atomic-file.ts';
+import { setAside, writeAtomic } from '../../base/atomic-file.ts';
 import type { Clock } from '../../base/clock.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { type RepoState, repoStateSchema } from '../../protocol/repostate.ts';
@@ -14,46 +14,45 @@ const FILE = '.reef/repostate.json';
 const MAESTRO = '.maestro/repostate.json';
 const VERSION = 1;
 
-/** In the file names are in snake case, as the seed wrote them. Others are left as they are, so they survive. */
-const SNAKE: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    ...['workDir', 'storyId', 'filesOmitted', 'openTasks', 'lastUpdated', 'openQuestion', 'lastFailure'],
-    ...['modTime', 'jobId'],
-  ].map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+/** The file has these names in snake case. Unknown names are kept as they are. */
+const SNAKE = new Map(
+  'workDir storyId filesOmitted openTasks lastUpdated openQuestion lastFailure modTime jobId'
+    .split(' ')
+    .map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
 );
-const CAMEL: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(SNAKE).map(([camel, snake]) => [snake, camel]),
-);
+const CAMEL = new Map([...SNAKE].map(([camel, snake]) => [snake, camel]));
 
 export function stateFile(workDir: string): string {
   return join(workDir, FILE);
 }
 
-/** Old or new, never torn, whenever a writer is killed. The folder ignores itself in git. */
+/** Writes atomically, and makes git ignore the folder. */
 export async function writeState(workDir: string, state: Readonly<RepoState>): Promise<void> {
   const file = stateFile(workDir);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(join(dirname(file), '.gitignore'), '*\n', { flag: 'wx' }).catch(ifThere);
+  await writeFile(join(dirname(file), '.gitignore'), '*\n', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
   await writeAtomic(file, `${JSON.stringify(renamed(state, SNAKE))}\n`);
 }
 
-/** What the last writer left; what cannot be read is set aside, because the state can be rebuilt without it. */
-export async function readState(workDir: string, clock: Pick<Clock, 'now'>): Promise<LoadReport> {
-  const text = await textOf(stateFile(workDir));
+/** Reads what the last writer left. A file that cannot be read is set aside: the state can be rebuilt without it. */
+export async function readState(workDir: string, clock: Clock): Promise<LoadReport> {
+  const file = stateFile(workDir);
+  const text = await textOf(file);
   if (text === undefined) return readMaestro(workDir);
   const parsed = parseJson(text);
   const value = parsed.ok ? renamed(parsed.value, CAMEL) : undefined;
   const version = (value as { version?: unknown } | undefined)?.version;
   if (typeof version === 'number' && version > VERSION) {
-    return { from: 'newer', asideAs: await moveAside(stateFile(workDir), `v${version}`) };
+    return { from: 'newer', asideAs: setAside(file, clock, `v${version}`) };
   }
   const state = repoStateSchema.safeParse(value);
   if (state.success) return { from: 'file', state: state.data };
-  const time = clock.now().toISOString().replaceAll(':', '-');
-  return { from: 'corrupt', asideAs: await moveAside(stateFile(workDir), `corrupt-${time}`) };
+  return { from: 'corrupt', asideAs: setAside(file, clock, 'corrupt') };
 }
 
-/** The seed's own file, from before there were versions. It is read and never written. */
+/** The file of Reef's predecessor, from before there were versions. It is never written. */
 async function readMaestro(workDir: string): Promise<LoadReport> {
   const text = await textOf(join(workDir, MAESTRO));
   const parsed = text === undefined ? undefined : parseJson(text);
@@ -65,14 +64,6 @@ async function readMaestro(workDir: string): Promise<LoadReport> {
   return state.success ? { from: 'maestro', state: state.data } : { from: 'nothing' };
 }
 
-/** Never over an earlier one. */
-async function moveAside(file: string, suffix: string): Promise<string> {
-  let aside = `${file}.${suffix}`;
-  for (let n = 2; (await textOf(aside)) !== undefined; n++) aside = `${file}.${suffix}-${n}`;
-  await rename(file, aside);
-  return aside;
-}
-
 async function textOf(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
@@ -80,21 +71,14 @@ async function textOf(file: string): Promise<string | undefined> {
   });
 }
 
-function ifThere(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error;
-}
-
-function renamed(value: unknown, names: Readonly<Record<string, string>>): unknown {
+function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((child) => renamed(child, names));
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([key, child]) => [
-    Object.hasOwn(names, key) ? (names[key] ?? key) : key,
-    renamed(child, names),
-  ]);
-  return Object.fromEntries(entries);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [names.get(key) ?? key, renamed(child, names)]),
+  );
 }
 
-/** Before the first event: nothing is known, and the snapshot says so. */
 export function emptyState(workDir: string, storyId: string): RepoState {
   return {
     version: 1,

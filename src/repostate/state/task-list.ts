@@ -13,59 +13,46 @@ export class TaskList {
     return this.#items;
   }
 
-  set(descriptions: readonly string[]): readonly Task[] {
+  set(descriptions: readonly string[]): void {
     checkCount(descriptions.length);
     const lines = descriptions.map(checked);
-    // The plan there is: after a restart an agent may set it again, and goes on with the ids it knows.
-    if (lines.length > 0 && lines.join('\n') === this.#items.map(({ description }) => description).join('\n'))
-      return this.#items;
+    // After a restart an agent may set the same plan again. It keeps the ids that the agent knows.
+    if (lines.length > 0 && lines.join('\n') === this.#items.map(({ description }) => description).join('\n')) return;
     this.#items = lines.map((description, index) => ({
       id: `k${this.#next++}`,
       description,
       priority: index + 1,
       status: 'pending',
     }));
-    return this.#items;
   }
 
-  add(description: string): Task {
-    checkCount(this.#open().length + 1);
+  add(description: string): void {
+    checkCount(this.#items.filter(({ status }) => status !== 'completed').length + 1);
     const line = checked(description);
     const priority = Math.max(0, ...this.#items.map((item) => item.priority)) + 1;
-    const item: Task = { id: `k${this.#next++}`, description: line, priority, status: 'pending' };
-    this.#items.push(item);
-    return item;
+    this.#items.push({ id: `k${this.#next++}`, description: line, priority, status: 'pending' });
   }
 
-  start(id: string): Task {
+  start(id: string): void {
     const item = this.#find(id);
     const other = this.#items.find(({ status }) => status === 'in_progress');
     if (other && other !== item) throw invalid(`${other.id} is in progress: complete or drop it first`);
     item.status = 'in_progress';
-    return item;
   }
 
-  complete(id: string): Task {
-    const item = this.#find(id);
-    item.status = 'completed';
-    return item;
+  complete(id: string): void {
+    this.#find(id).status = 'completed';
   }
 
-  drop(id: string, reason: string): Task {
+  drop(id: string, reason: string): void {
     const item = this.#find(id);
     if (reason.trim() === '') throw invalid('dropping an item needs a reason');
     this.#items = this.#items.filter((other) => other !== item);
-    return item;
   }
 
-  /** As the state file has it, after a restart. */
   load(items: readonly Task[]): void {
     this.#items = items.map((item) => ({ ...item }));
     this.#next = Math.max(0, ...items.map(({ id }) => Number(/^k(\d+)$/.exec(id)?.[1] ?? 0))) + 1;
-  }
-
-  #open(): Task[] {
-    return this.#items.filter(({ status }) => status !== 'completed');
   }
 
   #find(id: string): Task {
@@ -75,7 +62,6 @@ export class TaskList {
   }
 }
 
-/** Also the limit of a note: a decision or constraint is a line. */
 export function checked(text: string): string {
   const line = text.trim();
   if (line === '') throw invalid('the text is empty');

@@ -14,30 +14,22 @@ export interface TrackerSettings {
   workDir: string;
   storyId: string;
   jobId: string;
-  /** The commit the work is measured against; empty without one. */
+  /** The commit that the work is compared with. Empty when there is none. */
   base: string;
-  /** Absent outside a repository: then only tools tell. */
+  /** Absent outside a repository: then only tools report changes. */
   git?: GitSource;
   clock: Clock;
   log: Logger;
   tell(news: StateNews): void;
-  /** Commands that count as a check of this name. */
   checks?: Readonly<Record<string, string>>;
 }
 
-export interface StateDelta {
-  changed: string[];
-  divergent: string[];
-  /** One line each for the tail of the prompt. */
-  lines: string[];
-}
-
-export type RefreshReason = 'turn' | 'command' | 'load' | 'asked';
+type RefreshReason = 'turn' | 'command' | 'load' | 'asked';
 
 const MOST_FILES = 2_000;
 const MOST_LINES = 10;
 
-/** What is true of one worktree, from git, and who did it, from tools and events. Losing its file loses nothing. */
+/** The state of one worktree: git says what is true, tools and events say who did it. The state file can be rebuilt at any time. */
 export class Tracker {
   readonly #settings: TrackerSettings;
   #fold: Fold;
@@ -48,20 +40,15 @@ export class Tracker {
 
   constructor(settings: TrackerSettings) {
     this.#settings = settings;
-    const state = emptyState(settings.workDir, settings.storyId);
-    state.base = settings.base;
+    const state = { ...emptyState(settings.workDir, settings.storyId), base: settings.base };
     this.#fold = { state, turn: 0, hints: [], hasRun: false, commands: new Map(), isReplay: true };
-  }
-
-  get turn(): number {
-    return this.#fold.turn;
   }
 
   beginTurn(turn: number): void {
     this.#fold.turn = turn;
   }
 
-  /** Every tool result updates files and tasks; whatever goes wrong here never costs the agent its result. */
+  /** Updates the state after a tool call. A failure is only logged, so the agent still gets its result. */
   async updateFromToolResult(tool: string, result: Readonly<Record<string, unknown>>): Promise<void> {
     try {
       await this.#take(tool, result);
@@ -74,8 +61,8 @@ export class Tracker {
     foldEvent(this.#fold, event);
   }
 
-  /** Looks at git and the disk. What differs since the last look was done by the command that ran, a tool, or outside. */
-  async refresh(reason: RefreshReason): Promise<StateDelta> {
+  /** Looks at git and the disk. Attributes each change to a tool, to the command that ran, or to somebody outside. */
+  async refresh(reason: RefreshReason): Promise<{ lines: string[] }> {
     const { workDir, git, log } = this.#settings;
     const begun = BigInt(this.#settings.clock.now().getTime()) * 1_000_000n;
     const hints = this.#takeHints();
@@ -83,14 +70,14 @@ export class Tracker {
     const known = this.#files;
     const found = await scan({ root: workDir, source: git, known, lastScanNs: this.#lastScanNs }).catch(
       (error: unknown) => {
-        log.warn('git does not say what is true', { error });
+        log.warn('git does not answer: the state of the files is unknown', { error });
         return undefined;
       },
     );
     if (!found) {
       this.#fold.hints.unshift(...hints);
       this.#doubtAll();
-      return { changed: [], divergent: [], lines: [] };
+      return { lines: [] };
     }
     const before = this.#files;
     this.#files = found.files;
@@ -98,18 +85,18 @@ export class Tracker {
     const authors = this.#authors(found.changed, hints, reason);
     this.#sign(found.changed, hints, authors);
     this.#publish(found.view);
-    const delta = this.#delta(found.changed, before, authors);
+    const lines = this.#divergence(found.changed, before, authors);
     this.#hasScanned = true;
     this.#fold.isReplay = false;
     this.#fold.hasRun = false;
-    return delta;
+    return { lines };
   }
 
   getSnapshot(): Readonly<RepoState> {
     return this.#fold.state;
   }
 
-  /** A full disk is a warning: the next write has all of it again. */
+  /** A failed write is only logged: the next write contains everything again. */
   async persist(): Promise<void> {
     this.#lock ??= await holdWriterLock(this.#settings.workDir);
     await writeState(this.#settings.workDir, this.#fold.state).catch((error: unknown) => {
@@ -147,8 +134,8 @@ export class Tracker {
     this.#touch();
   }
 
-  /** A check's verdict, by whoever ran it; it holds for the fingerprint of this moment. */
-  recordCheck(name: string, ok: boolean): void {
+  /** The result of a check holds for the current fingerprint. */
+  #recordCheck(name: string, ok: boolean): void {
     const { state, turn } = this.#fold;
     const others = state.checks.filter((check) => check.name !== name);
     state.checks = [...others, { name, ok, turn, fingerprint: state.fingerprint }];
@@ -177,7 +164,7 @@ export class Tracker {
     addRun(this.#fold, { command, exit, output: String(result.output ?? '') });
     await this.refresh('command');
     for (const [name, wanted] of Object.entries(this.#settings.checks ?? {})) {
-      if (command.trim() === wanted) this.recordCheck(name, exit === 0);
+      if (command.trim() === wanted) this.#recordCheck(name, exit === 0);
     }
   }
 
@@ -191,7 +178,7 @@ export class Tracker {
     this.#fold.state.lastUpdated = this.#settings.clock.now().toISOString();
   }
 
-  /** A stale fact is never asserted. */
+  /** A fact that git cannot confirm is unknown. */
   #doubtAll(): void {
     for (const { meta } of this.#files.values()) meta.status = 'unknown';
     this.#publish(undefined);
@@ -207,7 +194,7 @@ export class Tracker {
     return hints;
   }
 
-  /** Who changed what: a hint names its author; the rest was the command that ran, or somebody outside. */
+  /** The author of each change: the one of a hint, else the command that ran, else somebody outside. */
   #authors(changed: readonly string[], hints: readonly FileHint[], reason: RefreshReason): Map<string, Attribution> {
     const { jobId } = this.#settings;
     const { turn, hasRun } = this.#fold;
@@ -234,11 +221,12 @@ export class Tracker {
     }
   }
 
-  #delta(
+  /** Reports changes from outside, and describes them for the tail of the prompt. */
+  #divergence(
     changed: readonly string[],
     before: ReadonlyMap<string, Known>,
     authors: ReadonlyMap<string, Attribution>,
-  ): StateDelta {
+  ): string[] {
     const divergent = changed.filter(
       (path) => authors.get(path)?.via === 'outside' && before.get(path)?.meta.status !== 'unknown',
     );
@@ -253,7 +241,7 @@ export class Tracker {
     });
     const rest = lines.length - MOST_LINES;
     const more = rest > 0 ? [`State delta: ${rest} more files changed outside this agent: repo_state files.`] : [];
-    return { changed: [...changed], divergent, lines: [...lines.slice(0, MOST_LINES), ...more] };
+    return [...lines.slice(0, MOST_LINES), ...more];
   }
 
   #publish(view: GitView | undefined): void {

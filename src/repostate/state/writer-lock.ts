@@ -9,8 +9,8 @@ const identitySchema = z.object({ pid: z.number().int(), startTime: z.string(), 
 const TRIES = 5;
 
 /**
- * One writer per worktree: the native process for its own job, the daemon otherwise. The lock names a process by
- * pid, start time and boot, so that of a dead writer is taken over and a reused pid is not believed.
+ * Allows one writer per worktree: the native coder for its own job, the daemon otherwise. The lock names a process by pid, start
+ * time and boot id, so the lock of a dead writer is taken over even when its pid is in use again.
  */
 export async function holdWriterLock(workDir: string): Promise<{ release(): Promise<void> }> {
   const file = join(workDir, '.reef', 'repostate.lock');
@@ -36,7 +36,8 @@ async function take(file: string, own: ProcessIdentity): Promise<boolean> {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return (await holderOf(file))?.pid === own.pid && (await holderOf(file))?.startTime === own.startTime;
+    const holder = await holderOf(file);
+    return holder?.pid === own.pid && holder.startTime === own.startTime;
   }
 }
 

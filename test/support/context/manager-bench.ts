@@ -37,7 +37,7 @@ export async function openBench(
     server: fakeServer((path) => ({ log: logOf(path), ...planOf(nameOf(path)) })),
     launch: (spec) => launchBound(spec, capabilities),
     clock: systemClock,
-    log: { warn: (message) => warnings.push(message), info: () => {} },
+    log: { warn: (message) => warnings.push(message) },
     ...options,
     timings: { start: 60_000, ...options.timings }, // of many at once, on a machine that does other things as well
   });

@@ -31,7 +31,7 @@ const manager = new R_Mcp_ServerManager({
   server: order.server === 'own' ? own : fakeServer(() => ({})),
   launch: (spec) => launchBound(spec, capabilities),
   clock: systemClock,
-  log: { warn: () => {}, info: () => {} },
+  log: { warn: () => {} },
   maxServers: 5,
   timings: { restarts: [5, 10, 20], deathWindow: 300, busy: 2_000, look: 200, inactive: 400 },
 });

@@ -63,8 +63,8 @@ const use = (name: string, line: number) => ({
   filePath: path(line % 5),
   line,
   column: 2,
-  kind: 'Call',
-  confidence: 'exact',
+  kind: 'Call' as const,
+  confidence: 'exact' as const,
   lineText: `    ${name}(${line});`,
 });
 const hit = (query: string, line: number) => ({
