@@ -1,9 +1,9 @@
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import type { CodeReference } from '../../../protocol/code.ts';
-import type { HitClass, Language } from '../../lang/contract.ts';
+import { decodeSource, type HitClass, type Language } from '../../lang/contract.ts';
 import { readPart } from '../tree/read-file.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { type Hits, textOf } from '../words/hits.ts';
+import type { Hits } from '../words/hits.ts';
 import type { Classes, Question } from './classifier.ts';
 import { CONFIDENCES, type Judge, type Judged } from './confidence.ts';
 import { type Found, symbolId } from './definitions.ts';
@@ -19,7 +19,7 @@ interface Telling {
   root: string;
   name: string;
   definitions: readonly Found[];
-  /** The definition that was asked about: what means it comes first. */
+  /** The definition that was asked about: references to it come first. */
   chosen: Found | undefined;
   /** Whether comments, strings and prose are wanted too. */
   hasText: boolean;
@@ -38,40 +38,27 @@ const TYPE_OF: Record<HitClass['kind'], ReferenceType> = {
   comment: 'Text',
   string: 'Text',
 };
-/** Words about code, not code: shown only with the text. */
-const PROSE = new Set([
-  '.md',
-  '.markdown',
-  '.rst',
-  '.txt',
-  '.adoc',
-  '.json',
-  '.lock',
-  '.csv',
-  '.svg',
-  '.po',
-  '.log',
-  '.map',
-]);
+/** Text about code: shown only with `include_text`. */
+const PROSE = /[^/]\.(md|markdown|rst|txt|adoc|json|lock|csv|svg|po|log|map)$/i;
 /** In bytes. */
 const MAX_LINE_TEXT = 300;
 const NEWLINE = 0x0a;
-/** Those that mean the chosen definition come before all others, however sure those are. */
+/** Added to the rank of all but the references to the chosen definition, which come first. */
 const NOT_CHOSEN = CONFIDENCES.length;
 const NO_TARGET = 0;
 
 /**
- * All references to a name, in the order they are shown: a few bytes each, for a common name has a million of them. The rest is made
- * when one is shown, its line read from the file.
+ * All references to a name, in the order in which they are shown. Each takes a few bytes, because a common name has a million. The
+ * rest is made when one is shown; its line is read from the file.
  */
 export class ReferenceList {
   readonly #root: string;
   readonly #name: string;
   readonly #definitions: readonly Found[];
   readonly #found: readonly FileHits[];
-  /** The hits of all files are numbered one after the other: where those of a file begin. */
+  /** The hits of all files are numbered through. This is where those of each file begin. */
   readonly #begins: readonly number[];
-  /** By the number of a hit: its file, what it is, how early it comes, and which definition it means, counted from 1. */
+  /** By the number of a hit: its file, its type, its rank, and the definition it means, counted from 1. */
   readonly #files: Uint32Array;
   readonly #types: Uint8Array;
   readonly #ranks: Uint8Array;
@@ -79,7 +66,7 @@ export class ReferenceList {
   /** Numbers of the hits that are shown. */
   readonly #order: Uint32Array;
 
-  /** `found` is ordered by path. What tells of the hits is not kept: it holds on to all files as they were. */
+  /** `found` is ordered by path. `telling` is not kept: it holds on to all files as they were. */
   constructor(found: readonly FileHits[], telling: Telling) {
     this.#root = telling.root;
     this.#name = telling.name;
@@ -122,7 +109,7 @@ export class ReferenceList {
     }
   }
 
-  /** Rank by rank; within one they are numbered by file and place as it is. */
+  /** Rank by rank. Within a rank the numbers are in order of file and place already. */
   #inOrder(hasText: boolean): Uint32Array {
     const ranks = this.#ranks;
     const order = new Uint32Array(ranks.length);
@@ -159,7 +146,7 @@ function* tell(
   { judge, name, classes: classesOf }: Telling,
 ): Generator<{ type: ReferenceType; judged: Judged }> {
   const classes = language && classesOf({ oid: file.oid, language, name });
-  const isProse = language === undefined && PROSE.has(extname(file.path).toLowerCase());
+  const isProse = language === undefined && PROSE.test(file.path);
   for (const [at, { line }] of hits.entries()) {
     const found = Array.isArray(classes) ? (classes[at] as HitClass | undefined) : undefined;
     if (language && found) yield { type: TYPE_OF[found.kind], judged: judge.judge({ file, language, line, found }) };
@@ -167,7 +154,7 @@ function* tell(
   }
 }
 
-/** The line of a place in a file, or of a very long one the part around it. No more of the file is read: it may be megabytes. */
+/** The line around a place in a file, or a part of it if it is very long. Reads no more: the file may be megabytes. */
 function lineAround(file: string, offset: number): string {
   const begin = Math.max(0, offset - MAX_LINE_TEXT);
   const bytes = readPart(file, begin, 2 * MAX_LINE_TEXT) ?? Buffer.alloc(0);
@@ -176,5 +163,5 @@ function lineAround(file: string, offset: number): string {
   const newline = bytes.indexOf(NEWLINE, at);
   const end = newline === -1 ? bytes.length : newline;
   const from = end - start > MAX_LINE_TEXT ? Math.max(start, at - MAX_LINE_TEXT / 2) : start;
-  return textOf(bytes.subarray(from, Math.min(end, from + MAX_LINE_TEXT))).trim();
+  return decodeSource(bytes.subarray(from, Math.min(end, from + MAX_LINE_TEXT))).trim();
 }

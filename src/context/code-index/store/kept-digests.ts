@@ -2,11 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { FactStore } from './fact-store.ts';
 
-/**
- * Digests of files that change with an installation only, kept in the store by their stamps: every server needs those of its grammars, and
- * to read megabytes would be a good part of a warm start.
- */
-export function keptDigests(store: Pick<FactStore, 'look' | 'write'>): (file: string) => Uint8Array {
+/** Digests of files that only an installation changes, kept by their stamps: reading the grammars would slow every warm start. */
+export function keptDigests(store: FactStore): (file: string) => Uint8Array {
   const known = new Map<string, Uint8Array>();
   return (file) => {
     const found = known.get(file) ?? keptOrMade(store, file);
@@ -15,7 +12,7 @@ export function keptDigests(store: Pick<FactStore, 'look' | 'write'>): (file: st
   };
 }
 
-function keptOrMade(store: Pick<FactStore, 'look' | 'write'>, file: string): Uint8Array {
+function keptOrMade(store: FactStore, file: string): Uint8Array {
   const key = `digest ${file}`;
   const { size, mtimeMs, ctimeMs, ino } = statSync(file);
   const stamp = [size, mtimeMs, ctimeMs, ino].join(' ');

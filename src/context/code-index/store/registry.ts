@@ -7,9 +7,8 @@ export interface WorktreeRow {
   head: string;
   /** Dirty and untracked files, as JSON. */
   overlay: string;
-  /** Blobs of the index that HEAD does not have, blank between them. */
+  /** Blobs of the index that HEAD does not have, separated by spaces. */
   staged: string;
-  usedAt: number;
 }
 
 const OUTGROWN = 'outgrown';
@@ -25,24 +24,18 @@ export class Registry {
   }
 
   worktree(path: string): WorktreeRow | undefined {
-    return this.#sql('SELECT path, head, overlay, staged, used_at AS usedAt FROM worktree WHERE path = ?').get(path) as
-      | WorktreeRow
-      | undefined;
+    const row = this.#sql('SELECT path, head, overlay, staged FROM worktree WHERE path = ?').get(path);
+    return row as WorktreeRow | undefined;
   }
 
   worktrees(): WorktreeRow[] {
-    return this.#sql('SELECT path, head, overlay, staged, used_at AS usedAt FROM worktree').all() as WorktreeRow[];
+    return this.#sql('SELECT path, head, overlay, staged FROM worktree').all() as WorktreeRow[];
   }
 
-  register({ path, head, overlay, staged, usedAt }: WorktreeRow, sourceBytes: number): void {
+  register({ path, head, overlay, staged }: WorktreeRow, sourceBytes: number): void {
     this.setMeta(`${SOURCE}${path}`, String(sourceBytes));
-    this.#sql('INSERT OR REPLACE INTO worktree (path, head, overlay, staged, used_at) VALUES (?, ?, ?, ?, ?)').run(
-      path,
-      head,
-      overlay,
-      staged,
-      usedAt,
-    );
+    const sql = 'INSERT OR REPLACE INTO worktree (path, head, overlay, staged, used_at) VALUES (?, ?, ?, ?, ?)';
+    this.#sql(sql).run(path, head, overlay, staged, Date.now());
   }
 
   unregister(path: string): void {
@@ -50,13 +43,13 @@ export class Registry {
     this.#forgetMeta(`${SOURCE}${path}`);
   }
 
-  /** The bytes of the largest worktree that is registered. */
+  /** The bytes of the largest registered worktree. */
   largestSource(): number {
     const sql = `SELECT max(CAST(m.v AS INTEGER)) AS bytes FROM worktree w JOIN meta m ON m.k = '${SOURCE}' || w.path`;
     return (this.#sql(sql).get() as { bytes: number | null }).bytes ?? 0;
   }
 
-  /** How many times its source the store is, although all went that no worktree maps. Undefined: it is not too large. */
+  /** How many times its source the store is after a collection. Undefined: it is not too large. */
   outgrown(): number | undefined {
     const times = this.meta(OUTGROWN);
     return times === undefined ? undefined : Number(times);

@@ -1,10 +1,11 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
 import { findCommit } from '../../../git/repository.ts';
+import { textIn } from './read-file.ts';
 
-/** The commit HEAD stands on, asked of git only after one of the files that decide it has changed. */
+/** Finds the commit of HEAD. It asks git only after one of the files that decide it has changed. */
 export class HeadReader {
   readonly #git: Git;
   readonly #checkout: Checkout;
@@ -26,7 +27,7 @@ export class HeadReader {
 
   #stamp(): string {
     const { gitDir, commonDir } = this.#checkout;
-    const head = textOf(join(gitDir, 'HEAD'));
+    const head = textIn(join(gitDir, 'HEAD'));
     const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
     const deciders = [
       join(gitDir, 'logs/HEAD'),
@@ -35,14 +36,6 @@ export class HeadReader {
     ];
     const files = ref === undefined ? deciders : [...deciders, join(commonDir, ref)];
     return JSON.stringify([head, ...files.map(timesOf)]);
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
   }
 }
 

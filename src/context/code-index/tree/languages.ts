@@ -1,11 +1,9 @@
-import { dirname, extname, join } from 'node:path';
+import { dirname, extname } from 'node:path';
 import type { Language } from '../../lang/contract.ts';
 import type { ExtractorVersions } from '../../lang/extractor-versions.ts';
 import { languageOf } from '../../lang/language-of.ts';
-import { readRegular } from './read-file.ts';
 import type { TreeFile, WorktreeTree } from './worktree-tree.ts';
 
-const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 8 * 1024;
 const NO_HINT = { head: new Uint8Array(), siblingExtensions: new Set<string>() };
 
@@ -15,7 +13,7 @@ export function isAnyCode(paths: Iterable<string>): boolean {
   return false;
 }
 
-/** The language of each file. Only headers and files without extension must be looked into, and only once per content. */
+/** The language of each file. Only headers and files without an extension are read for it, once per content. */
 export class Languages {
   readonly #tree: WorktreeTree;
   readonly #versions: ExtractorVersions;
@@ -33,7 +31,7 @@ export class Languages {
     const siblingExtensions = extension === '' ? NO_HINT.siblingExtensions : this.#siblingsOf(dirname(path));
     const key = `${path} ${oid}`;
     if (this.#known.has(key)) return this.#known.get(key);
-    const head = readRegular(join(this.#tree.checkout.toplevel, path), MAX_BYTES)?.bytes.subarray(0, HEAD_BYTES);
+    const head = this.#tree.read(path)?.bytes.subarray(0, HEAD_BYTES);
     const language = head && languageOf(path, { head, siblingExtensions });
     this.#known.set(key, language);
     return language;
