@@ -5,9 +5,8 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { CodeParser } from '../lang/contract.ts';
 import { ExtractorVersions } from '../lang/extractor-versions.ts';
 import { collect, dropsOf, isDue } from './collect.ts';
-import { BlobSource } from './extract/blob-source.ts';
 import { Coverage } from './extract/coverage.ts';
-import { BaseOrder } from './extract/structure-queue.ts';
+import { baseOrder } from './extract/structure-queue.ts';
 import { StructureStage } from './extract/structure-stage.ts';
 import { type Round, WordStage } from './extract/word-stage.ts';
 import { FactStore } from './store/fact-store.ts';
@@ -25,13 +24,12 @@ export interface IndexSettings {
   worktree: string;
   storeFile: string;
   parser: () => Promise<CodeParser>;
-  /** Threads of the parser. */
   workers: number;
   engine: string;
   watches?: { readonly state: Basis['watch']; follow(files: Iterable<TreeFile>): void };
 }
 
-/** What an answer rests on. Complete unless told otherwise when nothing is pending or skipped; stage 2 when nothing is pending. */
+/** What an answer rests on. By default it is of stage 2 if nothing is pending, and complete if nothing is skipped either. */
 interface Grounds extends Partial<Pick<Basis, 'stage' | 'complete'>> {
   pending: number;
   skipped: number;
@@ -103,9 +101,7 @@ export class CodeIndex {
     this.names = new NameIndex(store);
     this.coverage = new Coverage(store);
     this.languages = new Languages(tree, new ExtractorVersions(keptDigests(store)));
-    const source = new BlobSource(settings.git, tree);
-    const shared = { tree, store, coverage: this.coverage, source };
-    const order = new BaseOrder(tree, this.words);
+    const shared = { git: settings.git, tree, store, coverage: this.coverage };
     const onRead = (oid: string) => this.structures.hearRead(oid);
     this.#wordStage = new WordStage({ ...shared, words: this.words, onRead });
     this.structures = new StructureStage({
@@ -114,7 +110,7 @@ export class CodeIndex {
       parser: settings.parser,
       workers: settings.workers,
       unread: () => this.#wordStage.pending,
-      rank: (oid) => order.rank(oid),
+      rank: baseOrder(tree, this.words),
     });
     this.#remembrance = new Remembrance({ git: settings.git, tree, store });
   }
@@ -214,7 +210,6 @@ export class CodeIndex {
     return this.structures.pending;
   }
 
-  /** Files whose words or structure are not known yet. */
   get pending(): number {
     return this.pendingWords + this.pendingStructures;
   }

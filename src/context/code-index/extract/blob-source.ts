@@ -12,32 +12,22 @@ export interface ReadBlob {
 }
 
 /**
- * Reads a blob from the file that has it here, otherwise from git. The bytes of a file are verified: it may have changed since it was
- * looked at, and a fact under the wrong id would mislead every worktree.
+ * A blob from the file that has it here. The bytes are verified: the file may have changed since it was looked at, and a fact under
+ * the wrong id would mislead every worktree.
  */
-export class BlobSource {
-  readonly #git: Git;
-  readonly #tree: WorktreeTree;
+export function blobFromFile(tree: WorktreeTree, oid: Oid, path: string, scratch?: Scratch): ReadBlob | undefined {
+  const size = tree.files.get(path)?.stamp.size ?? 0;
+  if (size > MAX_READ_BYTES) return { size };
+  const bytes = tree.read(path, scratch?.room)?.bytes;
+  return bytes && isBlob(bytes, oid) ? { size: bytes.length, bytes } : undefined;
+}
 
-  constructor(git: Git, tree: WorktreeTree) {
-    this.#git = git;
-    this.#tree = tree;
+/** Blobs that git does not have are left out. */
+export async function blobsFromGit(git: Git, tree: WorktreeTree, oids: readonly Oid[]): Promise<Map<Oid, ReadBlob>> {
+  const found = new Map<Oid, ReadBlob>();
+  for await (const blob of readBlobs(git, tree.checkout, { oids, maxBlobBytes: MAX_READ_BYTES })) {
+    if (blob.state === 'read') found.set(blob.oid, { size: blob.content.length, bytes: blob.content });
+    else if (blob.state === 'too_large') found.set(blob.oid, { size: blob.size });
   }
-
-  fromFile(oid: Oid, path: string, scratch?: Scratch): ReadBlob | undefined {
-    const size = this.#tree.files.get(path)?.stamp.size ?? 0;
-    if (size > MAX_READ_BYTES) return { size };
-    const bytes = this.#tree.read(path, scratch?.room)?.bytes;
-    return bytes && isBlob(bytes, oid) ? { size: bytes.length, bytes } : undefined;
-  }
-
-  /** Blobs that git does not have are left out. */
-  async fromGit(oids: readonly Oid[]): Promise<Map<Oid, ReadBlob>> {
-    const found = new Map<Oid, ReadBlob>();
-    for await (const blob of readBlobs(this.#git, this.#tree.checkout, { oids, maxBlobBytes: MAX_READ_BYTES })) {
-      if (blob.state === 'read') found.set(blob.oid, { size: blob.content.length, bytes: blob.content });
-      else if (blob.state === 'too_large') found.set(blob.oid, { size: blob.size });
-    }
-    return found;
-  }
+  return found;
 }

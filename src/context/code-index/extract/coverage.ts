@@ -30,7 +30,6 @@ export class Coverage {
     return true;
   }
 
-  /** Drops what is known; the next question reads it again. */
   forget(): void {
     this.#known.clear();
     this.changes += 1;

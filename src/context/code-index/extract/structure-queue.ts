@@ -76,34 +76,25 @@ export class Unread {
 }
 
 /** Ranks a file before there is structure: by the number of files whose words include its base name. */
-export class BaseOrder {
-  readonly #tree: WorktreeTree;
-  readonly #words: WordIndex;
-  #ranks: { version: number; byOid: Map<Oid, number> } | undefined;
+export function baseOrder(tree: WorktreeTree, words: WordIndex): (oid: Oid) => number {
+  let ranks: { version: number; byOid: Map<Oid, number> } | undefined;
+  return (oid) => {
+    if (ranks?.version !== tree.version) ranks = { version: tree.version, byOid: countUsers(tree, words) };
+    return ranks.byOid.get(oid) ?? 0;
+  };
+}
 
-  constructor(tree: WorktreeTree, words: WordIndex) {
-    this.#tree = tree;
-    this.#words = words;
+function countUsers(tree: WorktreeTree, words: WordIndex): Map<Oid, number> {
+  const hashes = new Map<string, number | undefined>(); // many files are called `index` or the like
+  const oids = new Set<Oid>();
+  const named = new Map<Oid, number>();
+  for (const { path, oid } of tree.files.values()) {
+    const name = basename(path).replace(/\..*$/, '');
+    if (!hashes.has(name)) hashes.set(name, wordHashes(name)[0]);
+    const hash = hashes.get(name);
+    if (hash !== undefined) named.set(oid, hash);
+    oids.add(oid);
   }
-
-  rank(oid: Oid): number {
-    if (this.#ranks?.version !== this.#tree.version)
-      this.#ranks = { version: this.#tree.version, byOid: this.#count() };
-    return this.#ranks.byOid.get(oid) ?? 0;
-  }
-
-  #count(): Map<Oid, number> {
-    const hashes = new Map<string, number | undefined>(); // many files are called `index` or the like
-    const oids = new Set<Oid>();
-    const named = new Map<Oid, number>();
-    for (const { path, oid } of this.#tree.files.values()) {
-      const name = basename(path).replace(/\..*$/, '');
-      if (!hashes.has(name)) hashes.set(name, wordHashes(name)[0]);
-      const hash = hashes.get(name);
-      if (hash !== undefined) named.set(oid, hash);
-      oids.add(oid);
-    }
-    const holders = this.#words.countHolders(named.values(), oids);
-    return new Map([...named].map(([oid, hash]) => [oid, holders.get(hash) ?? 0]));
-  }
+  const holders = words.countHolders(named.values(), oids);
+  return new Map([...named].map(([oid, hash]) => [oid, holders.get(hash) ?? 0]));
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freeBytes } from '../../../base/free-bytes.ts';
+import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeParser, FileFacts, Language } from '../../lang/contract.ts';
 import { unpackFacts } from '../../lang/pack-facts.ts';
@@ -8,19 +9,18 @@ import type { FactStore } from '../store/fact-store.ts';
 import type { Fact, FactBody, FactStatus } from '../store/fact-table.ts';
 import type { Languages } from '../tree/languages.ts';
 import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
-import type { BlobSource, ReadBlob } from './blob-source.ts';
+import { blobFromFile, blobsFromGit, type ReadBlob } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
 import { type Missing, UnderWay, Unread } from './structure-queue.ts';
 import type { Round } from './word-stage.ts';
 
 interface StageDeps {
+  git: Git;
   tree: WorktreeTree;
   store: FactStore;
   coverage: Coverage;
-  source: BlobSource;
   languages: Languages;
   parser: () => Promise<CodeParser>;
-  /** Threads of the parser. */
   workers: number;
   /** Files whose words are still to be read. */
   unread: () => number;
@@ -59,7 +59,6 @@ export class StructureStage {
   #isStopping = false;
   readonly #begun = new Map<string, Promise<Fact | undefined>>();
   #flushedAt = 0;
-  /** Files parsed by this server. */
   extracted = 0;
 
   constructor(deps: StageDeps) {
@@ -140,7 +139,6 @@ export class StructureStage {
     return { oid, lang: language, stage: 2, rank, extractor: this.#deps.languages.extractor(language) };
   }
 
-  /** Works until nothing is left for this server. */
   async round(): Promise<Round> {
     this.#plan();
     if (this.#todo.size === 0) return this.#unread.count > 0 ? 'waiting' : 'nothing';
@@ -217,9 +215,9 @@ export class StructureStage {
   }
 
   async #extractOnce(want: Want, path: string | undefined): Promise<Fact | undefined> {
-    const { source, store, coverage } = this.#deps;
-    const here = path === undefined ? undefined : source.fromFile(want.oid, path);
-    const blob = here ?? (await source.fromGit([want.oid])).get(want.oid);
+    const { git, tree, store, coverage } = this.#deps;
+    const here = path === undefined ? undefined : blobFromFile(tree, want.oid, path);
+    const blob = here ?? (await blobsFromGit(git, tree, [want.oid])).get(want.oid);
     const fact = blob && (await this.#toFact(want, blob));
     this.#todo.delete(keyOf(want.lang, want.oid));
     if (fact) {

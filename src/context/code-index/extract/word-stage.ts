@@ -1,4 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises';
+import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Claims, Want } from '../store/claims.ts';
 import type { FactStore } from '../store/fact-store.ts';
@@ -7,15 +8,15 @@ import type { WordIndex } from '../store/word-index.ts';
 import { Scratch } from '../tree/read-file.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
 import { SKETCH_VERSION, type Sketch, SketchBuilder } from '../words/sketch.ts';
-import type { BlobSource, ReadBlob } from './blob-source.ts';
+import { blobFromFile, blobsFromGit, type ReadBlob } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
 
 interface StageDeps {
+  git: Git;
   tree: WorktreeTree;
   store: FactStore;
   words: WordIndex;
   coverage: Coverage;
-  source: BlobSource;
   /** Called for each blob whose words are known now. */
   onRead: (oid: Oid) => void;
 }
@@ -43,18 +44,16 @@ export class WordStage {
   #planned = -1;
   /** The leader knows what is missing here. */
   #isAsked = false;
-  #claimed: Want[] = [];
+  #claimed: Oid[] = [];
   #isLeading = false;
   /** Since when there are words in memory that are not on disk. */
   #heldSince = Number.POSITIVE_INFINITY;
-  /** Sketches made by this server. */
   extracted = 0;
 
   constructor(deps: StageDeps) {
     this.#deps = deps;
   }
 
-  /** How many blobs of the map still miss their sketch. */
   get pending(): number {
     this.#plan();
     return this.#todo.size;
@@ -97,13 +96,14 @@ export class WordStage {
     return true;
   }
 
-  #nextBatch(): Oid[] {
+  #nextBatch(): readonly Oid[] {
     const { store } = this.#deps;
     const isIdle = this.#todo.size === 0 && !this.#isLeading;
-    if (this.#claimed.length === 0 && isIdle) return []; // so that most questions write nothing
-    if (store.failure !== undefined) return this.#first(() => true).map(({ oid }) => oid);
-    if (this.#claimed.length === 0) this.#claimed = store.write(({ claims }) => this.#claim(claims)) ?? [];
-    return this.#claimed.map(({ oid }) => oid);
+    if (this.#claimed.length > 0 || isIdle) return this.#claimed; // idle: most questions write nothing
+    const wants =
+      store.failure === undefined ? store.write(({ claims }) => this.#claim(claims)) : this.#first(() => true);
+    this.#claimed = wants?.map(({ oid }) => oid) ?? [];
+    return this.#claimed;
   }
 
   #claim(claims: Claims): Want[] {
@@ -135,20 +135,20 @@ export class WordStage {
 
   /** As many as fit into the slice; the next round does the rest. */
   async #extract(batch: readonly Oid[]): Promise<void> {
+    const { git, tree } = this.#deps;
     const end = performance.now() + SLICE_MS;
     const elsewhere: Oid[] = [];
     let at = 0;
     for (; at < batch.length && performance.now() < end; at++) {
       const oid = batch[at] as Oid;
       const known = this.#todo.get(oid);
-      const blob = known && this.#deps.source.fromFile(oid, known.path, this.#scratch);
+      const blob = known && blobFromFile(tree, oid, known.path, this.#scratch);
       if (blob) this.#keep(oid, blob);
       else elsewhere.push(oid);
     }
-    const rest = new Set(batch.slice(at));
-    this.#claimed = this.#claimed.filter(({ oid }) => rest.has(oid));
+    this.#claimed = batch.slice(at);
     if (elsewhere.length === 0) return;
-    const found = await this.#deps.source.fromGit(elsewhere);
+    const found = await blobsFromGit(git, tree, elsewhere);
     for (const oid of elsewhere) {
       const blob = found.get(oid);
       if (blob) this.#keep(oid, blob);
@@ -176,7 +176,6 @@ export class WordStage {
     onRead(oid);
   }
 
-  /** What is skipped has an empty sketch. */
   #read({ bytes }: ReadBlob): { status: FactStatus; sketch: Sketch } {
     if (bytes === undefined) return { status: 'too_large', sketch: new Uint32Array() };
     const isBinary = bytes.subarray(0, HEAD_BYTES).includes(0);

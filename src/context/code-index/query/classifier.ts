@@ -67,7 +67,6 @@ export class Classifier {
     return this.#batches.length > 0;
   }
 
-  /** Resolves when all are known or the time is up. */
   async classify(questions: readonly Question[], ms: number, signal?: AbortSignal): Promise<void> {
     const rest = questions.filter((question) => this.known(question) === undefined);
     if (rest.length === 0) return;

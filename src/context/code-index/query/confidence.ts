@@ -23,13 +23,6 @@ interface Use {
   found: HitClass;
 }
 
-interface JudgeDeps {
-  index: CodeIndex;
-  imports: ImportPaths;
-  name: string;
-  definitions: readonly Found[];
-}
-
 /** Ranks the uses of one name by how surely they mean a definition of it. It hides none. */
 export class Judge {
   readonly #index: CodeIndex;
@@ -39,7 +32,7 @@ export class Judge {
   readonly #byFile: ReadonlyMap<string, readonly Found[]>;
   readonly #reached = new Map<string, Judged | undefined>();
 
-  constructor({ index, imports, name, definitions }: JudgeDeps) {
+  constructor(index: CodeIndex, imports: ImportPaths, name: string, definitions: readonly Found[]) {
     this.#index = index;
     this.#imports = imports;
     this.#name = name;

@@ -8,7 +8,7 @@ import { knownDefinitions } from './definitions.ts';
 import { pageRank } from './edges.ts';
 import { pathInside } from './paths.ts';
 import type { Graph, RepoGraph } from './repo-graph.ts';
-import { parseQuery, search } from './search.ts';
+import { parseQuery, type ScoredFile, search } from './search.ts';
 import { namesWith, TextLines } from './text-lines.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -25,6 +25,7 @@ const DEPTH = 2;
 const MAX_BYTES = 1024 * 1024;
 const MAP_SHARE = 0.12;
 const MOST_LEFT_OUT = 50;
+/** Code comes first. */
 const PROSE_WEIGHT = 0.4;
 const LEAST_SCORE = 0.01;
 /** What JSON and headings around a slice cost. */
@@ -38,11 +39,6 @@ interface Piece extends ExploredSlice {
   value: number;
 }
 
-interface Ranked {
-  file: TreeFile;
-  score: number;
-}
-
 /** The pieces of code that answer a question, by rank per token, within a budget. Equal input gives equal bytes. */
 export async function explore(
   { index, graph }: { index: CodeIndex; graph: RepoGraph },
@@ -53,8 +49,7 @@ export async function explore(
   const query = parseQuery(args.question);
   const found = await search(index, view, query);
   const ranked = rankFiles(index, view, await graph.get(view), { args, scored: found.scored });
-  const files = ranked.map(({ file }) => file);
-  const map = mapText(index, files, budget * MAP_SHARE);
+  const map = mapText(index, ranked, budget * MAP_SHARE);
   const terms = new Set(query.terms);
   const pieces = ranked.flatMap((each) => piecesOf(index, each, terms));
   const { slices, tokens, leftOut } = fill(pieces, budget - estimateTokens(map));
@@ -75,11 +70,11 @@ function scope(index: CodeIndex, paths: readonly string[] = []): (path: string) 
 
 interface Asked {
   args: CodeToolArgs<'explore_code'>;
-  scored: readonly Ranked[];
+  scored: readonly ScoredFile[];
 }
 
 /** The files that search found, the question names or the caller gave, then what is near them by use and import. */
-function rankFiles(index: CodeIndex, view: View, links: Graph, { args, scored }: Asked): Ranked[] {
+function rankFiles(index: CodeIndex, view: View, links: Graph, { args, scored }: Asked): ScoredFile[] {
   const isInside = scope(index, args.paths);
   const seeds = scored.filter(({ file }) => isInside(file.path)).slice(0, SEEDS);
   const best = Math.max(1e-9, ...seeds.map(({ score }) => score));
@@ -98,21 +93,16 @@ function rankFiles(index: CodeIndex, view: View, links: Graph, { args, scored }:
   const rank = restart.size > 0 ? pageRank(links.edges, restart) : links.base;
   const top = rank.reduce((most, value) => Math.max(most, value), 1e-12);
   const isNear = restart.size > 0 ? reach(links.edges, restart.keys()) : () => true;
-  const ranked: Ranked[] = [];
+  const ranked: ScoredFile[] = [];
   for (const [number, value] of rank.entries()) {
     const near = (restart.get(number) ?? 0) + 0.3 * (value / top);
     const file = links.files[number] as TreeFile;
     if (near <= LEAST_SCORE || !isNear(number) || !isInside(file.path)) continue;
-    const score = near * kindWeight(index, file);
+    const score = index.languages.of(file) === undefined ? near * PROSE_WEIGHT : near;
     if (score > LEAST_SCORE) ranked.push({ file, score });
   }
   ranked.sort((a, b) => b.score - a.score || (a.file.path < b.file.path ? -1 : 1));
   return ranked.slice(0, MOST_FILES);
-}
-
-/** A question about code is answered by code first. */
-function kindWeight(index: CodeIndex, file: TreeFile): number {
-  return index.languages.of(file) === undefined ? PROSE_WEIGHT : 1;
 }
 
 /** Tells which files are near: rank flows on, but files further away say nothing about the question. */
@@ -135,10 +125,10 @@ function reach(edges: Graph['edges'], from: Iterable<number>): (node: number) =>
 }
 
 /** The files that matter most with their main definitions, one line each. */
-function mapText(index: CodeIndex, files: readonly TreeFile[], room: number): string {
+function mapText(index: CodeIndex, ranked: readonly ScoredFile[], room: number): string {
   const lines: string[] = [];
   let used = 0;
-  for (const file of files) {
+  for (const { file } of ranked) {
     const top = knownDefinitions(index, file).filter(
       ({ container, kind }) => container === undefined && kind !== 'import',
     );
@@ -160,7 +150,7 @@ interface SearchedFile {
 }
 
 /** Small definitions whole; of large ones the signature and the lines that match. */
-function piecesOf(index: CodeIndex, { file, score }: Ranked, terms: ReadonlySet<string>): Piece[] {
+function piecesOf(index: CodeIndex, { file, score }: ScoredFile, terms: ReadonlySet<string>): Piece[] {
   const bytes = index.tree.read(file.path, undefined, MAX_BYTES)?.bytes;
   if (!bytes) return [];
   const lines = new TextLines(decodeSource(bytes));

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeToolArgs, CodeToolResult, Hop } from '../../../protocol/code.ts';
-import type { CodeParser, HitClass, Language } from '../../lang/contract.ts';
+import type { HitClass, Language } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { hasDollarNames, wordHits } from '../words/hits.ts';
@@ -16,6 +16,8 @@ const DEPTH = 2;
 /** What is learned by then is kept, so the next caller gets further. */
 const LEARN_MS = 3_000;
 const AT_ONCE = 4;
+const MAX_BYTES = 1024 * 1024;
+const MOST_KEPT = 4_000;
 
 interface Hopping {
   index: CodeIndex;
@@ -33,7 +35,7 @@ export async function hops(
   const starts = args.files.map((given) => pathInside(index.tree.checkout.toplevel, given));
   for (const path of starts) if (!view.files.has(path)) throw fileNotFound(path, view);
   const unread = index.pending;
-  const walk = unread > 0 ? undefined : new HopWalk(await graph.get(view), { sure, end: performance.now() + ms });
+  const walk = unread > 0 ? undefined : new HopWalk(await graph.get(view), sure, performance.now() + ms);
   const found = await walk?.from(starts, args.depth ?? DEPTH);
   const pending = unread + (walk?.unlearned ?? 0);
   const basis = await index.basis({ pending, skipped: index.unparsable(view) }, view);
@@ -53,7 +55,7 @@ class HopWalk {
   /** Files whose uses could not be learned in time. */
   unlearned = 0;
 
-  constructor(graph: Graph, { sure, end }: { sure: SureUses; end: number }) {
+  constructor(graph: Graph, sure: SureUses, end: number) {
     this.#graph = graph;
     this.#sure = sure;
     this.#end = end;
@@ -118,8 +120,6 @@ function reversed(edges: Edges, kind: number): Map<number, number[]> {
   return back;
 }
 
-const MAX_BYTES = 1024 * 1024;
-const MOST_KEPT = 4_000;
 /** Of one name in one file: the first use in code settles it, and comments repeat a name a few times at most. */
 const MOST_HITS = 200;
 
@@ -148,10 +148,10 @@ export class SureUses {
     if (language === undefined || targets.length === 0) return [];
     const sketch = this.#index.words.of(file.oid);
     if (!sketch) return undefined;
-    const named = targets.map((to) => ({ to, names: this.#namesOf({ graph, from: file, language, sketch }, to) }));
+    const named = targets.map((to) => ({ to, names: this.#namesOf(graph, to, file, sketch) }));
     const known = this.#known(file.oid);
     const unknown = new Set(named.flatMap(({ names }) => names.filter((name) => !known.has(name))));
-    if (unknown.size > 0 && !(await this.#learn(file, language, { names: [...unknown], known }))) return undefined;
+    if (unknown.size > 0 && !(await this.#learn(file, language, unknown, known))) return undefined;
     return named.filter(({ names }) => names.some((name) => known.get(name) === true)).map(({ to }) => to);
   }
 
@@ -164,10 +164,12 @@ export class SureUses {
   }
 
   /** Names of the target that the file's words hold and that mean no other file: it alone defines them, or shares the package. */
-  #namesOf({ graph, from, language, sketch }: User, to: number): string[] {
+  #namesOf(graph: Graph, to: number, from: TreeFile, sketch: Sketch): string[] {
+    const { languages } = this.#index;
     const target = graph.files[to] as TreeFile;
-    const itsLanguage = this.#index.languages.of(target);
-    const isNear = isPackaged(language) && itsLanguage === language && dirname(target.path) === dirname(from.path);
+    const language = languages.of(target);
+    const isSameLanguage = language !== undefined && language === languages.of(from);
+    const isNear = isSameLanguage && isPackaged(language) && dirname(target.path) === dirname(from.path);
     const names = knownDefinitions(this.#index, target).flatMap(({ name }) => {
       const [hash] = wordHashes(name);
       const isMeant = hash !== undefined && holds(sketch, hash) && (isNear || graph.definers.only(hash) === to);
@@ -176,39 +178,27 @@ export class SureUses {
     return [...new Set(names)];
   }
 
+  /** False: the parser gave no answer. A file that no parser reads has no sure use of anything. */
   async #learn(
     file: TreeFile,
     language: Language,
-    { names, known }: { names: readonly string[]; known: Map<string, boolean> },
+    names: ReadonlySet<string>,
+    known: Map<string, boolean>,
   ): Promise<boolean> {
-    const bytes = this.#index.tree.read(file.path, undefined, MAX_BYTES)?.bytes ?? Buffer.alloc(0);
+    const source = this.#index.tree.read(file.path, undefined, MAX_BYTES)?.bytes ?? Buffer.alloc(0);
     const isDollarInNames = hasDollarNames(language);
-    const hits = names.flatMap((name) => {
-      const places = [...wordHits(bytes, { name, isDollarInNames })].slice(0, MOST_HITS);
+    const hits = [...names].flatMap((name) => {
+      const places = [...wordHits(source, { name, isDollarInNames })].slice(0, MOST_HITS);
       return places.map(({ line, column }) => ({ name, line, column }));
     });
-    const classes = hits.length > 0 ? await ask(this.#index.parser, { source: bytes, language, hits }) : [];
-    if (!classes) return false;
+    const parser = await this.#index.parser();
+    const answer = hits.length > 0 ? await parser.classify({ source, language, hits }).catch(() => undefined) : [];
+    if (!answer) return false;
+    const classes = 'skipped' in answer ? [] : answer;
     for (const name of names) known.set(name, false);
     for (const [at, { name }] of hits.entries()) if (isUse(classes[at])) known.set(name, true);
     return true;
   }
-}
-
-interface User {
-  graph: Graph;
-  from: TreeFile;
-  language: Language;
-  sketch: Sketch;
-}
-
-/** A file that no parser reads has no sure use of anything. */
-async function ask(
-  parser: CodeIndex['parser'],
-  request: Parameters<CodeParser['classify']>[0],
-): Promise<readonly HitClass[] | undefined> {
-  const classes = await (await parser()).classify(request).catch(() => undefined);
-  return classes && ('skipped' in classes ? [] : classes);
 }
 
 function isUse(found: HitClass | undefined): boolean {

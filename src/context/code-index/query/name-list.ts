@@ -148,10 +148,6 @@ export class Names {
   #slots = new Uint32Array(1 << 11);
   #count = 0;
 
-  constructor(texts: Iterable<string> = []) {
-    for (const text of texts) this.add(text);
-  }
-
   get count(): number {
     return this.#count;
   }

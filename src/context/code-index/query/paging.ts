@@ -11,7 +11,6 @@ export interface Whole<T> {
   paths: readonly string[];
 }
 
-/** Where the next page of an answer begins. */
 interface Place<W> {
   id: string;
   at: number;
@@ -53,7 +52,6 @@ export class Pager {
     return { id, at: Number(at), whole: kept.whole as W };
   }
 
-  /** `nextCursor` is undefined on the last page. */
   page<T>({ id, at, whole }: Place<Whole<T>>, limit: number): { items: T[]; nextCursor: string | undefined } {
     const items = fitting(whole.items(at, at + limit));
     const next = at + items.length;
@@ -73,7 +71,6 @@ export function fitting<T>(items: Iterable<T>, textOf: (item: T) => string = (it
   return fit;
 }
 
-/** Changes with the content of any of these files. */
 function fingerprint(view: View, paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) hash.update(`${path}\0${view.files.get(path)?.oid ?? ''}\0`);

@@ -11,7 +11,7 @@ import { type Candidates, candidatesFor, definitionsOf, type Found } from './def
 import { ImportPaths } from './import-paths.ts';
 import type { Pager, Whole } from './paging.ts';
 import { pathInside } from './paths.ts';
-import { type FileHits, ReferenceList } from './reference-list.ts';
+import { type FileHits, referenceList } from './reference-list.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
 
 type Args = CodeToolArgs<'get_symbol_references'>;
@@ -72,19 +72,18 @@ async function wholeReferences(
     definitionsOf(index, view, name, classifyMs),
     classifier.classify(questions, classifyMs, signal),
   ]);
-  const list = new ReferenceList(found, {
+  const list = referenceList(found, {
     root: index.tree.checkout.toplevel,
     name,
     definitions,
     chosen: chosenDefinition(index, args, definitions),
     hasText: args.include_text === true,
-    judge: new Judge({ index, imports: new ImportPaths(view), name, definitions }),
+    judge: new Judge(index, new ImportPaths(view), name, definitions),
     classes: (question) => classifier.known(question),
   });
   const unclassified = questions.filter((question) => classifier.known(question) === undefined).length;
   return {
-    count: list.count,
-    items: (from, to) => list.items(from, to),
+    ...list,
     paths: found.map(({ file }) => file.path),
     pending: candidates.pending + unclassified,
     skipped: candidates.skipped,

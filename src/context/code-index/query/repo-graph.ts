@@ -52,20 +52,20 @@ export class RepoGraph {
   async #build(view: View): Promise<Graph> {
     const paths = view.paths;
     const numberOf = new Map(paths.map((path, number) => [path, number]));
-    const { definers, imports } = await this.#read(view, numberOf);
-    const edges = await this.#link({ view, numberOf, definers, imports });
+    const links = await this.#read(view, numberOf);
+    const edges = await this.#link(view, numberOf, links);
     return {
       paths,
       files: paths.map((path) => view.files.get(path) as TreeFile),
       numberOf,
-      definers,
+      definers: links.definers,
       edges,
       base: await this.#baseRank(view, edges, paths),
     };
   }
 
   /** What each file defines and imports, by name: whole facts of a large repository would not fit into memory. */
-  async #read(view: View, numberOf: ReadonlyMap<string, number>): Promise<Pick<Linking, 'definers' | 'imports'>> {
+  async #read(view: View, numberOf: ReadonlyMap<string, number>): Promise<Links> {
     const { store, languages } = this.#index;
     const resolver = new ImportPaths(view);
     const definers = new DefinerList();
@@ -89,7 +89,7 @@ export class RepoGraph {
   }
 
   /** Adds an edge where a file's words hold a name that another file defines. */
-  async #link({ view, numberOf, definers, imports }: Linking): Promise<Edges> {
+  async #link(view: View, numberOf: ReadonlyMap<string, number>, { definers, imports }: Links): Promise<Edges> {
     const edges = new Edges(view.paths.length);
     const packages = this.#packages(view);
     const slices = new SlicesOfTime();
@@ -102,7 +102,7 @@ export class RepoGraph {
           unique.has(to) || (near !== undefined && shared.has(to) && packages[to] === near);
         const imported = imports.get(from) ?? new Set();
         const kindOf = (to: number) => (imported.has(to) ? IMPORTS : 0) | (mayUse(to) ? MAY_USE : 0);
-        edges.add(from, { weights: weightsFrom(from, weights, imported), kindOf });
+        edges.add(from, weightsFrom(from, weights, imported), kindOf);
       }
       await slices.pause();
     }
@@ -163,9 +163,7 @@ function weightsFrom(from: number, used: ReadonlyMap<number, number>, imported: 
   return weights;
 }
 
-interface Linking {
-  view: View;
-  numberOf: ReadonlyMap<string, number>;
+interface Links {
   definers: Definers;
   imports: ReadonlyMap<number, ReadonlySet<number>>;
 }

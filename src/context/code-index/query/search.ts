@@ -35,7 +35,7 @@ export interface Query {
   phrases: string[];
 }
 
-interface ScoredFile {
+export interface ScoredFile {
   file: TreeFile;
   score: number;
 }
@@ -191,11 +191,6 @@ function bestLine(bytes: Buffer, { terms, phrases, definitions }: Sought): numbe
     for (const at of named(text)) weigh((definitions[at] as Definition).line, idf);
   }
   for (const phrase of phrases) weigh(lines.lineAt(bytes.indexOf(phrase)), PHRASE_WEIGHT);
-  return heaviest(weights);
-}
-
-/** The first of the lines that weigh most. */
-function heaviest(weights: ReadonlyMap<number, number>): number {
   let best = { line: 1, weight: 0 };
   for (const [line, weight] of weights)
     if (weight > best.weight || (weight === best.weight && line < best.line)) best = { line, weight };

@@ -128,11 +128,14 @@ verifies('C-025').test('what cannot be written is answered from memory, and says
 });
 
 verifies('C-025').test('what was kept in memory is written once the store can be used again', () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
   const dir = temporaryFolder();
   const file = join(dir, 'index/code.db');
   writeFileSync(join(dir, 'index'), '');
-  const store = new FactStore(file, { retryMs: 0 });
+  const store = new FactStore(file);
   writeFacts(store, [fact(ONE)]);
+  vi.advanceTimersByTime(60_001);
   rmSync(join(dir, 'index'));
   mkdirSync(join(dir, 'index'));
   writeFacts(store, [fact(TWO)]);

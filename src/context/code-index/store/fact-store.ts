@@ -34,7 +34,6 @@ interface Opened extends Tables {
 }
 
 const RETRY_MS = 60_000;
-/** Facts in one transaction. */
 const MOST_WRITTEN = 200;
 const STAGES = [1, 2] as const;
 
@@ -46,7 +45,6 @@ const STAGES = [1, 2] as const;
 export class FactStore {
   readonly file: string;
   readonly #owner = `${process.pid}-${randomUUID()}`;
-  readonly #retryMs: number;
   /** Facts that are not on disk yet, by their key. */
   readonly #kept = new Map<string, Fact>();
   /** What those define: parsed once, asked for with every name. */
@@ -57,9 +55,8 @@ export class FactStore {
   #retryAt = 0;
 
   /** Throws `store_too_new`. After any other failure the store works from memory and tries again later. */
-  constructor(file: string, { retryMs = RETRY_MS }: { retryMs?: number } = {}) {
+  constructor(file: string) {
     this.file = file;
-    this.#retryMs = retryMs;
     this.#use();
   }
 
@@ -91,7 +88,7 @@ export class FactStore {
 
   #fail(error: unknown): void {
     this.#failure = error;
-    this.#retryAt = Date.now() + this.#retryMs;
+    this.#retryAt = Date.now() + RETRY_MS;
   }
 
   #drop(): void {

@@ -42,7 +42,6 @@ export interface Defined {
 }
 
 const DAY_MS = 86_400_000;
-/** Rows read at once. */
 const PAGE = 500;
 
 export function today(): number {
@@ -123,7 +122,6 @@ export class FactTable {
     this.#sql('DELETE FROM fact WHERE id = ?').run(fact);
   }
 
-  /** Removes a blob with all its facts. */
   forgetBlob(id: number): void {
     const facts = this.#sql('SELECT id FROM fact WHERE blob = ?').all(id) as { id: number }[];
     for (const fact of facts) this.#forget(fact.id);

@@ -40,10 +40,9 @@ export class Registry {
 
   unregister(path: string): void {
     this.#sql('DELETE FROM worktree WHERE path = ?').run(path);
-    this.#forgetMeta(`${SOURCE}${path}`);
+    this.setMeta(`${SOURCE}${path}`, undefined);
   }
 
-  /** The bytes of the largest registered worktree. */
   largestSource(): number {
     const sql = `SELECT max(CAST(m.v AS INTEGER)) AS bytes FROM worktree w JOIN meta m ON m.k = '${SOURCE}' || w.path`;
     return (this.#sql(sql).get() as { bytes: number | null }).bytes ?? 0;
@@ -56,8 +55,7 @@ export class Registry {
   }
 
   setOutgrown(times: number | undefined): void {
-    if (times === undefined) this.#forgetMeta(OUTGROWN);
-    else this.setMeta(OUTGROWN, String(times));
+    this.setMeta(OUTGROWN, times?.toString());
   }
 
   baseRank(tree: Oid, extractor: string): Buffer | undefined {
@@ -77,11 +75,8 @@ export class Registry {
     return (this.#sql('SELECT v FROM meta WHERE k = ?').get(key) as { v: string } | undefined)?.v;
   }
 
-  setMeta(key: string, value: string): void {
-    this.#sql('INSERT OR REPLACE INTO meta (k, v) VALUES (?, ?)').run(key, value);
-  }
-
-  #forgetMeta(key: string): void {
-    this.#sql('DELETE FROM meta WHERE k = ?').run(key);
+  setMeta(key: string, value: string | undefined): void {
+    if (value === undefined) this.#sql('DELETE FROM meta WHERE k = ?').run(key);
+    else this.#sql('INSERT OR REPLACE INTO meta (k, v) VALUES (?, ?)').run(key, value);
   }
 }

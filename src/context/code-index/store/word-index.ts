@@ -106,7 +106,6 @@ export class WordIndex {
     return true;
   }
 
-  /** What another server has extracted since. */
   #fetch(oid: Oid): Sketch | undefined {
     const sketch = this.#stored(oid);
     return sketch && this.#keep(oid, sketch);

@@ -5,38 +5,24 @@ import type { Git } from '../../../git/git-command.ts';
 import { findCommit } from '../../../git/repository.ts';
 import { textIn } from './read-file.ts';
 
-/** Finds the commit of HEAD. It asks git only after one of the files that decide it has changed. */
-export class HeadReader {
-  readonly #git: Git;
-  readonly #checkout: Checkout;
-  #known: { stamp: string; commit: string } | undefined;
-
-  constructor(git: Git, checkout: Checkout) {
-    this.#git = git;
-    this.#checkout = checkout;
-  }
-
-  /** Empty before the first commit. */
-  async read(): Promise<string> {
-    const stamp = this.#stamp();
-    if (this.#known?.stamp === stamp) return this.#known.commit;
-    const commit = (await findCommit(this.#git, this.#checkout, 'HEAD')) ?? '';
-    this.#known = { stamp, commit };
+/** Reads the commit of HEAD, empty before the first one. Asks git only after one of the files that decide it has changed. */
+export function headReader(git: Git, checkout: Checkout): () => Promise<string> {
+  let known: { stamp: string; commit: string } | undefined;
+  return async () => {
+    const stamp = stampOfHead(checkout);
+    if (known?.stamp === stamp) return known.commit;
+    const commit = (await findCommit(git, checkout, 'HEAD')) ?? '';
+    known = { stamp, commit };
     return commit;
-  }
+  };
+}
 
-  #stamp(): string {
-    const { gitDir, commonDir } = this.#checkout;
-    const head = textIn(join(gitDir, 'HEAD'));
-    const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
-    const deciders = [
-      join(gitDir, 'logs/HEAD'),
-      join(commonDir, 'packed-refs'),
-      join(commonDir, 'reftable/tables.list'),
-    ];
-    const files = ref === undefined ? deciders : [...deciders, join(commonDir, ref)];
-    return JSON.stringify([head, ...files.map(timesOf)]);
-  }
+function stampOfHead({ gitDir, commonDir }: Checkout): string {
+  const head = textIn(join(gitDir, 'HEAD'));
+  const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
+  const shared = ['packed-refs', 'reftable/tables.list', ...(ref === undefined ? [] : [ref])];
+  const files = [join(gitDir, 'logs/HEAD'), ...shared.map((file) => join(commonDir, file))];
+  return JSON.stringify([head, ...files.map(timesOf)]);
 }
 
 function timesOf(file: string): string {

@@ -77,7 +77,6 @@ export function readRegular(file: string, limit: number, room: Room = Buffer.all
   });
 }
 
-/** Up to `length` bytes from an offset. */
 export function readPart(file: string, from: number, length: number): Buffer | undefined {
   return withRegular(file, (fd) => readFrom(fd, from, Buffer.alloc(length)));
 }

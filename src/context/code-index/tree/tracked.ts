@@ -8,7 +8,6 @@ import { filteredPaths, listIndex, listTouched } from '../../../git/tree.ts';
 import { type ObjectFormat, oidBytes } from './blob-id.ts';
 import { readRegular, type Stamp, TICK_MS, textIn } from './read-file.ts';
 
-/** What git's index says of a checkout. */
 export interface Tracked extends Listed {
   /** `blobs` and `mayDiffer` hold for files that last changed well before this. */
   asOf: number;

@@ -6,7 +6,7 @@ import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { listUntracked } from '../../../git/tree.ts';
 import { blobId, isBlob, type ObjectFormat } from './blob-id.ts';
-import { HeadReader } from './head.ts';
+import { headReader } from './head.ts';
 import {
   type FileRead,
   isSameStamp,
@@ -29,7 +29,6 @@ export interface OverlayEntry {
   checkedAt: number;
 }
 
-/** A file of the worktree and its blob. */
 export interface TreeFile extends OverlayEntry {
   /** Git may not have these bytes: only this worktree can read them. */
   isLocal: boolean;
@@ -40,7 +39,6 @@ interface Swept {
   beganAt: Date;
 }
 
-/** Larger files are not hashed. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 /** After so many single files it is as quick to look through all. */
 const MOST_REFRESHED = 1_000;
@@ -68,8 +66,8 @@ interface Looking {
  */
 export class WorktreeTree {
   readonly checkout: Checkout;
+  readonly head: () => Promise<string>;
   readonly #settings: TreeSettings;
-  readonly #head: HeadReader;
   #files = new Map<string, TreeFile>();
   #tracked: Tracked | undefined;
   #running: Promise<Swept> | undefined;
@@ -86,7 +84,7 @@ export class WorktreeTree {
   constructor(settings: TreeSettings) {
     this.#settings = settings;
     this.checkout = settings.checkout;
-    this.#head = new HeadReader(settings.git, settings.checkout);
+    this.head = headReader(settings.git, settings.checkout);
     this.#remembered = new Map(settings.overlay?.map((entry) => [entry.path, entry]));
   }
 
@@ -106,7 +104,6 @@ export class WorktreeTree {
     return [...new Set(paths)].flatMap((path) => this.#files.get(path) ?? []);
   }
 
-  /** How many files differ from the index. */
   get localCount(): number {
     if (this.#local?.version !== this.#version) {
       let count = 0;
@@ -129,10 +126,6 @@ export class WorktreeTree {
 
   get isRead(): boolean {
     return this.#tracked !== undefined;
-  }
-
-  head(): Promise<string> {
-    return this.#head.read();
   }
 
   /** A sweep that begins after this call; concurrent callers share it. */
