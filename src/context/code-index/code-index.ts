@@ -3,14 +3,12 @@ import type { Git } from '../../git/git-command.ts';
 import type { Basis } from '../../protocol/code.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { CodeParser } from '../lang/contract.ts';
-import { ExtractorVersions } from '../lang/extractor-versions.ts';
 import { collect, dropsOf, isDue } from './collect.ts';
 import { Coverage } from './extract/coverage.ts';
 import { baseOrder } from './extract/structure-queue.ts';
 import { StructureStage } from './extract/structure-stage.ts';
 import { type Round, WordStage } from './extract/word-stage.ts';
 import { FactStore } from './store/fact-store.ts';
-import { keptDigests } from './store/kept-digests.ts';
 import { NameIndex } from './store/name-index.ts';
 import { WordIndex } from './store/word-index.ts';
 import { formatOf, type ObjectFormat } from './tree/blob-id.ts';
@@ -100,7 +98,7 @@ export class CodeIndex {
     this.words = new WordIndex(store);
     this.names = new NameIndex(store);
     this.coverage = new Coverage(store);
-    this.languages = new Languages(tree, new ExtractorVersions(keptDigests(store)));
+    this.languages = new Languages(tree, store);
     const shared = { git: settings.git, tree, store, coverage: this.coverage };
     const onRead = (oid: string) => this.structures.hearRead(oid);
     this.#wordStage = new WordStage({ ...shared, words: this.words, onRead });
@@ -141,14 +139,14 @@ export class CodeIndex {
   /** Keeps extracting in the background until closed. */
   start(): void {
     this.#alarm.resolve();
-    this.#running ??= this.#runOn();
+    this.#running ??= this.#run();
   }
 
   /** A round that fails, for want of a file descriptor for example, is tried again. */
-  async #runOn(): Promise<void> {
+  async #run(): Promise<void> {
     while (!this.#isClosed) {
       try {
-        await this.#run();
+        await this.#round();
       } catch {
         this.#replan();
         await sleep(TROUBLE_MS);
@@ -157,19 +155,17 @@ export class CodeIndex {
   }
 
   /** Parsing has its own threads, so it continues while words are read. */
-  async #run(): Promise<void> {
-    while (!this.#isClosed) {
-      this.#alarm = Promise.withResolvers();
-      if (this.coverage.refresh()) this.#replan();
-      const parsing = this.#parse();
-      const words = await this.#wordStage.round();
-      if (words === 'worked') continue;
-      const structure = await Promise.race([parsing, this.#woken(words === 'waiting')]);
-      if (structure === 'worked' || structure === 'woken') continue;
-      const isWaiting = words === 'waiting' || structure === 'waiting';
-      if (!isWaiting) await this.#tidy();
-      await this.#woken(isWaiting);
-    }
+  async #round(): Promise<void> {
+    this.#alarm = Promise.withResolvers();
+    if (this.coverage.refresh()) this.#replan();
+    const parsing = this.#parse();
+    const words = await this.#wordStage.round();
+    if (words === 'worked') return;
+    const structure = await Promise.race([parsing, this.#woken(words === 'waiting')]);
+    if (structure === 'worked' || structure === 'woken') return;
+    const isWaiting = words === 'waiting' || structure === 'waiting';
+    if (!isWaiting) await this.#tidy();
+    await this.#woken(isWaiting);
   }
 
   #parse(): Promise<Round> {

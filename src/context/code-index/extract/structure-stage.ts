@@ -94,7 +94,9 @@ export class StructureStage {
     for (const file of changed ?? tree.files.values()) this.#add(file, isAllRead);
     if (!isAllRead) return;
     for (const missing of this.#unread.takeAll()) this.#addTodo(missing);
-    this.#order();
+    const ranked = [...this.#todo].map(([key, missing]) => ({ key, missing, rank: this.#rankOf(missing) }));
+    ranked.sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank));
+    this.#todo = new Map(ranked.map(({ key, missing }) => [key, missing]));
   }
 
   #add(file: TreeFile, isAllRead: boolean): void {
@@ -121,12 +123,6 @@ export class StructureStage {
     const { tree, unread } = this.#deps;
     if (tree.files.size <= FEW.files || unread() <= FEW.unread) return;
     for (const missing of this.#unread.take(oid, LARGE_BYTES)) this.#addTodo(missing);
-  }
-
-  #order(): void {
-    const ranked = [...this.#todo].map(([key, missing]) => ({ key, missing, rank: this.#rankOf(missing) }));
-    ranked.sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank));
-    this.#todo = new Map(ranked.map(({ key, missing }) => [key, missing]));
   }
 
   /** What is edited here comes first, then what most files use. */

@@ -48,7 +48,10 @@ export async function explore(
   const budget = args.budget_tokens ?? BUDGET;
   const query = parseQuery(args.question);
   const found = await search(index, view, query);
-  const ranked = rankFiles(index, view, await graph.get(view), { args, scored: found.scored });
+  const isInside = scope(index, args.paths);
+  const links = await graph.get(view);
+  const starts = startsOf(index, view, links, { args, scored: found.scored, isInside });
+  const ranked = rankFiles(index, links, starts, isInside);
   const map = mapText(index, ranked, budget * MAP_SHARE);
   const terms = new Set(query.terms);
   const pieces = ranked.flatMap((each) => piecesOf(index, each, terms));
@@ -71,18 +74,18 @@ function scope(index: CodeIndex, paths: readonly string[] = []): (path: string) 
 interface Asked {
   args: CodeToolArgs<'explore_code'>;
   scored: readonly ScoredFile[];
+  isInside: (path: string) => boolean;
 }
 
-/** The files that search found, the question names or the caller gave, then what is near them by use and import. */
-function rankFiles(index: CodeIndex, view: View, links: Graph, { args, scored }: Asked): ScoredFile[] {
-  const isInside = scope(index, args.paths);
-  const seeds = scored.filter(({ file }) => isInside(file.path)).slice(0, SEEDS);
-  const best = Math.max(1e-9, ...seeds.map(({ score }) => score));
-  const restart = new Map<number, number>();
+/** The files that search found, the question names or the caller gave, by number and with their weights. */
+function startsOf(index: CodeIndex, view: View, links: Graph, { args, scored, isInside }: Asked): Map<number, number> {
+  const starts = new Map<number, number>();
   const add = (path: string, weight: number) => {
     const number = links.numberOf.get(path);
-    if (number !== undefined && isInside(path)) restart.set(number, (restart.get(number) ?? 0) + weight);
+    if (number !== undefined && isInside(path)) starts.set(number, (starts.get(number) ?? 0) + weight);
   };
+  const seeds = scored.filter(({ file }) => isInside(file.path)).slice(0, SEEDS);
+  const best = Math.max(1e-9, ...seeds.map(({ score }) => score));
   for (const { file, score } of seeds) add(file.path, score / best);
   for (const given of args.files ?? []) add(pathInside(index.tree.checkout.toplevel, given), 1);
   for (const [name] of args.question.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
@@ -90,6 +93,11 @@ function rankFiles(index: CodeIndex, view: View, links: Graph, { args, scored }:
     const paths = rows.map(({ path }) => path).sort(); // the store has them in the order in which they were parsed
     for (const path of paths.slice(0, SEEDS)) add(path, 1 / paths.length);
   }
+  return starts;
+}
+
+/** The files to start from, and what is near them by use and import. */
+function rankFiles(index: CodeIndex, links: Graph, restart: Map<number, number>, isInside: Asked['isInside']) {
   const rank = restart.size > 0 ? pageRank(links.edges, restart) : links.base;
   const top = rank.reduce((most, value) => Math.max(most, value), 1e-12);
   const isNear = restart.size > 0 ? reach(links.edges, restart.keys()) : () => true;

@@ -1,9 +1,8 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
 import { findCommit } from '../../../git/repository.ts';
-import { textIn } from './read-file.ts';
+import { stampText, textIn } from './read-file.ts';
 
 /** Reads the commit of HEAD, empty before the first one. Asks git only after one of the files that decide it has changed. */
 export function headReader(git: Git, checkout: Checkout): () => Promise<string> {
@@ -22,10 +21,5 @@ function stampOfHead({ gitDir, commonDir }: Checkout): string {
   const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
   const shared = ['packed-refs', 'reftable/tables.list', ...(ref === undefined ? [] : [ref])];
   const files = [join(gitDir, 'logs/HEAD'), ...shared.map((file) => join(commonDir, file))];
-  return JSON.stringify([head, ...files.map(timesOf)]);
-}
-
-function timesOf(file: string): string {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.ctimeMs}`;
+  return JSON.stringify([head, ...files.map(stampText)]);
 }

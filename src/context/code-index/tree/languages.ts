@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import type { Language } from '../../lang/contract.ts';
-import type { ExtractorVersions } from '../../lang/extractor-versions.ts';
+import { ExtractorVersions } from '../../lang/extractor-versions.ts';
 import { languageOf } from '../../lang/language-of.ts';
+import type { FactStore } from '../store/fact-store.ts';
+import { stampText } from './read-file.ts';
 import type { TreeFile, WorktreeTree } from './worktree-tree.ts';
 
 const HEAD_BYTES = 8 * 1024;
@@ -20,9 +24,9 @@ export class Languages {
   readonly #known = new Map<string, Language | undefined>();
   #siblings: { version: number; byFolder: Map<string, Set<string>> } | undefined;
 
-  constructor(tree: WorktreeTree, versions: ExtractorVersions) {
+  constructor(tree: WorktreeTree, store: FactStore) {
     this.#tree = tree;
-    this.#versions = versions;
+    this.#versions = new ExtractorVersions(keptDigests(store));
   }
 
   of({ path, oid }: Pick<TreeFile, 'path' | 'oid'>): Language | undefined {
@@ -54,4 +58,24 @@ export class Languages {
     }
     return this.#siblings.byFolder.get(folder) ?? NO_HINT.siblingExtensions;
   }
+}
+
+/** Digests of files that only an installation changes, kept by their stamps: reading the grammars would slow every warm start. */
+export function keptDigests(store: FactStore): (file: string) => Uint8Array {
+  const known = new Map<string, Uint8Array>();
+  return (file) => {
+    const found = known.get(file) ?? keptOrMade(store, file);
+    known.set(file, found);
+    return found;
+  };
+}
+
+function keptOrMade(store: FactStore, file: string): Uint8Array {
+  const key = `digest ${file}`;
+  const stamp = stampText(file);
+  const [keptStamp, kept] = store.look(({ registry }) => registry.meta(key), undefined)?.split('=') ?? [];
+  if (keptStamp === stamp && kept !== undefined) return Buffer.from(kept, 'hex');
+  const digest = createHash('sha256').update(readFileSync(file)).digest();
+  store.write(({ registry }) => registry.setMeta(key, `${stamp}=${digest.toString('hex')}`));
+  return digest;
 }

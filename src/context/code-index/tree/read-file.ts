@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { freeBytes } from '../../../base/free-bytes.ts';
 
 /** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
@@ -26,6 +36,12 @@ export function isSameStamp(one: Stamp, other: Stamp): boolean {
   return (
     one.ctimeMs === other.ctimeMs && one.mtimeMs === other.mtimeMs && one.size === other.size && one.ino === other.ino
   );
+}
+
+/** A stamp as text, empty if the file is not there. */
+export function stampText(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? '' : [stats.size, stats.mtimeMs, stats.ctimeMs, stats.ino].join(' ');
 }
 
 /** Undefined if the file is not there or may not be looked at. */

@@ -1,4 +1,4 @@
-import { type Stats, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
@@ -6,7 +6,7 @@ import { readIndexFile, SEEN_RANGE } from '../../../git/index-file.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { filteredPaths, listIndex, listTouched } from '../../../git/tree.ts';
 import { type ObjectFormat, oidBytes } from './blob-id.ts';
-import { readRegular, type Stamp, TICK_MS, textIn } from './read-file.ts';
+import { readRegular, type Stamp, stampText, TICK_MS, textIn } from './read-file.ts';
 
 export interface Tracked extends Listed {
   /** `blobs` and `mayDiffer` hold for files that last changed well before this. */
@@ -27,8 +27,7 @@ const MAX_INDEX_BYTES = 192 * 1024 * 1024;
 
 /** Changes when the index does: `git add`, a checkout, a commit with paths. */
 export function indexStamp({ gitDir }: Checkout): string {
-  const stats = statSync(join(gitDir, 'index'), { throwIfNoEntry: false });
-  return stats === undefined ? 'none' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+  return stampText(join(gitDir, 'index'));
 }
 
 /** Leaves out submodules, links and sparse entries. Reads an index that changes meanwhile again. */

@@ -206,8 +206,9 @@ export class WorktreeTree {
   #look(path: string, { tracked, isNew, isRealFolder }: Looking, at?: number): TreeFile | undefined {
     const stats = lookAt(`${this.checkout.toplevel}/${path}`); // no `join`: it takes as long as the look
     if (!stats?.isFile() || !isRealFolder(dirname(path))) return undefined;
-    const known = this.#files.get(path) ?? this.#recall(path, tracked);
     const oid = tracked.blobs.get(path) ?? undefined;
+    const remembered = this.#remembered.get(path);
+    const known = this.#files.get(path) ?? (remembered && { ...remembered, isLocal: remembered.oid !== oid });
     // If the index has another blob now, what we knew may rest on the wrong one.
     const isKnown = known && isSettled(known, stats) && (!isNew || known.isLocal || known.oid === oid);
     if (isKnown) return known.isLocal === (known.oid !== oid) ? known : { ...known, isLocal: known.oid !== oid };
@@ -216,11 +217,6 @@ export class WorktreeTree {
     // Git compares times by the second: of a file we know, our stamps tell more.
     if (!known && oid !== undefined && !mayDiffer && isSettled(clean, stats)) return clean;
     return this.#hash(path, oid);
-  }
-
-  #recall(path: string, { blobs }: Tracked): TreeFile | undefined {
-    const entry = this.#remembered.get(path);
-    return entry && { ...entry, isLocal: entry.oid !== blobs.get(path) };
   }
 
   /** Reads the file and finds its blob: the one in the index if the bytes match it, otherwise the id of the bytes. */
