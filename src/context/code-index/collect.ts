@@ -10,7 +10,7 @@ import type { FactStore, Tables } from './store/fact-store.ts';
 import { today } from './store/fact-table.ts';
 import { SCHEMA_VERSION } from './store/open-database.ts';
 import { Registry, type WorktreeRow } from './store/registry.ts';
-import { readOverlay } from './tree/remembrance.ts';
+import { type RemembranceDeps, readOverlay } from './tree/remembrance.ts';
 import type { WorktreeTree } from './tree/worktree-tree.ts';
 
 const WEEK_MS = 7 * 86_400_000;
@@ -24,14 +24,8 @@ const VACUUM_PAGES = 256;
 const LAST = 'collected_at';
 const DROPS = 'drops';
 
-interface CollectDeps {
-  git: Git;
-  tree: WorktreeTree;
-  store: FactStore;
-}
-
 /** Weekly, or when the store has outgrown its source. */
-export function isDue({ tree, store }: CollectDeps): boolean {
+export function isDue({ tree, store }: RemembranceDeps): boolean {
   const last = Number(store.look(({ registry }) => registry.meta(LAST), undefined) ?? 0);
   if (last === 0) store.write(({ registry }) => registry.setMeta(LAST, String(Date.now())));
   return (last !== 0 && Date.now() - last > WEEK_MS) || timesSource(tree, store) > TIGHT;
@@ -48,7 +42,7 @@ function timesSource(tree: WorktreeTree, store: FactStore): number {
  * Drops blobs that no registered worktree maps, the longest unseen first. All of them go only when room is needed. If a worktree
  * cannot be asked for its blobs, nothing is dropped. Returns how many blobs went.
  */
-export async function collect(deps: CollectDeps): Promise<number> {
+export async function collect(deps: RemembranceDeps): Promise<number> {
   const { store, tree } = deps;
   const mapped = await mappedBlobs(deps).catch(() => undefined);
   if (!mapped) return 0;
@@ -117,7 +111,7 @@ export function dropsOf(store: FactStore): string {
   return store.look(({ registry }) => registry.meta(DROPS), undefined) ?? '';
 }
 
-async function mappedBlobs({ git, tree, store }: CollectDeps): Promise<Set<Oid>> {
+async function mappedBlobs({ git, tree, store }: RemembranceDeps): Promise<Set<Oid>> {
   const mapped = new Set<Oid>([...tree.files.values()].map(({ oid }) => oid));
   const living = livingWorktrees(tree.checkout);
   for (const row of store.look(({ registry }) => registry.worktrees(), [])) {

@@ -1,12 +1,9 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { FactStore } from '../store/fact-store.ts';
-import type { FactKey, FactStatus, Stage } from '../store/fact-table.ts';
+import type { Fact, FactKey, FactStatus, Stage } from '../store/fact-table.ts';
 import { SKETCH_VERSION } from '../words/sketch.ts';
 
-interface Known {
-  extractor: string;
-  status: FactStatus;
-}
+type Known = Pick<Fact, 'extractor' | 'status'>;
 
 /** Which contents have facts. Read from the store once per stage, and again after another server wrote. */
 export class Coverage {

@@ -1,24 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freeBytes } from '../../../base/free-bytes.ts';
-import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeParser, FileFacts, Language } from '../../lang/contract.ts';
 import { unpackFacts } from '../../lang/pack-facts.ts';
 import type { Claims, Want } from '../store/claims.ts';
-import type { FactStore } from '../store/fact-store.ts';
 import type { Fact, FactBody, FactStatus } from '../store/fact-table.ts';
 import type { Languages } from '../tree/languages.ts';
-import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
+import type { TreeFile } from '../tree/worktree-tree.ts';
 import { blobFromFile, blobsFromGit, type ReadBlob } from './blob-source.ts';
-import type { Coverage } from './coverage.ts';
 import { type Missing, UnderWay, Unread } from './structure-queue.ts';
-import type { Round } from './word-stage.ts';
+import type { Round, StageDeps } from './word-stage.ts';
 
-interface StageDeps {
-  git: Git;
-  tree: WorktreeTree;
-  store: FactStore;
-  coverage: Coverage;
+interface StructureDeps extends StageDeps {
   languages: Languages;
   parser: () => Promise<CodeParser>;
   workers: number;
@@ -47,7 +40,7 @@ export interface Structure {
 
 /** Stage 2: definitions and imports, in the background, and at once for what a question needs. */
 export class StructureStage {
-  readonly #deps: StageDeps;
+  readonly #deps: StructureDeps;
   #planned = -1;
   /** Left out of the plan until their words are known. */
   readonly #unread = new Unread();
@@ -61,7 +54,7 @@ export class StructureStage {
   #flushedAt = 0;
   extracted = 0;
 
-  constructor(deps: StageDeps) {
+  constructor(deps: StructureDeps) {
     this.#deps = deps;
   }
 

@@ -6,17 +6,20 @@ import type { FactStore } from '../store/fact-store.ts';
 import type { Fact, FactStatus } from '../store/fact-table.ts';
 import type { WordIndex } from '../store/word-index.ts';
 import { Scratch } from '../tree/read-file.ts';
-import type { WorktreeTree } from '../tree/worktree-tree.ts';
+import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
 import { SKETCH_VERSION, type Sketch, SketchBuilder } from '../words/sketch.ts';
 import { blobFromFile, blobsFromGit, type ReadBlob } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
 
-interface StageDeps {
+export interface StageDeps {
   git: Git;
   tree: WorktreeTree;
   store: FactStore;
-  words: WordIndex;
   coverage: Coverage;
+}
+
+interface WordDeps extends StageDeps {
+  words: WordIndex;
   /** Called for each blob whose words are known now. */
   onRead: (oid: Oid) => void;
 }
@@ -29,14 +32,11 @@ const HEAD_BYTES = 8 * 1024;
 
 export type Round = 'worked' | 'waiting' | 'nothing';
 
-interface KnownFile {
-  path: string;
-  isLocal: boolean;
-}
+type KnownFile = Pick<TreeFile, 'path' | 'isLocal'>;
 
 /** Stage 1: a sketch for every blob of the map. */
 export class WordStage {
-  readonly #deps: StageDeps;
+  readonly #deps: WordDeps;
   readonly #builder = new SketchBuilder();
   readonly #scratch = new Scratch();
   /** Blobs without a sketch, each with one file that has it. */
@@ -50,7 +50,7 @@ export class WordStage {
   #heldSince = Number.POSITIVE_INFINITY;
   extracted = 0;
 
-  constructor(deps: StageDeps) {
+  constructor(deps: WordDeps) {
     this.#deps = deps;
   }
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../../../base/clock.ts';
 import { settledWithin } from '../../../base/wait.ts';
 import type { Oid } from '../../../git/ref-name.ts';
-import type { CodeSymbol } from '../../../protocol/code.ts';
+import type { Basis, CodeSymbol } from '../../../protocol/code.ts';
 import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
@@ -13,14 +13,6 @@ export interface Found {
   definition: Definition;
 }
 
-interface Definitions {
-  found: Found[];
-  pending: number;
-  skipped: number;
-  /** 1 if a file was read only in part, by the lexical scanner for example. */
-  stage: 1 | 2;
-}
-
 /** As long as classification may take. */
 const PARSE_MS = 400;
 /** How much longer a parse that began in time is awaited: it takes milliseconds, but the machine may be busy. */
@@ -30,14 +22,15 @@ const GRACE_MS = 3_000;
  * The definitions of a name in this worktree. Files that hold the word and have no structure yet are parsed now, as far as the time
  * allows; the rest is pending. So an empty answer can be proof before stage 2 is complete.
  */
-export async function definitionsOf(index: CodeIndex, view: View, name: string, ms = PARSE_MS): Promise<Definitions> {
+export async function definitionsOf(index: CodeIndex, view: View, name: string, ms = PARSE_MS) {
   const candidates = candidatesFor(index, view, name);
   const { pending, skipped, partial } = await parseMissing(index, candidates.files, ms);
+  const stage: Basis['stage'] = partial > 0 ? 1 : 2; // the lexical scanner reads only in part
   return {
     found: definedHere(index, view, name),
     pending: candidates.pending + pending,
     skipped: candidates.skipped + skipped + partial,
-    stage: partial > 0 ? 1 : 2,
+    stage,
   };
 }
 
@@ -108,17 +101,8 @@ export function toSymbol(found: Found): CodeSymbol {
   };
 }
 
-export interface Candidates {
-  /** By path. */
-  files: TreeFile[];
-  /** Files without a sketch yet: they may hold the name as well. */
-  pending: number;
-  /** Files too large for a sketch. Binary files hold no code. */
-  skipped: number;
-}
-
-/** All files that hold a name, and a few others whose hashes collide. */
-export function candidatesFor(index: CodeIndex, view: View, name: string): Candidates {
+/** All files that hold a name, by path, and a few others whose hashes collide. Files without a sketch may hold it as well. */
+export function candidatesFor(index: CodeIndex, view: View, name: string) {
   const hashes = candidateHashes(name);
   const sets = index.words.holding(hashes, view.oids);
   const isHeld = (oid: Oid) => index.coverage.words(oid) === 'ok' && sets.every((set) => set.has(oid));

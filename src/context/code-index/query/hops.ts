@@ -19,15 +19,9 @@ const AT_ONCE = 4;
 const MAX_BYTES = 1024 * 1024;
 const MOST_KEPT = 4_000;
 
-interface Hopping {
-  index: CodeIndex;
-  graph: RepoGraph;
-  sure: SureUses;
-}
-
 /** The files that reach these, or are reached by them, nearest first. While not all are known: `unknown`, never too few. */
 export async function hops(
-  { index, graph, sure }: Hopping,
+  { index, graph, sure }: { index: CodeIndex; graph: RepoGraph; sure: SureUses },
   args: CodeToolArgs<'get_hops'>,
   ms = LEARN_MS,
 ): Promise<CodeToolResult<'get_hops'>> {

@@ -1,5 +1,4 @@
-import { basename, join, relative } from 'node:path';
-import { nearestName } from '../../../base/nearest.ts';
+import { basename, dirname, join, relative } from 'node:path';
 import { refusePath, safeParts } from '../../../base/safe-path.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { lookAt } from '../tree/read-file.ts';
@@ -24,9 +23,24 @@ export function fileNotFound(path: string, view: View): ReefError {
   });
 }
 
-/** A file of the same name elsewhere, otherwise the most similar path. */
+/** The same name elsewhere, otherwise the most similar path. */
 function nearest(path: string, view: View): string | undefined {
   const name = basename(path).toLowerCase();
   const same = view.paths.filter((each) => basename(each).toLowerCase() === name);
-  return nearestName(path, same.length > 0 ? same : view.paths) ?? same[0];
+  const pool = same.length > 0 ? same : view.paths.filter((each) => dirname(each) === dirname(path));
+  let best: { path: string; score: number } | undefined;
+  for (const each of pool.length > 0 ? pool : view.paths) {
+    const score = similarity(each, path);
+    if (!best || score > best.score) best = { path: each, score };
+  }
+  return best?.path;
+}
+
+/** By pairs of letters in common: cheap, and good enough for a hint. */
+function similarity(one: string, other: string): number {
+  const pairs = new Set<string>();
+  for (let at = 0; at + 1 < one.length; at++) pairs.add(one.slice(at, at + 2));
+  let common = 0;
+  for (let at = 0; at + 1 < other.length; at++) if (pairs.has(other.slice(at, at + 2))) common += 1;
+  return (2 * common) / (one.length + other.length);
 }

@@ -4,10 +4,11 @@ import type { CodeIndex } from '../code-index.ts';
 import { blobId, formatOf } from '../tree/blob-id.ts';
 import { isSameStamp, Scratch } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
+import type { TreeFile } from '../tree/worktree-tree.ts';
 import { hasDollarNames, wordHits } from '../words/hits.ts';
 import type { Classifier, Question } from './classifier.ts';
 import { Judge } from './confidence.ts';
-import { type Candidates, candidatesFor, definitionsOf, type Found } from './definitions.ts';
+import { candidatesFor, definitionsOf, type Found } from './definitions.ts';
 import { ImportPaths } from './import-paths.ts';
 import type { Pager, Whole } from './paging.ts';
 import { pathInside } from './paths.ts';
@@ -64,7 +65,7 @@ async function wholeReferences(
 ): Promise<WholeReferences> {
   const { name } = args;
   const candidates = candidatesFor(index, view, name);
-  const found = await readHits(index, name, candidates, signal);
+  const found = await readHits(index, name, candidates.files, signal);
   // Small files first: more of them are classified in time, and a large one makes the parser's memory grow for good.
   const bySize = found.toSorted((a, b) => a.file.stamp.size - b.file.stamp.size);
   const questions = bySize.flatMap((each) => toQuestion(index, name, each));
@@ -94,7 +95,7 @@ async function wholeReferences(
 async function readHits(
   index: CodeIndex,
   name: string,
-  { files }: Candidates,
+  files: readonly TreeFile[],
   signal: AbortSignal | undefined,
 ): Promise<FileHits[]> {
   const found: FileHits[] = [];

@@ -40,17 +40,6 @@ export interface ScoredFile {
   score: number;
 }
 
-interface Search {
-  terms: readonly Term[];
-  scored: ScoredFile[];
-  total: number;
-  /** Files without a sketch: they may hold the words as well. */
-  pending: number;
-  /** Files whose definitions, which weigh double, are not known yet: the order may change. */
-  unparsed: number;
-  skipped: number;
-}
-
 /** The words and quoted phrases of a query. */
 export function parseQuery(text: string): Query {
   const phrases = [...text.matchAll(/"([^"]+)"/g)].map(([, phrase = '']) => phrase);
@@ -61,7 +50,7 @@ export function parseQuery(text: string): Query {
  * BM25 over words and their parts. The sketches of this worktree say how rare a term is. Only the best files by summed rarity are
  * read, for their term counts, and once more for their lines if they are shown.
  */
-export async function search(index: CodeIndex, view: View, query: Query, glob?: string): Promise<Search> {
+export async function search(index: CodeIndex, view: View, query: Query, glob?: string) {
   const { phrases } = query;
   const terms = rareness(index, view, query.terms);
   const isWanted = globFilter(glob);
@@ -69,7 +58,7 @@ export async function search(index: CodeIndex, view: View, query: Query, glob?: 
   const unread = index.unread(view);
   const mean = Math.max(1, view.meanSize); // bytes stand for length: they are known without reading
   const scored: ScoredFile[] = [];
-  let unparsed = 0;
+  let unparsed = 0; // definitions weigh double, so the order may change when these are parsed
   const [slices, scratch] = [new SlicesOfTime(), new Scratch()];
   for (const file of ranked.slice(0, MOST_READ)) {
     const definitions = definitionsIn(index, file);
@@ -221,10 +210,7 @@ export async function codeSearch(
   };
 }
 
-interface Shown extends Omit<Sought, 'definitions'> {
-  /** Lines before and after. */
-  context: number;
-}
+type Shown = Omit<Sought, 'definitions'> & { context: number };
 
 function toResult(index: CodeIndex, { file, score }: ScoredFile, { terms, phrases, context }: Shown): SearchResult {
   const bytes = index.tree.read(file.path)?.bytes ?? Buffer.alloc(0);

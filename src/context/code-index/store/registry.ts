@@ -24,8 +24,7 @@ export class Registry {
   }
 
   worktree(path: string): WorktreeRow | undefined {
-    const row = this.#sql('SELECT path, head, overlay, staged FROM worktree WHERE path = ?').get(path);
-    return row as WorktreeRow | undefined;
+    return this.worktrees().find((row) => row.path === path);
   }
 
   worktrees(): WorktreeRow[] {

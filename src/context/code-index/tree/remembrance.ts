@@ -6,7 +6,7 @@ import type { OverlayEntry, WorktreeTree } from './worktree-tree.ts';
 const EVERY_MS = 60_000;
 const MAX_BYTES = 192 * 1024 * 1024;
 
-interface RemembranceDeps {
+export interface RemembranceDeps {
   git: Git;
   tree: WorktreeTree;
   store: FactStore;

@@ -13,11 +13,6 @@ const DOLLAR = 0x24;
 const LONGEST_CHARACTER = 4;
 const WORD_CHARACTER = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u;
 
-interface Wanted {
-  name: string;
-  isDollarInNames: boolean;
-}
-
 interface Hit extends Position {
   /** In bytes. */
   offset: number;
@@ -47,7 +42,7 @@ export class Hits implements Iterable<Hit> {
 }
 
 /** Every place where the name stands as a whole word. A parser decides later what each is. */
-export function wordHits(bytes: Buffer, { name, isDollarInNames }: Wanted): Hits {
+export function wordHits(bytes: Buffer, { name, isDollarInNames }: { name: string; isDollarInNames: boolean }): Hits {
   const wanted = Buffer.from(name, 'utf8');
   if (wanted.length === 0) return new Hits([]);
   const numbers: number[] = [];
