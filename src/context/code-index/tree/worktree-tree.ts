@@ -67,7 +67,7 @@ interface Looking {
 export class WorktreeTree {
   readonly checkout: Checkout;
   readonly head: () => Promise<string>;
-  readonly #settings: TreeSettings;
+  readonly #settings: Omit<TreeSettings, 'overlay'>;
   #files = new Map<string, TreeFile>();
   #tracked: Tracked | undefined;
   #running: Promise<Swept> | undefined;
@@ -81,11 +81,11 @@ export class WorktreeTree {
   /** Single files looked at during a sweep, which may have looked at them before. */
   readonly #lookedAt = new Set<string>();
 
-  constructor(settings: TreeSettings) {
+  constructor({ overlay, ...settings }: TreeSettings) {
     this.#settings = settings;
     this.checkout = settings.checkout;
     this.head = headReader(settings.git, settings.checkout);
-    this.#remembered = new Map(settings.overlay?.map((entry) => [entry.path, entry]));
+    this.#remembered = new Map(overlay?.map((entry) => [entry.path, entry]));
   }
 
   get files(): ReadonlyMap<string, TreeFile> {
