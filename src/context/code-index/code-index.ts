@@ -1,21 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Git } from '../../git/git-command.ts';
-import type { Oid } from '../../git/ref-name.ts';
 import type { Basis } from '../../protocol/code.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { CodeParser } from '../lang/contract.ts';
-import { ExtractorVersions } from '../lang/extractor-versions.ts';
 import { collect, dropsOf, isDue } from './collect.ts';
-import { BaseOrder } from './extract/base-order.ts';
-import { BlobSource } from './extract/blob-source.ts';
 import { Coverage } from './extract/coverage.ts';
+import { baseOrder } from './extract/structure-queue.ts';
 import { StructureStage } from './extract/structure-stage.ts';
 import { type Round, WordStage } from './extract/word-stage.ts';
 import { FactStore } from './store/fact-store.ts';
-import { keptDigests } from './store/kept-digests.ts';
 import { NameIndex } from './store/name-index.ts';
 import { WordIndex } from './store/word-index.ts';
-import { formatOf } from './tree/blob-id.ts';
+import { formatOf, type ObjectFormat } from './tree/blob-id.ts';
 import { isAnyCode, Languages } from './tree/languages.ts';
 import { Remembrance, readOverlay } from './tree/remembrance.ts';
 import { View } from './tree/view.ts';
@@ -26,18 +22,27 @@ export interface IndexSettings {
   worktree: string;
   storeFile: string;
   parser: () => Promise<CodeParser>;
-  /** Parser threads there are. */
   workers: number;
   engine: string;
   watches?: { readonly state: Basis['watch']; follow(files: Iterable<TreeFile>): void };
 }
 
+/** What an answer rests on. By default it is of stage 2 if nothing is pending, and complete if nothing is skipped either. */
+interface Grounds extends Partial<Pick<Basis, 'stage' | 'complete'>> {
+  pending: number;
+  skipped: number;
+}
+
+interface Unread {
+  pending: TreeFile[];
+  skipped: TreeFile[];
+}
+
 const IDLE_POLL_MS = 100;
 const TROUBLE_MS = 1_000;
 const DEADLINE_MS = 20_000;
-const NULL_COMMIT_LENGTH = 40;
 
-/** What one worktree's code says about itself: the map of its files, the facts of their contents, and who extracts them. */
+/** The code of one worktree: the map of its files, the facts of their contents, and the stages that extract them. */
 export class CodeIndex {
   readonly tree: WorktreeTree;
   readonly store: FactStore;
@@ -52,15 +57,13 @@ export class CodeIndex {
   readonly #settings: IndexSettings;
   readonly #remembrance: Remembrance;
   #alarm = Promise.withResolvers<void>();
-  /** What last kept the background from its work. */
-  trouble: unknown;
   #isTidy = false;
   #isClosed = false;
   #running: Promise<void> | undefined;
   #parsing: Promise<Round> | undefined;
   #view: View | undefined;
   #unparsable: { version: number; count: number } | undefined;
-  #unread: { key: string; files: TreeFile[] } | undefined;
+  #unread: (Unread & { key: string }) | undefined;
   #drops: string;
 
   static async open(settings: IndexSettings): Promise<CodeIndex> {
@@ -71,10 +74,15 @@ export class CodeIndex {
     const store = new FactStore(settings.storeFile);
     const kept = store.look(({ registry }) => registry.worktree(checkout.toplevel), undefined);
     const overlay = readOverlay(kept?.overlay);
-    const format = formatOf(kept?.head || overlay[0]?.oid || (await headOf(settings.git, checkout)));
+    const known = kept?.head || overlay[0]?.oid;
+    const format = known ? formatOf(known) : await askFormat(settings.git, checkout);
     const onListed = (paths: Iterable<string>) => {
-      // A thread is ready after some tenths of a second, in which this one looks at the files and reads them.
-      if (!store.hasSketches() && isAnyCode(paths)) settings.parser().then((parser) => parser.prepare(), noticedLater);
+      // A parser thread takes some tenths of a second to start; meanwhile this one reads files. Its failure shows at the first parse.
+      if (!store.hasSketches() && isAnyCode(paths))
+        settings
+          .parser()
+          .then((parser) => parser.prepare())
+          .catch(() => {});
     };
     const tree = new WorktreeTree({ git: settings.git, checkout, format, overlay, onListed });
     return new CodeIndex(settings, tree, store);
@@ -90,27 +98,22 @@ export class CodeIndex {
     this.words = new WordIndex(store);
     this.names = new NameIndex(store);
     this.coverage = new Coverage(store);
-    this.languages = new Languages(tree, new ExtractorVersions(keptDigests(store)));
-    const source = new BlobSource(settings.git, tree);
-    const shared = { tree, store, coverage: this.coverage, source };
-    const order = new BaseOrder(tree, this.words);
-    this.#wordStage = new WordStage({
-      ...shared,
-      words: this.words,
-      onRead: (oid) => this.structures.hearRead(oid),
-    });
+    this.languages = new Languages(tree, store);
+    const shared = { git: settings.git, tree, store, coverage: this.coverage };
+    const onRead = (oid: string) => this.structures.hearRead(oid);
+    this.#wordStage = new WordStage({ ...shared, words: this.words, onRead });
     this.structures = new StructureStage({
       ...shared,
       languages: this.languages,
       parser: settings.parser,
       workers: settings.workers,
       unread: () => this.#wordStage.pending,
-      rank: (oid) => order.rank(oid),
+      rank: baseOrder(tree, this.words),
     });
     this.#remembrance = new Remembrance({ git: settings.git, tree, store });
   }
 
-  /** The worktree as it is after this call. */
+  /** The worktree as it is now. */
   async view(): Promise<View> {
     const { head, beganAt } = await this.tree.sweep();
     this.#noticeDrops();
@@ -124,7 +127,7 @@ export class CodeIndex {
     return this.#view;
   }
 
-  /** Without this an answer would call itself complete over facts that are gone. */
+  /** Otherwise an answer would call itself complete over facts that another server has dropped. */
   #noticeDrops(): void {
     const drops = dropsOf(this.store);
     if (drops === this.#drops) return;
@@ -136,36 +139,33 @@ export class CodeIndex {
   /** Keeps extracting in the background until closed. */
   start(): void {
     this.#alarm.resolve();
-    this.#running ??= this.#runOn();
+    this.#running ??= this.#run();
   }
 
-  /** A round that fails, for want of a file descriptor say, is tried again: without it nothing more would be indexed. */
-  async #runOn(): Promise<void> {
+  /** A round that fails, for want of a file descriptor for example, is tried again. */
+  async #run(): Promise<void> {
     while (!this.#isClosed) {
       try {
-        await this.#run();
-      } catch (error) {
-        this.trouble = error;
+        await this.#round();
+      } catch {
         this.#replan();
         await sleep(TROUBLE_MS);
       }
     }
   }
 
-  /** Structure goes on beside the words of files that are still to be read: it has threads of its own. */
-  async #run(): Promise<void> {
-    while (!this.#isClosed) {
-      this.#alarm = Promise.withResolvers();
-      if (this.coverage.refresh()) this.#replan();
-      const parsing = this.#parse();
-      const words = await this.#wordStage.round();
-      if (words === 'worked') continue;
-      const structure = await Promise.race([parsing, this.#woken(words === 'waiting')]);
-      if (structure === 'worked' || structure === 'woken') continue;
-      const isWaiting = words === 'waiting' || structure === 'waiting';
-      if (!isWaiting) await this.#tidy();
-      await this.#woken(isWaiting);
-    }
+  /** Parsing has its own threads, so it continues while words are read. */
+  async #round(): Promise<void> {
+    this.#alarm = Promise.withResolvers();
+    if (this.coverage.refresh()) this.#replan();
+    const parsing = this.#parse();
+    const words = await this.#wordStage.round();
+    if (words === 'worked') return;
+    const structure = await Promise.race([parsing, this.#woken(words === 'waiting')]);
+    if (structure === 'worked' || structure === 'woken') return;
+    const isWaiting = words === 'waiting' || structure === 'waiting';
+    if (!isWaiting) await this.#tidy();
+    await this.#woken(isWaiting);
   }
 
   #parse(): Promise<Round> {
@@ -173,7 +173,7 @@ export class CodeIndex {
     const parsing = this.structures.round().finally(() => {
       this.#parsing = undefined;
     });
-    parsing.catch(() => {}); // heard of where it is waited for
+    parsing.catch(() => {}); // whoever awaits it handles it
     this.#parsing = parsing;
     return parsing;
   }
@@ -183,7 +183,7 @@ export class CodeIndex {
     this.structures.replan();
   }
 
-  /** Until something was asked since this round began. What another server does, nobody tells us. */
+  /** Waits until somebody asks. Other servers do not report, so whoever waits for them polls. */
   async #woken(isWaiting: boolean): Promise<'woken'> {
     const { promise } = this.#alarm;
     await (isWaiting ? Promise.race([promise, sleep(IDLE_POLL_MS)]) : promise);
@@ -192,9 +192,9 @@ export class CodeIndex {
 
   async #tidy(): Promise<void> {
     await this.#remembrance.keep();
-    const deps = { git: this.git, tree: this.tree, store: this.store };
     if (this.#isTidy || !this.tree.isRead || this.#isClosed) return;
-    this.#isTidy = true; // once per server: a worktree rarely outlives a day
+    this.#isTidy = true; // once per server: a server rarely outlives a day
+    const deps = { git: this.git, tree: this.tree, store: this.store };
     if (isDue(deps)) await collect(deps);
   }
 
@@ -206,7 +206,11 @@ export class CodeIndex {
     return this.structures.pending;
   }
 
-  /** Files no parser reads wholly: they may define more than is known. Counted once for a map that is all parsed. */
+  get pending(): number {
+    return this.pendingWords + this.pendingStructures;
+  }
+
+  /** How many files no parser reads wholly: they may define more than is known. Counted once everything is parsed. */
   unparsable(view: View): number {
     if (this.pendingStructures > 0) return 0;
     if (this.#unparsable?.version !== view.version) {
@@ -216,21 +220,25 @@ export class CodeIndex {
     return this.#unparsable.count;
   }
 
-  /** Files whose words are not known, because they are still to be read or too large. Counted once while nothing changes. */
-  unread(view: View): readonly TreeFile[] {
+  /** Files without words: still to be read, or skipped because they are too large. Found again only after a change. */
+  unread(view: View): Unread {
     const key = `${view.version} ${this.coverage.changes}`;
     if (this.#unread?.key !== key) {
-      const isRead = ({ oid }: TreeFile) => ['ok', 'binary'].includes(this.coverage.words(oid) ?? '');
-      this.#unread = { key, files: [...view.files.values()].filter((file) => !isRead(file)) };
+      this.#unread = { key, pending: [], skipped: [] };
+      for (const file of view.files.values()) {
+        const status = this.coverage.words(file.oid);
+        if (status === undefined) this.#unread.pending.push(file);
+        else if (status !== 'ok' && status !== 'binary') this.#unread.skipped.push(file);
+      }
     }
-    return this.#unread.files;
+    return this.#unread;
   }
 
   get extracted(): { words: number; structures: number } {
     return { words: this.#wordStage.extracted, structures: this.structures.extracted };
   }
 
-  /** Resolves when the condition holds, or when the deadline of a call has passed. */
+  /** Waits until the condition holds. False: the deadline has passed, or the index was closed. */
   async until(
     isMet: () => boolean,
     { signal, ms = DEADLINE_MS }: { signal?: AbortSignal; ms?: number } = {},
@@ -245,11 +253,14 @@ export class CodeIndex {
     return true;
   }
 
-  async basis(of: Pick<Basis, 'stage' | 'complete' | 'pending' | 'skipped'>, view?: View): Promise<Basis> {
+  async basis({ pending, skipped, stage, complete }: Grounds, view?: View): Promise<Basis> {
     return {
       worktree: this.tree.checkout.toplevel,
       head: view?.head ?? (await this.tree.head()),
-      ...of,
+      stage: stage ?? (pending > 0 ? 1 : 2),
+      complete: complete ?? pending + skipped === 0,
+      pending,
+      skipped,
       dirtyFiles: view?.localCount ?? this.tree.localCount,
       freshAsOf: (view?.beganAt ?? new Date()).toISOString(),
       watch: this.#settings.watches?.state ?? 'off',
@@ -257,7 +268,7 @@ export class CodeIndex {
     };
   }
 
-  /** Memory is short: what can be read again goes. */
+  /** Frees what can be read again. */
   shrink(): void {
     this.words.unload();
     this.names.unload();
@@ -275,10 +286,7 @@ export class CodeIndex {
   }
 }
 
-/** By whoever asks the parser for something. */
-function noticedLater(): void {}
-
-async function headOf(git: Git, checkout: WorktreeTree['checkout']): Promise<Oid> {
+async function askFormat(git: Git, checkout: WorktreeTree['checkout']): Promise<ObjectFormat> {
   const { stdout } = await git.call(checkout, ['rev-parse', '--show-object-format']);
-  return '0'.repeat(stdout.toString('latin1').trim() === 'sha256' ? 64 : NULL_COMMIT_LENGTH);
+  return stdout.toString('latin1').trim() === 'sha256' ? 'sha256' : 'sha1';
 }

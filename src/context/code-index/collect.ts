@@ -6,59 +6,47 @@ import type { Git } from '../../git/git-command.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { listTree } from '../../git/tree.ts';
 import type { Sqlite } from '../../store/driver.ts';
-import type { FactStore } from './store/fact-store.ts';
+import type { FactStore, Tables } from './store/fact-store.ts';
 import { today } from './store/fact-table.ts';
 import { SCHEMA_VERSION } from './store/open-database.ts';
 import { Registry, type WorktreeRow } from './store/registry.ts';
-import { readOverlay } from './tree/remembrance.ts';
+import { type RemembranceDeps, readOverlay } from './tree/remembrance.ts';
 import type { WorktreeTree } from './tree/worktree-tree.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 const UNSEEN_DAYS = 14;
 const TIGHT = 1.5;
 const OUTGROWN = 2;
-/** Its tables alone take some pages: a store smaller than this is large for nobody. */
+/** A smaller store is never too large: its empty tables alone take some pages. */
 const SMALL_BYTES = 1024 * 1024;
 const SLICE_MS = 50;
 const VACUUM_PAGES = 256;
 const LAST = 'collected_at';
 const DROPS = 'drops';
 
-interface CollectDeps {
-  git: Git;
-  tree: WorktreeTree;
-  store: FactStore;
-}
-
 /** Weekly, or when the store has outgrown its source. */
-export function isDue({ tree, store }: CollectDeps): boolean {
+export function isDue({ tree, store }: RemembranceDeps): boolean {
   const last = Number(store.look(({ registry }) => registry.meta(LAST), undefined) ?? 0);
   if (last === 0) store.write(({ registry }) => registry.setMeta(LAST, String(Date.now())));
-  return (last !== 0 && Date.now() - last > WEEK_MS) || isTight({ tree, store });
+  return (last !== 0 && Date.now() - last > WEEK_MS) || timesSource(tree, store) > TIGHT;
 }
 
-function isTight({ tree, store }: Pick<CollectDeps, 'tree' | 'store'>): boolean {
-  const source = sourceOf({ tree, store });
-  return source > 0 && store.bytes() > source * TIGHT;
-}
-
-/** Of the largest worktree. */
-function sourceOf({ tree, store }: Pick<CollectDeps, 'tree' | 'store'>): number {
-  return Math.max(
-    tree.sourceBytes,
-    store.look(({ registry }) => registry.largestSource(), 0),
-  );
+/** How many times the source of its largest worktree the store takes. */
+function timesSource(tree: WorktreeTree, store: FactStore): number {
+  const largest = store.look(({ registry }) => registry.largestSource(), 0);
+  const source = Math.max(tree.sourceBytes, largest);
+  return source === 0 ? 0 : store.bytes() / source;
 }
 
 /**
- * Drops what no registered worktree maps, the longest unseen first; all of it only when room is needed. What one maps is never
- * dropped: whatever cannot be asked for its blobs keeps everything as it is. Returns how many blobs went.
+ * Drops blobs that no registered worktree maps, the longest unseen first. All of them go only when room is needed. If a worktree
+ * cannot be asked for its blobs, nothing is dropped. Returns how many blobs went.
  */
-export async function collect(deps: CollectDeps): Promise<number> {
+export async function collect(deps: RemembranceDeps): Promise<number> {
   const { store, tree } = deps;
   const mapped = await mappedBlobs(deps).catch(() => undefined);
   if (!mapped) return 0;
-  const isNeeded = isTight({ tree, store });
+  const isNeeded = timesSource(tree, store) > TIGHT;
   const blobs = store.look(({ facts }) => facts.blobs(), []);
   const seen = blobs.filter(({ oid, seenDay }) => mapped.has(oid) && seenDay < today());
   const doomed = blobs
@@ -70,25 +58,23 @@ export async function collect(deps: CollectDeps): Promise<number> {
       if (isFirst) registry.setMeta(DROPS, String(Number(registry.meta(DROPS) ?? 0) + 1));
       facts.forgetBlob(id);
     }));
-  if (!isDone) return 0; // the store cannot be written now
+  if (!isDone) return 0;
   await vacuum(store);
-  const size = store.bytes();
-  const times = size / Math.max(1, sourceOf(deps));
+  const times = timesSource(tree, store);
+  const isOutgrown = store.bytes() > SMALL_BYTES && times > OUTGROWN;
   store.write(({ registry }) => {
     registry.setMeta(LAST, String(Date.now()));
-    registry.setOutgrown(size > SMALL_BYTES && times > OUTGROWN ? times : undefined);
+    registry.setOutgrown(isOutgrown ? times : undefined);
   });
   return doomed.length;
 }
 
-/** What the last collection found of a store that is opened by another than a server. */
+/** What the last collection found, read from a store that the doctor has opened. */
 export function timesOutgrown(database: Sqlite): number | undefined {
   return Number(database.pragma('user_version')) === SCHEMA_VERSION ? new Registry(database).outgrown() : undefined;
 }
 
-type Tables = Parameters<Parameters<FactStore['write']>[0]>[0];
-
-/** Transactions of 50 ms, between which questions are answered. False: the store cannot be written now. */
+/** Works in transactions of 50 ms, between which questions are answered. False: the store cannot be written now. */
 async function inSlices<T>(
   store: FactStore,
   items: readonly T[],
@@ -118,14 +104,14 @@ async function vacuum(store: FactStore): Promise<void> {
 }
 
 /**
- * Moves whenever something was dropped. A server tells the others what it maps once a minute, so what it has just read may
- * be among that: then it is read again.
+ * Changes whenever something was dropped. A server registers what it maps only once a minute, so another may drop what it has just
+ * read. Then it reads that again.
  */
-export function dropsOf(store: Pick<FactStore, 'look'>): string {
+export function dropsOf(store: FactStore): string {
   return store.look(({ registry }) => registry.meta(DROPS), undefined) ?? '';
 }
 
-async function mappedBlobs({ git, tree, store }: CollectDeps): Promise<Set<Oid>> {
+async function mappedBlobs({ git, tree, store }: RemembranceDeps): Promise<Set<Oid>> {
   const mapped = new Set<Oid>([...tree.files.values()].map(({ oid }) => oid));
   const living = livingWorktrees(tree.checkout);
   for (const row of store.look(({ registry }) => registry.worktrees(), [])) {
@@ -136,7 +122,7 @@ async function mappedBlobs({ git, tree, store }: CollectDeps): Promise<Set<Oid>>
   return mapped;
 }
 
-/** Another worktree's files may be out of our sight, but its commit is in the shared objects, and the rest it left here. */
+/** We may not see another worktree's files, but its commit is in the shared objects and the rest is registered here. */
 async function* blobsOf(git: Git, checkout: Checkout, { head, overlay, staged }: WorktreeRow): AsyncGenerator<Oid> {
   if (head !== '') for await (const { oid } of listTree(git, checkout, head)) yield oid;
   for (const { oid } of readOverlay(overlay)) yield oid;

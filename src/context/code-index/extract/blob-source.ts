@@ -1,43 +1,33 @@
-import { join } from 'node:path';
 import { readBlobs } from '../../../git/blobs.ts';
 import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { isBlob } from '../tree/blob-id.ts';
-import { readRegular, type Scratch } from '../tree/read-file.ts';
+import { MAX_READ_BYTES, type Scratch } from '../tree/read-file.ts';
 import type { WorktreeTree } from '../tree/worktree-tree.ts';
 
-/** Larger files get no sketch. */
-const MAX_BYTES = 8 * 1024 * 1024;
-
-export type BlobBytes = { state: 'read'; bytes: Buffer } | { state: 'too_large'; size: number } | { state: 'gone' };
+/** Without bytes: it is too large to be read. */
+export interface ReadBlob {
+  size: number;
+  bytes?: Buffer;
+}
 
 /**
- * The bytes of a blob: from the file that has them here, else from git. They are verified, because a file may have changed since it
- * was looked at, and a fact under the wrong id would mislead every worktree.
+ * A blob from the file that has it here. The bytes are verified: the file may have changed since it was looked at, and a fact under
+ * the wrong id would mislead every worktree.
  */
-export class BlobSource {
-  readonly #git: Git;
-  readonly #tree: WorktreeTree;
+export function blobFromFile(tree: WorktreeTree, oid: Oid, path: string, scratch?: Scratch): ReadBlob | undefined {
+  const size = tree.files.get(path)?.stamp.size ?? 0;
+  if (size > MAX_READ_BYTES) return { size };
+  const bytes = tree.read(path, scratch?.room)?.bytes;
+  return bytes && isBlob(bytes, oid) ? { size: bytes.length, bytes } : undefined;
+}
 
-  constructor(git: Git, tree: WorktreeTree) {
-    this.#git = git;
-    this.#tree = tree;
+/** Blobs that git does not have are left out. */
+export async function blobsFromGit(git: Git, tree: WorktreeTree, oids: readonly Oid[]): Promise<Map<Oid, ReadBlob>> {
+  const found = new Map<Oid, ReadBlob>();
+  for await (const blob of readBlobs(git, tree.checkout, { oids, maxBlobBytes: MAX_READ_BYTES })) {
+    if (blob.state === 'read') found.set(blob.oid, { size: blob.content.length, bytes: blob.content });
+    else if (blob.state === 'too_large') found.set(blob.oid, { size: blob.size });
   }
-
-  fromFile(oid: Oid, path: string, scratch?: Scratch): BlobBytes | undefined {
-    const size = this.#tree.files.get(path)?.stamp.size ?? 0;
-    if (size > MAX_BYTES) return { state: 'too_large', size };
-    const read = readRegular(join(this.#tree.checkout.toplevel, path), MAX_BYTES, scratch?.room);
-    return read && isBlob(read.bytes, oid) ? { state: 'read', bytes: read.bytes } : undefined;
-  }
-
-  async fromGit(oids: readonly Oid[]): Promise<Map<Oid, BlobBytes>> {
-    const found = new Map<Oid, BlobBytes>();
-    for await (const blob of readBlobs(this.#git, this.#tree.checkout, { oids, maxBlobBytes: MAX_BYTES })) {
-      if (blob.state === 'read') found.set(blob.oid, { state: 'read', bytes: blob.content });
-      else if (blob.state === 'too_large') found.set(blob.oid, { state: 'too_large', size: blob.size });
-      else found.set(blob.oid, { state: 'gone' });
-    }
-    return found;
-  }
+  return found;
 }

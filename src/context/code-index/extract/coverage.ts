@@ -1,29 +1,24 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { FactStore } from '../store/fact-store.ts';
-import type { FactStatus, Stage } from '../store/fact-table.ts';
+import type { Fact, FactKey, FactStatus, Stage } from '../store/fact-table.ts';
 import { SKETCH_VERSION } from '../words/sketch.ts';
 
-type Store = Pick<FactStore, 'covered' | 'dataVersion'>;
+type Known = Pick<Fact, 'extractor' | 'status'>;
 
-interface Known {
-  extractor: string;
-  status: FactStatus;
-}
-
-/** Which facts there are, by content. Read from the store once per stage, and again after another server wrote. */
+/** Which contents have facts. Read from the store once per stage, and again after another server wrote. */
 export class Coverage {
-  readonly #store: Store;
+  readonly #store: FactStore;
   readonly #known = new Map<Stage, Map<string, Map<Oid, Known>>>();
   #version: number;
-  /** Counts up whenever what is known changes. */
+  /** Grows whenever what is known changes. */
   changes = 0;
 
-  constructor(store: Store) {
+  constructor(store: FactStore) {
     this.#store = store;
     this.#version = store.dataVersion();
   }
 
-  /** True if another server has written since the last call. */
+  /** Returns whether another server has written since the last call. */
   refresh(): boolean {
     const version = this.#store.dataVersion();
     if (version === this.#version) return false;
@@ -32,7 +27,6 @@ export class Coverage {
     return true;
   }
 
-  /** Drops what is known; the next question reads it again. */
   forget(): void {
     this.#known.clear();
     this.changes += 1;
@@ -66,13 +60,13 @@ export class Coverage {
     return known?.extractor === extractor ? known.status : undefined;
   }
 
-  /** Parsed in part only. */
+  /** Whether it was not parsed, or only in part. */
   isCut(oid: Oid, lang: string | undefined): boolean {
     const status = lang === undefined ? 'ok' : this.#of(2, lang).get(oid)?.status;
     return status !== undefined && status !== 'ok';
   }
 
-  add({ oid, lang, stage, extractor, status }: { oid: Oid; lang: string; stage: Stage } & Known): void {
+  add({ oid, lang, stage, extractor, status }: FactKey & Known): void {
     this.#of(stage, lang).set(oid, { extractor, status });
     this.changes += 1;
   }

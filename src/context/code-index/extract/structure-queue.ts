@@ -1,10 +1,14 @@
+import { basename } from 'node:path';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { Language } from '../../lang/contract.ts';
+import type { WordIndex } from '../store/word-index.ts';
+import type { WorktreeTree } from '../tree/worktree-tree.ts';
+import { wordHashes } from '../words/sketch.ts';
 
-/** For each thread: it goes on while this one writes a batch, makes words, or works out the order. */
+/** For each thread, so that it has work while the main thread writes a batch, makes words or sorts. */
 const MOST_UNDER_WAY = { files: 200, bytes: 1024 * 1024 };
 
-/** What was handed to the parser and is not answered yet. */
+/** What the parser has not answered yet. */
 export class UnderWay {
   readonly #most: { files: number; bytes: number };
   readonly #files = new Set<Promise<unknown>>();
@@ -37,7 +41,7 @@ export class UnderWay {
   }
 }
 
-/** Content of which no structure is known yet, and one file that has it. */
+/** Content without a structure, and one file that has it. */
 export interface Missing {
   oid: Oid;
   language: Language;
@@ -46,7 +50,7 @@ export interface Missing {
   bytes: number;
 }
 
-/** What waits for its words, by content: the same may be of two languages. */
+/** What waits for its words, by content: two languages may share one. */
 export class Unread {
   readonly #byOid = new Map<Oid, Missing[]>();
   count = 0;
@@ -69,4 +73,28 @@ export class Unread {
   takeAll(): readonly Missing[] {
     return [...this.#byOid.keys()].flatMap((oid) => this.take(oid));
   }
+}
+
+/** Ranks a file before there is structure: by the number of files whose words include its base name. */
+export function baseOrder(tree: WorktreeTree, words: WordIndex): (oid: Oid) => number {
+  let ranks: { version: number; byOid: Map<Oid, number> } | undefined;
+  return (oid) => {
+    if (ranks?.version !== tree.version) ranks = { version: tree.version, byOid: countUsers(tree, words) };
+    return ranks.byOid.get(oid) ?? 0;
+  };
+}
+
+function countUsers(tree: WorktreeTree, words: WordIndex): Map<Oid, number> {
+  const hashes = new Map<string, number | undefined>(); // many files are called `index` or the like
+  const oids = new Set<Oid>();
+  const named = new Map<Oid, number>();
+  for (const { path, oid } of tree.files.values()) {
+    const name = basename(path).replace(/\..*$/, '');
+    if (!hashes.has(name)) hashes.set(name, wordHashes(name)[0]);
+    const hash = hashes.get(name);
+    if (hash !== undefined) named.set(oid, hash);
+    oids.add(oid);
+  }
+  const holders = words.countHolders(named.values(), oids);
+  return new Map([...named].map(([oid, hash]) => [oid, holders.get(hash) ?? 0]));
 }

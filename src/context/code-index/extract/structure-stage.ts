@@ -1,64 +1,60 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freeBytes } from '../../../base/free-bytes.ts';
 import type { Oid } from '../../../git/ref-name.ts';
-import type { CodeParser, FileFacts, Language, PackedFacts, Skipped } from '../../lang/contract.ts';
+import type { CodeParser, FileFacts, Language } from '../../lang/contract.ts';
 import { unpackFacts } from '../../lang/pack-facts.ts';
-import type { Claims, OwnWant, Want } from '../store/claims.ts';
-import type { FactStore } from '../store/fact-store.ts';
-import type { Fact, FactStatus } from '../store/fact-table.ts';
+import type { Claims, Want } from '../store/claims.ts';
+import type { Fact, FactBody, FactStatus } from '../store/fact-table.ts';
 import type { Languages } from '../tree/languages.ts';
-import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
-import type { BlobBytes, BlobSource } from './blob-source.ts';
-import type { Coverage } from './coverage.ts';
+import type { TreeFile } from '../tree/worktree-tree.ts';
+import { blobFromFile, blobsFromGit, type ReadBlob } from './blob-source.ts';
 import { type Missing, UnderWay, Unread } from './structure-queue.ts';
-import type { Round } from './word-stage.ts';
+import type { Round, StageDeps } from './word-stage.ts';
 
-interface StageDeps {
-  tree: WorktreeTree;
-  store: FactStore;
-  coverage: Coverage;
-  source: BlobSource;
+interface StructureDeps extends StageDeps {
   languages: Languages;
   parser: () => Promise<CodeParser>;
-  /** Threads of the parser. */
   workers: number;
   /** Files whose words are still to be read. */
   unread: () => number;
-  /** Files that matter more come first. Known when all words are. */
+  /** Files that matter more come first. Known once all words are read. */
   rank: (oid: Oid) => number;
 }
 
 const TAKE = 64;
-/** So few are soon read, or all of so few: until then nothing is parsed in the wrong order. */
+/** With so few files, or so few left to read, parsing waits until all are read and their order is known. */
 const FEW = { unread: 200, files: 4_000 };
-/** What makes the memory of a thread grow, and seldom matters: minified, generated, or data. */
+/** Minified, generated or data: seldom matters, and makes the memory of a thread grow. */
 const LARGE_BYTES = 256 * 1024;
-/** Other servers wait no longer for what this one has extracted. */
+/** Other servers wait no longer than this for what this one has extracted. */
 const MOST_HELD_MS = 500;
 const POLL_MS = 20;
 const BUSY_POLLS = 100;
 const MOST_KEPT = 400;
 
-export type Structure = { facts: FileFacts; status: 'ok' | 'partial' } | { skipped: FactStatus };
+/** Only `ok` and `partial` have facts; another status says why the file was skipped. */
+export interface Structure {
+  status: FactStatus;
+  facts?: FileFacts;
+}
 
-/** Stage 2: definitions and imports, in the background and at once for what a question touches. */
+/** Stage 2: definitions and imports, in the background, and at once for what a question needs. */
 export class StructureStage {
-  readonly #deps: StageDeps;
+  readonly #deps: StructureDeps;
   #planned = -1;
-  /** Left out of the plan, for their words are not known yet. */
+  /** Left out of the plan until their words are known. */
   readonly #unread = new Unread();
-  /** In the order in which it is to be done. */
+  /** By language and blob, in the order of the work. */
   #todo = new Map<string, Missing>();
-  /** Whoever leads knows what is missing here. */
+  /** The leader knows what is missing here. */
   #isAsked = false;
   readonly #kept = new Map<string, Structure>();
   #isStopping = false;
   readonly #begun = new Map<string, Promise<Fact | undefined>>();
   #flushedAt = 0;
-  /** Files parsed by this server. */
   extracted = 0;
 
-  constructor(deps: StageDeps) {
+  constructor(deps: StructureDeps) {
     this.#deps = deps;
   }
 
@@ -75,7 +71,7 @@ export class StructureStage {
     this.#isStopping = true;
   }
 
-  /** What has no words yet may be no text, and how much each file matters is known when all have: so it is left out, for now. */
+  /** Files without words wait: they may be binary, and the order is known only when all words are. */
   #plan(): void {
     const { tree, unread } = this.#deps;
     const isAllRead = unread() === 0;
@@ -91,7 +87,9 @@ export class StructureStage {
     for (const file of changed ?? tree.files.values()) this.#add(file, isAllRead);
     if (!isAllRead) return;
     for (const missing of this.#unread.takeAll()) this.#addTodo(missing);
-    this.#order();
+    const ranked = [...this.#todo].map(([key, missing]) => ({ key, missing, rank: this.#rankOf(missing) }));
+    ranked.sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank));
+    this.#todo = new Map(ranked.map(({ key, missing }) => [key, missing]));
   }
 
   #add(file: TreeFile, isAllRead: boolean): void {
@@ -103,9 +101,8 @@ export class StructureStage {
     else if (this.#isMissing(missing)) this.#unread.add(missing);
   }
 
-  /** Its words say what is no text, and a question may have been ahead. */
   #addTodo(missing: Missing): void {
-    if (this.#isMissing(missing)) this.#todo.set(`${missing.language} ${missing.oid}`, missing);
+    if (this.#isMissing(missing)) this.#todo.set(keyOf(missing.language, missing.oid), missing);
   }
 
   #isMissing({ oid, language }: Missing): boolean {
@@ -114,30 +111,23 @@ export class StructureStage {
     return !isKnown && coverage.words(oid) !== 'binary';
   }
 
-  /** Of a large repository what has been read is begun with, in whatever order. */
+  /** In a large repository parsing begins with what has been read so far, in any order. */
   hearRead(oid: Oid): void {
     const { tree, unread } = this.#deps;
-    if (tree.files.size <= FEW.files || unread() <= FEW.unread) return; // all are, soon
+    if (tree.files.size <= FEW.files || unread() <= FEW.unread) return;
     for (const missing of this.#unread.take(oid, LARGE_BYTES)) this.#addTodo(missing);
   }
 
-  #order(): void {
-    const ranked = [...this.#todo].map(([key, missing]) => ({ key, missing, rank: this.#rankOf(missing) }));
-    ranked.sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank));
-    this.#todo = new Map(ranked.map(({ key, missing }) => [key, missing]));
-  }
-
-  /** What is edited here comes first, then what matters to most. */
+  /** What is edited here comes first, then what most files use. */
   #rankOf({ oid, isLocal, bytes }: Missing): number {
     if (isLocal) return Number.POSITIVE_INFINITY;
     return bytes > LARGE_BYTES ? -1 : this.#deps.rank(oid);
   }
 
-  #want({ oid, language, isLocal }: Pick<Missing, 'oid' | 'language' | 'isLocal'>, rank = 0): OwnWant {
-    return { oid, lang: language, stage: 2, rank, extractor: this.#deps.languages.extractor(language), isLocal };
+  #want(oid: Oid, language: Language, rank = 0): Want {
+    return { oid, lang: language, stage: 2, rank, extractor: this.#deps.languages.extractor(language) };
   }
 
-  /** Works until there is nothing left for this server. */
   async round(): Promise<Round> {
     this.#plan();
     if (this.#todo.size === 0) return this.#unread.count > 0 ? 'waiting' : 'nothing';
@@ -148,40 +138,32 @@ export class StructureStage {
   }
 
   async #drain(): Promise<void> {
-    const underWay = new UnderWay(this.#deps.workers);
+    const { store, coverage, workers } = this.#deps;
+    const underWay = new UnderWay(workers);
     const failed: Want[] = [];
     let queue: Want[] = [];
     while (!this.#isStopping) {
       if (queue.length === 0) queue = this.#take();
       const next = queue.shift();
       if (next === undefined) break;
-      if (this.#isKnown(next)) continue; // a question was ahead of the queue
-      const bytes = this.#todo.get(`${next.lang} ${next.oid}`)?.bytes ?? 0;
-      // If the parser is closed under it others may have it.
-      underWay.add(
-        this.#extract(next).catch(() => failed.push(next)),
-        bytes,
-      );
+      if (coverage.structure(next.oid, next.lang, next.extractor) !== undefined) continue; // a question came first
+      const work = this.#extract(next).catch(() => failed.push(next)); // the parser was closed meanwhile
+      underWay.add(work, this.#todo.get(keyOf(next.lang, next.oid))?.bytes ?? 0);
       await underWay.room();
       if (performance.now() - this.#flushedAt > MOST_HELD_MS) this.#flush();
     }
     await underWay.end();
     this.#flush();
-    // Claimed but not begun: others may have them.
     const left = [...queue, ...failed];
-    if (left.length > 0) this.#deps.store.write(({ claims }) => claims.giveBack(left));
+    if (left.length > 0) store.write(({ claims }) => claims.giveBack(left));
   }
 
-  #isKnown({ oid, lang, extractor }: Pick<Want, 'oid' | 'lang' | 'extractor'>): boolean {
-    return this.#deps.coverage.structure(oid, lang, extractor) !== undefined;
-  }
-
-  /** Those nobody works at. */
-  #first(isWanted: (file: Missing) => boolean): OwnWant[] {
-    const wants: OwnWant[] = [];
-    for (const file of this.#todo.values()) {
+  /** The first that nobody works on. */
+  #first(isWanted: (file: Missing) => boolean): Want[] {
+    const wants: Want[] = [];
+    for (const [key, file] of this.#todo) {
       if (wants.length === TAKE) break;
-      if (isWanted(file) && !this.#begun.has(`${file.language} ${file.oid}`)) wants.push(this.#want(file));
+      if (isWanted(file) && !this.#begun.has(key)) wants.push(this.#want(file.oid, file.language));
     }
     return wants;
   }
@@ -207,12 +189,13 @@ export class StructureStage {
     if (this.#isAsked) return;
     this.#isAsked = true;
     const shared = [...this.#todo.values()].filter(({ isLocal }) => !isLocal);
-    claims.want(shared.map((missing) => this.#want(missing, this.#unread.count === 0 ? this.#rankOf(missing) : 0)));
+    const rankOf = (missing: Missing) => (this.#unread.count === 0 ? this.#rankOf(missing) : 0);
+    claims.want(shared.map((missing) => this.#want(missing.oid, missing.language, rankOf(missing))));
   }
 
-  /** A question may want what the background has begun: it is the same work. */
+  /** A question may need what the background has begun: both wait for the same work. */
   #extract(want: Want, path?: string): Promise<Fact | undefined> {
-    const key = `${want.lang} ${want.oid}`;
+    const key = keyOf(want.lang, want.oid);
     const begun = this.#begun.get(key);
     if (begun) return begun;
     const work = this.#extractOnce(want, path ?? this.#todo.get(key)?.path).finally(() => this.#begun.delete(key));
@@ -221,37 +204,26 @@ export class StructureStage {
   }
 
   async #extractOnce(want: Want, path: string | undefined): Promise<Fact | undefined> {
-    const key = `${want.lang} ${want.oid}`;
-    const blob = await this.#bytesOf(want.oid, path);
-    if (blob.state === 'gone') {
-      this.#todo.delete(key);
-      this.#deps.store.write(({ claims }) => claims.done(want));
-      return undefined;
-    }
-    const language = want.lang as Language;
-    const size = blob.state === 'too_large' ? blob.size : blob.bytes.length;
-    const found: PackedFacts | Skipped =
-      blob.state === 'too_large'
-        ? { skipped: 'too_large' }
-        : await (await this.#deps.parser()).extract(blob.bytes, language);
-    if (blob.state === 'read') freeBytes(blob.bytes);
-    const fact = toFact({ oid: want.oid, language, extractor: want.extractor, bytes: size }, found);
-    this.#keep(fact);
+    const { git, tree, store, coverage } = this.#deps;
+    const here = path === undefined ? undefined : blobFromFile(tree, want.oid, path);
+    const blob = here ?? (await blobsFromGit(git, tree, [want.oid])).get(want.oid);
+    const fact = blob && (await this.#toFact(want, blob));
+    this.#todo.delete(keyOf(want.lang, want.oid));
+    if (fact) {
+      store.put(fact);
+      coverage.add(fact);
+      this.extracted += 1;
+    } else store.write(({ claims }) => claims.done(want));
     return fact;
   }
 
-  async #bytesOf(oid: Oid, path: string | undefined): Promise<BlobBytes> {
-    const { source } = this.#deps;
-    const here = path === undefined ? undefined : source.fromFile(oid, path);
-    return here ?? (await source.fromGit([oid])).get(oid) ?? { state: 'gone' };
-  }
-
-  #keep(fact: Fact): void {
-    const { store, coverage } = this.#deps;
-    store.put([fact]);
-    coverage.add(fact);
-    this.#todo.delete(`${fact.lang} ${fact.oid}`);
-    this.extracted += 1;
+  async #toFact({ oid, lang, extractor }: Want, { size, bytes }: ReadBlob): Promise<Fact> {
+    const key = { oid, lang, stage: 2, extractor, bytes: size } as const;
+    if (bytes === undefined) return { ...key, status: 'too_large', data: new Uint8Array() };
+    const found = await (await this.#deps.parser()).extract(bytes, lang as Language);
+    freeBytes(bytes);
+    if ('skipped' in found) return { ...key, status: found.skipped, data: new Uint8Array() };
+    return { ...key, status: found.partial ? 'partial' : 'ok', data: found.data, summary: found.summary };
   }
 
   #flush(): void {
@@ -259,17 +231,15 @@ export class StructureStage {
     while (this.#deps.store.flush(2));
   }
 
-  /** What is known of a file's structure; nothing is parsed for it. The last ones asked for are kept. */
+  /** What is known of a file's structure, without parsing it. The last ones asked for are kept. */
   known({ oid }: Pick<TreeFile, 'oid'>, language: Language): Structure | undefined {
-    const key = `${language} ${oid}`;
+    const key = keyOf(language, oid);
     const kept = this.#kept.get(key);
     if (kept) return kept;
     const body = this.#deps.store.body({ oid, lang: language, stage: 2 });
     if (!body || body.extractor !== this.#deps.languages.extractor(language)) return undefined;
-    const facts = unpackFacts(body.data);
-    const isRead = (body.status === 'ok' || body.status === 'partial') && facts !== undefined;
-    const structure: Structure = isRead ? { facts, status: body.status as 'ok' | 'partial' } : { skipped: body.status };
-    if (!isRead && body.status === 'ok') return undefined;
+    const structure = toStructure(body);
+    if (!structure) return undefined;
     this.#kept.set(key, structure);
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
@@ -282,37 +252,27 @@ export class StructureStage {
 
   /** The structure of one file, parsed now if need be, ahead of the queue. Undefined if its bytes are gone. */
   async of(file: Pick<TreeFile, 'oid' | 'path' | 'isLocal'>, language: Language): Promise<Structure | undefined> {
-    const { store } = this.#deps;
+    const want = this.#want(file.oid, language);
     for (let polls = 0; polls < BUSY_POLLS; polls++) {
       const known = this.known(file, language);
       if (known) return known;
-      const want = this.#want({ ...file, language });
-      const claim = store.write(({ claims }) => claims.claim(want, file.isLocal)) ?? 'mine';
-      if (claim === 'mine') return this.#extractNow(want, file.path);
+      const claim = this.#deps.store.write(({ claims }) => claims.claim(want, file.isLocal)) ?? 'mine';
+      if (claim === 'mine') break;
       if (claim === 'busy') await sleep(POLL_MS);
     }
-    return this.#extractNow(this.#want({ ...file, language }), file.path);
-  }
-
-  async #extractNow(want: Want, path: string): Promise<Structure | undefined> {
-    const fact = await this.#extract(want, path);
-    if (!fact) return undefined;
-    this.#flush();
-    if (fact.status !== 'ok' && fact.status !== 'partial') return { skipped: fact.status };
-    const facts = unpackFacts(fact.data);
-    return facts && { facts, status: fact.status };
+    const fact = await this.#extract(want, file.path);
+    if (fact) this.#flush();
+    return fact && toStructure(fact);
   }
 }
 
-interface Extracted {
-  oid: Oid;
-  language: Language;
-  extractor: string;
-  bytes: number;
+function keyOf(language: string, oid: Oid): string {
+  return `${language} ${oid}`;
 }
 
-function toFact({ oid, language, extractor, bytes }: Extracted, found: PackedFacts | Skipped): Fact {
-  const key = { oid, lang: language, stage: 2, extractor, bytes } as const;
-  if ('skipped' in found) return { ...key, status: found.skipped, data: new Uint8Array() };
-  return { ...key, status: found.partial ? 'partial' : 'ok', data: found.data, summary: found.summary };
+/** Undefined: the data cannot be read, so it must be extracted again. */
+function toStructure({ status, data }: FactBody): Structure | undefined {
+  if (status !== 'ok' && status !== 'partial') return { status };
+  const facts = unpackFacts(data);
+  return facts && { status, facts };
 }

@@ -1,65 +1,65 @@
 import { setImmediate as breathe } from 'node:timers/promises';
+import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
-import type { Claims, OwnWant, Want } from '../store/claims.ts';
+import type { Claims, Want } from '../store/claims.ts';
 import type { FactStore } from '../store/fact-store.ts';
-import type { Fact } from '../store/fact-table.ts';
+import type { Fact, FactStatus } from '../store/fact-table.ts';
 import type { WordIndex } from '../store/word-index.ts';
 import { Scratch } from '../tree/read-file.ts';
-import type { WorktreeTree } from '../tree/worktree-tree.ts';
+import type { TreeFile, WorktreeTree } from '../tree/worktree-tree.ts';
 import { SKETCH_VERSION, type Sketch, SketchBuilder } from '../words/sketch.ts';
-import type { BlobBytes, BlobSource } from './blob-source.ts';
+import { blobFromFile, blobsFromGit, type ReadBlob } from './blob-source.ts';
 import type { Coverage } from './coverage.ts';
 
-interface StageDeps {
+export interface StageDeps {
+  git: Git;
   tree: WorktreeTree;
   store: FactStore;
-  words: WordIndex;
   coverage: Coverage;
-  source: BlobSource;
-  /** Told of each blob whose words are known now. */
+}
+
+interface WordDeps extends StageDeps {
+  words: WordIndex;
+  /** Called for each blob whose words are known now. */
   onRead: (oid: Oid) => void;
 }
 
 const BATCH = 200;
 const SLICE_MS = 40;
-/** Words are written when all are read, which is when there is time for it; for no longer do other servers wait for them. */
+/** Words are written once all are read, when there is time. Other servers wait for them no longer than this. */
 const MOST_HELD_MS = 5_000;
+const HEAD_BYTES = 8 * 1024;
 
 export type Round = 'worked' | 'waiting' | 'nothing';
 
-interface KnownFile {
-  path: string;
-  isLocal: boolean;
-}
+type KnownFile = Pick<TreeFile, 'path' | 'isLocal'>;
 
 /** Stage 1: a sketch for every blob of the map. */
 export class WordStage {
-  readonly #deps: StageDeps;
+  readonly #deps: WordDeps;
   readonly #builder = new SketchBuilder();
   readonly #scratch = new Scratch();
-  /** What is missing, and one path that has it. */
+  /** Blobs without a sketch, each with one file that has it. */
   #todo = new Map<Oid, KnownFile>();
   #planned = -1;
-  /** Whoever leads knows what is missing here. */
+  /** The leader knows what is missing here. */
   #isAsked = false;
-  #claimed: Want[] = [];
+  #claimed: Oid[] = [];
   #isLeading = false;
-  /** Since when words are known that are not written. */
+  /** Since when there are words in memory that are not on disk. */
   #heldSince = Number.POSITIVE_INFINITY;
-  /** Sketches made by this server. */
   extracted = 0;
 
-  constructor(deps: StageDeps) {
+  constructor(deps: WordDeps) {
     this.#deps = deps;
   }
 
-  /** How many blobs of the map still miss their sketch. */
   get pending(): number {
     this.#plan();
     return this.#todo.size;
   }
 
-  /** Another server has written, or what we claimed is lost: look again what is missing. */
+  /** Looks again at what is missing: another server has written, or a claim was lost. */
   replan(): void {
     this.#planned = -1;
   }
@@ -78,14 +78,14 @@ export class WordStage {
     }
   }
 
-  /** One batch. `waiting`: what is missing, another server is about to give. */
+  /** Works on one batch. `waiting`: another server is extracting what is missing. */
   async round(): Promise<Round> {
     this.#plan();
     const batch = this.#nextBatch();
     if (batch.length > 0) await this.#extract(batch);
     const hasWritten = this.#writeHeld(batch.length === 0);
     if (batch.length === 0 && !hasWritten) return this.#todo.size > 0 ? 'waiting' : 'nothing';
-    await breathe(); // questions come in between
+    await breathe(); // lets questions in
     return 'worked';
   }
 
@@ -96,13 +96,14 @@ export class WordStage {
     return true;
   }
 
-  #nextBatch(): Oid[] {
+  #nextBatch(): readonly Oid[] {
     const { store } = this.#deps;
     const isIdle = this.#todo.size === 0 && !this.#isLeading;
-    if (this.#claimed.length === 0 && isIdle) return []; // most questions: nothing is written for them
-    if (store.failure !== undefined) return this.#first(() => true).map(({ oid }) => oid);
-    if (this.#claimed.length === 0) this.#claimed = store.write(({ claims }) => this.#claim(claims)) ?? [];
-    return this.#claimed.map(({ oid }) => oid);
+    if (this.#claimed.length > 0 || isIdle) return this.#claimed; // idle: most questions write nothing
+    const wants =
+      store.failure === undefined ? store.write(({ claims }) => this.#claim(claims)) : this.#first(() => true);
+    this.#claimed = wants?.map(({ oid }) => oid) ?? [];
+    return this.#claimed;
   }
 
   #claim(claims: Claims): Want[] {
@@ -120,93 +121,73 @@ export class WordStage {
   #ask(claims: Claims): void {
     if (this.#isAsked) return;
     this.#isAsked = true;
-    claims.want([...this.#todo].filter(([, { isLocal }]) => !isLocal).map(toWant));
+    claims.want([...this.#todo].filter(([, { isLocal }]) => !isLocal).map(([oid]) => toWant(oid)));
   }
 
-  #first(isWanted: (known: KnownFile) => boolean): OwnWant[] {
-    const wants: OwnWant[] = [];
-    for (const each of this.#todo) {
+  #first(isWanted: (known: KnownFile) => boolean): Want[] {
+    const wants: Want[] = [];
+    for (const [oid, known] of this.#todo) {
       if (wants.length === BATCH) break;
-      if (isWanted(each[1])) wants.push(toWant(each));
+      if (isWanted(known)) wants.push(toWant(oid));
     }
     return wants;
   }
 
-  /** As many as fit into the slice; the rest is the next round's. */
+  /** As many as fit into the slice; the next round does the rest. */
   async #extract(batch: readonly Oid[]): Promise<void> {
+    const { git, tree } = this.#deps;
     const end = performance.now() + SLICE_MS;
-    const made: Words[] = [];
     const elsewhere: Oid[] = [];
     let at = 0;
     for (; at < batch.length && performance.now() < end; at++) {
       const oid = batch[at] as Oid;
       const known = this.#todo.get(oid);
-      const blob = known && this.#deps.source.fromFile(oid, known.path, this.#scratch);
-      if (blob === undefined) elsewhere.push(oid);
-      else if (blob.state !== 'gone') made.push(wordsOf(oid, blob, this.#builder));
+      const blob = known && blobFromFile(tree, oid, known.path, this.#scratch);
+      if (blob) this.#keep(oid, blob);
+      else elsewhere.push(oid);
     }
-    const rest = new Set(batch.slice(at));
-    this.#claimed = this.#claimed.filter(({ oid }) => rest.has(oid));
-    await this.#fromGit(elsewhere, made);
-    this.#keep(made);
-  }
-
-  async #fromGit(oids: readonly Oid[], made: Words[]): Promise<void> {
-    if (oids.length === 0) return;
-    const found = await this.#deps.source.fromGit(oids);
-    for (const oid of oids) {
-      const blob: BlobBytes = found.get(oid) ?? { state: 'gone' };
-      if (blob.state !== 'gone') made.push(wordsOf(oid, blob, this.#builder));
+    this.#claimed = batch.slice(at);
+    if (elsewhere.length === 0) return;
+    const found = await blobsFromGit(git, tree, elsewhere);
+    for (const oid of elsewhere) {
+      const blob = found.get(oid);
+      if (blob) this.#keep(oid, blob);
       else this.#giveUp(oid);
     }
   }
 
-  /** The file changed since it was looked at and git never had it: the next sweep finds what it is now. */
+  /** The file changed since it was looked at and git never had the blob. The next sweep finds the new one. */
   #giveUp(oid: Oid): void {
     this.#todo.delete(oid);
     this.#deps.store.write(({ claims }) => claims.done({ oid, lang: '', stage: 1 }));
   }
 
-  #keep(made: readonly Words[]): void {
+  #keep(oid: Oid, blob: ReadBlob): void {
     const { store, words, coverage, onRead } = this.#deps;
-    if (made.length > 0) this.#heldSince = Math.min(this.#heldSince, performance.now());
-    for (const { fact, sketch } of made) {
-      const { buffer, byteOffset, byteLength } = words.add(fact.oid, sketch);
-      store.put([{ ...fact, data: new Uint8Array(buffer, byteOffset, byteLength) }]);
-      coverage.add(fact);
-      this.#todo.delete(fact.oid);
-      onRead(fact.oid);
-    }
-    this.extracted += made.length;
+    const { status, sketch } = this.#read(blob);
+    const { buffer, byteOffset, byteLength } = words.add(oid, sketch);
+    const data = new Uint8Array(buffer, byteOffset, byteLength);
+    const fact: Fact = { ...keyOf(oid), status, bytes: blob.size, data };
+    store.put(fact);
+    coverage.add(fact);
+    this.#todo.delete(oid);
+    this.#heldSince = Math.min(this.#heldSince, performance.now());
+    this.extracted += 1;
+    onRead(oid);
+  }
+
+  #read({ bytes }: ReadBlob): { status: FactStatus; sketch: Sketch } {
+    if (bytes === undefined) return { status: 'too_large', sketch: new Uint32Array() };
+    const isBinary = bytes.subarray(0, HEAD_BYTES).includes(0);
+    if (isBinary) return { status: 'binary', sketch: new Uint32Array() };
+    return { status: 'ok', sketch: this.#builder.sketch(bytes) };
   }
 }
 
-function toWant([oid, { isLocal }]: readonly [Oid, KnownFile]): OwnWant {
-  return { oid, lang: '', stage: 1, rank: 0, extractor: SKETCH_VERSION, isLocal };
+function keyOf(oid: Oid) {
+  return { oid, lang: '', stage: 1, extractor: SKETCH_VERSION } as const;
 }
 
-const HEAD_BYTES = 8 * 1024;
-
-interface Words {
-  /** Its data is the sketch. */
-  fact: Omit<Fact, 'data'>;
-  sketch: Sketch;
-}
-
-function isBinary(bytes: Uint8Array): boolean {
-  return bytes.subarray(0, HEAD_BYTES).includes(0);
-}
-
-/** Stage 1 of one blob. What is skipped has an empty sketch and says why. */
-function wordsOf(oid: Oid, blob: Exclude<BlobBytes, { state: 'gone' }>, builder: SketchBuilder): Words {
-  const key = { oid, lang: '', stage: 1, extractor: SKETCH_VERSION } as const;
-  const none = new Uint32Array();
-  if (blob.state === 'too_large') {
-    return { sketch: none, fact: { ...key, status: 'too_large', bytes: blob.size } };
-  }
-  const { bytes } = blob;
-  if (isBinary(bytes)) {
-    return { sketch: none, fact: { ...key, status: 'binary', bytes: bytes.length } };
-  }
-  return { sketch: builder.sketch(bytes), fact: { ...key, status: 'ok', bytes: bytes.length } };
+function toWant(oid: Oid): Want {
+  return { ...keyOf(oid), rank: 0 };
 }

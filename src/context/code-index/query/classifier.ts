@@ -9,18 +9,18 @@ export interface Question {
   oid: Oid;
   language: Language;
   name: string;
-  /** Read when its turn comes: thousands of files are not held at once. Undefined: it has changed since. */
+  /** Called when its turn comes, so that thousands of files are not held at once. Undefined: the file is gone. */
   source: (room: Room) => Buffer | undefined;
   hits: Hits;
 }
 
 type HitParser = Pick<CodeParser, 'classify'>;
 
-/** Skipped files stay unclassified for good: asking again would cost the same again. */
+/** `skipped` is kept too: asking again would cost the same again. */
 export type Classes = readonly HitClass[] | 'skipped';
 
 const MOST_KEPT = { files: 4_000, hits: 500_000 };
-/** What is left when the time is up goes on in the background, so that the next asker gets more. */
+/** Work continues in the background for so long after the time is up, so that the next caller gets more. */
 const BACKGROUND_MS = 10_000;
 
 interface Batch {
@@ -29,19 +29,19 @@ interface Batch {
   unanswered: number;
   isOver: () => boolean;
   settle: () => void;
-  /** Whoever asked has not answered without it yet. */
+  /** The caller still waits for it. */
   isAwaited: boolean;
 }
 
-/** Tells calls from comments. Answers are kept by content and name: a file is parsed once for a name. */
+/** Tells calls from comments. Answers are kept by content and name, so a file is parsed once for a name. */
 export class Classifier {
   readonly #parser: () => Promise<HitParser>;
   readonly #parallel: number;
   readonly #kept = new Map<string, Classes>();
-  /** There are a dozen, which a thread's answer repeats for every hit. */
+  /** The dozen different classes, shared: an answer of a thread has an object for every hit. */
   readonly #shapes = new Map<string, HitClass>();
   #hits = 0;
-  /** Of those who asked, the last one first. */
+  /** The latest first: somebody still waits for it. */
   #batches: Batch[] = [];
   #working = 0;
 
@@ -54,20 +54,19 @@ export class Classifier {
     return this.#kept.get(keyOf(question));
   }
 
-  /** Memory is short: what is kept goes, and nothing more is begun. Who waits is told that it is not all. */
+  /** Frees memory: drops what is kept and begins nothing more. Callers that wait get an incomplete answer. */
   forget(): void {
     this.#kept.clear();
     this.#hits = 0;
     for (const batch of this.#batches.splice(0)) batch.settle();
   }
 
-  /** Memory is short: leaves the work nobody waits for. Tells whether somebody waits for the rest. */
+  /** Drops the work nobody waits for. Returns whether any is left. */
   rest(): boolean {
     this.#batches = this.#batches.filter(({ isAwaited }) => isAwaited);
     return this.#batches.length > 0;
   }
 
-  /** Resolves when all are known or the time is up. */
   async classify(questions: readonly Question[], ms: number, signal?: AbortSignal): Promise<void> {
     const rest = questions.filter((question) => this.known(question) === undefined);
     if (rest.length === 0) return;
@@ -81,7 +80,7 @@ export class Classifier {
     batch.isAwaited = false;
   }
 
-  /** One of a few workers for all askers: each holds a file. */
+  /** One of a few workers for all callers. Each holds one file in memory. */
   async #work(): Promise<void> {
     this.#working += 1;
     const scratch = new Scratch();
@@ -93,14 +92,13 @@ export class Classifier {
     this.#working -= 1;
   }
 
-  /** The latest question goes first: somebody is still waiting for it. */
   #next(): Batch | undefined {
     for (const batch of this.#batches) if (batch.isOver()) batch.settle();
     this.#batches = this.#batches.filter((batch) => batch.rest.length > 0 && !batch.isOver());
     return this.#batches[0];
   }
 
-  /** A parser that is closed leaves the hits unclassified, which the answer says. */
+  /** If the parser is closed, the hits stay unclassified and the answer incomplete. */
   async #ask(question: Question, { room }: Scratch): Promise<void> {
     const source = question.source(room);
     if (!source || this.known(question)) return;

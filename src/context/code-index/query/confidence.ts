@@ -23,30 +23,21 @@ interface Use {
   found: HitClass;
 }
 
-/** Ranks the uses of one name by how surely they mean a definition of it. It never hides any. */
+/** Ranks the uses of one name by how surely they mean a definition of it. It hides none. */
 export class Judge {
   readonly #index: CodeIndex;
   readonly #imports: ImportPaths;
   readonly #name: string;
   readonly #definitions: readonly Found[];
-  readonly #byFile = new Map<string, Found[]>();
+  readonly #byFile: ReadonlyMap<string, readonly Found[]>;
   readonly #reached = new Map<string, Judged | undefined>();
 
-  constructor({
-    index,
-    imports,
-    name,
-    definitions,
-  }: { index: CodeIndex; imports: ImportPaths; name: string; definitions: readonly Found[] }) {
+  constructor(index: CodeIndex, imports: ImportPaths, name: string, definitions: readonly Found[]) {
     this.#index = index;
     this.#imports = imports;
     this.#name = name;
     this.#definitions = definitions;
-    for (const found of definitions) {
-      const same = this.#byFile.get(found.file.path) ?? [];
-      same.push(found);
-      this.#byFile.set(found.file.path, same);
-    }
+    this.#byFile = Map.groupBy(definitions, ({ file }) => file.path);
   }
 
   judge({ file, language, line, found }: Use): Judged {
@@ -65,21 +56,15 @@ export class Judge {
   }
 
   #findImport(file: TreeFile, language: Language): Judged | undefined {
-    const structure = this.#index.structures.known(file, language);
-    if (!structure || 'skipped' in structure) return undefined;
-    const relevant = structure.facts.imports.filter((each) => mayBring(each, this.#name));
+    const imports = this.#index.structures.known(file, language)?.facts?.imports ?? [];
+    const relevant = imports.filter((each) => mayBring(each, this.#name));
     for (const { source } of relevant) {
-      const target = this.#targetOf(this.#imports.resolve(file.path, language, source));
+      const paths = this.#imports.resolve(file.path, language, source);
+      const [target] = paths.flatMap((path) => this.#byFile.get(path) ?? []);
       if (target) return { confidence: 'exact', target };
     }
     const byName = relevant.some(({ names }) => names.some(({ name, alias }) => (alias ?? name) === this.#name));
-    if (!byName) return undefined;
-    const [only, second] = this.#definitions;
-    return only && !second ? { confidence: 'likely', target: only } : { confidence: 'likely' };
-  }
-
-  #targetOf(paths: readonly string[]): Found | undefined {
-    return paths.flatMap((path) => this.#byFile.get(path) ?? [])[0];
+    return byName ? { ...this.#alone(), confidence: 'likely' } : undefined;
   }
 
   #viaPackage({ path }: TreeFile, language: Language): Judged | undefined {
@@ -94,12 +79,12 @@ export class Judge {
   }
 }
 
-/** In these languages the files of a folder are one package and see each other without import. */
+/** In these languages the files of a folder are one package and see each other without an import. */
 export function isPackaged(language: Language): boolean {
   return ['go', 'java', 'kotlin', 'scala', 'csharp', 'swift'].includes(language);
 }
 
-/** An import that names nothing brings everything: C's headers, Python's `from x import *`, Go's packages. */
+/** An import without names brings everything: C's headers, Python's `from x import *`, Go's packages. */
 function mayBring({ names }: FileFacts['imports'][number], wanted: string): boolean {
   return names.length === 0 || names.some(({ name, alias }) => name === wanted || alias === wanted || name === '*');
 }

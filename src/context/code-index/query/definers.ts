@@ -1,18 +1,17 @@
 import { wordHashes } from '../words/sketch.ts';
 
-/** A name defined in so many files tells nothing about which is meant. */
+/** A name with more definers does not tell which is meant. */
 const MOST_DEFINERS = 20;
 const FEW_DEFINERS = 5;
 const LONG_NAME = 8;
 
-/** A hash of 32 bits, a file of 19 and the two that weigh a name are one number, so that all of them are sorted at once. */
+/** Hash (32 bits), file (19) and flags (2) share one number, so that all are sorted at once. */
 const FLAGS = 4;
 const FILES = 2 ** 19;
 const COMPOUND = 2;
 const PRIVATE = 1;
 const BUCKETS = 2 ** 16;
 
-/** Gathers who defines what. */
 export class DefinerList {
   #pairs = new Float64Array(1 << 12);
   #count = 0;
@@ -38,14 +37,14 @@ function flagsOf(name: string): number {
   return (isCompound ? COMPOUND : 0) + (name.startsWith('_') ? PRIVATE : 0);
 }
 
-/** The files that define each name, by the hash a sketch has of it. Plain arrays: half a million names fit into little. */
+/** The files that define each name, by its hash in a sketch. In plain arrays, for there may be half a million names. */
 export class Definers {
   readonly #hashes: Uint32Array;
   readonly #weights: Float32Array;
   /** The definers of name n are the files from `starts[n]` to `starts[n + 1]`. */
   readonly #starts: Uint32Array;
   readonly #files: Uint32Array;
-  /** Hashes are spread evenly: their first bits say nearly where each is. */
+  /** Where the hashes with the same first 16 bits begin. */
   readonly #buckets = new Uint32Array(BUCKETS + 1);
 
   /** `pairs` in ascending order. */
@@ -84,7 +83,7 @@ export class Definers {
       this.#buckets[at + 1] = (this.#buckets[at + 1] as number) + (this.#buckets[at] as number);
   }
 
-  /** Undefined: nobody defines it, or too many do. */
+  /** Undefined: no file defines it, or too many do. */
   of(hash: number): { files: Uint32Array; weight: number } | undefined {
     const name = this.#find(hash);
     if (name === -1) return undefined;
@@ -109,7 +108,7 @@ function hashIn(pairs: Float64Array, at: number): number {
   return Math.floor((pairs[at] as number) / FLAGS / FILES);
 }
 
-/** Counted before, so that nothing has to be copied to its size: the copies would be the peak of a server's memory. */
+/** Counts first, because copies to the right size would be the peak of a server's memory. */
 function countNames(pairs: Float64Array): number {
   let names = 0;
   for (let at = 0; at < pairs.length; at++) if (at === 0 || hashIn(pairs, at) !== hashIn(pairs, at - 1)) names += 1;

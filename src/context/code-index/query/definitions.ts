@@ -1,10 +1,9 @@
 import { systemClock } from '../../../base/clock.ts';
 import { settledWithin } from '../../../base/wait.ts';
 import type { Oid } from '../../../git/ref-name.ts';
-import type { CodeSymbol } from '../../../protocol/code.ts';
-import type { Definition, Language } from '../../lang/contract.ts';
+import type { Basis, CodeSymbol } from '../../../protocol/code.ts';
+import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
-import type { FactStatus } from '../store/fact-table.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { candidateHashes } from '../words/sketch.ts';
@@ -14,69 +13,63 @@ export interface Found {
   definition: Definition;
 }
 
-export interface Definitions {
-  found: Found[];
-  pending: number;
-  skipped: number;
-  /** The lowest stage what was found rests on: a lexical scanner's is 1. */
-  stage: 1 | 2;
-}
-
 /** As long as classification may take. */
 const PARSE_MS = 400;
+/** How much longer a parse that began in time is awaited: it takes milliseconds, but the machine may be busy. */
+const GRACE_MS = 3_000;
 
 /**
- * The definitions of a name in this worktree. Files that hold the word but have no structure yet are parsed at once, as far as
- * the time allows; whatever has neither, is pending. So an empty answer can be proof before stage 2 is complete.
+ * The definitions of a name in this worktree. Files that hold the word and have no structure yet are parsed now, as far as the time
+ * allows; the rest is pending. So an empty answer can be proof before stage 2 is complete.
  */
-export async function definitionsOf(
-  index: CodeIndex,
-  view: View,
-  { name, ms = PARSE_MS }: { name: string; ms?: number | undefined },
-): Promise<Definitions> {
+export async function definitionsOf(index: CodeIndex, view: View, name: string, ms = PARSE_MS) {
   const candidates = candidatesFor(index, view, name);
-  const { pending, skipped, partial } = await parseMissing(index, candidates, ms);
-  return { found: definedHere(index, view, name), pending, skipped: skipped + partial, stage: partial > 0 ? 1 : 2 };
+  const { pending, skipped, partial } = await parseMissing(index, candidates.files, ms);
+  const stage: Basis['stage'] = partial > 0 ? 1 : 2; // the lexical scanner reads only in part
+  return {
+    found: definedHere(index, view, name),
+    pending: candidates.pending + pending,
+    skipped: candidates.skipped + skipped + partial,
+    stage,
+  };
 }
 
-/** Definitions already extracted: other worktrees' content has no path here and so is none. */
+/** The definitions extracted so far. Content of other worktrees has no path here. */
 export function definedHere(index: CodeIndex, view: View, name: string): Found[] {
   const rows = index.names.definers(name);
   const files = rows.flatMap(({ oid, lang }) => view.withBlob(oid).filter((file) => index.languages.of(file) === lang));
   const once = [...new Map(files.map((file) => [file.path, file])).values()];
-  return once.flatMap((file) => named(index, file, name)).sort(byPlace);
+  const found = once.flatMap((file) => {
+    const named = knownDefinitions(index, file).filter((each) => each.name === name);
+    return named.map((definition) => ({ file, definition }));
+  });
+  return found.sort(byPlace);
 }
 
-function named(index: CodeIndex, file: TreeFile, name: string): Found[] {
-  const here = knownDefinitions(index, file).filter((each) => each.name === name);
-  return here.map((definition) => ({ file, definition }));
-}
-
-/** What a file is known to define; nothing is parsed for it. */
+/** What a file is known to define, without parsing it. */
 export function knownDefinitions(index: CodeIndex, file: TreeFile): readonly Definition[] {
   const language = index.languages.of(file);
-  const structure = language && index.structures.known(file, language);
-  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
+  return (language && index.structures.known(file, language)?.facts?.definitions) ?? [];
 }
 
-async function parseMissing(index: CodeIndex, { files, pending, skipped }: Candidates, ms: number) {
+/** Parses the files without a structure, as far as the time allows. Counts those that still have none, or an incomplete one. */
+export async function parseMissing(index: CodeIndex, files: readonly TreeFile[], ms: number) {
   const end = performance.now() + ms;
-  const counts = { pending, skipped, partial: 0 };
+  const counts = { pending: 0, skipped: 0, partial: 0 };
   for (const file of files) {
     const language = index.languages.of(file);
     if (language === undefined) continue;
-    const known = index.coverage.structure(file.oid, language, index.languages.extractor(language));
-    const status = known ?? (performance.now() < end ? await within(parseNow(index, file, language), end) : undefined);
+    let status = index.coverage.structure(file.oid, language, index.languages.extractor(language));
+    const leftMs = end - performance.now();
+    if (status === undefined && leftMs > 0) {
+      // A parse that takes too long goes on; the next caller finds it done.
+      status = (await settledWithin(systemClock, leftMs + GRACE_MS, index.structures.of(file, language)))?.status;
+    }
     if (status === undefined) counts.pending += 1;
     else if (status === 'partial') counts.partial += 1;
     else if (status !== 'ok') counts.skipped += 1;
   }
   return counts;
-}
-
-async function parseNow(index: CodeIndex, file: TreeFile, language: Language): Promise<FactStatus | undefined> {
-  const structure = await index.structures.of(file, language);
-  return structure && ('skipped' in structure ? structure.skipped : structure.status);
 }
 
 function byPlace(one: Found, other: Found): number {
@@ -108,32 +101,14 @@ export function toSymbol(found: Found): CodeSymbol {
   };
 }
 
-export interface Candidates {
-  /** By path. */
-  files: TreeFile[];
-  /** Files without a sketch yet: they may hold the name as well. */
-  pending: number;
-  /** Files too large for a sketch. A binary one holds no code. */
-  skipped: number;
-}
-
-/** The files that may hold a name: all that do, and a few by chance, which fall away when they are read. */
-export function candidatesFor(index: CodeIndex, view: View, name: string): Candidates {
+/** All files that hold a name, by path, and a few others whose hashes collide. Files without a sketch may hold it as well. */
+export function candidatesFor(index: CodeIndex, view: View, name: string) {
   const hashes = candidateHashes(name);
   const sets = index.words.holding(hashes, view.oids);
   const isHeld = (oid: Oid) => index.coverage.words(oid) === 'ok' && sets.every((set) => set.has(oid));
   const [smallest = view.oids] = sets.sort((a, b) => a.size - b.size);
   const files = [...smallest].filter(isHeld).flatMap((oid) => view.withBlob(oid));
   files.sort((one, other) => (one.path < other.path ? -1 : 1));
-  const unread = index.unread(view);
-  const pending = unread.filter(({ oid }) => index.coverage.words(oid) === undefined).length;
-  return { files, pending, skipped: unread.length - pending };
-}
-
-/** A parse that has begun in time is waited for so much longer: it takes milliseconds, but a busy machine may hold it up. */
-const GRACE_MS = 3_000;
-
-/** The result of a parse unless it takes too long; it goes on, and the next asker finds it done. */
-export function within<T>(parse: Promise<T>, end: number): Promise<T | undefined> {
-  return settledWithin(systemClock, Math.max(0, end - performance.now()) + GRACE_MS, parse);
+  const { pending, skipped } = index.unread(view);
+  return { files, pending: pending.length, skipped: skipped.length };
 }

@@ -1,4 +1,4 @@
-/** What an edge may be. A file that may use another has a name it defines among its words, if only in a comment. */
+/** Kinds of edges. A file may use another if its words include a name that the other defines, if only in a comment. */
 export const IMPORTS = 1;
 export const MAY_USE = 2;
 
@@ -8,24 +8,21 @@ interface Block {
   kinds: Uint8Array;
 }
 
-interface Outgoing {
-  /** By their targets. */
-  weights: ReadonlyMap<number, number>;
-  kindOf(target: number): number;
-}
-
-/** A megabyte. One array for all would have to grow, and be copied, which is the peak of a server's memory. */
+/** A megabyte. One array for all would be copied as it grows, which would be the peak of a server's memory. */
 const BLOCK_EDGES = 1 << 17;
+const DAMPING = 0.85;
+const ITERATIONS = 20;
+const CLOSE_ENOUGH = 1e-7;
 
 /** A weighted graph; the weights of a node sum to 1. In plain arrays, for there may be millions of edges. */
 export class Edges {
   readonly nodes: number;
   readonly #blocks: Block[] = [];
-  /** Of each node: the block its edges lie in, from where and to where. */
+  /** Of each node: the block of its edges, and where they begin and end in it. */
   readonly #blockOf: Uint32Array;
   readonly #begins: Uint32Array;
   readonly #ends: Uint32Array;
-  /** Of the last block. */
+  /** Edges in the last block. */
   #used = 0;
 
   constructor(nodes: number) {
@@ -35,8 +32,8 @@ export class Edges {
     this.#ends = new Uint32Array(nodes);
   }
 
-  /** Adds all edges of a node at once. */
-  add(from: number, { weights: given, kindOf }: Outgoing): void {
+  /** Adds all edges of a node at once, by their targets. */
+  add(from: number, given: ReadonlyMap<number, number>, kindOf: (target: number) => number): void {
     if (given.size === 0) return;
     const { targets, weights, kinds } = this.#room(given.size);
     let sum = 0;
@@ -72,10 +69,10 @@ export class Edges {
     return [...this.targetsOf(node)].filter((_, at) => ((kinds?.[begin + at] ?? 0) & kind) !== 0);
   }
 
-  /** Each node gives so much of its rank to those it points at. In the order of the nodes: sums of fractions depend on it. */
-  flow({ rank, next, damping }: { rank: Float64Array; next: Float64Array; damping: number }): void {
+  /** Each node gives its share of rank to its targets. In the order of the nodes, because sums of fractions depend on it. */
+  flow(rank: Float64Array, next: Float64Array): void {
     for (let node = 0; node < this.nodes; node++) {
-      const share = (rank[node] as number) * damping;
+      const share = (rank[node] as number) * DAMPING;
       const end = this.#ends[node] as number;
       if (share === 0 || end === 0) continue;
       const { targets, weights } = this.#blocks[this.#blockOf[node] as number] as Block;
@@ -87,17 +84,13 @@ export class Edges {
   }
 }
 
-const DAMPING = 0.85;
-const ITERATIONS = 20;
-const CLOSE_ENOUGH = 1e-7;
-
-/** At most 20 rounds. `restart` says where a reader begins anew; all files alike without it. */
+/** `restart` weighs the nodes where a reader starts; without it all weigh the same. */
 export function pageRank(edges: Edges, restart?: ReadonlyMap<number, number>): Float64Array {
   const begin = restartVector(edges.nodes, restart);
   let rank = Float64Array.from(begin);
   let next = new Float64Array(edges.nodes);
   for (let round = 0; round < ITERATIONS; round++) {
-    edges.flow({ rank, next: next.fill(0), damping: DAMPING });
+    edges.flow(rank, next.fill(0));
     let lost = 1;
     for (const value of next) lost -= value;
     let change = 0;

@@ -1,17 +1,14 @@
-import { join } from 'node:path';
 import type { CodeToolArgs, CodeToolResult, ExploredSlice } from '../../../protocol/code.ts';
-import type { Definition } from '../../lang/contract.ts';
+import { type Definition, decodeSource } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
-import { readRegular } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { textOf } from '../words/hits.ts';
 import { partsOf } from '../words/sketch.ts';
 import { knownDefinitions } from './definitions.ts';
 import { pageRank } from './edges.ts';
 import { pathInside } from './paths.ts';
 import type { Graph, RepoGraph } from './repo-graph.ts';
-import { parseQuery, search } from './search.ts';
+import { parseQuery, type ScoredFile, search } from './search.ts';
 import { namesWith, TextLines } from './text-lines.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -19,15 +16,16 @@ const BUDGET = 4_000;
 const SEEDS = 30;
 const MOST_FILES = 60;
 const SMALL_LINES = 40;
-/** Of a larger definition: how long its head may be, and how many places in it are shown, with the lines beside them. */
+/** Of a larger definition: the lines of its head, how many places in it are shown, and the lines around each. */
 const MOST_HEAD = 12;
 const MOST_PLACES = 3;
 const BESIDE = 1;
-/** From what was found, by use or import. */
+/** Steps by use or import from what was found. */
 const DEPTH = 2;
 const MAX_BYTES = 1024 * 1024;
 const MAP_SHARE = 0.12;
 const MOST_LEFT_OUT = 50;
+/** Code comes first. */
 const PROSE_WEIGHT = 0.4;
 const LEAST_SCORE = 0.01;
 /** What JSON and headings around a slice cost. */
@@ -37,103 +35,85 @@ const MEAN_HEADING = 60;
 /** Fewer tokens hold no piece worth showing. */
 const LEAST_ROOM = 60;
 
-interface Exploring {
-  index: CodeIndex;
-  graph: RepoGraph;
-}
-
 interface Piece extends ExploredSlice {
   value: number;
 }
 
 /** The pieces of code that answer a question, by rank per token, within a budget. Equal input gives equal bytes. */
 export async function explore(
-  { index, graph }: Exploring,
+  { index, graph }: { index: CodeIndex; graph: RepoGraph },
   args: CodeToolArgs<'explore_code'>,
 ): Promise<CodeToolResult<'explore_code'>> {
   const view = await index.view();
   const budget = args.budget_tokens ?? BUDGET;
+  const query = parseQuery(args.question);
+  const found = await search(index, view, query);
   const isInside = scope(index, args.paths);
-  const { terms, phrases } = parseQuery(args.question);
-  const found = await search(index, view, { query: { terms, phrases } });
-  const seeds = found.scored.filter(({ file }) => isInside(file.path)).slice(0, SEEDS);
-  const named = (args.files ?? []).map((given) => pathInside(index.tree.checkout.toplevel, given));
   const links = await graph.get(view);
-  const scores = await scoreFiles({ index, view, links, isInside }, { seeds, named, question: args.question });
-  const ranked = [...scores].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, MOST_FILES);
-  const map = mapText(index, view, { paths: ranked.map(([path]) => path), room: budget * MAP_SHARE });
-  const pieces = ranked.flatMap(([path, score]) => piecesOf(index, view, { path, score, terms: new Set(terms) }));
+  const starts = startsOf(index, view, links, { args, scored: found.scored, isInside });
+  const ranked = rankFiles(index, links, starts, isInside);
+  const map = mapText(index, ranked, budget * MAP_SHARE);
+  const terms = new Set(query.terms);
+  const pieces = ranked.flatMap((each) => piecesOf(index, each, terms));
   const { slices, tokens, leftOut } = fill(pieces, budget - estimateTokens(map));
-  const pending = found.pending + index.pendingStructures;
   return {
     slices,
     map,
     tokens: Math.ceil(tokens + estimateTokens(map)),
     left_out: leftOut,
-    basis: await index.basis(
-      { stage: pending > 0 ? 1 : 2, complete: pending + found.skipped === 0, pending, skipped: found.skipped },
-      view,
-    ),
+    basis: await index.basis({ pending: found.pending + index.pendingStructures, skipped: found.skipped }, view),
   };
 }
 
-function scope(index: CodeIndex, paths: readonly string[] | undefined): (path: string) => boolean {
-  if (paths === undefined || paths.length === 0) return () => true;
+function scope(index: CodeIndex, paths: readonly string[] = []): (path: string) => boolean {
   const roots = paths.map((given) => pathInside(index.tree.checkout.toplevel, given));
+  if (roots.length === 0) return () => true;
   return (path) => roots.some((root) => root === '' || path === root || path.startsWith(`${root}/`));
 }
 
-interface Ground {
-  index: CodeIndex;
-  view: View;
-  links: Graph;
+interface Asked {
+  args: CodeToolArgs<'explore_code'>;
+  scored: readonly ScoredFile[];
   isInside: (path: string) => boolean;
 }
 
-interface Wanted {
-  seeds: readonly { file: { path: string }; score: number }[];
-  named: readonly string[];
-  question: string;
-}
-
-/** Search, symbols named in the question and the caller's files, then whatever is near them by use and import. */
-async function scoreFiles(
-  { index, view, links, isInside }: Ground,
-  { seeds, named, question }: Wanted,
-): Promise<Map<string, number>> {
-  const best = Math.max(1e-9, ...seeds.map(({ score }) => score));
-  const direct = new Map<string, number>();
+/** The files that search found, the question names or the caller gave, by number and with their weights. */
+function startsOf(index: CodeIndex, view: View, links: Graph, { args, scored, isInside }: Asked): Map<number, number> {
+  const starts = new Map<number, number>();
   const add = (path: string, weight: number) => {
-    if (view.files.has(path) && isInside(path)) direct.set(path, (direct.get(path) ?? 0) + weight);
+    const number = links.numberOf.get(path);
+    if (number !== undefined && isInside(path)) starts.set(number, (starts.get(number) ?? 0) + weight);
   };
+  const seeds = scored.filter(({ file }) => isInside(file.path)).slice(0, SEEDS);
+  const best = Math.max(1e-9, ...seeds.map(({ score }) => score));
   for (const { file, score } of seeds) add(file.path, score / best);
-  for (const path of named) add(path, 1);
-  for (const [name] of question.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
+  for (const given of args.files ?? []) add(pathInside(index.tree.checkout.toplevel, given), 1);
+  for (const [name] of args.question.matchAll(/[A-Za-z_$][\w$]{2,}/g)) {
     const rows = index.names.definers(name).flatMap(({ oid }) => view.withBlob(oid));
     const paths = rows.map(({ path }) => path).sort(); // the store has them in the order in which they were parsed
     for (const path of paths.slice(0, SEEDS)) add(path, 1 / paths.length);
   }
-  const restart = new Map([...direct].map(([path, weight]) => [links.numberOf.get(path) as number, weight]));
+  return starts;
+}
+
+/** The files to start from, and what is near them by use and import. */
+function rankFiles(index: CodeIndex, links: Graph, restart: Map<number, number>, isInside: Asked['isInside']) {
   const rank = restart.size > 0 ? pageRank(links.edges, restart) : links.base;
   const top = rank.reduce((most, value) => Math.max(most, value), 1e-12);
   const isNear = restart.size > 0 ? reach(links.edges, restart.keys()) : () => true;
-  const scores = new Map<string, number>();
+  const ranked: ScoredFile[] = [];
   for (const [number, value] of rank.entries()) {
     const near = (restart.get(number) ?? 0) + 0.3 * (value / top);
     const file = links.files[number] as TreeFile;
     if (near <= LEAST_SCORE || !isNear(number) || !isInside(file.path)) continue;
-    const score = near * kindWeight(index, file);
-    if (score > LEAST_SCORE) scores.set(file.path, score);
+    const score = index.languages.of(file) === undefined ? near * PROSE_WEIGHT : near;
+    if (score > LEAST_SCORE) ranked.push({ file, score });
   }
-  return scores;
+  ranked.sort((a, b) => b.score - a.score || (a.file.path < b.file.path ? -1 : 1));
+  return ranked.slice(0, MOST_FILES);
 }
 
-/** A question about code is answered by code first. */
-function kindWeight(index: CodeIndex, file: TreeFile): number {
-  return index.languages.of(file) === undefined ? PROSE_WEIGHT : 1;
-}
-
-/** Rank flows on and on; what is further away says nothing about the question. */
+/** Tells which files are near: rank flows on, but files further away say nothing about the question. */
 function reach(edges: Graph['edges'], from: Iterable<number>): (node: number) => boolean {
   const isReached = new Uint8Array(edges.nodes);
   let last = [...from];
@@ -152,21 +132,16 @@ function reach(edges: Graph['edges'], from: Iterable<number>): (node: number) =>
   return (node) => isReached[node] === 1;
 }
 
-function definitionsIn(index: CodeIndex, view: View, path: string): readonly Definition[] {
-  const file = view.files.get(path);
-  return file ? knownDefinitions(index, file) : [];
-}
-
 /** The files that matter most with their main definitions, one line each. */
-function mapText(index: CodeIndex, view: View, { paths, room }: { paths: readonly string[]; room: number }): string {
+function mapText(index: CodeIndex, ranked: readonly ScoredFile[], room: number): string {
   const lines: string[] = [];
   let used = 0;
-  for (const path of paths) {
-    const names = definitionsIn(index, view, path).filter(
+  for (const { file } of ranked) {
+    const top = knownDefinitions(index, file).filter(
       ({ container, kind }) => container === undefined && kind !== 'import',
     );
-    const shown = [...new Set(names.map(({ name }) => name))].slice(0, 8);
-    const line = shown.length > 0 ? `${path}: ${shown.join(', ')}` : path;
+    const shown = [...new Set(top.map(({ name }) => name))].slice(0, 8);
+    const line = shown.length > 0 ? `${file.path}: ${shown.join(', ')}` : file.path;
     used += estimateTokens(`${line}\n`);
     if (used > room) break;
     lines.push(line);
@@ -174,27 +149,29 @@ function mapText(index: CodeIndex, view: View, { paths, room }: { paths: readonl
   return lines.join('\n');
 }
 
-interface InFile {
+interface SearchedFile {
   path: string;
   score: number;
   terms: ReadonlySet<string>;
+  lines: TextLines;
+  matches: readonly Match[];
 }
 
 /** Small definitions whole; of large ones the signature and the lines that match. */
-function piecesOf(index: CodeIndex, view: View, { path, score, terms }: InFile): Piece[] {
-  const bytes = readRegular(join(index.tree.checkout.toplevel, path), MAX_BYTES)?.bytes;
+function piecesOf(index: CodeIndex, { file, score }: ScoredFile, terms: ReadonlySet<string>): Piece[] {
+  const bytes = index.tree.read(file.path, undefined, MAX_BYTES)?.bytes;
   if (!bytes) return [];
-  const lines = new TextLines(textOf(bytes));
-  const definitions = definitionsIn(index, view, path).filter(({ kind }) => kind !== 'import' && kind !== 'module');
+  const lines = new TextLines(decodeSource(bytes));
+  const definitions = knownDefinitions(index, file).filter(({ kind }) => kind !== 'import' && kind !== 'module');
   const matches = matchesIn(lines, terms);
   const inName = countNamed(definitions, terms);
-  const file = { path, lines, terms, score, matches };
-  const pieces = definitions.flatMap((definition, at) => piecesIn(file, definition, inName.get(at) ?? 0));
+  const searched = { path: file.path, score, terms, lines, matches };
+  const pieces = definitions.flatMap((definition, at) => piecesIn(searched, definition, inName.get(at) ?? 0));
   if (pieces.length > 0) return pieces;
   const first = matches.find(({ line }) => partsOf(lines.cut(line, line)).some((part) => terms.has(part)));
   const from = first?.line ?? 1;
   const to = Math.min(lines.count, from + MOST_HEAD - 1);
-  return [toPiece({ path, from, to, lines, why: 'matches the question', value: score })];
+  return [toPiece(searched, { from, to }, 'matches the question', score)];
 }
 
 /** How many terms each name has for parts, by the place of its definition. */
@@ -205,28 +182,21 @@ function countNamed(definitions: readonly Definition[], terms: ReadonlySet<strin
   return counts;
 }
 
-interface SearchedFile extends InFile {
-  lines: TextLines;
-  matches: readonly Match[];
-}
-
-function piecesIn(
-  { path, lines, terms, score, matches: all }: SearchedFile,
-  definition: Definition,
-  inName: number,
-): Piece[] {
+function piecesIn(file: SearchedFile, definition: Definition, inName: number): Piece[] {
+  const { lines, terms, score, matches: all } = file;
   const { line, endLine, name } = definition;
   const matches = all.slice(firstFrom(all, line), firstFrom(all, endLine + 1));
   const inBody = new Set(matches.flatMap(({ found }) => found)).size;
   const worth = (hits: number) => score * (0.05 + (terms.size === 0 ? 0 : hits / (3 * terms.size)));
-  const why = inName > 0 ? `defines ${name}` : inBody > 0 ? `${name} mentions it` : `${name} is near it`;
+  const mentions = inBody > 0 ? `${name} mentions it` : `${name} is near it`;
+  const why = inName > 0 ? `defines ${name}` : mentions;
   const isSmall = endLine - line < SMALL_LINES;
   const to = isSmall ? endLine : headEnd(lines, definition, matches.length > 0);
-  const head = toPiece({ path, from: line, to, lines, why, value: worth(2 * inName + inBody) });
+  const head = toPiece(file, { from: line, to }, why, worth(2 * inName + inBody));
   if (isSmall) return [head];
   const places = placesOf(matches.filter((match) => match.line > to)).map(({ from, to: end, found }) => {
-    const cut = { from: Math.max(to + 1, from - BESIDE), to: Math.min(endLine, end + BESIDE) };
-    return toPiece({ path, ...cut, lines, why: `${name} mentions it`, value: worth(found.size) });
+    const range = { from: Math.max(to + 1, from - BESIDE), to: Math.min(endLine, end + BESIDE) };
+    return toPiece(file, range, mentions, worth(found.size));
   });
   return [head, ...places];
 }
@@ -236,7 +206,7 @@ interface Match {
   found: string[];
 }
 
-/** The lines of a file that hold a term, read once for all its definitions. */
+/** The lines of a file that hold a term, found once for all its definitions. */
 function matchesIn(lines: TextLines, terms: ReadonlySet<string>): Match[] {
   const folded = lines.folded();
   const found = new Map<number, string[]>();
@@ -250,7 +220,7 @@ function matchesIn(lines: TextLines, terms: ReadonlySet<string>): Match[] {
   return [...found].sort(([a], [b]) => a - b).map(([line, here]) => ({ line, found: here }));
 }
 
-/** The place of the first match on this line or behind it. Definitions and matches may both be thousands. */
+/** The index of the first match on this line or after it. A binary search: definitions and matches may both be thousands. */
 function firstFrom(matches: readonly Match[], line: number): number {
   let low = 0;
   for (let high = matches.length; low < high; ) {
@@ -261,7 +231,7 @@ function firstFrom(matches: readonly Match[], line: number): number {
   return low;
 }
 
-/** Where the signature has been written out; some lines more where nothing else of the body is shown. */
+/** Where the signature ends; some lines more if nothing else of the body is shown. */
 function headEnd(lines: TextLines, { line, signature }: Definition, isEnough: boolean): number {
   const wanted = signature.replace(/\s+/g, '');
   let read = '';
@@ -272,7 +242,7 @@ function headEnd(lines: TextLines, { line, signature }: Definition, isEnough: bo
   return line + MOST_HEAD - 1;
 }
 
-/** Lines that match, close ones together: those where most of the question is, first. */
+/** Lines that match, close ones together. Places with most of the question come first. */
 function placesOf(matches: readonly Match[]): { from: number; to: number; found: Set<string> }[] {
   const places: { from: number; to: number; found: Set<string> }[] = [];
   for (const { line, found } of matches) {
@@ -285,16 +255,12 @@ function placesOf(matches: readonly Match[]): { from: number; to: number; found:
   return places.sort((a, b) => b.found.size - a.found.size || a.from - b.from).slice(0, MOST_PLACES);
 }
 
-interface Cut {
-  path: string;
-  from: number;
-  to: number;
-  lines: TextLines;
-  why: string;
-  value: number;
-}
-
-function toPiece({ path, from, to, lines, why, value }: Cut): Piece {
+function toPiece(
+  { path, lines }: SearchedFile,
+  { from, to }: { from: number; to: number },
+  why: string,
+  value: number,
+): Piece {
   return { file_path: path, start_line: from, end_line: Math.max(from, to), why, text: lines.cut(from, to), value };
 }
 
@@ -302,9 +268,9 @@ function costOf({ text, file_path, why }: Piece): number {
   return estimateTokens(`${text}\n${file_path}\n${why}`) + SLICE_OVERHEAD;
 }
 
-/** Greedy by value for its tokens; what overlaps a chosen piece is in it already. */
+/** Takes pieces by value per token. What overlaps a chosen piece is left out. */
 function fill(pieces: readonly Piece[], room: number): { slices: ExploredSlice[]; tokens: number; leftOut: string[] } {
-  // By length, which is near enough for an order: only what is considered is counted.
+  // Sorted by length, which is near enough: tokens are counted only for what is considered.
   const weighed = pieces.map((piece) => ({ piece, worth: piece.value / Math.sqrt(piece.text.length + MEAN_HEADING) }));
   weighed.sort(
     ({ piece: a, worth: one }, { piece: b, worth: other }) =>
@@ -329,7 +295,7 @@ function fill(pieces: readonly Piece[], room: number): { slices: ExploredSlice[]
   return { slices, tokens, leftOut };
 }
 
-/** Whole, or as many whole lines from its start as fit, if that is worth showing. */
+/** The whole piece, or at least three of its first lines if they fit. */
 function fitted(piece: Piece, room: number): { piece: Piece; tokens: number } | undefined {
   const tokens = costOf(piece);
   if (tokens <= room) return { piece, tokens };

@@ -1,50 +1,44 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeToolArgs, CodeToolResult, Hop } from '../../../protocol/code.ts';
-import type { CodeParser, HitClass, Language } from '../../lang/contract.ts';
+import type { HitClass, Language } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
-import { readRegular } from '../tree/read-file.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
 import { hasDollarNames, wordHits } from '../words/hits.ts';
 import { holds, type Sketch, wordHashes } from '../words/sketch.ts';
 import { isPackaged } from './confidence.ts';
+import { knownDefinitions } from './definitions.ts';
 import { type Edges, IMPORTS, MAY_USE } from './edges.ts';
 import { fileNotFound, pathInside } from './paths.ts';
 import type { Graph, RepoGraph } from './repo-graph.ts';
 
 const DEPTH = 2;
-/** What is told by then is kept, so the next asker gets further. */
-const TELL_MS = 3_000;
+/** What is learned by then is kept, so the next caller gets further. */
+const LEARN_MS = 3_000;
 const AT_ONCE = 4;
+const MAX_BYTES = 1024 * 1024;
+const MOST_KEPT = 4_000;
 
-interface Hopping {
-  index: CodeIndex;
-  graph: RepoGraph;
-  sure: SureUses;
-}
-
-/** Files that reach these, or are reached by them, nearest first. Not all known yet: `unknown`, never too few. */
+/** The files that reach these, or are reached by them, nearest first. While not all are known: `unknown`, never too few. */
 export async function hops(
-  { index, graph, sure }: Hopping,
+  { index, graph, sure }: { index: CodeIndex; graph: RepoGraph; sure: SureUses },
   args: CodeToolArgs<'get_hops'>,
-  ms = TELL_MS,
+  ms = LEARN_MS,
 ): Promise<CodeToolResult<'get_hops'>> {
   const view = await index.view();
   const starts = args.files.map((given) => pathInside(index.tree.checkout.toplevel, given));
   for (const path of starts) if (!view.files.has(path)) throw fileNotFound(path, view);
-  const unread = index.pendingWords + index.pendingStructures;
-  const walk = unread > 0 ? undefined : new HopWalk(await graph.get(view), { sure, end: performance.now() + ms });
+  const unread = index.pending;
+  const walk = unread > 0 ? undefined : new HopWalk(await graph.get(view), sure, performance.now() + ms);
   const found = await walk?.from(starts, args.depth ?? DEPTH);
-  const pending = unread + (walk?.untold ?? 0);
-  const skipped = index.unparsable(view);
-  const complete = pending + skipped === 0;
-  const basis = await index.basis({ stage: pending > 0 ? 1 : 2, complete, pending, skipped }, view);
+  const pending = unread + (walk?.unlearned ?? 0);
+  const basis = await index.basis({ pending, skipped: index.unparsable(view) }, view);
   return { files: pending > 0 || !found ? 'unknown' : found, basis };
 }
 
 type Via = Hop['via'];
 
-/** Breadth first over imports and sure uses, both ways. */
+/** Walks imports and sure uses both ways, breadth first. */
 class HopWalk {
   readonly #graph: Graph;
   readonly #sure: SureUses;
@@ -52,10 +46,10 @@ class HopWalk {
   readonly #importers: Map<number, number[]>;
   readonly #maybeUsers: Map<number, number[]>;
   readonly #uses = new Map<number, readonly number[]>();
-  /** Files whose uses could not be told in time. */
-  untold = 0;
+  /** Files whose uses could not be learned in time. */
+  unlearned = 0;
 
-  constructor(graph: Graph, { sure, end }: { sure: SureUses; end: number }) {
+  constructor(graph: Graph, sure: SureUses, end: number) {
     this.#graph = graph;
     this.#sure = sure;
     this.#end = end;
@@ -69,7 +63,7 @@ class HopWalk {
     for (const path of starts) found.set(numberOf.get(path) as number, { file_path: path, distance: 0, via: 'start' });
     let edge = [...found.keys()];
     for (let distance = 1; distance <= depth; distance++) {
-      await this.#tell(edge);
+      await this.#learn(edge);
       const next: number[] = [];
       const reach = (numbers: readonly number[] | undefined, via: Via) => {
         for (const number of numbers ?? []) {
@@ -93,15 +87,15 @@ class HopWalk {
     return (this.#maybeUsers.get(number) ?? []).filter((user) => this.#uses.get(user)?.includes(number));
   }
 
-  /** Learns what these files, and the files that may use them, really use. */
-  async #tell(edge: readonly number[]): Promise<void> {
+  /** Finds what these files, and the files that may use them, really use. */
+  async #learn(edge: readonly number[]): Promise<void> {
     const wanted = new Set(edge.flatMap((number) => [number, ...(this.#maybeUsers.get(number) ?? [])]));
     const queue = [...wanted].filter((number) => !this.#uses.has(number));
     const work = async () => {
       for (let number = queue.pop(); number !== undefined; number = queue.pop()) {
         const uses = performance.now() < this.#end ? await this.#sure.of(this.#graph, number) : undefined;
         if (uses) this.#uses.set(number, uses);
-        else this.untold += 1;
+        else this.unlearned += 1;
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -120,14 +114,12 @@ function reversed(edges: Edges, kind: number): Map<number, number[]> {
   return back;
 }
 
-const MAX_BYTES = 1024 * 1024;
-const MOST_KEPT = 4_000;
-/** Of one name in one file: the first in code settles it, and comments repeat a name a few times at most. */
+/** Of one name in one file: the first use in code settles it, and comments repeat a name a few times at most. */
 const MOST_HITS = 200;
 
 /**
- * Words say which files may use a file; only what stands in code and is bound nowhere nearer does. What a file's code says
- * is kept by content and name, so an edit elsewhere costs nothing here.
+ * Words say which files may use a file. A use is sure if the name stands in code and is not bound nearer. Answers are kept by content
+ * and name, so an edit elsewhere costs nothing here.
  */
 export class SureUses {
   readonly #index: CodeIndex;
@@ -141,19 +133,19 @@ export class SureUses {
     this.#kept.clear();
   }
 
-  /** The files it really uses, of those it may use. Undefined: the parser gave no answer. */
+  /** Which of the files it may use it really uses. Undefined: the parser gave no answer. */
   async of(graph: Graph, from: number): Promise<readonly number[] | undefined> {
     const file = graph.files[from] as TreeFile;
     const language = this.#index.languages.of(file);
     const targets = graph.edges.targetsBy(MAY_USE, from);
-    // Where there is no grammar, words are only words.
+    // Without a grammar a word is only a word.
     if (language === undefined || targets.length === 0) return [];
     const sketch = this.#index.words.of(file.oid);
     if (!sketch) return undefined;
-    const named = targets.map((to) => ({ to, names: this.#namesOf({ graph, from: file, language, sketch }, to) }));
+    const named = targets.map((to) => ({ to, names: this.#namesOf(graph, to, file, sketch) }));
     const known = this.#known(file.oid);
     const unknown = new Set(named.flatMap(({ names }) => names.filter((name) => !known.has(name))));
-    if (unknown.size > 0 && !(await this.#learn(file, language, { names: [...unknown], known }))) return undefined;
+    if (unknown.size > 0 && !(await this.#learn(file, language, unknown, known))) return undefined;
     return named.filter(({ names }) => names.some((name) => known.get(name) === true)).map(({ to }) => to);
   }
 
@@ -165,14 +157,14 @@ export class SureUses {
     return known;
   }
 
-  /** What the target defines, the words hold, and can mean no other: its only definer, or one of the same package. */
-  #namesOf({ graph, from, language, sketch }: User, to: number): string[] {
+  /** Names of the target that the file's words hold and that mean no other file: it alone defines them, or shares the package. */
+  #namesOf(graph: Graph, to: number, from: TreeFile, sketch: Sketch): string[] {
+    const { languages } = this.#index;
     const target = graph.files[to] as TreeFile;
-    const itsLanguage = this.#index.languages.of(target);
-    const structure = itsLanguage && this.#index.structures.known(target, itsLanguage);
-    if (!structure || 'skipped' in structure) return [];
-    const isNear = isPackaged(language) && itsLanguage === language && dirname(target.path) === dirname(from.path);
-    const names = structure.facts.definitions.flatMap(({ name }) => {
+    const language = languages.of(target);
+    const isSameLanguage = language !== undefined && language === languages.of(from);
+    const isNear = isSameLanguage && isPackaged(language) && dirname(target.path) === dirname(from.path);
+    const names = knownDefinitions(this.#index, target).flatMap(({ name }) => {
       const [hash] = wordHashes(name);
       const isMeant = hash !== undefined && holds(sketch, hash) && (isNear || graph.definers.only(hash) === to);
       return isMeant ? [name] : [];
@@ -180,41 +172,27 @@ export class SureUses {
     return [...new Set(names)];
   }
 
+  /** False: the parser gave no answer. A file that no parser reads has no sure use of anything. */
   async #learn(
     file: TreeFile,
     language: Language,
-    { names, known }: { names: readonly string[]; known: Map<string, boolean> },
+    names: ReadonlySet<string>,
+    known: Map<string, boolean>,
   ): Promise<boolean> {
-    const bytes = readRegular(join(this.#index.tree.checkout.toplevel, file.path), MAX_BYTES)?.bytes;
-    const hits = bytes
-      ? names.flatMap((name) =>
-          [...wordHits(bytes, { name, isDollarInNames: hasDollarNames(language) })]
-            .slice(0, MOST_HITS)
-            .map(({ line, column }) => ({ name, line, column })),
-        )
-      : [];
-    const classes = bytes && hits.length > 0 ? await ask(this.#index.parser, { source: bytes, language, hits }) : [];
-    if (!classes) return false;
+    const source = this.#index.tree.read(file.path, undefined, MAX_BYTES)?.bytes ?? Buffer.alloc(0);
+    const isDollarInNames = hasDollarNames(language);
+    const hits = [...names].flatMap((name) => {
+      const places = [...wordHits(source, { name, isDollarInNames })].slice(0, MOST_HITS);
+      return places.map(({ line, column }) => ({ name, line, column }));
+    });
+    const parser = await this.#index.parser();
+    const answer = hits.length > 0 ? await parser.classify({ source, language, hits }).catch(() => undefined) : [];
+    if (!answer) return false;
+    const classes = 'skipped' in answer ? [] : answer;
     for (const name of names) known.set(name, false);
     for (const [at, { name }] of hits.entries()) if (isUse(classes[at])) known.set(name, true);
     return true;
   }
-}
-
-interface User {
-  graph: Graph;
-  from: TreeFile;
-  language: Language;
-  sketch: Sketch;
-}
-
-/** A file no parser reads has no sure use of anything. */
-async function ask(
-  parser: CodeIndex['parser'],
-  request: Parameters<CodeParser['classify']>[0],
-): Promise<readonly HitClass[] | undefined> {
-  const classes = await (await parser()).classify(request).catch(() => undefined);
-  return classes && ('skipped' in classes ? [] : classes);
 }
 
 function isUse(found: HitClass | undefined): boolean {

@@ -2,30 +2,17 @@ import { dirname, join, normalize } from 'node:path';
 import type { Language } from '../../lang/contract.ts';
 import type { View } from '../tree/view.ts';
 
-const SCRIPT_ENDS = [
-  '',
-  '.ts',
-  '.tsx',
-  '.d.ts',
-  '.js',
-  '.jsx',
-  '.mjs',
-  '.cjs',
-  '.mts',
-  '.cts',
-  '/index.ts',
-  '/index.tsx',
-  '/index.js',
-];
-/** Where a package begins in a tree is not known: a module path is looked for by its end. */
+const SCRIPT_EXTENSIONS = ['.ts', '.tsx', '.d.ts', '.js', '.jsx', '.mjs', '.cjs', '.mts', '.cts'];
+const SCRIPT_ENDS = [...SCRIPT_EXTENSIONS, '/index.ts', '/index.tsx', '/index.js'];
+/** Where a package begins in a tree is not known, so a module path is matched by its end. */
 const MOST_BY_END = 20;
 
 type Resolve = (from: string, source: string) => string[];
 
-/** Finds the files of this worktree an import may mean. Empty: a package from outside, or a form we do not know. */
+/** Finds the files of this worktree that an import may mean. None: a package from outside, or a form we do not know. */
 export class ImportPaths {
   readonly #view: View;
-  #ends: Map<string, string[]> | undefined;
+  #byName: Map<string, string[]> | undefined;
   #folders: Map<string, string[]> | undefined;
 
   constructor(view: View) {
@@ -56,14 +43,10 @@ export class ImportPaths {
   };
 
   #script(from: string, source: string): string[] {
-    if (!source.startsWith('.'))
-      return this.#byEnd(SCRIPT_ENDS.slice(1).map((end) => `${source.replace(/^[@~]\//, '')}${end}`));
+    const withEnds = (path: string) => SCRIPT_ENDS.map((end) => `${path}${end}`);
+    if (!source.startsWith('.')) return this.#byEnd(withEnds(source.replace(/^[@~]\//, '')));
     const base = normalize(join(dirname(from), source));
-    const bare = base.replace(/\.(js|jsx|mjs|cjs)$/, '');
-    return this.#first([
-      ...SCRIPT_ENDS.map((end) => `${base}${end}`),
-      ...SCRIPT_ENDS.slice(1).map((end) => `${bare}${end}`),
-    ]);
+    return this.#first([base, ...withEnds(base), ...withEnds(base.replace(/\.(js|jsx|mjs|cjs)$/, ''))]);
   }
 
   #python(from: string, source: string): string[] {
@@ -95,23 +78,21 @@ export class ImportPaths {
     return found === undefined ? [] : [found];
   }
 
-  /** Files whose path ends so, whole names only. */
+  /** Files whose path ends with one of these, by whole names. */
   #byEnd(ends: readonly string[]): string[] {
-    this.#ends ??= group(this.#view.paths, (path) => path.slice(path.lastIndexOf('/') + 1));
-    const names = this.#ends;
+    this.#byName ??= Map.groupBy(this.#view.paths, nameOf);
+    const byName = this.#byName;
     return ends.flatMap((end) => {
       const clean = normalize(end);
-      const alike = names.get(clean.slice(clean.lastIndexOf('/') + 1)) ?? [];
+      const alike = byName.get(nameOf(clean)) ?? [];
       return alike.filter((path) => path === clean || path.endsWith(`/${clean}`)).slice(0, MOST_BY_END);
     });
   }
 
-  /** All files of the folder a Go package path ends in. */
+  /** All files of the folder that a Go package path ends in. */
   #folder(source: string): string[] {
-    this.#folders ??= group(
-      this.#view.paths.filter((path) => path.endsWith('.go')),
-      dirname,
-    );
+    const isGo = (path: string) => path.endsWith('.go');
+    this.#folders ??= Map.groupBy(this.#view.paths.filter(isGo), (path) => dirname(path));
     const parts = source.split('/');
     for (let from = 0; from < parts.length; from++) {
       const found = this.#folders.get(parts.slice(from).join('/'));
@@ -121,12 +102,6 @@ export class ImportPaths {
   }
 }
 
-function group(paths: readonly string[], key: (path: string) => string): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const path of paths) {
-    const same = groups.get(key(path));
-    if (same) same.push(path);
-    else groups.set(key(path), [path]);
-  }
-  return groups;
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -3,10 +3,11 @@ import type { CodeToolArgs, CodeToolResult } from '../../../protocol/code.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { CodeIndex } from '../code-index.ts';
 
-/** A cold index of the largest repositories takes a minute; the caller's own limit is ten. */
+/** The limit of the caller. A cold index of the largest repositories takes a minute. */
 const LONGEST_MS = 600_000;
+const MOST_ERRORS = 50;
 
-/** Answers when every file of the map can be searched, or, asked to, when every file is parsed. */
+/** Answers when every file can be searched or, with `wait: complete`, when every file is parsed. */
 export async function indexCode(
   index: CodeIndex,
   args: CodeToolArgs<'index_code'>,
@@ -14,17 +15,18 @@ export async function indexCode(
 ): Promise<CodeToolResult<'index_code'>> {
   const begun = performance.now();
   if (args.path !== '.' && realpathOf(args.path) !== index.tree.checkout.toplevel) {
-    throw new ReefError('path_outside_worktree', `This server answers for ${index.tree.checkout.toplevel} alone.`);
+    throw new ReefError('path_outside_worktree', `This server answers only for ${index.tree.checkout.toplevel}.`);
   }
   const before = index.extracted;
   const view = await index.view();
-  const within = { ms: LONGEST_MS, ...(signal && { signal }) };
-  await index.until(() => index.pendingWords === 0, within);
-  if (args.wait === 'complete') await index.until(() => index.pendingWords + index.pendingStructures === 0, within);
-  const pending = args.wait === 'complete' ? index.pendingWords + index.pendingStructures : index.pendingWords;
-  const { skipped, errors } = skips(index, view.files.values());
+  const left = () => (args.wait === 'complete' ? index.pending : index.pendingWords);
+  await index.until(() => left() === 0, { ms: LONGEST_MS, ...(signal && { signal }) });
+  const pending = left();
+  const { skipped } = index.unread(view);
+  const errors = skipped.slice(0, MOST_ERRORS).map(({ path, oid }) => `${path}: ${index.coverage.words(oid)}`);
+  const { failure } = index.store;
+  if (failure) errors.unshift(`${failure.code}: ${failure.message}`);
   const extracted = index.extracted.words - before.words;
-  const complete = pending === 0 && skipped === 0;
   return {
     status: pending === 0 ? 'success' : 'partial',
     files_indexed: view.files.size,
@@ -33,7 +35,7 @@ export async function indexCode(
     duration_ms: Math.round(performance.now() - begun),
     reused: Math.max(0, view.files.size - extracted),
     pending,
-    basis: await index.basis({ stage: args.wait === 'complete' ? 2 : 1, complete, pending, skipped }, view),
+    basis: await index.basis({ stage: args.wait === 'complete' ? 2 : 1, pending, skipped: skipped.length }, view),
   };
 }
 
@@ -43,20 +45,4 @@ function realpathOf(path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-const MOST_ERRORS = 50;
-
-function skips(index: CodeIndex, files: Iterable<{ path: string; oid: string }>) {
-  const errors: string[] = [];
-  let skipped = 0;
-  for (const file of files) {
-    const words = index.coverage.words(file.oid);
-    if (words === undefined || words === 'ok' || words === 'binary') continue;
-    skipped += 1;
-    if (errors.length < MOST_ERRORS) errors.push(`${file.path}: ${words}`);
-  }
-  const failure = index.store.failure;
-  if (failure) errors.unshift(`${failure.code}: ${failure.message}`);
-  return { skipped, errors };
 }

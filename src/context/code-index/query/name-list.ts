@@ -1,6 +1,5 @@
 import { fnvOfBytes } from '../../../base/fnv.ts';
-import type { FactStore } from '../store/fact-store.ts';
-import { NewDefinitions } from '../store/name-index.ts';
+import { type DefinitionStore, NewDefinitions } from '../store/name-index.ts';
 
 const MOST_MATCHES = 2_000;
 /** In bytes of UTF-8. */
@@ -15,15 +14,13 @@ const SUBSEQUENCE = 4;
 const TYPO = 5;
 const WAYS = 6;
 
-type Store = Pick<FactStore, 'defined' | 'definedInMemory' | 'generation'>;
-
-/** All names that are defined anywhere, for look-up by a part of them: read at the first question, and added to before each other. */
+/** All defined names, for look-up by a part of them. The first question reads the store, each later one what was added since. */
 export class NameList {
-  readonly #store: Store;
+  readonly #store: DefinitionStore;
   readonly #new: NewDefinitions;
   #names = new Names();
 
-  constructor(store: Store) {
+  constructor(store: DefinitionStore) {
     this.#store = store;
     this.#new = new NewDefinitions(store, () => {
       this.#names = new Names();
@@ -41,27 +38,27 @@ export class NameList {
   }
 }
 
-/** Best first: by the way it matches, then the shorter, then by name. Only as many are sorted as are wanted. */
+/** Best first: by the way it matches, then the shorter, then by name. Sorts only as many as are wanted. */
 function rankNames(names: Names, query: string): string[] {
   const wayOf = matcherFor(query);
-  const found = new Map<number, string[]>();
+  const groups = new Map<number, string[]>();
   for (const name of near(names, query)) {
     const way = wayOf(name);
     if (way === undefined) continue;
-    const checkout = name.length * WAYS + way;
-    const same = found.get(checkout);
+    const key = name.length * WAYS + way;
+    const same = groups.get(key);
     if (same) same.push(name);
-    else found.set(checkout, [name]);
+    else groups.set(key, [name]);
   }
   const ranked: string[] = [];
-  for (const checkout of [...found.keys()].sort((a, b) => (a % WAYS) - (b % WAYS) || a - b)) {
+  for (const [, group] of [...groups].sort(([a], [b]) => (a % WAYS) - (b % WAYS) || a - b)) {
     if (ranked.length >= MOST_MATCHES) break;
-    ranked.push(...(found.get(checkout) ?? []).sort());
+    ranked.push(...group.sort());
   }
   return ranked.slice(0, MOST_MATCHES);
 }
 
-/** Those with all the letters. One typo is one letter: more of them missing, and nothing can match. */
+/** Names with all letters of the query, or all but one, which may be a typo. No other name can match. */
 function* near(names: Names, query: string): Generator<string> {
   const wanted = lettersOf(query);
   const size = Buffer.byteLength(query);
@@ -75,7 +72,7 @@ function* near(names: Names, query: string): Generator<string> {
 function matcherFor(query: string): (name: string) => number | undefined {
   const lower = query.toLowerCase();
   const humps = humpPattern(query);
-  const hasMarks = /[^A-Za-z0-9]/.test(query); // which stand in no hump
+  const hasMarks = /[^A-Za-z0-9]/.test(query); // humps have none
   const otherwise = (name: string, folded: string) => {
     if (hasMarks && humps.test(name)) return HUMPS;
     return isNear(folded, lower) && isOneTypo(folded, lower) ? TYPO : undefined;
@@ -90,7 +87,7 @@ function matcherFor(query: string): (name: string) => number | undefined {
   };
 }
 
-/** Whether the letters stand in the text in this order, whatever is between them. */
+/** Whether the text has these letters in this order, with anything between them. */
 function isSubsequence(letters: string, text: string): boolean {
   let met = 0;
   for (let at = 0; at < text.length && met < letters.length; at++)
@@ -106,7 +103,7 @@ function isNear(folded: string, lower: string): boolean {
   return begins === first || begins === second || goesOn === second || goesOn === first;
 }
 
-/** `gQS` is the start of each hump: `getQuerySet`, `get_query_set`. */
+/** Matches names whose humps start with those of the query: `gQS` finds `getQuerySet` and `get_query_set`. */
 function humpPattern(query: string): RegExp {
   const humps = query.match(/[A-Z]?[a-z0-9]+|[A-Z]/g) ?? [query];
   const parts = humps.map((hump, at) => {
@@ -122,7 +119,7 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
 }
 
-/** One letter more, less, other, or two swapped, which plain edit distance counts twice. Asked of every name, so it looks at each letter once. */
+/** One letter more, less or different, or two swapped, which plain edit distance counts twice. Called for every name, so it looks at each letter once. */
 function isOneTypo(one: string, other: string): boolean {
   if (one === other) return false;
   const [long, short] = one.length >= other.length ? [one, other] : [other, one];
@@ -133,27 +130,23 @@ function isOneTypo(one: string, other: string): boolean {
   return long[at] === short[at + 1] && long[at + 1] === short[at] && long.slice(at + 2) === short.slice(at + 2);
 }
 
-/** Of one UTF-16 unit in UTF-8. */
+/** Of one UTF-16 unit as UTF-8. */
 const MOST_BYTES = 3;
-/** Bytes are the most of it: twice as many as are needed would be too many. */
+/** Less than doubling, because the bytes are most of the memory. */
 const GROWTH = 1.25;
 
 /**
- * Each name once, and which letters it has: most fall away by that alone. Half a million strings would fill a third of a server's
- * heap, so they lie one behind the other in one buffer, and a table by their hashes tells which are there.
+ * Each name once, with the set of its letters, which rules most names out. Half a million strings would fill a third of a server's
+ * heap, so they are in one buffer, with a hash table over them.
  */
 export class Names {
   #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1 << 14);
   #view = Buffer.from(this.#bytes.buffer);
   #ends = new Uint32Array(1 << 10);
   #letters = new Uint32Array(1 << 10);
-  /** Numbers of names from 1, each at the place of its hash or the next free one; twice as many as there may be names. */
+  /** Numbers of names, counted from 1, each at the slot of its hash or the next free one. At most half full. */
   #slots = new Uint32Array(1 << 11);
   #count = 0;
-
-  constructor(texts: Iterable<string> = []) {
-    for (const text of texts) this.add(text);
-  }
 
   get count(): number {
     return this.#count;
@@ -228,7 +221,7 @@ export class Names {
   }
 }
 
-/** A bit for each letter; digits and marks share the rest. */
+/** One bit per letter; digits and marks share the other bits. */
 function lettersOf(text: string): number {
   let bits = 0;
   for (let at = 0; at < text.length; at++) bits |= 1 << ((text.charCodeAt(at) | 0x20) & 31);

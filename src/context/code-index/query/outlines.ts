@@ -3,14 +3,14 @@ import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import type { View } from '../tree/view.ts';
 import type { TreeFile } from '../tree/worktree-tree.ts';
-import { knownDefinitions, within } from './definitions.ts';
-import { fingerprint, fitting, type Pager, type Whole } from './paging.ts';
+import { knownDefinitions, parseMissing } from './definitions.ts';
+import { fitting, type Pager, type Whole } from './paging.ts';
 import { fileNotFound, pathInside } from './paths.ts';
 
 const DEPTH = 4;
 const PARSE_MS = 1_000;
 const PAGE_FILES = 2_000;
-/** A page ends between items: a large file is several. */
+/** A page ends between items, so a large file is split into several. */
 const MOST_OF_A_FILE = 50;
 
 const GROUPS: Record<OutlineGroup, readonly SymbolType[]> = {
@@ -24,7 +24,7 @@ const GROUPS: Record<OutlineGroup, readonly SymbolType[]> = {
   modules: ['module'],
 };
 
-/** A question about one file: it alone is looked at, and parsed now if need be. */
+/** Looks at one file alone, and parses it now if need be. */
 export async function fileOutline(
   index: CodeIndex,
   args: CodeToolArgs<'get_file_outline'>,
@@ -35,17 +35,17 @@ export async function fileOutline(
   index.start();
   const language = index.languages.of(file);
   const structure = language && (await index.structures.of(file, language));
-  const isRead = structure !== undefined && !('skipped' in structure);
-  const all = isRead ? structure.facts.definitions.map(toOutline) : [];
+  const all = structure?.facts?.definitions.map(toOutline) ?? [];
   const symbols = fitting(all, lineOf);
-  const isWhole = isRead && structure.status === 'ok' && symbols.length === all.length;
+  const isRead = structure?.facts !== undefined;
+  const isWhole = structure?.status === 'ok' && symbols.length === all.length;
   return {
     file_path: path,
     language: language ?? null,
     symbols,
     basis: await index.basis({
       stage: isRead && language !== 'swift' ? 2 : 1,
-      // A text of no language has no symbols, and that is all there is to say of it.
+      // A text of no language has no symbols, so the answer is complete.
       complete: language === undefined || isWhole,
       pending: language !== undefined && structure === undefined ? 1 : 0,
       skipped: structure && !isRead ? 1 : 0,
@@ -67,13 +67,11 @@ function toOutline({ name, kind, line, endLine, signature, container }: Definiti
 type FileSymbols = CodeToolResult<'get_directory_outline'>['files'][number];
 
 interface WholeOutline extends Whole<FileSymbols> {
-  paths: readonly string[];
-  /** What defines something, and how much in all. */
+  /** How many files define something, and how many symbols in all. */
   files: number;
   symbols: number;
   pending: number;
   skipped: number;
-  partial: number;
 }
 
 export async function directoryOutline(
@@ -83,20 +81,17 @@ export async function directoryOutline(
 ): Promise<CodeToolResult<'get_directory_outline'>> {
   const folder = pathInside(index.tree.checkout.toplevel, args.directory_path);
   const view = await index.view();
-  const kept =
+  const place =
     args.cursor === undefined
-      ? await beginDirectory({ index, pager, view, parseMs }, folder, args)
-      : pager.recall<FileSymbols>(args.cursor, (whole) => fingerprint(view, (whole as WholeOutline).paths));
-  const { pending, skipped, partial, paths, files, symbols } = kept.whole as WholeOutline;
-  const { items, nextCursor } = pager.page(kept, PAGE_FILES);
+      ? pager.keep(await wholeOutline(index, view, { ...args, folder, parseMs }), view)
+      : pager.recall<WholeOutline>(args.cursor, view);
+  const { pending, skipped, paths, files, symbols } = place.whole;
+  const { items, nextCursor } = pager.page(place, PAGE_FILES);
   return {
     files: joined(items),
     summary: `${files} of ${paths.length} files define ${symbols} symbols`,
     ...(nextCursor !== undefined && { next_cursor: nextCursor }),
-    basis: await index.basis(
-      { stage: pending > 0 ? 1 : 2, complete: pending + skipped + partial === 0, pending, skipped: skipped + partial },
-      view,
-    ),
+    basis: await index.basis({ pending, skipped }, view),
   };
 }
 
@@ -108,66 +103,34 @@ function joined(items: readonly FileSymbols[]): FileSymbols[] {
   return [...files.values()];
 }
 
-interface Beginning {
-  index: CodeIndex;
-  pager: Pager;
-  view: View;
+interface OutlineOptions extends Pick<CodeToolArgs<'get_directory_outline'>, 'depth' | 'includes'> {
+  folder: string;
   parseMs: number;
 }
 
-async function beginDirectory(
-  { index, pager, view, parseMs }: Beginning,
-  folder: string,
-  args: CodeToolArgs<'get_directory_outline'>,
-) {
-  const depth = args.depth ?? DEPTH;
+async function wholeOutline(index: CodeIndex, view: View, options: OutlineOptions): Promise<WholeOutline> {
+  const { folder, depth = DEPTH, includes = Object.keys(GROUPS) as OutlineGroup[], parseMs } = options;
   const prefix = folder === '' ? '' : `${folder}/`;
   const isInside = (path: string) => path.startsWith(prefix) && path.slice(prefix.length).split('/').length <= depth;
   const paths = view.paths.filter(isInside);
   if (paths.length === 0 && folder !== '') throw fileNotFound(folder, view);
-  const wanted = new Set((args.includes ?? (Object.keys(GROUPS) as OutlineGroup[])).flatMap((group) => GROUPS[group]));
-  const end = performance.now() + parseMs;
-  const counts = { pending: 0, skipped: 0, partial: 0 };
+  const wanted = new Set(includes.flatMap((group) => GROUPS[group]));
+  const symbolsOf = (file: TreeFile) => knownDefinitions(index, file).filter(({ kind }) => wanted.has(kind));
+  const listed = paths.map((path) => view.files.get(path) as TreeFile);
+  const { pending, skipped, partial } = await parseMissing(index, listed, parseMs);
   const parts: { file: TreeFile; first: number }[] = [];
-  const defined = { files: 0, symbols: 0 };
-  const symbolsOf = (definitions: readonly Definition[]) => definitions.filter(({ kind }) => wanted.has(kind));
-  for (const path of paths) {
-    const file = view.files.get(path) as TreeFile;
-    const { length } = symbolsOf(await definitionsIn(index, file, { counts, end }));
-    defined.files += Math.min(length, 1);
-    defined.symbols += length;
+  let [files, symbols] = [0, 0];
+  for (const file of listed) {
+    const { length } = symbolsOf(file);
+    files += Math.min(length, 1);
+    symbols += length;
     for (let first = 0; first < length; first += MOST_OF_A_FILE) parts.push({ file, first });
   }
   const items = function* (from: number, to: number): Generator<FileSymbols> {
     for (const { file, first } of parts.slice(from, to)) {
-      const symbols = symbolsOf(knownDefinitions(index, file)).slice(first, first + MOST_OF_A_FILE);
-      yield { file_path: file.path, symbols: symbols.map(toOutline) };
+      const shown = symbolsOf(file).slice(first, first + MOST_OF_A_FILE);
+      yield { file_path: file.path, symbols: shown.map(toOutline) };
     }
   };
-  const whole: WholeOutline = {
-    count: parts.length,
-    items,
-    fingerprint: fingerprint(view, paths),
-    paths,
-    ...defined,
-    ...counts,
-  };
-  return { id: pager.keep(whole), at: 0, whole };
-}
-
-interface Tally {
-  counts: { pending: number; skipped: number; partial: number };
-  end: number;
-}
-
-async function definitionsIn(index: CodeIndex, file: TreeFile, { counts, end }: Tally): Promise<readonly Definition[]> {
-  const language = index.languages.of(file);
-  if (language === undefined) return [];
-  const known = index.structures.known(file, language);
-  const structure =
-    known ?? (performance.now() < end ? await within(index.structures.of(file, language), end) : undefined);
-  if (!structure) counts.pending += 1;
-  else if ('skipped' in structure) counts.skipped += 1;
-  else if (structure.status === 'partial') counts.partial += 1;
-  return structure && !('skipped' in structure) ? structure.facts.definitions : [];
+  return { count: parts.length, items, paths, files, symbols, pending, skipped: skipped + partial };
 }

@@ -3,58 +3,59 @@ import { ReefError } from '../../../protocol/errors.ts';
 import type { View } from '../tree/view.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** An answer as a whole, from which pages are cut. Items are made when they are shown: there may be a million. */
+/** A whole answer, from which pages are cut. Items are made when they are shown: there may be a million. */
 export interface Whole<T> {
   count: number;
   items(from: number, to: number): Iterable<T>;
-  /** Changes when a file behind the answer does. */
-  fingerprint: string;
+  /** The files behind the answer. Its cursors expire when one of them changes. */
+  paths: readonly string[];
 }
 
-/** 10,000 are the most an answer may cost; the rest is for what stands around its items. */
+interface Place<W> {
+  id: string;
+  at: number;
+  whole: W;
+}
+
+/** An answer may cost 10,000 tokens; the rest is for what stands around its items. */
 const MAX_PAGE_TOKENS = 9_200;
 const MOST_KEPT = { answers: 8, items: 100_000 };
 
-interface Page<T> {
-  items: T[];
-  nextCursor?: string;
-}
-
-/** Keeps the last answers, so that the pages of one fit together even if more is known by the time the next is asked for. */
+/** Keeps the last answers, so that the pages of one fit together even if more is known when the next page is asked for. */
 export class Pager {
-  readonly #kept = new Map<string, Whole<unknown>>();
+  readonly #kept = new Map<string, { whole: Whole<unknown>; fingerprint: string }>();
 
-  keep<T>(whole: Whole<T>): string {
+  keep<W extends Whole<unknown>>(whole: W, view: View): Place<W> {
     const id = randomBytes(6).toString('hex');
-    this.#kept.set(id, whole);
+    this.#kept.set(id, { whole, fingerprint: fingerprint(view, whole.paths) });
     for (const [oldest] of this.#kept) {
       if (oldest === id || !this.#isFull()) break;
       this.#kept.delete(oldest);
     }
-    return id;
+    return { id, at: 0, whole };
   }
 
   #isFull(): boolean {
-    const items = [...this.#kept.values()].reduce((sum, { count }) => sum + count, 0);
+    const items = [...this.#kept.values()].reduce((sum, { whole }) => sum + whole.count, 0);
     return this.#kept.size > MOST_KEPT.answers || items > MOST_KEPT.items;
   }
 
-  /** The answer a cursor belongs to, if the files behind it are still the same. */
-  recall<T>(cursor: string, fingerprintOf: (whole: Whole<T>) => string): { id: string; at: number; whole: Whole<T> } {
+  /** The answer of a cursor, if the files behind it are still the same. */
+  recall<W extends Whole<unknown>>(cursor: string, view: View): Place<W> {
     const [, id = '', at = ''] = /^([0-9a-f]{12})-(\d{1,9})$/.exec(cursor) ?? [];
-    const whole = this.#kept.get(id) as Whole<T> | undefined;
-    if (!whole || fingerprintOf(whole) !== whole.fingerprint) {
+    const kept = this.#kept.get(id);
+    if (!kept || fingerprint(view, kept.whole.paths) !== kept.fingerprint) {
       throw new ReefError('cursor_expired', 'The files behind this cursor have changed: ask again without it.', {
         details: { cursor },
       });
     }
-    return { id, at: Number(at), whole };
+    return { id, at: Number(at), whole: kept.whole as W };
   }
 
-  page<T>({ id, at, whole }: { id: string; at: number; whole: Whole<T> }, limit: number): Page<T> {
+  page<T>({ id, at, whole }: Place<Whole<T>>, limit: number): { items: T[]; nextCursor: string | undefined } {
     const items = fitting(whole.items(at, at + limit));
     const next = at + items.length;
-    return next < whole.count ? { items, nextCursor: `${id}-${next}` } : { items };
+    return { items, nextCursor: next < whole.count ? `${id}-${next}` : undefined };
   }
 }
 
@@ -70,8 +71,7 @@ export function fitting<T>(items: Iterable<T>, textOf: (item: T) => string = (it
   return fit;
 }
 
-/** Changes with the content of any of these files. */
-export function fingerprint(view: View, paths: readonly string[]): string {
+function fingerprint(view: View, paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) hash.update(`${path}\0${view.files.get(path)?.oid ?? ''}\0`);
   return hash.digest('hex');

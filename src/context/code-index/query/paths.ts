@@ -4,7 +4,7 @@ import { ReefError } from '../../../protocol/errors.ts';
 import { lookAt } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
 
-/** A caller's path as the map knows it. What leads out, by its words or by a link, is refused. */
+/** A caller's path from the root of the worktree. A path that leads out, by its text or by a link, is refused. */
 export function pathInside(root: string, given: string): string {
   const inner = given === root || given.startsWith(`${root}/`) ? relative(root, given) : given;
   const parts = safeParts(inner);
@@ -15,27 +15,29 @@ export function pathInside(root: string, given: string): string {
   return parts.join('/');
 }
 
-export function fileNotFound(path: string, view: View | undefined): ReefError {
-  const near = view && nearest(path, view);
+export function fileNotFound(path: string, view: View): ReefError {
+  const near = nearest(path, view);
   const advice = near === undefined ? '' : ` The nearest is ${near}.`;
   return new ReefError('file_not_found', `There is no file ${JSON.stringify(path.slice(0, 200))} here.${advice}`, {
     details: { path, ...(near !== undefined && { nearest: near }) },
   });
 }
 
-/** The same name elsewhere, else the most alike path. */
+/** The same name elsewhere, otherwise the most similar path. */
 function nearest(path: string, view: View): string | undefined {
   const name = basename(path).toLowerCase();
   const same = view.paths.filter((each) => basename(each).toLowerCase() === name);
   const pool = same.length > 0 ? same : view.paths.filter((each) => dirname(each) === dirname(path));
-  return (pool.length > 0 ? pool : view.paths).reduce<{ path: string; score: number } | undefined>((best, each) => {
-    const score = alikeness(each, path);
-    return best && best.score >= score ? best : { path: each, score };
-  }, undefined)?.path;
+  let best: { path: string; score: number } | undefined;
+  for (const each of pool.length > 0 ? pool : view.paths) {
+    const score = similarity(each, path);
+    if (!best || score > best.score) best = { path: each, score };
+  }
+  return best?.path;
 }
 
-/** Pairs of letters in common: cheap, and good enough to point somewhere. */
-function alikeness(one: string, other: string): number {
+/** By pairs of letters in common: cheap, and good enough for a hint. */
+function similarity(one: string, other: string): number {
   const pairs = new Set<string>();
   for (let at = 0; at + 1 < one.length; at++) pairs.add(one.slice(at, at + 2));
   let common = 0;

@@ -1,32 +1,28 @@
-import { join } from 'node:path';
 import type { CodeReference, CodeToolArgs, CodeToolResult } from '../../../protocol/code.ts';
 import { isTooLarge } from '../../lang/limits.ts';
 import type { CodeIndex } from '../code-index.ts';
 import { blobId, formatOf } from '../tree/blob-id.ts';
-import { isSameStamp, readRegular, Scratch } from '../tree/read-file.ts';
+import { isSameStamp, Scratch } from '../tree/read-file.ts';
 import type { View } from '../tree/view.ts';
+import type { TreeFile } from '../tree/worktree-tree.ts';
 import { hasDollarNames, wordHits } from '../words/hits.ts';
 import type { Classifier, Question } from './classifier.ts';
 import { Judge } from './confidence.ts';
-import { type Candidates, candidatesFor, definitionsOf, type Found } from './definitions.ts';
+import { candidatesFor, definitionsOf, type Found } from './definitions.ts';
 import { ImportPaths } from './import-paths.ts';
-import { fingerprint, type Pager, type Whole } from './paging.ts';
+import type { Pager, Whole } from './paging.ts';
 import { pathInside } from './paths.ts';
-import { type FileHits, ReferenceList } from './reference-list.ts';
+import { type FileHits, referenceList } from './reference-list.ts';
 import { SlicesOfTime } from './slices-of-time.ts';
 
 type Args = CodeToolArgs<'get_symbol_references'>;
-type Answer = CodeToolResult<'get_symbol_references'>;
 
 const CLASSIFY_MS = 400;
-const MAX_BYTES = 8 * 1024 * 1024;
 const LIMIT = 200;
 
 interface WholeReferences extends Whole<CodeReference> {
-  paths: readonly string[];
   pending: number;
   skipped: number;
-  unclassified: number;
 }
 
 export interface ReferenceTools {
@@ -35,91 +31,80 @@ export interface ReferenceTools {
   pager: Pager;
 }
 
-export async function references(
-  tools: ReferenceTools,
-  args: Args,
-  options: { classifyMs?: number; signal?: AbortSignal } = {},
-): Promise<Answer> {
-  const { index, pager } = tools;
-  const view = await index.view();
-  const { id, at, whole } =
-    args.cursor === undefined
-      ? await begin(tools, { view, args, ...options })
-      : pager.recall<CodeReference>(args.cursor, (kept) => fingerprint(view, (kept as WholeReferences).paths));
-  const { pending, skipped, unclassified } = whole as WholeReferences;
-  const { items, nextCursor } = pager.page({ id, at, whole }, args.limit ?? LIMIT);
-  return {
-    references: items,
-    total_count: whole.count,
-    ...(nextCursor !== undefined && { next_cursor: nextCursor }),
-    basis: await index.basis(
-      {
-        stage: unclassified > 0 || pending > 0 ? 1 : 2,
-        complete: pending === 0 && skipped === 0 && unclassified === 0,
-        pending: pending + unclassified,
-        skipped,
-      },
-      view,
-    ),
-  };
-}
-
-interface Asked {
-  view: View;
-  args: Args;
+interface Waits {
   classifyMs?: number;
   signal?: AbortSignal;
 }
 
-async function begin(
-  { index, classifier, pager }: ReferenceTools,
-  { view, args, classifyMs = CLASSIFY_MS, signal }: Asked,
-) {
-  const candidates = candidatesFor(index, view, args.name);
-  const found = await readHits({ index, name: args.name, signal }, candidates);
-  // Small ones first: more of them are told in time, and a large one makes the parser's memory grow for good.
-  const bySize = found.toSorted((a, b) => a.file.stamp.size - b.file.stamp.size);
-  const questions = bySize.flatMap((each) => toQuestion(index, args.name, each));
-  const [definitions] = await Promise.all([
-    definitionsOf(index, view, { name: args.name, ms: classifyMs }),
-    classifier.classify(questions, classifyMs, signal),
-  ]);
-  const judge = new Judge({ index, imports: new ImportPaths(view), name: args.name, definitions: definitions.found });
-  const list = new ReferenceList(found, {
-    root: index.tree.checkout.toplevel,
-    name: args.name,
-    definitions: definitions.found,
-    chosen: chosenDefinition(index, args, definitions.found),
-    hasText: args.include_text === true,
-    judge,
-    classes: (question) => classifier.known(question),
-  });
-  const paths = found.map(({ file }) => file.path);
-  const unclassified = questions.filter((question) => classifier.known(question) === undefined).length;
-  const whole: WholeReferences = {
-    count: list.count,
-    items: (from, to) => list.items(from, to),
-    fingerprint: fingerprint(view, paths),
-    paths,
-    pending: candidates.pending,
-    skipped: candidates.skipped,
-    unclassified,
+export async function references(
+  tools: ReferenceTools,
+  args: Args,
+  waits: Waits = {},
+): Promise<CodeToolResult<'get_symbol_references'>> {
+  const { index, pager } = tools;
+  const view = await index.view();
+  const place =
+    args.cursor === undefined
+      ? pager.keep(await wholeReferences(tools, view, args, waits), view)
+      : pager.recall<WholeReferences>(args.cursor, view);
+  const { count, pending, skipped } = place.whole;
+  const { items, nextCursor } = pager.page(place, args.limit ?? LIMIT);
+  return {
+    references: items,
+    total_count: count,
+    ...(nextCursor !== undefined && { next_cursor: nextCursor }),
+    basis: await index.basis({ pending, skipped }, view),
   };
-  return { id: pager.keep(whole), at: 0, whole };
 }
 
-/** Reading is what finds: a sketch only says where to look. */
+async function wholeReferences(
+  { index, classifier }: ReferenceTools,
+  view: View,
+  args: Args,
+  { classifyMs = CLASSIFY_MS, signal }: Waits,
+): Promise<WholeReferences> {
+  const { name } = args;
+  const candidates = candidatesFor(index, view, name);
+  const found = await readHits(index, name, candidates.files, signal);
+  // Small files first: more of them are classified in time, and a large one makes the parser's memory grow for good.
+  const bySize = found.toSorted((a, b) => a.file.stamp.size - b.file.stamp.size);
+  const questions = bySize.flatMap((each) => toQuestion(index, name, each));
+  const [{ found: definitions }] = await Promise.all([
+    definitionsOf(index, view, name, classifyMs),
+    classifier.classify(questions, classifyMs, signal),
+  ]);
+  const list = referenceList(found, {
+    root: index.tree.checkout.toplevel,
+    name,
+    definitions,
+    chosen: chosenDefinition(index, args, definitions),
+    hasText: args.include_text === true,
+    judge: new Judge(index, new ImportPaths(view), name, definitions),
+    classes: (question) => classifier.known(question),
+  });
+  const unclassified = questions.filter((question) => classifier.known(question) === undefined).length;
+  return {
+    ...list,
+    paths: found.map(({ file }) => file.path),
+    pending: candidates.pending + unclassified,
+    skipped: candidates.skipped,
+  };
+}
+
+/** Reads the candidates for the places of the name: a sketch only says where to look. */
 async function readHits(
-  { index, name, signal }: { index: CodeIndex; name: string; signal: AbortSignal | undefined },
-  { files }: Candidates,
+  index: CodeIndex,
+  name: string,
+  files: readonly TreeFile[],
+  signal: AbortSignal | undefined,
 ): Promise<FileHits[]> {
   const found: FileHits[] = [];
   const [slices, scratch] = [new SlicesOfTime(), new Scratch()];
   for (const file of files) {
-    const read = readRegular(join(index.tree.checkout.toplevel, file.path), MAX_BYTES, scratch.room);
+    const read = index.tree.read(file.path, scratch.room);
     const language = index.languages.of(file);
     const hits = read && wordHits(read.bytes, { name, isDollarInNames: hasDollarNames(language) });
-    // Changed since the sweep: what is kept of the classes belongs to other bytes.
+    // If the file changed since the sweep, the classes that are kept belong to other bytes.
     const oid = read && !isSameStamp(read.stamp, file.stamp) ? blobId(read.bytes, formatOf(file.oid)) : file.oid;
     if (hits && hits.count > 0) found.push({ file: oid === file.oid ? file : { ...file, oid }, language, hits });
     await slices.pause(signal);
@@ -129,8 +114,7 @@ async function readHits(
 
 function toQuestion(index: CodeIndex, name: string, { file, language, hits }: FileHits): Question[] {
   if (language === undefined || isTooLarge(file.stamp.size)) return [];
-  const source: Question['source'] = (room) =>
-    readRegular(join(index.tree.checkout.toplevel, file.path), MAX_BYTES, room)?.bytes;
+  const source: Question['source'] = (room) => index.tree.read(file.path, room)?.bytes;
   return [{ oid: file.oid, language, name, source, hits }];
 }
 

@@ -14,7 +14,6 @@ import { SlicesOfTime } from './slices-of-time.ts';
 const RANK_VERSION = 'rank-1';
 
 export interface Graph {
-  version: number;
   /** Files by number, in the order of their paths. */
   paths: readonly string[];
   files: readonly TreeFile[];
@@ -24,7 +23,7 @@ export interface Graph {
   base: Float64Array;
 }
 
-/** Who uses whom in this worktree, and how much each file matters. Built at the first need, kept while the map is the same. */
+/** Which file uses which, and how much each matters. Built when first needed, kept while the map is the same. */
 export class RepoGraph {
   readonly #index: CodeIndex;
   #graph: Promise<Graph> | undefined;
@@ -53,21 +52,20 @@ export class RepoGraph {
   async #build(view: View): Promise<Graph> {
     const paths = view.paths;
     const numberOf = new Map(paths.map((path, number) => [path, number]));
-    const { definers, imports } = await this.#read(view, numberOf);
-    const edges = await this.#link({ view, numberOf, definers, imports });
+    const links = await this.#read(view, numberOf);
+    const edges = await this.#link(view, numberOf, links);
     return {
-      version: view.version,
       paths,
       files: paths.map((path) => view.files.get(path) as TreeFile),
       numberOf,
-      definers,
+      definers: links.definers,
       edges,
       base: await this.#baseRank(view, edges, paths),
     };
   }
 
-  /** What each file defines and imports. The store gives names alone: whole facts of a large repository would not fit into memory. */
-  async #read(view: View, numberOf: ReadonlyMap<string, number>): Promise<Pick<Linking, 'definers' | 'imports'>> {
+  /** What each file defines and imports, by name: whole facts of a large repository would not fit into memory. */
+  async #read(view: View, numberOf: ReadonlyMap<string, number>): Promise<Links> {
     const { store, languages } = this.#index;
     const resolver = new ImportPaths(view);
     const definers = new DefinerList();
@@ -90,8 +88,8 @@ export class RepoGraph {
     return { definers: definers.finish(), imports };
   }
 
-  /** An edge where a file's words hold a name another file defines. */
-  async #link({ view, numberOf, definers, imports }: Linking): Promise<Edges> {
+  /** Adds an edge where a file's words hold a name that another file defines. */
+  async #link(view: View, numberOf: ReadonlyMap<string, number>, { definers, imports }: Links): Promise<Edges> {
     const edges = new Edges(view.paths.length);
     const packages = this.#packages(view);
     const slices = new SlicesOfTime();
@@ -102,14 +100,16 @@ export class RepoGraph {
         const near = packages[from];
         const mayUse = (to: number) =>
           unique.has(to) || (near !== undefined && shared.has(to) && packages[to] === near);
-        addEdges(edges, { from, weights, imported: imports.get(from) ?? new Set(), mayUse });
+        const imported = imports.get(from) ?? new Set();
+        const kindOf = (to: number) => (imported.has(to) ? IMPORTS : 0) | (mayUse(to) ? MAY_USE : 0);
+        edges.add(from, weightsFrom(from, weights, imported), kindOf);
       }
       await slices.pause();
     }
     return edges;
   }
 
-  /** Of each file the folder and language whose files see each other's names without import. */
+  /** The package of each file: a folder and language whose files see each other's names without an import. */
   #packages(view: View): (string | undefined)[] {
     return view.paths.map((path) => {
       const language = this.#index.languages.of(view.files.get(path) as TreeFile);
@@ -117,14 +117,14 @@ export class RepoGraph {
     });
   }
 
-  /** One text for the extractors of all languages here: another of them makes other definitions. */
+  /** The extractors of all languages here as one text: another extractor makes other definitions. */
   #extractors(view: View): string {
     const languages = new Set([...view.files.values()].map((file) => this.#index.languages.of(file)));
     const versions = [...languages].flatMap((each) => (each ? `${each}-${this.#index.languages.extractor(each)}` : []));
     return [RANK_VERSION, ...versions.sort()].join(' ');
   }
 
-  /** Kept by HEAD's tree and the extractors alone: no word of a question is in its key. Only a clean, complete index is kept. */
+  /** The rank of a clean and complete index is kept by HEAD's tree and the extractors. */
   async #baseRank(view: View, edges: Edges, paths: readonly string[]): Promise<Float64Array> {
     const isKeepable = view.localCount === 0 && this.#index.pendingStructures === 0 && view.head !== '';
     if (!isKeepable) return pageRank(edges);
@@ -138,7 +138,7 @@ export class RepoGraph {
   }
 }
 
-/** The files whose names a sketch holds: those that alone define one of them, and those that share it with others. */
+/** The files whose names a sketch holds: `unique` define one of them alone, `shared` together with others. */
 function namesUsed(sketch: Sketch, definers: Definers) {
   const weights = new Map<number, number>();
   const unique = new Set<number>();
@@ -155,26 +155,15 @@ function namesUsed(sketch: Sketch, definers: Definers) {
   return { weights, unique, shared };
 }
 
-interface Outgoing {
-  from: number;
-  weights: ReadonlyMap<number, number>;
-  imported: ReadonlySet<number>;
-  /** Whether the other defines a name this one has among its words, and that means no other. */
-  mayUse(to: number): boolean;
-}
-
 /** What is imported counts double. */
-function addEdges(edges: Edges, { from, weights, imported, mayUse }: Outgoing): void {
-  const own = new Map<number, number>();
-  for (const [to, weight] of weights) if (to !== from) own.set(to, imported.has(to) ? weight * 2 : weight);
-  for (const to of imported) if (!weights.has(to)) own.set(to, 1);
-  const kindOf = (to: number) => (imported.has(to) ? IMPORTS : 0) | (mayUse(to) ? MAY_USE : 0);
-  edges.add(from, { weights: own, kindOf });
+function weightsFrom(from: number, used: ReadonlyMap<number, number>, imported: ReadonlySet<number>) {
+  const weights = new Map<number, number>();
+  for (const [to, weight] of used) if (to !== from) weights.set(to, imported.has(to) ? weight * 2 : weight);
+  for (const to of imported) if (!used.has(to)) weights.set(to, 1);
+  return weights;
 }
 
-interface Linking {
-  view: View;
-  numberOf: ReadonlyMap<string, number>;
+interface Links {
   definers: Definers;
   imports: ReadonlyMap<number, ReadonlySet<number>>;
 }

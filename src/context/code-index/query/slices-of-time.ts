@@ -2,7 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 
 const SLICE_MS = 20;
 
-/** Cuts long work into slices, so that other questions are answered in between. */
+/** Interrupts long work, so that other questions are answered in between. */
 export class SlicesOfTime {
   #end = performance.now() + SLICE_MS;
 

@@ -1,65 +1,52 @@
+import { LineIndex } from '../../../base/line-index.ts';
 import { beginsPart, classAt, JOINT, NONE } from '../words/characters.ts';
 
 /** A text by its lines, counted from 1, without a string for each. */
 export class TextLines {
   readonly text: string;
-  readonly #starts: readonly number[];
+  readonly #index: LineIndex;
 
-  constructor(text: string, starts: readonly number[] = lineStarts(text)) {
+  constructor(text: string, index = new LineIndex(text)) {
     this.text = text;
-    this.#starts = starts;
+    this.#index = index;
   }
 
-  /** In lower case. The lines begin where they did, unless a letter has become two, as `İ` does; none becomes fewer. */
+  /** In lower case. Lines begin at the same places unless a letter becomes two, as `İ` does; none becomes fewer. */
   folded(): TextLines {
     const text = this.text.toLowerCase();
-    return text.length === this.text.length ? new TextLines(text, this.#starts) : new TextLines(text);
+    return text.length === this.text.length ? new TextLines(text, this.#index) : new TextLines(text);
   }
 
   get count(): number {
-    return this.#starts.length;
+    return this.lineAt(this.text.length);
   }
 
-  /** From one line to another, both included; what lies behind the last is nothing. */
+  #start(line: number): number {
+    return this.#index.index({ line, column: 0 });
+  }
+
+  /** From one line to another, both included. Lines after the last are empty. */
   cut(from: number, to: number): string {
-    const begin = this.#starts[from - 1] ?? this.text.length;
-    const next = this.#starts[to];
-    return this.text.slice(begin, next === undefined ? this.text.length : next - 1);
+    return this.text.slice(this.#start(from), this.#index.lineEnd(this.#start(to)));
   }
 
-  /** The line a place in the text is on. */
   lineAt(at: number): number {
-    let low = 0;
-    let high = this.#starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1;
-      if ((this.#starts[middle] as number) <= at) low = middle;
-      else high = middle - 1;
-    }
-    return low + 1;
+    return this.#index.position(at).line;
   }
 
-  /** The lines in which a string stands, each once. */
+  /** The lines that hold a string, each once. */
   linesWith(wanted: string): number[] {
     const lines: number[] = [];
-    for (let at = this.text.indexOf(wanted); at !== -1; ) {
+    for (let at = this.text.indexOf(wanted); at !== -1; at = this.text.indexOf(wanted, at)) {
       const line = this.lineAt(at);
       lines.push(line);
-      const next = this.#starts[line];
-      at = next === undefined ? -1 : this.text.indexOf(wanted, next);
+      at = this.#start(line + 1);
     }
     return lines;
   }
 }
 
-/** Searches a string, which costs a fraction of searching a buffer. */
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-  return starts;
-}
-
-/** Where a term stands in a text as a word or part of one, by offsets into its bytes. */
+/** Finds the offsets of the bytes where a term stands as a word or part of one. */
 export function termFinder(bytes: Buffer): (term: string) => number[] {
   const folded = byBytes(bytes).toLowerCase();
   return (term) => {
@@ -72,14 +59,14 @@ export function termFinder(bytes: Buffer): (term: string) => number[] {
   };
 }
 
-/** Latin-1 keeps one character a byte, folded or not, so offsets are those of the bytes. */
+/** In Latin-1 every byte is one character, folded or not, so offsets stay those of the bytes. */
 export function byBytes(bytes: Buffer): string {
   return bytes.toString('latin1');
 }
 
-/** Finds the names that have a term as a part, by their positions. All names are searched at once: one by one takes ten times as long. */
+/** Finds the positions of the names that have a term as a part. All are searched at once: one by one takes ten times as long. */
 export function namesWith(names: readonly string[]): (term: string) => number[] {
-  const lines = names.map((name) => name.replaceAll('\n', ' ')); // a computed key may be written over several
+  const lines = names.map((name) => name.replaceAll('\n', ' ')); // a computed key may span several lines
   const bytes = Buffer.from(lines.join('\n'), 'utf8');
   const find = termFinder(bytes);
   const text = new TextLines(byBytes(bytes));

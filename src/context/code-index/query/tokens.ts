@@ -1,13 +1,12 @@
 /**
- * What a text costs a model, a little above what the exact counter says. Its vocabulary would cost a server 60 MB and half a second.
- * The text is cut as o200k cuts it, which encodes each piece by itself; each kind of piece is given what it costs on average in
- * code of many languages, so that the sum is near the truth, and the margin keeps it above.
+ * Estimates what a text costs a model, a little above the exact count, whose vocabulary would cost a server 60 MB and half a second.
+ * The text is cut as o200k cuts it. Each kind of piece counts what it costs on average in code, and the margin keeps the sum above.
  */
 const PIECE =
   /[^\r\n\p{L}\p{N}]?\p{Lu}*\p{Ll}+|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu;
 const LETTER = /\p{L}/u;
 const MARGIN = 1.08;
-/** No word of a language has so many consonants in a row: what abbreviates is spelled out by the encoding. */
+/** Abbreviations: no word has so many consonants in a row, so the encoding spells them out. */
 const UNSPEAKABLE = /[bcdfghjklmnpqrstvwxz]{4,}/gi;
 
 export function estimateTokens(text: string): number {
@@ -27,14 +26,14 @@ function costOf(piece: string): number {
   return Math.max(1, 1 + 0.4 * (marks.length - 2) + 0.3 * Math.max(0, marks.length - 6));
 }
 
-/** How many different characters a piece has; most, such as an indentation, have one. */
+/** How many different characters a piece has. Most pieces, such as indentations, have one. */
 function distinct(text: string): number {
   const first = text.charCodeAt(0);
   for (let at = 1; at < text.length; at++) if (text.charCodeAt(at) !== first) return new Set(text).size;
   return 1;
 }
 
-/** Common words are one token; a mark in front, capitals and length make more of them. */
+/** A common word is one token. A mark in front, capitals and length add to it. */
 function wordCost(word: string, isMarked: boolean): number {
   const { length } = word;
   if (!isPlain(word)) return 0.4 + 0.8 * length;

@@ -128,11 +128,14 @@ verifies('C-025').test('what cannot be written is answered from memory, and says
 });
 
 verifies('C-025').test('what was kept in memory is written once the store can be used again', () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
   const dir = temporaryFolder();
   const file = join(dir, 'index/code.db');
   writeFileSync(join(dir, 'index'), '');
-  const store = new FactStore(file, { retryMs: 0 });
+  const store = new FactStore(file);
   writeFacts(store, [fact(ONE)]);
+  vi.advanceTimersByTime(60_001);
   rmSync(join(dir, 'index'));
   mkdirSync(join(dir, 'index'));
   writeFacts(store, [fact(TWO)]);
@@ -183,14 +186,14 @@ verifies('C-023').test('what is to be written later is found at once, and on dis
   const file = join(temporaryFolder(), 'code.db');
   const [store, other] = [new FactStore(file), new FactStore(file)];
   const oids = Array.from({ length: 450 }, (_, at) => at.toString(16).padStart(40, '0'));
-  store.put(oids.map(words));
+  for (const oid of oids) store.put(words(oid));
   const countOf = (each: FactStore) => each.covered(1).reduce((sum, row) => sum + row.oids.length, 0);
   const seen = [[countOf(store), [...store.sketches()].length, countOf(other)]];
   for (let more = true; more; ) {
     more = store.flush(1);
     seen.push([countOf(store), [...store.sketches()].length, countOf(other)]);
   }
-  store.put([fact(ONE)]);
+  store.put(fact(ONE));
   store.close();
   expect([...seen, other.covered(2).length]).toEqual([
     ...[

@@ -11,9 +11,10 @@ import {
   type Covered,
   type Defined,
   type Fact,
+  type FactBody,
   type FactKey,
-  type FactStatus,
   FactTable,
+  factKey,
   type Stage,
   toDefined,
   toSketch,
@@ -21,47 +22,41 @@ import {
 import { isUnwritable, openFactDatabase } from './open-database.ts';
 import { Registry } from './registry.ts';
 
-interface Opened {
-  database: Sqlite;
+export interface Tables {
   facts: FactTable;
   claims: Claims;
   registry: Registry;
+}
+
+interface Opened extends Tables {
+  database: Sqlite;
   inode: number;
 }
 
-export interface StoredBody {
-  extractor: string;
-  status: FactStatus;
-  data: Uint8Array;
-}
-
 const RETRY_MS = 60_000;
-/** So many facts in one transaction. */
 const MOST_WRITTEN = 200;
 const STAGES = [1, 2] as const;
 
 /**
- * The facts of one repository, shared by the servers of all its worktrees. While the file cannot be used, facts are kept in
- * memory and answers go on; it is tried again each minute. A file that was removed or replaced under us is noticed before
- * each write: what is written into an unlinked file is lost.
+ * The facts of one repository, shared by the servers of all its worktrees. While the file cannot be used, facts stay in memory and
+ * answers continue; the file is tried again each minute. Before each write the store checks that its file was not removed or
+ * replaced: what is written to an unlinked file is lost.
  */
 export class FactStore {
   readonly file: string;
   readonly #owner = `${process.pid}-${randomUUID()}`;
-  readonly #retryMs: number;
-  /** What is not on disk yet. */
+  /** Facts that are not on disk yet, by their key. */
   readonly #kept = new Map<string, Fact>();
-  /** What those define: read once, asked for with every name. */
+  /** What those define: parsed once, asked for with every name. */
   readonly #defined = new WeakMap<Fact, Defined>();
   #opened: Opened | undefined;
   #generation = 0;
   #failure: unknown;
   #retryAt = 0;
 
-  /** Throws `store_too_new`; any other failure is a state to pass. */
-  constructor(file: string, { retryMs = RETRY_MS }: { retryMs?: number } = {}) {
+  /** Throws `store_too_new`. After any other failure the store works from memory and tries again later. */
+  constructor(file: string) {
     this.file = file;
-    this.#retryMs = retryMs;
     this.#use();
   }
 
@@ -93,7 +88,7 @@ export class FactStore {
 
   #fail(error: unknown): void {
     this.#failure = error;
-    this.#retryAt = Date.now() + this.#retryMs;
+    this.#retryAt = Date.now() + RETRY_MS;
   }
 
   #drop(): void {
@@ -101,12 +96,12 @@ export class FactStore {
     this.#opened = undefined;
   }
 
-  /** A read never waits for a writer. What is damaged is set aside; the answer is then as of an empty store. */
-  #read<T>(look: (opened: Opened) => T, nothing: T): T {
+  /** Reads without waiting for a writer. A damaged file is set aside; the answer is then `nothing`, as of an empty store. */
+  look<T>(work: (opened: Opened) => T, nothing: T): T {
     const opened = this.#use();
     if (!opened) return nothing;
     try {
-      return look(opened);
+      return work(opened);
     } catch (error) {
       this.#handle(error);
       return nothing;
@@ -123,10 +118,11 @@ export class FactStore {
     this.#fail(error);
   }
 
-  /** Undefined if the store cannot be written now. */
-  write<T>(work: (opened: Pick<Opened, 'facts' | 'claims' | 'registry'>) => T): T | undefined {
+  /** Runs the work in a transaction. Undefined if the store cannot be written now. */
+  write<T>(work: (tables: Tables) => T): T | undefined {
     if (this.#failure !== undefined && Date.now() < this.#retryAt) return undefined;
-    this.#reopenIfReplaced();
+    const inode = this.#opened && statSync(this.file, { throwIfNoEntry: false })?.ino;
+    if (inode !== this.#opened?.inode) this.#drop();
     const opened = this.#use();
     if (!opened) return undefined;
     try {
@@ -146,66 +142,43 @@ export class FactStore {
     try {
       database.exec('ROLLBACK');
     } catch {
-      // SQLite has done so already
+      // SQLite has rolled back already.
     }
   }
 
-  #reopenIfReplaced(): void {
-    if (!this.#opened) return;
-    const inode = statSync(this.file, { throwIfNoEntry: false })?.ino;
-    if (inode !== this.#opened.inode) this.#drop();
+  /** Keeps a fact in memory, where answers find it, until it is flushed. */
+  put(fact: Fact): void {
+    this.#kept.set(factKey(fact), fact);
   }
 
-  /** In memory until it is flushed, where answers find it as well. */
-  put(facts: readonly Fact[]): void {
-    for (const fact of facts) this.#kept.set(keyOf(fact), fact);
-  }
-
-  /** Writes one transaction of what is in memory. Tells whether there is more of this stage to write. */
+  /** Writes one transaction of what is in memory. Returns whether more of this stage is left to write. */
   flush(stage: Stage): boolean {
     const wasFailing = this.#failure !== undefined;
-    const facts = this.#firstKept(stage, MOST_WRITTEN + 1);
+    const facts: Fact[] = [];
+    for (const fact of this.#kept.values()) if (fact.stage === stage && facts.push(fact) > MOST_WRITTEN) break;
     const isMore = facts.length > MOST_WRITTEN;
     if (isMore) facts.pop();
-    if (facts.length === 0 || !this.#writeFacts(facts)) return false;
-    for (const fact of facts) this.#kept.delete(keyOf(fact));
+    const isWritten = facts.length > 0 && this.write((tables) => writeFacts(tables, facts));
+    if (!isWritten) return false;
+    for (const fact of facts) this.#kept.delete(factKey(fact));
     if (wasFailing) this.#flushAll();
     return isMore;
-  }
-
-  #firstKept(stage: Stage, most: number): Fact[] {
-    const facts: Fact[] = [];
-    for (const fact of this.#kept.values()) if (fact.stage === stage && facts.push(fact) === most) break;
-    return facts;
   }
 
   #flushAll(): void {
     for (const stage of STAGES) while (this.flush(stage));
   }
 
-  #writeFacts(facts: readonly Fact[]): boolean {
-    const isWritten = this.write(({ facts: table, claims }) => {
-      table.put(facts);
-      for (const fact of facts) claims.done(fact);
-      return true;
-    });
-    return isWritten ?? false;
-  }
-
   covered(stage: Stage): Covered[] {
     const kept = [...this.#kept.values()].filter((fact) => fact.stage === stage);
     return [
-      ...this.#read(({ facts }) => facts.covered(stage), []),
+      ...this.look(({ facts }) => facts.covered(stage), []),
       ...kept.map((fact) => ({ ...fact, oids: [fact.oid] })),
     ];
   }
 
   hasSketches(): boolean {
-    return this.#kept.size > 0 || this.#read(({ facts }) => facts.hasSketches(), false);
-  }
-
-  sketchBytes(): number {
-    return this.#read(({ facts }) => facts.sketchBytes(), 0);
+    return this.#kept.size > 0 || this.look(({ facts }) => facts.hasSketches(), false);
   }
 
   *sketches(): Generator<{ oid: Oid; sketch: Sketch }> {
@@ -213,27 +186,27 @@ export class FactStore {
     yield* this.#pages(0, (facts, after) => facts.sketchesAfter(after));
   }
 
-  /** Rows in the order of their numbers, never all in memory at once. When another file takes the place of the store, they end. */
+  /** Rows by ascending id, never all in memory at once. They end when another file takes the place of the store. */
   *#pages<T extends { id: number }>(after: number, page: (facts: FactTable, after: number) => T[]): Generator<T> {
     const { generation } = this;
     for (let last: number | undefined = after; last !== undefined && generation === this.generation; ) {
       const from: number = last;
-      const rows = this.#read(({ facts }) => page(facts, from), []);
+      const rows = this.look(({ facts }) => page(facts, from), []);
       yield* rows;
       last = rows.at(-1)?.id;
     }
   }
 
-  body(key: FactKey): StoredBody | undefined {
-    return this.#kept.get(keyOf(key)) ?? this.#read(({ facts }) => facts.body(key), undefined);
+  body(key: FactKey): FactBody | undefined {
+    return this.#kept.get(factKey(key)) ?? this.look(({ facts }) => facts.body(key), undefined);
   }
 
-  /** What was added after the fact of this number; numbers are those of one store, and begin anew with another. */
+  /** What was added after the fact of this id. Ids belong to one file: a new store starts again. */
   defined(after: number): Generator<Defined & { id: number }> {
     return this.#pages(after, (facts, last) => facts.definedAfter(last));
   }
 
-  /** Of the facts that are not on disk. */
+  /** What the facts define that are not on disk. */
   *definedInMemory(): Generator<Defined> {
     for (const fact of this.#kept.values()) {
       if (fact.summary === undefined) continue;
@@ -243,36 +216,33 @@ export class FactStore {
     }
   }
 
-  /** Moves when another file takes the place of the store. */
+  /** Changes when another file takes the place of the store. */
   get generation(): number {
     this.#use();
     return this.#generation;
   }
 
-  look<T>(work: (opened: Pick<Opened, 'facts' | 'claims' | 'registry'>) => T, nothing: T): T {
-    return this.#read(work, nothing);
-  }
-
-  /** Moves when another connection has written. */
+  /** Changes when another connection has written. */
   dataVersion(): number {
-    return this.#read(({ database }) => Number(database.pragma('data_version')), 0);
+    return this.#pragma('data_version');
   }
 
-  /** What the file takes, or will once its log is written back. */
+  /** The size of the file, or what it will be once its log is written back. */
   bytes(): number {
-    return this.#read(
-      ({ database }) => Number(database.pragma('page_count')) * Number(database.pragma('page_size')),
-      0,
-    );
+    return this.#pragma('page_count') * this.#pragma('page_size');
   }
 
-  /** Pages nothing uses any more, which the file still has. */
+  /** Unused pages that the file still has. */
   freePages(): number {
-    return this.#read(({ database }) => Number(database.pragma('freelist_count')), 0);
+    return this.#pragma('freelist_count');
+  }
+
+  #pragma(name: string): number {
+    return this.look(({ database }) => Number(database.pragma(name)), 0);
   }
 
   vacuumStep(pages: number): void {
-    this.#read(({ database }) => database.exec(`PRAGMA incremental_vacuum(${pages})`), undefined);
+    this.look(({ database }) => database.exec(`PRAGMA incremental_vacuum(${pages})`), undefined);
   }
 
   close(): void {
@@ -282,6 +252,10 @@ export class FactStore {
   }
 }
 
-function keyOf({ oid, lang, stage }: FactKey): string {
-  return `${stage} ${lang} ${oid}`;
+function writeFacts({ facts: table, claims }: Tables, facts: readonly Fact[]): true {
+  for (const fact of facts) {
+    table.put(fact);
+    claims.done(fact);
+  }
+  return true;
 }

@@ -1,23 +1,22 @@
 import { fnvOfText } from '../../../base/fnv.ts';
-import type { Oid } from '../../../git/ref-name.ts';
 import type { FactStore } from './fact-store.ts';
 import type { Defined } from './fact-table.ts';
 
-type Store = Pick<FactStore, 'defined' | 'definedInMemory' | 'generation'>;
+export type DefinitionStore = Pick<FactStore, 'defined' | 'definedInMemory' | 'generation'>;
 
-/** A hash and the number of a fact are one number of 53 bits, so that all of them are sorted at once. */
+/** Hash and fact number share one number of 53 bits, so that all pairs are sorted at once. */
 const FACTS = 2 ** 21;
 const MOST_UNSORTED = 4_096;
 
 /** Reads what was added to a store since it last looked. */
 export class NewDefinitions {
-  readonly #store: Store;
+  readonly #store: DefinitionStore;
   readonly #forget: () => void;
   #generation = -1;
   #last = 0;
 
   /** `forget` is called when another store has taken the place of the one read so far. */
-  constructor(store: Store, forget: () => void) {
+  constructor(store: DefinitionStore, forget: () => void) {
     this.#store = store;
     this.#forget = forget;
   }
@@ -38,15 +37,17 @@ export class NewDefinitions {
   }
 }
 
-/** Which contents define a name, of all worktrees: read from the store at the first question, and added to before each other. */
+type Definer = Pick<Defined, 'oid' | 'lang'>;
+
+/** Which contents of all worktrees define a name. The first question reads the store, each later one what was added since. */
 export class NameIndex {
-  readonly #store: Store;
+  readonly #store: DefinitionStore;
   readonly #new: NewDefinitions;
-  #facts: { oid: Oid; lang: string }[] = [];
+  #facts: Definer[] = [];
   #sorted = new Float64Array();
   #unsorted: number[] = [];
 
-  constructor(store: Store) {
+  constructor(store: DefinitionStore) {
     this.#store = store;
     this.#new = new NewDefinitions(store, () => {
       this.#facts = [];
@@ -60,8 +61,8 @@ export class NameIndex {
     this.#new.reset();
   }
 
-  /** By hash: in a few of them the name may turn out to be another. */
-  definers(name: string): { oid: Oid; lang: string }[] {
+  /** Looked up by hash: a few of the contents may define another name instead. */
+  definers(name: string): Definer[] {
     for (const defined of this.#new.read()) this.#add(defined);
     if (this.#unsorted.length > MOST_UNSORTED) this.#sort();
     const from = fnvOfText(name) * FACTS;
@@ -70,7 +71,7 @@ export class NameIndex {
       found.push(this.#sorted[at] as number);
     found.push(...this.#unsorted.filter((pair) => pair >= from && pair < from + FACTS));
     const kept = [...this.#store.definedInMemory()].filter(({ names }) => names.includes(name));
-    return [...found.map((pair) => this.#facts[pair - from] as { oid: Oid; lang: string }), ...kept];
+    return [...found.map((pair) => this.#facts[pair - from] as Definer), ...kept];
   }
 
   #add({ oid, lang, names }: Defined): void {

@@ -7,13 +7,10 @@ import { openDatabase } from '../../../store/open-database.ts';
 
 const BUSY_MS = 5_000;
 const PAGES_PER_CHECKPOINT = 1_000;
-/** A scan reads each page once, and what is asked for often is kept as it is used: the driver's own 16 MB would hold it twice. */
+/** Less than the driver's 16 MB: a scan reads each page once, and what is used often is kept in memory in another form. */
 const CACHE_KIB = 4_096;
 
-/**
- * Opens or makes the store. One of a newer Reef is refused and left as it is; one that is damaged is set aside and made anew:
- * it costs time only.
- */
+/** Opens or creates the store. A newer Reef's store is refused and left as it is; a damaged one is set aside and made again. */
 export function openFactDatabase(file: string): Sqlite {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   return openDatabase(file, prepared, { clock: systemClock });
@@ -26,7 +23,7 @@ function prepared(file: string): Sqlite {
     if (version > SCHEMA_VERSION) {
       throw new ReefError('store_too_new', `${file} was written by a newer Reef (${version} > ${SCHEMA_VERSION}).`);
     }
-    // Only before the first page is written.
+    // This works only before the first page is written.
     if (version === 0) database.pragma('auto_vacuum = INCREMENTAL');
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = NORMAL');
@@ -40,12 +37,15 @@ function prepared(file: string): Sqlite {
   }
 }
 
-/** Several servers may find an empty file at once: one makes the tables. Those of an older Reef are made anew, which costs time only. */
+/** Several servers may find an empty file at once: one makes the tables. Those of an older Reef are dropped and made again. */
 function create(database: Sqlite): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     if (Number(database.pragma('user_version')) < SCHEMA_VERSION) {
-      for (const name of tablesOf(database)) database.exec(`DROP TABLE "${name}"`);
+      const tables = database.prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+      );
+      for (const { name } of tables.all() as { name: string }[]) database.exec(`DROP TABLE "${name}"`);
       database.exec(SCHEMA);
       database.pragma(`user_version = ${SCHEMA_VERSION}`);
     }
@@ -56,28 +56,20 @@ function create(database: Sqlite): void {
   }
 }
 
-function tablesOf(database: Sqlite): string[] {
-  const rows = database
-    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    .all();
-  return (rows as { name: string }[]).map(({ name }) => name);
-}
-
-/** No room, no right or a failing disk: facts are kept in memory until it passes. */
+/** No room, no permission or a failing disk: facts stay in memory meanwhile. */
 export function isUnwritable(error: unknown): boolean {
   return /^(SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM|BUSY)|ENOSPC|EROFS|EACCES|EPERM|EDQUOT|EIO|ENOTDIR|EEXIST)/.test(
     error instanceof Error && 'code' in error ? String(error.code) : '',
   );
 }
 
-/** Raised with every change of a table; an older Reef leaves a newer store alone. */
+/** Raised with every change of a table. An older Reef leaves a newer store alone. */
 export const SCHEMA_VERSION = 3;
 
 /**
- * A fact belongs to content, never to a path. Its data lies in `body`, so that a warm start reads what there is without
- * reading it; what it defines and imports, by name alone, lies in `defined`. Rows are only ever added at the end: an index over all
- * names would be written all over with every batch. A name is looked up in memory instead, as a word is (name-index.ts). Numbers of
- * facts are never used twice, so whoever has read up to one knows what is new.
+ * A fact belongs to content, never to a path. Its data is in `body`, so that a warm start lists the facts without reading them. What
+ * it defines and imports, by name, is in `defined`. Both grow only at the end: an index over names would be rewritten all over with
+ * every batch, so names are looked up in memory (name-index.ts). Fact ids are never used twice, so a reader knows what is new.
  */
 const SCHEMA = `
 CREATE TABLE meta (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID;

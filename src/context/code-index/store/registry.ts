@@ -6,9 +6,8 @@ export interface WorktreeRow {
   head: string;
   /** Dirty and untracked files, as JSON. */
   overlay: string;
-  /** Blobs of the index that HEAD does not have, blank between them. */
+  /** Blobs of the index that HEAD does not have, separated by spaces. */
   staged: string;
-  usedAt: number;
 }
 
 const OUTGROWN = 'outgrown';
@@ -24,46 +23,37 @@ export class Registry {
   }
 
   worktree(path: string): WorktreeRow | undefined {
-    return this.#sql('SELECT path, head, overlay, staged, used_at AS usedAt FROM worktree WHERE path = ?').get(path) as
-      | WorktreeRow
-      | undefined;
+    return this.worktrees().find((row) => row.path === path);
   }
 
   worktrees(): WorktreeRow[] {
-    return this.#sql('SELECT path, head, overlay, staged, used_at AS usedAt FROM worktree').all() as WorktreeRow[];
+    return this.#sql('SELECT path, head, overlay, staged FROM worktree').all() as WorktreeRow[];
   }
 
-  register({ path, head, overlay, staged, usedAt }: WorktreeRow, sourceBytes: number): void {
+  register({ path, head, overlay, staged }: WorktreeRow, sourceBytes: number): void {
     this.setMeta(`${SOURCE}${path}`, String(sourceBytes));
-    this.#sql('INSERT OR REPLACE INTO worktree (path, head, overlay, staged, used_at) VALUES (?, ?, ?, ?, ?)').run(
-      path,
-      head,
-      overlay,
-      staged,
-      usedAt,
-    );
+    const sql = 'INSERT OR REPLACE INTO worktree (path, head, overlay, staged, used_at) VALUES (?, ?, ?, ?, ?)';
+    this.#sql(sql).run(path, head, overlay, staged, Date.now());
   }
 
   unregister(path: string): void {
     this.#sql('DELETE FROM worktree WHERE path = ?').run(path);
-    this.#forgetMeta(`${SOURCE}${path}`);
+    this.setMeta(`${SOURCE}${path}`, undefined);
   }
 
-  /** The bytes of the largest worktree that is registered. */
   largestSource(): number {
     const sql = `SELECT max(CAST(m.v AS INTEGER)) AS bytes FROM worktree w JOIN meta m ON m.k = '${SOURCE}' || w.path`;
     return (this.#sql(sql).get() as { bytes: number | null }).bytes ?? 0;
   }
 
-  /** How many times its source the store is, although all went that no worktree maps. Undefined: it is not too large. */
+  /** How many times its source the store is after a collection. Undefined: it is not too large. */
   outgrown(): number | undefined {
     const times = this.meta(OUTGROWN);
     return times === undefined ? undefined : Number(times);
   }
 
   setOutgrown(times: number | undefined): void {
-    if (times === undefined) this.#forgetMeta(OUTGROWN);
-    else this.setMeta(OUTGROWN, String(times));
+    this.setMeta(OUTGROWN, times?.toString());
   }
 
   baseRank(tree: Oid, extractor: string): Buffer | undefined {
@@ -83,11 +73,8 @@ export class Registry {
     return (this.#sql('SELECT v FROM meta WHERE k = ?').get(key) as { v: string } | undefined)?.v;
   }
 
-  setMeta(key: string, value: string): void {
-    this.#sql('INSERT OR REPLACE INTO meta (k, v) VALUES (?, ?)').run(key, value);
-  }
-
-  #forgetMeta(key: string): void {
-    this.#sql('DELETE FROM meta WHERE k = ?').run(key);
+  setMeta(key: string, value: string | undefined): void {
+    if (value === undefined) this.#sql('DELETE FROM meta WHERE k = ?').run(key);
+    else this.#sql('INSERT OR REPLACE INTO meta (k, v) VALUES (?, ?)').run(key, value);
   }
 }

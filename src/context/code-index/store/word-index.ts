@@ -3,56 +3,50 @@ import { holds, type Sketch } from '../words/sketch.ts';
 import type { FactStore } from './fact-store.ts';
 import { toSketch } from './fact-table.ts';
 
-/** More than this stays in the store and is scanned there. */
+/** Larger stores are scanned on disk. */
 const MOST_LOADED_BYTES = 64 * 1024 * 1024;
-
 const SLAB_WORDS = 256 * 1024;
-
-type Store = Pick<FactStore, 'sketches' | 'hasSketches' | 'sketchBytes' | 'body'>;
-
-/** One bit would do, a byte is quicker. */
+/** One byte each: a bit would do, but is slower. */
 const FILTER_SIZE = 1 << 16;
 
-/** The sketches of one worktree's blobs: kept as they are made, else loaded at the first question; dropped when memory is short. */
+/** The sketches of one worktree's blobs: kept as they are made, or loaded at the first question; dropped when memory is short. */
 export class WordIndex {
-  readonly #store: Store;
-  readonly #mostLoaded: number;
+  readonly #store: FactStore;
   #loaded = new Map<Oid, Sketch>();
   #slabs = new Slabs();
   #isLoaded: boolean;
 
-  constructor(store: Store, mostLoaded = MOST_LOADED_BYTES) {
+  constructor(store: FactStore) {
     this.#store = store;
-    this.#mostLoaded = mostLoaded;
     this.#isLoaded = !store.hasSketches();
   }
 
-  /** Returns the sketch where it is kept. */
+  /** Returns the copy that is kept. */
   add(oid: Oid, sketch: Sketch): Sketch {
     if (!this.#isLoaded) return sketch;
     const kept = this.#keep(oid, sketch);
-    if (this.#slabs.bytes > this.#mostLoaded) this.unload();
+    if (this.#slabs.bytes > MOST_LOADED_BYTES) this.unload();
     return kept;
   }
 
-  /** Drops the names; the next question reads them again. */
+  /** Drops the sketches; the next question reads them again. */
   unload(): void {
     this.#loaded = new Map();
     this.#slabs = new Slabs();
     this.#isLoaded = false;
   }
 
-  /** For each hash, the blobs among the given whose sketch holds it. Blobs without a sketch are in none. */
+  /** For each hash, those of the given blobs whose sketch holds it. Blobs without a sketch are in none. */
   holding(hashes: readonly number[], among: ReadonlySet<Oid>): Set<Oid>[] {
     const found = hashes.map((hash) => ({ hash, oids: new Set<Oid>() }));
-    const look = (oid: Oid, sketch: Sketch) => {
+    if (found.length === 0) return [];
+    this.#visit(among, (oid, sketch) => {
       for (const { hash, oids } of found) if (holds(sketch, hash)) oids.add(oid);
-    };
-    if (found.length > 0) this.#visit(among, look);
+    });
     return found.map(({ oids }) => oids);
   }
 
-  /** How many of the blobs hold each hash: one pass over all sketches, whatever the number of hashes. */
+  /** How many of the blobs hold each hash, in one pass over all sketches. */
   countHolders(hashes: Iterable<number>, among: ReadonlySet<Oid>): Map<number, number> {
     const counts = new Map<number, number>();
     const isAsked = new Uint8Array(FILTER_SIZE);
@@ -69,53 +63,52 @@ export class WordIndex {
     return counts;
   }
 
-  /** The sketch of one blob, if there is one. */
+  /** The sketch of one blob, if there is one. It is not kept. */
   of(oid: Oid): Sketch | undefined {
-    const body = this.#loaded.has(oid) ? undefined : this.#store.body({ oid, lang: '', stage: 1 });
-    return this.#loaded.get(oid) ?? (body && toSketch(body.data));
+    return this.#loaded.get(oid) ?? this.#stored(oid);
   }
 
-  /** One by one, for whoever pauses in between. */
+  #stored(oid: Oid): Sketch | undefined {
+    const body = this.#store.body({ oid, lang: '', stage: 1 });
+    return body && toSketch(body.data);
+  }
+
+  /** One by one, for callers that pause in between. */
   *each(among: ReadonlySet<Oid>): Generator<{ oid: Oid; sketch: Sketch }> {
-    if (this.#isTooLarge()) {
+    if (!this.#load(among)) {
       for (const each of this.#store.sketches()) if (among.has(each.oid)) yield each;
       return;
     }
-    this.#load(among);
     for (const oid of among) {
       const sketch = this.#loaded.get(oid) ?? this.#fetch(oid);
       if (sketch) yield { oid, sketch };
     }
   }
 
-  /** The same, and quicker by half. */
+  /** The same in half the time. */
   #visit(among: ReadonlySet<Oid>, look: (oid: Oid, sketch: Sketch) => void): void {
-    if (this.#isTooLarge()) {
+    if (!this.#load(among)) {
       for (const { oid, sketch } of this.#store.sketches()) if (among.has(oid)) look(oid, sketch);
       return;
     }
-    this.#load(among);
     for (const oid of among) {
       const sketch = this.#loaded.get(oid) ?? this.#fetch(oid);
       if (sketch) look(oid, sketch);
     }
   }
 
-  #isTooLarge(): boolean {
-    return !this.#isLoaded && this.#store.sketchBytes() > this.#mostLoaded;
-  }
-
-  #load(among: ReadonlySet<Oid>): void {
-    if (this.#isLoaded) return;
+  /** False: they are too many to be kept. */
+  #load(among: ReadonlySet<Oid>): boolean {
+    if (this.#isLoaded) return true;
+    if (this.#store.look(({ facts }) => facts.sketchBytes(), 0) > MOST_LOADED_BYTES) return false;
     this.#isLoaded = true;
     for (const { oid, sketch } of this.#store.sketches()) if (among.has(oid)) this.#keep(oid, sketch);
+    return true;
   }
 
-  /** Another server extracted it since. */
   #fetch(oid: Oid): Sketch | undefined {
-    const body = this.#store.body({ oid, lang: '', stage: 1 });
-    if (!body) return undefined;
-    return this.#keep(oid, toSketch(body.data));
+    const sketch = this.#stored(oid);
+    return sketch && this.#keep(oid, sketch);
   }
 
   #keep(oid: Oid, sketch: Sketch): Sketch {
@@ -125,11 +118,10 @@ export class WordIndex {
   }
 }
 
-/** Many small arrays in a few large ones: memory of its own costs each a quarter of what is in it. */
+/** Packs many small arrays into a few large ones: an allocation of its own would cost each array a quarter more. */
 class Slabs {
   #slab = new Uint32Array();
   #used = 0;
-  /** Of what was copied. */
   bytes = 0;
 
   copy(sketch: Sketch): Sketch {

@@ -11,18 +11,16 @@ export function oidBytes(format: ObjectFormat): number {
   return format === 'sha256' ? 32 : 20;
 }
 
-/** The id git gives these bytes; no filter or line-ending conversion is applied. */
+/** The id git gives these bytes, without any filter or conversion of line ends. */
 export function blobId(bytes: Uint8Array, format: ObjectFormat): Oid {
   return createHash(format).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
 }
 
-/** Whether the bytes are those of the blob, or were before git wrote their lines with CR LF. */
+/** Whether the bytes are those of the blob, possibly with CR LF where the blob has LF. */
 export function isBlob(bytes: Buffer, oid: Oid): boolean {
   const format = formatOf(oid);
   if (blobId(bytes, format) === oid) return true;
-  return bytes.includes('\r\n') && blobId(withoutReturns(bytes), format) === oid;
-}
-
-function withoutReturns(bytes: Buffer): Buffer {
-  return Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
+  if (!bytes.includes('\r\n')) return false;
+  const withoutReturns = Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
+  return blobId(withoutReturns, format) === oid;
 }

@@ -1,52 +1,25 @@
-import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
 import { findCommit } from '../../../git/repository.ts';
+import { stampText, textIn } from './read-file.ts';
 
-/** The commit HEAD stands on, asked of git only after one of the files that decide it has changed. */
-export class HeadReader {
-  readonly #git: Git;
-  readonly #checkout: Checkout;
-  #known: { stamp: string; commit: string } | undefined;
-
-  constructor(git: Git, checkout: Checkout) {
-    this.#git = git;
-    this.#checkout = checkout;
-  }
-
-  /** Empty before the first commit. */
-  async read(): Promise<string> {
-    const stamp = this.#stamp();
-    if (this.#known?.stamp === stamp) return this.#known.commit;
-    const commit = (await findCommit(this.#git, this.#checkout, 'HEAD')) ?? '';
-    this.#known = { stamp, commit };
+/** Reads the commit of HEAD, empty before the first one. Asks git only after one of the files that decide it has changed. */
+export function headReader(git: Git, checkout: Checkout): () => Promise<string> {
+  let known: { stamp: string; commit: string } | undefined;
+  return async () => {
+    const stamp = stampOfHead(checkout);
+    if (known?.stamp === stamp) return known.commit;
+    const commit = (await findCommit(git, checkout, 'HEAD')) ?? '';
+    known = { stamp, commit };
     return commit;
-  }
-
-  #stamp(): string {
-    const { gitDir, commonDir } = this.#checkout;
-    const head = textOf(join(gitDir, 'HEAD'));
-    const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
-    const deciders = [
-      join(gitDir, 'logs/HEAD'),
-      join(commonDir, 'packed-refs'),
-      join(commonDir, 'reftable/tables.list'),
-    ];
-    const files = ref === undefined ? deciders : [...deciders, join(commonDir, ref)];
-    return JSON.stringify([head, ...files.map(timesOf)]);
-  }
+  };
 }
 
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-function timesOf(file: string): string {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.ctimeMs}`;
+function stampOfHead({ gitDir, commonDir }: Checkout): string {
+  const head = textIn(join(gitDir, 'HEAD'));
+  const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
+  const shared = ['packed-refs', 'reftable/tables.list', ...(ref === undefined ? [] : [ref])];
+  const files = [join(gitDir, 'logs/HEAD'), ...shared.map((file) => join(commonDir, file))];
+  return JSON.stringify([head, ...files.map(stampText)]);
 }

@@ -1,11 +1,13 @@
-import { dirname, extname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, extname } from 'node:path';
 import type { Language } from '../../lang/contract.ts';
-import type { ExtractorVersions } from '../../lang/extractor-versions.ts';
+import { ExtractorVersions } from '../../lang/extractor-versions.ts';
 import { languageOf } from '../../lang/language-of.ts';
-import { readRegular } from './read-file.ts';
+import type { FactStore } from '../store/fact-store.ts';
+import { stampText } from './read-file.ts';
 import type { TreeFile, WorktreeTree } from './worktree-tree.ts';
 
-const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 8 * 1024;
 const NO_HINT = { head: new Uint8Array(), siblingExtensions: new Set<string>() };
 
@@ -15,16 +17,16 @@ export function isAnyCode(paths: Iterable<string>): boolean {
   return false;
 }
 
-/** The language of each file. Only headers and files without extension must be looked into, and only once per content. */
+/** The language of each file. Only headers and files without an extension are read for it, once per content. */
 export class Languages {
   readonly #tree: WorktreeTree;
   readonly #versions: ExtractorVersions;
   readonly #known = new Map<string, Language | undefined>();
   #siblings: { version: number; byFolder: Map<string, Set<string>> } | undefined;
 
-  constructor(tree: WorktreeTree, versions: ExtractorVersions) {
+  constructor(tree: WorktreeTree, store: FactStore) {
     this.#tree = tree;
-    this.#versions = versions;
+    this.#versions = new ExtractorVersions(keptDigests(store));
   }
 
   of({ path, oid }: Pick<TreeFile, 'path' | 'oid'>): Language | undefined {
@@ -33,7 +35,7 @@ export class Languages {
     const siblingExtensions = extension === '' ? NO_HINT.siblingExtensions : this.#siblingsOf(dirname(path));
     const key = `${path} ${oid}`;
     if (this.#known.has(key)) return this.#known.get(key);
-    const head = readRegular(join(this.#tree.checkout.toplevel, path), MAX_BYTES)?.bytes.subarray(0, HEAD_BYTES);
+    const head = this.#tree.read(path)?.bytes.subarray(0, HEAD_BYTES);
     const language = head && languageOf(path, { head, siblingExtensions });
     this.#known.set(key, language);
     return language;
@@ -56,4 +58,24 @@ export class Languages {
     }
     return this.#siblings.byFolder.get(folder) ?? NO_HINT.siblingExtensions;
   }
+}
+
+/** Digests of files that only an installation changes, kept by their stamps: reading the grammars would slow every warm start. */
+export function keptDigests(store: FactStore): (file: string) => Uint8Array {
+  const known = new Map<string, Uint8Array>();
+  return (file) => {
+    const found = known.get(file) ?? keptOrMade(store, file);
+    known.set(file, found);
+    return found;
+  };
+}
+
+function keptOrMade(store: FactStore, file: string): Uint8Array {
+  const key = `digest ${file}`;
+  const stamp = stampText(file);
+  const [keptStamp, kept] = store.look(({ registry }) => registry.meta(key), undefined)?.split('=') ?? [];
+  if (keptStamp === stamp && kept !== undefined) return Buffer.from(kept, 'hex');
+  const digest = createHash('sha256').update(readFileSync(file)).digest();
+  store.write(({ registry }) => registry.setMeta(key, `${stamp}=${digest.toString('hex')}`));
+  return digest;
 }

@@ -1,8 +1,21 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { freeBytes } from '../../../base/free-bytes.ts';
 
 /** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
 export const TICK_MS = 20;
+
+/** Larger files get no sketch. */
+export const MAX_READ_BYTES = 8 * 1024 * 1024;
 
 const SMALLEST_SCRATCH = 64 * 1024;
 const LARGEST_SCRATCH = 1024 * 1024;
@@ -25,12 +38,27 @@ export function isSameStamp(one: Stamp, other: Stamp): boolean {
   );
 }
 
-/** Undefined for what is not there or may not be looked at. */
+/** A stamp as text, empty if the file is not there. */
+export function stampText(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? '' : [stats.size, stats.mtimeMs, stats.ctimeMs, stats.ino].join(' ');
+}
+
+/** Undefined if the file is not there or may not be looked at. */
 export function lookAt(file: string): Stats | undefined {
   try {
     return lstatSync(file, { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** Empty if the file cannot be read. */
+export function textIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
   }
 }
 
@@ -40,13 +68,10 @@ export interface FileRead {
   stamp: Stamp;
 }
 
-/** Where the bytes of a file of this size go. */
+/** Gives the buffer for a file of this size. */
 export type Room = (size: number) => Buffer;
 
-/**
- * Room for one file after the other: what the last one left is written over, or given back where it was large. Else a scan leaves a
- * buffer a file to the collector.
- */
+/** One buffer for one file after the other: each overwrites the last, and a large buffer is freed at once. */
 export class Scratch {
   #bytes = Buffer.alloc(SMALLEST_SCRATCH);
   #large: Buffer | undefined;
@@ -60,7 +85,7 @@ export class Scratch {
   };
 }
 
-/** A regular file's bytes, or undefined: gone, a link, a device, unreadable, over the limit. */
+/** The bytes of a regular file. Undefined: it is gone, a link, a device, unreadable or over the limit. */
 export function readRegular(file: string, limit: number, room: Room = Buffer.allocUnsafe): FileRead | undefined {
   return withRegular(file, (fd, stats) => {
     if (stats.size > limit) return undefined;
@@ -68,12 +93,11 @@ export function readRegular(file: string, limit: number, room: Room = Buffer.all
   });
 }
 
-/** So many bytes from there on, or as many as there are. */
 export function readPart(file: string, from: number, length: number): Buffer | undefined {
   return withRegular(file, (fd) => readFrom(fd, from, Buffer.alloc(length)));
 }
 
-/** A FIFO in its place must not hold us up. Synchronous, because a cold scan through promises takes four times as long. */
+/** Opens without blocking on a FIFO. Synchronous, because a cold scan through promises takes four times as long. */
 function withRegular<T>(file: string, read: (fd: number, stats: Stats) => T): T | undefined {
   let fd: number;
   try {

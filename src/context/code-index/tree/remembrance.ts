@@ -6,48 +6,41 @@ import type { OverlayEntry, WorktreeTree } from './worktree-tree.ts';
 const EVERY_MS = 60_000;
 const MAX_BYTES = 192 * 1024 * 1024;
 
-/** Registers the worktree in the store with what git cannot tell of it: dirty and untracked files, and staged blobs. */
+export interface RemembranceDeps {
+  git: Git;
+  tree: WorktreeTree;
+  store: FactStore;
+}
+
+/** Registers the worktree in the store with what its commit does not have: dirty and untracked files, and staged blobs. */
 export class Remembrance {
-  readonly #git: Git;
-  readonly #tree: WorktreeTree;
-  readonly #store: FactStore;
+  readonly #deps: RemembranceDeps;
   #kept = { version: -1, at: 0 };
 
-  constructor({ git, tree, store }: { git: Git; tree: WorktreeTree; store: FactStore }) {
-    this.#git = git;
-    this.#tree = tree;
-    this.#store = store;
+  constructor(deps: RemembranceDeps) {
+    this.#deps = deps;
   }
 
-  /** Called when there is nothing else to do; at most once a minute while files change. */
+  /** Called when there is nothing else to do. Writes at most once a minute while files change. */
   async keep(): Promise<void> {
-    const { version } = this.#tree;
-    if (!this.#tree.isRead || version === this.#kept.version) return;
+    const { tree, store } = this.#deps;
+    const { version } = tree;
+    if (!tree.isRead || version === this.#kept.version) return;
     if (this.#kept.version !== -1 && Date.now() - this.#kept.at < EVERY_MS) return;
     this.#kept = { version, at: Date.now() };
-    const head = await this.#tree.head();
-    const overlay = this.#tree.overlay();
-    const staged = await this.#staged(head);
-    this.#store.write(({ registry }) =>
-      registry.register(
-        {
-          path: this.#tree.checkout.toplevel,
-          head,
-          overlay: JSON.stringify(overlay),
-          staged: staged.join(' '),
-          usedAt: Date.now(),
-        },
-        this.#tree.sourceBytes,
-      ),
-    );
+    const head = await tree.head();
+    const overlay = JSON.stringify(tree.overlay());
+    const staged = (await this.#staged(head)).join(' ');
+    const row = { path: tree.checkout.toplevel, head, overlay, staged };
+    store.write(({ registry }) => registry.register(row, tree.sourceBytes));
   }
 
-  /** Where index and commit differ: of a checkout that is clean, git knows at once that they do not. */
+  /** Where index and commit differ. In a clean checkout git answers this at once. */
   async #staged(head: string): Promise<string[]> {
-    const { checkout, files } = this.#tree;
+    const { checkout, files } = this.#deps.tree;
     if (head === '') return [...files.values()].flatMap(({ oid, isLocal }) => (isLocal ? [] : [oid]));
     const args = ['diff-index', '--cached', '--raw', '--no-abbrev', '--no-renames', '-z', '--end-of-options', head];
-    const { stdout } = await this.#git.call(checkout, args, { maxBytes: MAX_BYTES });
+    const { stdout } = await this.#deps.git.call(checkout, args, { maxBytes: MAX_BYTES });
     const fields = nulFields(stdout);
     const staged: string[] = [];
     for (const field of fields) {
@@ -58,7 +51,7 @@ export class Remembrance {
   }
 }
 
-/** What an earlier server kept. Anything that is not of its making is taken for nothing: the files are read again then. */
+/** What an earlier server kept. Entries of another shape are ignored, and their files are read again. */
 export function readOverlay(text: string | undefined): OverlayEntry[] {
   if (text === undefined) return [];
   try {

@@ -1,4 +1,4 @@
-import { readFileSync, type Stats, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
@@ -6,19 +6,18 @@ import { readIndexFile, SEEN_RANGE } from '../../../git/index-file.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { filteredPaths, listIndex, listTouched } from '../../../git/tree.ts';
 import { type ObjectFormat, oidBytes } from './blob-id.ts';
-import { readRegular, type Stamp, TICK_MS } from './read-file.ts';
+import { readRegular, type Stamp, stampText, TICK_MS, textIn } from './read-file.ts';
 
-/** What git's index says of a checkout. */
 export interface Tracked extends Listed {
-  /** Files that last changed well before this are as `blobs` and `mayDiffer` say. */
+  /** `blobs` and `mayDiffer` hold for files that last changed well before this. */
   asOf: number;
   stamp: string;
 }
 
 interface Listed {
-  /** The blob of a path; null where only the file itself tells: a conflict, or a filter between blob and file. */
+  /** The blob of a path. Null if only the file itself tells: a conflict, or a filter between blob and file. */
   blobs: Map<string, Oid | null>;
-  /** Whether the file of a path, by its place among `blobs`, may differ from its blob if it looks like this. */
+  /** Whether the file at this place among `blobs` may differ from its blob, judged by its stats. */
   mayDiffer(at: number, stats: Stats, path: string): boolean;
 }
 
@@ -28,11 +27,10 @@ const MAX_INDEX_BYTES = 192 * 1024 * 1024;
 
 /** Changes when the index does: `git add`, a checkout, a commit with paths. */
 export function indexStamp({ gitDir }: Checkout): string {
-  const stats = statSync(join(gitDir, 'index'), { throwIfNoEntry: false });
-  return stats === undefined ? 'none' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+  return stampText(join(gitDir, 'index'));
 }
 
-/** Submodules, links and sparse entries are left out. An index that changes meanwhile is read again. */
+/** Leaves out submodules, links and sparse entries. Reads an index that changes meanwhile again. */
 export async function readTracked(git: Git, checkout: Checkout, format: ObjectFormat): Promise<Tracked> {
   for (let tries = 1; ; tries++) {
     const stamp = indexStamp(checkout);
@@ -48,8 +46,8 @@ export async function readTracked(git: Git, checkout: Checkout, format: ObjectFo
 }
 
 /**
- * Git itself compares times by the second, and so reads every file again that was checked out in the second in which it wrote its
- * index: after `git worktree add`, most of them. What it has written down is finer.
+ * Reads the index itself: git compares times by the second, so after `git worktree add` it would read most files again. The times in
+ * the index are finer.
  */
 function listFromFile({ gitDir }: Checkout, format: ObjectFormat): Listed | undefined {
   const file = readRegular(join(gitDir, 'index'), MAX_INDEX_BYTES);
@@ -66,7 +64,7 @@ function listFromFile({ gitDir }: Checkout, format: ObjectFormat): Listed | unde
   return { blobs, mayDiffer: (at, stats) => stats.mtimeMs > writtenAt - TICK_MS || !seen.isSame(at, stats) };
 }
 
-/** Four numbers a file, side by side: objects of them would be megabytes of a server's heap. */
+/** Four numbers per file in one array: objects would take megabytes of a server's heap. */
 class SeenFiles {
   #numbers = new Float64Array(1_024);
   #count = 0;
@@ -88,35 +86,18 @@ class SeenFiles {
 }
 
 async function listFromGit(git: Git, checkout: Checkout): Promise<Listed> {
-  const [blobs, touched] = await Promise.all([readBlobs(git, checkout), readTouched(git, checkout)]);
-  return { blobs, mayDiffer: (_at, _stats, path) => touched.has(path) };
-}
-
-async function readBlobs(git: Git, checkout: Checkout): Promise<Map<string, Oid | null>> {
   const blobs = new Map<string, Oid | null>();
   for await (const { mode, oid, stage, path } of listIndex(git, checkout)) {
     if (Number.parseInt(mode, 8) >> 12 === REGULAR) blobs.set(path, stage === 0 ? oid : null);
   }
-  return blobs;
-}
-
-async function readTouched(git: Git, checkout: Checkout): Promise<Set<string>> {
   const touched = new Set<string>();
   for await (const path of listTouched(git, checkout)) touched.add(path);
-  return touched;
+  return { blobs, mayDiffer: (_at, _stats, path) => touched.has(path) };
 }
 
-/** Asking git for the attributes of every path takes longer than listing them: only where a filter may be set at all. */
+/** Whether any file sets a filter. Asking git for the attributes of every path takes longer than listing them. */
 function hasFilters(checkout: Checkout, paths: Iterable<string>): boolean {
   const files = [join(checkout.commonDir, 'info/attributes')];
   for (const path of paths) if (basename(path) === '.gitattributes') files.push(join(checkout.toplevel, path));
-  return files.some((file) => /\bfilter\b/.test(textOf(file)));
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
+  return files.some((file) => /\bfilter\b/.test(textIn(file)));
 }

@@ -1,7 +1,7 @@
 import type { Oid } from '../../../git/ref-name.ts';
 import type { TreeFile, WorktreeTree } from './worktree-tree.ts';
 
-/** The map at one moment, in the orders questions need. What a later sweep finds makes another view. */
+/** The map at one moment, in the orders that questions need. A later sweep that finds a change makes another view. */
 export class View {
   readonly version: number;
   readonly files: ReadonlyMap<string, TreeFile>;
@@ -36,16 +36,9 @@ export class View {
     return this.#meanSize;
   }
 
-  /** The files that have this content here: none, if only other worktrees do. */
+  /** The files of this worktree with this content; other worktrees may have more. */
   withBlob(oid: Oid): readonly TreeFile[] {
-    if (!this.#byOid) {
-      this.#byOid = new Map();
-      for (const file of this.files.values()) {
-        const same = this.#byOid.get(file.oid);
-        if (same) same.push(file);
-        else this.#byOid.set(file.oid, [file]);
-      }
-    }
+    this.#byOid ??= Map.groupBy(this.files.values(), (file) => file.oid);
     return this.#byOid.get(oid) ?? [];
   }
 }

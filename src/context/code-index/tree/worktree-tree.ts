@@ -6,39 +6,43 @@ import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { listUntracked } from '../../../git/tree.ts';
 import { blobId, isBlob, type ObjectFormat } from './blob-id.ts';
-import { HeadReader } from './head.ts';
-import { isSameStamp, lookAt, readRegular, type Stamp, stampOf, TICK_MS } from './read-file.ts';
+import { headReader } from './head.ts';
+import {
+  type FileRead,
+  isSameStamp,
+  lookAt,
+  MAX_READ_BYTES,
+  type Room,
+  readRegular,
+  type Stamp,
+  stampOf,
+  TICK_MS,
+} from './read-file.ts';
 import { indexStamp, readTracked, type Tracked } from './tracked.ts';
 
-/** One path and the one blob it has here. */
-export interface TreeFile {
-  path: string;
-  oid: Oid;
-  stamp: Stamp;
-  /** When what `stamp` stands for was found to be `oid`. */
-  checkedAt: number;
-  /** No git object has these bytes for sure: only this worktree can read them. */
-  isLocal: boolean;
-}
-
-/** What a kept overlay says of one file; reused only if the file's stamp is still the same. */
+/** What a kept overlay says of one file. It holds only while the file's stamp is the same. */
 export interface OverlayEntry {
   path: string;
   oid: Oid;
   stamp: Stamp;
+  /** When the content under `stamp` was found to be `oid`. */
   checkedAt: number;
 }
 
-export interface Swept {
+export interface TreeFile extends OverlayEntry {
+  /** Git may not have these bytes: only this worktree can read them. */
+  isLocal: boolean;
+}
+
+interface Swept {
   head: string;
   beganAt: Date;
 }
 
-/** Larger ones are not read for their id: stage 1 skips them anyway. */
-const MAX_BYTES = 64 * 1024 * 1024;
-/** After so many it is as quick to look through all files. */
+const MAX_HASHED_BYTES = 64 * 1024 * 1024;
+/** After so many single files it is as quick to look through all. */
 const MOST_REFRESHED = 1_000;
-/** Looked at in one go: git is not started before this thread pauses. */
+/** Files looked at before this thread pauses: git does not start earlier. */
 const FILES_A_GO = 100;
 
 interface TreeSettings {
@@ -46,65 +50,60 @@ interface TreeSettings {
   checkout: Checkout;
   format: ObjectFormat;
   overlay?: readonly OverlayEntry[];
-  /** Told what is tracked before the first file has been looked at. */
+  /** Called with the tracked paths before the first file is looked at. */
   onListed?: (paths: Iterable<string>) => void;
 }
 
 interface Looking {
   tracked: Tracked;
   isNew: boolean;
-  folders: FolderCheck;
+  isRealFolder: (folder: string) => boolean;
 }
 
 /**
- * The map path → blob of one worktree: never stored, rebuilt from git's index, and kept true by sweeps. A sweep compares the
- * stamp of every file with the one its blob was found under, so no watch is needed for an answer to be fresh.
+ * Maps the paths of one worktree to blobs. The map is never stored: it is built from git's index and kept true by sweeps. A sweep
+ * compares the stamp of every file with the one its blob was found under, so a fresh answer needs no watch.
  */
 export class WorktreeTree {
   readonly checkout: Checkout;
-  readonly #git: Git;
-  readonly #format: ObjectFormat;
-  readonly #head: HeadReader;
-  readonly #onListed: TreeSettings['onListed'];
+  readonly head: () => Promise<string>;
+  readonly #settings: Omit<TreeSettings, 'overlay'>;
   #files = new Map<string, TreeFile>();
   #tracked: Tracked | undefined;
   #running: Promise<Swept> | undefined;
   #next: Promise<Swept> | undefined;
   #version = 0;
-  /** The version a sweep made, and the files looked at by themselves since. */
+  /** The version of the last sweep that found a change, and the single files that changed since. */
   #swept = 0;
   #refreshed: { version: number; path: string }[] = [];
   #local: { version: number; count: number } | undefined;
   #remembered: Map<string, OverlayEntry>;
-  /** Looked at by themselves while a sweep was under way: it may have looked before. */
+  /** Single files looked at during a sweep, which may have looked at them before. */
   readonly #lookedAt = new Set<string>();
 
-  constructor({ git, checkout, format, overlay = [], onListed }: TreeSettings) {
-    this.#git = git;
-    this.checkout = checkout;
-    this.#format = format;
-    this.#head = new HeadReader(git, checkout);
-    this.#onListed = onListed;
-    this.#remembered = new Map(overlay.map((entry) => [entry.path, entry]));
+  constructor({ overlay, ...settings }: TreeSettings) {
+    this.#settings = settings;
+    this.checkout = settings.checkout;
+    this.head = headReader(settings.git, settings.checkout);
+    this.#remembered = new Map(overlay?.map((entry) => [entry.path, entry]));
   }
 
   get files(): ReadonlyMap<string, TreeFile> {
     return this.#files;
   }
 
-  /** Moves whenever a path or a blob of the map does, or what git has of it. */
+  /** Grows whenever a path or a blob of the map changes, or whether git has it. */
   get version(): number {
     return this.#version;
   }
 
-  /** The files that changed since a version, one by one: nothing else has. Undefined: a sweep found changes, of whatever. */
+  /** The files that changed since a version. Undefined: a sweep found changes, so any file may have. */
   changedSince(version: number): TreeFile[] | undefined {
     if (version < this.#swept) return undefined;
     const paths = this.#refreshed.filter((each) => each.version > version).map(({ path }) => path);
     return [...new Set(paths)].flatMap((path) => this.#files.get(path) ?? []);
   }
 
-  /** How many files differ from the index. */
   get localCount(): number {
     if (this.#local?.version !== this.#version) {
       let count = 0;
@@ -120,12 +119,13 @@ export class WorktreeTree {
     return bytes;
   }
 
-  get isRead(): boolean {
-    return this.#tracked !== undefined;
+  /** The bytes of a file as they are now. Undefined: it is gone, too large or no regular file. */
+  read(path: string, room?: Room, limit = MAX_READ_BYTES): FileRead | undefined {
+    return readRegular(join(this.checkout.toplevel, path), limit, room);
   }
 
-  head(): Promise<string> {
-    return this.#head.read();
+  get isRead(): boolean {
+    return this.#tracked !== undefined;
   }
 
   /** A sweep that begins after this call; concurrent callers share it. */
@@ -148,28 +148,35 @@ export class WorktreeTree {
     return running;
   }
 
-  /** Git walks the folders for what is untracked while this thread looks at what is tracked. */
+  /** Git walks the folders for untracked files while this thread looks at the tracked ones. */
   async #sweepNow(): Promise<Swept> {
+    const { git, format, onListed } = this.#settings;
     const beganAt = new Date();
     const isNew = this.#tracked === undefined || this.#tracked.stamp !== indexStamp(this.checkout);
     this.#lookedAt.clear();
     const listing = Promise.all([this.#listUntracked(), this.head()]);
-    listing.catch(() => {}); // heard of below
-    const tracked = isNew ? await readTracked(this.#git, this.checkout, this.#format) : (this.#tracked as Tracked);
-    if (isNew) this.#onListed?.(tracked.blobs.keys());
-    const looking = { tracked, isNew, folders: new FolderCheck(this.checkout.toplevel) };
+    listing.catch(() => {}); // awaited below
+    const tracked = isNew ? await readTracked(git, this.checkout, format) : (this.#tracked as Tracked);
+    if (isNew) onListed?.(tracked.blobs.keys());
+    const looking = { tracked, isNew, isRealFolder: folderCheck(this.checkout.toplevel) };
     const files = await this.#lookAtTracked(looking);
     const [untracked, head] = await listing;
-    this.#lookAgain(files, looking);
-    this.#lookAtUntracked(files, untracked, looking);
+    const isTracked = (path: string) => tracked.blobs.has(path);
+    const again = [...this.#lookedAt].filter(isTracked);
+    for (const path of [...again, ...untracked.filter((each) => !isTracked(each))]) {
+      const found = this.#look(path, looking);
+      if (found) files.set(path, found);
+      else files.delete(path);
+    }
     this.#take(tracked, files);
     return { head, beganAt };
   }
 
   async #listUntracked(): Promise<string[]> {
     const paths: string[] = [];
-    // What ends with `/` is a repository or worktree of its own: not ours to answer for.
-    for await (const path of listUntracked(this.#git, this.checkout)) if (!path.endsWith('/')) paths.push(path);
+    // A path that ends with `/` is a repository or worktree of its own.
+    for await (const path of listUntracked(this.#settings.git, this.checkout))
+      if (!path.endsWith('/')) paths.push(path);
     return paths;
   }
 
@@ -184,23 +191,6 @@ export class WorktreeTree {
     return files;
   }
 
-  /** A file that was hashed since for a question of its own is hashed no second time. */
-  #lookAgain(files: Map<string, TreeFile>, looking: Looking): void {
-    for (const path of this.#lookedAt) {
-      if (!looking.tracked.blobs.has(path)) continue;
-      const found = this.#look(path, looking);
-      if (found) files.set(path, found);
-      else files.delete(path);
-    }
-  }
-
-  #lookAtUntracked(files: Map<string, TreeFile>, paths: readonly string[], looking: Looking): void {
-    for (const path of paths) {
-      const found = looking.tracked.blobs.has(path) ? undefined : this.#look(path, looking);
-      if (found) files.set(path, found);
-    }
-  }
-
   #take(tracked: Tracked, files: Map<string, TreeFile>): void {
     this.#tracked = tracked;
     this.#remembered = new Map();
@@ -212,41 +202,37 @@ export class WorktreeTree {
     this.#files = files;
   }
 
-  /** `at`: its place among those that are tracked. Without it the file itself must tell. */
-  #look(path: string, { tracked, isNew, folders }: Looking, at?: number): TreeFile | undefined {
-    const stats = lookAt(`${this.checkout.toplevel}/${path}`); // as git gives it: to normalise it takes as long as to look
-    if (!stats?.isFile() || !folders.isReal(dirname(path))) return undefined;
-    const known = this.#files.get(path) ?? this.#recall(path, tracked);
+  /** `at` is the file's place among the tracked ones. Without it the file is hashed. */
+  #look(path: string, { tracked, isNew, isRealFolder }: Looking, at?: number): TreeFile | undefined {
+    const stats = lookAt(`${this.checkout.toplevel}/${path}`); // no `join`: it takes as long as the look
+    if (!stats?.isFile() || !isRealFolder(dirname(path))) return undefined;
     const oid = tracked.blobs.get(path) ?? undefined;
-    // The index has another blob for it than before, so what we knew rests on the wrong one.
+    const remembered = this.#remembered.get(path);
+    const known = this.#files.get(path) ?? (remembered && { ...remembered, isLocal: remembered.oid !== oid });
+    // If the index has another blob now, what we knew may rest on the wrong one.
     const isKnown = known && isSettled(known, stats) && (!isNew || known.isLocal || known.oid === oid);
     if (isKnown) return known.isLocal === (known.oid !== oid) ? known : { ...known, isLocal: known.oid !== oid };
     const clean = { path, oid: oid ?? '', stamp: stampOf(stats), checkedAt: tracked.asOf, isLocal: false };
     const mayDiffer = at === undefined || tracked.mayDiffer(at, stats, path);
-    // Git compares times by the second: of a file we have seen before, a change it cannot tell is one we can.
+    // Git compares times by the second: of a file we know, our stamps tell more.
     if (!known && oid !== undefined && !mayDiffer && isSettled(clean, stats)) return clean;
     return this.#hash(path, oid);
   }
 
-  #recall(path: string, { blobs }: Tracked): TreeFile | undefined {
-    const entry = this.#remembered.get(path);
-    return entry && { ...entry, isLocal: entry.oid !== blobs.get(path) };
-  }
-
-  /** Reads the file and finds its blob: git's own where the bytes are those, else the id of the bytes as they are. */
+  /** Reads the file and finds its blob: the one in the index if the bytes match it, otherwise the id of the bytes. */
   #hash(path: string, indexOid: Oid | undefined): TreeFile | undefined {
     const checkedAt = Date.now();
-    const read = readRegular(join(this.checkout.toplevel, path), MAX_BYTES);
+    const read = this.read(path, undefined, MAX_HASHED_BYTES);
     if (read === undefined) return undefined;
     const isClean = indexOid !== undefined && isBlob(read.bytes, indexOid);
-    const oid = isClean ? indexOid : blobId(read.bytes, this.#format);
+    const oid = isClean ? indexOid : blobId(read.bytes, this.#settings.format);
     return { path, oid, stamp: read.stamp, checkedAt, isLocal: !isClean };
   }
 
-  /** A question about one file looks at that file alone. Undefined: it is no file of this worktree, or not one git lists. */
+  /** Looks at one file alone, for a question about it. Undefined: it is no file of this worktree. */
   refresh(path: string): TreeFile | undefined {
     const stats = lookAt(join(this.checkout.toplevel, path));
-    const isFile = stats?.isFile() === true && new FolderCheck(this.checkout.toplevel).isReal(dirname(path));
+    const isFile = stats?.isFile() === true && folderCheck(this.checkout.toplevel)(dirname(path));
     const known = this.#files.get(path);
     if (isFile && known && isSettled(known, stats)) return known;
     const found = isFile ? this.#hash(path, this.#tracked?.blobs.get(path) ?? undefined) : undefined;
@@ -256,7 +242,7 @@ export class WorktreeTree {
       this.#version += 1;
       this.#note(path);
     }
-    // A file git was not asked about yet may be ignored: the next sweep tells.
+    // A file that no sweep has listed may be ignored by git: the next sweep tells.
     if (found && (known || this.#tracked?.blobs.has(path))) this.#files.set(path, found);
     else if (!found) this.#files.delete(path);
     return found;
@@ -268,14 +254,14 @@ export class WorktreeTree {
     this.#refreshed = [];
   }
 
-  /** What differs from the index, to be kept for the next start. */
+  /** The files that differ from the index, kept for the next start. */
   overlay(): OverlayEntry[] {
     const local = [...this.#files.values()].filter(({ isLocal }) => isLocal);
     return local.map(({ path, oid, stamp, checkedAt }) => ({ path, oid, stamp, checkedAt }));
   }
 }
 
-/** The stamp is the same, and old enough when it was taken to stand for one content only. */
+/** The stamp is the same, and was old enough when it was taken to stand for one content. */
 function isSettled({ stamp, checkedAt }: { stamp: Stamp; checkedAt: number }, stats: Stats): boolean {
   return isSameStamp(stamp, stats) && stamp.ctimeMs <= checkedAt - TICK_MS;
 }
@@ -289,24 +275,19 @@ function isOther(before: ReadonlyMap<string, TreeFile>, after: ReadonlyMap<strin
   return false;
 }
 
-/** A folder that is a link leads out of the worktree, whatever lies behind it, and so does one an index only pretends to have. */
-class FolderCheck {
-  readonly #root: string;
-  readonly #known = new Map<string, boolean>([
+/** Tells whether a folder is one of the worktree: not behind a link, and not one that a forged index invents. */
+function folderCheck(root: string): (folder: string) => boolean {
+  const known = new Map([
     ['.', true],
     ['/', false],
   ]);
-
-  constructor(root: string) {
-    this.#root = root;
-  }
-
-  isReal(folder: string): boolean {
-    const known = this.#known.get(folder);
-    if (known !== undefined) return known;
-    const stats = lookAt(join(this.#root, folder));
-    const isReal = basename(folder) !== '..' && stats?.isDirectory() === true && this.isReal(dirname(folder));
-    this.#known.set(folder, isReal);
-    return isReal;
-  }
+  const isReal = (folder: string): boolean => {
+    const before = known.get(folder);
+    if (before !== undefined) return before;
+    const isFolder = basename(folder) !== '..' && lookAt(join(root, folder))?.isDirectory() === true;
+    const answer = isFolder && isReal(dirname(folder));
+    known.set(folder, answer);
+    return answer;
+  };
+  return isReal;
 }

@@ -1,7 +1,7 @@
-/** The bytes a word is made of: `[A-Za-z_$\x80-\xff][A-Za-z0-9_$\x80-\xff]*`. Bytes, so that no decoding is needed. */
+/** A word is `[A-Za-z_$\x80-\xff][A-Za-z0-9_$\x80-\xff]*`, in bytes: no decoding is needed. */
 export const NONE = 0;
 export const DIGIT = 1;
-/** `_` and `$`: in a word, in none of its parts. */
+/** `_` and `$` belong to a word but to none of its parts. */
 export const JOINT = 2;
 const LOWER = 3;
 const UPPER = 4;

@@ -1,4 +1,4 @@
-import type { Position } from '../../lang/contract.ts';
+import { decodeSource, type Position } from '../../lang/contract.ts';
 import { CLASSES, classAt, NONE } from './characters.ts';
 
 const DOLLAR_LANGUAGES: ReadonlySet<string> = new Set(['typescript', 'tsx', 'javascript', 'java', 'kotlin', 'scala']);
@@ -13,17 +13,12 @@ const DOLLAR = 0x24;
 const LONGEST_CHARACTER = 4;
 const WORD_CHARACTER = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]/u;
 
-interface Wanted {
-  name: string;
-  isDollarInNames: boolean;
-}
-
-/** A place in a text: the byte it begins at, too. */
-export interface Hit extends Position {
+interface Hit extends Position {
+  /** In bytes. */
   offset: number;
 }
 
-/** Places in one text, in its order. Numbers side by side: of a common name a repository has a million. */
+/** The places of a name in one text, in order. Kept as plain numbers: a common name has a million places in a repository. */
 export class Hits implements Iterable<Hit> {
   readonly #numbers: Uint32Array;
 
@@ -36,22 +31,18 @@ export class Hits implements Iterable<Hit> {
     return this.#numbers.length / 3;
   }
 
-  at(checkout: number): Hit {
-    const [offset = 0, line = 0, column = 0] = this.#numbers.subarray(checkout * 3, checkout * 3 + 3);
+  at(index: number): Hit {
+    const [offset = 0, line = 0, column = 0] = this.#numbers.subarray(index * 3, index * 3 + 3);
     return { offset, line, column };
   }
 
-  *entries(): Generator<[number, Hit]> {
-    for (let checkout = 0; checkout < this.count; checkout++) yield [checkout, this.at(checkout)];
-  }
-
   *[Symbol.iterator](): Generator<Hit> {
-    for (const [, hit] of this.entries()) yield hit;
+    for (let index = 0; index < this.count; index++) yield this.at(index);
   }
 }
 
-/** Every place where the name stands as a whole word. Nothing is left out: what it is, a parser decides later. */
-export function wordHits(bytes: Buffer, { name, isDollarInNames }: Wanted): Hits {
+/** Every place where the name stands as a whole word. A parser decides later what each is. */
+export function wordHits(bytes: Buffer, { name, isDollarInNames }: { name: string; isDollarInNames: boolean }): Hits {
   const wanted = Buffer.from(name, 'utf8');
   if (wanted.length === 0) return new Hits([]);
   const numbers: number[] = [];
@@ -89,7 +80,7 @@ function beginsWord(bytes: Buffer, at: number, isDollarInNames: boolean): boolea
   return WORD_CHARACTER.test(character);
 }
 
-/** Lines and columns are counted once, from the front: offsets must come in order. A minified file is one line of a megabyte. */
+/** Counts lines and columns from the front, so offsets must ascend. A minified file is one line of a megabyte. */
 class LineWalk {
   readonly #bytes: Buffer;
   line = 1;
@@ -109,7 +100,7 @@ class LineWalk {
       this.#at = this.#lineEnd + 1;
       this.#lineEnd = this.#endAfter(this.#at);
     }
-    this.column += textOf(this.#bytes.subarray(this.#at, at)).length;
+    this.column += decodeSource(this.#bytes.subarray(this.#at, at)).length;
     this.#at = at;
   }
 
@@ -119,11 +110,7 @@ class LineWalk {
   }
 }
 
-export function textOf(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
-}
-
-/** The lines of a text as every fact counts them: only a line feed ends one. */
+/** The lines of a text as facts count them: only a line feed ends one. */
 export function splitLines(bytes: Uint8Array): string[] {
-  return textOf(bytes).split('\n');
+  return decodeSource(bytes).split('\n');
 }

@@ -4,15 +4,15 @@ import { beginsPart, CLASSES, classAt, DIGIT, JOINT, NONE } from './characters.t
 /** The sorted distinct hashes of a file's words and of their parts. */
 export type Sketch = Uint32Array;
 
-/** Changes with the meaning of a sketch: others are made again. */
+/** Changes with the meaning of a sketch. Sketches of other versions are made again. */
 export const SKETCH_VERSION = 'words-1';
 
-/** Not that of words, so that the word `set` and the part `set` differ. */
+/** Differs from the seed of words, so that the word `set` and the part `set` differ. */
 const PART_SEED = 0x2f0b4c47;
 const SHORTEST_PART = 3;
 const TO_LOWER = 0x20;
 
-/** No word: the entry came from a part. */
+/** Marks an entry that came from a part. */
 const NOWHERE = 0xffffffff;
 const DOLLAR = 0x24;
 
@@ -21,11 +21,11 @@ interface Range {
   end: number;
 }
 
-/** Builds sketches one after the other in the same scratch memory. */
+/** Builds one sketch after the other in the same memory. */
 export class SketchBuilder {
   #slots = new Uint32Array(1 << 13);
   #stamps = new Uint32Array(1 << 13);
-  /** Where the word of a slot first stood: two words of one hash must both leave their parts. */
+  /** Where the word of a slot first stood. Two words with the same hash must both add their parts. */
   #begins = new Uint32Array(1 << 13);
   #found = new Uint32Array(1 << 12);
   #generation = 0;
@@ -57,7 +57,7 @@ export class SketchBuilder {
     return this.#found.slice(0, this.#count).sort();
   }
 
-  /** `$name` is `name` to some languages, and a dash or quote beyond ASCII is no letter: the plain words inside count too. */
+  /** Adds the plain words inside: `$name` is `name` in some languages, and a dash or quote beyond ASCII is no letter. */
   #addPlain({ begin, end }: Range): void {
     for (let at = begin; at < end; ) {
       const from = at;
@@ -102,7 +102,7 @@ export class SketchBuilder {
     if (this.#stamps[slot] !== this.#generation) this.#put(slot, hash, NOWHERE);
   }
 
-  /** Where a hash is, or would be. */
+  /** The slot of a hash, or the free one where it belongs. */
   #slotOf(hash: number): number {
     const mask = this.#slots.length - 1;
     let slot = (hash ^ (hash >>> 15)) & mask;
@@ -146,21 +146,21 @@ function hashPart(bytes: Uint8Array, begin: number, end: number): number {
   return hash >>> 0;
 }
 
-/** The words of a text as a sketch sees them, those of one byte left out: no sketch holds them. */
+/** The hashes of a text's words. Words of one byte are left out, as in a sketch. */
 export function wordHashes(text: string): number[] {
   const bytes = Buffer.from(text, 'utf8');
   return wordRanges(bytes).map(({ begin, end }) => fnvOfBytes(bytes, begin, end));
 }
 
 /**
- * What a sketch must hold where a name stands as a whole word. Of a name with `$` or letters beyond ASCII only the plain words
- * inside are sure: what stands beside it, a dash say, may be one word with it in the eyes of the sketch.
+ * What the sketch of a file must hold if a name stands in it as a whole word. Of a name with `$` or letters beyond ASCII only the plain
+ * words inside are sure: the sketch may join it with what stands beside it, a dash for example.
  */
 export function candidateHashes(name: string): number[] {
   return wordHashes(name.replace(/[^\x20-\x23\x25-\x7e]+/g, ' '));
 }
 
-/** The lower-cased parts of a text's words, each once, in order. */
+/** The parts of a text's words in lower case, each once, in order. */
 export function partsOf(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8');
   const parts = wordRanges(bytes).flatMap(({ begin, end }) => {
@@ -182,8 +182,8 @@ function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
-function wordRanges(bytes: Uint8Array): { begin: number; end: number }[] {
-  const ranges: { begin: number; end: number }[] = [];
+function wordRanges(bytes: Uint8Array): Range[] {
+  const ranges: Range[] = [];
   for (let at = 0; at < bytes.length; ) {
     if (classAt(bytes, at) <= DIGIT) {
       at += 1;
@@ -196,7 +196,6 @@ function wordRanges(bytes: Uint8Array): { begin: number; end: number }[] {
   return ranges;
 }
 
-/** A binary search: a few hundred words take eight steps. */
 export function holds(sketch: Sketch, hash: number): boolean {
   let low = 0;
   let high = sketch.length - 1;

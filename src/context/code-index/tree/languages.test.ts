@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
 import { makeRepository } from '../../../../test/support/repository.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
-import { FactStore } from './fact-store.ts';
-import { keptDigests } from './kept-digests.ts';
+import { FactStore } from '../store/fact-store.ts';
+import { keptDigests } from './languages.ts';
 
 verifies('C-020', 'C-121').test('a file is hashed once for all servers, and again when it is another', () => {
   const { root } = makeRepository({});
