@@ -12,7 +12,7 @@ import { interruptible } from '../prompt/interruptible.ts';
 import { list } from './runtime-folder.ts';
 import { addSecret, deleteSecret, getSecret, listSecrets, updateSecret } from './vault.ts';
 
-/** What the flags of `reef ask` do that ask no model anything. The value of a flag is its argument. */
+/** The options of `reef ask` that ask no model anything. The value of an option is the argument of its command. */
 const SERVICES = {
   listModels: list('models'),
   listRoles: list('roles'),
@@ -34,13 +34,9 @@ const SERVICES = {
 
 export type ServiceFlag = keyof typeof SERVICES;
 
-const isService = (flag: string): flag is ServiceFlag => Object.hasOwn(SERVICES, flag);
-
-/** Serves the first flag that names a service. */
-export async function serve(cli: Cli, options: object): Promise<number> {
-  const [flag, value] = Object.entries(options).find(([name]) => isService(name)) ?? [];
-  if (flag === undefined || !isService(flag)) return 0;
-  return SERVICES[flag](cli, typeof value === 'string' ? [value] : [], options);
+export function serve(cli: Cli, service: ServiceFlag, options: object): Promise<number> {
+  const value = (options as Record<string, unknown>)[service];
+  return SERVICES[service](cli, typeof value === 'string' ? [value] : [], options);
 }
 
 async function authenticate(cli: Cli, [client]: string[]): Promise<number> {

@@ -33,33 +33,15 @@ interface AskOptions extends ScopeOptions {
   file?: string[];
   info?: true;
   headless?: true;
+  /** Set by an option that asks no model anything. */
+  service?: ServiceFlag;
 }
-
-/** Flags that ask nothing. What they do is loaded when one is given, so that others do not pay for it. */
-const SERVICES: readonly ServiceFlag[] = [
-  'listModels',
-  'listRoles',
-  'listSessions',
-  'listAgents',
-  'listRags',
-  'listMacros',
-  'listSecrets',
-  'addSecret',
-  'getSecret',
-  'updateSecret',
-  'deleteSecret',
-  'buildTools',
-  'syncModels',
-  'tailLogs',
-  'authenticate',
-  'completions',
-];
 
 /** One question, one context, one answer. */
 export const ask: Command<AskOptions> = async (cli, words, options) => {
-  if (SERVICES.some((flag) => Object.hasOwn(options, flag))) {
+  if (options.service !== undefined) {
     const { serve } = await import('./ask-services.ts');
-    return serve(cli, options);
+    return serve(cli, options.service, options);
   }
   const text = await questionOf(cli, words, options);
   const isEmpty = text === '' && !options.file && options.macro === undefined && !options.info;
