@@ -65,7 +65,7 @@ verifies('U-06', 'U-41')
       makeShop();
       const bare = await run('reef doctor');
       expect(bare.said).toMatch(
-        /warn +agents +none can work yet\n.*\n +fix: npm install -g @anthropic-ai\/claude-code/,
+        /warn +agents +no agent is ready\n.*\n +fix: npm install -g @anthropic-ai\/claude-code/,
       );
       const model = await startModelServer({ scripts: { mends } });
       const env = install(model.runUrl('mends', 'first'));

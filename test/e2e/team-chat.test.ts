@@ -50,7 +50,7 @@ proves('R-102', 'D1', 'R-08').test(
     const jobs = await family();
     const hand = jobs.find(({ agent }) => agent === 'native:hand');
     expect((await world.results(hand?.id ?? '')).map((text) => JSON.parse(text))).toEqual([{ answer: 'blue' }]);
-    await chat.step({ line: '.inbox', shows: /Nobody asks anything\.\nboss>$/ });
+    await chat.step({ line: '.inbox', shows: /No open questions\.\nboss>$/ });
     const listed = await chat.step({ line: '.jobs', shows: /chat:boss[\s\S]*boss>$/ });
     expect(listed).toMatch(/native:hand[\s\S]*completed|completed[\s\S]*native:hand/);
     await gone(...jobs.map(({ id }) => id));

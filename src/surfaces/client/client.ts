@@ -5,11 +5,14 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
 import { type Exchange, exchange, NobodyListens } from './request.ts';
 
+/** An optional field may be undefined: JSON leaves it out. */
+type Sent<T> = { [K in keyof T]: Partial<Pick<T, K>> extends Pick<T, K> ? T[K] | undefined : T[K] };
+
 export interface Client {
-  /** Starts a daemon when none listens; ending the signal drops the connection, which ends the call there too. */
+  /** Starts a daemon when none listens. Aborting the signal ends the call in the daemon too. */
   call<N extends OperationName>(
     operation: N,
-    input: OperationInput<N>,
+    input: Sent<OperationInput<N>>,
     options?: { signal?: AbortSignal },
   ): Promise<OperationOutput<N>>;
   /** Never starts a daemon; undefined when none listens. */
@@ -55,7 +58,7 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
         path: routes.operation(operation),
         body: input,
         signal,
-        isRepeatable: readingOperations.has(operation) || 'key' in input,
+        isRepeatable: readingOperations.has(operation) || (input as { key?: string }).key !== undefined,
       })) as never,
     daemon: async ({ signal } = {}) =>
       (await ifRunning({ method: 'GET', path: routes.daemon, isRepeatable: true, signal })) as DaemonInfo | undefined,

@@ -5,7 +5,7 @@ import type { JobView } from '../../protocol/job-operations.ts';
 import type { OperationName, OperationOutput } from '../../protocol/operations.ts';
 import { codeAnswer } from '../render/code.ts';
 import { jobDetails, jobTable } from '../render/job.ts';
-import { type Asked, renderQuestion } from '../render/question.ts';
+import { type Asked, questionsOf, renderQuestion } from '../render/question.ts';
 import { runDetails, runTable } from '../render/run.ts';
 import { createStyle, type Style } from '../render/style.ts';
 import { renderEvents } from '../render/timeline.ts';
@@ -49,7 +49,7 @@ const WORDS: { [N in OperationName]?: (output: OperationOutput<N>, style: Style)
   interrupt: ({ agentId, status }) => `Job ${agentId} is ${status}.`,
   resume: ({ agentId, status, launch }) => `Job ${agentId} is ${status}, launch ${launch}.`,
   inbox: ({ questions }, style) =>
-    questions.length === 0 ? 'Nobody asks anything.' : questions.map((each) => question(each, style)).join('\n\n'),
+    questions.length === 0 ? 'No open questions.' : questions.map((each) => question(each, style)).join('\n\n'),
   run: (summary, style) => `${runDetails(summary, null, style)}\nFollow it with run_status.`,
   run_status: ({ runs, view }, style) => {
     const [only, another] = runs;
@@ -77,8 +77,9 @@ function jobList(jobs: readonly JobView[], style: Style): string {
 }
 
 function asked(job: JobView, style: Style): string {
-  const { id: jobId, agent, task, cwd } = job;
-  return job.questions.map((each) => `\n\n${question({ ...each, jobId, agent, task, cwd }, style)}`).join('');
+  return questionsOf(job)
+    .map((each) => `\n\n${question(each, style)}`)
+    .join('');
 }
 
 function question(asked: Asked, style: Style): string {

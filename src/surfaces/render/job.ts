@@ -2,7 +2,7 @@ import { printable } from '../../base/printable.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
 import { type Cell, table } from './columns.ts';
 import { cost, duration, tokens } from './quantities.ts';
-import { renderQuestion } from './question.ts';
+import { questionsOf, renderQuestion } from './question.ts';
 import { shortAgent, shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
 
@@ -71,9 +71,7 @@ export function jobDetails(job: JobView, style: Style): string {
     ['last', job.lastOutput || undefined],
   ];
   const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [row(name, value, style)]));
-  const questions = job.questions.map((question) =>
-    renderQuestion({ ...question, jobId: job.id, agent: job.agent, task: job.task, cwd: job.cwd }, style),
-  );
+  const questions = questionsOf(job).map((question) => renderQuestion(question, style));
   return [lines.join('\n'), ...questions].join('\n\n');
 }
 

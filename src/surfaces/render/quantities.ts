@@ -15,6 +15,10 @@ export function parseDuration(text: string, option: string): number {
   return Number(match[1]) * (UNITS.find(({ name }) => name === match[2])?.ms ?? 1_000);
 }
 
+export function parseSeconds(text: string | undefined, option: string): number | undefined {
+  return text === undefined ? undefined : parseDuration(text, option) / 1_000;
+}
+
 /** The two largest parts are enough to compare by eye: 2h05m, 45s. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));

@@ -1,10 +1,15 @@
 import { printable } from '../../base/printable.ts';
-import type { InboxEntry } from '../../protocol/job-operations.ts';
+import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
 import { duration } from './quantities.ts';
 import { shellQuote, shortIds } from './short-names.ts';
 import type { Style } from './style.ts';
 
 export type Asked = Omit<InboxEntry, 'askedAt'> & { askedAt?: string };
+
+/** The open questions of a job, each with what one needs to know about the job. */
+export function questionsOf({ questions, id: jobId, agent, task, cwd }: JobView): Asked[] {
+  return questions.map((question) => ({ ...question, jobId, agent, task, cwd }));
+}
 
 /** Enough to name one question, and to match no other if its arguments are no longer those shown. */
 const FINGERPRINT_CHARACTERS = 10;

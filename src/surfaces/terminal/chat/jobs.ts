@@ -24,7 +24,7 @@ export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
       }
       const { questions } = await client.call('inbox', {});
       return questions.length === 0
-        ? 'Nobody asks anything.'
+        ? 'No open questions.'
         : questions.map((question) => renderQuestion(question, cli.style)).join('\n\n');
     },
   };

@@ -44,7 +44,7 @@ async function authenticate(cli: Cli, [client]: string[]): Promise<number> {
   return refuseOauth(client ?? app.models.first('chat')?.client ?? 'Reef');
 }
 
-/** Reads every tool of the user and reports those that are broken. */
+/** Loads every tool of the user and reports those that are broken. */
 async function buildTools(cli: Cli): Promise<number> {
   const { app, run: runCommand } = await openRuntimeAlone(cli);
   const { CustomTools } = await import('../../../runtime/tools/custom/load-custom.ts');
@@ -86,11 +86,11 @@ async function printCompletions(cli: Cli, [shell = '']: string[]): Promise<numbe
 const TAIL_BYTES = 16 * 1024;
 const LOOK_MS = 250;
 
-/** The end of the log; at a terminal, what is added to it until Ctrl-C. */
+/** Prints the end of the log and, at a terminal, what is added to it until Ctrl-C. */
 async function tailLogs(cli: Cli, _args: string[], { disableLogColors }: { disableLogColors?: true }): Promise<number> {
   const { app } = await openRuntimeAlone(cli);
   const path = app.paths.logPath();
-  if (!existsSync(path)) throw new ReefError('bad_request', `there is no log yet: ${path}`);
+  if (!existsSync(path)) throw new ReefError('bad_request', `There is no log yet at ${path}`);
   const paint = disableLogColors || cli.json ? (line: string) => line : (line: string) => painted(cli, line);
   const show = (text: string) => {
     for (const line of text.split('\n')) if (line !== '') cli.out(paint(printable(line)));

@@ -57,12 +57,12 @@ async function questionOf(cli: Cli, words: readonly string[], options: AskOption
 }
 
 async function toChat(cli: Cli, options: AskOptions): Promise<number> {
-  if (!cli.isInteractive) throw new ReefError('no_tty', 'there is no question, and no terminal to ask for one');
+  if (!cli.isInteractive) throw new ReefError('no_tty', 'There is no question, and no terminal to ask for one');
   return chat(cli, [], options);
 }
 
 export const chat: Command<ScopeOptions> = async (cli, _words, options) => {
-  if (!cli.isInteractive) throw new ReefError('no_tty', 'a chat needs a terminal');
+  if (!cli.isInteractive) throw new ReefError('no_tty', 'A chat needs a terminal');
   const { runChat } = await import('../chat/chat.ts');
   return runChat(cli, options);
 };

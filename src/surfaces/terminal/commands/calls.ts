@@ -30,7 +30,7 @@ function row({ callId, block, visit, request, response, error }: Call): Cell[] {
 export const showCall: Command<object> = async (cli, [call = '']) => {
   const { calls } = await cli.client().call('calls', { call });
   const [found] = calls;
-  if (!found) throw new ReefError('call_not_found', `There is no call "${call}".`);
+  if (!found) throw new ReefError('call_not_found', `There is no call "${call}"`);
   cli.print(found, () => whole(found, cli));
   return 0;
 };
@@ -47,15 +47,15 @@ function whole({ request, response, error, failovers, ...about }: Call, { style 
   ].join('\n');
 }
 
-/** Both answers side by side; neither run nor worktree is touched. */
+/** Shows both answers side by side. Neither the run nor its worktree is touched. */
 export const rerunCall: Command<{ edit?: string }> = async (cli, [call = ''], { edit }) => {
   const client = cli.client();
   const prompt = await textArgument(cli, edit);
-  const { before, jobId } = await client.call('call_rerun', { call, ...(prompt !== undefined && { prompt }) });
+  const { before, jobId } = await client.call('call_rerun', { call, prompt });
   const { jobs } = await waitFor(client, { ids: [jobId], until: ['needs_input', 'done'] });
   const [job] = jobs;
   if (job?.awaiting_input) {
-    cli.talk(`The agent asks: reef inbox. Its answer will be in reef output ${jobId}`);
+    cli.talk(`The agent asks something: see \`reef inbox\`. Its answer will be in \`reef output ${jobId}\`.`);
     return 3;
   }
   const { calls } = await client.call('calls', { job: jobId });

@@ -95,7 +95,10 @@ verifies('X-55').test('a choice is made by number, and only one that there is', 
 verifies('X-57').test('a secret is typed unseen; without a terminal the commands are shown', async () => {
   const sent = await serve({ kind: 'text', secret: true, question: 'Password?' });
   const piped = await follow([], false);
-  expect([piped.code, piped.err]).toEqual([3, `\nWhen it is answered: reef run show ${RUN_ID} --follow\n`]);
+  expect([piped.code, piped.err]).toEqual([
+    3,
+    `\nAfter you answer, watch it go on: reef run show ${RUN_ID} --follow\n`,
+  ]);
   expect(piped.out).toContain('(reads it from standard input)');
   const { code, out, err } = await follow(['hunter2']);
   expect([code, sent(), (out + err).includes('hunter2')]).toEqual([0, [{ ...NAMED, text: 'hunter2' }], false]);

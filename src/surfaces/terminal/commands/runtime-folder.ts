@@ -4,7 +4,6 @@ import { printable } from '../../../base/printable.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { listAgents, loadAgentSpec } from '../../../runtime/agent-spec/load.ts';
 import { importFolder } from '../../../runtime/config/import-folder.ts';
-
 import { listMacros, loadMacro, usageOf } from '../../../runtime/macros/macro.ts';
 import { createPaths, listRags } from '../../../runtime/paths.ts';
 import type { BuildReport } from '../../../runtime/rag/index/build.ts';
@@ -14,8 +13,6 @@ import type { AppState } from '../../../runtime/state/app-state.ts';
 import { openRuntimeAlone } from '../chat/conversation.ts';
 import type { Cli, Command } from '../cli.ts';
 import { interruptible } from '../prompt/interruptible.ts';
-
-/** Commands about what lies in the runtime's folder: configuration, roles, macros, agents and documents. */
 
 export type Listed = 'models' | 'roles' | 'sessions' | 'agents' | 'rags' | 'macros';
 
@@ -75,7 +72,7 @@ export const showConfig: Command<object> = async (cli) => {
 
 const asYaml = (value: unknown) => printable(stringify(value, { lineWidth: 0 })).trimEnd();
 
-/** Lists what could not be used. Secrets are never copied: they have to be entered again. */
+/** Reports what could not be imported. Secrets are never copied. */
 export const importConfig: Command<{ from: string }> = async (cli, _args, { from }) => {
   const paths = createPaths(cli.env.all, cli.env.home);
   const report = await importFolder(resolve(cli.cwd, from), paths);
@@ -83,15 +80,15 @@ export const importConfig: Command<{ from: string }> = async (cli, _args, { from
     printable(
       [
         `Copied ${report.copied.length} files to ${paths.configDir()}`,
-        ...report.notUsed.map(({ path, why }) => `not used: ${path}: ${why}`),
-        ...report.secrets.map((name) => `enter again: reef vault add ${name}`),
+        ...report.notUsed.map(({ path, why }) => `not imported: ${path}: ${why}`),
+        ...report.secrets.map((name) => `secrets are not copied: reef vault add ${name}`),
       ].join('\n'),
     ),
   );
   return 0;
 };
 
-/** A file that cannot be read is reported, and the rest is searchable. */
+/** A document that cannot be read is reported. The others are searchable all the same. */
 export const buildRag: Command<object> = (cli, [name = '', ...documents]) =>
   interruptible(async (signal) => {
     const { app } = await openRuntimeAlone(cli);
@@ -108,7 +105,7 @@ export const buildRag: Command<object> = (cli, [name = '', ...documents]) =>
 export const searchRag: Command<object> = async (cli, [name = '', question = '']) => {
   const { app } = await openRuntimeAlone(cli);
   const rag = await app.ragCache.load({ kind: 'named', name });
-  if (!rag) throw new ReefError('rag_not_found', `there is no RAG ${name}`);
+  if (!rag) throw new ReefError('rag_not_found', `There is no RAG named ${name}`);
   try {
     const { rag_top_k, rag_reranker_model } = app.config;
     const { settings } = rag.value;

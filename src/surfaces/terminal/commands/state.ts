@@ -7,8 +7,7 @@ export const showState: Command<{ section?: 'files' | 'tasks' | 'runs' | 'diff' 
   [worktree],
   { section },
 ) => {
-  const input = { ...(worktree !== undefined && { worktree }), ...(section !== undefined && { section }) };
-  const found = await cli.client().call('repo_state', input);
+  const found = await cli.client().call('repo_state', { worktree, section });
   cli.print(found, () => printable(found.text) || 'Nothing has happened here yet.');
   return 0;
 };
@@ -35,7 +34,7 @@ interface Segment {
   tokens: number;
 }
 
-/** One line per prompt: Reef's own text, what the agent did, and what the provider read from its cache. */
+/** One line per prompt: tokens of Reef's own text, of the whole, and those that the provider read from its cache. */
 export const listPrompts: Command<object> = async (cli, [id = '']) => {
   const found = await cli.client().call('context_calls', { id });
   const rows = found.calls.map((call) => {
@@ -53,7 +52,7 @@ export const listPrompts: Command<object> = async (cli, [id = '']) => {
     return cells.map((text) => ({ text }));
   });
   const { artifacts, again } = found.reads;
-  const reads = `read back: ${artifacts} artifacts, ${again} files read just so before`;
+  const reads = `read back: ${artifacts} artifacts, ${again} files that had been read the same way before`;
   cli.print(found, () => `${table(rows, cli.style.width)}\n${reads}`);
   return 0;
 };

@@ -34,17 +34,17 @@ export const deleteSecret: Command<object> = async (cli, [name = '']) => {
   return done(cli, name, 'Deleted');
 };
 
-/** Its password comes from its file, or from the person at the terminal. */
+/** The password comes from the vault's password file, or from the person at the terminal. */
 async function openVault(cli: Cli): Promise<Vault> {
   const person = cli.isInteractive ? linePerson(cli) : undefined;
   const { app } = await openTerminalRuntime({ cli, ask: askNobody, askPassword: person?.secret, isOneShot: true });
   return app.vault;
 }
 
-/** Never an argument: arguments stay in the history of the shell. */
+/** Never an argument, because arguments stay in the history of the shell. */
 async function readValue(cli: Cli, name: string): Promise<string> {
   const value = cli.isInteractive ? await linePerson(cli).secret(`Value of ${name}: `) : await cli.stdin();
-  if (value === '') throw new ReefError('bad_request', `${name}: no value was given`);
+  if (value === '') throw new ReefError('bad_request', `No value was given for ${name}`);
   return value;
 }
 

@@ -11,7 +11,8 @@ import type { Command } from '../cli.ts';
 
 export const listWorktrees: Command<{ all?: true }> = async (cli, _args, { all }) => {
   const result = await cli.client().call('worktrees', { all: all ?? false });
-  if (!cli.json && result.worktrees.length === 0) cli.talk('No worktrees. A run or `reef spawn --worktree` makes one.');
+  if (!cli.json && result.worktrees.length === 0)
+    cli.talk('No worktrees. `reef run` and `reef spawn --worktree` make them.');
   else cli.print(result, () => worktreeTable(result.worktrees, cli.style));
   return 0;
 };
@@ -69,7 +70,7 @@ export const pruneWorktrees: Command<{ yes?: true }> = async (cli, _args, { yes 
   const report = await cli.client().call('worktree_prune', { yes: yes ?? false });
   cli.print(report, () => pruneReport(report, cli.style));
   if (!cli.json && !yes && report.entries.some(({ outcome }) => outcome === 'would_remove')) {
-    cli.talk('Nothing was removed. `reef worktree prune --yes` removes it.');
+    cli.talk('Nothing was removed. To remove it: reef worktree prune --yes');
   }
   return 0;
 };
