@@ -137,7 +137,10 @@ verifies('Q-102', 'Q-103').test(
     ]);
     const { findings } = await doctor('--fix');
     const fixed = findings.filter(({ what }) => what.endsWith(': fixed')).map(({ check, what }) => `${check}: ${what}`);
-    expect(fixed.sort()).toEqual(['database: damaged: fixed', 'socket: left behind by a daemon that no longer runs: fixed']);
+    expect(fixed.sort()).toEqual([
+      'database: damaged: fixed',
+      'socket: left behind by a daemon that no longer runs: fixed',
+    ]);
     await world.until(id, ({ status }) => status === 'awaiting_input');
     await world.client.call('kill', { id });
     for (const name of readdirSync(world.home.dir)) {

@@ -26,10 +26,10 @@ export interface ContextParameters {
 
 export interface ContextSettings {
   /** `context.use_snapshot`; true unless told. */
-  useSnapshot?: boolean;
-  mode?: 'auto' | 'epoch' | 'snapshot';
-  tailBudget?: number;
-  keep?: number;
+  useSnapshot?: boolean | undefined;
+  mode?: 'auto' | 'epoch' | 'snapshot' | undefined;
+  tailBudget?: number | undefined;
+  keep?: number | undefined;
 }
 
 const SMALL_WINDOW = 32_000;

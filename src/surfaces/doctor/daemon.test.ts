@@ -58,7 +58,7 @@ verifies('A-83', 'Q-100', 'U-06').test('an agent that this shell finds and the d
   const PATH = `${here}:${process.env.PATH}`;
   const seen = await look({ socket: socket.path, agents, env: { PATH }, version: '0.2.0' });
   expect(seen).toMatchObject({
-    daemon: { severity: 'warn', what: 'runs 0.1.0, this is 0.2.0' },
+    daemon: { severity: 'warn', what: 'runs version 0.1.0; this command is 0.2.0' },
     path: { severity: 'warn', what: 'the daemon does not find claude, but this shell does', fix: { safe: false } },
   });
   expect((await look({ socket: socket.path, agents: [agent('sh')] })).path).toMatchObject({ severity: 'ok' });

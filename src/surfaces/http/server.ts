@@ -1,5 +1,6 @@
 import { lstat, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import type { Logger } from '../../base/log.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.ts';
@@ -20,10 +21,10 @@ export interface AuditRow {
 }
 
 export interface SocketServerOptions {
-  /** Whatever socket lies there is replaced: the caller holds the lock of the home. */
+  /** An old socket at this path is replaced: the caller holds the lock of the home. */
   path: string;
   core: Core;
-  /** With `jobId` this is the socket of a job: it serves operations only, as that job. */
+  /** With `jobId` this is the socket of a job. It serves only operations, as that job. */
   caller: { by: string; jobId?: string };
   daemon: {
     info(): DaemonInfo | Promise<DaemonInfo>;
@@ -139,7 +140,7 @@ function respond(response: ServerResponse, status: number, body: unknown): void 
   response.end(json);
 }
 
-/** Ends when the client goes away before it was answered, or the server closes. */
+/** Aborted when the client leaves before it has its answer, or when the server closes. */
 function untilGone(response: ServerResponse, closing: AbortSignal): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => {
@@ -168,7 +169,8 @@ function stackOf(error: unknown): string {
 async function removeOldSocket(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (!found) return;
-  if (!found.isSocket()) throw new ReefError('home_not_writable', `${path} is in the way of the socket`);
+  if (!found.isSocket())
+    throw new ReefError('home_not_writable', `${path} is not a socket: remove it, so that the daemon can listen there`);
   await rm(path);
 }
 
@@ -190,11 +192,10 @@ function listen(server: Server, path: string): Promise<void> {
 
 const MAX_BODY_BYTES = 1_048_576;
 
-/** The JSON body of a request, or the refusal it deserves. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
   if (!/^application\/json\s*(?:;|$)/i.test(type)) {
-    throw new ReefError('unsupported_media_type', `The body must be application/json, not ${type || 'unnamed'}`);
+    throw new ReefError('unsupported_media_type', `The body must be application/json, not ${type || 'without a type'}`);
   }
   const parsed = parseJson(await readText(request));
   if (!parsed.ok) throw new ReefError('bad_request', `The body is not JSON: ${parsed.why}`);
@@ -212,4 +213,13 @@ async function readText(request: IncomingMessage): Promise<string> {
   }
   if (size > MAX_BODY_BYTES) throw new ReefError('body_too_large', `The body has ${size} bytes`);
   return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Whether a port of the loopback interface can be bound right now. */
+export function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createTcpServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
 }

@@ -1,20 +1,21 @@
 import type { Environment } from '../../base/env.ts';
 import type { Home } from '../../base/home.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import type { Client } from '../client/client.ts';
 import type { Style } from '../render/style.ts';
 
-/** What the body of a command may use: data to stdout, talk to stderr, and the daemon. */
+/** What the body of a command may use. Results go to stdout, everything else to stderr. */
 export interface Cli {
   host: Host;
   env: Environment;
   cwd: string;
   json: boolean;
   style: Style;
-  /** A person sits at both ends. */
+  /** Both standard input and output are a terminal. */
   isInteractive: boolean;
   out(text: string): void;
   talk(text: string): void;
-  /** One JSON document, or the words for it. */
+  /** Prints a JSON document, or the words for it. */
   print(value: unknown, words: () => string): void;
   stdin(): Promise<string>;
   home(): Home;
@@ -32,4 +33,12 @@ export interface Host {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
+}
+
+/** An argument, where `-` stands for standard input: for secrets, and for texts that are too long for an argument. */
+export async function textArgument(cli: Cli, text: string | undefined): Promise<string | undefined> {
+  if (text !== '-') return text;
+  const read = await cli.stdin();
+  if (read === '') throw new ReefError('bad_request', 'text: standard input was empty');
+  return read;
 }

@@ -4,8 +4,7 @@ import type { Call } from '../../../protocol/run-operations.ts';
 import { type Cell, displayWidth, oneLine, table } from '../../render/columns.ts';
 import { duration } from '../../render/quantities.ts';
 import { shortAgent } from '../../render/short-names.ts';
-import type { Cli, Command } from '../cli.ts';
-import { textArgument } from './text-argument.ts';
+import { type Cli, type Command, textArgument } from '../cli.ts';
 import { waitFor } from './wait.ts';
 
 export const listCalls: Command<{ run?: string; job?: string; limit?: number }> = async (cli, _args, options) => {

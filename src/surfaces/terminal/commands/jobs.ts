@@ -9,8 +9,7 @@ import { renderError } from '../../render/error.ts';
 import { jobDetails, jobTable } from '../../render/job.ts';
 import { renderQuestion } from '../../render/question.ts';
 import { shellQuote } from '../../render/short-names.ts';
-import type { Command } from '../cli.ts';
-import { textArgument } from './text-argument.ts';
+import { type Command, textArgument } from '../cli.ts';
 
 export const status: Command<object> = async (cli, [id]) => {
   const result = await cli.client().call('status', { id });

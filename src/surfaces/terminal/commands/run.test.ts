@@ -108,7 +108,7 @@ verifies('X-56').test('what is answered elsewhere is taken back or told, and the
   const unanswered = await serve({}, { atLook: 3 });
   const taken = await follow([WAITS]);
   expect([taken.code, unanswered()]).toEqual([0, []]);
-  expect(taken.err).toContain('Main__Test has its answer.');
+  expect(taken.err).toContain('Main__Test has been answered.');
   await socket?.close();
   for (const refusal of ['already_answered', 'question_withdrawn', 'question_not_found', 'job_ended'] as const) {
     await serve({}, { refusal });

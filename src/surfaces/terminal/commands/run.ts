@@ -7,11 +7,10 @@ import type { Client } from '../../client/client.ts';
 import { parseSeconds } from '../../render/quantities.ts';
 import { renderQuestion } from '../../render/question.ts';
 import { eventText, runDetails, runOutcome, runTable, visitLine } from '../../render/run.ts';
-import type { Cli, Command } from '../cli.ts';
+import { type Cli, type Command, textArgument } from '../cli.ts';
 import { answerHere } from '../prompt/job-questions.ts';
 import { LONGEST_CALL_MS } from './output.ts';
 import { absoluteScript } from './spawn.ts';
-import { textArgument } from './text-argument.ts';
 
 interface RunOptions {
   agent?: string;

@@ -2,8 +2,7 @@ import { ReefError } from '../../../protocol/errors.ts';
 import type { Question } from '../../../protocol/jobs.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
-import type { Command } from '../cli.ts';
-import { textArgument } from './text-argument.ts';
+import { type Command, textArgument } from '../cli.ts';
 
 interface SendOptions {
   option?: string[];

@@ -5,9 +5,8 @@ import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { jobDetails } from '../../render/job.ts';
 import { parseSeconds } from '../../render/quantities.ts';
-import type { Cli, Command } from '../cli.ts';
+import { type Cli, type Command, textArgument } from '../cli.ts';
 import { type Page, printEvents, readPages } from './output.ts';
-import { textArgument } from './text-argument.ts';
 import { exitCodeOf, waitFor } from './wait.ts';
 
 interface SpawnOptions {
