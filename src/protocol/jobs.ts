@@ -37,7 +37,10 @@ export const budgetSchema = z.strictObject({
 export type Budget = z.infer<typeof budgetSchema>;
 
 /** What an agent's own limit is to the jobs below it. */
-export const maxDepthSchema = count.max(100).optional().describe('How deep jobs below it may go, from their root on');
+export const maxDepthSchema = count
+  .max(100)
+  .optional()
+  .describe('How many levels of child jobs are allowed, counted from the root job');
 
 const pauseReasonSchema = z.enum(['idle', 'interrupted', 'rate_limit', 'outage', 'turn_failed', 'budget']);
 export type PauseReason = z.infer<typeof pauseReasonSchema>;

@@ -130,7 +130,7 @@ verifies('Q-100', 'Q-103').test(
     addEvent();
     await writeFile(home().snapshot, '{ "version": 1, "wri');
     expect((await look()).snapshot).toEqual(['warn', 'not readable']);
-    expect((await look({ fix: true })).snapshot).toEqual(['ok', 'cannot be read: fixed']);
+    expect((await look({ fix: true })).snapshot).toEqual(['ok', 'not readable: fixed']);
     const { snapshot, 'set aside': aside } = await look();
     expect([snapshot, aside?.[1]]).toEqual([['ok', 'none yet'], expect.stringMatching(/^state\.json\.bad-/)]);
   },

@@ -190,7 +190,7 @@ test('an old socket is replaced, another file in its place is left alone', async
   expect(opened.map(({ audit }) => audit.map(({ by }) => by))).toEqual([[], ['second']]);
   const file = join(socket.dir, 'file');
   await writeFile(file, 'mine');
-  await expect(openSocket(undefined, { path: file })).rejects.toThrow(/in the way/);
+  await expect(openSocket(undefined, { path: file })).rejects.toThrow(/is not a socket/);
 });
 
 test('the daemon says what it is, how to attach, and stops when asked', async () => {
