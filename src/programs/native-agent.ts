@@ -69,7 +69,6 @@ async function introduce(): Promise<Hello> {
   };
 }
 
-/** Beside the socket of that job. */
 function treeSocketOf(jobId: string): string {
   return join(dirname(dirname(dirname(hello.door))), jobId, 'door', 'host');
 }

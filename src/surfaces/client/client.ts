@@ -6,7 +6,7 @@ import type { OperationInput, OperationName, OperationOutput } from '../../proto
 import { type Exchange, exchange, NobodyListens } from './request.ts';
 
 /** An optional field may be undefined: JSON leaves it out. */
-type Sent<T> = { [K in keyof T]: Partial<Pick<T, K>> extends Pick<T, K> ? T[K] | undefined : T[K] };
+export type Sent<T> = { [K in keyof T]: Partial<Pick<T, K>> extends Pick<T, K> ? T[K] | undefined : T[K] };
 
 export interface Client {
   /** Starts a daemon when none listens. Aborting the signal ends the call in the daemon too. */
@@ -25,7 +25,7 @@ export interface Client {
 export interface Connection {
   socket: string;
   surface: 'cli' | 'mcp';
-  /** Absent inside a job: its socket belongs to a daemon that runs, or to nobody. */
+  /** Absent inside a job: only a running daemon serves its socket. */
   startDaemon?: () => Promise<void>;
 }
 
@@ -78,7 +78,7 @@ interface Where {
   surface: 'cli' | 'mcp';
 }
 
-/** A client of the daemon of this folder, or inside a job of its own socket. Nothing is touched before the first call. */
+/** A client of the daemon of this folder or, inside a job, of the socket of that job. Does nothing before the first call. */
 export function openClient({ env, cwd, surface }: Where): Client {
   if (env.reefSocket) return connect({ socket: env.reefSocket, surface });
   const home = findHome(env, cwd);
@@ -86,7 +86,7 @@ export function openClient({ env, cwd, surface }: Where): Client {
     socket: home.socket,
     surface,
     startDaemon: async () => {
-      // Seldom needed, so that not every command pays for it.
+      // Imported late, because few commands have to start a daemon.
       const { launchDaemon } = await import('./launch-daemon.ts');
       await launchDaemon(home, env, surface);
     },

@@ -4,12 +4,9 @@ import type { Home } from '../../base/home.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase, verdictOf } from './database.ts';
-import { byHand, type Check, check, type Fix, ok, type Result, warn } from './finding.ts';
+import { byHand, type Check, check, type DoctorDeps, type Fix, ok, type Result, warn } from './finding.ts';
 
-interface Deps {
-  home: Home;
-  deep: boolean;
-}
+type Deps = Pick<DoctorDeps, 'home' | 'deep'>;
 
 /** Files that Reef keeps only for speed, and can make again from git and its own records. */
 export function derivedChecks(deps: Deps): Check[] {

@@ -1,11 +1,20 @@
+import type { Home } from '../../base/home.ts';
 import { errorTable } from '../../protocol/error-table.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import type { Client } from '../client/client.ts';
+
+/** What most checks are given. */
+export interface DoctorDeps {
+  home: Home;
+  client: Pick<Client, 'call'>;
+  /** Check the whole database and every git object. */
+  deep: boolean;
+}
 
 export interface Finding {
   check: string;
   severity: 'ok' | 'warn' | 'error';
   what: string;
-  /** Where to see it. */
   evidence: string;
   fix?: { does: string; safe: boolean };
 }

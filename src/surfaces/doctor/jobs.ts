@@ -10,16 +10,12 @@ import { readLaunch } from '../../process/launch-folder.ts';
 import { sweep, tagged } from '../../process/sweep.ts';
 import type { Job } from '../../protocol/jobs.ts';
 import { type JobRecord, JobTable } from '../../store/job-table.ts';
-import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase } from './database.ts';
-import { bad, byHand, type Check, check, ok, type Result, warn } from './finding.ts';
+import { bad, byHand, type Check, check, type DoctorDeps, ok, type Result, warn } from './finding.ts';
 import { restartDaemon, settledByDaemon } from './settle.ts';
 
-interface Deps {
-  home: Home;
-  client: Pick<Client, 'call'>;
-}
+type Deps = Pick<DoctorDeps, 'home' | 'client'>;
 
 /** Compares every record of a job with its process, and every process of a job with its record. */
 export function jobChecks(deps: Deps): Check[] {

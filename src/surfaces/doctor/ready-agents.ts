@@ -7,10 +7,10 @@ export interface ReadyAgent {
   title: string;
   isInstalled: boolean;
   login: Login;
-  version?: string;
-  finding?: string;
+  version?: string | undefined;
+  finding?: string | undefined;
   /** What is left to do before it can work. */
-  toDo?: string;
+  toDo?: string | undefined;
 }
 
 export interface User {
@@ -48,15 +48,8 @@ function ready(found: Detection, hasModel: boolean): ReadyAgent {
   const isNative = name.startsWith('native:');
   const login: Login = isNative ? (hasModel ? 'yes' : 'no') : (found.login ?? 'unknown');
   const toLogIn = isNative ? ADD_MODEL : (found.loginBy ?? '');
-  return {
-    name,
-    title,
-    isInstalled,
-    login,
-    ...(version !== undefined && { version }),
-    ...(finding !== undefined && { finding }),
-    ...(!isInstalled ? { toDo: install } : login === 'no' ? { toDo: toLogIn } : {}),
-  };
+  const left = login === 'no' ? toLogIn : undefined;
+  return { name, title, isInstalled, login, version, finding, toDo: isInstalled ? left : install };
 }
 
 /** Imports late: what is broken there is a finding, and must not keep doctor from starting. */

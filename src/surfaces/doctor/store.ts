@@ -3,21 +3,13 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
-import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase, verdictOf } from './database.ts';
-import { bad, byHand, type Check, check, type Fix, ok, type Result, warn } from './finding.ts';
+import { bad, byHand, type Check, check, type DoctorDeps, type Fix, ok, type Result, warn } from './finding.ts';
 import { restartDaemon, settledByDaemon } from './settle.ts';
 
-interface Deps {
-  home: Home;
-  client: Pick<Client, 'call'>;
-  /** Check every page and index of the database. */
-  deep: boolean;
-}
-
 /** The store is imported late: a database driver that does not load is a finding too. */
-export function storeChecks(deps: Deps): Check[] {
+export function storeChecks(deps: DoctorDeps): Check[] {
   return [
     check('lock', () => lock(deps.home)),
     check('database', () => database(deps)),
@@ -39,7 +31,7 @@ async function lock({ lock: path, socket }: Home): Promise<Result> {
   );
 }
 
-async function database({ home, client, deep }: Deps): Promise<Result> {
+async function database({ home, client, deep }: DoctorDeps): Promise<Result> {
   const path = home.database;
   const verdict = await verdictOf(path, deep);
   if (verdict === undefined) return ok('none yet', path);
@@ -48,7 +40,7 @@ async function database({ home, client, deep }: Deps): Promise<Result> {
 }
 
 /** Keeps the damaged file. The new one gets what the snapshot and the raw files hold. */
-async function rebuild({ home, client, deep }: Deps): Promise<Fix> {
+async function rebuild({ home, client, deep }: DoctorDeps): Promise<Fix> {
   if (await listens(home.socket)) return byHand('reef daemon stop, then reef doctor --fix');
   const apply = async () => {
     const { holdLock } = await import('../../store/home-lock.ts');
@@ -70,7 +62,7 @@ async function rebuild({ home, client, deep }: Deps): Promise<Fix> {
 }
 
 /** The snapshot may lag behind the database, but never has more. A lost database is rebuilt from it. */
-async function snapshot({ home, client }: Deps): Promise<Result> {
+async function snapshot({ home, client }: DoctorDeps): Promise<Result> {
   const path = home.snapshot;
   const { SnapshotFile } = await import('../../store/snapshot-file.ts');
   const load = () => new SnapshotFile(path).load();

@@ -78,7 +78,7 @@ async function answer(options: SocketServerOptions, call: Call): Promise<void> {
   } catch (error) {
     const known = toReefError(error);
     if (known.code === 'internal') {
-      options.log.error('a call failed', { path: call.request.url, error: stackOf(error) });
+      options.log.error('a call failed', { path: call.request.url, error });
     }
     if (call.response.destroyed) return;
     respond(call.response, errorTable[known.code].status, known.toBody());
@@ -160,10 +160,6 @@ function after(start: string, whole: string): string | undefined {
 function text(value: unknown, key: string): string | undefined {
   const field = (value as Record<string, unknown> | null | undefined)?.[key];
   return typeof field === 'string' ? field.slice(0, 200) : undefined;
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 async function removeOldSocket(path: string): Promise<void> {

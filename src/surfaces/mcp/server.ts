@@ -13,7 +13,7 @@ import { createStyle } from '../render/style.ts';
 import { ProtocolLines } from './protocol-lines.ts';
 import { textOf } from './text.ts';
 
-/** What a client may tell its user before the call. An agent that is started or talked to may change files. */
+/** What a client may tell its user before the call. `acts`: the agent may change files. */
 const ANNOTATIONS: Record<OperationEffect, object> = {
   reads: { readOnlyHint: true, openWorldHint: false },
   settles: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -21,12 +21,12 @@ const ANNOTATIONS: Record<OperationEffect, object> = {
   ends: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
 };
 
-const INSTRUCTIONS = `Reef runs coding agents as jobs. spawn starts one and answers at once; wait returns when a job asks or is over;
-output reads its events from a cursor on. A job that waits for an answer has status awaiting_input and its questions: answer
-with send. A permission needs a decision and the fingerprint of the question; it is for the user to give. run does a task by a
-workflow in a worktree of its own, with the project's own lint, build and tests between agents; accept merges it.`;
+const INSTRUCTIONS = `Reef runs coding agents as jobs. spawn starts one and returns at once; wait returns when a job asks or ends;
+output reads its events, starting after a cursor. A job that waits for an answer has the status awaiting_input, and lists its
+questions: answer with send. A permission needs a decision, which the user has to make, and the fingerprint of the question.
+run does a task by a workflow, in a worktree of its own, with the lint, build and tests of the project between agents; accept
+merges it.`;
 
-/** Operations that are MCP tools for a person's client, or for the agent of a job. */
 export function toolsFor(user: 'people' | 'jobs'): OperationName[] {
   const rows: Record<OperationName, Operation> = operations;
   const names = Object.keys(rows) as OperationName[];
@@ -39,7 +39,7 @@ interface ServerOptions {
   user: 'people' | 'jobs';
 }
 
-/** One server for one client: the same tools for either era of the protocol. It owns nothing; the daemon does. */
+/** One server for one client. It owns nothing: the daemon does. */
 export function createMcpServer(client: Pick<Client, 'call'>, { version, user }: ServerOptions): McpServer {
   const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
   for (const name of toolsFor(user)) {
@@ -75,17 +75,17 @@ async function answer(client: Pick<Client, 'call'>, { name, args, signal }: Tool
   }
 }
 
-/** Shown to clients but not enforced by the SDK: our own reading gives the error its code, its field and its hint. */
+/** Shown to clients, but not enforced by the SDK: our own check gives errors a code, a field and a hint. */
 function advertised(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
   return { '~standard': { ...schema['~standard'], validate: (value: unknown) => ({ value }) } };
 }
 
 type Page = OperationOutput<'output'>;
 
-/** A result goes into a model's window as a whole; a page of the log alone may be megabytes. */
+/** A result goes whole into the window of a model, and a page of the log may be megabytes. */
 const MAX_BYTES = 32_768;
 
-/** As many events as fit, at least one. The cursor names the last of them, so the next call reads on behind it. */
+/** As many events as fit, at least one. The cursor names the last of them, so the next call continues there. */
 function fitPage(page: Page): Page {
   let size = 0;
   const kept = page.events.findIndex((event) => {
@@ -103,12 +103,12 @@ interface Stdio {
   stdout: Writable;
 }
 
-/** Serves one client until it closes its end. Nothing is started, and no file touched, before its first call. */
+/** Serves one client until it disconnects. Starts nothing before the first call. */
 export async function serveMcp(
   open: () => Client,
   { stdin, stdout, user }: Stdio & { user: 'people' | 'jobs' },
 ): Promise<void> {
-  // Outside a repository the called tool says so; the server starts all the same.
+  // Opened late: outside a repository the server starts all the same, and each tool says what is wrong.
   const client: Pick<Client, 'call'> = {
     call: async (operation, input, options) => open().call(operation, input, options),
   };

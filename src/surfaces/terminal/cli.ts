@@ -1,7 +1,8 @@
 import type { Environment } from '../../base/env.ts';
 import type { Home } from '../../base/home.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { Client } from '../client/client.ts';
+import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
+import type { Client, Sent } from '../client/client.ts';
 import type { Style } from '../render/style.ts';
 
 /** What the body of a command may use. Results go to stdout, everything else to stderr. */
@@ -25,7 +26,20 @@ export interface Cli {
 /** Resolves with the exit code. */
 export type Command<Options> = (cli: Cli, args: string[], options: Options) => Promise<number>;
 
-/** The parts of `process` a command line needs. */
+/** A command that calls one operation and prints its output. */
+export function operationCommand<N extends OperationName, Options = object>(
+  name: N,
+  toInput: (args: string[], options: Options, cli: Cli) => Sent<OperationInput<N>>,
+  words: (output: OperationOutput<N>, style: Style) => string,
+): Command<Options> {
+  return async (cli, args, options) => {
+    const output = await cli.client().call(name, toInput(args, options, cli));
+    cli.print(output, () => words(output, cli.style));
+    return 0;
+  };
+}
+
+/** The parts of `process` that a command line needs. */
 export interface Host {
   argv: string[];
   env: NodeJS.ProcessEnv;

@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refuseOauth } from '../../../app/runtime/commands/general.ts';
 import { printable } from '../../../base/printable.ts';
@@ -92,8 +92,8 @@ async function tailLogs(cli: Cli, _args: string[], { disableLogColors }: { disab
   const path = app.paths.logPath();
   if (!existsSync(path)) throw new ReefError('bad_request', `There is no log yet at ${path}`);
   const paint = disableLogColors || cli.json ? (line: string) => line : (line: string) => painted(cli, line);
-  const show = (text: string) => {
-    for (const line of text.split('\n')) if (line !== '') cli.out(paint(printable(line)));
+  const show = (lines: string) => {
+    for (const line of lines.split('\n')) if (line !== '') cli.out(paint(printable(line)));
   };
   let at = Math.max(0, statSync(path).size - TAIL_BYTES);
   const [, ...first] = at === 0 ? ['', await textFrom(path, 0)] : (await textFrom(path, at)).split(/(?<=\n)/);
@@ -110,17 +110,7 @@ async function tailLogs(cli: Cli, _args: string[], { disableLogColors }: { disab
   });
 }
 
-async function textFrom(path: string, at: number): Promise<string> {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const buffer = Buffer.alloc(Math.max(0, size - at));
-    await file.read(buffer, 0, buffer.length, at);
-    return buffer.toString('utf8');
-  } finally {
-    await file.close();
-  }
-}
+const textFrom = (path: string, start: number) => text(createReadStream(path, { start }));
 
 function painted({ style }: Cli, line: string): string {
   if (line.includes('"level":"error"')) return style.paint('red', line);

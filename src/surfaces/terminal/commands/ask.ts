@@ -24,7 +24,6 @@ interface AskOptions extends ScopeOptions {
   service?: ServiceFlag;
 }
 
-/** One question, one context, one answer. */
 export const ask: Command<AskOptions> = async (cli, words, options) => {
   if (options.service !== undefined) {
     const { serve } = await import('./ask-services.ts');

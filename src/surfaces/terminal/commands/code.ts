@@ -3,7 +3,7 @@ import { findRepository } from '../../../base/home.ts';
 import type { CodeQuery } from '../../../protocol/code-operations.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import { codeAnswer, indexReport } from '../../render/code.ts';
-import type { Cli, Command } from '../cli.ts';
+import { type Cli, type Command, operationCommand } from '../cli.ts';
 import { checkoutOf } from './spawn.ts';
 
 interface CodeOptions {
@@ -23,13 +23,11 @@ function question<N extends CodeQuery>(
   name: N,
   toInput: (args: string[], options: CodeOptions, cli: Cli) => { [K in keyof OperationInput<N>]: unknown },
 ): Command<CodeOptions> {
-  return async (cli, args, options) => {
+  const input = (args: string[], options: CodeOptions, cli: Cli) => {
     const require = options.complete && 'complete';
-    const input = { ...toInput(args, options, cli), require, worktree: worktreeOf(cli, options) };
-    const answer = await cli.client().call(name, input as never);
-    cli.print(answer, () => codeAnswer(name, answer, cli.style));
-    return 0;
+    return { ...toInput(args, options, cli), require, worktree: worktreeOf(cli, options) } as never;
   };
+  return operationCommand(name, input, (answer, style) => codeAnswer(name, answer, style));
 }
 
 export const outline = question('get_file_outline', ([file = ''], _options, cli) => ({
@@ -49,12 +47,14 @@ export const find = question('find_symbols', ([query], { limit, type }) => ({ qu
 export const search = question('code_search', ([query], { limit, glob }) => ({ query, limit, glob }));
 export const explore = question('explore_code', ([text], { budget }) => ({ question: text, budget_tokens: budget }));
 
-export const indexCode: Command<CodeOptions & { wait?: true }> = async (cli, _args, { wait, ...options }) => {
-  const worktree = worktreeOf(cli, options);
-  const report = await cli.client().call('code_index', { wait: wait ? 'complete' : 'usable', worktree });
-  cli.print(report, () => indexReport(report));
-  return 0;
-};
+export const indexCode = operationCommand(
+  'code_index',
+  (_args, options: CodeOptions & { wait?: true }, cli) => ({
+    wait: options.wait ? ('complete' as const) : ('usable' as const),
+    worktree: worktreeOf(cli, options),
+  }),
+  indexReport,
+);
 
 export const slice: Command<CodeOptions> = async (cli, slices, { budget, ...options }) => {
   const input = { slices, budget, worktree: worktreeOf(cli, options) };

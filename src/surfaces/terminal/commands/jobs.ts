@@ -9,7 +9,7 @@ import { renderError } from '../../render/error.ts';
 import { jobDetails, jobTable } from '../../render/job.ts';
 import { renderQuestion } from '../../render/question.ts';
 import { shellQuote } from '../../render/short-names.ts';
-import { type Command, textArgument } from '../cli.ts';
+import { type Command, operationCommand, textArgument } from '../cli.ts';
 
 export const status: Command<object> = async (cli, [id]) => {
   const result = await cli.client().call('status', { id });
@@ -40,11 +40,11 @@ export const attach: Command<object> = async (cli, [id = '']) => {
   return 0;
 };
 
-export const interrupt: Command<object> = async (cli, [id = '']) => {
-  const job = await cli.client().call('interrupt', { id });
-  cli.print(job, () => `${job.agentId}  ${job.status}`);
-  return 0;
-};
+export const interrupt = operationCommand(
+  'interrupt',
+  ([id = '']) => ({ id }),
+  ({ agentId, status: now }) => `${agentId}  ${now}`,
+);
 
 export const resume: Command<object> = async (cli, [id = '', given]) => {
   const text = await textArgument(cli, given);

@@ -1,16 +1,12 @@
 import { printable } from '../../../base/printable.ts';
 import { table } from '../../render/columns.ts';
-import type { Command } from '../cli.ts';
+import { type Command, operationCommand } from '../cli.ts';
 
-export const showState: Command<{ section?: 'files' | 'tasks' | 'runs' | 'diff' }> = async (
-  cli,
-  [worktree],
-  { section },
-) => {
-  const found = await cli.client().call('repo_state', { worktree, section });
-  cli.print(found, () => printable(found.text) || 'Nothing has happened here yet.');
-  return 0;
-};
+export const showState = operationCommand(
+  'repo_state',
+  ([worktree], { section }: { section?: 'files' | 'tasks' | 'runs' | 'diff' }) => ({ worktree, section }),
+  ({ text }) => printable(text) || 'Nothing has happened here yet.',
+);
 
 export const readArtifact: Command<{ job?: string; grep?: string }> = async (cli, [id = ''], options) => {
   const client = cli.client();

@@ -65,26 +65,11 @@ export async function waitFor(
 
 /** The exit code that tells a script how the job stands. */
 export function exitCodeOf({ status, reason }: Pick<JobView, 'status' | 'reason'>): number {
-  switch (status) {
-    case 'completed':
-      return 0;
-    case 'awaiting_input':
-      return 3;
-    case 'paused':
-      return pausedCode(reason);
-    case 'error':
-      return reason === 'budget_exhausted' ? 5 : 1;
-    case 'queued':
-    case 'running':
-    case 'killed':
-    case 'stale':
-      return 1;
-  }
-}
-
-function pausedCode(reason: JobView['reason']): number {
-  if (reason === 'idle' || reason === 'interrupted') return 0;
-  return reason === 'budget' ? 5 : 1;
+  if (status === 'completed') return 0;
+  if (status === 'awaiting_input') return 3;
+  if (status === 'paused' && (reason === 'idle' || reason === 'interrupted')) return 0;
+  const isOverBudget = status === 'paused' ? reason === 'budget' : status === 'error' && reason === 'budget_exhausted';
+  return isOverBudget ? 5 : 1;
 }
 
 /** A question goes before a failure, because it can still be answered. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { definer, type Run, wholeNumber } from './define.ts';
 
-/** Each with the body it has in `commands/code.ts`. */
 export function codeCommands(program: Command, run: Run): void {
   const code = program.command('code').description('Ask the code index: definitions, uses, outlines, search');
   questionCommands(code, run);
