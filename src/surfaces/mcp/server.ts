@@ -33,14 +33,8 @@ export function toolsFor(user: 'people' | 'jobs'): OperationName[] {
   return names.filter((name) => rows[name].noTool === undefined && mayUse(rows[name], user));
 }
 
-interface ServerOptions {
-  version: string;
-  /** An agent inside a job is offered only what it may use. */
-  user: 'people' | 'jobs';
-}
-
 /** One server for one client. It owns nothing: the daemon does. */
-export function createMcpServer(client: Pick<Client, 'call'>, { version, user }: ServerOptions): McpServer {
+export function createMcpServer(client: Pick<Client, 'call'>, user: 'people' | 'jobs'): McpServer {
   const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
   for (const name of toolsFor(user)) {
     const { summary, input, output, effect }: Operation = operations[name];
@@ -113,7 +107,7 @@ export async function serveMcp(
     call: async (operation, input, options) => open().call(operation, input, options),
   };
   const lines = new ProtocolLines((message) => stdout.write(`${JSON.stringify(message)}\n`));
-  const handle = serveStdio(() => createMcpServer(client, { version, user }), {
+  const handle = serveStdio(() => createMcpServer(client, user), {
     transport: new StdioServerTransport(stdin.pipe(lines), stdout),
     onerror: () => {}, // already answered
   });
