@@ -17,6 +17,7 @@ import { identify } from '../../process/identity.ts';
 import type { AttachInfo, DaemonInfo } from '../../protocol/daemon.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Core } from '../../protocol/operations.ts';
+import type { AuditEntry } from '../../store/audit-table.ts';
 import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
 import { lockOrLeave, prepareHome } from './home.ts';
 import { JobSocketServers } from './job-sockets.ts';
@@ -73,7 +74,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
     },
     attach: (id: string) => attach(app.core, home.dir, id),
   };
-  const audit = (row: Parameters<typeof app.audit>[0]) => app.audit(row);
+  const audit = (entry: AuditEntry) => app.audit(entry);
   const jobSockets = new JobSocketServers({ homeDir: home.dir, core: () => app.core, daemon, log, audit });
   const app = await openApp({ home, env, log, version, jobSockets, isPortFree });
   await app.start();

@@ -72,14 +72,12 @@ function nobody(socket: string, cause: unknown): ReefError {
   return new ReefError('daemon_unavailable', `Nobody listens at ${socket}`, { cause });
 }
 
-interface Where {
-  env: Environment;
-  cwd: string;
-  surface: 'cli' | 'mcp';
-}
-
 /** A client of the daemon of this folder or, inside a job, of the socket of that job. Does nothing before the first call. */
-export function openClient({ env, cwd, surface }: Where): Client {
+export function openClient({
+  env,
+  cwd,
+  surface,
+}: Pick<Connection, 'surface'> & { env: Environment; cwd: string }): Client {
   if (env.reefSocket) return connect({ socket: env.reefSocket, surface });
   const home = findHome(env, cwd);
   return connect({

@@ -8,17 +8,8 @@ import { errorTable } from '../../protocol/error-table.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { mayUse } from '../../protocol/operation.ts';
 import { type Caller, type Core, type OperationName, operations } from '../../protocol/operations.ts';
+import type { AuditEntry } from '../../store/audit-table.ts';
 import { isOperation, parseInput } from '../parse-input.ts';
-
-export interface AuditRow {
-  by: string;
-  surface: Caller['surface'];
-  operation: string;
-  /** The job, or the agent asked for, where either is known. */
-  target?: string;
-  /** `ok`, or the code of the refusal. */
-  outcome: string;
-}
 
 export interface SocketServerOptions {
   /** An old socket at this path is replaced: the caller holds the lock of the home. */
@@ -33,7 +24,7 @@ export interface SocketServerOptions {
     attach(id: string): Promise<AttachInfo>;
   };
   log: Pick<Logger, 'error'>;
-  audit(row: AuditRow): void;
+  audit(entry: AuditEntry): void;
 }
 
 export interface SocketServer {

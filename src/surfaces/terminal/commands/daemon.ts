@@ -4,10 +4,6 @@ import { isAlive } from '../../client/start-daemon.ts';
 import { duration } from '../../render/quantities.ts';
 import type { Command } from '../cli.ts';
 
-interface StopOptions {
-  killJobs?: true;
-}
-
 const NOT_RUNNING = 69;
 const STOP_LIMIT_MS = 15_000;
 const POLL_MS = 20;
@@ -24,7 +20,7 @@ export const daemonStatus: Command<object> = async (cli) => {
 };
 
 /** Stopping a daemon that does not run is no failure. Agents keep running unless `--kill-jobs` ends them. */
-export const daemonStop: Command<StopOptions> = async (cli, _args, { killJobs = false }) => {
+export const daemonStop: Command<{ killJobs?: true }> = async (cli, _args, { killJobs = false }) => {
   const client = cli.client();
   const pid = (await client.daemon())?.pid;
   const stopped = await client.stop(killJobs);

@@ -20,12 +20,7 @@ import { storeChecks } from '../../doctor/store.ts';
 import { worktreeChecks } from '../../doctor/worktrees.ts';
 import type { Cli, Command } from '../cli.ts';
 
-interface Options {
-  fix?: true;
-  deep?: true;
-}
-
-export const doctor: Command<Options> = async (cli, _args, { fix = false, deep = false }) => {
+export const doctor: Command<{ fix?: true; deep?: true }> = async (cli, _args, { fix = false, deep = false }) => {
   const findings = await examine(checksFor(cli, deep), { fix });
   cli.print({ findings }, () => renderFindings(findings, cli.style));
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;

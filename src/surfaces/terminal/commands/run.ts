@@ -12,22 +12,9 @@ import { answerHere } from '../prompt/job-questions.ts';
 import { LONGEST_CALL_MS } from './output.ts';
 import { absoluteScript } from './spawn.ts';
 
-interface RunOptions {
-  agent?: string;
-  model?: string;
-  plan?: string[];
-  base?: string;
-  priority?: number;
-  anyway?: true;
-  step?: true;
-  autoResume?: true;
-  accept?: true;
-  sandbox?: true;
-  yes?: true;
-  unsafe?: true;
+interface RunOptions extends Omit<OperationInput<'run'>, 'task' | 'workflow' | 'budget'> {
   budgetTokens?: number;
   budgetTime?: string;
-  key?: string;
   wait?: true;
   follow?: true;
 }

@@ -9,21 +9,14 @@ import { type Cli, type Command, textArgument } from '../cli.ts';
 import { type Page, printEvents, readPages } from './output.ts';
 import { exitCodeOf, waitFor } from './wait.ts';
 
-interface SpawnOptions {
-  cwd?: string;
+type SpawnInput = OperationInput<'spawn'>;
+
+interface SpawnOptions extends Omit<SpawnInput, 'agent' | 'task' | 'worktree' | 'budget' | 'parentId' | 'maxDepth'> {
   worktree?: true | string;
-  plan?: string[];
-  model?: string;
-  mode?: 'headless' | 'headful';
-  keep?: true;
   budgetTokens?: number;
   budgetTurns?: number;
   budgetTime?: string;
-  sandbox?: true;
-  yes?: true;
-  unsafe?: true;
   parent?: string;
-  key?: string;
   wait?: true;
   follow?: true;
 }
@@ -39,10 +32,7 @@ export const spawn: Command<SpawnOptions> = async (cli, [agent = '', task = ''],
   return 0;
 };
 
-function spawnInput(
-  cli: Cli,
-  { agent, task, ...options }: SpawnOptions & { agent: string; task: string },
-): OperationInput<'spawn'> {
+function spawnInput(cli: Cli, { agent, task, ...options }: SpawnOptions & { agent: string; task: string }): SpawnInput {
   const { budgetTokens, budgetTurns, budgetTime, cwd, worktree, parent, wait, follow, ...same } = options;
   const seconds = parseSeconds(budgetTime, '--budget-time');
   return {

@@ -9,15 +9,10 @@ import { questionsOf, renderQuestion } from '../../render/question.ts';
 import type { Cli, Command } from '../cli.ts';
 import { LONGEST_CALL_MS } from './output.ts';
 
-interface WaitOptions {
-  until?: string;
-  timeout?: string;
-}
-
 const CONDITIONS = ['needs_input', 'done', 'idle'] as const;
 type Condition = (typeof CONDITIONS)[number];
 
-export const wait: Command<WaitOptions> = async (cli, ids, { until, timeout }) => {
+export const wait: Command<{ until?: string; timeout?: string }> = async (cli, ids, { until, timeout }) => {
   const result = await waitFor(cli.client(), {
     ids,
     until: until === undefined ? undefined : conditions(until),
