@@ -7,7 +7,7 @@ import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.
 import { errorTable } from '../../protocol/error-table.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { mayUse } from '../../protocol/operation.ts';
-import { type Caller, type Core, type OperationName, operations } from '../../protocol/operations.ts';
+import { type Core, type OperationName, operations } from '../../protocol/operations.ts';
 import type { AuditEntry } from '../../store/audit-table.ts';
 import { isOperation, parseInput } from '../parse-input.ts';
 

@@ -41,7 +41,7 @@ export function createMcpServer(client: Pick<Client, 'call'>, user: 'people' | '
     server.registerTool(
       name,
       { description: summary, inputSchema: advertised(input), outputSchema: output, annotations: ANNOTATIONS[effect] },
-      (args, { mcpReq }) => answer(client, { name, args, signal: mcpReq.signal }),
+      (args, { mcpReq }) => answer(client, name, args, mcpReq.signal),
     );
   }
   return server;
@@ -49,13 +49,12 @@ export function createMcpServer(client: Pick<Client, 'call'>, user: 'people' | '
 
 const REST = 'the structured result, or a smaller limit';
 
-interface ToolCall {
-  name: OperationName;
-  args: unknown;
-  signal: AbortSignal;
-}
-
-async function answer(client: Pick<Client, 'call'>, { name, args, signal }: ToolCall): Promise<CallToolResult> {
+async function answer(
+  client: Pick<Client, 'call'>,
+  name: OperationName,
+  args: unknown,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
   try {
     const output = await client.call(name, parseInput(name, args) as never, { signal });
     const structured = name === 'output' ? fitPage(output as OperationOutput<'output'>) : output;

@@ -57,7 +57,7 @@ export async function runChat(cli: Cli, options: ScopeOptions): Promise<number> 
     const whole = async (signal: AbortSignal) => {
       signal.addEventListener('abort', () => terminal.hangUp(), { once: true });
       try {
-        await terminal.during((starting) => begin(ctx, options, { terminal, signal: starting }));
+        await terminal.during((starting) => begin(ctx, options, terminal, starting));
         await talk(conversation, { cli, terminal });
       } finally {
         await end(ctx, terminal);
@@ -75,7 +75,8 @@ export async function runChat(cli: Cli, options: ScopeOptions): Promise<number> 
 async function begin(
   ctx: RequestContext,
   options: ScopeOptions,
-  { terminal, signal }: { terminal: ChatTerminal; signal: AbortSignal },
+  terminal: ChatTerminal,
+  signal: AbortSignal,
 ): Promise<void> {
   await enterScope(ctx, options, signal);
   await ctx.applyPrelude(signal);

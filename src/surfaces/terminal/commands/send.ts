@@ -20,8 +20,7 @@ export const send: Command<SendOptions> = async (cli, [id = '', given], options)
   const text = await textArgument(cli, given);
   checkUsage(text, options);
   const client = cli.client();
-  const answer = await sendInput(client, { id, text, options });
-  const sent = await client.call('send', answer);
+  const sent = await client.call('send', await sendInput(client, id, text, options));
   cli.print(sent, () => `${sent.agentId}  ${sent.status}`);
   if (!cli.json)
     cli.talk(sent.delivered ? 'The agent has received it.' : 'Sent, but the agent has not confirmed it yet.');
@@ -38,13 +37,12 @@ function checkUsage(text: string | undefined, { option, allow, deny, session, al
     throw wrong('Nothing to send: give a text, --option, --allow or --deny');
 }
 
-interface Answer {
-  id: string;
-  text: string | undefined;
-  options: SendOptions;
-}
-
-async function sendInput(client: Client, { id, text, options }: Answer): Promise<OperationInput<'send'>> {
+async function sendInput(
+  client: Client,
+  id: string,
+  text: string | undefined,
+  options: SendOptions,
+): Promise<OperationInput<'send'>> {
   const { key, option } = options;
   const isDecision = options.allow || options.deny;
   const question = isDecision || options.question ? await findQuestion(client, id, options) : undefined;
