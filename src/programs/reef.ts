@@ -41,29 +41,17 @@ async function wrongUsage(host: Host, json: boolean, { message }: CommanderError
 }
 
 /** The first words of each part of the grammar: only the part that is needed is read. */
-const GRAMMAR: { words: string; load(): Promise<(program: Command, run: Run) => void> }[] = [
+const GRAMMAR = [
   {
     words: 'spawn status ps send inbox output attach wait interrupt resume kill',
-    load: async () => (await import('../surfaces/terminal/grammar/jobs.ts')).jobCommands,
+    load: () => import('../surfaces/terminal/grammar/jobs.ts'),
   },
-  {
-    words: 'run runs workflow calls',
-    load: async () => (await import('../surfaces/terminal/grammar/runs.ts')).runCommands,
-  },
-  {
-    words: 'worktree conflicts state',
-    load: async () => (await import('../surfaces/terminal/grammar/worktrees.ts')).worktreeCommands,
-  },
-  { words: 'code', load: async () => (await import('../surfaces/terminal/grammar/code.ts')).codeCommands },
-  { words: 'ask chat', load: async () => (await import('../surfaces/terminal/grammar/ask.ts')).askCommands },
-  {
-    words: 'config role rag macro vault agent',
-    load: async () => (await import('../surfaces/terminal/grammar/runtime.ts')).runtimeCommands,
-  },
-  {
-    words: 'trust doctor init grants daemon mcp demo',
-    load: async () => (await import('../surfaces/terminal/grammar/home.ts')).homeCommands,
-  },
+  { words: 'run runs workflow calls', load: () => import('../surfaces/terminal/grammar/runs.ts') },
+  { words: 'worktree conflicts state', load: () => import('../surfaces/terminal/grammar/worktrees.ts') },
+  { words: 'code', load: () => import('../surfaces/terminal/grammar/code.ts') },
+  { words: 'ask chat', load: () => import('../surfaces/terminal/grammar/ask.ts') },
+  { words: 'config role rag macro vault agent', load: () => import('../surfaces/terminal/grammar/runtime.ts') },
+  { words: 'trust doctor init grants daemon mcp demo', load: () => import('../surfaces/terminal/grammar/home.ts') },
 ];
 
 /** Anything but a known word, such as `--help`, needs the whole grammar. */
@@ -83,7 +71,7 @@ async function createProgram(host: Host, run: Run): Promise<Command> {
       writeErr: (text) => host.stderr.write(text),
       outputError: () => {},
     });
-  for (const { load } of grammarFor(host.argv[2])) (await load())(program, run);
+  for (const { load } of grammarFor(host.argv[2])) (await load()).declare(program, run);
   const completions = program.command('completions').description('Print a completion script for your shell');
   const load = async () => {
     const { completions: body } = await import('../surfaces/terminal/commands/completions.ts');

@@ -3,7 +3,7 @@ import type { ServiceFlag } from '../commands/ask-services.ts';
 import { collect, definer, type Run } from './define.ts';
 
 /** Apart from the other commands of the runtime, because every declared option delays the start of `ask`. */
-export function askCommands(program: Command, run: Run): void {
+export function declare(program: Command, run: Run): void {
   const define = definer(run, () => import('../commands/ask.ts'));
   const ask = conversationOptions(program.command('ask').description('Ask a model one question'))
     .argument('[text...]', 'the question')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { definer, type Run, wholeNumber } from './define.ts';
 
-export function codeCommands(program: Command, run: Run): void {
+export function declare(program: Command, run: Run): void {
   const code = program.command('code').description('Ask the code index: definitions, uses, outlines, search');
   questionCommands(code, run);
   const define = definer(run, () => import('../commands/code.ts'));

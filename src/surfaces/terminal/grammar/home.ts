@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { definer, type Run } from './define.ts';
 
-export function homeCommands(program: Command, run: Run): void {
+export function declare(program: Command, run: Run): void {
   const doctor = program
     .command('doctor')
     .description('Check this machine, this repository and its .reef folder; changes nothing without --fix')

@@ -3,7 +3,7 @@ import { collect, definer, type Run, wholeNumber } from './define.ts';
 
 const ID = 'job id, a unique prefix of it, or @last';
 
-export function jobCommands(program: Command, run: Run): void {
+export function declare(program: Command, run: Run): void {
   startCommands(program, run);
   talkCommands(program, run);
   endCommands(program, run);

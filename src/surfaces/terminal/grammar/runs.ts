@@ -3,7 +3,7 @@ import { collect, definer, type Run, wholeNumber } from './define.ts';
 
 const RUN_ID = 'run id, a unique prefix of it, or @last';
 
-export function runCommands(program: Command, run: Run): void {
+export function declare(program: Command, run: Run): void {
   taskCommands(program, run);
   workflowCommands(program, run);
   callCommands(program, run);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { definer, type Run } from './define.ts';
 
 /** What else the runtime does by itself. These commands need neither a daemon nor a repository. */
-export function runtimeCommands(program: Command, run: Run): void {
+export function declare(program: Command, run: Run): void {
   const define = definer(run, () => import('../commands/runtime-folder.ts'));
   const config = program.command('config').description('Show or import the configuration of models, tools and chats');
   const copy = config

@@ -3,7 +3,7 @@ import { collect, definer, type Run, wholeNumber } from './define.ts';
 
 const ID = 'worktree id, a unique prefix of it, or @last';
 
-export function worktreeCommands(program: Command, run: Run): void {
+export function declare(program: Command, run: Run): void {
   const worktree = program.command('worktree').description('Manage the worktrees in which agents work');
   makeCommands(worktree, run);
   endCommands(worktree, run);
