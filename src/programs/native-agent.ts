@@ -10,8 +10,8 @@ import type { Hello } from '../surfaces/native-agent/tree-socket.ts';
 
 /**
  * `native-agent.ts --agent NAME --session ID | --resume ID [--model M] [--chat]`: an agent of the user's own as a program that
- * speaks the reef protocol. The process of the first agent runs the whole tree of agents; the processes of the others relay to
- * it, and run their agent themselves where it is gone. With `--chat` the tree runs in a `reef ask` or `reef chat`.
+ * speaks the reef protocol. The process of the first agent runs the whole tree of agents. The others relay to it, and run their
+ * agent themselves if it is gone. With `--chat` the tree runs in a `reef ask` or `reef chat`.
  */
 const CHAT_MS = 10_000;
 
@@ -42,7 +42,7 @@ async function relayToChat(): ReturnType<typeof relay> {
   const relayed = await relay(treeSocketOf(hello.jobId), hello, { ...streams, patienceMs: CHAT_MS });
   if (relayed !== 'refused') return relayed;
   process.stderr.write(
-    `Nobody talks to ${hello.agent} in reef ask or reef chat: start native:${hello.agent} instead\n`,
+    `No \`reef ask\` or \`reef chat\` talks to ${hello.agent} any more. Start it anew: reef spawn native:${hello.agent} "…"\n`,
   );
   process.exit(1);
 }
@@ -50,11 +50,11 @@ async function relayToChat(): ReturnType<typeof relay> {
 async function introduce(): Promise<Hello> {
   const socket = env.reefSocket;
   if (socket === undefined || values.agent === undefined) {
-    throw new ReefError('bad_request', 'An agent runs as a job: reef spawn native:NAME "…"');
+    throw new ReefError('bad_request', 'An agent only runs as a job. Start one: reef spawn native:NAME "…"');
   }
   const jobId = basename(dirname(dirname(socket)));
   const [job] = (await connect({ socket, surface: 'mcp' }).call('status', { id: jobId })).jobs;
-  if (!job) throw new ReefError('job_not_found', `there is no job ${jobId}`);
+  if (!job) throw new ReefError('job_not_found', `There is no job ${jobId}`);
   const { parentId, depth, cwd, keep } = job;
   return {
     agent: values.agent,
@@ -69,7 +69,6 @@ async function introduce(): Promise<Hello> {
   };
 }
 
-/** Beside the socket of that job. */
 function treeSocketOf(jobId: string): string {
   return join(dirname(dirname(dirname(hello.door))), jobId, 'door', 'host');
 }

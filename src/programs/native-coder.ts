@@ -7,7 +7,6 @@ import { openTracker } from '../app/coder/open-tracker.ts';
 import { systemClock } from '../base/clock.ts';
 import { type Environment, readEnvironment } from '../base/env.ts';
 import { findHome } from '../base/home.ts';
-import type { Redact } from '../base/redact.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import { loadTokenCounter } from '../base/tokens.ts';
 import { Coder } from '../coder/coder.ts';
@@ -103,6 +102,7 @@ async function openCoder(env: Environment, talk: ReefConnection, message: string
     lastTurn: values.resume === undefined ? undefined : turn,
   });
   const instructions = readInstructions(cwd);
+  const artifactsDir = join(dirname(dirname(jobDir)), 'artifacts');
   const coder = new Coder(
     {
       jobId,
@@ -118,7 +118,7 @@ async function openCoder(env: Environment, talk: ReefConnection, message: string
       clock: systemClock,
       parameters: parametersFor(profile, model.data.max_input_tokens ?? 128_000, context),
       ...(context.guards !== undefined && { guards: context.guards }),
-      artifacts: orOfTheRun(openArtifacts(jobDir, jobId, redact), daemon),
+      artifacts: orOfTheRun(createArtifactStore({ dir: artifactsDir, rootId: jobId, jobId, redact }), daemon),
       gate: createPermissionGate({ rules: [...permissions, ...EDITS] }),
       ask: protocol.ask,
       runCommand: createRunCommand({ capabilities: await probeCapabilities(), env: env.all, jobId }),
@@ -147,7 +147,7 @@ function jobDirOf(env: Environment, cwd: string): string {
   if (env.reefSocket !== undefined) return dirname(dirname(env.reefSocket));
   const dir = join(findHome(env, cwd).dir, 'jobs', env.all[TAG_VARIABLE] ?? '(none)');
   if (existsSync(dir)) return dir;
-  throw new ReefError('bad_request', 'The coder runs as a job: reef spawn native:coder "…"');
+  throw new ReefError('bad_request', 'The coder only runs as a job. Start one: reef spawn native:coder "…"');
 }
 
 /** The task of a session is its first message, also after a restart. */
@@ -161,10 +161,6 @@ function firstTask(jobDir: string, message: string): string {
 function readInstructions(cwd: string): string | undefined {
   const file = INSTRUCTION_FILES.map((name) => join(cwd, name)).find((path) => existsSync(path));
   return file === undefined ? undefined : readFileSync(file, 'utf8').slice(0, INSTRUCTION_CHARACTERS);
-}
-
-function openArtifacts(jobDir: string, jobId: string, redact: Redact): CoderDeps['artifacts'] {
-  return createArtifactStore({ dir: join(dirname(dirname(jobDir)), 'artifacts'), rootId: jobId, jobId, redact });
 }
 
 /** What was cut before the task reached this job belongs to the run, so the daemon reads it. */
@@ -199,7 +195,7 @@ function teller(log: JobLog, talk: ReefConnection): CoderDeps['tell'] {
   };
 }
 
-/** News for people. The rest, and the text of a snapshot, is for the log alone. */
+/** The part of the news that people see. The rest, and the text of a snapshot, goes to the log only. */
 function toldOf(news: Parameters<CoderDeps['tell']>[0]): Progress | undefined {
   switch (news.kind) {
     case 'context.rolled': {

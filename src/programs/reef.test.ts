@@ -162,7 +162,7 @@ verifies('X-56').test('a decision about what is no longer open reaches nobody', 
   const gone = await reef(['send', '@last', '--allow', '--question', 'abcdef0123']);
   expect([gone.code, gone.err.split('\n')[0]]).toEqual([
     4,
-    'question_not_found: No question abcdef0123 of @last is open',
+    'question_not_found: @last has no open question abcdef0123',
   ]);
   expect(inputs().every(([operation]) => operation === 'status')).toBe(true);
 });
@@ -249,7 +249,7 @@ verifies('U-02').test('waiting for a job tells by its exit code how it stands', 
 test('a wait whose time is up is exit 1 and says so', async () => {
   await serve(undefined, { wait: async () => ({ met: false, jobs: [] }) });
   const { code, err } = await reef(['wait', '--timeout', '1s']);
-  expect([code, err]).toEqual([1, 'The time was up first.\n']);
+  expect([code, err]).toEqual([1, 'The time is up, and none of it has happened yet.\n']);
 });
 
 test('a long wait is made of calls that each stay under 45 s', async () => {
@@ -321,12 +321,7 @@ verifies('U-01').test('colours appear on a terminal only, and never with NO_COLO
 test('an empty list says so instead of nothing', async () => {
   await serve(undefined, { status: async () => ({ jobs: [] }) });
   const [ps, inbox] = [await reef(['ps']), await reef(['inbox'])];
-  expect([ps.out, ps.err.split('.')[0], inbox.out, inbox.err]).toEqual([
-    '',
-    'No jobs yet',
-    '',
-    'Nobody asks anything.\n',
-  ]);
+  expect([ps.out, ps.err.split('.')[0], inbox.out, inbox.err]).toEqual(['', 'No jobs yet', '', 'No open questions.\n']);
 });
 
 test('daemon status and stop never start one', async () => {
@@ -411,7 +406,7 @@ verifies('U-05').test('no command of the command line loads zod, or the heavy pa
     const node = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`, REEF, ...args];
     expect([args, (await run(process.execPath, node, { env, cwd: dir })).stderr]).toEqual([
       args,
-      args[0] === 'inbox' ? 'Nobody asks anything.\n' : '',
+      args[0] === 'inbox' ? 'No open questions.\n' : '',
     ]);
   }
 });

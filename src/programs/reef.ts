@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../base/version.ts';
 import type { Host } from '../surfaces/terminal/cli.ts';
 import type { CommandLine } from '../surfaces/terminal/commands/completions.ts';
-import { type Define, definer, type Run } from '../surfaces/terminal/grammar/define.ts';
+import { definer, type Run } from '../surfaces/terminal/grammar/define.ts';
 
 /**
  * The command line. Only its grammar is here: the body of a command is imported when it is called, because every command
@@ -41,29 +41,17 @@ async function wrongUsage(host: Host, json: boolean, { message }: CommanderError
 }
 
 /** The first words of each part of the grammar: only the part that is needed is read. */
-const GRAMMAR: { words: string; load(): Promise<(program: Command, define: Define) => void> }[] = [
+const GRAMMAR = [
   {
     words: 'spawn status ps send inbox output attach wait interrupt resume kill',
-    load: async () => (await import('../surfaces/terminal/grammar/jobs.ts')).jobCommands,
+    load: () => import('../surfaces/terminal/grammar/jobs.ts'),
   },
-  {
-    words: 'run runs workflow calls',
-    load: async () => (await import('../surfaces/terminal/grammar/runs.ts')).runCommands,
-  },
-  {
-    words: 'worktree conflicts state',
-    load: async () => (await import('../surfaces/terminal/grammar/worktrees.ts')).worktreeCommands,
-  },
-  { words: 'code', load: async () => (await import('../surfaces/terminal/grammar/code.ts')).codeCommands },
-  { words: 'ask chat', load: async () => (await import('../surfaces/terminal/grammar/ask.ts')).askCommands },
-  {
-    words: 'config role rag macro vault agent',
-    load: async () => (await import('../surfaces/terminal/grammar/runtime.ts')).runtimeCommands,
-  },
-  {
-    words: 'trust doctor grants daemon mcp demo',
-    load: async () => (await import('../surfaces/terminal/grammar/home.ts')).homeCommands,
-  },
+  { words: 'run runs workflow calls', load: () => import('../surfaces/terminal/grammar/runs.ts') },
+  { words: 'worktree conflicts state', load: () => import('../surfaces/terminal/grammar/worktrees.ts') },
+  { words: 'code', load: () => import('../surfaces/terminal/grammar/code.ts') },
+  { words: 'ask chat', load: () => import('../surfaces/terminal/grammar/ask.ts') },
+  { words: 'config role rag macro vault agent', load: () => import('../surfaces/terminal/grammar/runtime.ts') },
+  { words: 'trust doctor init grants daemon mcp demo', load: () => import('../surfaces/terminal/grammar/home.ts') },
 ];
 
 /** Anything but a known word, such as `--help`, needs the whole grammar. */
@@ -75,7 +63,7 @@ function grammarFor(first = ''): typeof GRAMMAR {
 
 async function createProgram(host: Host, run: Run): Promise<Command> {
   const program = new Command('reef')
-    .description('Runs coding agents on a git repository side by side.')
+    .description('Run coding agents on a git repository, side by side.')
     .version(version)
     .exitOverride()
     .configureOutput({
@@ -83,16 +71,14 @@ async function createProgram(host: Host, run: Run): Promise<Command> {
       writeErr: (text) => host.stderr.write(text),
       outputError: () => {},
     });
-  const define = definer(run);
-  for (const { load } of grammarFor(host.argv[2])) (await load())(program, define);
-  define(program.command('completions').argument('<shell>', 'bash, zsh or fish'), {
-    does: 'Print a completion script',
-    example: 'reef completions bash > ~/.local/share/bash-completion/completions/reef',
-    load: async () => {
-      const { completions } = await import('../surfaces/terminal/commands/completions.ts');
-      return completions(describe(program));
-    },
-  });
+  for (const { load } of grammarFor(host.argv[2])) (await load()).declare(program, run);
+  const completions = program.command('completions').description('Print a completion script for your shell');
+  const load = async () => {
+    const { completions: body } = await import('../surfaces/terminal/commands/completions.ts');
+    return { body: body(describe(program)) };
+  };
+  const example = 'reef completions bash > ~/.local/share/bash-completion/completions/reef';
+  definer(run, load)(completions.argument('<shell>', 'bash, zsh or fish'), 'body', example);
   return program;
 }
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { codeTools } from './code.ts';
 import { operation } from './operation.ts';
 
-/** An agent always asks about its own worktree. */
-const worktree = z.string().min(1).max(4_096).optional().describe('Worktree id or path; default: your own');
+/** Questions about the code of a worktree. An agent always asks about its own worktree. */
+const worktree = z.string().min(1).max(4_096).optional().describe('Worktree id or path; default: your own worktree');
 
 /** A tool of the analysis server as an operation on a worktree. */
 function asked<S extends z.ZodRawShape, O extends z.ZodType>(tool: {
@@ -37,7 +37,7 @@ export const codeOperations = {
   code_index: operation({
     effect: 'reads',
     noTool: 'no agent has to know that there is an index',
-    summary: 'Index a worktree, and say what is indexed, reused, pending and skipped.',
+    summary: 'Index a worktree, and report what is indexed, reused, pending and skipped.',
     input: z.strictObject({ worktree, wait: z.enum(['usable', 'complete']).default('usable') }),
     output: codeTools.index_code.output,
   }),

@@ -162,7 +162,7 @@ export const codeTools = {
     output: z.strictObject({ symbols: z.array(codeSymbolSchema), basis: basisSchema }),
   },
   get_symbol_references: {
-    summary: 'Every use of a name in code, surest first; file_path and line choose one definition.',
+    summary: 'Every use of a name in code, most certain first; file_path and line choose one definition.',
     input: z.strictObject({
       name,
       file_path: path.exactOptional(),
@@ -180,7 +180,8 @@ export const codeTools = {
     }),
   },
   find_symbols: {
-    summary: 'Definitions by part of a name: prefix, humps (gQS), subsequence, one typo.',
+    summary:
+      'Definitions by part of a name: its beginning, its capitals (gQS), some of its letters in order, or with one typo.',
     input: z.strictObject({
       query: name,
       symbol_type: symbolTypeSchema.exactOptional(),
@@ -228,7 +229,7 @@ export const codeTools = {
     }),
   },
   get_hops: {
-    summary: 'Files that reach these files, or are reached by them, by import or sure reference.',
+    summary: 'Files that depend on these files, or that these files depend on, by imports and certain references.',
     input: z.strictObject({
       files: z.array(path).min(1).max(1_000),
       depth: atMost(3).exactOptional(),

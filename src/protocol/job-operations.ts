@@ -41,25 +41,29 @@ const jobRef = z.strictObject({ agentId: z.string(), status: jobStatusSchema });
 
 const spawn = operation({
   effect: 'acts',
-  summary: 'Start a coding agent on a task. Answers at once; follow it with wait or output.',
+  summary: 'Start a coding agent on a task. Returns at once; follow the job with wait or output.',
   input: z.strictObject({
-    agent: z.string().min(1).max(200).describe('claude, codex, codex-exec, acp:<name> or scripted:<file>'),
-    task: z.string().min(1).describe('What the agent is to do, in words'),
+    agent: z
+      .string()
+      .min(1)
+      .max(200)
+      .describe('claude, codex, codex-exec, acp:<name>, native:<name> or scripted:<file>'),
+    task: z.string().min(1).describe('What the agent should do, in words'),
     cwd: z.string().optional().describe('Folder to work in; default: the root of the repository'),
     model: z.string().max(200).optional(),
     mode: modeSchema.default('headless'),
-    keep: z.boolean().default(false).describe('Keep the process after its turn, for a next message'),
+    keep: z.boolean().default(false).describe('Keep the process after its turn, ready for another message'),
     budget: budgetSchema.default({}),
     sandbox: z.boolean().default(false).describe('Refuse to start without an operating-system sandbox'),
-    yes: z.boolean().default(false).describe('Let Reef allow every permission; needs sandbox or unsafe'),
+    yes: z.boolean().default(false).describe('Allow everything the agent asks permission for; needs sandbox or unsafe'),
     unsafe: z.boolean().default(false),
     worktree: z
       .string()
       .max(1_000)
       .optional()
-      .describe('Work in this worktree: an id, or a name for a new one; empty: a new one named after the task'),
-    plan: planSchema.describe('With a new worktree: files or globs the task means to change; a clash makes it wait'),
-    parentId: id.optional().describe('The job this one is a child of'),
+      .describe('Worktree to work in: an id, or a name for a new one; if empty, a new one named after the task'),
+    plan: planSchema.describe('With a new worktree: files or globs that the task will change; a clash makes it wait'),
+    parentId: id.optional().describe('The job that starts this one as its child'),
     maxDepth: maxDepthSchema,
     key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),
   }),
@@ -75,7 +79,7 @@ const status = operation({
 
 const send = operation({
   effect: 'acts',
-  summary: 'Send a message to an agent, or answer its open question by text, option or decision.',
+  summary: 'Send a message to an agent, or answer its open question with a text, an option or a decision.',
   input: z.strictObject({
     id,
     text: z.string().min(1).max(1_048_576).optional(),
@@ -96,12 +100,12 @@ const send = operation({
 
 const output = operation({
   effect: 'reads',
-  summary: 'Read the events of a job from a cursor on.',
+  summary: 'Read the events of a job, starting after a cursor.',
   input: z.strictObject({
     id,
     since: z.string().max(64).optional().describe('A nextCursor, or an ISO-8601 time'),
     limit: z.number().int().min(1).max(1000).default(200),
-    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait that long for a first event'),
+    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait up to this long for a first event'),
   }),
   output: z.strictObject({
     agentId: z.string(),
@@ -124,7 +128,7 @@ const kill = operation({
 
 const wait = operation({
   effect: 'reads',
-  summary: 'Wait until a job asks something or is over; returns at once when that already holds.',
+  summary: 'Wait until a job asks something or ends. Returns at once if that has already happened.',
   input: z.strictObject({
     ids: z.array(id).max(100).default([]).describe('Default: all active jobs'),
     until: z
@@ -142,7 +146,7 @@ const wait = operation({
 
 const interrupt = operation({
   effect: 'settles',
-  summary: 'End the turn of an agent, keeping the job and its session.',
+  summary: 'Stop what an agent is doing, but keep the job and its session.',
   input: z.strictObject({ id }),
   output: jobRef,
 });
@@ -160,7 +164,7 @@ const resume = operation({
 
 const inbox = operation({
   effect: 'reads',
-  summary: 'List the open questions of all jobs, whatever their depth, and of halted runs.',
+  summary: 'List the open questions of all jobs, including child jobs, and of halted runs.',
   input: z.strictObject({}),
   output: z.strictObject({
     questions: z.array(inboxEntrySchema),

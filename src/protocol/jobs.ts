@@ -36,7 +36,10 @@ export const budgetSchema = z.strictObject({
 });
 export type Budget = z.infer<typeof budgetSchema>;
 
-export const maxDepthSchema = count.max(100).optional().describe('How deep jobs below it may go, from their root on');
+export const maxDepthSchema = count
+  .max(100)
+  .optional()
+  .describe('How many levels of child jobs are allowed, counted from the root job');
 
 const pauseReasonSchema = z.enum(['idle', 'interrupted', 'rate_limit', 'outage', 'turn_failed', 'budget']);
 export type PauseReason = z.infer<typeof pauseReasonSchema>;

@@ -30,23 +30,28 @@ export type RunSummary = z.infer<typeof runSummarySchema>;
 
 const run = operation({
   effect: 'acts',
-  summary: 'Run a workflow on a task in a worktree of its own. Answers at once; follow it with run_status.',
+  summary: 'Run a workflow on a task, in a worktree of its own. Returns at once; follow the run with run_status.',
   input: z.strictObject({
-    task: z.string().min(1).max(1_048_576).describe('What is to be done, in words'),
+    task: z.string().min(1).max(1_048_576).describe('What should be done, in words'),
     workflow: z.string().min(1).max(128).optional().describe('A node of the workflow file, test-fix or full-gates'),
-    agent: z.string().min(1).max(200).optional().describe('For blocks whose worker names no agent; default: claude'),
-    model: z.string().min(1).max(200).optional().describe('For the same blocks, where they name no model'),
-    plan: planSchema.describe('Files or globs the task means to change; a clash with other work makes it wait'),
-    base: z.string().min(1).max(1_000).optional().describe('Branch or commit; default: the current branch'),
-    priority: z.number().int().min(1).max(1_000).optional().describe('1 goes first'),
-    anyway: z.boolean().default(false).describe('Do not wait for clashing tasks'),
+    agent: z.string().min(1).max(200).optional().describe('Agent for blocks that name none; default: claude'),
+    model: z.string().min(1).max(200).optional().describe('Model for the same blocks'),
+    plan: planSchema.describe('Files or globs that the task will change; a clash with other work makes it wait'),
+    base: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe('Branch or commit to start from; default: the current branch'),
+    priority: z.number().int().min(1).max(1_000).optional().describe('Place in the queue; 1 goes first'),
+    anyway: z.boolean().default(false).describe('Do not wait for tasks with clashing plans'),
     step: z.boolean().default(false).describe('Ask before every block'),
-    autoResume: z.boolean().default(false).describe('Go on by itself when a rate limit is over'),
-    accept: z.boolean().default(false).describe('Merge at success, as soon as the checkout of the target is clean'),
+    autoResume: z.boolean().default(false).describe('Continue by itself when a rate limit is over'),
+    accept: z.boolean().default(false).describe('Merge after success, as soon as the checkout of the target is clean'),
     // A copy of the shape: some MCP clients drop a server whose schemas contain references.
     budget: z.strictObject(runBudgetSchema.shape).default({}),
-    sandbox: z.boolean().default(false).describe('Agents and gates only in an operating-system sandbox'),
-    yes: z.boolean().default(false).describe('Let Reef allow every permission; needs sandbox or unsafe'),
+    sandbox: z.boolean().default(false).describe('Refuse to run agents and gates without an operating-system sandbox'),
+    yes: z.boolean().default(false).describe('Allow everything the agents ask permission for; needs sandbox or unsafe'),
     unsafe: z.boolean().default(false),
     maxDepth: maxDepthSchema,
     key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),
@@ -57,7 +62,7 @@ const run = operation({
 const runs = operation({
   effect: 'reads',
   noTool: 'run_status without an id lists them',
-  summary: 'List the runs that go on, and the last that ended.',
+  summary: 'List active runs, and the last ones that ended.',
   input: z.strictObject({ all: z.boolean().default(false) }),
   output: z.strictObject({ runs: z.array(runSummarySchema) }),
 });
@@ -67,9 +72,12 @@ const run_status = operation({
   summary: 'Show a run with its graph, path, gates and open question; without an id, all runs.',
   input: z.strictObject({
     id: id.optional(),
-    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait that long for it to end or to ask'),
-    until: z.enum(['needs_input', 'done']).default('needs_input').describe('With waitMs: done waits on while it asks'),
-    after: z.number().int().min(0).optional().describe('With waitMs: come back as soon as seq is greater than this'),
+    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait up to this long until it ends or asks'),
+    until: z
+      .enum(['needs_input', 'done'])
+      .default('needs_input')
+      .describe('With waitMs: what to wait for; done goes on waiting while a question is open'),
+    after: z.number().int().min(0).optional().describe('With waitMs: return as soon as seq is greater than this'),
   }),
   output: z.strictObject({
     runs: z.array(runSummarySchema),
@@ -81,11 +89,12 @@ const run_status = operation({
 const run_control = operation({
   effect: 'acts',
   for: 'people',
-  summary: 'Answer a halted run (approve, resume, retry, skip, abort), put it aside (hold), or change its stepping.',
+  summary:
+    'Answer a halted run (approve, resume, retry, skip, abort), put it aside (hold), or turn step mode on or off (step, go).',
   input: z.strictObject({
     id,
     verb: z.enum(['approve', 'resume', 'retry', 'skip', 'abort', 'hold', 'step', 'go']),
-    guidance: z.string().min(1).max(1_048_576).optional().describe('What the next agent is told'),
+    guidance: z.string().min(1).max(1_048_576).optional().describe('What the next agent should know'),
     ...haltAnswerSchema.pick({ signal: true }).shape,
     block: text.optional().describe('Needed when several branches halt'),
     visit: z.number().int().optional(),
@@ -99,7 +108,7 @@ const run_replay = operation({
   effect: 'reads',
   for: 'people',
   noTool: 'a check of Reef itself',
-  summary: 'Walk a run again with its recorded results: starts nothing and must reach the same end.',
+  summary: 'Check that the recorded results of a run lead to the same end again. Starts nothing.',
   input: z.strictObject({ id }),
   output: z.strictObject({ runId: text, walked: text.nullable(), recorded: text, isSame: z.boolean() }),
 });
@@ -115,15 +124,16 @@ const segmentContent = z.union([
 const block_result = operation({
   effect: 'settles',
   for: 'jobs',
-  summary: 'Hand in the result of the block you work on. Faults are answered at once: correct them and call again.',
+  summary:
+    'Report the result of the block you work on. If something is wrong with it you are told at once: correct it and call again.',
   input: z.strictObject({
-    signal: z.string().min(1).max(100).describe('One of the signals your instructions list'),
+    signal: z.string().min(1).max(100).describe('One of the signals that your instructions list'),
     summary: z.string().min(1).max(65_536).describe('What was done'),
     segments: z
       .array(z.strictObject({ type: text, content: segmentContent, filePath: text.optional() }))
       .max(1_000)
       .optional(),
-    newFiles: z.array(text).max(5_000).optional().describe('Files the task turned out to need'),
+    newFiles: z.array(text).max(5_000).optional().describe('Unplanned files that the task needs'),
   }),
   output: z.strictObject({ taken: z.literal(true) }),
 });
@@ -153,11 +163,11 @@ const calls = operation({
   effect: 'reads',
   for: 'people',
   noTool: 'prompts are long: read them at a terminal',
-  summary: 'List model calls, newest first: one per turn of an agent; of one run, one job, or all.',
+  summary: 'List model calls, newest first, one for each turn of an agent: of one run, one job, or all.',
   input: z.strictObject({
     run: id.optional(),
     job: z.string().min(1).max(64).optional(),
-    call: z.string().min(1).max(100).optional().describe('This call alone'),
+    call: z.string().min(1).max(100).optional().describe('Only this call'),
     limit: z.number().int().min(1).max(200).default(50),
   }),
   output: z.strictObject({ calls: z.array(callSchema) }),
@@ -167,7 +177,7 @@ const call_rerun = operation({
   effect: 'acts',
   for: 'people',
   noTool: 'it is paid for: at a terminal',
-  summary: 'Ask the same agent again in a copy of the worktree; neither run nor worktree is touched.',
+  summary: 'Repeat a call with the same agent in a copy of the worktree. The run and its worktree are not touched.',
   input: z.strictObject({ call: z.string().min(1).max(100), prompt: z.string().min(1).max(1_048_576).optional() }),
   output: z.strictObject({ before: callSchema, jobId: text }),
 });

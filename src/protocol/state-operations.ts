@@ -8,11 +8,11 @@ const worktree = z
   .min(1)
   .max(4_096)
   .optional()
-  .describe('Worktree id or path; default: your own, for people the main checkout');
+  .describe('Worktree id or path; default: your own worktree, or for people the main checkout');
 
 const repo_state = operation({
   effect: 'reads',
-  summary: 'What is true of the worktree now: changed files, runs, checks, open tasks, notes.',
+  summary: 'The current state of a worktree: changed files, runs, checks, open tasks, notes.',
   input: z.strictObject({ worktree, section: z.enum(['all', 'files', 'tasks', 'runs', 'diff']).default('all') }),
   output: z.strictObject({ text: z.string(), state: repoStateSchema }),
 });
@@ -22,7 +22,7 @@ const artifact_read = operation({
   summary: 'Read text that was cut from a prompt: a:<hash>, t<n> for an earlier turn, or <job>/t<n>.',
   input: z.strictObject({
     id: z.string().min(1).max(200),
-    job: z.string().min(1).max(64).optional().describe('For people: whose artifacts; default: the newest job'),
+    job: z.string().min(1).max(64).optional().describe('For people: the job that made it; default: the newest job'),
     offset: z.number().int().min(0).optional(),
     limit: z.number().int().min(1).max(6_000).optional(),
     grep: z.string().min(1).max(1_000).optional().describe('Only lines that contain this text'),
@@ -54,7 +54,7 @@ const todo = operation({
 const context_calls = operation({
   effect: 'reads',
   noTool: 'for people who look into prompts',
-  summary: 'How each prompt of a native job was made: segments with their tokens, cache and cost.',
+  summary: 'Show what each prompt of a native job consisted of: segments with their tokens, cache and cost.',
   input: z.strictObject({ id: z.string().min(1).max(64) }),
   output: z.strictObject({
     jobId: z.string(),

@@ -16,7 +16,7 @@ export const trustOperations = {
     effect: 'settles',
     for: 'people',
     noTool: 'only a person at a terminal trusts a repository',
-    summary: 'Show what this repository would have Reef run; with hashes, trust exactly these items.',
+    summary: 'Show what this repository wants Reef to run; with hashes, trust exactly these items.',
     input: z.strictObject({ hashes: z.array(z.string().max(100)).max(100).default([]) }),
     output: z.strictObject({ repository: z.string(), items: z.array(trustItemSchema) }),
   }),

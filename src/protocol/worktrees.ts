@@ -166,15 +166,15 @@ export const planSchema = z
   .array(z.string().min(1).max(4_096))
   .max(5_000)
   .default([])
-  .describe('Files or globs the task means to change');
+  .describe('Files or globs that the task will change');
 
 export const acceptOptionsSchema = z.strictObject({
   strategy: mergeStrategySchema.default('squash'),
   message: z.string().min(1).max(65_536).exactOptional(),
   /** Needed when the worktree was made from a commit; otherwise it replaces the base. */
   into: z.string().min(1).max(1_000).exactOptional(),
-  whenClean: z.boolean().default(false).describe('Complete the merge as soon as the checkout of the target is clean'),
-  yes: z.boolean().default(false).describe('Take on waived gates, drift and edits to gate files'),
+  whenClean: z.boolean().default(false).describe('If the target has uncommitted changes, merge as soon as it has none'),
+  yes: z.boolean().default(false).describe('Accept skipped gates, unplanned files and changes to gate files'),
 });
 export type AcceptOptions = z.input<typeof acceptOptionsSchema>;
 
@@ -182,7 +182,7 @@ export const worktreeOperations = {
   worktrees: operation({
     effect: 'reads',
     for: 'people',
-    summary: 'List the worktrees with their health, overlap and place in the queue.',
+    summary: 'List the worktrees with their health, overlaps and place in the queue.',
     input: z.strictObject({ all: z.boolean().default(false).describe('Also those that have ended') }),
     output: z.strictObject({ worktrees: z.array(worktreeViewSchema) }),
   }),
@@ -192,12 +192,22 @@ export const worktreeOperations = {
     noTool: 'make one with spawn or run',
     summary: 'Make a worktree for a task, or queue it while its plan clashes with another.',
     input: z.strictObject({
-      taskId: z.string().min(1).max(200).exactOptional().describe('Repeating a call with the same one makes no second'),
+      taskId: z
+        .string()
+        .min(1)
+        .max(200)
+        .exactOptional()
+        .describe('Repeating a call with the same task id makes no second worktree'),
       title: z.string().min(1).max(1_000),
       plan: planSchema,
-      base: z.string().min(1).max(1_000).exactOptional().describe('Branch or commit; default: the current branch'),
-      priority: z.number().int().min(1).max(1_000).exactOptional().describe('1 goes first'),
-      anyway: z.boolean().default(false).describe('Do not wait for clashing tasks'),
+      base: z
+        .string()
+        .min(1)
+        .max(1_000)
+        .exactOptional()
+        .describe('Branch or commit to start from; default: the current branch'),
+      priority: z.number().int().min(1).max(1_000).exactOptional().describe('Place in the queue; 1 goes first'),
+      anyway: z.boolean().default(false).describe('Do not wait for tasks with clashing plans'),
     }),
     output: worktreeRecordSchema,
   }),
@@ -211,14 +221,14 @@ export const worktreeOperations = {
   }),
   diff: operation({
     effect: 'reads',
-    summary: 'Show what a worktree changes against its base.',
+    summary: 'Show what a worktree changes, compared with its base.',
     input: z.strictObject({ id }),
     output: diffSchema,
   }),
   accept: operation({
     effect: 'acts',
     for: 'people',
-    summary: 'Merge a worktree into its target branch. A checkout with changes is not touched.',
+    summary: 'Merge a worktree into its target branch. A checkout with uncommitted changes is not touched.',
     input: acceptOptionsSchema.extend({ id }),
     output: acceptedSchema,
   }),
@@ -226,7 +236,7 @@ export const worktreeOperations = {
     effect: 'ends',
     for: 'people',
     noTool: 'it removes work: for people at a terminal',
-    summary: 'Keep the work of a worktree on a ref, then remove it.',
+    summary: 'Remove a worktree. Its work is kept on a git ref.',
     input: z.strictObject({ id }),
     output: keptSchema,
   }),
@@ -234,7 +244,7 @@ export const worktreeOperations = {
     effect: 'settles',
     for: 'people',
     noTool: 'undoes what only people do',
-    summary: 'Bring back a discarded, held or lost worktree.',
+    summary: 'Bring back a worktree that was discarded, held or lost.',
     input: z.strictObject({ ref: z.string().min(1).max(1_000).describe('refs/reef/discarded/<id>, or a worktree id') }),
     output: worktreeRecordSchema,
   }),
@@ -242,7 +252,7 @@ export const worktreeOperations = {
     effect: 'ends',
     for: 'people',
     noTool: 'it removes a folder: for people at a terminal',
-    summary: 'Put a worktree with its session aside; restore brings it back.',
+    summary: 'Put a worktree aside with its session. worktree_restore brings it back.',
     input: z.strictObject({ id }),
     output: keptSchema,
   }),
@@ -250,16 +260,17 @@ export const worktreeOperations = {
     effect: 'ends',
     for: 'people',
     noTool: 'it removes work: for people at a terminal',
-    summary: 'Show what could be removed, with size, age and reason; with yes, remove it.',
+    summary: 'Show which leftover worktrees could be removed, with size, age and reason; with yes, remove them.',
     input: z.strictObject({ yes: z.boolean().default(false) }),
     output: pruneReportSchema,
   }),
   conflicts: operation({
     effect: 'reads',
-    summary: 'Say which worktrees a plan, or every worktree, overlaps with: hot, soft, hop.',
+    summary:
+      'List which worktrees overlap with a plan or with each other: hot (same lines), soft (same file), hop (related files).',
     input: z.strictObject({ plan: planSchema }),
     output: z.strictObject({
-      report: conflictReportSchema.describe('Of the plan given'),
+      report: conflictReportSchema.describe('For the given plan'),
       worktrees: z.array(z.strictObject({ id: text, clashes: z.array(clashSchema) })),
     }),
   }),

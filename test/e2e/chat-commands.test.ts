@@ -104,7 +104,7 @@ const FLOWS: Readonly<Record<string, readonly Step[]>> = {
   ],
   'jobs and servers': [
     step('.jobs', /No jobs yet\.\n>$/),
-    step('.inbox', /Nobody asks anything\.\n>$/),
+    step('.inbox', /No open questions\.\n>$/),
     step('.info mcp', /No MCP server is enabled\.\nstarted 0, shared 0, revived 0\n>$/),
     step('.reload mcp', /No MCP server is enabled\./),
   ],

@@ -7,7 +7,7 @@ import { RunsRig } from './runs-rig.ts';
 
 /** Another analysis server in the place of our own, asked by a person through the real daemon. */
 
-const FOOT = 'not complete: the configured server does not say what its answers rest on';
+const FOOT = 'completeness unknown: the configured server does not report it';
 
 const PROGRAMS = {
   'roberto-mcp as it was recorded': { programIn: writePlayer, isThere: true },

@@ -102,7 +102,9 @@ verifies('S-54', 'S-55', 'S-56', 'S-50', 'S-52', 'S-38').test(
     const listed = await rig.reef('state', 'calls', id);
     const own = [...listed.out.matchAll(/own (\d+)/g)].map(([, tokens]) => Number(tokens));
     expect([listed.code, own.length, own.filter((tokens) => tokens >= 5_000)]).toEqual([0, 10, []]);
-    expect(listed.out.trimEnd().split('\n').at(-1)).toBe('read back: 1 artifacts, 1 files read just so before');
+    expect(listed.out.trimEnd().split('\n').at(-1)).toBe(
+      'read back: 1 artifacts, 1 files that had been read the same way before',
+    );
     const artifact = await rig.reef('state', 'artifact', 't2', '--job', id);
     expect([artifact.code, artifact.out]).toEqual([0, expect.stringContaining('>>> read_file\nsum.mjs\n<<<\n')]);
   },

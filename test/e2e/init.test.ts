@@ -28,7 +28,7 @@ test('--force leaves a configuration alone when there is nothing to put in its p
   writeFileSync(inRepository('.reef/config.yaml'), own);
   const { config, notes } = await init('--force');
   expect([config.state, readFileSync(inRepository('.reef/config.yaml'), 'utf8')]).toEqual(['kept', own]);
-  expect(notes).toContain('nothing was recognised to put in its place');
+  expect(notes).toContain('was not changed: Reef found no test command');
   const forced = await init('--force', '--test', './run-all-tests');
   expect([forced.config.state, readFileSync(inRepository('.reef/config.yaml'), 'utf8')]).toEqual([
     'replaced',

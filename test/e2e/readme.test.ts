@@ -65,7 +65,7 @@ verifies('U-06', 'U-41')
       makeShop();
       const bare = await run('reef doctor');
       expect(bare.said).toMatch(
-        /warn +agents +none can work yet\n.*\n +fix: npm install -g @anthropic-ai\/claude-code/,
+        /warn +agents +no agent is ready\n.*\n +fix: npm install -g @anthropic-ai\/claude-code/,
       );
       const model = await startModelServer({ scripts: { mends } });
       const env = install(model.runUrl('mends', 'first'));
@@ -79,7 +79,7 @@ verifies('U-06', 'U-41')
       await model.close();
       expect(git('log', '--format=%s')).toBe('Make the failing test pass\nA shop\nfirst\n');
       execFileSync(process.execPath, ['--test'], { cwd: world.repository, stdio: 'pipe' });
-      expect((await run('reef doctor', env)).said).toMatch(/\n\nAll is well\.\n$/);
+      expect((await run('reef doctor', env)).said).toMatch(/\n\nNo problems found\.\n$/);
     },
     180_000,
   );

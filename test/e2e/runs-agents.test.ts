@@ -210,7 +210,7 @@ verifies('W-82', 'W-83', 'W-84').test(
     const replayed = await rig.reef('run', 'replay', runId);
     expect([replayed.code, replayed.out, (await rig.world.client.call('status', {})).jobs.length]).toEqual([
       0,
-      'same end: success\n',
+      'The replay ends as recorded: success\n',
       jobsBefore,
     ]);
   },

@@ -44,13 +44,13 @@ proves('R-102', 'D1', 'R-08').test(
     await using chat = await asked();
     expect((await world.client.call('inbox', {})).questions).toMatchObject([{ agent: 'native:hand' }]);
     say(chat, '7');
-    await chat.until(/hand\? 7\na number, or your own words; nothing leaves it open\nhand\?$/);
+    await chat.until(/hand\? 7\na number, or your own words; an empty line leaves it open\nhand\?$/);
     say(chat, '2');
     await chat.until(/All is painted\.\nboss>$/);
     const jobs = await family();
     const hand = jobs.find(({ agent }) => agent === 'native:hand');
     expect((await world.results(hand?.id ?? '')).map((text) => JSON.parse(text))).toEqual([{ answer: 'blue' }]);
-    await chat.step({ line: '.inbox', shows: /Nobody asks anything\.\nboss>$/ });
+    await chat.step({ line: '.inbox', shows: /No open questions\.\nboss>$/ });
     const listed = await chat.step({ line: '.jobs', shows: /chat:boss[\s\S]*boss>$/ });
     expect(listed).toMatch(/native:hand[\s\S]*completed|completed[\s\S]*native:hand/);
     await gone(...jobs.map(({ id }) => id));
@@ -71,12 +71,12 @@ proves('R-102').test(
       await world.client.call('send', { id: question?.jobId ?? '', option: ['red'] });
     };
     await answer();
-    await chat.until(/boss › lead › hand has its answer\.[\s\S]*All is painted\.\nboss>$/);
+    await chat.until(/boss › lead › hand has been answered\.[\s\S]*All is painted\.\nboss>$/);
     await chat.clear();
     say(chat, 'Begin');
     await chat.until(ASKS);
     say(chat, '');
-    await chat.until(/It waits: reef send \w+/);
+    await chat.until(/To answer it later: reef send \w+/);
     await answer();
     await chat.until(/All is painted\.\nboss>$/);
   },

@@ -92,17 +92,17 @@ verifies('Q-100', 'Q-102', 'Q-103', 'U-06').test(
     const leftover = bystander({ REEF_JOB: over.id });
     await gone(wrapper);
     const named = [
-      'warn socket: left behind by a daemon that is gone',
-      `warn jobs: ${dead.id} is recorded awaiting_input; pid ${wrapper} is gone`,
-      `warn jobs: ${forged.id} is recorded awaiting_input; pid ${innocent} is another process`,
-      `error fifos: the input of ${deaf.id} is gone: it can be told nothing`,
-      `warn leftover processes: ${over.id} has ended, and processes of it live`,
+      'warn socket: left behind by a daemon that no longer runs',
+      `warn jobs: ${dead.id} is recorded as awaiting_input, but pid ${wrapper} is gone`,
+      `warn jobs: ${forged.id} is recorded as awaiting_input, but pid ${innocent} is another process now`,
+      `error fifos: the input of ${deaf.id} is gone, so it cannot receive messages`,
+      `warn leftover processes: ${over.id} has ended, but some of its processes still run`,
     ];
     expect((await troubles()).sort()).toEqual(named.sort());
     await doctor('--fix');
     await doctor('--fix'); // the process of the forged record is a leftover now, known by its tag
     // What cannot be mended without ending an agent is left to a person, and says how.
-    expect(await troubles()).toEqual([`error fifos: the input of ${deaf.id} is gone: it can be told nothing`]);
+    expect(await troubles()).toEqual([`error fifos: the input of ${deaf.id} is gone, so it cannot receive messages`]);
     expect([isAlive(innocent), isAlive(deaf.pid)]).toEqual([true, true]);
     await gone(leftover, own.pid);
     expect((await world.job(dead.id)).status).toBe('stale');
@@ -133,11 +133,14 @@ verifies('Q-102', 'Q-103').test(
     await damageInside(world.home.database);
     expect((await troubles()).sort()).toEqual([
       'error database: damaged',
-      'warn socket: left behind by a daemon that is gone',
+      'warn socket: left behind by a daemon that no longer runs',
     ]);
     const { findings } = await doctor('--fix');
     const fixed = findings.filter(({ what }) => what.endsWith(': fixed')).map(({ check, what }) => `${check}: ${what}`);
-    expect(fixed.sort()).toEqual(['database: damaged: fixed', 'socket: left behind by a daemon that is gone: fixed']);
+    expect(fixed.sort()).toEqual([
+      'database: damaged: fixed',
+      'socket: left behind by a daemon that no longer runs: fixed',
+    ]);
     await world.until(id, ({ status }) => status === 'awaiting_input');
     await world.client.call('kill', { id });
     for (const name of readdirSync(world.home.dir)) {

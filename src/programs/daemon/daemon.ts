@@ -17,14 +17,14 @@ import { identify } from '../../process/identity.ts';
 import type { AttachInfo, DaemonInfo } from '../../protocol/daemon.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Core } from '../../protocol/operations.ts';
-import { isPortFree } from '../../surfaces/http/free-port.ts';
-import { serveSocket } from '../../surfaces/http/server.ts';
+import type { AuditEntry } from '../../store/audit-table.ts';
+import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
 import { lockOrLeave, prepareHome } from './home.ts';
 import { JobSocketServers } from './job-sockets.ts';
 
 const OWNER = { by: `uid:${process.getuid?.() ?? 0}` };
 
-/** `reefd`: owns the jobs of one home. Started by any command, ends by itself when there is nothing to do. */
+/** `reefd`: owns the jobs of one home. Any command starts it. It ends when there is nothing to do. */
 const { values } = parseArgs({
   options: {
     home: { type: 'string' },
@@ -52,7 +52,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   const startedAt = new Date().toISOString();
   const self = identify(process.pid);
   let lastCallAt = systemClock.monotonicMs();
-  let endJobs: (() => Promise<void>) | undefined; // ends what a run started meanwhile, once no run starts anything
+  let endJobs: (() => Promise<void>) | undefined; // for jobs that a run started after the others were killed
 
   const daemon = {
     info: (): DaemonInfo => ({
@@ -74,7 +74,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
     },
     attach: (id: string) => attach(app.core, home.dir, id),
   };
-  const audit = (row: Parameters<typeof app.audit>[0]) => app.audit(row);
+  const audit = (entry: AuditEntry) => app.audit(entry);
   const jobSockets = new JobSocketServers({ homeDir: home.dir, core: () => app.core, daemon, log, audit });
   const app = await openApp({ home, env, log, version, jobSockets, isPortFree });
   await app.start();
@@ -114,7 +114,7 @@ function openLog(path: string): Logger {
 async function attach(core: Core, homeDir: string, id: string): Promise<AttachInfo> {
   const { jobs } = await core.status({ id }, { by: 'daemon', surface: 'cli' }, new AbortController().signal);
   const [job] = jobs;
-  if (!job) throw new ReefError('job_not_found', `there is no job "${id}"`);
+  if (!job) throw new ReefError('job_not_found', `There is no job "${id}"`);
   return attachCommand(homeDir, job);
 }
 
@@ -125,7 +125,7 @@ async function killAll(core: Core): Promise<void> {
   await Promise.all(live.map(({ id }) => core.kill({ id }, caller, new AbortController().signal)));
 }
 
-/** The same core, with a call of `touch` before each call: a daemon that is used does not end for idleness. */
+/** The same core, but every call is noted first: a daemon in use does not end for idleness. */
 function observed(core: Core, touch: () => void): Core {
   return new Proxy(core, {
     get(target, name) {

@@ -9,7 +9,7 @@ import { listens } from '../../surfaces/client/start-daemon.ts';
 const LOCK_WAIT_MS = 10_000;
 const LOCK_POLL_MS = 50;
 
-/** Makes the home: private to the user, and invisible to git except for what a team may want to share. */
+/** Makes the home: private to the user, and ignored by git except for what a team may want to share. */
 export function prepareHome(home: Home): void {
   try {
     mkdirSync(home.dir, { recursive: true, mode: 0o700 });
@@ -23,8 +23,8 @@ export function prepareHome(home: Home): void {
 }
 
 /**
- * When fifty commands start a daemon at once, one gets the lock and the others exit silently. A holder that no longer
- * listens is about to end, so its lock is waited for.
+ * Of many daemons that start at once, one gets the lock and the others exit silently. A holder that no longer listens is
+ * about to end: then this waits for its lock.
  */
 export async function lockOrLeave(home: Home): Promise<{ release(): void }> {
   const deadline = systemClock.monotonicMs() + LOCK_WAIT_MS;

@@ -94,7 +94,7 @@ test('an answer that is no answer is told apart from a refusal', async () => {
     ['not JSON', () => (_request, response) => response.end('<html>')],
     ['without an error body', () => (_request, response) => response.writeHead(500).end('{}')],
     [
-      'middle of its answer',
+      'ended while it was answering',
       () => (_request, response) => {
         response.writeHead(200, { 'content-length': 100 }).write('{');
         setImmediate(() => response.destroy());

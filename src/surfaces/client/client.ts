@@ -5,11 +5,14 @@ import { ReefError } from '../../protocol/errors.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
 import { type Exchange, exchange, NobodyListens } from './request.ts';
 
+/** An optional field may be undefined: JSON leaves it out. */
+export type Sent<T> = { [K in keyof T]: Partial<Pick<T, K>> extends Pick<T, K> ? T[K] | undefined : T[K] };
+
 export interface Client {
-  /** Starts a daemon when none listens; ending the signal drops the connection, which ends the call there too. */
+  /** Starts a daemon when none listens. Aborting the signal ends the call in the daemon too. */
   call<N extends OperationName>(
     operation: N,
-    input: OperationInput<N>,
+    input: Sent<OperationInput<N>>,
     options?: { signal?: AbortSignal },
   ): Promise<OperationOutput<N>>;
   /** Never starts a daemon; undefined when none listens. */
@@ -22,7 +25,7 @@ export interface Client {
 export interface Connection {
   socket: string;
   surface: 'cli' | 'mcp';
-  /** Absent inside a job: its socket belongs to a daemon that runs, or to nobody. */
+  /** Absent inside a job: only a running daemon serves its socket. */
   startDaemon?: () => Promise<void>;
 }
 
@@ -55,7 +58,7 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
         path: routes.operation(operation),
         body: input,
         signal,
-        isRepeatable: readingOperations.has(operation) || 'key' in input,
+        isRepeatable: readingOperations.has(operation) || (input as { key?: string }).key !== undefined,
       })) as never,
     daemon: async ({ signal } = {}) =>
       (await ifRunning({ method: 'GET', path: routes.daemon, isRepeatable: true, signal })) as DaemonInfo | undefined,
@@ -69,21 +72,19 @@ function nobody(socket: string, cause: unknown): ReefError {
   return new ReefError('daemon_unavailable', `Nobody listens at ${socket}`, { cause });
 }
 
-interface Where {
-  env: Environment;
-  cwd: string;
-  surface: 'cli' | 'mcp';
-}
-
-/** A client of the daemon of this folder, or inside a job of its own socket. Nothing is touched before the first call. */
-export function openClient({ env, cwd, surface }: Where): Client {
+/** A client of the daemon of this folder or, inside a job, of the socket of that job. Does nothing before the first call. */
+export function openClient({
+  env,
+  cwd,
+  surface,
+}: Pick<Connection, 'surface'> & { env: Environment; cwd: string }): Client {
   if (env.reefSocket) return connect({ socket: env.reefSocket, surface });
   const home = findHome(env, cwd);
   return connect({
     socket: home.socket,
     surface,
     startDaemon: async () => {
-      // Seldom needed, so that not every command pays for it.
+      // Imported late, because few commands have to start a daemon.
       const { launchDaemon } = await import('./launch-daemon.ts');
       await launchDaemon(home, env, surface);
     },

@@ -8,16 +8,16 @@ import { startDaemon } from './start-daemon.ts';
 
 const DAEMON = fileURLToPath(new URL('../../programs/daemon/daemon.ts', import.meta.url));
 
-/** A person's command has their PATH. A program that speaks MCP may have been started by a desktop, with hardly any. */
+/** An MCP server may have been started by a desktop with a short PATH, so that of the login shell is added. */
 async function pathFor(surface: 'cli' | 'mcp', env: Environment): Promise<string> {
   return surface === 'cli' ? env.path : joinedPath(env.path, (await loginPath(env)) ?? '');
 }
 
 export async function launchDaemon(home: Home, env: Environment, surface: 'cli' | 'mcp'): Promise<void> {
   const repository = home.repository === undefined ? [] : ['--repository', home.repository];
-  // A small nursery: under a flood of events V8 would rather grow by 200 MB than collect.
+  // A small young generation: under a flood of events V8 would otherwise grow by 200 MB before it collects.
   const args = ['--max-semi-space-size=8', DAEMON, '--home', home.dir, ...repository];
-  // bin/reef.cjs does this for itself; with it the daemon is up in half the time.
+  // With the cache the daemon starts in half the time. bin/reef.cjs does the same for itself.
   const cache = { NODE_COMPILE_CACHE: join(env.cacheHome, 'reef', 'compile-cache') };
   const PATH = await pathFor(surface, env);
   const launch = { env: { ...cache, ...env.all, PATH }, cwd: home.dir, logFile: home.log };

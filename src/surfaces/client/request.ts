@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { type ErrorBody, ReefError, toReefError } from '../../protocol/errors.ts';
 
 export interface Exchange {
@@ -7,20 +8,20 @@ export interface Exchange {
   path: string;
   body?: unknown;
   surface: string;
-  /** Repeating it does no harm, so a connection that broke before an answer counts as if nobody had listened. */
+  /** Repeating it does no harm. A connection that breaks before the answer then counts as if nobody had listened. */
   isRepeatable?: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /** The server refuses more. Checking first gives a readable error instead of a broken pipe. */
 const MAX_BODY_BYTES = 1_048_576;
-/** No operation takes longer than 45 s, so a daemon that is silent for a minute hangs. */
+/** No operation takes longer than 45 s. A daemon that is silent for a minute hangs. */
 const SILENCE_MS = 60_000;
 
 /** Nobody listens: the request was never sent, so the caller may start a daemon and repeat it. */
 export class NobodyListens extends Error {}
 
-/** A refusal of the daemon, kept as it came: its code may be newer than our table. */
+/** An error from the daemon, kept as it came: its code may be newer than our table. */
 export class DaemonError extends Error {
   readonly body: ErrorBody;
 
@@ -31,14 +32,14 @@ export class DaemonError extends Error {
   }
 }
 
-/** One request over the socket; resolves with the parsed body of a 200. */
+/** Sends one request over the socket, and resolves with the parsed body of a 200. */
 export async function exchange(exchange: Exchange): Promise<unknown> {
   const body = exchange.body === undefined ? undefined : JSON.stringify(exchange.body);
   if (body !== undefined && Buffer.byteLength(body) > MAX_BODY_BYTES) {
     throw new ReefError('body_too_large', 'The request is over 1 MiB');
   }
   const response = await send(exchange, body);
-  const answer = parse(await text(response));
+  const answer = await parsed(response);
   if (response.statusCode === 200) return answer;
   if (isErrorBody(answer)) throw new DaemonError(answer);
   throw new ReefError('internal', `The daemon answered ${response.statusCode} without an error body`);
@@ -68,16 +69,13 @@ function send(exchange: Exchange, body: string | undefined): Promise<IncomingMes
   });
 }
 
-/** Nobody took the connection, or took it and ended before a byte was sent: the call has not happened. */
+/** Nobody accepted the connection, or it ended before a byte was sent: the call has not happened. */
 function isUnheard({ code, syscall }: NodeJS.ErrnoException): boolean {
   const isGone = code === 'ENOENT' || code === 'ENOTDIR' || code === 'ECONNREFUSED';
   return isGone || (code === 'ECONNRESET' && syscall === 'connect');
 }
 
-/**
- * A daemon killed while it starts a program leaves its socket open for a moment, in a child that has not become that program
- * yet: it takes connections and answers none.
- */
+/** When a daemon is killed while it starts a program, the child keeps the socket open for a moment, and answers nothing. */
 function isCut({ code }: NodeJS.ErrnoException, { isRepeatable = false }: Exchange): boolean {
   return isRepeatable && (code === 'ECONNRESET' || code === 'EPIPE');
 }
@@ -91,26 +89,14 @@ function failure(error: NodeJS.ErrnoException, exchange: Exchange): unknown {
   });
 }
 
-async function text(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
+async function parsed(response: IncomingMessage): Promise<unknown> {
   try {
-    for await (const chunk of response) chunks.push(chunk);
-  } catch (error) {
-    throw broken('The daemon went away in the middle of its answer', error);
+    return JSON.parse(await text(response));
+  } catch (cause) {
+    const isAll = cause instanceof SyntaxError;
+    const message = isAll ? 'The daemon gave an answer that is not JSON' : 'The daemon ended while it was answering';
+    throw new ReefError('daemon_unavailable', message, { cause });
   }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch (error) {
-    throw broken('The daemon answered with something that is not JSON', error);
-  }
-}
-
-function broken(message: string, cause: unknown): ReefError {
-  return new ReefError('daemon_unavailable', message, { cause });
 }
 
 function isErrorBody(value: unknown): value is ErrorBody {
@@ -118,7 +104,7 @@ function isErrorBody(value: unknown): value is ErrorBody {
   return typeof error?.code === 'string' && typeof error.message === 'string';
 }
 
-/** What to show of a failed call, whichever side refused it. */
+/** The error to show, whichever side of the socket it comes from. */
 export function errorBody(error: unknown): ErrorBody {
   return error instanceof DaemonError ? error.body : toReefError(error).toBody();
 }

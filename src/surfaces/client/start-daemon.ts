@@ -1,29 +1,31 @@
+import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat, utimes } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
 interface Start {
   home: Pick<Home, 'dir' | 'socket' | 'log'>;
-  /** Starts the daemon's program apart from this one. Several may run at once: the lock of the home lets one stay. */
+  /** Starts the daemon as a process of its own. Of several, the lock of the home lets one stay. */
   launch(): Launched | Promise<Launched>;
   limitMs?: number;
 }
 
 const POLL_MS = 20;
-/** Meant for a program that hangs: one that ended is noticed at once, and one may start slowly on a busy machine. */
+/** For a daemon that hangs. One that ended is noticed at once, and a busy machine may start it slowly. */
 const LIMIT_MS = 60_000;
-/** A program that ended has lost the lock, perhaps to a daemon that is just ending, or cannot start at all. */
+/** A daemon that ended at once has lost the lock, perhaps to one that is just ending. Or it cannot start at all. */
 const RELAUNCH_AFTER_MS = [250, 500, 1_000];
-/** Whoever made the marker has been killed. */
+/** A marker this old was left by a command that was killed. */
 const STALE_MARKER_MS = 5_000;
 const LOG_TAIL_BYTES = 2_048;
 
 type Launched = { pid: number | undefined };
 
-/** Resolves when somebody listens at the home's socket, whoever started it. */
+/** Resolves when a daemon listens at the socket of the home, whoever started it. */
 export async function startDaemon({ home, launch, limitMs = LIMIT_MS }: Start): Promise<void> {
   await makeHome(home.dir);
   const marker = join(home.dir, 'daemon.starting');
@@ -56,7 +58,7 @@ export async function startDaemon({ home, launch, limitMs = LIMIT_MS }: Start): 
   }
 }
 
-/** Fifty commands on a cold home would start fifty programs; with a marker in the way the others only wait. */
+/** Of many commands that find no daemon, the one that makes the marker starts one. The others wait. */
 async function takeTurn(marker: string): Promise<boolean> {
   try {
     await (await open(marker, 'wx', 0o600)).close();
@@ -72,7 +74,7 @@ async function takeTurn(marker: string): Promise<boolean> {
   return false;
 }
 
-/** Shows the others that somebody still waits for the daemon, however long it takes to come up. */
+/** Shows the other commands that this one still waits for the daemon. */
 async function keep(marker: string): Promise<void> {
   const now = new Date();
   await utimes(marker, now, now).catch(() => {}); // taken for stale while we were stopped
@@ -112,21 +114,15 @@ export function isAlive(pid: number | undefined): boolean {
 async function unavailable(log: string, waitedMs: number): Promise<ReefError> {
   const tail = await logTail(log);
   const seconds = Math.round(waitedMs / 1000);
-  return new ReefError('daemon_unavailable', `The daemon did not come up within ${seconds} s`, {
+  return new ReefError('daemon_unavailable', `The daemon did not start within ${seconds} s`, {
     details: { log, ...(tail ? { tail } : {}) },
   });
 }
 
 async function logTail(path: string): Promise<string> {
-  const file = await open(path, 'r').catch(() => undefined);
-  if (!file) return '';
-  try {
-    const { size } = await file.stat();
-    const from = Math.max(0, size - LOG_TAIL_BYTES);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
-    const text = buffer.toString('utf8', 0, bytesRead);
-    return from > 0 ? text.slice(text.indexOf('\n') + 1) : text;
-  } finally {
-    await file.close();
-  }
+  const size = (await stat(path).catch(() => undefined))?.size;
+  if (size === undefined) return '';
+  const start = Math.max(0, size - LOG_TAIL_BYTES);
+  const tail = await text(createReadStream(path, { start }));
+  return start > 0 ? tail.slice(tail.indexOf('\n') + 1) : tail;
 }

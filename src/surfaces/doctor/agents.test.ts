@@ -38,7 +38,7 @@ verifies('A-57', 'Q-100').test('each agent is shown with program, version, teste
 
 verifies('A-57', 'U-06').test('one that is not logged in is a warning that says how', async () => {
   const [agents, found] = await look([{ ...claude, login: 'no' }]);
-  expect(agents).toMatchObject({ severity: 'warn', what: 'none can work yet', fix: { does: 'run `claude` (claude)' } });
+  expect(agents).toMatchObject({ severity: 'warn', what: 'no agent is ready', fix: { does: 'run `claude` (claude)' } });
   expect(found).toMatchObject({
     ...{ severity: 'warn', what: '2.1.325, the version Reef is tested with, no log-in found' },
     fix: { does: 'run `claude`', safe: false },
@@ -51,7 +51,7 @@ verifies('A-57').test(
     const newer = { ...claude, version: '2.2.0', finding: 'newer than 2.1.325, the version Reef was tested with' };
     expect((await look([newer], { now: new Date('2027-02-14T00:00:00Z') }))[1]).toMatchObject({
       severity: 'ok',
-      what: '2.2.0, newer than 2.1.325, the version Reef was tested with, logged in, recordings of 2026-11-15 are older than 90 days',
+      what: '2.2.0, newer than 2.1.325, the version Reef was tested with, logged in, tested with recordings of 2026-11-15, over 90 days ago',
     });
     const { path: _, version: __, login: ___, ...unusable } = claude;
     const finding = 'Claude Code 1.0.0 is older than 2.1.197. Update it with: npm i claude';

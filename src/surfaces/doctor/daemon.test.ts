@@ -58,8 +58,8 @@ verifies('A-83', 'Q-100', 'U-06').test('an agent that this shell finds and the d
   const PATH = `${here}:${process.env.PATH}`;
   const seen = await look({ socket: socket.path, agents, env: { PATH }, version: '0.2.0' });
   expect(seen).toMatchObject({
-    daemon: { severity: 'warn', what: 'runs 0.1.0, this is 0.2.0' },
-    path: { severity: 'warn', what: 'the daemon finds no claude; this shell does', fix: { safe: false } },
+    daemon: { severity: 'warn', what: 'runs version 0.1.0; this command is 0.2.0' },
+    path: { severity: 'warn', what: 'the daemon does not find claude, but this shell does', fix: { safe: false } },
   });
   expect((await look({ socket: socket.path, agents: [agent('sh')] })).path).toMatchObject({ severity: 'ok' });
   await socket.close();
@@ -70,7 +70,11 @@ verifies('A-83', 'Q-100').test('an agent that only the login shell finds is name
   const SHELL = join(program('shells', 'login', says), 'login');
   const { path } = await look({ socket: nobody, agents: [agent('codex')], env: { SHELL } });
   expect(path).toMatchObject({
-    ...{ severity: 'warn', what: 'this shell finds no codex; your login shell does', evidence: `in ${atLogin}` },
+    ...{
+      severity: 'warn',
+      what: 'this shell does not find codex, but your login shell does',
+      evidence: `in ${atLogin}`,
+    },
     fix: { does: 'use reef from a new terminal', safe: false },
   });
 });
@@ -81,7 +85,7 @@ verifies('Q-100', 'U-06').test('variables that reach agents and differ are named
   const { environment } = await look({ socket: socket.path, agents: [agent('codex', ['CODEX_HOME'])], env });
   expect(environment).toMatchObject({
     severity: 'warn',
-    what: 'the daemon was started with other values than this shell has: CODEX_HOME',
+    what: 'the daemon has other values than this shell: CODEX_HOME',
   });
   expect(JSON.stringify(environment)).not.toContain('/elsewhere');
   await socket.close();
@@ -95,8 +99,8 @@ verifies('Q-103').test(
     writeFileSync(join(dir, 'daemon.json'), '{"pid":4711,"startTime":"1"}\n');
     const { daemon } = await look({ socket: path, agents: [] });
     expect(daemon).toMatchObject({
-      ...{ severity: 'error', what: 'takes calls and answers none' },
-      fix: { does: 'kill -9 4711: jobs go on, and the next command starts another' },
+      ...{ severity: 'error', what: 'does not answer' },
+      fix: { does: 'kill -9 4711; jobs keep running, and the next command starts another daemon' },
     });
     server.close();
   },

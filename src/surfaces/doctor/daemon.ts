@@ -14,7 +14,7 @@ interface Deps {
   detected: Promise<Detection[]>;
   env: Environment;
   version: string;
-  /** In which the daemon says who it is. */
+  /** `daemon.json`, which names the pid of the daemon. */
   file: string;
 }
 
@@ -48,17 +48,17 @@ async function daemon(info: Answer, { version, file }: Pick<Deps, 'version' | 'f
   if (info === 'none') return ok('not running; the next command starts it', 'reef daemon status');
   if (info === 'silent') {
     const pid = /"pid":(\d+)/.exec(await readFile(file, 'utf8').catch(() => ''))?.[1];
-    const fix = byHand(`kill -9 ${pid ?? 'its pid'}: jobs go on, and the next command starts another`);
-    return bad('takes calls and answers none', `nothing for ${ANSWER_MS / 1_000} s`, fix);
+    const fix = byHand(`kill -9 ${pid ?? 'its pid'}; jobs keep running, and the next command starts another daemon`);
+    return bad('does not answer', `no answer for ${ANSWER_MS / 1_000} s`, fix);
   }
   const evidence = `pid ${info.pid}, since ${info.startedAt}`;
-  if (info.version === version) return ok(`runs ${version}, ${info.jobs.live} jobs`, evidence);
-  return warn(`runs ${info.version}, this is ${version}`, evidence, restartDaemon);
+  if (info.version === version) return ok(`runs version ${version}, ${info.jobs.live} jobs`, evidence);
+  return warn(`runs version ${info.version}; this command is ${version}`, evidence, restartDaemon);
 }
 
 type Given = Readonly<Record<string, string>>;
 
-/** What the daemon was started with; undefined without one, or where the system does not show it. */
+/** The environment of the daemon. Undefined without a daemon, or where the system does not show it. */
 async function givenTo(info: Answer): Promise<Given | undefined> {
   if (typeof info === 'string') return undefined;
   const text = await readFile(`/proc/${info.pid}/environ`, 'utf8').catch(() => undefined);
@@ -72,10 +72,10 @@ interface Seen {
   env: Environment;
 }
 
-/** Agents that this shell or a new terminal finds, and the daemon, started from elsewhere, does not. */
+/** Reports agents that this shell or a new terminal finds, and the daemon does not. */
 async function path({ detected, given, env }: Seen): Promise<Result[]> {
   const login = await loginPath(env);
-  // Reef's own agents are started with the Node that runs the daemon, wherever that lies.
+  // Reef's own agents need no PATH: they run by the Node that runs the daemon.
   const looked = detected.filter(({ name }) => !name.startsWith('native:'));
   const missing = (path: string) => looked.filter(({ program }) => program && !findOnPath(program, path));
   const daemonHas = given?.PATH ?? env.path;
@@ -84,19 +84,18 @@ async function path({ detected, given, env }: Seen): Promise<Result[]> {
   const elsewhere = unseen.filter(({ program }) => program && login !== undefined && findOnPath(program, login));
   const who = given === undefined ? 'this shell' : 'the daemon';
   if (here.length > 0) {
-    const what = `the daemon finds no ${names(here)}; this shell does`;
+    const what = `the daemon does not find ${names(here)}, but this shell does`;
     return [warn(what, `PATH of the daemon: ${daemonHas}`, byHand(RESTART_HERE))];
   }
   if (elsewhere.length > 0) {
     const folders = elsewhere.flatMap(({ program }) => dirname(findOnPath(program ?? '', login ?? '') ?? ''));
-    const what = `${who} finds no ${names(elsewhere)}; your login shell does`;
+    const what = `${who} does not find ${names(elsewhere)}, but your login shell does`;
     const fix = byHand(given === undefined ? 'use reef from a new terminal' : RESTART_THERE);
     return [warn(what, `in ${[...new Set(folders)].join(', ')}`, fix)];
   }
   const compared = login === undefined ? 'this shell' : 'this shell and your login shell';
-  const what =
-    given === undefined ? `agents are found as ${compared} would` : `the daemon finds the agents ${compared} find`;
-  return [ok(what, `PATH ${daemonHas}`)];
+  const subject = given === undefined ? 'a new daemon' : 'the daemon';
+  return [ok(`${subject} finds the same agents as ${compared}`, `PATH ${daemonHas}`)];
 }
 
 const RESTART_HERE = 'reef daemon stop, then any command from this shell';
@@ -104,14 +103,14 @@ const RESTART_THERE = 'reef daemon stop, then any command from that shell';
 
 const names = (agents: readonly Detection[]) => [...new Set(agents.map(({ name }) => name))].join(', ');
 
-/** Variables that reach agents. Only their names are shown: a value may be a key. */
+/** Compares the variables that agents are given. Only names are shown, because a value may be a key. */
 async function environment(detected: readonly Detection[], { given, env }: Omit<Seen, 'detected'>): Promise<Result[]> {
   if (given === undefined) return [];
   const reach = new Set(['HOME', 'LANG', 'TMPDIR', ...detected.flatMap(({ reads = [] }) => reads)]);
   const different = [...reach].filter((name) => (given[name] ?? '') !== (env.all[name] ?? '')).sort();
   if (different.length === 0) {
-    return [ok('the daemon has what this shell has', [...reach].join(', '))];
+    return [ok('the daemon has the same values as this shell', [...reach].join(', '))];
   }
-  const what = `the daemon was started with other values than this shell has: ${different.join(', ')}`;
-  return [warn(what, 'what agents are given', byHand(RESTART_HERE))];
+  const what = `the daemon has other values than this shell: ${different.join(', ')}`;
+  return [warn(what, 'variables that agents are given', byHand(RESTART_HERE))];
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Sqlite } from '../../store/driver.ts';
 
-/** Reads the database of a home beside whoever writes it; undefined where there is none yet. */
+/** Reads a database while others may write it. Undefined: there is none yet. */
 export async function readDatabase<T>(path: string, read: (sqlite: Sqlite) => T): Promise<T | undefined> {
   if (!existsSync(path)) return undefined;
   // Late: a database driver that does not load is a finding too.
@@ -14,7 +14,7 @@ export async function readDatabase<T>(path: string, read: (sqlite: Sqlite) => T)
   }
 }
 
-/** What SQLite says of its own file: `ok`, or what is wrong with it. Undefined: there is none. */
+/** SQLite's verdict on its file: `ok`, or what is wrong. Undefined: there is no file. */
 export async function verdictOf(path: string, deep: boolean): Promise<string | undefined> {
   try {
     return await readDatabase(path, (sqlite) => String(sqlite.pragma(deep ? 'integrity_check' : 'quick_check')));

@@ -4,14 +4,11 @@ import type { Home } from '../../base/home.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase, verdictOf } from './database.ts';
-import { byHand, type Check, check, type Fix, ok, type Result, warn } from './finding.ts';
+import { byHand, type Check, check, type DoctorDeps, type Fix, ok, type Result, warn } from './finding.ts';
 
-interface Deps {
-  home: Home;
-  deep: boolean;
-}
+type Deps = Pick<DoctorDeps, 'home' | 'deep'>;
 
-/** Files that Reef keeps for speed only, and makes again from git and its own records. */
+/** Files that Reef keeps only for speed, and can make again from git and its own records. */
 export function derivedChecks(deps: Deps): Check[] {
   const look = async () => {
     const damaged = [...(await damagedIndexes(deps)), ...(await state(deps))];
@@ -38,10 +35,10 @@ function settled({ home }: Deps, damaged: readonly Damaged[]): Promise<Result[]>
 
 function remove({ socket }: Home, files: readonly string[]): Fix {
   const apply = async () => {
-    if (await listens(socket)) throw new Error('a daemon uses it by now');
+    if (await listens(socket)) throw new Error('a daemon uses it now');
     for (const file of files) await rm(file, { force: true });
   };
-  return { does: 'remove it; the next question makes it anew', safe: true, apply };
+  return { does: 'remove it; Reef makes it again when it needs it', safe: true, apply };
 }
 
 async function indexesOf({ home }: Deps): Promise<string[]> {
@@ -50,17 +47,17 @@ async function indexesOf({ home }: Deps): Promise<string[]> {
   return names.map((name) => join(folder, name, 'code.db'));
 }
 
-/** An index drops what no worktree needs, and may still be larger than it should be. */
+/** An index drops what no worktree needs. It may still grow larger than it should. */
 async function sized(deps: Deps): Promise<Result[]> {
   const { timesOutgrown } = await import('../../context/code-index/collect.ts');
   const large: Result[] = [];
   for (const file of await indexesOf(deps)) {
     const times = await readDatabase(file, timesOutgrown);
     if (times === undefined) continue;
-    const fix = byHand('discard worktrees you no longer need: their code is in it as well');
-    large.push(warn(`a code index is ${times.toFixed(1)} times its source`, file, fix));
+    const fix = byHand('discard worktrees you no longer need: reef worktree discard ID');
+    large.push(warn(`a code index is ${times.toFixed(1)} times as large as its source`, file, fix));
   }
-  return large.length > 0 ? large : [ok('code index and state can be read', deps.home.dir)];
+  return large.length > 0 ? large : [ok('the code index and the state are readable', deps.home.dir)];
 }
 
 async function damagedIndexes(deps: Deps): Promise<Damaged[]> {
@@ -78,5 +75,5 @@ async function state({ home }: Deps): Promise<Damaged[]> {
   const file = join(home.dir, 'repostate.json');
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined || parseJson(text).ok) return [];
-  return [{ what: 'the state of the checkout cannot be read', files: [file] }];
+  return [{ what: 'the state of the checkout is not readable', files: [file] }];
 }

@@ -34,8 +34,8 @@ verifies('Q-101').test('a check that breaks is a finding and hides no other', as
   const broken: Check = { name: 'broken', look: () => Promise.reject(new Error('EIO')) };
   expect(await examine([broken, checkOf({ check: 'c', ...ok('w', 'e') })], { fix: false })).toEqual([
     {
-      ...{ check: 'broken', severity: 'error', what: 'could not be checked', evidence: 'EIO' },
-      fix: { does: 'mend what it names, then look again', safe: false },
+      ...{ check: 'broken', severity: 'error', what: 'the check failed', evidence: 'EIO' },
+      fix: { does: 'fix what the message names, then run `reef doctor` again', safe: false },
     },
     { check: 'c', severity: 'ok', what: 'w', evidence: 'e' },
   ]);
@@ -71,11 +71,11 @@ verifies('Q-100', 'X-44').test('what of the home is open to others is found, clo
   const checks = modes ? [modes] : [];
   const before = await examine(checks, { fix: false });
   expect(before).toMatchObject([
-    { check: 'home', severity: 'warn', what: '5 entries are open to other users', fix: { safe: true } },
+    { check: 'home', severity: 'warn', what: 'other users may read 5 files of Reef', fix: { safe: true } },
   ]);
   expect(await mode(dir)).toBe(0o755);
   await examine(checks, { fix: true });
-  expect(await examine(checks, { fix: true })).toMatchObject([{ severity: 'ok', what: 'closed to others' }]);
+  expect(await examine(checks, { fix: true })).toMatchObject([{ severity: 'ok', what: 'private' }]);
   const paths = [dir, join(dir, 'jobs'), join(dir, 'jobs', 'a', '1', 'out'), join(dir, 'workflows.yaml')];
   expect(await Promise.all(paths.map(mode))).toEqual([0o700, 0o700, 0o600, 0o644]);
   expect(await mode('/etc/passwd')).not.toBe(0o600);
@@ -92,9 +92,9 @@ verifies('Q-100').test('a socket is told apart: answered, left behind, absent', 
   const socket = await openSocket();
   const served = homeAt(socket.dir, readEnvironment({}));
   const look = async (at: ReturnType<typeof home>) => (await examine([socketCheck(at, nobody())], { fix: false }))[0];
-  expect(await look(served)).toMatchObject({ severity: 'ok', what: 'a daemon listens' });
+  expect(await look(served)).toMatchObject({ severity: 'ok', what: 'the daemon listens' });
   await socket.close();
-  expect(await look(home())).toMatchObject({ severity: 'ok', what: 'no daemon runs' });
+  expect(await look(home())).toMatchObject({ severity: 'ok', what: 'no daemon is running' });
   await writeFile(home().socket, '');
   expect(await look(home())).toMatchObject({ severity: 'warn', what: expect.stringContaining('left behind') });
 });
@@ -133,7 +133,7 @@ verifies('Q-100').test('a missing or old git is an error with a fix', async () =
   expect(await git()).toMatchObject({ severity: 'error', what: 'not found on PATH', fix });
   expect(await git('#!/bin/sh\necho git version 2.37.9')).toMatchObject({
     severity: 'error',
-    what: '2.37.9, needs 2.38',
+    what: 'version 2.37.9 is too old; Reef needs 2.38',
     fix,
   });
   expect(await git('#!/bin/sh\necho git version 3.0.1')).toMatchObject({ severity: 'ok', what: '3.0.1' });
@@ -141,18 +141,18 @@ verifies('Q-100').test('a missing or old git is an error with a fix', async () =
 
 verifies('Q-100').test('a log-out that would end jobs is told, unless the user lingers', async () => {
   const look = () => logOut({ root: dir, user: 'ada' });
-  expect(await look()).toMatchObject({ severity: 'ok', what: 'ends no job: no logind here' });
+  expect(await look()).toMatchObject({ severity: 'ok', what: 'does not end jobs: there is no logind here' });
   await mkdir(join(dir, 'run/systemd/seats'), { recursive: true });
-  expect(await look()).toMatchObject({ severity: 'ok', what: 'ends no job' });
+  expect(await look()).toMatchObject({ severity: 'ok', what: 'does not end jobs' });
   await mkdir(join(dir, 'etc/systemd/logind.conf.d'), { recursive: true });
   await writeFile(join(dir, 'etc/systemd/logind.conf'), '[Login]\n#KillUserProcesses=yes\nKillUserProcesses=no\n');
-  expect(await look()).toMatchObject({ severity: 'ok', what: 'ends no job' });
+  expect(await look()).toMatchObject({ severity: 'ok', what: 'does not end jobs' });
   await writeFile(join(dir, 'etc/systemd/logind.conf.d/50-site.conf'), '[Login]\nKillUserProcesses=yes\n');
   const fix = { does: 'loginctl enable-linger', safe: false };
-  expect(await look()).toMatchObject({ severity: 'warn', what: 'a log-out ends your jobs', fix });
+  expect(await look()).toMatchObject({ severity: 'warn', what: 'logging out ends your jobs', fix });
   await mkdir(join(dir, 'var/lib/systemd/linger'), { recursive: true });
   await writeFile(join(dir, 'var/lib/systemd/linger/ada'), '');
-  expect(await look()).toMatchObject({ severity: 'ok', what: 'ends no job: your user lingers' });
+  expect(await look()).toMatchObject({ severity: 'ok', what: 'does not end jobs: lingering is enabled for you' });
 });
 
 verifies('Q-100').test('a home from the future says that the clock went back', async () => {
@@ -161,7 +161,10 @@ verifies('Q-100').test('a home from the future says that the clock went back', a
   expect(await look()).toMatchObject({ severity: 'ok' });
   const tomorrow = new Date(Date.now() + 24 * 3_600_000);
   await utimes(home().database, tomorrow, tomorrow);
-  expect(await look()).toMatchObject({ severity: 'warn', what: 'the home was written 1440 minutes after now' });
+  expect(await look()).toMatchObject({
+    severity: 'warn',
+    what: 'files of the home are 1440 minutes ahead of the clock',
+  });
 });
 
 verifies('Q-103').test(
@@ -171,7 +174,7 @@ verifies('Q-103').test(
       (await examine(derivedChecks({ home: home(), deep: false }), { fix })).map(
         ({ severity, what }) => `${severity}: ${what}`,
       );
-    const well = ['ok: code index and state can be read'];
+    const well = ['ok: the code index and the state are readable'];
     expect(await look(false)).toEqual(well);
     const index = join(dir, 'index', 'abc', 'code.db');
     openFactDatabase(index).close();
@@ -179,7 +182,7 @@ verifies('Q-103').test(
     expect(await look(false)).toEqual(well);
     await writeFile(index, 'not a database');
     await writeFile(join(dir, 'repostate.json'), '{ "version": 1, "fi');
-    const named = ['a code index is damaged', 'the state of the checkout cannot be read'];
+    const named = ['a code index is damaged', 'the state of the checkout is not readable'];
     expect(await look(false)).toEqual(named.map((what) => `warn: ${what}`));
     expect(await look(true)).toEqual(named.map((what) => `ok: ${what}: fixed`));
     expect([await look(true), await readdir(join(dir, 'index', 'abc'))]).toEqual([well, []]);
@@ -198,7 +201,7 @@ verifies('C-024').test('a code index more than twice its source, though all went
   expect(await look()).toMatchObject([{ severity: 'ok' }]);
   await collect({ git, tree, store });
   expect(await look()).toMatchObject([
-    { severity: 'warn', what: expect.stringMatching(/^a code index is [\d.]+ times its source$/) },
+    { severity: 'warn', what: expect.stringMatching(/^a code index is [\d.]+ times as large as its source$/) },
   ]);
   store.close();
 });
@@ -211,7 +214,7 @@ verifies('Q-102').test('what a daemon may have open by now is not removed', asyn
   const [, derived] = await examine([checkOf(finding(start)), ...derivedChecks({ home: home(), deep: false })], {
     fix: true,
   });
-  expect(derived).toMatchObject({ severity: 'error', evidence: 'the fix failed: a daemon uses it by now' });
+  expect(derived).toMatchObject({ severity: 'error', evidence: 'the fix failed: a daemon uses it now' });
   expect(await readdir(dir)).toContain('repostate.json');
 });
 

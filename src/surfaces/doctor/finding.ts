@@ -1,25 +1,34 @@
+import type { Home } from '../../base/home.ts';
 import { errorTable } from '../../protocol/error-table.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import type { Client } from '../client/client.ts';
+
+/** What most checks are given. */
+export interface DoctorDeps {
+  home: Home;
+  client: Pick<Client, 'call'>;
+  /** Check the whole database and every git object. */
+  deep: boolean;
+}
 
 export interface Finding {
   check: string;
   severity: 'ok' | 'warn' | 'error';
   what: string;
-  /** Where to look to see it. */
   evidence: string;
   fix?: { does: string; safe: boolean };
 }
 
-/** A safe fix comes with the act, which must be harmless when repeated, even after it was killed half way. */
+/** Applying a safe fix twice is harmless, even if the first time was killed half way. */
 export type Fix = { does: string; safe: false } | { does: string; safe: true; apply(): Promise<void> };
 
-/** What a look makes of one thing. A trouble always says what to do about it. */
+/** What one look found. A problem always comes with a fix. */
 export type Result = Pick<Finding, 'what' | 'evidence'> &
   ({ severity: 'ok'; fix?: Fix } | { severity: 'warn' | 'error'; fix: Fix });
 
 export type Found = Result & { check: string };
 
-/** Looks at one thing and only reads. What it throws becomes a finding of its own. */
+/** Looks at one thing, and changes nothing. What it throws becomes a finding. */
 export interface Check {
   name: string;
   look(): Promise<Found[]>;
@@ -27,7 +36,7 @@ export interface Check {
 
 type Results = Result | readonly (Result & { check?: string })[];
 
-/** Results bear the name of the check unless they have one of their own. */
+/** A result has the name of the check, unless it brings its own. */
 export function check(name: string, look: () => Promise<Results>): Check {
   return { name, look: async () => [await look()].flat().map((result) => ({ check: name, ...result })) };
 }
@@ -36,10 +45,10 @@ export const ok = (what: string, evidence: string) => ({ severity: 'ok' as const
 export const warn = (what: string, evidence: string, fix: Fix) => ({ severity: 'warn' as const, what, evidence, fix });
 export const bad = (what: string, evidence: string, fix: Fix) => ({ severity: 'error' as const, what, evidence, fix });
 
-/** For a person, who has to decide it or has rights that Reef has not. */
+/** A fix for a person: it needs a decision, or rights that Reef does not have. */
 export const byHand = (does: string): Fix => ({ does, safe: false });
 
-/** Runs all checks side by side. One that fails becomes a finding and does not hide the others. */
+/** Runs all checks side by side. A check that fails becomes a finding and does not hide the others. */
 export async function examine(checks: readonly Check[], options: { fix: boolean }): Promise<Finding[]> {
   const found = await Promise.all(checks.map(look));
   const findings: Finding[] = [];
@@ -51,8 +60,11 @@ async function look({ name, look }: Check): Promise<Found[]> {
   try {
     return await look();
   } catch (error) {
-    const does = error instanceof ReefError ? errorTable[error.code].hint : 'mend what it names, then look again';
-    const what = 'could not be checked';
+    const does =
+      error instanceof ReefError
+        ? errorTable[error.code].hint
+        : 'fix what the message names, then run `reef doctor` again';
+    const what = 'the check failed';
     return [{ check: name, severity: 'error', what, evidence: messageOf(error), fix: byHand(does) }];
   }
 }

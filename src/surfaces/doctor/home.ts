@@ -7,10 +7,10 @@ import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 import { settledByDaemon } from './settle.ts';
 import { walk } from './walk.ts';
 
-/** The check has to end, however large the home is. */
+/** The check must end, however large the home is. */
 const MOST_ENTRIES = 50_000;
 
-/** What can be said of a home by looking at its files. */
+/** Checks of the home that only look at its files. */
 export function homeChecks(home: Home): Check[] {
   return [check('home', () => modes(home.dir)), check('clock', () => clock(home))];
 }
@@ -19,13 +19,13 @@ export function socketCheck(home: Home, client: Pick<Client, 'call'>): Check {
   return check('socket', () => socket(home.socket, client));
 }
 
-/** What Reef makes. A person may open their own files, such as a workflow kept in git. */
+/** Files that Reef makes. Others, such as a workflow kept in git, may be readable by everybody. */
 const OURS = /^(?:jobs|index|artifacts|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock|token)$/;
 
-/** What others make for Reef in a closed folder: mount points of a sandbox, and what Node compiled. */
+/** Made by other programs inside a private folder: mount points of a sandbox, and Node's compile cache. */
 const THEIRS = /^index\/[^/]+\/(?:sandbox|compile-cache)(?:\/|$)/;
 
-/** Only the owner may read what Reef makes. */
+/** Only the owner may read the files that Reef makes. */
 async function modes(dir: string): Promise<Result> {
   const found = await lstat(dir).catch(() => undefined);
   if (!found) return ok('none yet; the first command makes it', dir);
@@ -37,9 +37,9 @@ async function modes(dir: string): Promise<Result> {
     const entry = await lstat(path).catch(() => undefined);
     if (entry && !entry.isSymbolicLink() && isOpen(entry.mode)) open.push(path);
   }
-  if (open.length === 0) return ok('closed to others', dir);
-  return warn(`${open.length} entries are open to other users`, open.slice(0, 5).join(', '), {
-    does: 'take the rights of group and others away',
+  if (open.length === 0) return ok('private', dir);
+  return warn(`other users may read ${open.length} files of Reef`, open.slice(0, 5).join(', '), {
+    does: 'remove the rights of group and others',
     safe: true,
     apply: () => closeAll(open),
   });
@@ -58,21 +58,21 @@ async function closeAll(paths: readonly string[]): Promise<void> {
 
 async function socket(path: string, client: Pick<Client, 'call'>): Promise<Result> {
   const found = await lstat(path).catch(() => undefined);
-  if (!found) return ok('no daemon runs', path);
-  if (await listens(path)) return ok('a daemon listens', path);
+  if (!found) return ok('no daemon is running', path);
+  if (await listens(path)) return ok('the daemon listens', path);
   const isLeft = async () => !(await listens(path));
-  return warn('left behind by a daemon that is gone', path, settledByDaemon(client, isLeft));
+  return warn('left behind by a daemon that no longer runs', path, settledByDaemon(client, isLeft));
 }
 
 const FUTURE_MS = 5 * 60_000;
 
-/** A file from the future says that the clock went back, which makes the times of events and the ages of files wrong. */
+/** A file from the future means that the clock went back. Then times of events and ages of files are wrong. */
 async function clock({ database, snapshot, log }: Home): Promise<Result> {
   const written = await Promise.all([database, snapshot, log].map((path) => stat(path).catch(() => undefined)));
   const newest = Math.max(0, ...written.map((each) => each?.mtimeMs ?? 0));
   const ahead = newest - Date.now();
   const now = new Date().toISOString();
-  if (ahead < FUTURE_MS) return ok(now, 'nothing in the home is from the future');
-  const what = `the home was written ${Math.round(ahead / 60_000)} minutes after now`;
-  return warn(what, now, byHand('set the clock, for example with timedatectl set-ntp true'));
+  if (ahead < FUTURE_MS) return ok(now, 'no file of the home is from the future');
+  const what = `files of the home are ${Math.round(ahead / 60_000)} minutes ahead of the clock`;
+  return warn(what, now, byHand('set the clock, for example: timedatectl set-ntp true'));
 }

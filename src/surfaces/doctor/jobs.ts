@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JobRuntime } from '../../agents/job-runtime.ts';
@@ -9,18 +10,14 @@ import { readLaunch } from '../../process/launch-folder.ts';
 import { sweep, tagged } from '../../process/sweep.ts';
 import type { Job } from '../../protocol/jobs.ts';
 import { type JobRecord, JobTable } from '../../store/job-table.ts';
-import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
 import { readDatabase } from './database.ts';
-import { bad, byHand, type Check, check, ok, type Result, warn } from './finding.ts';
+import { bad, byHand, type Check, check, type DoctorDeps, ok, type Result, warn } from './finding.ts';
 import { restartDaemon, settledByDaemon } from './settle.ts';
 
-interface Deps {
-  home: Home;
-  client: Pick<Client, 'call'>;
-}
+type Deps = Pick<DoctorDeps, 'home' | 'client'>;
 
-/** Every record against its process, and every process of ours against its record. */
+/** Compares every record of a job with its process, and every process of a job with its record. */
 export function jobChecks(deps: Deps): Check[] {
   return [
     check('jobs', () => records(deps)),
@@ -37,17 +34,17 @@ async function liveJobs({ database }: Home): Promise<Live[]> {
 
 const launchDir = ({ dir }: Home, { id, launch }: Job) => join(jobDir(dir, id), String(launch));
 
-/** Undefined: record and process agree. */
+/** How record and process differ. Undefined: they agree. */
 function whyLost(home: Home, { job, runtime }: Live, isServed: boolean): string | undefined {
   if (!runtime.hasProcess) {
-    return runtime.isLaunching && !isServed ? 'was about to be started when its daemon ended' : undefined;
+    return runtime.isLaunching && !isServed ? 'was being started when its daemon ended' : undefined;
   }
   const { identity, exit } = readLaunch(launchDir(home, job));
-  if (exit !== undefined) return `is recorded ${job.status}; its process ended at ${exit.at}`;
+  if (exit !== undefined) return `is recorded as ${job.status}, but its process ended at ${exit.at}`;
   const state = identity ? adopt(identity) : 'dead';
   if (state === 'alive') return undefined;
-  const what = state === 'not_ours' ? 'is another process' : 'is gone';
-  return `is recorded ${job.status}; pid ${identity?.pid ?? 'unknown'} ${what}`;
+  const what = state === 'not_ours' ? 'is another process now' : 'is gone';
+  return `is recorded as ${job.status}, but pid ${identity?.pid ?? 'unknown'} ${what}`;
 }
 
 const DAEMON_NOTICES_MS = 3_000;
@@ -63,12 +60,12 @@ async function records({ home, client }: Deps): Promise<Result[]> {
   };
   let found = await lost();
   if (found.length > 0 && isServed) {
-    await systemClock.sleep(DAEMON_NOTICES_MS); // one that ended this moment is about to be noticed
+    await systemClock.sleep(DAEMON_NOTICES_MS); // the daemon is about to notice one that ended just now
     found = await lost();
   }
   if (found.length === 0) {
     const count = (await liveJobs(home)).filter(({ runtime }) => runtime.hasProcess).length;
-    return [ok(`${count} with a process, each as recorded`, join(home.dir, 'jobs'))];
+    return [ok(`${count} running, each as recorded`, join(home.dir, 'jobs'))];
   }
   const isLeft = (id: string) => async () => (await lost()).some(({ job }) => job.id === id);
   return found.map(({ job, why }) => {
@@ -83,7 +80,7 @@ function isOver(record: Live | undefined): boolean {
   return record?.job.endedAt !== undefined && !record.runtime.hasProcess && !record.runtime.isLaunching;
 }
 
-/** Known by the tag they carry and by our own record of that job, never by their name. */
+/** Processes are known by their tag and by our record of that job, never by their name. */
 async function survivors({ home }: Deps): Promise<Result[]> {
   const tags = new Map<string, number[]>();
   for (const { tag, identity } of await tagged()) tags.set(tag, [...(tags.get(tag) ?? []), identity.pid]);
@@ -94,10 +91,10 @@ async function survivors({ home }: Deps): Promise<Result[]> {
     });
   const ended = await over([...tags.keys()]);
   if (!ended || ended.length === 0) {
-    return [ok('none', 'processes with the tag of a job that has ended')];
+    return [ok('none', 'processes that carry the tag of an ended job')];
   }
   return ended.map((tag) =>
-    warn(`${tag} has ended, and processes of it live`, `pids ${tags.get(tag)?.join(', ')}`, {
+    warn(`${tag} has ended, but some of its processes still run`, `pids ${tags.get(tag)?.join(', ')}`, {
       does: 'end them',
       safe: true,
       async apply() {
@@ -109,7 +106,7 @@ async function survivors({ home }: Deps): Promise<Result[]> {
   );
 }
 
-/** The way in of a conversation. Without it an agent that lives can be neither answered nor told anything. */
+/** Without its FIFO, a running agent can be neither answered nor told anything. */
 async function fifos({ home }: Deps): Promise<Result[]> {
   const talking = (await liveJobs(home)).filter(({ job, runtime }) => runtime.hasProcess && job.mode !== 'headful');
   const deaf: Result[] = [];
@@ -117,20 +114,13 @@ async function fifos({ home }: Deps): Promise<Result[]> {
     const dir = launchDir(home, job);
     const { identity, exit } = readLaunch(dir);
     if (exit !== undefined || !identity || adopt(identity) !== 'alive') continue;
-    if (await isThere(join(dir, 'prompt'))) continue; // its input is a file and over
+    if (existsSync(join(dir, 'prompt'))) continue; // its whole input is in a file
     const path = join(dir, 'in');
     const found = await lstat(path).catch(() => undefined);
     if (found?.isFIFO()) continue;
-    const what = found ? 'is no FIFO' : 'is gone';
+    const what = found ? 'is not a FIFO' : 'is gone';
     const fix = byHand(`reef kill ${job.id}, then reef resume ${job.id}`);
-    deaf.push(bad(`the input of ${job.id} ${what}: it can be told nothing`, path, fix));
+    deaf.push(bad(`the input of ${job.id} ${what}, so it cannot receive messages`, path, fix));
   }
-  return deaf.length > 0 ? deaf : [ok('every job can be spoken to', join(home.dir, 'jobs'))];
-}
-
-function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
+  return deaf.length > 0 ? deaf : [ok('every running job can receive messages', join(home.dir, 'jobs'))];
 }

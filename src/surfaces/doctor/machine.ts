@@ -11,7 +11,7 @@ const OLDEST_GIT = [2, 38] as const;
 const FEW_DESCRIPTORS = 1_024;
 const FEW_WATCHES = 65_536;
 
-/** What the machine must offer, whatever the home looks like. */
+/** What the machine must offer, whatever the repository looks like. */
 export function machineChecks({ path, folder }: { path: string; folder: string }): Check[] {
   return [
     check('node', async () => ok(process.version, process.execPath)),
@@ -43,26 +43,26 @@ async function git(path: string): Promise<Result> {
   const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
   const isOld = major < OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor < OLDEST_GIT[1]);
   return isOld
-    ? bad(`${version?.[0] ?? 'unknown version'}, needs 2.38`, said, install)
+    ? bad(`version ${version?.[0] ?? 'unknown'} is too old; Reef needs 2.38`, said, install)
     : ok(version?.[0] ?? said, said);
 }
 
 function capabilities({ bubblewrap, namespaces, tmux }: Capabilities): Found[] {
   const sandbox = bubblewrap
-    ? ok(`bubblewrap, namespaces ${namespaces}`, bubblewrap)
+    ? ok(`bubblewrap, namespaces: ${namespaces}`, bubblewrap)
     : warn(
-        'no sandbox: agents can reach whatever you can',
-        'bwrap is missing, or may not make namespaces',
+        'no sandbox: agents can reach everything that you can',
+        'bwrap is missing, or may not create namespaces',
         byHand('install bubblewrap and allow user namespaces'),
       );
   const held =
     namespaces === 'none'
       ? warn(
-          'no namespaces: what a job leaves behind is found by its tag only',
+          'no namespaces: processes that a job leaves behind are found only by their tag',
           'unshare is missing or not allowed',
           byHand('install util-linux and allow user namespaces'),
         )
-      : ok(`a job's processes die with it (${namespaces})`, 'unshare');
+      : ok(`all processes of a job end with it (${namespaces})`, 'unshare');
   const terminal = tmux ? ok('found', tmux) : ok('not installed; only --mode headful needs it', 'tmux');
   return [
     { check: 'sandbox', ...sandbox },
@@ -83,31 +83,33 @@ async function disk(folder: string): Promise<Result> {
 async function descriptors(): Promise<Result> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
   const soft = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
-  if (soft === undefined) return ok('limit not known on this system', 'ulimit -n');
+  if (soft === undefined) return ok('the limit is not known on this system', 'ulimit -n');
   const evidence = `ulimit -n is ${soft}`;
-  if (soft === 'unlimited' || Number(soft) >= FEW_DESCRIPTORS) return ok(`${soft} descriptors`, evidence);
-  return warn(`only ${soft} descriptors`, evidence, byHand(`ulimit -n ${FEW_DESCRIPTORS * 4}`));
+  if (soft === 'unlimited' || Number(soft) >= FEW_DESCRIPTORS) return ok(`${soft} open files allowed`, evidence);
+  return warn(`only ${soft} open files allowed`, evidence, byHand(`ulimit -n ${FEW_DESCRIPTORS * 4}`));
 }
 
 async function inotify(): Promise<Result> {
   const file = '/proc/sys/fs/inotify/max_user_watches';
   const watches = Number(await readFile(file, 'utf8').catch(() => 'NaN'));
   if (Number.isNaN(watches)) return ok('not used on this system', file);
-  if (watches >= FEW_WATCHES) return ok(`${watches} watches`, file);
-  return warn(`only ${watches} watches`, file, byHand('sudo sysctl fs.inotify.max_user_watches=524288'));
+  if (watches >= FEW_WATCHES) return ok(`${watches} watches allowed`, file);
+  return warn(`only ${watches} watches allowed`, file, byHand('sudo sysctl fs.inotify.max_user_watches=524288'));
 }
 
-/** Some systems end all processes of a user at log-out, jobs included. `root` is the folder of the system's files. */
+/** Some systems end all processes of a user at log-out, jobs too. `root` is the folder of the system's files. */
 export async function logOut({ root = '/', user = userInfo().username } = {}): Promise<Result> {
   const at = (path: string) => join(root, path);
-  if (!existsSync(at('run/systemd/seats'))) return ok('ends no job: no logind here', at('run/systemd/seats'));
+  if (!existsSync(at('run/systemd/seats')))
+    return ok('does not end jobs: there is no logind here', at('run/systemd/seats'));
   const folder = at('etc/systemd/logind.conf.d');
   const more = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.conf')).sort();
   const files = [at('etc/systemd/logind.conf'), ...more.map((name) => join(folder, name))];
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
   const last = texts.flatMap((text) => [...text.matchAll(/^\s*KillUserProcesses\s*=\s*(\S+)/gm)]).at(-1)?.[1] ?? 'no';
-  if (!/^(?:yes|true|on|1)$/i.test(last)) return ok('ends no job', 'KillUserProcesses of logind.conf is off');
-  if (existsSync(at(`var/lib/systemd/linger/${user}`))) return ok('ends no job: your user lingers', 'loginctl');
+  if (!/^(?:yes|true|on|1)$/i.test(last)) return ok('does not end jobs', 'KillUserProcesses of logind.conf is off');
+  if (existsSync(at(`var/lib/systemd/linger/${user}`)))
+    return ok('does not end jobs: lingering is enabled for you', 'loginctl');
   const fix = byHand('loginctl enable-linger');
-  return warn('a log-out ends your jobs', `KillUserProcesses=${last} in ${at('etc/systemd')}`, fix);
+  return warn('logging out ends your jobs', `KillUserProcesses=${last} in ${at('etc/systemd')}`, fix);
 }

@@ -22,13 +22,13 @@ verifies('U-06').test('doctor says what a first run needs of a repository, and w
     return findings.map(({ check, severity, what, fix }) => [`${severity} ${check}`, what, fix?.does]);
   };
   plain('config', 'user.name', '');
-  const does = 'reef init, or reef init --test "what tests it"';
+  const does = 'reef init, or reef init --test "<command>"';
   const [gates, trust, checkout] = await look();
   expect([gates, trust]).toEqual([
-    ['warn gates', 'nothing says how this project is tested, and a run needs that', does],
-    ['ok trust', 'the repository asks nothing of Reef', undefined],
+    ['warn gates', 'no test command is known, and a run needs one', does],
+    ['ok trust', 'nothing in this repository needs your trust', undefined],
   ]);
-  expect(checkout?.slice(0, 2)).toEqual(['warn checkout', 'git knows no name for you, and a merge carries it']);
+  expect(checkout?.slice(0, 2)).toEqual(['warn checkout', 'git has no name for you, and a merge needs one']);
   plain('config', 'user.name', 'Ada');
   mkdirSync(join(root, '.reef'));
   writeFileSync(join(root, '.reef/config.yaml'), 'reef: { gates: { test: [make, test], lint: [make, lint] } }\n');
@@ -36,12 +36,12 @@ verifies('U-06').test('doctor says what a first run needs of a repository, and w
   expect(await look()).toEqual([
     ['ok gates', 'test, lint', undefined],
     ['warn trust', 'not trusted yet: .reef/config.yaml', 'reef trust'],
-    ['ok checkout', '1 files with changes that a run does not see', undefined],
+    ['ok checkout', '1 files have uncommitted changes, which a run does not see', undefined],
   ]);
   const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
   const { items } = await project.trust({ hashes: [] }, { by: 'me', surface: 'cli' });
   await project.trust({ hashes: items.map(({ hash }) => hash) }, { by: 'me', surface: 'cli' });
   expect((await look())[1]).toEqual(['ok trust', '.reef/config.yaml', undefined]);
   writeFileSync(join(root, '.reef/config.yaml'), 'reef: { gates: 7 }\n');
-  expect((await look())[0]?.slice(0, 2)).toEqual(['error gates', 'could not be checked']);
+  expect((await look())[0]?.slice(0, 2)).toEqual(['error gates', 'the check failed']);
 });

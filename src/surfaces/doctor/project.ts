@@ -15,7 +15,7 @@ interface Deps {
   settings(): Pick<ReefBlock, 'gates'>;
 }
 
-/** What a run needs of the repository: something that judges the work, leave to run it, and a commit to begin at. */
+/** What a run needs in the repository: gates that judge the work, trust in them, and a commit to start from. */
 export function projectChecks({ root, git, env, settings }: Deps): Check[] {
   const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
   return [
@@ -25,35 +25,35 @@ export function projectChecks({ root, git, env, settings }: Deps): Check[] {
   ];
 }
 
-/** Looked for as a run would, and only looked at: nothing here is run, so nothing has to be trusted. */
+/** Finds the gates as a run would. Nothing is run here, so nothing has to be trusted. */
 async function gates(project: Project, settings: Deps['settings']): Promise<Result> {
   const text = await project.readFile(PROJECT_CONFIG);
   const configured = { ...settings().gates, ...(text !== undefined && readOverlay(text).gates) };
   const found = await findGateCommands({ workers: {}, configured, readProject: project.readFile });
   if (found.test) return ok(Object.keys(found).join(', '), PROJECT_CONFIG);
   return warn(
-    'nothing says how this project is tested, and a run needs that',
+    'no test command is known, and a run needs one',
     PROJECT_CONFIG,
-    byHand('reef init, or reef init --test "what tests it"'),
+    byHand('reef init, or reef init --test "<command>"'),
   );
 }
 
 async function trust(project: Project): Promise<Result> {
   const { items } = await project.trust({ hashes: [] }, { by: 'doctor', surface: 'cli' });
   const open = items.filter(({ trusted }) => !trusted).map(({ name }) => name);
-  if (items.length === 0) return ok('the repository asks nothing of Reef', 'reef trust');
+  if (items.length === 0) return ok('nothing in this repository needs your trust', 'reef trust');
   if (open.length === 0) return ok(items.map(({ name }) => name).join(', '), 'reef trust');
-  return warn(`not trusted yet: ${open.join(', ')}`, 'a run would be refused', byHand('reef trust'));
+  return warn(`not trusted yet: ${open.join(', ')}`, 'Reef refuses to run it', byHand('reef trust'));
 }
 
 async function checkout(git: Git, root: string): Promise<Result> {
   const { hasCommit, hasIdentity, changed } = await lookAtCheckout(git, root, []);
   if (!hasCommit) {
-    return warn('no commit yet, and every run begins at one', root, byHand('git add -A && git commit -m "start"'));
+    return warn('no commit yet, and every run starts from one', root, byHand('git add -A && git commit -m "start"'));
   }
   if (!hasIdentity) {
     const fix = byHand('git config --global user.name "…" && git config --global user.email "…"');
-    return warn('git knows no name for you, and a merge carries it', 'git config user.name', fix);
+    return warn('git has no name for you, and a merge needs one', 'git config user.name', fix);
   }
-  return ok(changed === 0 ? 'clean' : `${changed} files with changes that a run does not see`, root);
+  return ok(changed === 0 ? 'clean' : `${changed} files have uncommitted changes, which a run does not see`, root);
 }

@@ -7,19 +7,25 @@ export interface ReadyAgent {
   title: string;
   isInstalled: boolean;
   login: Login;
-  version?: string;
-  finding?: string;
+  version?: string | undefined;
+  finding?: string | undefined;
   /** What is left to do before it can work. */
-  toDo?: string;
+  toDo?: string | undefined;
 }
 
 export interface User {
   wanted: string;
-  /** Reef's own agent needs a model, and no program. */
+  /** What Reef's own agent needs instead of a program. */
   hasModel: boolean;
 }
 
 export const isAble = ({ isInstalled, login }: ReadyAgent) => isInstalled && login !== 'no';
+
+/** Undefined: it is not known whether the user is logged in. */
+export function loginWords(name: string, login: Login | undefined): string | undefined {
+  if (name.startsWith('native:')) return login === 'yes' ? 'a model is configured' : 'no model is configured';
+  return login === 'yes' ? 'logged in' : login === 'no' ? 'no log-in found' : undefined;
+}
 
 const ADD_MODEL = 'add a model to `clients` in ~/.config/reef/config.yaml';
 
@@ -27,11 +33,11 @@ const ADD_MODEL = 'add a model to `clients` in ~/.config/reef/config.yaml';
 export function readyAgents(detected: readonly Detection[], { wanted, hasModel }: User): ReadyAgent[] {
   const rank = ({ name, isInstalled, login }: ReadyAgent) => {
     const own = name === wanted ? 0 : 1;
-    // Reef's own is always there; without a model that is no merit.
+    // Reef's own agent is always installed. Without a model that is worth nothing.
     if (name.startsWith('native:') && login === 'no') return 4.5;
     return (!isInstalled ? 4 : login === 'no' ? 2 : 0) + own;
   };
-  // `codex-exec` is another way to run `codex`: one line is enough for a newcomer.
+  // `codex-exec` is another way to run `codex`: one line is enough for both.
   const agents = detected.filter(({ name }) => name !== 'codex-exec').map((each) => ready(each, hasModel));
   return agents.sort((a, b) => rank(a) - rank(b));
 }
@@ -42,18 +48,11 @@ function ready(found: Detection, hasModel: boolean): ReadyAgent {
   const isNative = name.startsWith('native:');
   const login: Login = isNative ? (hasModel ? 'yes' : 'no') : (found.login ?? 'unknown');
   const toLogIn = isNative ? ADD_MODEL : (found.loginBy ?? '');
-  return {
-    name,
-    title,
-    isInstalled,
-    login,
-    ...(version !== undefined && { version }),
-    ...(finding !== undefined && { finding }),
-    ...(!isInstalled ? { toDo: install } : login === 'no' ? { toDo: toLogIn } : {}),
-  };
+  const left = login === 'no' ? toLogIn : undefined;
+  return { name, title, isInstalled, login, version, finding, toDo: isInstalled ? left : install };
 }
 
-/** Imported late: what is broken there is a finding, and no reason for doctor not to start. */
+/** Imports late: what is broken there is a finding, and must not keep doctor from starting. */
 export async function detectAll(env: Environment): Promise<Detection[]> {
   const [{ detectAgents }, { AdapterRegistry }, { readConfig }] = await Promise.all([
     import('../../agents/detect.ts'),

@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts';
 const COLOURS: Record<Finding['severity'], Colour> = { ok: 'green', warn: 'yellow', error: 'red' };
 const SEVERITY_WIDTH = 'error '.length;
 
-/** What is well in one line each; then what is not, with where to look and what mends it: people read the end first. */
+/** First what is fine, one line each. Problems come last, with evidence and fix, because people read the end first. */
 export function renderFindings(findings: readonly Finding[], style: Style): string {
   const width = Math.max(...findings.map(({ check }) => check.length)) + 1;
   const lines = (among: readonly Finding[]) => among.map((finding) => renderFinding(finding, width, style));
@@ -13,8 +13,8 @@ export function renderFindings(findings: readonly Finding[], style: Style): stri
   const troubles = findings.filter(({ severity }) => severity !== 'ok');
   const safe = troubles.filter(({ fix }) => fix?.safe).length;
   const summary = [
-    troubles.length === 0 ? 'All is well.' : `${troubles.length} to look at.`,
-    ...(safe > 0 ? [`\`reef doctor --fix\` mends ${safe} of them.`] : []),
+    troubles.length === 0 ? 'No problems found.' : `Problems found: ${troubles.length}.`,
+    ...(safe > 0 ? [`\`reef doctor --fix\` fixes ${safe} of them.`] : []),
   ];
   return [...lines(well), ...(troubles.length > 0 ? ['', ...lines(troubles)] : []), '', summary.join(' ')].join('\n');
 }

@@ -100,7 +100,7 @@ for (const [where, damage] of Object.entries(DAMAGES)) {
       const [aside = ''] = (await readdir(dir)).filter((name) => name.startsWith('reef.db.bad-'));
       expect(await readFile(join(dir, aside))).toEqual(damaged);
       // What was set aside stays on the list until a person has looked at it.
-      const left = { 'set aside': ['warn', `${aside} was damaged, and another was made in its place`] };
+      const left = { 'set aside': ['warn', `${aside} was damaged and has been replaced`] };
       expect([await look({ fix: true }), await look()]).toEqual([
         { ...WELL, ...left },
         { ...WELL, ...left },
@@ -116,11 +116,11 @@ verifies('Q-100', 'Q-103').test(
     const file = new SnapshotFile(home().snapshot);
     addEvent();
     await file.save(snapshotAt(1));
-    expect((await look()).snapshot).toEqual(['ok', 'at event 1 of 1']);
+    expect((await look()).snapshot).toEqual(['ok', 'has 1 of 1 events']);
     await file.save(snapshotAt(5));
     expect((await look({ fix: true })).snapshot).toEqual(['error', 'the database is older than the snapshot']);
     await rm(home().database);
-    expect((await look()).snapshot).toEqual(['error', 'the database is gone, and the snapshot is not']);
+    expect((await look()).snapshot).toEqual(['error', 'the database is gone, but the snapshot is still there']);
   },
 );
 
@@ -129,8 +129,8 @@ verifies('Q-100', 'Q-103').test(
   async () => {
     addEvent();
     await writeFile(home().snapshot, '{ "version": 1, "wri');
-    expect((await look()).snapshot).toEqual(['warn', 'cannot be read']);
-    expect((await look({ fix: true })).snapshot).toEqual(['ok', 'cannot be read: fixed']);
+    expect((await look()).snapshot).toEqual(['warn', 'not readable']);
+    expect((await look({ fix: true })).snapshot).toEqual(['ok', 'not readable: fixed']);
     const { snapshot, 'set aside': aside } = await look();
     expect([snapshot, aside?.[1]]).toEqual([['ok', 'none yet'], expect.stringMatching(/^state\.json\.bad-/)]);
   },

@@ -1,7 +1,7 @@
 import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Everything below a folder, without following links; what cannot be read is passed over. */
+/** Everything below a folder. Links are not followed, and unreadable folders are skipped. */
 export async function* walk(dir: string, names?: RegExp): AsyncGenerator<string> {
   const entries = await opendir(dir).catch(() => undefined);
   if (!entries) return;

@@ -28,9 +28,9 @@ function doctorOf(world: World) {
 }
 
 const WELL = {
-  worktrees: 'ok: 0 live, 0 held, 0 of your own',
-  intents: 'ok: nothing was left half done',
-  'ref locks': 'ok: none of ours',
+  worktrees: 'ok: 0 live, 0 held, 0 not made by Reef',
+  intents: 'ok: no operation was interrupted',
+  'ref locks': 'ok: none on refs of Reef',
   'worktree sizes': 'ok: 0 MiB',
 };
 
@@ -57,9 +57,9 @@ verifies('Q-100').test('worktrees are told by class, with their size; --deep ask
   world.plain('worktree', 'add', '-q', join(world.root, 'mine'), '-b', 'mine');
   expect(await look({ deep: true })).toEqual({
     ...WELL,
-    worktrees: 'ok: 1 live, 1 held, 1 of your own',
+    worktrees: 'ok: 1 live, 1 held, 1 not made by Reef',
     'worktree sizes': 'ok: 1 MiB',
-    'git objects': 'ok: git fsck finds nothing',
+    'git objects': 'ok: git fsck finds no damage',
   });
   const blob = world.plain('rev-parse', 'HEAD:a.txt');
   rmSync(join(world.checkout, '.git/objects', blob.slice(0, 2), blob.slice(2)), { force: true });
@@ -71,7 +71,7 @@ verifies('Q-102', 'Q-103').test('a folder that is gone is named, and after --fix
   const look = doctorOf(world);
   const work = await world.start('task');
   rmSync(work.path, { recursive: true });
-  const said = `${work.id} is recorded, and its folder is gone`;
+  const said = `${work.id} is recorded, but its folder is gone`;
   expect((await look()).worktrees).toBe(`warn: ${said}`);
   expect((await look({ fix: true })).worktrees).toBe(`ok: ${said}: fixed`);
   expect([(await look()).worktrees, (await world.manager.view(work.id)).status]).toEqual([WELL.worktrees, 'lost']);
@@ -120,7 +120,9 @@ for (const [point, work] of POINTS) {
       await killedAt(world, point, (manager) => work(manager, before.id));
       const [verb = ''] = point.split('.');
       const found = await look();
-      expect(found.intents).toMatch(new RegExp(`^warn: \\w+: (${verb}|accepting) was begun, and its daemon is gone$`));
+      expect(found.intents).toMatch(
+        new RegExp(`^warn: \\w+: (${verb}|accepting) was interrupted when its daemon ended$`),
+      );
       await look({ fix: true });
       const after = await look({ fix: true });
       expect([after.intents, after['ref locks']]).toEqual([WELL.intents, WELL['ref locks']]);

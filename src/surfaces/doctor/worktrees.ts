@@ -23,12 +23,12 @@ interface Deps {
   client: Pick<Client, 'call'>;
   git: Git;
   dataHome: string;
-  /** The user's `worktrees.root`, read when it is needed: a configuration that cannot be read is a finding. */
+  /** The user's `worktrees.root`, read late: an unreadable configuration is a finding. */
   root(): string | undefined;
   deep: boolean;
 }
 
-/** Compares records, git's list, folders, refs and locks of worktrees with each other. */
+/** Compares the records of worktrees with git's list, folders, refs and locks. */
 export function worktreeChecks(deps: Deps): Check[] {
   return [
     check('worktrees', () => classes(deps)),
@@ -77,36 +77,36 @@ async function classes(deps: Deps): Promise<Result[]> {
   const isGhost = (id: string) => async () => ((await now())?.ghosts ?? []).includes(id);
   const lost = found.ghosts.map((id) => {
     const fix = isServed ? restartDaemon : settledByDaemon(deps.client, isGhost(id));
-    return warn(`${id} is recorded, and its folder is gone`, 'reef worktree list', fix);
+    return warn(`${id} is recorded, but its folder is gone`, 'reef worktree list', fix);
   });
   const left = found.zombies.map(({ path, why }) => {
-    const fix = byHand('reef worktree prune shows what is in it, and with --yes removes what has no work');
+    const fix = byHand('reef worktree prune shows what it is; with --yes it removes what holds no work');
     return warn(`${path} is left over: ${why}`, path, fix);
   });
   if (lost.length + left.length > 0) return [...lost, ...left];
   const { live, held, foreign } = found;
-  const what = `${live.length} live, ${held.length} held, ${foreign.length} of your own`;
+  const what = `${live.length} live, ${held.length} held, ${foreign.length} not made by Reef`;
   return [ok(what, 'reef worktree list')];
 }
 
 const SELF = { self: { pid: process.pid, startTime: '', bootId: '' } };
 
-/** Worktrees whose operation was begun by a process that is gone. A running daemon takes care of them itself. */
+/** Worktrees whose operation was interrupted. A running daemon takes care of them itself. */
 async function abandoned(deps: Deps): Promise<StoredWorktree[]> {
   return (await sceneOf(deps)).rows.filter((row) => isAbandoned(SELF, row));
 }
 
 async function intents(deps: Deps): Promise<Result[]> {
   const rows = (await listens(deps.home.socket)) ? [] : await abandoned(deps);
-  if (rows.length === 0) return [ok('nothing was left half done', 'reef worktree list')];
+  if (rows.length === 0) return [ok('no operation was interrupted', 'reef worktree list')];
   return rows.map(({ id, intent, status, path }) => {
     const isLeft = async () => (await abandoned(deps)).some((row) => row.id === id);
-    const what = `${id}: ${intent?.kind ?? status} was begun, and its daemon is gone`;
+    const what = `${id}: ${intent?.kind ?? status} was interrupted when its daemon ended`;
     return warn(what, path ?? id, settledByDaemon(deps.client, isLeft));
   });
 }
 
-/** A git that is killed leaves a lock behind, at which every later git fails. Only locks of Reef's own refs are looked for. */
+/** A killed git leaves a lock behind, and every later git fails because of it. Only locks of Reef's own refs count. */
 async function refLocks(deps: Deps): Promise<Result[]> {
   const { checkout, rows } = await sceneOf(deps);
   const isServed = await listens(deps.home.socket);
@@ -117,11 +117,11 @@ async function refLocks(deps: Deps): Promise<Result[]> {
       if (lock === undefined) continue;
       const isLeft = async () => (await findRefLock(checkout, ref))?.identity === lock.identity;
       const isOurs = isAbandoned(SELF, row) && !isServed;
-      const fix = isOurs ? settledByDaemon(deps.client, isLeft) : byHand(`if no git is at work: rm ${lock.path}`);
+      const fix = isOurs ? settledByDaemon(deps.client, isLeft) : byHand(`if no git is running: rm ${lock.path}`);
       found.push(warn(`${ref} is locked`, lock.path, fix));
     }
   }
-  return found.length > 0 ? found : [ok('none of ours', checkout.commonDir)];
+  return found.length > 0 ? found : [ok('none on refs of Reef', checkout.commonDir)];
 }
 
 const MIB = 1_048_576;
@@ -138,7 +138,7 @@ async function sizes(deps: Deps): Promise<Result> {
   const mib = Math.ceil(bytes / MIB);
   const what = `${seen > MOST_ENTRIES ? 'more than ' : ''}${mib} MiB`;
   if (mib < MUCH_MIB) return ok(what, folder);
-  return warn(what, folder, byHand('reef worktree prune, and accept or discard what is done'));
+  return warn(what, folder, byHand('reef worktree prune; then accept or discard worktrees that are done'));
 }
 
 const FSCK_MS = 600_000;
@@ -147,11 +147,11 @@ async function objects({ git, home }: Deps): Promise<Result> {
   const checkout = await git.locate(home.repository);
   const args = ['fsck', '--no-dangling', '--no-progress'];
   const { code, stdout } = await git.call(checkout, args, { timeoutMs: FSCK_MS, okCodes: [0, 1, 2, 3, 4, 5, 6, 7, 8] });
-  if (code === 0) return ok('git fsck finds nothing', checkout.commonDir);
+  if (code === 0) return ok('git fsck finds no damage', checkout.commonDir);
   const said = stdout.toString('utf8').trim().split('\n')[0] ?? '';
   return bad(
     'git fsck finds damage',
     said || `git fsck ended with ${code}`,
-    byHand('git fsck, and fetch what is missing'),
+    byHand('run git fsck, and fetch the missing objects'),
   );
 }

@@ -1,29 +1,21 @@
 import { lstat, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import type { Logger } from '../../base/log.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.ts';
 import { errorTable } from '../../protocol/error-table.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import { mayUse } from '../../protocol/operation.ts';
-import { type Caller, type Core, type OperationName, operations } from '../../protocol/operations.ts';
+import { type Core, type OperationName, operations } from '../../protocol/operations.ts';
+import type { AuditEntry } from '../../store/audit-table.ts';
 import { isOperation, parseInput } from '../parse-input.ts';
 
-export interface AuditRow {
-  by: string;
-  surface: Caller['surface'];
-  operation: string;
-  /** The job, or the agent asked for, where either is known. */
-  target?: string;
-  /** `ok`, or the code of the refusal. */
-  outcome: string;
-}
-
 export interface SocketServerOptions {
-  /** Whatever socket lies there is replaced: the caller holds the lock of the home. */
+  /** An old socket at this path is replaced: the caller holds the lock of the home. */
   path: string;
   core: Core;
-  /** With `jobId` this is the socket of a job: it serves operations only, as that job. */
+  /** With `jobId` this is the socket of a job. It serves only operations, as that job. */
   caller: { by: string; jobId?: string };
   daemon: {
     info(): DaemonInfo | Promise<DaemonInfo>;
@@ -32,7 +24,7 @@ export interface SocketServerOptions {
     attach(id: string): Promise<AttachInfo>;
   };
   log: Pick<Logger, 'error'>;
-  audit(row: AuditRow): void;
+  audit(entry: AuditEntry): void;
 }
 
 export interface SocketServer {
@@ -77,7 +69,7 @@ async function answer(options: SocketServerOptions, call: Call): Promise<void> {
   } catch (error) {
     const known = toReefError(error);
     if (known.code === 'internal') {
-      options.log.error('a call failed', { path: call.request.url, error: stackOf(error) });
+      options.log.error('a call failed', { path: call.request.url, error });
     }
     if (call.response.destroyed) return;
     respond(call.response, errorTable[known.code].status, known.toBody());
@@ -139,7 +131,7 @@ function respond(response: ServerResponse, status: number, body: unknown): void 
   response.end(json);
 }
 
-/** Ends when the client goes away before it was answered, or the server closes. */
+/** Aborted when the client leaves before it has its answer, or when the server closes. */
 function untilGone(response: ServerResponse, closing: AbortSignal): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => {
@@ -161,14 +153,11 @@ function text(value: unknown, key: string): string | undefined {
   return typeof field === 'string' ? field.slice(0, 200) : undefined;
 }
 
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
 async function removeOldSocket(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (!found) return;
-  if (!found.isSocket()) throw new ReefError('home_not_writable', `${path} is in the way of the socket`);
+  if (!found.isSocket())
+    throw new ReefError('home_not_writable', `${path} is not a socket: remove it, so that the daemon can listen there`);
   await rm(path);
 }
 
@@ -190,11 +179,10 @@ function listen(server: Server, path: string): Promise<void> {
 
 const MAX_BODY_BYTES = 1_048_576;
 
-/** The JSON body of a request, or the refusal it deserves. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
   if (!/^application\/json\s*(?:;|$)/i.test(type)) {
-    throw new ReefError('unsupported_media_type', `The body must be application/json, not ${type || 'unnamed'}`);
+    throw new ReefError('unsupported_media_type', `The body must be application/json, not ${type || 'without a type'}`);
   }
   const parsed = parseJson(await readText(request));
   if (!parsed.ok) throw new ReefError('bad_request', `The body is not JSON: ${parsed.why}`);
@@ -212,4 +200,13 @@ async function readText(request: IncomingMessage): Promise<string> {
   }
   if (size > MAX_BODY_BYTES) throw new ReefError('body_too_large', `The body has ${size} bytes`);
   return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Whether a port of the loopback interface can be bound right now. */
+export function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createTcpServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
 }

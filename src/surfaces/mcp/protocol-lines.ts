@@ -4,13 +4,10 @@ import { LineSplitter } from '../../base/line-splitter.ts';
 
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
-/** An input may hold a text of 1 MiB, which escapes make longer. */
+/** An input may hold a text of 1 MiB, and JSON escapes make it longer. */
 const MAX_LINE_BYTES = 8 * 1_048_576;
 
-/**
- * Lets only messages through and answers everything else with the protocol's error. The SDK would ignore it in silence,
- * and end the connection at a line that is too long.
- */
+/** Answers lines that are no messages with an error. The SDK would ignore them, or end the connection at a long one. */
 export class ProtocolLines extends Transform {
   readonly #lines: LineSplitter;
 
@@ -36,7 +33,7 @@ export class ProtocolLines extends Transform {
 }
 
 interface Refusal {
-  /** Left out where it is not known, as the protocol has it. */
+  /** Absent where it is not known. */
   id?: string | number;
   error: { code: number; message: string };
 }

@@ -34,10 +34,7 @@ async function connect(era: Era | 'job', job?: JobView, changes?: Partial<Core>)
   const call = async (name: OperationName, input: unknown, options: { signal?: AbortSignal } = {}) =>
     core[name](parseInput(name, input) as never, { by: 'test', surface: 'mcp' }, options.signal ?? AbortSignal.any([]));
   opened.push(
-    serveStdio(
-      () => createMcpServer({ call: call as never }, { version: '1.2.3', user: era === 'job' ? 'jobs' : 'people' }),
-      { transport: ours },
-    ),
+    serveStdio(() => createMcpServer({ call: call as never }, era === 'job' ? 'jobs' : 'people'), { transport: ours }),
   );
   const mode = era !== 'legacy' ? { pin: '2026-07-28' } : ('legacy' as const);
   const client = new Client({ name: 'test', version: '0' }, { versionNegotiation: { mode } });

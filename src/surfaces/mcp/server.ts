@@ -13,7 +13,7 @@ import { createStyle } from '../render/style.ts';
 import { ProtocolLines } from './protocol-lines.ts';
 import { textOf } from './text.ts';
 
-/** What a client may tell its user before the call. An agent that is started or talked to may change files. */
+/** What a client may tell its user before the call. `acts`: the agent may change files. */
 const ANNOTATIONS: Record<OperationEffect, object> = {
   reads: { readOnlyHint: true, openWorldHint: false },
   settles: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -21,33 +21,27 @@ const ANNOTATIONS: Record<OperationEffect, object> = {
   ends: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
 };
 
-const INSTRUCTIONS = `Reef runs coding agents as jobs. spawn starts one and answers at once; wait returns when a job asks or is over;
-output reads its events from a cursor on. A job that waits for an answer has status awaiting_input and its questions: answer
-with send. A permission needs a decision and the fingerprint of the question; it is for the user to give. run does a task by a
-workflow in a worktree of its own, with the project's own lint, build and tests between agents; accept merges it.`;
+const INSTRUCTIONS = `Reef runs coding agents as jobs. spawn starts one and returns at once; wait returns when a job asks or ends;
+output reads its events, starting after a cursor. A job that waits for an answer has the status awaiting_input, and lists its
+questions: answer with send. A permission needs a decision, which the user has to make, and the fingerprint of the question.
+run does a task by a workflow, in a worktree of its own, with the lint, build and tests of the project between agents; accept
+merges it.`;
 
-/** Operations that are MCP tools for a person's client, or for the agent of a job. */
 export function toolsFor(user: 'people' | 'jobs'): OperationName[] {
   const rows: Record<OperationName, Operation> = operations;
   const names = Object.keys(rows) as OperationName[];
   return names.filter((name) => rows[name].noTool === undefined && mayUse(rows[name], user));
 }
 
-interface ServerOptions {
-  version: string;
-  /** An agent inside a job is offered only what it may use. */
-  user: 'people' | 'jobs';
-}
-
-/** One server for one client: the same tools for either era of the protocol. It owns nothing; the daemon does. */
-export function createMcpServer(client: Pick<Client, 'call'>, { version, user }: ServerOptions): McpServer {
+/** One server for one client. It owns nothing: the daemon does. */
+export function createMcpServer(client: Pick<Client, 'call'>, user: 'people' | 'jobs'): McpServer {
   const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
   for (const name of toolsFor(user)) {
     const { summary, input, output, effect }: Operation = operations[name];
     server.registerTool(
       name,
       { description: summary, inputSchema: advertised(input), outputSchema: output, annotations: ANNOTATIONS[effect] },
-      (args, { mcpReq }) => answer(client, { name, args, signal: mcpReq.signal }),
+      (args, { mcpReq }) => answer(client, name, args, mcpReq.signal),
     );
   }
   return server;
@@ -55,13 +49,12 @@ export function createMcpServer(client: Pick<Client, 'call'>, { version, user }:
 
 const REST = 'the structured result, or a smaller limit';
 
-interface ToolCall {
-  name: OperationName;
-  args: unknown;
-  signal: AbortSignal;
-}
-
-async function answer(client: Pick<Client, 'call'>, { name, args, signal }: ToolCall): Promise<CallToolResult> {
+async function answer(
+  client: Pick<Client, 'call'>,
+  name: OperationName,
+  args: unknown,
+  signal: AbortSignal,
+): Promise<CallToolResult> {
   try {
     const output = await client.call(name, parseInput(name, args) as never, { signal });
     const structured = name === 'output' ? fitPage(output as OperationOutput<'output'>) : output;
@@ -75,17 +68,17 @@ async function answer(client: Pick<Client, 'call'>, { name, args, signal }: Tool
   }
 }
 
-/** Shown to clients but not enforced by the SDK: our own reading gives the error its code, its field and its hint. */
+/** Shown to clients, but not enforced by the SDK: our own check gives errors a code, a field and a hint. */
 function advertised(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
   return { '~standard': { ...schema['~standard'], validate: (value: unknown) => ({ value }) } };
 }
 
 type Page = OperationOutput<'output'>;
 
-/** A result goes into a model's window as a whole; a page of the log alone may be megabytes. */
+/** A result goes whole into the window of a model, and a page of the log may be megabytes. */
 const MAX_BYTES = 32_768;
 
-/** As many events as fit, at least one. The cursor names the last of them, so the next call reads on behind it. */
+/** As many events as fit, at least one. The cursor names the last of them, so the next call continues there. */
 function fitPage(page: Page): Page {
   let size = 0;
   const kept = page.events.findIndex((event) => {
@@ -103,17 +96,17 @@ interface Stdio {
   stdout: Writable;
 }
 
-/** Serves one client until it closes its end. Nothing is started, and no file touched, before its first call. */
+/** Serves one client until it disconnects. Starts nothing before the first call. */
 export async function serveMcp(
   open: () => Client,
   { stdin, stdout, user }: Stdio & { user: 'people' | 'jobs' },
 ): Promise<void> {
-  // Outside a repository the called tool says so; the server starts all the same.
+  // Opened late: outside a repository the server starts all the same, and each tool says what is wrong.
   const client: Pick<Client, 'call'> = {
     call: async (operation, input, options) => open().call(operation, input, options),
   };
   const lines = new ProtocolLines((message) => stdout.write(`${JSON.stringify(message)}\n`));
-  const handle = serveStdio(() => createMcpServer(client, { version, user }), {
+  const handle = serveStdio(() => createMcpServer(client, user), {
     transport: new StdioServerTransport(stdin.pipe(lines), stdout),
     onerror: () => {}, // already answered
   });

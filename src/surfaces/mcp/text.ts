@@ -5,7 +5,7 @@ import type { JobView } from '../../protocol/job-operations.ts';
 import type { OperationName, OperationOutput } from '../../protocol/operations.ts';
 import { codeAnswer } from '../render/code.ts';
 import { jobDetails, jobTable } from '../render/job.ts';
-import { type Asked, renderQuestion } from '../render/question.ts';
+import { type Asked, questionsOf, renderQuestion } from '../render/question.ts';
 import { runDetails, runTable } from '../render/run.ts';
 import { createStyle, type Style } from '../render/style.ts';
 import { renderEvents } from '../render/timeline.ts';
@@ -16,11 +16,11 @@ const MAX_BYTES = 20_000;
 
 interface Reading {
   now: Date;
-  /** Where the rest of what is cut is to be had. */
+  /** Where to find the rest of a text that is cut. */
   rest: string;
 }
 
-/** For a model that looks at the text of a result only. */
+/** The result as text, for models that do not read structured results. */
 export function textOf<N extends OperationName>(
   operation: N,
   output: OperationOutput<N>,
@@ -31,39 +31,40 @@ export function textOf<N extends OperationName>(
   return capText(text, MAX_BYTES, rest);
 }
 
-/** An operation without words of its own is shown as it is. */
+/** Operations that are not listed are shown as JSON. */
 const WORDS: { [N in OperationName]?: (output: OperationOutput<N>, style: Style) => string } = {
   spawn: ({ agentId, status }) => `Job ${agentId} is ${status}. Follow it with wait or output.`,
   status: ({ jobs }, style) => jobList(jobs, style),
   send: ({ agentId, status, delivered }) =>
-    `${delivered ? 'The agent has it' : 'Written, but the agent has not taken it yet'}. Job ${agentId} is ${status}.`,
+    `${delivered ? 'The agent has received it' : 'Sent, but the agent has not confirmed it yet'}. Job ${agentId} is ${status}.`,
   output: ({ agentId, status, events, nextCursor, truncated }, style) =>
     [
       renderEvents(events, style),
-      `Job ${agentId} is ${status}. ${truncated ? 'There is more' : 'Nothing more yet'}: read on with since="${nextCursor}".`,
+      `Job ${agentId} is ${status}. ${truncated ? 'There is more' : 'There is no more yet'}: continue with since="${nextCursor}".`,
     ]
       .filter(Boolean)
       .join('\n'),
   kill: ({ agentId, status, finalOutput }) => `Job ${agentId} is ${status}.\n${printable(finalOutput)}`.trimEnd(),
-  wait: ({ met, jobs }, style) => `${met ? '' : 'The time was up first: call wait again.\n'}${jobList(jobs, style)}`,
+  wait: ({ met, jobs }, style) =>
+    `${met ? '' : 'The time is up, and none of it has happened yet: call wait again.\n'}${jobList(jobs, style)}`,
   interrupt: ({ agentId, status }) => `Job ${agentId} is ${status}.`,
   resume: ({ agentId, status, launch }) => `Job ${agentId} is ${status}, launch ${launch}.`,
   inbox: ({ questions }, style) =>
-    questions.length === 0 ? 'Nobody asks anything.' : questions.map((each) => question(each, style)).join('\n\n'),
+    questions.length === 0 ? 'No open questions.' : questions.map((each) => question(each, style)).join('\n\n'),
   run: (summary, style) => `${runDetails(summary, null, style)}\nFollow it with run_status.`,
   run_status: ({ runs, view }, style) => {
     const [only, another] = runs;
     return only && !another ? runDetails(only, view, style) : runTable(runs, style);
   },
   run_control: (summary, style) => runDetails(summary, null, style),
-  block_result: () => 'Taken.',
+  block_result: () => 'The result has been accepted.',
   worktrees: ({ worktrees }, style) => worktreeTable(worktrees, style),
   diff: (diff, style) => worktreeDiff(diff, style),
   accept: (accepted, style) => acceptance(accepted, style),
   conflicts: (found, style) => conflictReport(found, style),
   repo_state: ({ text }) => text,
   artifact_read: ({ text, total, nextOffset }) =>
-    nextOffset === undefined ? text : `${text}\n[go on with offset ${nextOffset} of ${total}]`,
+    nextOffset === undefined ? text : `${text}\n[continue with offset ${nextOffset} of ${total}]`,
   ...Object.fromEntries(
     codeQueries.map((name) => [name, (answer: never, style: Style) => codeAnswer(name, answer, style)]),
   ),
@@ -77,15 +78,16 @@ function jobList(jobs: readonly JobView[], style: Style): string {
 }
 
 function asked(job: JobView, style: Style): string {
-  const { id: jobId, agent, task, cwd } = job;
-  return job.questions.map((each) => `\n\n${question({ ...each, jobId, agent, task, cwd }, style)}`).join('');
+  return questionsOf(job)
+    .map((each) => `\n\n${question(each, style)}`)
+    .join('');
 }
 
 function question(asked: Asked, style: Style): string {
   return renderQuestion(asked, style, [`send ${JSON.stringify(answerOf(asked))}`]);
 }
 
-/** The arguments of `send`, ready to be filled in. */
+/** The arguments of `send`, for the model to fill in. */
 function answerOf({ jobId: id, questionId, fingerprint, kind, options }: Asked): Record<string, unknown> {
   if (kind === 'permission') return { id, questionId, fingerprint, decision: 'allow_once | deny' };
   return options && options.length > 0 ? { id, questionId, option: [1] } : { id, questionId, text: '…' };

@@ -15,7 +15,7 @@ verifies('R-90', 'U-16').test(
     const call = (async (...args: unknown[]) => asked.push(args.slice(0, 2)) && page) as unknown as Call;
     const functions = createFunctions(worktreeTools(call));
     const read = functions.find('artifact_read');
-    expect(await read?.run({ id: 'a:1', grep: 'needle' }, context)).toBe('the needle\n[go on with offset 10 of 99]');
+    expect(await read?.run({ id: 'a:1', grep: 'needle' }, context)).toBe('the needle\n[continue with offset 10 of 99]');
     await expect(read?.run({ id: 'a:1', job: 'j-1' }, context)).rejects.toMatchObject({ code: 'bad_request' });
     await expect(
       functions.find('get_symbol')?.run({ name: 'a', worktree: '/elsewhere' }, context),

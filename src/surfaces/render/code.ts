@@ -4,7 +4,7 @@ import type { CodeQuery } from '../../protocol/code-operations.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
 import type { Style } from './style.ts';
 
-/** An answer as a list, one location per line, and at the end what it rests on. */
+/** One location per line, and at the end what the answer is based on. */
 export function codeAnswer<N extends CodeQuery>(name: N, answer: OperationOutput<N>, style: Style): string {
   const lines = WORDS[name](answer, style);
   const { basis } = answer as { basis: Basis };
@@ -14,7 +14,7 @@ export function codeAnswer<N extends CodeQuery>(name: N, answer: OperationOutput
 }
 
 function basisWords({ stage, complete, pending, skipped, dirtyFiles, head, engine }: Basis): string {
-  if (engine === 'foreign') return 'not complete: the configured server does not say what its answers rest on';
+  if (engine === 'foreign') return 'completeness unknown: the configured server does not report it';
   const state = complete ? 'complete' : `not complete${pending > 0 ? `, ${pending} files pending` : ''}`;
   const more = [skipped > 0 ? `${skipped} skipped` : '', dirtyFiles > 0 ? `${dirtyFiles} changed files` : ''];
   return [
@@ -34,7 +34,7 @@ const WORDS: Words = {
       ...symbols.map((symbol) => `  ${outlineLine(symbol)}`),
     ]),
     summary,
-    ...(next_cursor === undefined ? [] : ['there is more: narrow it with --depth or name a folder']),
+    ...(next_cursor === undefined ? [] : ['There is more: use --depth, or name a smaller folder']),
   ],
   get_symbol: ({ symbols }, style) => symbols.flatMap((symbol) => symbolLines(symbol, style)),
   find_symbols: ({ symbols }, style) => symbols.flatMap((symbol) => symbolLines(symbol, style)),
@@ -43,7 +43,7 @@ const WORDS: Words = {
       ({ location: { file, start_line }, reference_type, confidence, line_text }) =>
         `${paint('cyan', `${file}:${start_line}`)}  ${reference_type}, ${confidence}  ${line_text.trim()}`,
     ),
-    ...(next_cursor === undefined ? [] : [`${references.length} of ${total_count}: --limit shows more`]),
+    ...(next_cursor === undefined ? [] : [`${references.length} of ${total_count} shown: --limit shows more`]),
   ],
   code_search: ({ results }, { paint }) =>
     results.map(({ file_path, line, line_text }) =>

@@ -1,4 +1,5 @@
 import { printable } from '../../base/printable.ts';
+import type { Style } from './style.ts';
 
 /** Characters that take two columns: CJK, Hangul, full-width forms, pictures. */
 const WIDE =
@@ -17,7 +18,7 @@ function widthOf(character: string): number {
   return WIDE.test(character) ? 2 : 1;
 }
 
-/** One line of at most `width` columns; what is cut is marked. */
+/** One line of at most `width` columns. A cut is marked with `…`. */
 export function oneLine(text: string, width: number): string {
   const line = printable(text).replace(/\s+/g, ' ').trim();
   if (displayWidth(line) <= width) return line;
@@ -37,7 +38,11 @@ export interface Cell {
   paint?: (text: string) => string;
 }
 
-/** Columns as wide as their longest cell; the last one takes what is left of the width. */
+export function heading(titles: readonly string[], { paint }: Pick<Style, 'paint'>): Cell[] {
+  return titles.map((text) => ({ text, paint: (plain) => paint('dim', plain) }));
+}
+
+/** Each column is as wide as its longest cell. The last one takes the rest of the width. */
 export function table(rows: Cell[][], width: number): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>

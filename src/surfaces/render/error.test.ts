@@ -70,7 +70,7 @@ test('findings that are well take a line; others say where to look and what mend
       '            /',
       '            fix: free some',
       '',
-      '2 to look at. `reef doctor --fix` mends 1 of them.',
+      'Problems found: 2. `reef doctor --fix` fixes 1 of them.',
     ].join('\n'),
   );
 });

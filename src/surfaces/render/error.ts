@@ -2,7 +2,6 @@ import { printable } from '../../base/printable.ts';
 import type { ErrorBody } from '../../protocol/errors.ts';
 import type { Style } from './style.ts';
 
-/** The code and what happened, the details, and what to do next. */
 export function renderError({ error }: ErrorBody, { paint }: Style): string {
   const details = Object.entries(error.details ?? {}).flatMap(([key, value]) => detail(key, value));
   return [
@@ -13,7 +12,7 @@ export function renderError({ error }: ErrorBody, { paint }: Style): string {
 }
 
 function detail(key: string, value: unknown): string[] {
-  // The message says it already.
+  // The message has them already.
   if (key === 'fields') return [];
   const name = printable(key);
   const lines = (Array.isArray(value) ? value : [value]).flatMap(linesOf);

@@ -1,8 +1,8 @@
 import { printable } from '../../base/printable.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
-import { type Cell, table } from './columns.ts';
+import { type Cell, heading, table } from './columns.ts';
 import { cost, duration, tokens } from './quantities.ts';
-import { renderQuestion } from './question.ts';
+import { questionsOf, renderQuestion } from './question.ts';
 import { shortAgent, shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
 
@@ -19,8 +19,7 @@ const COLOURS: Partial<Record<JobView['status'], Colour>> = {
 
 export function jobTable(jobs: readonly JobView[], style: Style): string {
   const short = shortIds(jobs.map(({ id }) => id));
-  const titles = ['ID', 'AGENT', 'STATUS', 'AGE', 'TOKENS', 'COST', 'TASK'];
-  const heading: Cell[] = titles.map((text) => ({ text, paint: (plain) => style.paint('dim', plain) }));
+  const titles = heading(['ID', 'AGENT', 'STATUS', 'AGE', 'TOKENS', 'COST', 'TASK'], style);
   const rows = jobs.map((job): Cell[] => [
     { text: `${job.depth > 0 ? '└'.repeat(Math.min(job.depth, 4)) : ''}${short(job.id)}` },
     { text: agentName(job.agent) },
@@ -30,7 +29,7 @@ export function jobTable(jobs: readonly JobView[], style: Style): string {
     { text: cost(job.usage) },
     { text: job.questions[0] ? `? ${job.questions[0].question}` : job.task },
   ]);
-  return table([heading, ...rows], style.width);
+  return table([titles, ...rows], style.width);
 }
 
 function agentName(agent: string): string {
@@ -38,14 +37,14 @@ function agentName(agent: string): string {
   return short.length > LONGEST_AGENT ? `${short.slice(0, LONGEST_AGENT - 1)}…` : short;
 }
 
-/** The stored status, and what is going on where that says more. */
+/** The stored status, or what is going on where that says more. */
 function statusWords({ status, activity, reason, questions }: JobView): string {
   if (status === 'awaiting_input') return questions.length > 1 ? `asks (${questions.length})` : 'asks';
   if (status === 'running') return activity;
   return reason ? `${status} (${reason})` : status;
 }
 
-/** How long it runs or ran; what has ended says how long ago. */
+/** How long the job has been running, or how long ago it ended. */
 function age({ createdAt, endedAt }: JobView, now: Date): string {
   const since = Date.parse(endedAt ?? createdAt);
   const text = duration(now.getTime() - since);
@@ -71,9 +70,7 @@ export function jobDetails(job: JobView, style: Style): string {
     ['last', job.lastOutput || undefined],
   ];
   const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [row(name, value, style)]));
-  const questions = job.questions.map((question) =>
-    renderQuestion({ ...question, jobId: job.id, agent: job.agent, task: job.task, cwd: job.cwd }, style),
-  );
+  const questions = questionsOf(job).map((question) => renderQuestion(question, style));
   return [lines.join('\n'), ...questions].join('\n\n');
 }
 

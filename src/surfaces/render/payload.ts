@@ -1,7 +1,4 @@
-/**
- * A payload as readers of the log are promised it: perhaps cut to its cap, perhaps of a newer Reef. Nothing of it is
- * taken for granted.
- */
+/** The payload of an event. It may be cut to its cap or written by a newer Reef, so every field is checked. */
 export class Payload {
   readonly #fields: Record<string, unknown>;
 

@@ -8,7 +8,7 @@ const THINKING_LINES = 6;
 const dim = (text: string): Entry => ({ mark: '·', text, colour: 'dim' });
 const warn = (text: string): Entry => ({ mark: '!', text, colour: 'yellow' });
 
-/** What an agent does between its calls. A kind of a newer Reef is shown as it is. */
+/** A kind that a newer Reef has written is shown as JSON. */
 export function progressEntry(payload: Payload): Entry {
   const kind = payload.text('kind');
   return KINDS[kind]?.(payload) ?? dim(payload.json());
@@ -19,7 +19,7 @@ const KINDS: Record<string, (payload: Payload) => Entry> = {
   thinking: (p) => ({ mark: '·', text: p.text('text'), colour: 'dim', lines: THINKING_LINES }),
   tool_result: (p) => toolResult(p),
   session: (p) => dim(words('session', p.text('sessionId'), p.text('model'), p.text('agentVersion'))),
-  queued: (p) => dim(`waits for a free place, number ${p.number('position') ?? '?'}`),
+  queued: (p) => dim(`waits for a free slot, number ${p.number('position') ?? '?'} in the queue`),
   turn: (p) => dim(`turn ${p.number('n') ?? '?'}`),
   retry: (p) => warn(retry(p)),
   rate_limit: (p) => warn(words('rate limit', p.text('message'), p.text('resumeAt') && `until ${p.text('resumeAt')}`)),
@@ -27,13 +27,13 @@ const KINDS: Record<string, (payload: Payload) => Entry> = {
   budget: (p) => warn(`${p.number('used')} of ${p.number('limit')} ${p.text('what')} used`),
   plan: (p) => ({ mark: '☰', text: p.list('entries').map(planLine).join('\n') }),
   subagent: (p) => dim(words('sub-agent', p.text('id'), p.text('state'), p.text('text'))),
-  withdrawn: (p) => dim(`no longer asks (${p.text('by')})`),
+  withdrawn: (p) => dim(`the question was withdrawn (${p.text('by')})`),
   auto_answered: (p) => ({ mark: '✓', text: `Reef allowed it (${p.text('grant')})`, colour: 'yellow' }),
   warning: (p) => warn(p.text('message') + times(p.number('count'))),
   raw: (p) => dim(words('unknown message', p.text('name'), p.text('ref'))),
   'context.rolled': (p) =>
     dim(
-      `prompt rolled (${p.text('reason')}): ${p.number('tokensBefore')} → ${p.number('tokensAfter')} tokens of history`,
+      `prompt shortened (${p.text('reason')}): ${p.number('tokensBefore')} → ${p.number('tokensAfter')} tokens of history`,
     ),
   'context.cache_miss': (p) => dim(`the provider did not cache the prompt; first difference: ${p.text('segment')}`),
   'repostate.divergence': (p) => warn(`${p.text('path')} was changed by somebody else`),
@@ -74,7 +74,7 @@ function planLine(entry: Payload): string {
   return `${marks[entry.text('status')] ?? '☐'} ${entry.text('text')}`;
 }
 
-function times(count: number | undefined): string {
+export function times(count: number | undefined): string {
   return count !== undefined && count > 1 ? ` (${count} times)` : '';
 }
 
@@ -82,11 +82,10 @@ function words(...parts: string[]): string {
   return parts.filter(Boolean).join(' ');
 }
 
-/** One event as it is shown: a mark, its words, and how they look. */
 export interface Entry {
   mark: string;
   text: string;
   colour?: Colour;
-  /** Lines shown before the rest is only counted; all when absent. */
+  /** How many lines are shown before the rest is only counted. Absent: all. */
   lines?: number;
 }

@@ -15,7 +15,11 @@ export function parseDuration(text: string, option: string): number {
   return Number(match[1]) * (UNITS.find(({ name }) => name === match[2])?.ms ?? 1_000);
 }
 
-/** The two largest parts are enough to compare by eye: 2h05m, 45s. */
+export function parseSeconds(text: string | undefined, option: string): number | undefined {
+  return text === undefined ? undefined : parseDuration(text, option) / 1_000;
+}
+
+/** Only the two largest units: 2h05m, 45s. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   if (seconds < 60) return `${seconds}s`;
@@ -30,7 +34,7 @@ export function tokens({ input, output, cacheRead, cacheWrite, partial }: Usage)
   return (partial ? '≥' : '') + short(total);
 }
 
-/** An agent that reports no money is not free. */
+/** A dash, not $0, where the agent reports no cost. */
 export function cost({ costUsd }: Usage): string {
   if (costUsd === null) return '–';
   return costUsd > 0 && costUsd < 0.01 ? '<$0.01' : `$${costUsd.toFixed(2)}`;

@@ -1,17 +1,22 @@
 import { printable } from '../../base/printable.ts';
-import type { InboxEntry } from '../../protocol/job-operations.ts';
+import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
 import { duration } from './quantities.ts';
 import { shellQuote, shortIds } from './short-names.ts';
 import type { Style } from './style.ts';
 
 export type Asked = Omit<InboxEntry, 'askedAt'> & { askedAt?: string };
 
-/** Enough to name one question, and to match no other if its arguments are no longer those shown. */
+/** The open questions of a job, each with what one needs to know about the job. */
+export function questionsOf({ questions, id: jobId, agent, task, cwd }: JobView): Asked[] {
+  return questions.map((question) => ({ ...question, jobId, agent, task, cwd }));
+}
+
+/** Enough to name one question, and not to match it any more when its arguments have changed. */
 const FINGERPRINT_CHARACTERS = 10;
 const LABEL_WIDTH = 8;
 const MOST_TASK_LINES = 6;
 
-/** Everything a person needs to decide: the whole command, where it would run, who asks, and how to answer. */
+/** Everything that a person needs to decide: the whole request, where it would run, who asks, and how to answer. */
 export function renderQuestion(asked: Asked, style: Style, answers = answerCommands(asked)): string {
   const { paint } = style;
   const short = shortIds(asked.path);
@@ -32,13 +37,12 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
   ].join('\n');
 }
 
-/** Enough of a task to recognise it. */
 function beginning(task: string): string {
   const lines = task.trimEnd().split('\n');
   return lines.length <= MOST_TASK_LINES ? lines.join('\n') : [...lines.slice(0, MOST_TASK_LINES), '…'].join('\n');
 }
 
-/** Never cut, because what is approved must have been seen. */
+/** Never cut: a person must see all of what they approve. */
 function request({ kind, input, diff }: Asked): string[] {
   const lines = kind === 'permission' && input !== undefined ? inputText(input).split('\n') : [];
   return diff ? [...lines, ...diff.trimEnd().split('\n')] : lines;

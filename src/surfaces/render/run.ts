@@ -2,7 +2,7 @@ import { printable } from '../../base/printable.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
 import type { BlockStatus, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
-import { type Cell, oneLine, table } from './columns.ts';
+import { type Cell, heading, oneLine, table } from './columns.ts';
 import { duration } from './quantities.ts';
 import { shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
@@ -21,8 +21,6 @@ const COLOURS: Record<RunSummary['status'], Colour> = {
 export function runTable(runs: readonly RunSummary[], style: Style): string {
   if (runs.length === 0) return 'No runs.';
   const short = shortIds(runs.map(({ runId }) => runId));
-  const titles = ['RUN', 'STATUS', 'BLOCK', 'AGE', 'TASK'];
-  const heading: Cell[] = titles.map((text) => ({ text, paint: (plain) => style.paint('dim', plain) }));
   const rows = runs.map((run): Cell[] => [
     { text: short(run.runId) },
     { text: run.status, paint: (plain) => style.paint(COLOURS[run.status], plain) },
@@ -30,14 +28,14 @@ export function runTable(runs: readonly RunSummary[], style: Style): string {
     { text: ageOf(run, style.now) },
     { text: run.task },
   ]);
-  return table([heading, ...rows], style.width);
+  return table([heading(['RUN', 'STATUS', 'BLOCK', 'AGE', 'TASK'], style), ...rows], style.width);
 }
 
 function ageOf({ createdAt, endedAt }: RunSummary, now: Date): string {
   return duration((endedAt === undefined ? now.getTime() : Date.parse(endedAt)) - Date.parse(createdAt));
 }
 
-/** One that ended, or asks: where it came to, and what to type next. `run show` draws the whole of it. */
+/** How a run ended or what it asks, and what to type next. */
 export function runOutcome(run: RunSummary, view: RunView | null, style: Style): string {
   const colour = COLOURS[run.status] === 'dim' ? 'green' : COLOURS[run.status];
   const why = run.because === undefined ? '' : `: ${printable(run.because)}`;
@@ -54,17 +52,16 @@ const STATUS_WORDS: Partial<Record<RunSummary['status'], string>> = { awaiting_i
 function nextOf({ status, path: folder, worktree, runId }: RunSummary): string[] {
   if (status === 'awaiting_input') return [];
   if (status === 'success' && folder !== null) {
-    return ['', `  reef worktree diff ${worktree}    what it did`, `  reef worktree accept ${worktree}  merge it`];
+    return ['', `  reef worktree diff ${worktree}    see what it did`, `  reef worktree accept ${worktree}  merge it`];
   }
-  return status === 'failure' || status === 'broken' ? ['', `  reef run show ${runId}  the whole of it`] : [];
+  return status === 'failure' || status === 'broken' ? ['', `  reef run show ${runId}  see the whole run`] : [];
 }
 
-/** What each gate said in the end. */
+/** The last result of each gate. */
 function lastOf({ gates: all }: RunView): RunView['gates'] {
   return [...new Map(all.map((each) => [each.gate, each])).values()];
 }
 
-/** A visit that ended, as it is told to who follows a run. */
 export function visitLine(
   ended: Pick<LogEntry, 'block' | 'visit' | 'signal' | 'status'>,
   view: RunView | null,
@@ -80,7 +77,6 @@ export function visitLine(
 const shortBlock = (block: string, visit: number) =>
   `${block.slice(block.indexOf('__') + 2)}${visit > 1 ? `#${visit}` : ''}`;
 
-/** Everything about one run: where it is, the graph with the path taken, what the gates said, and what it asks. */
 export function runDetails(run: RunSummary, view: RunView | null, style: Style): string {
   const line = (name: string, value: string | undefined) =>
     value === undefined
@@ -101,24 +97,16 @@ export function runDetails(run: RunSummary, view: RunView | null, style: Style):
   ].join('\n');
 }
 
-const MARKS: Record<BlockStatus, string> = {
-  pending: '·',
-  active: '▶',
-  complete: '✔',
-  failed: '✘',
-  halted: '‖',
-  skipped: '↷',
-};
-const STATUS_COLOURS: Record<BlockStatus, Colour> = {
-  pending: 'dim',
-  active: 'cyan',
-  complete: 'green',
-  failed: 'red',
-  halted: 'yellow',
-  skipped: 'yellow',
+const LOOKS: Record<BlockStatus, { mark: string; colour: Colour }> = {
+  pending: { mark: '·', colour: 'dim' },
+  active: { mark: '▶', colour: 'cyan' },
+  complete: { mark: '✔', colour: 'green' },
+  failed: { mark: '✘', colour: 'red' },
+  halted: { mark: '‖', colour: 'yellow' },
+  skipped: { mark: '↷', colour: 'yellow' },
 };
 
-/** A block a line, its ways out below it; a way that was gone is bold and says how often. */
+/** One line for each block, and below it one for each transition. Those that were taken are bold, with how often. */
 function graph(view: RunView, { paint }: Style): string[] {
   const { visits, path: taken } = view;
   const { blocks, transitions } = view.graph;
@@ -132,7 +120,7 @@ function graph(view: RunView, { paint }: Style): string[] {
     const status = isUnset ? 'skipped' : (view.statuses[block] ?? 'pending');
     const count = visits[block] ?? 0;
     const note = isUnset ? '  not configured' : '';
-    const head = `${paint(STATUS_COLOURS[status], `${MARKS[status]} ${block}`)}${count > 0 ? `  ×${count}` : ''}${note}`;
+    const head = `${paint(LOOKS[status].colour, `${LOOKS[status].mark} ${block}`)}${count > 0 ? `  ×${count}` : ''}${note}`;
     const outs = merged(transitions.filter(({ from }) => from === block));
     return [
       head,
@@ -163,7 +151,7 @@ function path({ path: taken, executionLog, gates: judged }: RunView, { paint }: 
     const entry = executionLog[branch === 'main' ? `${block}#${visit}` : `${branch}/${block}#${visit}`];
     const isUnset = judged.some((gate) => gate.block === block && gate.visit === visit && gate.result === 'not_run');
     const status = isUnset ? 'skipped' : (entry?.status ?? 'active');
-    return paint(STATUS_COLOURS[status], shortBlock(block, visit));
+    return paint(LOOKS[status].colour, shortBlock(block, visit));
   });
   return words.length === 0 ? [] : [`${paint('dim', 'path')}      ${words.join(' → ')}`];
 }
@@ -201,7 +189,7 @@ function halts({ runId }: RunSummary, { halts: open }: RunView, { paint }: Style
   ]);
 }
 
-/** An error of a job comes as the document it is. */
+/** An error of a job comes as a JSON document. */
 function errorWords(excerpt: string): string {
   const parsed = parseJson(excerpt);
   const { code, message } = ((parsed.ok ? parsed.value : undefined) ?? {}) as { code?: unknown; message?: unknown };

@@ -1,7 +1,7 @@
-/** The first characters of an id are its time to about a second: enough to tell most jobs apart. */
+/** These characters encode the time to about a second, which tells most jobs apart. */
 const SHORTEST = 8;
 
-/** The shortest prefix, of one length for all, by which the given ids differ. People type it instead of the id. */
+/** Shortens ids to the shortest length at which they all differ. People type such a prefix instead of the id. */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   const unique = new Set(ids);
   let length = SHORTEST;
@@ -9,7 +9,7 @@ export function shortIds(ids: readonly string[]): (id: string) => string {
   return (id) => id.slice(0, length);
 }
 
-/** The name of its file is enough to recognise a script. */
+/** Shows a script by the name of its file. */
 export function shortAgent(agent: string): string {
   return agent.replace(/^scripted:.*\//, 'scripted:');
 }

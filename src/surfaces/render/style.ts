@@ -2,10 +2,10 @@ import { styleText } from 'node:util';
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** How text is to look at its destination. Passed in, so that rendering stays a pure function. */
+/** How text should look. Passed in, so that rendering stays a pure function. */
 export interface Style {
   paint(colour: Colour, text: string): string;
-  /** Columns; tables are fitted to it, questions never. */
+  /** In columns. Tables are cut to it, questions never. */
   width: number;
   now: Date;
   clock(time: Date): string;

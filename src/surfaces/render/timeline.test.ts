@@ -25,7 +25,7 @@ const cases: [LoggedEvent, string][] = [
   [progress({ kind: 'tool_result', id: '1', ok: false, exitCode: 2, text: 'no' }), '✗ exit 2\n           no'],
   [progress({ kind: 'tool_result', id: '1', ok: false, text: '', closedBy: 'interrupt' }), '✗ ended by interrupt'],
   [progress({ kind: 'session', sessionId: 's', model: 'm', agentVersion: '1.0' }), '· session s m 1.0'],
-  [progress({ kind: 'queued', position: 3 }), '· waits for a free place, number 3'],
+  [progress({ kind: 'queued', position: 3 }), '· waits for a free slot, number 3 in the queue'],
   [progress({ kind: 'turn', n: 2 }), '· turn 2'],
   [
     progress({ kind: 'retry', attempt: 1, max: 3, delayMs: 2_000, message: 'overloaded' }),
@@ -42,7 +42,7 @@ const cases: [LoggedEvent, string][] = [
     '☰ ☑ a\n           ▸ b\n           ☐ c',
   ],
   [progress({ kind: 'subagent', id: '7', state: 'running', text: 'looks' }), '· sub-agent 7 running looks'],
-  [progress({ kind: 'withdrawn', questionId: '0#0', by: 'agent' }), '· no longer asks (agent)'],
+  [progress({ kind: 'withdrawn', questionId: '0#0', by: 'agent' }), '· the question was withdrawn (agent)'],
   [progress({ kind: 'auto_answered', questionId: '0#0', grant: '--yes' }), '✓ Reef allowed it (--yes)'],
   [progress({ kind: 'warning', message: 'careful', count: 3 }), '! careful (3 times)'],
   [progress({ kind: 'raw', name: 'new_thing', ref: 'out:12' }), '· unknown message new_thing out:12'],

@@ -1,7 +1,7 @@
 import { printable } from '../../base/printable.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
 import { Payload } from './payload.ts';
-import { type Entry, progressEntry, usageWords } from './progress.ts';
+import { type Entry, progressEntry, times, usageWords } from './progress.ts';
 import { duration } from './quantities.ts';
 import { commandText } from './question.ts';
 import type { Style } from './style.ts';
@@ -11,10 +11,10 @@ export type LoggedEvent = OperationOutput<'output'>['events'][number];
 const DIFF_LINES = 20;
 const GUTTER = ' '.repeat('12:34:56 m '.length);
 
-/** One event, with its time unless it goes on with the text of the one before. */
+/** One event, with its time unless it continues the text of the event before. */
 export function renderEvent(event: LoggedEvent, previous: LoggedEvent | undefined, style: Style): string {
   const payload = new Payload(event.payload);
-  const entry = entryOf(event.type, payload);
+  const entry = ENTRIES[event.type](payload);
   const indent = payload.text('parent') ? '  ' : '';
   const [first = '', ...rest] = shownLines(entry).map((line) => indent + colour(entry, line, style));
   const head = isContinued(event, previous)
@@ -23,31 +23,20 @@ export function renderEvent(event: LoggedEvent, previous: LoggedEvent | undefine
   return [head + first, ...rest.map((line) => GUTTER + line)].map((line) => line.trimEnd()).join('\n');
 }
 
-/** Successive events, for those who read a page at once. */
 export function renderEvents(events: readonly LoggedEvent[], style: Style): string {
   return events.map((event, index) => renderEvent(event, events[index - 1], style)).join('\n');
 }
 
-function entryOf(type: LoggedEvent['type'], p: Payload): Entry {
-  switch (type) {
-    case 'started':
-      return started(p);
-    case 'progress':
-      return progressEntry(p);
-    case 'tool_call':
-      return toolCall(p);
-    case 'file_edit':
-      return fileEdit(p);
-    case 'needs_input':
-      return needsInput(p);
-    case 'input_sent':
-      return inputSent(p);
-    case 'error':
-      return failed(p);
-    case 'completed':
-      return completed(p);
-  }
-}
+const ENTRIES: Record<LoggedEvent['type'], (payload: Payload) => Entry> = {
+  started,
+  progress: progressEntry,
+  tool_call: toolCall,
+  file_edit: fileEdit,
+  needs_input: needsInput,
+  input_sent: inputSent,
+  error: failed,
+  completed,
+};
 
 function started(p: Payload): Entry {
   const sandbox = p.text('sandbox');
@@ -89,9 +78,7 @@ function inputSent(p: Payload): Entry {
 
 function failed(p: Payload): Entry {
   const tail = p.text('stderrTail').trimEnd();
-  const count = p.number('count');
-  const many = count !== undefined && count > 1 ? ` (${count} times)` : '';
-  const text = `${p.text('code')}: ${p.text('message')}${many}${tail ? `\n${tail}` : ''}`;
+  const text = `${p.text('code')}: ${p.text('message')}${times(p.number('count'))}${tail ? `\n${tail}` : ''}`;
   return { mark: '✗', text, colour: p.is('fatal') ? 'red' : 'yellow' };
 }
 
@@ -111,7 +98,7 @@ function shownLines({ text, lines }: Entry): string[] {
   return [...all.slice(0, lines), `… ${all.length - lines} more lines`];
 }
 
-/** In a diff the sign at the start of a line says more than the kind of event. */
+/** Lines of a diff are coloured by their sign, other lines by the kind of event. */
 function colour(entry: Entry, text: string, { paint }: Style): string {
   if (text === '') return text;
   if (entry.mark === '±' && text !== entry.mark) {

@@ -1,7 +1,7 @@
 import { printable } from '../../base/printable.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
 import type { Clash, WorktreeView } from '../../protocol/worktrees.ts';
-import { type Cell, table } from './columns.ts';
+import { type Cell, heading, table } from './columns.ts';
 import { duration } from './quantities.ts';
 import { shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
@@ -12,8 +12,7 @@ const HEALTH_COLOURS = { GREEN: 'green', AMBER: 'yellow', RED: 'red' } as const;
 export function worktreeTable(worktrees: readonly WorktreeView[], style: Style): string {
   if (worktrees.length === 0) return 'No worktrees.';
   const short = shortIds(worktrees.map(({ id }) => id));
-  const titles = ['WORKTREE', 'STATUS', 'HEALTH', 'AGE', 'OVERLAP', 'BRANCH'];
-  const heading: Cell[] = titles.map((text) => ({ text, paint: (plain) => style.paint('dim', plain) }));
+  const titles = heading(['WORKTREE', 'STATUS', 'HEALTH', 'AGE', 'OVERLAP', 'BRANCH'], style);
   const rows = worktrees.map((each): Cell[] => [
     { text: short(each.id) },
     { text: statusWords(each, short) },
@@ -25,7 +24,7 @@ export function worktreeTable(worktrees: readonly WorktreeView[], style: Style):
     { text: each.overlap.map(({ tier, worktreeId }) => `${tier} ${short(worktreeId)}`).join(', ') },
     { text: each.branch },
   ]);
-  return table([heading, ...rows], style.width);
+  return table([titles, ...rows], style.width);
 }
 
 function statusWords({ status, queue, pending, failure }: WorktreeView, short: (id: string) => string): string {
@@ -39,9 +38,8 @@ function statusWords({ status, queue, pending, failure }: WorktreeView, short: (
 export function conflictReport({ report, worktrees }: OperationOutput<'conflicts'>, style: Style): string {
   const lines = worktrees.flatMap(({ id, clashes }) => clashes.map((clash) => `${id}  ${clashLine(clash, style)}`));
   const own = report.clashes.map((clash) => `plan  ${clashLine(clash, style)}`);
-  const verdict = report.status === 'CLEAR' && report.complete ? 'CLEAR' : report.status;
   const unsure = report.complete ? [] : [`not complete: ${(report.problems ?? ['no code index']).join('; ')}`];
-  return [verdict, ...own, ...lines, ...unsure].join('\n');
+  return [report.status, ...own, ...lines, ...unsure].join('\n');
 }
 
 function clashLine({ worktreeId, tier, files }: Clash, { paint }: Style): string {
@@ -54,7 +52,7 @@ function clashLine({ worktreeId, tier, files }: Clash, { paint }: Style): string
 }
 
 export function worktreeDiff({ files, patch, truncated, drift }: OperationOutput<'diff'>, { paint }: Style): string {
-  if (files.length === 0) return 'Nothing is changed.';
+  if (files.length === 0) return 'No changes.';
   const paintLine = (line: string) => {
     if (line.startsWith('+') && !line.startsWith('+++')) return paint('green', line);
     return line.startsWith('-') && !line.startsWith('---') ? paint('red', line) : line;
@@ -64,7 +62,7 @@ export function worktreeDiff({ files, patch, truncated, drift }: OperationOutput
     ...drift.unplanned.map((path) => paint('yellow', `not planned: ${printable(path)}`)),
     '',
     ...printable(patch).trimEnd().split('\n').map(paintLine),
-    ...(truncated ? ['… the patch is longer: `git diff` in the worktree shows all of it'] : []),
+    ...(truncated ? ['… the patch is cut here; `git diff` in the worktree shows all of it'] : []),
   ].join('\n');
 }
 
@@ -72,7 +70,7 @@ export function acceptance({ status, commit, waiting, noted }: OperationOutput<'
   const head =
     status === 'merged'
       ? `${paint('green', 'merged')} as ${commit.slice(0, 12)}`
-      : `${paint('yellow', 'pending')}: ${waiting?.checkout} has work in it (${waiting?.files.map(printable).join(', ')}); it was not touched`;
+      : `${paint('yellow', 'pending')}: ${waiting?.checkout} has uncommitted changes (${waiting?.files.map(printable).join(', ')}) and was not touched`;
   return [head, ...(waiting ? [`  ${waiting.command}`] : []), ...noted.map((note) => `  ${printable(note)}`)].join(
     '\n',
   );

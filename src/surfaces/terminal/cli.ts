@@ -1,20 +1,22 @@
 import type { Environment } from '../../base/env.ts';
 import type { Home } from '../../base/home.ts';
-import type { Client } from '../client/client.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
+import type { Client, Sent } from '../client/client.ts';
 import type { Style } from '../render/style.ts';
 
-/** What the body of a command may use: data to stdout, talk to stderr, and the daemon. */
+/** What the body of a command may use. Results go to stdout, everything else to stderr. */
 export interface Cli {
   host: Host;
   env: Environment;
   cwd: string;
   json: boolean;
   style: Style;
-  /** A person sits at both ends. */
+  /** Both standard input and output are a terminal. */
   isInteractive: boolean;
   out(text: string): void;
   talk(text: string): void;
-  /** One JSON document, or the words for it. */
+  /** Prints a JSON document, or the words for it. */
   print(value: unknown, words: () => string): void;
   stdin(): Promise<string>;
   home(): Home;
@@ -24,7 +26,20 @@ export interface Cli {
 /** Resolves with the exit code. */
 export type Command<Options> = (cli: Cli, args: string[], options: Options) => Promise<number>;
 
-/** The parts of `process` a command line needs. */
+/** A command that calls one operation and prints its output. */
+export function operationCommand<N extends OperationName, Options = object>(
+  name: N,
+  toInput: (args: string[], options: Options, cli: Cli) => Sent<OperationInput<N>>,
+  words: (output: OperationOutput<N>, style: Style) => string,
+): Command<Options> {
+  return async (cli, args, options) => {
+    const output = await cli.client().call(name, toInput(args, options, cli));
+    cli.print(output, () => words(output, cli.style));
+    return 0;
+  };
+}
+
+/** The parts of `process` that a command line needs. */
 export interface Host {
   argv: string[];
   env: NodeJS.ProcessEnv;
@@ -32,4 +47,12 @@ export interface Host {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
+}
+
+/** An argument, where `-` stands for standard input: for secrets, and for texts that are too long for an argument. */
+export async function textArgument(cli: Cli, text: string | undefined): Promise<string | undefined> {
+  if (text !== '-') return text;
+  const read = await cli.stdin();
+  if (read === '') throw new ReefError('bad_request', 'text: standard input was empty');
+  return read;
 }

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { readEnvironment } from '../../base/env.ts';
 import { findHome } from '../../base/home.ts';
 import { errorRow } from '../../protocol/error-table.ts';
@@ -10,7 +11,7 @@ import type { Cli, Host } from './cli.ts';
 
 const WIDTH_WITHOUT_TERMINAL = 120;
 
-/** Runs the body of a command. Whatever it throws becomes a message and an exit code. */
+/** Runs the body of a command. What it throws becomes a message and an exit code. */
 export async function runCommand(host: Host, json: boolean, body: (cli: Cli) => Promise<number>): Promise<number> {
   const cli = createCli(host, json);
   try {
@@ -20,7 +21,7 @@ export async function runCommand(host: Host, json: boolean, body: (cli: Cli) => 
   }
 }
 
-/** The error as a document on stdout where documents are expected, else as words on stderr. */
+/** Prints the error: with `--json` as a document on stdout, otherwise as words on stderr. */
 export function reportError(host: Host, json: boolean, body: ErrorBody): number {
   if (json) host.stdout.write(`${JSON.stringify(body)}\n`);
   else host.stderr.write(`${renderError(body, styleFor(host, host.stderr))}\n`);
@@ -31,7 +32,7 @@ function createCli(host: Host, json: boolean): Cli {
   const env = readEnvironment(host.env);
   const cwd = host.cwd();
   const style = styleFor(host, host.stdout);
-  const out = (text: string) => void host.stdout.write(`${text}\n`);
+  const out = (words: string) => void host.stdout.write(`${words}\n`);
   return {
     host,
     env,
@@ -40,9 +41,9 @@ function createCli(host: Host, json: boolean): Cli {
     style,
     isInteractive: host.stdin.isTTY === true && host.stdout.isTTY === true,
     out,
-    talk: (text) => void host.stderr.write(`${text}\n`),
+    talk: (words) => void host.stderr.write(`${words}\n`),
     print: (value, words) => out(json ? JSON.stringify(value) : words()),
-    stdin: () => readAll(host.stdin),
+    stdin: async () => (await text(host.stdin)).trimEnd(),
     home: () => findHome(env, cwd),
     client: () => openClient({ env, cwd, surface: 'cli' }),
   };
@@ -53,10 +54,4 @@ function styleFor(host: Host, stream: { isTTY?: boolean; columns?: number }): St
   const isTerminal = stream.isTTY === true;
   const width = isTerminal ? (stream.columns ?? WIDTH_WITHOUT_TERMINAL) : WIDTH_WITHOUT_TERMINAL;
   return createStyle({ colour: isTerminal && !noColor, width, now: new Date() });
-}
-
-async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8').trimEnd();
 }

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import type { Core } from '../../../src/protocol/operations.ts';
-import { type AuditRow, type SocketServerOptions, serveSocket } from '../../../src/surfaces/http/server.ts';
+import type { AuditEntry } from '../../../src/store/audit-table.ts';
+import { type SocketServerOptions, serveSocket } from '../../../src/surfaces/http/server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { smallCore } from './small-core.ts';
 
 export interface TestSocket {
   dir: string;
   path: string;
-  audit: AuditRow[];
+  audit: AuditEntry[];
   logged: unknown[];
   stops: boolean[];
   close(): Promise<void>;
@@ -20,7 +21,7 @@ export async function openSocket(
 ): Promise<TestSocket> {
   const dir = temporaryFolder();
   const path = join(dir, 'reefd.sock');
-  const [audit, logged, stops]: [AuditRow[], unknown[], boolean[]] = [[], [], []];
+  const [audit, logged, stops]: [AuditEntry[], unknown[], boolean[]] = [[], [], []];
   const server = await serveSocket({
     path,
     core,

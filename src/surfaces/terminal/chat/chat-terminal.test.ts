@@ -44,7 +44,7 @@ verifies('R-112').test(
       await type('\r');
       expect(await next).toEqual({ text: '', end: 'sent' });
     }
-    expect(terminal.history()).toEqual([]);
+    expect(terminal.history).toEqual([]);
   },
 );
 

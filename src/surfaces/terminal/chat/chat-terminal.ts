@@ -17,7 +17,7 @@ interface Entry {
   end: LineEnd;
 }
 
-/** Passes on what is written, but nothing while a secret is typed. Has the size of the terminal. */
+/** Passes on what is written, except while a secret is typed. */
 class Screen extends Writable {
   isMuted = false;
   readonly #out: Host['stdout'];
@@ -26,7 +26,7 @@ class Screen extends Writable {
     super();
     this.#out = out;
     out.on('resize', () => this.emit('resize'));
-    // That a terminal is gone is noticed at its keyboard; there is nobody left to report an error to.
+    // The keyboard notices that the terminal is gone. Nobody is left to read an error.
     out.removeAllListeners('error').on('error', () => {
       this.isMuted = true;
     });
@@ -58,7 +58,7 @@ export class ChatTerminal implements Person {
     this.#keys = new KeyStream(host.stdin, {
       isVi,
       isLineEmpty: () => this.#readline.line === '',
-      onEnd: () => this.#end(),
+      onEnd: () => this.#settle(undefined),
       onLost: () => this.hangUp(),
       onInterrupt: () => this.interrupt(),
     });
@@ -92,14 +92,23 @@ export class ChatTerminal implements Person {
 
   /** The next line, or undefined when there will be no more. */
   next(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
-    return this.#read(prompt, rightPrompt);
+    const ready = this.#ready.shift();
+    if (ready) return Promise.resolve(ready);
+    if (this.#isLost) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      this.#readline.setPrompt(prompt);
+      this.#readline.prompt();
+      this.#showRight(rightPrompt);
+      this.#keys.release();
+    });
   }
 
   async question(text: string, signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted();
-    const history = this.#history();
+    const { history } = this;
     const remembered = [...history];
-    const answer = this.#read(text);
+    const answer = this.next(text);
     const takeBack = () => this.#takeBack();
     signal?.addEventListener('abort', takeBack, { once: true });
     const entry = await answer;
@@ -123,7 +132,7 @@ export class ChatTerminal implements Person {
     this.write(`${text}\n`);
   }
 
-  /** While a question waits, whole lines appear above it; while a secret is typed, after it. */
+  /** While a question waits, whole lines appear above it. While a secret is typed, they wait until after it. */
   write(text: string): void {
     if (!this.#waiting) {
       this.#screen.write(text);
@@ -152,9 +161,8 @@ export class ChatTerminal implements Person {
     }
   }
 
-  /** Stops what runs. */
   interrupt(): void {
-    if (!this.#isLent) this.#running?.abort(new ReefError('cancelled', 'It was stopped'));
+    if (!this.#isLent) this.#running?.abort(new ReefError('cancelled', 'Stopped by Ctrl-C'));
   }
 
   /** Lends the terminal to an editor, which then gets Ctrl-C itself. */
@@ -167,26 +175,21 @@ export class ChatTerminal implements Person {
     }
   }
 
-  /** Newest first, as readline has it. */
-  history(): readonly string[] {
-    return this.#history();
+  /** The array of readline itself, newest line first. */
+  get history(): string[] {
+    return (this.#readline as Interface & { history: string[] }).history;
   }
 
-  /** Nobody is there any more: nothing is asked or shown from now on. */
+  /** The terminal is gone: from now on nothing is asked or shown. */
   hangUp(): void {
     this.#isLost = true;
     this.#screen.isMuted = true;
     this.#running?.abort(new ReefError('cancelled', 'The terminal is gone'));
-    this.#end();
+    this.#settle(undefined);
   }
 
   get isLost(): boolean {
     return this.#isLost;
-  }
-
-  /** Whoever waits for a line gets undefined. */
-  #end(): void {
-    this.#settle(undefined);
   }
 
   close(): void {
@@ -213,10 +216,6 @@ export class ChatTerminal implements Person {
     this.#screen.write('\n');
   }
 
-  #history(): string[] {
-    return (this.#readline as Interface & { history: string[] }).history;
-  }
-
   #settle(entry: Entry | undefined): void {
     if (!this.#waiting) {
       if (entry) this.#ready.push(entry);
@@ -229,19 +228,6 @@ export class ChatTerminal implements Person {
     this.#held = '';
     this.#keys.hold();
     take(entry);
-  }
-
-  #read(prompt: string, rightPrompt = ''): Promise<Entry | undefined> {
-    const ready = this.#ready.shift();
-    if (ready) return Promise.resolve(ready);
-    if (this.#isLost) return Promise.resolve(undefined);
-    return new Promise((resolve) => {
-      this.#waiting = resolve;
-      this.#readline.setPrompt(prompt);
-      this.#readline.prompt();
-      this.#showRight(rightPrompt);
-      this.#keys.release();
-    });
   }
 
   /** Shown at the end of the line until something is typed over it. */

@@ -1,101 +1,89 @@
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import type { Face } from '../../../app/runtime/commands/command.ts';
+import { mkdir, readdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { isCommand } from '../../../app/runtime/commands/command.ts';
+import { COMMANDS } from '../../../app/runtime/commands/table.ts';
 import type { Dialogue } from '../../../app/runtime/dialogue.ts';
 import { writeAtomic } from '../../../base/atomic-file.ts';
 import { printable } from '../../../base/printable.ts';
-import { Limiter } from '../../../base/serial.ts';
 import { toReefError } from '../../../protocol/errors.ts';
 import { type Emitter, terminalEmitter } from '../../../runtime/engine/emitter.ts';
 import { PRESETS } from '../../../runtime/engine/engine.ts';
-import { createContext } from '../../../runtime/state/init.ts';
 import { renderPromptLeft, renderPromptRight } from '../../../runtime/state/prompt-template.ts';
+import { replComplete } from '../../../runtime/state/repl-complete.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
 import { settingsOf } from '../../../runtime/state/resolve.ts';
 import type { Cli } from '../cli.ts';
 import { interruptible } from '../prompt/interruptible.ts';
 import { askQuestions } from '../prompt/job-questions.ts';
-import { askPerson, type Person, userPort } from '../prompt/person.ts';
+import type { Person } from '../prompt/person.ts';
 import { ChatTerminal } from './chat-terminal.ts';
-import { completeLine } from './complete.ts';
-import {
-  confirmsAll,
-  converse,
-  enterScope,
-  leaveScope,
-  openTerminalRuntime,
-  overridesOf,
-  type ScopeOptions,
-} from './conversation.ts';
+import { enterScope, leaveScope, openConversation, type ScopeOptions } from './conversation.ts';
 import { chatJobs, openTeam } from './jobs.ts';
 import { copyText, editFile, editText } from './user-programs.ts';
 
 /** A chat from its first line to its last, in one context. */
 export async function runChat(cli: Cli, options: ScopeOptions): Promise<number> {
-  let terminal: ChatTerminal | undefined;
+  let opened: ChatTerminal | undefined;
   // The terminal needs the key bindings of the configuration, and only the vault may ask before that is read.
   const person: Person = {
-    question: async (text, signal) => (await terminal?.question(text, signal)) ?? '',
-    secret: async (text, signal) => (await terminal?.secret(text, signal)) ?? '',
-    tell: (text) => terminal?.tell(text),
+    question: async (text, signal) => (await opened?.question(text, signal)) ?? '',
+    secret: async (text, signal) => (await opened?.secret(text, signal)) ?? '',
+    tell: (text) => opened?.tell(text),
   };
-  const turns = new Limiter();
-  const ask = askPerson(person, turns);
-  const runtime = await openTerminalRuntime({ cli, ask, askPassword: (text) => person.secret(text), isOneShot: false });
-  const confirmAll = confirmsAll(runtime, options);
-  const onAsked = askQuestions({ cli, person, turns });
-  const team = openTeam({ cli, runtime, ask, onAsked, confirmAll });
-  const ctx = createContext(team.app, {
-    workingMode: 'repl',
-    overrides: overridesOf(options),
-    ui: userPort(person),
+  const conversation = await openConversation({
+    cli,
+    options,
+    person,
+    mode: 'repl',
+    openTeam: async ({ turns, ...setting }) => openTeam({ ...setting, onAsked: askQuestions({ cli, person, turns }) }),
+    face: ({ app }) => ({
+      edit: (file) => editFile(file, { app, cli, terminal }),
+      secret: (text) => terminal.secret(text),
+      copy: (text) => copyText(text, cli),
+      jobs: chatJobs(cli),
+    }),
   });
-  const historyFile = join(runtime.app.paths.cachePath(), 'chat-history');
-  const open = new ChatTerminal({
+  const { ctx } = conversation;
+  const historyFile = join(ctx.app.paths.cachePath(), 'chat-history');
+  const terminal = new ChatTerminal({
     host: cli.host,
     isVi: ctx.app.config.keybindings === 'vi',
     history: readHistory(historyFile),
     complete: (line) => completeLine(ctx, line),
   });
-  terminal = open;
-  const face: Face = {
-    edit: (file) => editFile(file, { app: ctx.app, cli, terminal: open }),
-    secret: (text) => open.secret(text),
-    copy: (text) => copyText(text, cli),
-    jobs: chatJobs(cli),
-  };
-  const conversation = converse(ctx, { cli, runtime, ask, face, confirmAll, drive: team.run });
+  opened = terminal;
   try {
     const whole = async (signal: AbortSignal) => {
-      signal.addEventListener('abort', () => open.hangUp(), { once: true });
+      signal.addEventListener('abort', () => terminal.hangUp(), { once: true });
       try {
-        await open.during((starting) => begin(ctx, options, { terminal: open, signal: starting }));
-        await talk(conversation, { cli, terminal: open });
+        await terminal.during((starting) => begin(ctx, options, terminal, starting));
+        await talk(conversation, { cli, terminal });
       } finally {
-        await end(ctx, open);
+        await end(ctx, terminal);
       }
       return 0;
     };
-    return await interruptible(whole, () => open.interrupt());
+    return await interruptible(whole, () => terminal.interrupt());
   } finally {
-    await writeHistory(historyFile, open.history()).catch(() => {}); // the chat went well without it
-    open.close();
+    await writeHistory(historyFile, terminal.history).catch(() => {}); // losing the history is no failure of the chat
+    terminal.close();
   }
 }
 
-/** Servers may take long to start: Ctrl-C ends that too. */
+/** Ctrl-C ends this too, because servers may take long to start. */
 async function begin(
   ctx: RequestContext,
   options: ScopeOptions,
-  { terminal, signal }: { terminal: ChatTerminal; signal: AbortSignal },
+  terminal: ChatTerminal,
+  signal: AbortSignal,
 ): Promise<void> {
   await enterScope(ctx, options, signal);
   await ctx.applyPrelude(signal);
   terminal.tell(`Reef ${ctx.app.version}, ${ctx.model.id}. \`.help\` lists the commands.`);
 }
 
-/** A lost terminal cannot be asked whether to save the session, so it is saved unless that is forbidden. */
+/** A terminal that is gone cannot be asked whether to save the session, so the session is saved. */
 async function end(ctx: RequestContext, terminal: ChatTerminal): Promise<void> {
   const isUndecided = ctx.session && settingsOf(ctx).save_session === null;
   if (terminal.isLost && isUndecided) ctx.setSaveSessionThisTime();
@@ -119,7 +107,7 @@ async function talk(conversation: Dialogue, room: Room): Promise<void> {
 const BLOCK = ':::';
 const MORE = '… ';
 
-/** One line, or several: a block between `:::`, lines ended by Ctrl-J, or what came out of the editor. */
+/** One line or several: a block between `:::`, lines ended by Ctrl-J, or a text from the editor. */
 async function readQuestion(ctx: RequestContext, { cli, terminal }: Room): Promise<string | undefined> {
   const isColored = !cli.env.noColor;
   let entry = await terminal.next(renderPromptLeft(ctx, isColored), renderPromptRight(ctx, isColored));
@@ -145,7 +133,7 @@ interface Turn extends Room {
   signal: AbortSignal;
 }
 
-/** Reports whatever goes wrong, so that the chat goes on. */
+/** Reports errors instead of throwing them, so that the chat goes on. */
 async function answer(conversation: Dialogue, { cli, terminal, text, signal }: Turn): Promise<void> {
   let isTold = false;
   const plain = terminalEmitter({
@@ -167,7 +155,7 @@ async function answer(conversation: Dialogue, { cli, terminal, text, signal }: T
   }
 }
 
-/** One JSON string per line, newest first. A file that cannot be read counts as no history. */
+/** One JSON string per line, newest first. Empty if the file cannot be read. */
 function readHistory(file: string): string[] {
   try {
     const lines = readFileSync(file, 'utf8')
@@ -185,4 +173,31 @@ function readHistory(file: string): string[] {
 async function writeHistory(file: string, lines: readonly string[]): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await writeAtomic(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+}
+
+/** What Tab offers: commands that can be used now, then what may follow them. */
+async function completeLine(ctx: RequestContext, line: string): Promise<[string[], string]> {
+  if (!isCommand(line)) return [[], line];
+  const [command = '', ...args] = line.split(/\s+/);
+  const names = COMMANDS.flatMap(({ name, needs = [] }) =>
+    name.startsWith(line) && needs.every((isMet) => isMet(ctx) === undefined) ? [name] : [],
+  );
+  const typed = args.at(-1) ?? '';
+  if (args.length === 0) return [names, line];
+  const values = command === '.file' ? await paths(ctx.app.cwd, typed) : await valuesFor(ctx, command, args);
+  return values.length === 0 && names.length > 0 ? [names, line] : [values, typed];
+}
+
+async function valuesFor(ctx: RequestContext, command: string, args: readonly string[]): Promise<string[]> {
+  const found = await replComplete(ctx.app.config, ctx, { command, args });
+  return found.map(([value]) => value);
+}
+
+async function paths(cwd: string, typed: string): Promise<string[]> {
+  const folder = typed.endsWith('/') ? typed : dirname(typed);
+  const entries = await readdir(resolve(cwd, folder), { withFileTypes: true }).catch(() => []);
+  return entries.flatMap((entry) => {
+    const path = folder === '.' && !typed.startsWith('./') ? entry.name : join(folder, entry.name);
+    return path.startsWith(typed) ? [entry.isDirectory() ? `${path}/` : path] : [];
+  });
 }

@@ -1,20 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Face } from '../../../app/runtime/commands/command.ts';
-import { Dialogue, type Drive } from '../../../app/runtime/dialogue.ts';
+import { Dialogue } from '../../../app/runtime/dialogue.ts';
 import { openRuntime, type Runtime } from '../../../app/runtime/open-runtime.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { printable } from '../../../base/printable.ts';
+import { Limiter } from '../../../base/serial.ts';
 import { version } from '../../../base/version.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { GrantsFile, grantsPath } from '../../../runtime/config/grants-file.ts';
 import { type ConfigWarning, describeWarning } from '../../../runtime/config/settings-file.ts';
 import { createPermissionGate } from '../../../runtime/permissions/gate.ts';
 import { TEMP_SESSION } from '../../../runtime/sessions/session.ts';
+import { createContext } from '../../../runtime/state/init.ts';
 import type { RequestContext } from '../../../runtime/state/request-context.ts';
 import { createOutputCap } from '../../../runtime/tools/output.ts';
 import type { AskFn } from '../../../runtime/tools/tool.ts';
+import type { ChatTeam } from '../../native-agent/chat-team.ts';
 import type { Cli } from '../cli.ts';
-import { askNobody } from '../prompt/person.ts';
+import { askNobody, askPerson, type Person, userPort } from '../prompt/person.ts';
 
 interface Setup {
   cli: Cli;
@@ -23,7 +26,7 @@ interface Setup {
   isOneShot: boolean;
 }
 
-/** The runtime of this user in this folder; warnings of its configuration go to stderr. */
+/** The runtime of this user in this folder. Warnings about its configuration go to stderr. */
 export function openTerminalRuntime({ cli, ask, askPassword, isOneShot }: Setup): Promise<Runtime> {
   const { env, cwd } = cli;
   const onWarning = (warning: ConfigWarning) =>
@@ -31,28 +34,43 @@ export function openTerminalRuntime({ cli, ask, askPassword, isOneShot }: Setup)
   return openRuntime({ env, cwd, clock: systemClock, version, isOneShot, ask, askPassword, onWarning });
 }
 
-/** For commands that ask nobody anything. */
+/** The runtime for commands that never ask a person. */
 export const openRuntimeAlone = (cli: Cli) => openTerminalRuntime({ cli, ask: askNobody, isOneShot: true });
 
-interface ConversationDeps {
+/** What a team of agents is opened with. `turns` lets one question at a time reach the terminal. */
+export interface TeamSetting {
   cli: Cli;
   runtime: Runtime;
   ask: AskFn;
-  face: Face;
   confirmAll: boolean;
-  drive?: Drive | undefined;
+  turns: Limiter;
 }
 
-/** `--yes`, or the variable that stands for it. */
-export function confirmsAll({ app }: Runtime, { yes }: { yes?: true }): boolean {
-  return yes === true || /^(1|true|yes)$/i.test(app.environment.AUTO_CONFIRM ?? '');
+interface Opening {
+  cli: Cli;
+  options: ScopeOptions;
+  person: Person | undefined;
+  mode: 'cmd' | 'repl';
+  isInfo?: boolean;
+  face(ctx: RequestContext): Face;
+  /** Absent where no agent takes part. */
+  openTeam?(setting: TeamSetting): Promise<ChatTeam>;
 }
 
-/** A conversation in a context, with the permissions and grants of the user. */
-export function converse(
-  ctx: RequestContext,
-  { cli, runtime, ask, face, confirmAll, drive }: ConversationDeps,
-): Dialogue {
+/** A conversation in a context of its own, with the permissions and grants of the user. */
+export async function openConversation(opening: Opening): Promise<Dialogue> {
+  const { cli, options, person, mode } = opening;
+  const turns = new Limiter();
+  const ask = person ? askPerson(person, turns) : askNobody;
+  const runtime = await openTerminalRuntime({ cli, ask, askPassword: person?.secret, isOneShot: mode === 'cmd' });
+  const confirmAll = options.yes === true || /^(1|true|yes)$/i.test(runtime.app.environment.AUTO_CONFIRM ?? '');
+  const team = await opening.openTeam?.({ cli, runtime, ask, confirmAll, turns });
+  const ctx = createContext(team?.app ?? runtime.app, {
+    workingMode: mode,
+    overrides: overridesOf(options),
+    ...(person && { ui: userPort(person) }),
+    infoFlag: opening.isInfo === true,
+  });
   const grants = new GrantsFile(grantsPath(cli.env));
   const { config, clock } = ctx.app;
   const gate = createPermissionGate({
@@ -64,10 +82,11 @@ export function converse(
     },
   });
   const outputs = createOutputCap(runtime.outputsDir, () => randomUUID());
-  return new Dialogue(ctx, { runtime, gate, outputs, ask, face, drive, home: cli.env.home });
+  const face = opening.face(ctx);
+  return new Dialogue(ctx, { runtime, gate, outputs, ask, face, drive: team?.run, home: cli.env.home });
 }
 
-/** The flags that `ask` and `chat` begin with. */
+/** The options that `ask` and `chat` share. */
 export interface ScopeOptions {
   model?: string;
   prompt?: string;
@@ -84,12 +103,12 @@ export interface ScopeOptions {
   yes?: true;
 }
 
-/** What holds for this request only. */
-export function overridesOf({ model, stream, dryRun }: ScopeOptions) {
+/** Settings that hold for this request only. */
+function overridesOf({ model, stream, dryRun }: ScopeOptions) {
   return { ...(model !== undefined && { model }), ...(!stream && { stream: false }), ...(dryRun && { dry_run: true }) };
 }
 
-/** Brings a fresh context to where the flags want it. */
+/** Enters the role, session, agent or RAG that the options name. */
 export async function enterScope(ctx: RequestContext, options: ScopeOptions, signal?: AbortSignal): Promise<void> {
   const session = options.session === true ? TEMP_SESSION : options.session;
   if (options.agent !== undefined) {
@@ -122,7 +141,7 @@ function variablesOf(pairs: readonly string[] = []): Record<string, string> {
   );
 }
 
-/** Saves what is to be saved, and closes everything. */
+/** Saves the session if it should be saved, and closes everything. */
 export async function leaveScope(ctx: RequestContext): Promise<void> {
   try {
     if (ctx.agent) await ctx.exitAgent();

@@ -18,7 +18,7 @@ interface Offer {
   command: string;
 }
 
-/** Runs a command that the model wrote only when the person says so. */
+/** Runs the command that the model wrote, but only when the person says so. */
 export async function offer(conversation: Dialogue, { cli, person, signal, command }: Offer): Promise<number> {
   const { ctx } = conversation;
   const write = (text: string) => void cli.host.stdout.write(text);

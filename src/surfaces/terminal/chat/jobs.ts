@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import type { Face } from '../../../app/runtime/commands/command.ts';
-import type { Runtime } from '../../../app/runtime/open-runtime.ts';
 import { findHome, findRepository } from '../../../base/home.ts';
-import type { AskFn } from '../../../runtime/tools/tool.ts';
+import { onFirstUse } from '../../../base/lazily.ts';
 import { type Client, openClient } from '../../client/client.ts';
 import { ChatTeam, type ChatTeamDeps } from '../../native-agent/chat-team.ts';
 import { jobTable } from '../../render/job.ts';
@@ -24,7 +23,7 @@ export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
       }
       const { questions } = await client.call('inbox', {});
       return questions.length === 0
-        ? 'Nobody asks anything.'
+        ? 'No open questions.'
         : questions.map((question) => renderQuestion(question, cli.style)).join('\n\n');
     },
   };
@@ -33,11 +32,11 @@ export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
 interface JobsHome {
   client: Client;
   homeDir: string;
-  /** It belongs to no repository, so that commands elsewhere find it by `REEF_HOME` only. */
+  /** It belongs to no repository: other commands find it only by `REEF_HOME`. */
   isUsers: boolean;
 }
 
-/** The home of a chat's jobs: that of the repository around, or outside of one a home in the user's state folder. */
+/** The home of a chat's jobs: that of the repository, or outside of one, a home in the user's state folder. */
 function jobsHome({ env, cwd }: Pick<Cli, 'env' | 'cwd'>): JobsHome {
   const isUsers = env.reefHome === undefined && env.reefSocket === undefined && findRepository(cwd) === undefined;
   const here = isUsers ? { ...env, reefHome: resolve(env.stateHome, 'reef') } : env;
@@ -47,27 +46,13 @@ function jobsHome({ env, cwd }: Pick<Cli, 'env' | 'cwd'>): JobsHome {
   return { client, homeDir, isUsers };
 }
 
-interface Team extends Pick<ChatTeamDeps, 'onAsked'> {
-  cli: Cli;
-  runtime: Runtime;
-  ask: AskFn;
-  confirmAll: boolean;
-}
-
 /** Lets the agent of a chat start others. Its daemon is found when the first of them starts. */
-export function openTeam({ cli, ...deps }: Team): ChatTeam {
-  let home: JobsHome | undefined;
-  const open = () => {
-    const found = jobsHome(cli);
-    if (found.isUsers)
-      cli.talk(`Outside a repository jobs live in ${found.homeDir}: REEF_HOME=${found.homeDir} reef ps`);
-    return found;
-  };
-  return new ChatTeam({
-    ...deps,
-    daemon: () => {
-      home ??= open();
-      return home;
-    },
+export function openTeam({ cli, ...deps }: Omit<ChatTeamDeps, 'daemon'> & { cli: Cli }): ChatTeam {
+  const daemon = onFirstUse(() => {
+    const home = jobsHome(cli);
+    if (home.isUsers)
+      cli.talk(`You are not in a repository, so jobs are kept in ${home.homeDir}: REEF_HOME=${home.homeDir} reef ps`);
+    return home;
   });
+  return new ChatTeam({ ...deps, daemon });
 }

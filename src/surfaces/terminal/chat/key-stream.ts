@@ -25,8 +25,8 @@ interface RawInput extends NodeJS.ReadableStream {
 }
 
 /**
- * The keyboard as readline gets it. Keys that readline does not know end the line and are remembered. While nobody reads
- * lines, what is typed waits, and only Ctrl-C has an effect.
+ * The keyboard as readline gets it. Keys that readline does not know end the line, and `nextEnd` tells which. While nobody
+ * reads lines, what is typed waits, and only Ctrl-C has an effect.
  */
 export class KeyStream extends PassThrough {
   readonly isTTY = true;
@@ -51,7 +51,6 @@ export class KeyStream extends PassThrough {
     return this;
   }
 
-  /** How the next line was ended. */
   nextEnd(): LineEnd {
     return this.#ends.shift() ?? 'sent';
   }

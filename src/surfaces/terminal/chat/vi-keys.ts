@@ -6,7 +6,7 @@ const [CUT_RIGHT, CUT_LEFT, CUT_WORD_LEFT, CUT_WORD_RIGHT] = ['\u000b', '\u0015'
 const [WORD_LEFT, WORD_RIGHT, DELETE] = ['\u001bb', '\u001bf', '\u001b[3~'];
 const WHOLE_LINE = END + CUT_LEFT;
 
-/** Keys of the normal mode as a line editor understands them that knows only emacs. */
+/** Keys of normal mode, and the emacs keys that readline understands instead. */
 const MOVES: Readonly<Record<string, string>> = {
   h: BACK,
   l: FORWARD,
@@ -24,7 +24,7 @@ const MOVES: Readonly<Record<string, string>> = {
   u: '\u001f',
   p: '\u0019',
 };
-/** Keys after which one types. */
+/** Keys that lead to insert mode. */
 const ENTRIES: Readonly<Record<string, string>> = {
   i: '',
   a: FORWARD,
@@ -64,7 +64,7 @@ export class ViKeys {
 
   #key(byte: number): Buffer {
     if (byte === ESCAPE) {
-      // The cursor of the normal mode stands on a letter, not behind it.
+      // In normal mode the cursor stands on a letter, not after it.
       const step = this.#isNormal ? '' : BACK;
       this.#isNormal = true;
       this.#operator = undefined;

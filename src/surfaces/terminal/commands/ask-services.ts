@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refuseOauth } from '../../../app/runtime/commands/general.ts';
 import { printable } from '../../../base/printable.ts';
@@ -12,7 +12,7 @@ import { interruptible } from '../prompt/interruptible.ts';
 import { list } from './runtime-folder.ts';
 import { addSecret, deleteSecret, getSecret, listSecrets, updateSecret } from './vault.ts';
 
-/** What the flags of `reef ask` do that ask no model anything. The value of a flag is its argument. */
+/** The options of `reef ask` that ask no model anything. The value of an option is the argument of its command. */
 const SERVICES = {
   listModels: list('models'),
   listRoles: list('roles'),
@@ -34,13 +34,9 @@ const SERVICES = {
 
 export type ServiceFlag = keyof typeof SERVICES;
 
-const isService = (flag: string): flag is ServiceFlag => Object.hasOwn(SERVICES, flag);
-
-/** Serves the first flag that names a service. */
-export async function serve(cli: Cli, options: object): Promise<number> {
-  const [flag, value] = Object.entries(options).find(([name]) => isService(name)) ?? [];
-  if (flag === undefined || !isService(flag)) return 0;
-  return SERVICES[flag](cli, typeof value === 'string' ? [value] : [], options);
+export function serve(cli: Cli, service: ServiceFlag, options: object): Promise<number> {
+  const value = (options as Record<string, unknown>)[service];
+  return SERVICES[service](cli, typeof value === 'string' ? [value] : [], options);
 }
 
 async function authenticate(cli: Cli, [client]: string[]): Promise<number> {
@@ -48,7 +44,7 @@ async function authenticate(cli: Cli, [client]: string[]): Promise<number> {
   return refuseOauth(client ?? app.models.first('chat')?.client ?? 'Reef');
 }
 
-/** Reads every tool of the user and reports those that are broken. */
+/** Loads every tool of the user and reports those that are broken. */
 async function buildTools(cli: Cli): Promise<number> {
   const { app, run: runCommand } = await openRuntimeAlone(cli);
   const { CustomTools } = await import('../../../runtime/tools/custom/load-custom.ts');
@@ -90,14 +86,14 @@ async function printCompletions(cli: Cli, [shell = '']: string[]): Promise<numbe
 const TAIL_BYTES = 16 * 1024;
 const LOOK_MS = 250;
 
-/** The end of the log; at a terminal, what is added to it until Ctrl-C. */
+/** Prints the end of the log and, at a terminal, what is added to it until Ctrl-C. */
 async function tailLogs(cli: Cli, _args: string[], { disableLogColors }: { disableLogColors?: true }): Promise<number> {
   const { app } = await openRuntimeAlone(cli);
   const path = app.paths.logPath();
-  if (!existsSync(path)) throw new ReefError('bad_request', `there is no log yet: ${path}`);
+  if (!existsSync(path)) throw new ReefError('bad_request', `There is no log yet at ${path}`);
   const paint = disableLogColors || cli.json ? (line: string) => line : (line: string) => painted(cli, line);
-  const show = (text: string) => {
-    for (const line of text.split('\n')) if (line !== '') cli.out(paint(printable(line)));
+  const show = (lines: string) => {
+    for (const line of lines.split('\n')) if (line !== '') cli.out(paint(printable(line)));
   };
   let at = Math.max(0, statSync(path).size - TAIL_BYTES);
   const [, ...first] = at === 0 ? ['', await textFrom(path, 0)] : (await textFrom(path, at)).split(/(?<=\n)/);
@@ -114,17 +110,7 @@ async function tailLogs(cli: Cli, _args: string[], { disableLogColors }: { disab
   });
 }
 
-async function textFrom(path: string, at: number): Promise<string> {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const buffer = Buffer.alloc(Math.max(0, size - at));
-    await file.read(buffer, 0, buffer.length, at);
-    return buffer.toString('utf8');
-  } finally {
-    await file.close();
-  }
-}
+const textFrom = (path: string, start: number) => text(createReadStream(path, { start }));
 
 function painted({ style }: Cli, line: string): string {
   if (line.includes('"level":"error"')) return style.paint('red', line);

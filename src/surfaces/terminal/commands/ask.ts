@@ -1,29 +1,16 @@
 import type { Dialogue } from '../../../app/runtime/dialogue.ts';
-import type { Runtime } from '../../../app/runtime/open-runtime.ts';
 import { printable } from '../../../base/printable.ts';
-import { Limiter } from '../../../base/serial.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { type Emitter, nullEmitter, type RunOutcome, terminalEmitter } from '../../../runtime/engine/emitter.ts';
 import { PRESETS, type RunOptions } from '../../../runtime/engine/engine.ts';
 import { toSource } from '../../../runtime/engine/input.ts';
-import type { RagHit } from '../../../runtime/rag/rag.ts';
 import { info } from '../../../runtime/state/info.ts';
-import { createContext } from '../../../runtime/state/init.ts';
-import type { AskFn } from '../../../runtime/tools/tool.ts';
 import type { ChatTeam } from '../../native-agent/chat-team.ts';
-import {
-  confirmsAll,
-  converse,
-  enterScope,
-  leaveScope,
-  openTerminalRuntime,
-  overridesOf,
-  type ScopeOptions,
-} from '../chat/conversation.ts';
+import { enterScope, leaveScope, openConversation, type ScopeOptions, type TeamSetting } from '../chat/conversation.ts';
 import type { Cli, Command } from '../cli.ts';
 import { interruptible } from '../prompt/interruptible.ts';
 import { linePerson } from '../prompt/line-person.ts';
-import { askNobody, askPerson, type Person, userPort } from '../prompt/person.ts';
+import type { Person } from '../prompt/person.ts';
 import type { ServiceFlag } from './ask-services.ts';
 
 interface AskOptions extends ScopeOptions {
@@ -33,33 +20,14 @@ interface AskOptions extends ScopeOptions {
   file?: string[];
   info?: true;
   headless?: true;
+  /** Set by an option that asks no model anything. */
+  service?: ServiceFlag;
 }
 
-/** Flags that ask nothing. What they do is loaded when one is given, so that others do not pay for it. */
-const SERVICES: readonly ServiceFlag[] = [
-  'listModels',
-  'listRoles',
-  'listSessions',
-  'listAgents',
-  'listRags',
-  'listMacros',
-  'listSecrets',
-  'addSecret',
-  'getSecret',
-  'updateSecret',
-  'deleteSecret',
-  'buildTools',
-  'syncModels',
-  'tailLogs',
-  'authenticate',
-  'completions',
-];
-
-/** One question, one context, one answer. */
 export const ask: Command<AskOptions> = async (cli, words, options) => {
-  if (SERVICES.some((flag) => Object.hasOwn(options, flag))) {
+  if (options.service !== undefined) {
     const { serve } = await import('./ask-services.ts');
-    return serve(cli, options);
+    return serve(cli, options.service, options);
   }
   const text = await questionOf(cli, words, options);
   const isEmpty = text === '' && !options.file && options.macro === undefined && !options.info;
@@ -67,7 +35,7 @@ export const ask: Command<AskOptions> = async (cli, words, options) => {
   return interruptible((signal) => answer(cli, { text, options, signal }));
 };
 
-/** What is piped in comes after the words; for a macro, as the text of its last value. */
+/** Standard input follows the words. For a macro it is the text of the last value. */
 async function questionOf(cli: Cli, words: readonly string[], options: AskOptions): Promise<string> {
   const typed = words.join(' ');
   const piped = options.info || cli.host.stdin.isTTY === true ? '' : await cli.stdin();
@@ -75,12 +43,12 @@ async function questionOf(cli: Cli, words: readonly string[], options: AskOption
 }
 
 async function toChat(cli: Cli, options: AskOptions): Promise<number> {
-  if (!cli.isInteractive) throw new ReefError('no_tty', 'there is no question, and no terminal to ask for one');
+  if (!cli.isInteractive) throw new ReefError('no_tty', 'There is no question, and no terminal to ask for one');
   return chat(cli, [], options);
 }
 
 export const chat: Command<ScopeOptions> = async (cli, _words, options) => {
-  if (!cli.isInteractive) throw new ReefError('no_tty', 'a chat needs a terminal');
+  if (!cli.isInteractive) throw new ReefError('no_tty', 'A chat needs a terminal');
   const { runChat } = await import('../chat/chat.ts');
   return runChat(cli, options);
 };
@@ -93,18 +61,18 @@ interface Request {
 
 async function answer(cli: Cli, { text, options, signal }: Request): Promise<number> {
   const person = cli.isInteractive && !options.headless ? linePerson(cli, signal) : undefined;
-  const turns = new Limiter();
-  const askFn = person ? askPerson(person, turns) : askNobody;
-  const runtime = await openTerminalRuntime({ cli, ask: askFn, askPassword: person?.secret, isOneShot: true });
-  const confirmAll = confirmsAll(runtime, options);
-  const team = mayUseAgent(options)
-    ? await teamOf({ cli, runtime, ask: askFn, confirmAll, person, turns, options })
-    : undefined;
-  const ctx = createContext(team?.app ?? runtime.app, {
-    workingMode: 'cmd',
-    overrides: overridesOf(options),
-    ...(person && { ui: userPort(person) }),
+  // Only agents need a team, and only with one are its modules loaded.
+  const mayUseAgent = options.agent !== undefined || options.macro !== undefined;
+  const conversation = await openConversation({
+    cli,
+    options,
+    person,
+    mode: 'cmd',
+    isInfo: options.info === true,
+    face: () => ({}),
+    ...(mayUseAgent && { openTeam: (setting) => teamOf(setting, person, options) }),
   });
+  const { ctx } = conversation;
   try {
     await enterScope(ctx, withRole(options), signal);
     if (options.info) {
@@ -112,9 +80,8 @@ async function answer(cli: Cli, { text, options, signal }: Request): Promise<num
       cli.print({ info: words }, () => words.trimEnd());
       return 0;
     }
-    const conversation = converse(ctx, { cli, runtime, ask: askFn, face: {}, confirmAll, drive: team?.run });
     const outcome = await put(cli, conversation, { text, options, signal });
-    show(cli, { outcome, sources: conversation.sources, isCode: options.code === true });
+    show(cli, outcome, conversation, options.code === true);
     if (!options.execute || !person || cli.json) return 0;
     const { offer } = await import('../chat/execute.ts');
     return await offer(conversation, { cli, person, signal, command: outcome.final_message ?? '' });
@@ -123,44 +90,29 @@ async function answer(cli: Cli, { text, options, signal }: Request): Promise<num
   }
 }
 
-/** Others do not pay for what only agents need. */
-const mayUseAgent = ({ agent, macro }: AskOptions) => agent !== undefined || macro !== undefined;
-
-interface TeamSetting {
-  cli: Cli;
-  runtime: Runtime;
-  ask: AskFn;
-  confirmAll: boolean;
-  person: Person | undefined;
-  turns: Limiter;
-  options: AskOptions;
-}
-
-/** Questions of children wait for the first answer, given here or elsewhere; `--headless` waits for nobody. */
-async function teamOf({ cli, person, turns, options, ...deps }: TeamSetting): Promise<ChatTeam> {
+/** A question of a child waits for the first answer, given here or elsewhere. `--headless` waits for nobody. */
+async function teamOf(
+  { cli, turns, ...deps }: TeamSetting,
+  person: Person | undefined,
+  { headless }: AskOptions,
+): Promise<ChatTeam> {
   const [{ openTeam }, { askQuestions, refuseQuestions, tellQuestions }] = await Promise.all([
     import('../chat/jobs.ts'),
     import('../prompt/job-questions.ts'),
   ]);
   const atTerminal = person ? askQuestions({ cli, person, turns }) : tellQuestions(cli);
-  return openTeam({ cli, ...deps, onAsked: options.headless ? refuseQuestions : atTerminal });
+  return openTeam({ cli, ...deps, onAsked: headless ? refuseQuestions : atTerminal });
 }
 
-/** What is not on the screen yet: the document, the code alone, and where the answer came from. */
-function show(cli: Cli, { outcome, sources, isCode }: Shown): void {
-  const found = sources.map(({ source, chunk, score }) => ({ source, chunk, score }));
+/** Prints what is not on the screen yet: the JSON document, the code alone, and the sources of the answer. */
+function show(cli: Cli, outcome: RunOutcome, conversation: Dialogue, isCode: boolean): void {
+  const found = conversation.sources.map(({ source, chunk, score }) => ({ source, chunk, score }));
   if (cli.json) cli.out(JSON.stringify({ ...outcome, ...(found.length > 0 && { sources: found }) }));
   else if (isCode) cli.out(outcome.final_message ?? '');
   if (!cli.json) for (const { source, chunk } of found) cli.talk(printable(`source: ${source}, chunk ${chunk}`));
 }
 
-interface Shown {
-  outcome: RunOutcome;
-  sources: readonly RagHit[];
-  isCode: boolean;
-}
-
-/** `-c` and `-e` are roles of ours, where none is chosen. */
+/** Without a chosen role, `-e` and `-c` use the built-in roles `shell` and `code`. */
 function withRole(options: AskOptions): AskOptions {
   if (options.role !== undefined || options.prompt !== undefined || options.agent !== undefined) return options;
   if (options.execute) return { ...options, role: 'shell' };
@@ -175,7 +127,7 @@ async function put(cli: Cli, conversation: Dialogue, { text, options, signal }: 
   return conversation.ask(await conversation.input(text, sources, signal), asking);
 }
 
-/** The answer to stdout, all else to stderr; errors are told by whoever runs the command. */
+/** The answer goes to stdout, everything else to stderr. Errors are printed by whoever runs the command. */
 function emitterOf({ host }: Cli): Emitter {
   const terminal = terminalEmitter({
     answer: (text) => void host.stdout.write(text),

@@ -4,8 +4,7 @@ import type { Call } from '../../../protocol/run-operations.ts';
 import { type Cell, displayWidth, oneLine, table } from '../../render/columns.ts';
 import { duration } from '../../render/quantities.ts';
 import { shortAgent } from '../../render/short-names.ts';
-import type { Cli, Command } from '../cli.ts';
-import { textArgument } from './text-argument.ts';
+import { type Cli, type Command, textArgument } from '../cli.ts';
 import { waitFor } from './wait.ts';
 
 export const listCalls: Command<{ run?: string; job?: string; limit?: number }> = async (cli, _args, options) => {
@@ -30,7 +29,7 @@ function row({ callId, block, visit, request, response, error }: Call): Cell[] {
 export const showCall: Command<object> = async (cli, [call = '']) => {
   const { calls } = await cli.client().call('calls', { call });
   const [found] = calls;
-  if (!found) throw new ReefError('call_not_found', `There is no call "${call}".`);
+  if (!found) throw new ReefError('call_not_found', `There is no call "${call}"`);
   cli.print(found, () => whole(found, cli));
   return 0;
 };
@@ -47,15 +46,15 @@ function whole({ request, response, error, failovers, ...about }: Call, { style 
   ].join('\n');
 }
 
-/** Both answers side by side; neither run nor worktree is touched. */
+/** Shows both answers side by side. Neither the run nor its worktree is touched. */
 export const rerunCall: Command<{ edit?: string }> = async (cli, [call = ''], { edit }) => {
   const client = cli.client();
   const prompt = await textArgument(cli, edit);
-  const { before, jobId } = await client.call('call_rerun', { call, ...(prompt !== undefined && { prompt }) });
+  const { before, jobId } = await client.call('call_rerun', { call, prompt });
   const { jobs } = await waitFor(client, { ids: [jobId], until: ['needs_input', 'done'] });
   const [job] = jobs;
   if (job?.awaiting_input) {
-    cli.talk(`The agent asks: reef inbox. Its answer will be in reef output ${jobId}`);
+    cli.talk(`The agent asks something: see \`reef inbox\`. Its answer will be in \`reef output ${jobId}\`.`);
     return 3;
   }
   const { calls } = await client.call('calls', { job: jobId });

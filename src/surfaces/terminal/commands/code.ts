@@ -3,7 +3,7 @@ import { findRepository } from '../../../base/home.ts';
 import type { CodeQuery } from '../../../protocol/code-operations.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import { codeAnswer, indexReport } from '../../render/code.ts';
-import type { Cli, Command } from '../cli.ts';
+import { type Cli, type Command, operationCommand } from '../cli.ts';
 import { checkoutOf } from './spawn.ts';
 
 interface CodeOptions {
@@ -18,18 +18,16 @@ interface CodeOptions {
   complete?: true;
 }
 
-/** One question about the code of the checkout around, unless another worktree is named. */
+/** A question about the code of the checkout around the current folder, unless another worktree is named. */
 function question<N extends CodeQuery>(
   name: N,
-  toInput: (args: string[], options: CodeOptions, cli: Cli) => Omit<OperationInput<N>, 'worktree'>,
+  toInput: (args: string[], options: CodeOptions, cli: Cli) => { [K in keyof OperationInput<N>]: unknown },
 ): Command<CodeOptions> {
-  return async (cli, args, options) => {
-    const required = options.complete ? { require: 'complete' as const } : {};
-    const input = { ...toInput(args, options, cli), ...required, ...worktreeOf(cli, options) } as OperationInput<N>;
-    const answer = await cli.client().call(name, input);
-    cli.print(answer, () => codeAnswer(name, answer, cli.style));
-    return 0;
+  const input = (args: string[], options: CodeOptions, cli: Cli) => {
+    const require = options.complete && 'complete';
+    return { ...toInput(args, options, cli), require, worktree: worktreeOf(cli, options) } as never;
   };
+  return operationCommand(name, input, (answer, style) => codeAnswer(name, answer, style));
 }
 
 export const outline = question('get_file_outline', ([file = ''], _options, cli) => ({
@@ -37,53 +35,39 @@ export const outline = question('get_file_outline', ([file = ''], _options, cli)
 }));
 export const tree = question('get_directory_outline', ([folder = '.'], { depth }, cli) => ({
   directory_path: inCheckout(cli, folder),
-  ...(depth !== undefined && { depth }),
+  depth,
 }));
-export const symbol = question('get_symbol', ([name = ''], { source }) => ({
+export const symbol = question('get_symbol', ([name], { source }) => ({ name, include_source: source }));
+export const refs = question('get_symbol_references', ([name], { limit, text }) => ({
   name,
-  ...(source && { include_source: true }),
+  limit,
+  include_text: text,
 }));
-export const refs = question('get_symbol_references', ([name = ''], { limit, text }) => ({
-  name,
-  ...(limit !== undefined && { limit }),
-  ...(text && { include_text: true }),
-}));
-export const find = question('find_symbols', ([query = ''], { limit, type }) => ({
-  query,
-  ...(limit !== undefined && { limit }),
-  ...(type !== undefined && { symbol_type: type as never }),
-}));
-export const search = question('code_search', ([query = ''], { limit, glob }) => ({
-  query,
-  ...(limit !== undefined && { limit }),
-  ...(glob !== undefined && { glob }),
-}));
-export const explore = question('explore_code', ([text = ''], { budget }) => ({
-  question: text,
-  ...(budget !== undefined && { budget_tokens: budget }),
-}));
+export const find = question('find_symbols', ([query], { limit, type }) => ({ query, limit, symbol_type: type }));
+export const search = question('code_search', ([query], { limit, glob }) => ({ query, limit, glob }));
+export const explore = question('explore_code', ([text], { budget }) => ({ question: text, budget_tokens: budget }));
 
-export const indexCode: Command<CodeOptions & { wait?: true }> = async (cli, _args, { wait, ...options }) => {
-  const report = await cli
-    .client()
-    .call('code_index', { wait: wait ? 'complete' : 'usable', ...worktreeOf(cli, options) });
-  cli.print(report, () => indexReport(report));
-  return 0;
-};
+export const indexCode = operationCommand(
+  'code_index',
+  (_args, options: CodeOptions & { wait?: true }, cli) => ({
+    wait: options.wait ? ('complete' as const) : ('usable' as const),
+    worktree: worktreeOf(cli, options),
+  }),
+  indexReport,
+);
 
 export const slice: Command<CodeOptions> = async (cli, slices, { budget, ...options }) => {
-  const input = { slices, ...(budget !== undefined && { budget }), ...worktreeOf(cli, options) };
+  const input = { slices, budget, worktree: worktreeOf(cli, options) };
   const { text, complete } = await cli.client().call('code_slice', input);
   cli.print({ text, complete }, () => text.trimEnd());
   return 0;
 };
 
-/** Who stands in a worktree means that one. For a job the daemon knows which worktree is meant. */
-function worktreeOf(cli: Cli, { worktree }: CodeOptions): { worktree?: string } {
-  if (worktree !== undefined) return { worktree };
-  if (cli.env.reefSocket !== undefined) return {};
-  const checkout = checkoutOf(cli.cwd);
-  return checkout === undefined || checkout === findRepository(cli.cwd) ? {} : { worktree: checkout };
+/** The worktree around the current folder. For a job the daemon knows which worktree is meant. */
+function worktreeOf({ cwd, env }: Cli, { worktree }: CodeOptions): string | undefined {
+  if (worktree !== undefined || env.reefSocket !== undefined) return worktree;
+  const checkout = checkoutOf(cwd);
+  return checkout === findRepository(cwd) ? undefined : checkout;
 }
 
 /** Operations take paths relative to the checkout; people write them relative to the folder they are in. */

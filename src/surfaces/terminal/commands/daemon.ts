@@ -4,10 +4,6 @@ import { isAlive } from '../../client/start-daemon.ts';
 import { duration } from '../../render/quantities.ts';
 import type { Command } from '../cli.ts';
 
-interface StopOptions {
-  killJobs?: true;
-}
-
 const NOT_RUNNING = 69;
 const STOP_LIMIT_MS = 15_000;
 const POLL_MS = 20;
@@ -23,16 +19,16 @@ export const daemonStatus: Command<object> = async (cli) => {
   return info ? 0 : NOT_RUNNING;
 };
 
-/** Stopping a daemon that does not run is no failure. Agents go on without it unless they are to be killed with it. */
-export const daemonStop: Command<StopOptions> = async (cli, _args, { killJobs = false }) => {
+/** Stopping a daemon that does not run is no failure. Agents keep running unless `--kill-jobs` ends them. */
+export const daemonStop: Command<{ killJobs?: true }> = async (cli, _args, { killJobs = false }) => {
   const client = cli.client();
   const pid = (await client.daemon())?.pid;
   const stopped = await client.stop(killJobs);
   const deadline = systemClock.monotonicMs() + STOP_LIMIT_MS;
-  // Until its process is gone: the next command must find the home free.
+  // Waits until its process is gone, so that the next command can start another one.
   while (isAlive(pid)) {
     if (systemClock.monotonicMs() > deadline)
-      throw new ReefError('daemon_unavailable', 'The daemon was told to end and still runs');
+      throw new ReefError('daemon_unavailable', 'The daemon was told to stop, and still runs');
     await systemClock.sleep(POLL_MS);
   }
   cli.print({ stopped }, () => (stopped ? 'stopped' : 'was not running'));

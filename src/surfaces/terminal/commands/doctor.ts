@@ -20,12 +20,7 @@ import { storeChecks } from '../../doctor/store.ts';
 import { worktreeChecks } from '../../doctor/worktrees.ts';
 import type { Cli, Command } from '../cli.ts';
 
-interface Options {
-  fix?: true;
-  deep?: true;
-}
-
-export const doctor: Command<Options> = async (cli, _args, { fix = false, deep = false }) => {
+export const doctor: Command<{ fix?: true; deep?: true }> = async (cli, _args, { fix = false, deep = false }) => {
   const findings = await examine(checksFor(cli, deep), { fix });
   cli.print({ findings }, () => renderFindings(findings, cli.style));
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
@@ -34,33 +29,31 @@ export const doctor: Command<Options> = async (cli, _args, { fix = false, deep =
 /** The list of what doctor looks at. A new check is one more entry here. */
 function checksFor(cli: Cli, deep: boolean): Check[] {
   const { env, cwd } = cli;
-  const machine = machineChecks({ path: env.path, folder: homeFolder(cli) ?? cwd });
+  const home = homeOf(cli);
+  const folder = home instanceof ReefError || !existsSync(home.dir) ? cwd : home.dir;
   const detected = detectAll(env);
   detected.catch(() => {}); // several checks await it and report its failure
-  const agents = agentChecks({ detected, user: () => userOf(env, cwd) });
-  try {
-    const home = cli.home();
-    const client = cli.client();
-    const of = { home, client, deep };
-    const daemon = daemonChecks({ client, detected, env, version, file: home.daemon });
-    // Fixes are applied in this order: those that need the home to themselves before those that start a daemon.
-    const files = [...homeChecks(home), ...derivedChecks(of), ...storeChecks(of)];
-    const served = [...repositoryChecks(cli, home, deep), ...daemon, socketCheck(home, client), ...jobChecks(of)];
-    return [...machine, ...agents, ...files, ...served];
-  } catch (error) {
-    // Outside a repository the machine can still be looked at.
-    if (!(error instanceof ReefError)) throw error;
-    return [...machine, ...agents, { name: 'home', look: () => Promise.reject(error) }];
-  }
+  const general = [
+    ...machineChecks({ path: env.path, folder }),
+    ...agentChecks({ detected, user: () => userOf(env, cwd) }),
+  ];
+  if (home instanceof ReefError) return [...general, { name: 'home', look: () => Promise.reject(home) }];
+  const client = cli.client();
+  const of = { home, client, deep };
+  const daemon = daemonChecks({ client, detected, env, version, file: home.daemon });
+  // Fixes are applied in this order: those that need the home to themselves before those that start a daemon.
+  const files = [...homeChecks(home), ...derivedChecks(of), ...storeChecks(of)];
+  const served = [...repositoryChecks(cli, home, deep), ...daemon, socketCheck(home, client), ...jobChecks(of)];
+  return [...general, ...files, ...served];
 }
 
-/** The disk that matters most: without room there nothing is recorded. */
-function homeFolder(cli: Cli): string | undefined {
+/** The home, or why there is none: outside a repository the machine can still be checked. */
+function homeOf(cli: Cli): Home | ReefError {
   try {
-    const { dir } = cli.home();
-    return existsSync(dir) ? dir : undefined;
-  } catch {
-    return undefined; // said by the check of the home
+    return cli.home();
+  } catch (error) {
+    if (error instanceof ReefError) return error;
+    throw error;
   }
 }
 

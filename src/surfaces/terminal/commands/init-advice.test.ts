@@ -22,21 +22,25 @@ test('nothing is said of what is as it should be', () => {
 });
 
 test.each<[string, Parameters<typeof seen>[0], RegExp[]]>([
-  ['another file', { isKept: true }, [/left as it is; --force replaces it/]],
+  ['another file', { isKept: true }, [/exists and says something else.*reef init --force$/]],
   [
     'another file, and nothing to put in its place',
     { isKept: true, look: { proposal: nothing } },
-    [/left as it is: nothing was recognised.*reef init --force --test/],
+    [/was not changed: Reef found no test command.*reef init --force --test/],
   ],
-  ['nothing', { look: { proposal: nothing } }, [/No toolchain was recognised.*reef init --test/]],
+  ['nothing', { look: { proposal: nothing } }, [/Reef found no test command here.*reef init --test/]],
   [
     'no test',
     { look: { proposal: { ...nothing, gates: { lint: test_ } } } },
     [/a run needs one: reef init --force --test/],
   ],
-  ['a folder', { look: { folder: 'crate' } }, [/these go to crate first/]],
+  ['a folder', { look: { folder: 'crate' } }, [/changes to crate first/]],
   ['no program', { look: { missing: ['cargo'] } }, [/Not on PATH: cargo\./]],
-  ['a fresh repository', { checkout: { hasCommit: false, hasIdentity: false } }, [/no commit yet/, /no name for you/]],
+  [
+    'a fresh repository',
+    { checkout: { hasCommit: false, hasIdentity: false } },
+    [/no commit yet/, /has no name for you/],
+  ],
   ['changes', { checkout: { changed: 1, notIgnored: ['target'] } }, [/does not ignore target/, /^1 file has changes/]],
   ['no agent', { agents: [{ ...claude, login: 'no', toDo: 'claude auth login' }] }, [/Claude Code: claude auth login/]],
 ])('%s is said with what to do', (_, found, notes) => {

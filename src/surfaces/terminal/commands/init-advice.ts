@@ -9,11 +9,11 @@ interface Seen {
   checkout: CheckoutLook;
   agents: readonly ReadyAgent[];
   items: readonly Pick<TrustItem, 'trusted'>[];
-  /** A file that says something else was left in its place. */
+  /** A configuration that says something else was not replaced. */
   isKept: boolean;
 }
 
-/** What stands in the way of a first run, or will surprise in it; each says what to do. */
+/** What prevents a first run or may surprise in it, each with what to do. */
 export function notesOf({ look, checkout, agents, isKept }: Seen): string[] {
   return [...projectNotes(look, isKept), ...checkoutNotes(checkout), ...agentNotes(agents)];
 }
@@ -21,15 +21,16 @@ export function notesOf({ look, checkout, agents, isKept }: Seen): string[] {
 function projectNotes({ proposal, missing, elsewhere, folder }: ProjectLook, isKept: boolean): string[] {
   const isKnown = hasCommands(proposal);
   const notes: (string | false)[] = [
-    isKept && isKnown && `${PROJECT_CONFIG} says something else and was left as it is; --force replaces it.`,
+    isKept && isKnown && `${PROJECT_CONFIG} exists and says something else. To replace it: reef init --force`,
     isKept &&
       !isKnown &&
-      `${PROJECT_CONFIG} was left as it is: nothing was recognised to put in its place. Say it yourself: reef init --force --test "…"`,
-    folder !== '' && `Gates run at the root of a worktree, so these go to ${folder} first.`,
-    !isKept && !isKnown && 'No toolchain was recognised. Say what judges the work: reef init --test "./run-tests"',
-    elsewhere.length > 0 && `Recognised below: ${elsewhere.slice(0, 5).join(', ')}. Run \`reef init\` in one of them.`,
+      `${PROJECT_CONFIG} was not changed: Reef found no test command here. Name it: reef init --force --test "…"`,
+    folder !== '' && `Gates run at the root of a worktree, so each of these commands changes to ${folder} first.`,
+    !isKept && !isKnown && 'Reef found no test command here. Name it: reef init --test "./run-tests"',
+    elsewhere.length > 0 &&
+      `Projects were found in ${elsewhere.slice(0, 5).join(', ')}. Run \`reef init\` in one of them.`,
     isKnown && !proposal.gates.test && 'No test command was found, and a run needs one: reef init --force --test "…"',
-    missing.length > 0 && `Not on PATH: ${missing.join(', ')}. A gate that cannot start halts a run.`,
+    missing.length > 0 && `Not on PATH: ${missing.join(', ')}. A run halts at a gate that cannot start.`,
   ];
   return notes.filter((note) => note !== false);
 }
@@ -38,10 +39,10 @@ function checkoutNotes({ hasCommit, hasIdentity, changed, notIgnored }: Checkout
   const files = changed === 1 ? '1 file has changes that are' : `${changed} files have changes that are`;
   const notes: (string | false)[] = [
     notIgnored.length > 0 &&
-      `git does not ignore ${notIgnored.join(', ')}: what a gate leaves there becomes part of the work. Add it to .gitignore.`,
-    !hasCommit && 'There is no commit yet, and every run begins at one.',
-    hasCommit && changed > 0 && `${files} not committed: a run does not see them, and nothing touches them.`,
-    !hasIdentity && 'git knows no name for you, and a merge carries it: git config --global user.name, user.email',
+      `git does not ignore ${notIgnored.join(', ')}: files that a gate leaves there would be merged. Add it to .gitignore.`,
+    !hasCommit && 'There is no commit yet, and every run starts from one.',
+    hasCommit && changed > 0 && `${files} not committed. A run does not see them, and does not touch them.`,
+    !hasIdentity && 'git has no name for you, and a merge needs one: git config --global user.name "…", and user.email',
   ];
   return notes.filter((note) => note !== false);
 }
@@ -50,7 +51,7 @@ function agentNotes(agents: readonly ReadyAgent[]): string[] {
   const [first] = agents;
   return agents.some(isAble)
     ? []
-    : [`No agent is ready yet. The nearest: ${first?.title ?? 'Claude Code'}: ${first?.toDo ?? ''}`];
+    : [`No agent is ready yet. The quickest to set up is ${first?.title ?? 'Claude Code'}: ${first?.toDo ?? ''}`];
 }
 
 export interface NextCommand {
@@ -58,7 +59,7 @@ export interface NextCommand {
   to: string;
 }
 
-/** Each can be typed as it stands, in this order. */
+/** Commands to type as they stand, in this order. */
 export function nextCommands(
   { look, checkout, agents, items, isKept }: Seen,
   person: { wanted: string; isInteractive: boolean; isDry: boolean },
@@ -68,12 +69,12 @@ export function nextCommands(
   const isTrusted = items.every(({ trusted }) => trusted);
   const trust = person.isInteractive ? 'reef trust' : 'reef trust --yes';
   return [
-    ...(person.isDry ? [{ type: 'reef init', to: 'write it down' }] : []),
+    ...(person.isDry ? [{ type: 'reef init', to: 'write the configuration' }] : []),
     ...(checkout.hasCommit ? [] : [{ type: 'git add -A && git commit -m "start"', to: 'make the first commit' }]),
-    ...(isTrusted ? [] : [{ type: trust, to: 'see what Reef would run here, and let it' }]),
+    ...(isTrusted ? [] : [{ type: trust, to: 'see what Reef would run here, and allow it' }]),
     isJudged ? firstRun(agent, person.wanted) : firstJob(agent),
-    { type: 'reef inbox', to: 'what it asks; `reef send @last --allow` says yes' },
-    { type: 'reef worktree diff @last', to: 'what it did' },
+    { type: 'reef inbox', to: 'see what it asks; `reef send @last --allow` says yes' },
+    { type: 'reef worktree diff @last', to: 'see what it did' },
     ...(isJudged ? [{ type: 'reef worktree accept @last', to: 'merge it' }] : []),
   ];
 }
@@ -86,5 +87,5 @@ function firstRun(agent: string, wanted: string): NextCommand {
 
 function firstJob(agent: string): NextCommand {
   const type = `reef spawn ${shellQuote(agent)} "Write down how this project is tested" --worktree`;
-  return { type, to: 'one agent, without gates, in a worktree of its own' };
+  return { type, to: 'one agent in a worktree of its own, without gates' };
 }

@@ -20,15 +20,15 @@ test('commands stand with their reasons, agents with what is left to do', () => 
   expect(renderFound(found, style).split('\n')).toEqual([
     '/r, in crate  Rust',
     '  set-up  none',
-    '  lint    none: passed over',
-    '  build   none: passed over',
+    '  lint    none: skipped',
+    '  build   none: skipped',
     "  test    cargo test 'a b'  Cargo.toml",
-    '  .reef/config.yaml  written anew; the old one is /r/.reef/config.yaml.before-1',
+    '  .reef/config.yaml  replaced; the old one is now /r/.reef/config.yaml.before-1',
     '',
     'Agents',
     '  claude        2.1.3, logged in',
     '  codex         no log-in found: codex login',
-    '  native:coder  no model: add a model',
+    '  native:coder  no model is configured: add a model',
     '  not installed: acp:gemini',
   ]);
 });
@@ -40,5 +40,5 @@ test('what is in the way comes before what to type, and is left out when nothing
   ];
   const steps = ['', 'Next', '  reef trust  let it', '  reef inbox  what it asks'];
   expect(renderAhead({ notes: [], next }, style).split('\n')).toEqual(steps);
-  expect(renderAhead({ notes: ['A\u001b[31m'], next }, style).split('\n')).toEqual(['', 'Mind', '  A␛[31m', ...steps]);
+  expect(renderAhead({ notes: ['A\u001b[31m'], next }, style).split('\n')).toEqual(['', 'Note', '  A␛[31m', ...steps]);
 });

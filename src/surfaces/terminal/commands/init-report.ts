@@ -1,7 +1,7 @@
 import { printable } from '../../../base/printable.ts';
 import { GATES, type Gate } from '../../../protocol/workflow.ts';
 import type { Suggestion } from '../../../workflow/project/toolchain.ts';
-import type { ReadyAgent } from '../../doctor/ready-agents.ts';
+import { loginWords, type ReadyAgent } from '../../doctor/ready-agents.ts';
 import { shellQuote } from '../../render/short-names.ts';
 import type { Style } from '../../render/style.ts';
 import type { NextCommand } from './init-advice.ts';
@@ -20,13 +20,13 @@ const STATES = {
   none: 'nothing to write',
   would_write: 'would be written',
   written: 'written',
-  replaced: 'written anew',
-  same: 'is there already, the same',
-  kept: 'is there already, and stays',
+  replaced: 'replaced',
+  same: 'is up to date',
+  kept: 'was not changed',
 };
 export type ConfigOutcome = keyof typeof STATES;
 
-/** What there is: commands with their reasons, and agents. */
+/** The commands found, with the reason for each, and the agents. */
 export function renderFound(
   { repository, folder, toolchains, gates, setup, config, agents }: Found,
   style: Style,
@@ -39,10 +39,10 @@ export function renderFound(
       ['set-up', ...commandCells(setup ?? undefined, 'none')],
       ...GATES.map((gate) => [
         gate,
-        ...commandCells(gates[gate], gate === 'test' ? 'none: a run needs one' : 'none: passed over'),
+        ...commandCells(gates[gate], gate === 'test' ? 'none: a run needs one' : 'none: skipped'),
       ]),
     ]),
-    `  ${config.path}  ${STATES[config.state]}${config.aside === undefined ? '' : `; the old one is ${config.aside}`}`,
+    `  ${config.path}  ${STATES[config.state]}${config.aside === undefined ? '' : `; the old one is now ${config.aside}`}`,
     '',
     paint('bold', 'Agents'),
     ...columns(agents.filter(({ isInstalled }) => isInstalled).map((agent) => [agent.name, agentState(agent)])),
@@ -55,13 +55,7 @@ function commandCells(suggestion: Suggestion | undefined, otherwise: string): st
 }
 
 function agentState({ name, version, login, finding, toDo }: ReadyAgent): string {
-  const isNative = name.startsWith('native:');
-  const words = {
-    yes: isNative ? 'a model is configured' : 'logged in',
-    no: isNative ? 'no model' : 'no log-in found',
-    unknown: '',
-  };
-  const state = [version, words[login], finding].filter((word) => word !== undefined && word !== '').join(', ');
+  const state = [version, loginWords(name, login), finding].filter(Boolean).join(', ');
   return `${state || 'found'}${toDo === undefined ? '' : `: ${toDo}`}`;
 }
 
@@ -70,7 +64,7 @@ function absent(agents: readonly ReadyAgent[]): string[] {
   return missing.length === 0 ? [] : [`  not installed: ${missing.map(({ name }) => name).join(', ')}`];
 }
 
-/** What is in the way, and what to type. */
+/** What to know before a first run, and what to type. */
 export function renderAhead(
   { notes, next }: { notes: readonly string[]; next: readonly NextCommand[] },
   { paint }: Style,
@@ -78,14 +72,14 @@ export function renderAhead(
   const lines = columns(next.map(({ type, to }) => [type, paint('dim', to)]));
   const warnings = notes.map((note) => `  ${printable(note)}`);
   return [
-    ...(notes.length > 0 ? ['', paint('yellow', 'Mind'), ...warnings] : []),
+    ...(notes.length > 0 ? ['', paint('yellow', 'Note'), ...warnings] : []),
     '',
     paint('bold', 'Next'),
     ...lines,
   ].join('\n');
 }
 
-/** Lines whose cells stand below each other; commands are never cut, so that they can be pasted. */
+/** Aligns cells. Commands are never cut, so that they can be pasted. */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = [0, 1].map((at) =>
     Math.max(0, ...rows.filter((row) => row.length > at + 1).map((row) => (row[at] ?? '').length)),

@@ -27,9 +27,13 @@ import { shown, trustShown } from './trust.ts';
 
 type Options = Partial<Record<CommandWish, string>> & { dryRun?: true; force?: true; yes?: true };
 
-/** Looks at a repository, writes what Reef is to run in it, and says what is missing for a first run. Nothing in it is needed twice. */
+/** Looks at a repository, writes down what Reef should run in it, and says what a first run still needs. */
 export const init: Command<Options> = async (cli, _args, { dryRun = false, force = false, yes = false, ...said }) => {
-  if (cli.env.reefSocket !== undefined) throw new ReefError('not_yours', 'people say what judges the work of agents');
+  if (cli.env.reefSocket !== undefined)
+    throw new ReefError(
+      'not_yours',
+      '`reef init` is for people: an agent may not choose the tests that judge its work',
+    );
   const root = repositoryAround(cli.cwd);
   const detected = detectAll(cli.env);
   detected.catch(() => {}); // awaited below, after what may fail first
@@ -71,8 +75,8 @@ function repositoryAround(cwd: string): string {
   throw new ReefError(
     'not_a_repository',
     bare === undefined
-      ? `${cwd} is not inside a git repository. To make it one: git init && git add -A && git commit -m "start"`
-      : `${bare} is a bare repository and has no files to work on. Clone it, and run \`reef init\` in the clone.`,
+      ? `${cwd} is not in a git repository. To make one: git init && git add -A && git commit -m "start"`
+      : `${bare} is a bare repository without files to work on. Clone it, and run \`reef init\` in the clone.`,
   );
 }
 
@@ -89,7 +93,7 @@ function settled(state: ConfigState, { isMeant, isWritten }: { isMeant: boolean;
 
 type Asked = Pick<TrustItem, 'name' | 'trusted'>;
 
-/** What there will be to trust: found without a daemon, and what is not written yet is new. */
+/** What there will be to trust, without starting a daemon. A file that is not written yet is not trusted. */
 async function trustAhead({ env }: Cli, root: string, isMeant: boolean): Promise<Asked[]> {
   const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock: systemClock });
   const { items } = await project.trust({ hashes: [] }, { by: 'init', surface: 'cli' });
@@ -97,7 +101,7 @@ async function trustAhead({ env }: Cli, root: string, isMeant: boolean): Promise
   return [...items.filter(({ name }) => name !== PROJECT_CONFIG), { name: PROJECT_CONFIG, trusted: false }];
 }
 
-/** Without a person nothing is trusted, and nothing that is not asked about is shown. */
+/** Shows what is not trusted yet and asks. Without a person or `--yes`, nothing is shown or trusted. */
 async function offerTrust(cli: Cli, yes: boolean): Promise<Asked[]> {
   const { items } = await cli.client().call('trust', {});
   const open = items.filter(({ trusted }) => !trusted);

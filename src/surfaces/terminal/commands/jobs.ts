@@ -9,11 +9,10 @@ import { renderError } from '../../render/error.ts';
 import { jobDetails, jobTable } from '../../render/job.ts';
 import { renderQuestion } from '../../render/question.ts';
 import { shellQuote } from '../../render/short-names.ts';
-import type { Command } from '../cli.ts';
-import { textArgument } from './text-argument.ts';
+import { type Command, operationCommand, textArgument } from '../cli.ts';
 
 export const status: Command<object> = async (cli, [id]) => {
-  const result = await cli.client().call('status', id === undefined ? {} : { id });
+  const result = await cli.client().call('status', { id });
   const [job] = result.jobs;
   if (!cli.json && !job) cli.talk('No jobs yet. Start one: reef spawn claude "fix the failing test"');
   else
@@ -27,7 +26,7 @@ export const inbox: Command<object> = async (cli) => {
   const notices = result.notices.map(
     ({ kind, message }) => `${cli.style.paint('yellow', kind)}  ${printable(message)}`,
   );
-  if (!cli.json && questions.length === 0) cli.talk('Nobody asks anything.');
+  if (!cli.json && questions.length === 0) cli.talk('No open questions.');
   if (cli.json || questions.length + notices.length > 0) {
     cli.print(result, () => [...questions, ...(notices.length > 0 ? [notices.join('\n')] : [])].join('\n\n'));
   }
@@ -41,35 +40,31 @@ export const attach: Command<object> = async (cli, [id = '']) => {
   return 0;
 };
 
-export const interrupt: Command<object> = async (cli, [id = '']) => {
-  const job = await cli.client().call('interrupt', { id });
-  cli.print(job, () => `${job.agentId}  ${job.status}`);
-  return 0;
-};
+export const interrupt = operationCommand(
+  'interrupt',
+  ([id = '']) => ({ id }),
+  ({ agentId, status: now }) => `${agentId}  ${now}`,
+);
 
 export const resume: Command<object> = async (cli, [id = '', given]) => {
   const text = await textArgument(cli, given);
-  const job = await cli.client().call('resume', { id, ...(text === undefined ? {} : { text }) });
+  const job = await cli.client().call('resume', { id, text });
   cli.print(job, () => `${job.agentId}  ${job.status}`);
   return 0;
 };
 
-interface KillOptions {
-  all?: true;
-}
-
 type Killed = OperationOutput<'kill'> | ({ agentId: string } & ErrorBody);
 
-export const kill: Command<KillOptions> = async (cli, args, { all }) => {
+export const kill: Command<{ all?: true }> = async (cli, args, { all }) => {
   const client = cli.client();
-  if (args.length === 0 && !all) throw new ReefError('bad_request', 'Name the jobs to end, or --all');
+  if (args.length === 0 && !all) throw new ReefError('bad_request', 'Name the jobs to end, or use --all');
   if (args.length === 1 && !all) {
     const killed = await client.call('kill', { id: args[0] ?? '' });
     cli.print(killed, () => words(killed));
     return 0;
   }
   const ids = all ? await activeIds(client) : args;
-  // One refusal must not spare the others.
+  // If one cannot be killed, the others still are.
   const jobs = await Promise.all(ids.map((id) => killOne(client, id)));
   if (cli.json) cli.out(JSON.stringify({ jobs }));
   for (const job of cli.json ? [] : jobs) {

@@ -22,27 +22,19 @@ export const output: Command<OutputOptions> = async (cli, [id = ''], options) =>
   }
   if (!cli.json && limit === undefined) {
     const last = await printEvents(cli, readPages(client, { id, since, isEnough: untilRead }));
-    if (last) cli.talk(`${last.status}; read on with --since ${last.nextCursor}`);
+    if (last) cli.talk(`${last.status}. To print only what comes next: --since ${last.nextCursor}`);
     return 0;
   }
-  const page = await client.call('output', {
-    id,
-    ...(since === undefined ? {} : { since }),
-    ...(limit === undefined ? {} : { limit }),
-  });
+  const page = await client.call('output', { id, since, limit });
   if (cli.json) cli.out(JSON.stringify(page));
-  else await printEvents(cli, once(page));
-  if (!cli.json && page.truncated) cli.talk(`There is more: read on with --since ${page.nextCursor}`);
+  else await printEvents(cli, [page]);
+  if (!cli.json && page.truncated) cli.talk(`There is more. To print it: --since ${page.nextCursor}`);
   return 0;
 };
 
-async function* once<T>(page: T): AsyncGenerator<T> {
-  yield page;
-}
-
 async function raw(cli: Cli, id: string, { since, limit, follow }: OutputOptions): Promise<number> {
   if (since !== undefined || limit !== undefined || follow || cli.json) {
-    throw new ReefError('bad_request', '--raw: prints the files of the agent as they are, without other options');
+    throw new ReefError('bad_request', '--raw prints the files of the agent as they are: leave out the other options');
   }
   const { jobs } = await cli.client().call('status', { id });
   const { printRaw } = await import('./raw-output.ts');
@@ -52,13 +44,14 @@ async function raw(cli: Cli, id: string, { since, limit, follow }: OutputOptions
 
 export type Page = OperationOutput<'output'>;
 
-const LONGEST_CALL_MS = 45_000;
+/** The daemon keeps no call waiting longer than this. */
+export const LONGEST_CALL_MS = 45_000;
 
 interface Reading {
   id: string;
   since?: string | undefined;
   limit?: number | undefined;
-  /** Asked after each page that left nothing unread; false goes on waiting for more. */
+  /** Asked after each page that left nothing unread. False: wait for more. */
   isEnough(page: Page): boolean;
 }
 
@@ -67,12 +60,7 @@ export async function* readPages(client: Client, { id, since, limit, isEnough }:
   let cursor = since;
   let waitMs = 0;
   for (;;) {
-    const page = await client.call('output', {
-      id,
-      waitMs,
-      ...(cursor === undefined ? {} : { since: cursor }),
-      ...(limit === undefined ? {} : { limit }),
-    });
+    const page = await client.call('output', { id, waitMs, since: cursor, limit });
     yield page;
     if (!page.truncated && isEnough(page)) return;
     cursor = page.nextCursor;
@@ -83,8 +71,8 @@ export async function* readPages(client: Client, { id, since, limit, isEnough }:
 export const untilRead = () => true;
 export const untilOver = ({ status }: Page) => isOver(status);
 
-/** Prints what it reads: a timeline, or one JSON document a line. */
-export async function printEvents(cli: Cli, pages: AsyncIterable<Page>): Promise<Page | undefined> {
+/** Prints a timeline, or one JSON document per line. */
+export async function printEvents(cli: Cli, pages: AsyncIterable<Page> | Iterable<Page>): Promise<Page | undefined> {
   let previous: LoggedEvent | undefined;
   let last: Page | undefined;
   for await (const page of pages) {

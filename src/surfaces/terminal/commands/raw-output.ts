@@ -10,11 +10,11 @@ import type { Cli } from '../cli.ts';
 const BATCH_LINES = 1_000;
 const BATCH_BYTES = 1_048_576;
 
-/** Prints what the agent itself wrote, launch after launch: redacted, and harmless to a terminal. */
+/** Prints what the agent itself wrote, launch by launch, without secrets and without control characters. */
 export async function printRaw(cli: Cli, jobId: string): Promise<void> {
   const folder = join(cli.home().dir, 'jobs', jobId);
   const launches = (await readdir(folder).catch(() => [])).filter((name) => /^\d+$/.test(name));
-  if (launches.length === 0) throw new ReefError('job_not_found', `${folder} holds no output`);
+  if (launches.length === 0) throw new ReefError('job_not_found', `${folder} has no output of an agent`);
   const redact = createRedactor(secretsOf(cli.env));
   for (const launch of launches.sort((a, b) => Number(a) - Number(b))) {
     for (const stream of ['out', 'err']) await printFile(cli, join(folder, launch, stream), redact);

@@ -77,7 +77,7 @@ verifies('X-55', 'X-56', 'X-57').test(
     const said = await follow(['allow', 'sure', 'yes please', 'y']);
     expect([said.code, sent()]).toEqual([0, [{ ...NAMED, decision: 'allow_once' }]]);
     expect(said.out).toMatch(
-      /success, after 5m00s\n\n {2}reef worktree diff \w+ +what it did\n {2}reef worktree accept \w+ +merge it\n$/,
+      /success, after 5m00s\n\n {2}reef worktree diff \w+ +see what it did\n {2}reef worktree accept \w+ +merge it\n$/,
     );
   },
 );
@@ -95,7 +95,10 @@ verifies('X-55').test('a choice is made by number, and only one that there is', 
 verifies('X-57').test('a secret is typed unseen; without a terminal the commands are shown', async () => {
   const sent = await serve({ kind: 'text', secret: true, question: 'Password?' });
   const piped = await follow([], false);
-  expect([piped.code, piped.err]).toEqual([3, `\nWhen it is answered: reef run show ${RUN_ID} --follow\n`]);
+  expect([piped.code, piped.err]).toEqual([
+    3,
+    `\nAfter you answer, watch it go on: reef run show ${RUN_ID} --follow\n`,
+  ]);
   expect(piped.out).toContain('(reads it from standard input)');
   const { code, out, err } = await follow(['hunter2']);
   expect([code, sent(), (out + err).includes('hunter2')]).toEqual([0, [{ ...NAMED, text: 'hunter2' }], false]);
@@ -105,7 +108,7 @@ verifies('X-56').test('what is answered elsewhere is taken back or told, and the
   const unanswered = await serve({}, { atLook: 3 });
   const taken = await follow([WAITS]);
   expect([taken.code, unanswered()]).toEqual([0, []]);
-  expect(taken.err).toContain('Main__Test has its answer.');
+  expect(taken.err).toContain('Main__Test has been answered.');
   await socket?.close();
   for (const refusal of ['already_answered', 'question_withdrawn', 'question_not_found', 'job_ended'] as const) {
     await serve({}, { refusal });

@@ -4,30 +4,17 @@ import type { InboxEntry } from '../../../protocol/job-operations.ts';
 import type { OperationInput, OperationOutput } from '../../../protocol/operations.ts';
 import type { RunSummary } from '../../../protocol/run-operations.ts';
 import type { Client } from '../../client/client.ts';
-import { parseDuration } from '../../render/quantities.ts';
+import { parseSeconds } from '../../render/quantities.ts';
 import { renderQuestion } from '../../render/question.ts';
 import { eventText, runDetails, runOutcome, runTable, visitLine } from '../../render/run.ts';
-import type { Cli, Command } from '../cli.ts';
+import { type Cli, type Command, textArgument } from '../cli.ts';
 import { answerHere } from '../prompt/job-questions.ts';
+import { LONGEST_CALL_MS } from './output.ts';
 import { absoluteScript } from './spawn.ts';
-import { textArgument } from './text-argument.ts';
 
-interface RunOptions {
-  agent?: string;
-  model?: string;
-  plan?: string[];
-  base?: string;
-  priority?: number;
-  anyway?: true;
-  step?: true;
-  autoResume?: true;
-  accept?: true;
-  sandbox?: true;
-  yes?: true;
-  unsafe?: true;
+interface RunOptions extends Omit<OperationInput<'run'>, 'task' | 'workflow' | 'budget'> {
   budgetTokens?: number;
   budgetTime?: string;
-  key?: string;
   wait?: true;
   follow?: true;
 }
@@ -37,26 +24,18 @@ export const run: Command<RunOptions> = async (cli, args, options) => {
   const [workflow, task] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
   const client = cli.client();
   const input = runInput(cli, (await textArgument(cli, task)) ?? '', options);
-  const started = await client.call('run', { ...input, ...(workflow !== undefined && { workflow }) });
+  const started = await client.call('run', { ...input, workflow });
   if (options.follow) return follow(cli, client, started.runId);
   if (options.wait) return waitToEnd(cli, client, started.runId);
   cli.print(started, () => `${started.runId}  ${started.status}`);
-  if (!cli.json) cli.talk(`  reef run show ${started.runId} --follow  watch it\n  reef inbox  what is asked`);
+  if (!cli.json) cli.talk(`  reef run show ${started.runId} --follow  watch it\n  reef inbox  see what it asks`);
   return 0;
 };
 
 function runInput(cli: Cli, task: string, options: RunOptions): OperationInput<'run'> {
   const { budgetTokens, budgetTime, wait, follow: _follow, agent, ...same } = options;
-  const budget = {
-    ...(budgetTokens !== undefined && { tokens: budgetTokens }),
-    ...(budgetTime !== undefined && { seconds: parseDuration(budgetTime, '--budget-time') / 1_000 }),
-  };
-  return {
-    task,
-    ...same,
-    ...(agent !== undefined && { agent: absoluteScript(agent, cli.cwd) }),
-    ...(Object.keys(budget).length > 0 && { budget }),
-  };
+  const budget = { tokens: budgetTokens, seconds: parseSeconds(budgetTime, '--budget-time') };
+  return { task, ...same, agent: agent && absoluteScript(agent, cli.cwd), budget };
 }
 
 export const runs: Command<{ all?: true }> = async (cli, _args, { all }) => {
@@ -75,15 +54,16 @@ export const showRun: Command<{ follow?: true; wait?: true }> = async (
   if (isFollowed) return follow(cli, client, id);
   if (wait) return waitToEnd(cli, client, id);
   const result = await client.call('run_status', { id });
-  return show(cli, result);
+  const summary = theRun(result);
+  cli.print(result, () => runDetails(summary, result.view, cli.style));
+  return exitCode(summary);
 };
 
 type Verb = OperationInput<'run_control'>['verb'];
 
 export function controlRun(verb: Verb): Command<{ signal?: string; block?: string; visit?: number; branch?: string }> {
   return async (cli, [id = '', guidance], options) => {
-    const said = await textArgument(cli, guidance);
-    const input = { id, verb, ...(said !== undefined && { guidance: said }), ...options };
+    const input = { id, verb, guidance: await textArgument(cli, guidance), ...options };
     const summary = await cli.client().call('run_control', input);
     cli.print(summary, () => `${summary.runId}  ${summary.status}${summary.because ? `: ${summary.because}` : ''}`);
     return 0;
@@ -94,13 +74,12 @@ export const replayRun: Command<object> = async (cli, [id = '']) => {
   const result = await cli.client().call('run_replay', { id });
   cli.print(result, () =>
     result.isSame
-      ? `same end: ${result.recorded}`
-      : `another end: recorded ${result.recorded}, walked ${result.walked}`,
+      ? `The replay ends as recorded: ${result.recorded}`
+      : `The replay ends differently: recorded ${result.recorded}, replayed ${result.walked}`,
   );
   return result.isSame ? 0 : 1;
 };
 
-const LONGEST_CALL_MS = 45_000;
 const FOLLOW_MS = 200;
 
 type Status = OperationOutput<'run_status'>;
@@ -112,7 +91,7 @@ async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> 
   }
 }
 
-/** A line for each visit that ends. At a terminal what is asked on the way is asked there, and it goes on. */
+/** Prints a line for each visit that ends. At a terminal, questions on the way are asked right there. */
 async function follow(cli: Cli, client: Client, id: string): Promise<number> {
   let told = { visits: 0, events: 0 };
   for (let after = 0; ; ) {
@@ -124,7 +103,7 @@ async function follow(cli: Cli, client: Client, id: string): Promise<number> {
   }
 }
 
-/** Says what came after what was told, and returns how much that is now. */
+/** Prints what is new since `told`, and returns how much has been printed now. */
 function tell(cli: Cli, { view }: Status, told: { visits: number; events: number }): typeof told {
   const visits = Object.values(view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
   const events = view?.events ?? [];
@@ -138,12 +117,12 @@ function tell(cli: Cli, { view }: Status, told: { visits: number; events: number
   return { visits: visits.length, events: events.length };
 }
 
-/** False: nobody is there to ask, or they leave it open. */
+/** False: nobody is there to ask, or the person leaves the question open. */
 async function answered(cli: Cli, client: Client, { runs: [summary] }: Status): Promise<boolean> {
   if (cli.json || !cli.isInteractive || summary?.status !== 'awaiting_input') return false;
   const asked = await questionsOf(client, summary.runId);
   for (const question of asked) if (!(await answerHere(cli, client, question))) return false;
-  return true; // none: somebody else has answered meanwhile
+  return true; // with no questions: somebody else has answered meanwhile
 }
 
 async function questionsOf(client: Client, runId: string): Promise<InboxEntry[]> {
@@ -151,7 +130,7 @@ async function questionsOf(client: Client, runId: string): Promise<InboxEntry[]>
   return questions.filter((question) => question.runId === runId && question.jobId !== runId);
 }
 
-/** How it stands, what is asked with the commands that answer it, and what to type next. */
+/** Prints how the run stands, its questions with the commands that answer them, and what to type next. */
 async function outcome(cli: Cli, client: Client, result: Status): Promise<number> {
   const summary = theRun(result);
   const isAsked = !cli.json && summary.status === 'awaiting_input';
@@ -162,18 +141,12 @@ async function outcome(cli: Cli, client: Client, result: Status): Promise<number
       ...questions.map((question) => `\n${renderQuestion(question, cli.style)}`),
     ].join('\n'),
   );
-  if (isAsked) cli.talk(`\nWhen it is answered: reef run show ${summary.runId} --follow`);
-  return exitCode(summary);
-}
-
-function show(cli: Cli, result: Status): number {
-  const summary = theRun(result);
-  cli.print(result, () => runDetails(summary, result.view, cli.style));
+  if (isAsked) cli.talk(`\nAfter you answer, watch it go on: reef run show ${summary.runId} --follow`);
   return exitCode(summary);
 }
 
 function theRun({ runs: [summary] }: Status): RunSummary {
-  if (!summary) throw new ReefError('run_not_found', 'There is no such run.');
+  if (!summary) throw new ReefError('run_not_found', 'There is no such run');
   return summary;
 }
 

@@ -14,67 +14,54 @@ import { openRuntimeAlone } from '../chat/conversation.ts';
 import type { Cli, Command } from '../cli.ts';
 import { interruptible } from '../prompt/interruptible.ts';
 
-/** Commands about what lies in the runtime's folder: configuration, roles, macros, agents and documents. */
-
 export type Listed = 'models' | 'roles' | 'sessions' | 'agents' | 'rags' | 'macros';
 
-async function namesOf({ paths, models, sessions }: AppState, what: Listed): Promise<readonly string[]> {
-  switch (what) {
-    case 'models':
-      return models.list('chat').map(({ id }) => id);
-    case 'roles':
-      return listRoles(paths);
-    case 'sessions':
-      return [...(await sessions.names()), ...(await sessions.autonames()).map((name) => `_/${name}`)];
-    case 'agents':
-      return listAgents(paths);
-    case 'rags':
-      return listRags(paths);
-    case 'macros':
-      return listMacros(paths);
-  }
-}
+const NAMES: Record<Listed, (app: AppState) => readonly string[] | Promise<readonly string[]>> = {
+  models: ({ models }) => models.list('chat').map(({ id }) => id),
+  roles: ({ paths }) => listRoles(paths),
+  sessions: async ({ sessions }) => [
+    ...(await sessions.names()),
+    ...(await sessions.autonames()).map((name) => `_/${name}`),
+  ],
+  agents: ({ paths }) => listAgents(paths),
+  rags: ({ paths }) => listRags(paths),
+  macros: ({ paths }) => listMacros(paths),
+};
 
 export const list =
   (what: Listed): Command<object> =>
   async (cli: Cli) => {
     const { app } = await openRuntimeAlone(cli);
-    const names = await namesOf(app, what);
+    const names = await NAMES[what](app);
     if (names.length > 0 || cli.json) cli.print({ [what]: names }, () => names.map(printable).join('\n'));
     else cli.talk(`There are no ${what} yet.`);
     return 0;
   };
 
-export const showRole: Command<object> = async (cli, [name = '']) => {
-  const { app } = await openRuntimeAlone(cli);
-  const role = loadRole(app.paths, name, app.warn);
-  cli.print(role, () => printable(exportRole(role)).trimEnd());
-  return 0;
-};
+/** A command that prints one thing of the runtime's folder. */
+function show<T>(find: (app: AppState, name: string) => T, words: (found: T) => string): Command<object> {
+  return async (cli, [name = '']) => {
+    const { app } = await openRuntimeAlone(cli);
+    const found = find(app, name);
+    cli.print(found, () => printable(words(found)).trimEnd());
+    return 0;
+  };
+}
 
-export const showMacro: Command<object> = async (cli, [name = '']) => {
-  const { app } = await openRuntimeAlone(cli);
-  const macro = loadMacro(app.paths, name);
-  cli.print(macro, () => printable([usageOf(macro), ...macro.steps.map((step) => `  ${step}`)].join('\n')));
-  return 0;
-};
+const asYaml = (value: unknown) => stringify(value, { lineWidth: 0 });
 
-export const showAgent: Command<object> = async (cli, [name = '']) => {
-  const { app } = await openRuntimeAlone(cli);
-  const spec = loadAgentSpec(name, { paths: app.paths, env: app.environment, warn: app.warn });
-  cli.print(spec, () => asYaml(spec));
-  return 0;
-};
+export const showRole = show(({ paths, warn }, name) => loadRole(paths, name, warn), exportRole);
+export const showMacro = show(
+  ({ paths }, name) => loadMacro(paths, name),
+  (macro) => [usageOf(macro), ...macro.steps.map((step) => `  ${step}`)].join('\n'),
+);
+export const showAgent = show(
+  ({ paths, environment: env, warn }, name) => loadAgentSpec(name, { paths, env, warn }),
+  asYaml,
+);
+export const showConfig = show(({ config }) => config, asYaml);
 
-export const showConfig: Command<object> = async (cli) => {
-  const { app } = await openRuntimeAlone(cli);
-  cli.print(app.config, () => asYaml(app.config));
-  return 0;
-};
-
-const asYaml = (value: unknown) => printable(stringify(value, { lineWidth: 0 })).trimEnd();
-
-/** Lists what could not be used. Secrets are never copied: they have to be entered again. */
+/** Reports what could not be imported. Secrets are never copied. */
 export const importConfig: Command<{ from: string }> = async (cli, _args, { from }) => {
   const paths = createPaths(cli.env.all, cli.env.home);
   const report = await importFolder(resolve(cli.cwd, from), paths);
@@ -82,15 +69,15 @@ export const importConfig: Command<{ from: string }> = async (cli, _args, { from
     printable(
       [
         `Copied ${report.copied.length} files to ${paths.configDir()}`,
-        ...report.notUsed.map(({ path, why }) => `not used: ${path}: ${why}`),
-        ...report.secrets.map((name) => `enter again: reef vault add ${name}`),
+        ...report.notUsed.map(({ path, why }) => `not imported: ${path}: ${why}`),
+        ...report.secrets.map((name) => `secrets are not copied: reef vault add ${name}`),
       ].join('\n'),
     ),
   );
   return 0;
 };
 
-/** A file that cannot be read is reported, and the rest is searchable. */
+/** A document that cannot be read is reported. The others are searchable all the same. */
 export const buildRag: Command<object> = (cli, [name = '', ...documents]) =>
   interruptible(async (signal) => {
     const { app } = await openRuntimeAlone(cli);
@@ -107,7 +94,7 @@ export const buildRag: Command<object> = (cli, [name = '', ...documents]) =>
 export const searchRag: Command<object> = async (cli, [name = '', question = '']) => {
   const { app } = await openRuntimeAlone(cli);
   const rag = await app.ragCache.load({ kind: 'named', name });
-  if (!rag) throw new ReefError('rag_not_found', `there is no RAG ${name}`);
+  if (!rag) throw new ReefError('rag_not_found', `There is no RAG named ${name}`);
   try {
     const { rag_top_k, rag_reranker_model } = app.config;
     const { settings } = rag.value;

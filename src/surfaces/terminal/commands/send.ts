@@ -2,8 +2,7 @@ import { ReefError } from '../../../protocol/errors.ts';
 import type { Question } from '../../../protocol/jobs.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
-import type { Command } from '../cli.ts';
-import { textArgument } from './text-argument.ts';
+import { type Command, textArgument } from '../cli.ts';
 
 interface SendOptions {
   option?: string[];
@@ -21,42 +20,34 @@ export const send: Command<SendOptions> = async (cli, [id = '', given], options)
   const text = await textArgument(cli, given);
   checkUsage(text, options);
   const client = cli.client();
-  const answer = await sendInput(client, { id, text, options });
-  const sent = await client.call('send', answer);
+  const sent = await client.call('send', await sendInput(client, id, text, options));
   cli.print(sent, () => `${sent.agentId}  ${sent.status}`);
-  if (!cli.json) cli.talk(sent.delivered ? 'The agent has it.' : 'Written; the agent has not taken it yet.');
+  if (!cli.json)
+    cli.talk(sent.delivered ? 'The agent has received it.' : 'Sent, but the agent has not confirmed it yet.');
   return 0;
 };
 
 function checkUsage(text: string | undefined, { option, allow, deny, session, always }: SendOptions): void {
   const wrong = (message: string) => new ReefError('bad_request', message);
   if (allow && deny) throw wrong('--allow and --deny: choose one');
-  if ((allow || deny) && option) throw wrong('--option: a permission is answered with --allow or --deny alone');
-  if ((session || always) && !allow) throw wrong('--session, --always: only with --allow');
+  if ((allow || deny) && option) throw wrong('--option: answer a permission with --allow or --deny alone');
+  if ((session || always) && !allow) throw wrong('--session and --always: use them with --allow');
   if (session && always) throw wrong('--session and --always: choose one');
   if (text === undefined && !option && !allow && !deny)
-    throw wrong('Say what to send: text, --option, --allow or --deny');
+    throw wrong('Nothing to send: give a text, --option, --allow or --deny');
 }
 
-interface Answer {
-  id: string;
-  text: string | undefined;
-  options: SendOptions;
-}
-
-async function sendInput(client: Client, { id, text, options }: Answer): Promise<OperationInput<'send'>> {
-  const base = { id, ...(options.key === undefined ? {} : { key: options.key }) };
+async function sendInput(
+  client: Client,
+  id: string,
+  text: string | undefined,
+  options: SendOptions,
+): Promise<OperationInput<'send'>> {
+  const { key, option } = options;
   const isDecision = options.allow || options.deny;
   const question = isDecision || options.question ? await findQuestion(client, id, options) : undefined;
-  const named = question ? { questionId: question.questionId, fingerprint: question.fingerprint } : {};
-  if (isDecision)
-    return { ...base, ...named, decision: decisionOf(options), ...(text === undefined ? {} : { reason: text }) };
-  return {
-    ...base,
-    ...named,
-    ...(text === undefined ? {} : { text }),
-    ...(options.option ? { option: options.option } : {}),
-  };
+  const named = { id, key, questionId: question?.questionId, fingerprint: question?.fingerprint };
+  return isDecision ? { ...named, decision: decisionOf(options), reason: text } : { ...named, text, option };
 }
 
 function decisionOf({ deny, session, always }: SendOptions) {
@@ -76,7 +67,7 @@ async function findQuestion(client: Client, id: string, options: SendOptions): P
   const [first, second] = meant;
   if (!first) throw notFound(id, options, open);
   if (second && wanted === undefined)
-    throw new ReefError('which_question', `${open.length} questions of ${id} are open`, listed(open));
+    throw new ReefError('which_question', `${id} has ${open.length} open questions`, listed(open));
   return first;
 }
 
@@ -85,8 +76,8 @@ function isNamed({ questionId, fingerprint }: Question, name: string): boolean {
 }
 
 function notFound(id: string, { question }: SendOptions, open: Question[]): ReefError {
-  const what = question === undefined ? 'No permission' : `No question ${question}`;
-  return new ReefError('question_not_found', `${what} of ${id} is open`, open.length > 0 ? listed(open) : {});
+  const what = question === undefined ? 'permission request' : `question ${question}`;
+  return new ReefError('question_not_found', `${id} has no open ${what}`, open.length > 0 ? listed(open) : {});
 }
 
 function listed(open: Question[]) {

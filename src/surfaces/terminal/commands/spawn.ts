@@ -4,27 +4,19 @@ import { isOver } from '../../../protocol/is-over.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { jobDetails } from '../../render/job.ts';
-import { parseDuration } from '../../render/quantities.ts';
-import type { Cli, Command } from '../cli.ts';
+import { parseSeconds } from '../../render/quantities.ts';
+import { type Cli, type Command, textArgument } from '../cli.ts';
 import { type Page, printEvents, readPages } from './output.ts';
-import { textArgument } from './text-argument.ts';
 import { exitCodeOf, waitFor } from './wait.ts';
 
-interface SpawnOptions {
-  cwd?: string;
+type SpawnInput = OperationInput<'spawn'>;
+
+interface SpawnOptions extends Omit<SpawnInput, 'agent' | 'task' | 'worktree' | 'budget' | 'parentId' | 'maxDepth'> {
   worktree?: true | string;
-  plan?: string[];
-  model?: string;
-  mode?: 'headless' | 'headful';
-  keep?: true;
   budgetTokens?: number;
   budgetTurns?: number;
   budgetTime?: string;
-  sandbox?: true;
-  yes?: true;
-  unsafe?: true;
   parent?: string;
-  key?: string;
   wait?: true;
   follow?: true;
 }
@@ -40,27 +32,20 @@ export const spawn: Command<SpawnOptions> = async (cli, [agent = '', task = ''],
   return 0;
 };
 
-function spawnInput(
-  cli: Cli,
-  { agent, task, ...options }: SpawnOptions & { agent: string; task: string },
-): OperationInput<'spawn'> {
+function spawnInput(cli: Cli, { agent, task, ...options }: SpawnOptions & { agent: string; task: string }): SpawnInput {
   const { budgetTokens, budgetTurns, budgetTime, cwd, worktree, parent, wait, follow, ...same } = options;
-  const budget = {
-    ...(budgetTokens === undefined ? {} : { tokens: budgetTokens }),
-    ...(budgetTurns === undefined ? {} : { turns: budgetTurns }),
-    ...(budgetTime === undefined ? {} : { seconds: parseDuration(budgetTime, '--budget-time') / 1_000 }),
-  };
+  const seconds = parseSeconds(budgetTime, '--budget-time');
   return {
     agent: absoluteScript(agent, cli.cwd),
     task,
     ...(worktree === undefined ? folder(cli, cwd) : { worktree: worktree === true ? '' : worktree }),
     ...same,
-    ...(Object.keys(budget).length > 0 ? { budget } : {}),
-    ...(parent === undefined ? {} : { parentId: parent }),
+    budget: { tokens: budgetTokens, turns: budgetTurns, seconds },
+    parentId: parent,
   };
 }
 
-/** The daemon runs in another folder, so the folder is sent as an absolute path. */
+/** An absolute path, because the daemon runs in another folder. */
 function folder(cli: Cli, cwd: string | undefined): { cwd?: string } {
   if (cwd !== undefined) return { cwd: resolve(cli.cwd, cwd) };
   // Inside a job the default is the job's own folder, which the daemon knows.
@@ -68,7 +53,7 @@ function folder(cli: Cli, cwd: string | undefined): { cwd?: string } {
   return { cwd: checkoutOf(cli.cwd) ?? cli.cwd };
 }
 
-/** The checkout around a folder: inside a worktree that is the worktree, though its home is the repository's. */
+/** The checkout around a folder: inside a worktree, the worktree and not the repository that it belongs to. */
 export function checkoutOf(folder: string): string | undefined {
   if (existsSync(join(folder, '.git'))) return folder;
   const parent = dirname(folder);

@@ -1,17 +1,12 @@
 import { printable } from '../../../base/printable.ts';
 import { table } from '../../render/columns.ts';
-import type { Command } from '../cli.ts';
+import { type Command, operationCommand } from '../cli.ts';
 
-export const showState: Command<{ section?: 'files' | 'tasks' | 'runs' | 'diff' }> = async (
-  cli,
-  [worktree],
-  { section },
-) => {
-  const input = { ...(worktree !== undefined && { worktree }), ...(section !== undefined && { section }) };
-  const found = await cli.client().call('repo_state', input);
-  cli.print(found, () => printable(found.text) || 'Nothing has happened here yet.');
-  return 0;
-};
+export const showState = operationCommand(
+  'repo_state',
+  ([worktree], { section }: { section?: 'files' | 'tasks' | 'runs' | 'diff' }) => ({ worktree, section }),
+  ({ text }) => printable(text) || 'Nothing has happened here yet.',
+);
 
 export const readArtifact: Command<{ job?: string; grep?: string }> = async (cli, [id = ''], options) => {
   const client = cli.client();
@@ -35,7 +30,7 @@ interface Segment {
   tokens: number;
 }
 
-/** One line per prompt: Reef's own text, what the agent did, and what the provider read from its cache. */
+/** One line per prompt: tokens of Reef's own text, of the whole, and those that the provider read from its cache. */
 export const listPrompts: Command<object> = async (cli, [id = '']) => {
   const found = await cli.client().call('context_calls', { id });
   const rows = found.calls.map((call) => {
@@ -53,7 +48,7 @@ export const listPrompts: Command<object> = async (cli, [id = '']) => {
     return cells.map((text) => ({ text }));
   });
   const { artifacts, again } = found.reads;
-  const reads = `read back: ${artifacts} artifacts, ${again} files read just so before`;
+  const reads = `read back: ${artifacts} artifacts, ${again} files that had been read the same way before`;
   cli.print(found, () => `${table(rows, cli.style.width)}\n${reads}`);
   return 0;
 };

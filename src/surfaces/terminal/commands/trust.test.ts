@@ -31,7 +31,7 @@ verifies('X-16', 'U-02').test(
     for (const key of ['\u0003', '\u0004']) {
       const { code, err, trusted } = await at('trust', key);
       expect([code, trusted]).toEqual([3, []]);
-      expect(err).toMatch(/\nNothing was trusted\. `reef trust --yes` trusts what is shown\.\n$/);
+      expect(err).toMatch(/\nNothing was trusted\. To trust what is shown: reef trust --yes\n$/);
       const first = await at('init', key);
       expect([first.code, first.trusted, first.out.includes('reef trust')], first.err).toEqual([0, [], true]);
     }

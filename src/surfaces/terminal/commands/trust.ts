@@ -13,17 +13,17 @@ export const trust: Command<{ yes?: true }> = async (cli, _args, { yes = false }
   if (!cli.json) for (const item of found.items) cli.out(shown(cli, item));
   const open = found.items.filter(({ trusted }) => !trusted);
   if (open.length === 0) {
-    cli.talk(found.items.length === 0 ? 'This repository asks nothing of Reef.' : 'All of it is trusted.');
+    cli.talk(found.items.length === 0 ? 'There is nothing to trust in this repository.' : 'You trust all of it.');
     if (cli.json) cli.print(found, () => '');
     return 0;
   }
   const result = (await trustShown(cli, open, yes)) ?? found;
   if (cli.json) cli.print(result, () => '');
-  if (result === found) cli.talk('Nothing was trusted. `reef trust --yes` trusts what is shown.');
+  if (result === found) cli.talk('Nothing was trusted. To trust what is shown: reef trust --yes');
   return result === found ? 3 : 0;
 };
 
-/** Trusts items that have been shown whole: only what was seen may be trusted. Undefined if the person does not confirm. */
+/** Trusts items that have been shown in full. Undefined if the person does not confirm. */
 export async function trustShown(
   cli: Cli,
   open: readonly TrustItem[],
@@ -55,15 +55,16 @@ async function confirmed(cli: Cli, count: number): Promise<boolean> {
 
 const SHOWN = 10;
 
-/** Lists what the person has allowed for good, for every job; `--revoke` takes it back. */
+/** Lists what the person has allowed for all jobs; `--revoke` takes it back. */
 export const grants: Command<{ revoke?: string }> = async (cli, _args, { revoke }) => {
   const file = new GrantsFile(grantsPath(cli.env));
   const found = file.list().filter(({ fingerprint }) => fingerprint.startsWith(revoke ?? ''));
   if (revoke !== undefined) {
-    if (found.length === 0) throw new ReefError('grant_not_found', `no grant begins with ${revoke}`);
+    if (found.length === 0)
+      throw new ReefError('grant_not_found', `No grant has a fingerprint that begins with ${revoke}`);
     await file.revoke(revoke);
   }
-  if (!cli.json && found.length === 0) cli.talk('Nothing is allowed for good.');
+  if (!cli.json && found.length === 0) cli.talk('No grants: nothing is always allowed.');
   else cli.print({ grants: found, revoked: revoke !== undefined }, () => table(found.map(row), cli.style.width));
   return 0;
 };

@@ -17,39 +17,33 @@ export const getSecret: Command<object> = async (cli, [name = '']) => {
   return 0;
 };
 
-export const addSecret: Command<object> = async (cli, [name = '']) => {
-  const vault = await openVault(cli);
-  await vault.add(name, await readValue(cli, name));
-  return done(cli, name, 'Added');
-};
+type Change = (vault: Vault, name: string, cli: Cli) => Promise<void>;
 
-export const updateSecret: Command<object> = async (cli, [name = '']) => {
-  const vault = await openVault(cli);
-  await vault.update(name, await readValue(cli, name));
-  return done(cli, name, 'Updated');
-};
+function change(done: string, apply: Change): Command<object> {
+  return async (cli, [name = '']) => {
+    await apply(await openVault(cli), name, cli);
+    if (cli.json) cli.out(JSON.stringify({ name }));
+    else cli.talk(`${done} ${name}`);
+    return 0;
+  };
+}
 
-export const deleteSecret: Command<object> = async (cli, [name = '']) => {
-  await (await openVault(cli)).delete(name);
-  return done(cli, name, 'Deleted');
-};
+export const addSecret = change('Added', async (vault, name, cli) => vault.add(name, await readValue(cli, name)));
+export const updateSecret = change('Updated', async (vault, name, cli) =>
+  vault.update(name, await readValue(cli, name)),
+);
+export const deleteSecret = change('Deleted', (vault, name) => vault.delete(name));
 
-/** Its password comes from its file, or from the person at the terminal. */
+/** The password comes from the vault's password file, or from the person at the terminal. */
 async function openVault(cli: Cli): Promise<Vault> {
   const person = cli.isInteractive ? linePerson(cli) : undefined;
   const { app } = await openTerminalRuntime({ cli, ask: askNobody, askPassword: person?.secret, isOneShot: true });
   return app.vault;
 }
 
-/** Never an argument: arguments stay in the history of the shell. */
+/** Never an argument, because arguments stay in the history of the shell. */
 async function readValue(cli: Cli, name: string): Promise<string> {
   const value = cli.isInteractive ? await linePerson(cli).secret(`Value of ${name}: `) : await cli.stdin();
-  if (value === '') throw new ReefError('bad_request', `${name}: no value was given`);
+  if (value === '') throw new ReefError('bad_request', `No value was given for ${name}`);
   return value;
-}
-
-function done(cli: Cli, name: string, what: string): number {
-  if (cli.json) cli.out(JSON.stringify({ name }));
-  else cli.talk(`${what} ${name}`);
-  return 0;
 }

@@ -5,57 +5,47 @@ import type { OperationInput, OperationOutput } from '../../../protocol/operatio
 import type { Client } from '../../client/client.ts';
 import { jobTable } from '../../render/job.ts';
 import { parseDuration } from '../../render/quantities.ts';
-import { renderQuestion } from '../../render/question.ts';
+import { questionsOf, renderQuestion } from '../../render/question.ts';
 import type { Cli, Command } from '../cli.ts';
-
-interface WaitOptions {
-  until?: string;
-  timeout?: string;
-}
+import { LONGEST_CALL_MS } from './output.ts';
 
 const CONDITIONS = ['needs_input', 'done', 'idle'] as const;
 type Condition = (typeof CONDITIONS)[number];
 
-export const wait: Command<WaitOptions> = async (cli, ids, { until, timeout }) => {
+export const wait: Command<{ until?: string; timeout?: string }> = async (cli, ids, { until, timeout }) => {
   const result = await waitFor(cli.client(), {
     ids,
-    ...(until === undefined ? {} : { until: conditions(until) }),
+    until: until === undefined ? undefined : conditions(until),
     timeoutMs: timeout === undefined ? undefined : parseDuration(timeout, '--timeout'),
   });
   cli.print(result, () => words(cli, result));
   if (!result.met) {
-    if (!cli.json) cli.talk('The time was up first.');
+    if (!cli.json) cli.talk('The time is up, and none of it has happened yet.');
     return 1;
   }
-  // Who named a condition got what they asked for; otherwise the state of the jobs is the answer.
+  // With --until, being here is the answer. Without it, the state of the jobs is.
   return until === undefined ? exitCodeOfAll(result.jobs) : 0;
 };
 
 function conditions(until: string): Condition[] {
   return until.split(',').map((word) => {
     const condition = CONDITIONS.find((each) => each === word.trim());
-    if (!condition) throw new ReefError('bad_request', `--until: "${word}" is none of ${CONDITIONS.join(', ')}`);
+    if (!condition) throw new ReefError('bad_request', `--until: expected ${CONDITIONS.join(', ')}, not "${word}"`);
     return condition;
   });
 }
 
 function words({ style }: Cli, { jobs }: OperationOutput<'wait'>): string {
-  const questions = jobs.flatMap((job) =>
-    job.questions.map((question) =>
-      renderQuestion({ ...question, jobId: job.id, agent: job.agent, task: job.task, cwd: job.cwd }, style),
-    ),
-  );
+  const questions = jobs.flatMap(questionsOf).map((question) => renderQuestion(question, style));
   return [jobTable(jobs, style), ...questions].join('\n\n');
 }
-
-const LONGEST_CALL_MS = 45_000;
 
 interface Wanted extends Pick<OperationInput<'wait'>, 'ids' | 'until'> {
   /** Absent: for as long as it takes. */
   timeoutMs?: number | undefined;
 }
 
-/** Waits for any time, by calls that each stay below the longest time of a call. */
+/** Waits for any length of time, by calls that are each short enough for the daemon. */
 export async function waitFor(
   client: Client,
   { timeoutMs = Number.POSITIVE_INFINITY, ...query }: Wanted,
@@ -68,28 +58,13 @@ export async function waitFor(
   }
 }
 
-/** What the state of a job means to a script that waited for it. */
+/** The exit code that tells a script how the job stands. */
 export function exitCodeOf({ status, reason }: Pick<JobView, 'status' | 'reason'>): number {
-  switch (status) {
-    case 'completed':
-      return 0;
-    case 'awaiting_input':
-      return 3;
-    case 'paused':
-      return pausedCode(reason);
-    case 'error':
-      return reason === 'budget_exhausted' ? 5 : 1;
-    case 'queued':
-    case 'running':
-    case 'killed':
-    case 'stale':
-      return 1;
-  }
-}
-
-function pausedCode(reason: JobView['reason']): number {
-  if (reason === 'idle' || reason === 'interrupted') return 0;
-  return reason === 'budget' ? 5 : 1;
+  if (status === 'completed') return 0;
+  if (status === 'awaiting_input') return 3;
+  if (status === 'paused' && (reason === 'idle' || reason === 'interrupted')) return 0;
+  const isOverBudget = status === 'paused' ? reason === 'budget' : status === 'error' && reason === 'budget_exhausted';
+  return isOverBudget ? 5 : 1;
 }
 
 /** A question goes before a failure, because it can still be answered. */

@@ -13,7 +13,7 @@ import type { Cli, Command } from '../cli.ts';
 
 const TARGET = '.reef/workflows.yaml';
 
-/** Needs no daemon and starts nothing: a file is read and judged. */
+/** Reads the file and starts nothing, not even a daemon. */
 export const checkWorkflow: Command<{ strict?: true }> = async (cli, [file], { strict = false }) => {
   const found =
     file === undefined
@@ -24,7 +24,7 @@ export const checkWorkflow: Command<{ strict?: true }> = async (cli, [file], { s
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   cli.print({ path: found.path, findings }, () =>
     findings.length === 0
-      ? `${found.path}: nothing to say`
+      ? `${found.path}: no problems found`
       : findings.map((finding) => findingLine(found.path, finding)).join('\n'),
   );
   return errors > 0 ? 1 : 0;
@@ -42,14 +42,14 @@ export const workflowSchema: Command<object> = async (cli) => {
 export const initWorkflow: Command<{ force?: true }> = async (cli, [name = 'full-gates'], { force }) => {
   const shipped = SHIPPED.find((each) => each === name);
   if (!shipped)
-    throw new ReefError('bad_request', `there is no workflow "${name}"; choose one of ${SHIPPED.join(', ')}`);
+    throw new ReefError('bad_request', `There is no workflow "${name}"; choose one of ${SHIPPED.join(', ')}`);
   const path = join(root(cli), TARGET);
   if (existsSync(path) && !force)
-    throw new ReefError('bad_request', `${relative(cli.cwd, path)} is there already: --force replaces it`);
+    throw new ReefError('bad_request', `${relative(cli.cwd, path)} exists already: add --force to replace it`);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, shippedWorkflow(shipped).text);
   cli.print({ path }, () => relative(cli.cwd, path) || path);
-  if (!cli.json) cli.talk('  reef trust    lets Reef use it');
+  if (!cli.json) cli.talk('  reef trust    allow Reef to use it');
   return 0;
 };
 
@@ -65,7 +65,7 @@ async function projectManifest(cli: Cli) {
 
 function root(cli: Cli): string {
   const repository = findRepository(cli.cwd);
-  if (repository === undefined) throw new ReefError('not_a_repository', `${cli.cwd} is not inside a git repository`);
+  if (repository === undefined) throw new ReefError('not_a_repository', `${cli.cwd} is not in a git repository`);
   return repository;
 }
 

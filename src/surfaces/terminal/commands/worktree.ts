@@ -7,24 +7,21 @@ import {
   worktreeDiff,
   worktreeTable,
 } from '../../render/worktree.ts';
-import type { Command } from '../cli.ts';
+import { type Command, operationCommand } from '../cli.ts';
 
 export const listWorktrees: Command<{ all?: true }> = async (cli, _args, { all }) => {
   const result = await cli.client().call('worktrees', { all: all ?? false });
-  if (!cli.json && result.worktrees.length === 0) cli.talk('No worktrees. A run or `reef spawn --worktree` makes one.');
+  if (!cli.json && result.worktrees.length === 0)
+    cli.talk('No worktrees. `reef run` and `reef spawn --worktree` make them.');
   else cli.print(result, () => worktreeTable(result.worktrees, cli.style));
   return 0;
 };
 
-export const createWorktree: Command<Omit<OperationInput<'worktree_create'>, 'title'>> = async (
-  cli,
-  [title = ''],
-  options,
-) => {
-  const made = await cli.client().call('worktree_create', { title, ...options });
-  cli.print(made, () => `${made.id}  ${made.status}${made.path === null ? '' : `  ${made.path}`}`);
-  return 0;
-};
+export const createWorktree = operationCommand(
+  'worktree_create',
+  ([title = ''], options: Omit<OperationInput<'worktree_create'>, 'title'>) => ({ title, ...options }),
+  ({ id, status, path }) => `${id}  ${status}${path === null ? '' : `  ${path}`}`,
+);
 
 export const setupWorktree: Command<object> = async (cli, [id = '']) => {
   const view = await cli.client().call('worktree_setup', { id });
@@ -35,47 +32,33 @@ export const setupWorktree: Command<object> = async (cli, [id = '']) => {
   return view.setup.state === 'failed' ? 1 : 0;
 };
 
-export const diffWorktree: Command<object> = async (cli, [id = '']) => {
-  const diff = await cli.client().call('diff', { id });
-  cli.print(diff, () => worktreeDiff(diff, cli.style));
-  return 0;
-};
+const byId = ([id = '']: string[]) => ({ id });
 
-export const acceptWorktree: Command<Omit<OperationInput<'accept'>, 'id'>> = async (cli, [id = ''], options) => {
-  const accepted = await cli.client().call('accept', { id, ...options });
-  cli.print(accepted, () => acceptance(accepted, cli.style));
-  return 0;
-};
-
-export const discardWorktree: Command<object> = async (cli, [id = '']) => {
-  const kept = await cli.client().call('worktree_discard', { id });
-  cli.print(kept, () => keptWork(kept));
-  return 0;
-};
-
-export const restoreWorktree: Command<object> = async (cli, [ref = '']) => {
-  const back = await cli.client().call('worktree_restore', { ref });
-  cli.print(back, () => `${back.id}  ${back.status}  ${back.path ?? ''}`);
-  return 0;
-};
-
-export const holdWorktree: Command<object> = async (cli, [id = '']) => {
-  const kept = await cli.client().call('worktree_hold', { id });
-  cli.print(kept, () => keptWork(kept));
-  return 0;
-};
+export const diffWorktree = operationCommand('diff', byId, worktreeDiff);
+export const discardWorktree = operationCommand('worktree_discard', byId, keptWork);
+export const holdWorktree = operationCommand('worktree_hold', byId, keptWork);
+export const restoreWorktree = operationCommand(
+  'worktree_restore',
+  ([ref = '']) => ({ ref }),
+  ({ id, status, path }) => `${id}  ${status}  ${path ?? ''}`,
+);
+export const acceptWorktree = operationCommand(
+  'accept',
+  ([id = ''], options: Omit<OperationInput<'accept'>, 'id'>) => ({ id, ...options }),
+  acceptance,
+);
 
 export const pruneWorktrees: Command<{ yes?: true }> = async (cli, _args, { yes }) => {
   const report = await cli.client().call('worktree_prune', { yes: yes ?? false });
   cli.print(report, () => pruneReport(report, cli.style));
   if (!cli.json && !yes && report.entries.some(({ outcome }) => outcome === 'would_remove')) {
-    cli.talk('Nothing was removed. `reef worktree prune --yes` removes it.');
+    cli.talk('Nothing was removed. To remove it: reef worktree prune --yes');
   }
   return 0;
 };
 
-export const conflicts: Command<{ plan?: string[] }> = async (cli, _args, { plan = [] }) => {
-  const found = await cli.client().call('conflicts', { plan });
-  cli.print(found, () => conflictReport(found, cli.style));
-  return 0;
-};
+export const conflicts = operationCommand(
+  'conflicts',
+  (_args, { plan }: { plan?: string[] }) => ({ plan }),
+  conflictReport,
+);

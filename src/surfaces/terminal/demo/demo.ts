@@ -2,7 +2,6 @@ import { systemClock } from '../../../base/clock.ts';
 import { findOnPath } from '../../../base/programs.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { InboxEntry, JobView } from '../../../protocol/job-operations.ts';
-import type { OperationInput } from '../../../protocol/operations.ts';
 import type { RunSummary } from '../../../protocol/run-operations.ts';
 import { type Client, openClient } from '../../client/client.ts';
 import { jobTable } from '../../render/job.ts';
@@ -23,31 +22,18 @@ const PAUSE_MS = 1_500;
 
 const AGENT = 'native:coder';
 
+interface DemoRun {
+  name: string;
+  colour: Colour;
+  task: string;
+  plan: string[];
+}
+
 /** Reef's own agent with models that play a script: real processes, real files, real gates; no key and no network. */
-const RUNS: { name: string; colour: Colour; input: OperationInput<'run'> }[] = [
-  {
-    name: 'rounder',
-    colour: 'green',
-    input: {
-      task: 'Make the failing test pass',
-      agent: AGENT,
-      model: 'demo:rounder',
-      plan: ['tax.mjs', 'README.md'],
-      accept: true,
-    },
-  },
-  {
-    name: 'zero',
-    colour: 'yellow',
-    // It plans the same file as the first, so it waits.
-    input: {
-      task: 'Support a rate of zero',
-      agent: AGENT,
-      model: 'demo:zero',
-      plan: ['tax.mjs', 'zero.test.mjs'],
-      accept: true,
-    },
-  },
+const RUNS: DemoRun[] = [
+  { name: 'rounder', colour: 'green', task: 'Make the failing test pass', plan: ['tax.mjs', 'README.md'] },
+  // It plans the same file as the first, so it waits.
+  { name: 'zero', colour: 'yellow', task: 'Support a rate of zero', plan: ['tax.mjs', 'zero.test.mjs'] },
 ];
 
 const JOB = {
@@ -103,11 +89,10 @@ async function startAll({ cli, client, stage }: Scene): Promise<Lane[]> {
   await client.call('trust', { hashes: items.map(({ hash }) => hash) });
   cli.out(`$ reef trust --yes                     ${items.map(({ name }) => name).join(', ')}`);
   const lanes: Lane[] = [];
-  for (const { name, colour, input } of RUNS) {
-    const started = await client.call('run', input);
+  for (const { name, colour, task, plan } of RUNS) {
+    const started = await client.call('run', { task, agent: AGENT, model: `demo:${name}`, plan, accept: true });
     lanes.push({ name, colour, worktree: started.worktree, runId: started.runId });
-    const plan = (input.plan ?? []).map((path) => ` --plan ${path}`).join('');
-    cli.out(`$ reef run "${input.task}" --agent native:coder${plan} --accept`);
+    cli.out(`$ reef run "${task}" --agent ${AGENT}${plan.map((path) => ` --plan ${path}`).join('')} --accept`);
     if (started.because !== undefined) cli.out(`  ${started.status}: it ${started.because}`);
   }
   const { worktree = '' } = await client.call('spawn', JOB.input);
@@ -123,7 +108,7 @@ async function until<T>({ stage, client }: Scene, lanes: Lane[], look: () => Pro
     const met = await look();
     await stage.follow(client, lanes);
     if (met !== undefined) return met;
-    if (systemClock.monotonicMs() > deadline) throw new Error('the demo did not get on within four minutes');
+    if (systemClock.monotonicMs() > deadline) throw new Error('the demo made no progress within four minutes');
     await systemClock.sleep(POLL_MS);
   }
 }
@@ -133,7 +118,7 @@ async function firstQuestion(client: Client): Promise<InboxEntry | undefined> {
   return question && { ...question, agent: shortAgent(question.agent) };
 }
 
-/** Like a crash: nothing is saved, nobody is told. */
+/** Like a crash: the daemon can neither save nor say anything. */
 async function killDaemon(client: Client): Promise<string> {
   const daemon = await client.daemon();
   if (!daemon) return 'it was gone already';
@@ -166,7 +151,7 @@ async function chooseOption(cli: Cli, count: number): Promise<number> {
   return Number.isInteger(chosen) && chosen >= 1 && chosen <= count ? chosen : 1;
 }
 
-/** Runs merge by themselves; the agent without a workflow is accepted by hand, as a person would. */
+/** Runs merge by themselves. The worktree of the job without a workflow is accepted here, as a person would. */
 async function allMerged(client: Client, lanes: Lane[]): Promise<true | undefined> {
   const { worktrees } = await client.call('worktrees', { all: true });
   const ours = worktrees.filter(({ id }) => lanes.some(({ worktree }) => worktree === id));
@@ -181,7 +166,7 @@ async function allMerged(client: Client, lanes: Lane[]): Promise<true | undefine
 
 const BARS = '▁▂▃▄▅▆▇█';
 
-/** Tokens of each prompt, turn by turn: what Reef says of its own stays flat, whatever happened before. */
+/** Tokens of each prompt, turn by turn. They stay flat, however much has happened before. */
 async function promptPlot(client: Client, jobs: readonly JobView[]): Promise<string> {
   const calls = await Promise.all(
     jobs.toReversed().map(({ id }) => client.call('context_calls', { id }).then((found) => found.calls)),
@@ -217,7 +202,6 @@ async function summary({ cli, client, throwaway, stage }: Scene, lanes: Lane[]):
   cli.out(`\nNext, in a repository of your own:\n${nextLines(cli.env.path)}`);
 }
 
-/** As they can be typed, in this order. */
 function nextLines(path: string): string {
   const lines = [
     ...(findOnPath('reef', path) ? [] : [['npm link', 'in this folder: puts `reef` on your PATH']]),

@@ -14,9 +14,6 @@ export interface Lane {
   runId?: string;
 }
 
-const isAt = (entry: LogEntry, { block, visit }: { block: string; visit: number }) =>
-  entry.block === block && entry.visit === visit;
-
 const NAME_WIDTH = 8;
 /** Bookkeeping that would only lengthen the story. */
 const UNSHOWN = new Set([
@@ -61,7 +58,6 @@ export class Stage {
     for (const lane of lanes) await this.#blocks(client, lane);
   }
 
-  /** A line of the demo itself. */
   tell(text: string): void {
     this.#cli.out(`\n${this.#style.paint('bold', `── ${text}`)}\n`);
   }
@@ -71,10 +67,8 @@ export class Stage {
     const { view } = await client.call('run_status', { id: lane.runId });
     const ended = Object.values(view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
     for (const entry of ended.slice(this.#seenBlocks.get(lane.runId) ?? 0)) {
-      const isUnset = view?.gates.some(
-        ({ block, visit, result }) => isAt(entry, { block, visit }) && result === 'not_run',
-      );
-      this.#print(lane, `${' '.repeat(9)}${this.#blockEnd(entry, isUnset === true)}`);
+      const gate = view?.gates.find(({ block, visit }) => block === entry.block && visit === entry.visit);
+      this.#print(lane, `${' '.repeat(9)}${this.#blockEnd(entry, gate?.result === 'not_run')}`);
     }
     this.#seenBlocks.set(lane.runId, ended.length);
   }

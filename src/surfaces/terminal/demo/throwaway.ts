@@ -10,7 +10,7 @@ import { ReefError } from '../../../protocol/errors.ts';
 export interface Throwaway {
   root: string;
   repository: string;
-  /** As the user's, but with a configuration of its own. */
+  /** The user's environment, but with another configuration. */
   env: Environment;
   git(...args: string[]): Promise<string>;
 }
@@ -29,7 +29,7 @@ test('every line is rounded to whole cents', () => assert.equal(tax([105, 215], 
 `,
 };
 
-/** The user's configuration for the demo: three models, each a script beside this file. */
+/** The configuration of the demo: three models, each a script beside this file. */
 const demoConfig = {
   reef: { timings: { linger: 100 } },
   clients: [
@@ -44,7 +44,7 @@ const demoConfig = {
   ],
 };
 
-/** A small repository with a failing test, in a temporary folder, which nothing of the user's is part of. */
+/** A small repository with a failing test, in a temporary folder. Nothing in it belongs to the user. */
 export async function makeThrowaway(env: Environment): Promise<Throwaway> {
   const root = await mkdtemp(join(tmpdir(), 'reef-demo-'));
   const repository = join(root, 'shop');

@@ -1,35 +1,44 @@
-import type { Command } from 'commander';
-import { collect, type Define } from './define.ts';
+import { type Command, Option } from 'commander';
+import type { ServiceFlag } from '../commands/ask-services.ts';
+import { collect, definer, type Run } from './define.ts';
 
 /** Apart from the other commands of the runtime, because every declared option delays the start of `ask`. */
-export function askCommands(program: Command, define: Define): void {
-  askCommand(program, define);
-  define(conversationOptions(program.command('chat')), {
-    does: 'Talk to a model at the terminal',
-    example: 'reef chat --model scripted:demo',
-    load: async () => (await import('../commands/ask.ts')).chat,
-  });
+export function declare(program: Command, run: Run): void {
+  const define = definer(run, () => import('../commands/ask.ts'));
+  const ask = conversationOptions(program.command('ask').description('Ask a model one question'))
+    .argument('[text...]', 'the question')
+    .option('--macro <name>', 'run this macro')
+    .option('-e, --execute', 'turn the question into a shell command, and offer to run it')
+    .option('-c, --code', 'print only the code of the answer')
+    .option('-f, --file <path>', 'send this file, folder or URL with the question; may be repeated', collect)
+    .option('--info', 'show the settings in effect, and ask nothing')
+    .option('--headless', 'never ask you anything; fail where an answer is needed')
+    .option('--disable-log-colors', 'with --tail-logs: without colours');
+  serviceOptions(ask);
+  define(ask, 'ask', 'reef ask --model scripted:demo "hello"');
+  const chat = conversationOptions(program.command('chat').description('Chat with a model in the terminal'));
+  define(chat, 'chat', 'reef chat --model scripted:demo');
 }
 
-/** What `ask` and `chat` begin with. */
+/** The options that `ask` and `chat` share. */
 function conversationOptions(command: Command): Command {
   const { parseOptions } = command;
   // commander knows no option with two values.
   command.parseOptions = (argv) => parseOptions.call(command, joinVariables(argv));
   return command
-    .option('-m, --model <id>', 'model, such as openai:gpt-4o')
-    .option('--prompt <text>', 'a system prompt for now')
-    .option('-r, --role <name>', 'role')
-    .option('-s, --session [name]', 'session; a temporary one without a name')
-    .option('--empty-session', 'forget what was said in it')
-    .option('--save-session', 'store it whatever the configuration says')
-    .option('-a, --agent <name>', 'agent')
-    .option('--agent-variable <name> <value>', 'a variable of the agent; several times if needed', collect)
-    .option('--rag <name>', 'answer from documents')
-    .option('--rebuild-rag', 'read its documents again')
-    .option('-S, --no-stream', 'show the answer when it is complete')
-    .option('--dry-run', 'show what would be sent')
-    .option('--yes', 'allow what a rule would ask about');
+    .option('-m, --model <id>', 'model to use, such as openai:gpt-4o')
+    .option('--prompt <text>', 'system prompt to use')
+    .option('-r, --role <name>', 'role to use')
+    .option('-s, --session [name]', 'session to use; without a name, a temporary one')
+    .option('--empty-session', 'clear the session first')
+    .option('--save-session', 'save the session, whatever the configuration says')
+    .option('-a, --agent <name>', 'agent to use')
+    .option('--agent-variable <name> <value>', 'set a variable of the agent; may be repeated', collect)
+    .option('--rag <name>', 'answer from the documents of this RAG')
+    .option('--rebuild-rag', 'read the documents of the RAG again first')
+    .option('-S, --no-stream', 'print the answer when it is complete, not while it arrives')
+    .option('--dry-run', 'print what would be sent, and send nothing')
+    .option('--yes', 'allow tool calls that would need your permission');
 }
 
 const VARIABLE = '--agent-variable';
@@ -41,26 +50,18 @@ function joinVariables(argv: string[]): string[] {
   return [...argv.slice(0, at), `${VARIABLE}=${name}=${value}`, ...joinVariables(rest)];
 }
 
-function askCommand(program: Command, define: Define): void {
-  const ask = conversationOptions(program.command('ask').argument('[text...]', 'the question'))
-    .option('--macro <name>', 'run a macro')
-    .option('-e, --execute', 'make a shell command of it')
-    .option('-c, --code', 'only code')
-    .option('-f, --file <path>', 'a file, folder or address beside the question', collect)
-    .option('--info', 'show what is in effect')
-    .option('--headless', 'nobody can be asked')
-    .option('--build-tools', 'check the tools in functions/tools')
-    .option('--sync-models', 'fetch the list of models')
-    .option('--tail-logs', 'show the log')
-    .option('--disable-log-colors', 'without colours')
-    .option('--authenticate [client]', 'log in to a client')
-    .option('--completions <shell>', 'print a completion script')
-    .option('--list-secrets', 'names of secrets');
-  for (const what of ['models', 'roles', 'sessions', 'agents', 'rags', 'macros']) ask.option(`--list-${what}`, what);
-  for (const what of ['add', 'get', 'update', 'delete']) ask.option(`--${what}-secret <name>`, `${what} a secret`);
-  define(ask, {
-    does: 'Ask a model one question',
-    example: 'reef ask --model scripted:demo "hello"',
-    load: async () => (await import('../commands/ask.ts')).ask,
-  });
+/** Options that ask no model anything. Each says by `service` what to do instead. */
+function serviceOptions(ask: Command): void {
+  const service = (flags: string, does: string, name: ServiceFlag) =>
+    ask.addOption(new Option(flags, does).implies({ service: name }));
+  service('--build-tools', 'check the tools in functions/tools', 'buildTools');
+  service('--sync-models', 'download the list of models', 'syncModels');
+  service('--tail-logs', 'show the end of the log, and what is added to it', 'tailLogs');
+  service('--authenticate [client]', 'log in to a client', 'authenticate');
+  service('--completions <shell>', 'print a completion script for bash, zsh or fish', 'completions');
+  service('--list-secrets', 'list the names of the secrets', 'listSecrets');
+  for (const what of ['Models', 'Roles', 'Sessions', 'Agents', 'Rags', 'Macros'] as const)
+    service(`--list-${what.toLowerCase()}`, `list the ${what.toLowerCase()}`, `list${what}`);
+  for (const verb of ['add', 'get', 'update', 'delete'] as const)
+    service(`--${verb}-secret <name>`, `${verb} a secret`, `${verb}Secret`);
 }

@@ -1,85 +1,49 @@
 import type { Command } from 'commander';
-import { type Define, wholeNumber } from './define.ts';
+import { definer, type Run, wholeNumber } from './define.ts';
 
-/** Each with the body it has in `commands/code.ts`. */
-export function codeCommands(program: Command, define: Define): void {
-  const code = program.command('code').description('What the code of a worktree says about itself');
-  const about = (command: Command) =>
-    command
-      .option('--worktree <id>', 'worktree id or path (default: the checkout you stand in)')
-      .option('--complete', 'wait until the answer is complete');
-  fileCommands(code, { define, about });
-  nameCommands(code, { define, about });
-  indexCommands(code, define);
+export function declare(program: Command, run: Run): void {
+  const code = program.command('code').description('Ask the code index: definitions, uses, outlines, search');
+  questionCommands(code, run);
+  const define = definer(run, () => import('../commands/code.ts'));
+  const index = about(code.command('index').description('Index a worktree now'));
+  define(index.option('--wait', 'wait until every file is parsed'), 'indexCode');
+  define(about(code.command('status').description('Show how much is indexed, pending and skipped')), 'indexCode');
+  const slice = about(code.command('slice').description('Print what a block of a workflow would see of the code'))
+    .argument('<slices...>', "such as 'refs:applyDiscount limit=20'")
+    .option('--budget <tokens>', '200 to 32000', wholeNumber);
+  define(slice, 'slice', "reef code slice 'outline:src/cart.ts'");
 }
 
-interface Definer {
-  define: Define;
-  about(command: Command): Command;
+function about(command: Command): Command {
+  return command.option('--worktree <id>', 'worktree id or path (default: the checkout around this folder)');
 }
 
-function fileCommands(code: Command, { define, about }: Definer): void {
-  define(about(code.command('outline').argument('<file>', 'a file')), {
-    does: 'The definitions of a file',
-    example: 'reef code outline src/cart.ts',
-    load: async () => (await import('../commands/code.ts')).outline,
-  });
-  const tree = about(code.command('tree').argument('[folder]', 'a folder (default: this one)'));
-  define(tree.option('--depth <n>', 'folders below it (default: 4)', wholeNumber), {
-    does: 'The definitions of the files below a folder',
-    example: 'reef code tree src',
-    load: async () => (await import('../commands/code.ts')).tree,
-  });
-  const explore = about(code.command('explore').argument('<question>', 'in words'));
-  define(explore.option('--budget <tokens>', '500 to 20000 (default: 4000)', wholeNumber), {
-    does: 'The pieces of code that answer a question',
-    example: 'reef code explore "where are prices rounded?" --budget 2000',
-    load: async () => (await import('../commands/code.ts')).explore,
-  });
-}
+function questionCommands(code: Command, run: Run): void {
+  const define = definer(run, () => import('../commands/code.ts'));
+  const question = (name: string, does: string) =>
+    about(code.command(name).description(does)).option('--complete', 'wait until the answer is complete');
+  const limited = (command: Command) => command.option('--limit <n>', 'at most this many', wholeNumber);
 
-function nameCommands(code: Command, { define, about }: Definer): void {
-  const symbol = about(code.command('symbol').argument('<name>', 'a name'));
-  define(symbol.option('--source', 'with the whole text'), {
-    does: 'Where a name is defined',
-    example: 'reef code symbol applyDiscount --source',
-    load: async () => (await import('../commands/code.ts')).symbol,
-  });
-  const refs = about(code.command('refs').argument('<name>', 'a name'));
-  define(refs.option('--limit <n>', 'at most this many', wholeNumber).option('--text', 'comments and strings too'), {
-    does: 'Every use of a name, surest first',
-    example: 'reef code refs applyDiscount',
-    load: async () => (await import('../commands/code.ts')).refs,
-  });
-  const find = about(code.command('find').argument('<query>', 'part of a name'));
-  define(find.option('--limit <n>', 'at most this many', wholeNumber).option('--type <type>', 'class, function, …'), {
-    does: 'Names that look like this: prefix, humps, one typo',
-    example: 'reef code find appDisc',
-    load: async () => (await import('../commands/code.ts')).find,
-  });
-  const search = about(code.command('search').argument('<query>', 'words, or a "quoted phrase"'));
-  define(search.option('--limit <n>', 'at most this many', wholeNumber).option('--glob <glob>', 'only these files'), {
-    does: 'Ranked search for words',
-    example: 'reef code search "round half up"',
-    load: async () => (await import('../commands/code.ts')).search,
-  });
-}
-
-function indexCommands(code: Command, define: Define): void {
-  const where = 'worktree id or path (default: the checkout you stand in)';
-  for (const name of ['index', 'status'] as const) {
-    const command = code.command(name).option('--worktree <id>', where);
-    if (name === 'index') command.option('--wait', 'until every file is parsed');
-    define(command, {
-      does: name === 'index' ? 'Index a worktree now' : 'What is indexed, pending and skipped',
-      example: `reef code ${name}`,
-      load: async () => (await import('../commands/code.ts')).indexCode,
-    });
-  }
-  const slice = code.command('slice').argument('<slices...>', "such as 'refs:applyDiscount limit=20'");
-  define(slice.option('--worktree <id>', where).option('--budget <tokens>', '200 to 32000', wholeNumber), {
-    does: 'What a block of a workflow would see',
-    example: "reef code slice 'outline:src/cart.ts'",
-    load: async () => (await import('../commands/code.ts')).slice,
-  });
+  const outline = question('outline', 'List the definitions in a file').argument('<file>', 'a file');
+  define(outline, 'outline', 'reef code outline src/cart.ts');
+  const tree = question('tree', 'List the definitions in all files of a folder')
+    .argument('[folder]', 'a folder (default: this one)')
+    .option('--depth <n>', 'how many levels of folders below it (default: 4)', wholeNumber);
+  define(tree, 'tree', 'reef code tree src');
+  const explore = question('explore', 'Collect the pieces of code that answer a question')
+    .argument('<question>', 'in words')
+    .option('--budget <tokens>', '500 to 20000 (default: 4000)', wholeNumber);
+  define(explore, 'explore', 'reef code explore "where are prices rounded?" --budget 2000');
+  const symbol = question('symbol', 'Show where a name is defined')
+    .argument('<name>', 'a name')
+    .option('--source', 'print the whole definition');
+  define(symbol, 'symbol', 'reef code symbol applyDiscount --source');
+  const refs = limited(question('refs', 'List every use of a name, most certain first').argument('<name>', 'a name'));
+  define(refs.option('--text', 'also in comments and strings'), 'refs', 'reef code refs applyDiscount');
+  const find = question('find', 'Find definitions by part of a name: its beginning, its capitals, or with one typo');
+  limited(find.argument('<query>', 'part of a name')).option('--type <type>', 'only this kind: class, function, …');
+  define(find, 'find', 'reef code find appDisc');
+  const search = question('search', 'Search the text of the code, best matches first');
+  limited(search.argument('<query>', 'words, or a "quoted phrase"')).option('--glob <glob>', 'only in these files');
+  define(search, 'search', 'reef code search "round half up"');
 }

@@ -1,29 +1,31 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Command as Body } from '../cli.ts';
+import type { Command as Body, Cli } from '../cli.ts';
 
-export type Run = (body: (cli: Parameters<Body<never>>[0]) => Promise<number>) => Promise<void>;
+export type Run = (body: (cli: Cli) => Promise<number>) => Promise<void>;
 
-interface Definition<Options> {
-  does: string;
-  example: string;
-  load(): Promise<Body<Options>>;
-}
-export type Define = <Options>(command: Command, definition: Definition<Options>) => void;
+type BodyName<Module> = { [Name in keyof Module]: Module[Name] extends Body<never> ? Name : never }[keyof Module];
 
-/** What every command has: --json, an example, and a body that is loaded when it is called. */
-export function definer(run: Run): Define {
-  return (command, { does, example, load }) => {
+/** Gives commands a body, `--json` and an example. The module of the bodies is loaded when one of them is called. */
+export function definer<Module>(run: Run, load: () => Promise<Module>) {
+  return (command: Command, name: BodyName<Module>, example = exampleOf(command)): void => {
     command
-      .description(does)
       .option('--json', 'print JSON')
       .addHelpText('after', `\nExample:\n  $ ${example}`)
       .action(() =>
         run(async (cli) => {
           const { json, ...options } = command.opts();
-          return (await load())(cli, command.args, options as never);
+          const body = (await load())[name] as Body<object>;
+          return body(cli, command.args, options);
         }),
       );
   };
+}
+
+/** The command alone. Where it takes the id of a job, run or worktree, the newest one is the example. */
+function exampleOf(command: Command): string {
+  const words = command.registeredArguments[0]?.name() === 'id' ? [command.name(), '@last'] : [command.name()];
+  for (let above = command.parent; above; above = above.parent) words.unshift(above.name());
+  return words.join(' ');
 }
 
 export function wholeNumber(text: string): number {

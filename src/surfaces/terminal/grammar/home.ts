@@ -1,63 +1,55 @@
 import type { Command } from 'commander';
-import type { Define } from './define.ts';
+import { definer, type Run } from './define.ts';
 
-export function homeCommands(program: Command, define: Define): void {
+export function declare(program: Command, run: Run): void {
   const doctor = program
     .command('doctor')
-    .option('--fix', 'apply the fixes that are safe')
-    .option('--deep', 'read all of the database and of git too');
-  define(doctor, {
-    does: 'Check this machine, this repository and its home; reads only, but for --fix',
-    example: 'reef doctor --fix',
-    load: async () => (await import('../commands/doctor.ts')).doctor,
-  });
-  initCommand(program, define);
-  define(program.command('trust').option('--yes', 'trust everything that is shown'), {
-    does: 'Show what this repository would have Reef run, and trust it',
-    example: 'reef trust',
-    load: async () => (await import('../commands/trust.ts')).trust,
-  });
-  define(program.command('grants').option('--revoke <fingerprint>', 'take back those that begin like that'), {
-    does: 'List what you have allowed for good',
-    example: 'reef grants --revoke 3f9a',
-    load: async () => (await import('../commands/trust.ts')).grants,
-  });
-  const daemon = program.command('daemon').description('The background program that owns the jobs');
-  define(daemon.command('status'), {
-    does: 'Show whether it runs; never starts it',
-    example: 'reef daemon status --json',
-    load: async () => (await import('../commands/daemon.ts')).daemonStatus,
-  });
-  define(daemon.command('stop').option('--kill-jobs', 'end the jobs too; else they run on'), {
-    does: 'End it',
-    example: 'reef daemon stop',
-    load: async () => (await import('../commands/daemon.ts')).daemonStop,
-  });
-  define(program.command('mcp').option('--cwd <dir>', 'the repository to serve (default: this folder)'), {
-    does: 'Serve these operations as MCP tools on standard input and output',
-    example: 'claude mcp add reef -- reef mcp',
-    load: async () => (await import('../commands/mcp.ts')).mcp,
-  });
-  define(program.command('demo'), {
-    does: 'Show what Reef does on a throw-away repository',
-    example: 'reef demo',
-    load: async () => (await import('../demo/demo.ts')).demo,
-  });
-}
+    .description('Check this machine, this repository and its .reef folder; changes nothing without --fix')
+    .option('--fix', 'apply the fixes that are marked safe')
+    .option('--deep', 'also check the whole database and every git object; slow');
+  definer(run, () => import('../commands/doctor.ts'))(doctor, 'doctor', 'reef doctor --fix');
 
-function initCommand(program: Command, define: Define): void {
   const init = program
     .command('init')
-    .option('--test <command>', 'what tests the project, in place of what is found')
-    .option('--lint <command>', 'what lints it')
-    .option('--build <command>', 'what builds it')
-    .option('--setup <command>', 'what makes a new worktree ready')
-    .option('--dry-run', 'show, and write nothing')
-    .option('--force', 'replace a file that says something else; the old one is put aside')
-    .option('--yes', 'trust what it shows without asking');
-  define(init, {
-    does: 'Look at this repository, write down what Reef runs in it, and say what a first run needs',
-    example: 'reef init --dry-run',
-    load: async () => (await import('../commands/init.ts')).init,
-  });
+    .description('Find out how this project is tested, write it to .reef/config.yaml, and list what a first run needs')
+    .option('--test <command>', 'command that tests the project (default: what Reef finds)')
+    .option('--lint <command>', 'command that lints it')
+    .option('--build <command>', 'command that builds it')
+    .option('--setup <command>', 'command that prepares a new worktree, such as "npm ci"')
+    .option('--dry-run', 'show what would be written, and write nothing')
+    .option('--force', 'replace a file that says something else; the old one is kept beside it')
+    .option('--yes', 'trust what is shown, without asking');
+  definer(run, () => import('../commands/init.ts'))(init, 'init', 'reef init --dry-run');
+
+  const define = definer(run, () => import('../commands/trust.ts'));
+  const trust = program
+    .command('trust')
+    .description('Show what this repository wants Reef to run, and ask whether you trust it')
+    .option('--yes', 'trust everything that is shown, without asking');
+  define(trust, 'trust');
+  const grants = program
+    .command('grants')
+    .description('List what you have allowed with --always')
+    .option('--revoke <fingerprint>', 'revoke the grants whose fingerprint begins with this');
+  define(grants, 'grants', 'reef grants --revoke 3f9a');
+
+  daemonCommands(program, run);
+  const mcp = program
+    .command('mcp')
+    .description('Serve Reef as an MCP server on standard input and output')
+    .option('--cwd <dir>', 'repository to serve (default: the one around this folder)');
+  definer(run, () => import('../commands/mcp.ts'))(mcp, 'mcp', 'claude mcp add reef -- reef mcp');
+  const demo = program.command('demo').description('Show in half a minute what Reef does, in a temporary repository');
+  definer(run, () => import('../demo/demo.ts'))(demo, 'demo');
+}
+
+function daemonCommands(program: Command, run: Run): void {
+  const daemon = program.command('daemon').description('Show or stop the background program that runs the jobs');
+  const define = definer(run, () => import('../commands/daemon.ts'));
+  define(daemon.command('status').description('Show whether the daemon runs; never starts it'), 'daemonStatus');
+  const stop = daemon
+    .command('stop')
+    .description('Stop the daemon; the next command starts it again')
+    .option('--kill-jobs', 'end the jobs too (default: they keep running)');
+  define(stop, 'daemonStop');
 }

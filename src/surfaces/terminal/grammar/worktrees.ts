@@ -1,113 +1,93 @@
 import type { Command } from 'commander';
-import { collect, type Define, wholeNumber } from './define.ts';
+import { collect, definer, type Run, wholeNumber } from './define.ts';
 
 const ID = 'worktree id, a unique prefix of it, or @last';
 
-export function worktreeCommands(program: Command, define: Define): void {
-  const worktree = program.command('worktree').description('Worktrees that Reef manages');
-  makeCommands(worktree, define);
-  endCommands(worktree, define);
-  stateCommands(program, define);
-  define(
-    program.command('conflicts').option('--plan <glob>', 'a plan that is not started yet; may be repeated', collect),
-    {
-      does: 'Say which worktrees overlap: hot (same lines), soft (same file), hop (related files)',
-      example: 'reef conflicts --plan "src/cart/**"',
-      load: async () => (await import('../commands/worktree.ts')).conflicts,
-    },
-  );
+export function declare(program: Command, run: Run): void {
+  const worktree = program.command('worktree').description('Manage the worktrees in which agents work');
+  makeCommands(worktree, run);
+  endCommands(worktree, run);
+  stateCommands(program, run);
+  const conflicts = program
+    .command('conflicts')
+    .description('List the worktrees that overlap: hot (same lines), soft (same file), hop (related files)')
+    .option('--plan <glob>', 'files that a new task would change; may be repeated', collect);
+  const define = definer(run, () => import('../commands/worktree.ts'));
+  define(conflicts, 'conflicts', 'reef conflicts --plan "src/cart/**"');
 }
 
-function makeCommands(worktree: Command, define: Define): void {
-  define(worktree.command('list').option('--all', 'also those that have ended'), {
-    does: 'List worktrees with their health, overlap and place in the queue',
-    example: 'reef worktree list',
-    load: async () => (await import('../commands/worktree.ts')).listWorktrees,
-  });
+function makeCommands(worktree: Command, run: Run): void {
+  const define = definer(run, () => import('../commands/worktree.ts'));
+  const list = worktree
+    .command('list')
+    .description('List worktrees with their health, overlaps and place in the queue')
+    .option('--all', 'also those that have ended');
+  define(list, 'listWorktrees');
   const create = worktree
     .command('create')
+    .description('Make a worktree, or queue it while its plan clashes with another one')
     .argument('<title>', 'what it is for')
-    .option('--plan <glob>', 'what will be changed; may be repeated', collect)
-    .option('--base <revision>', 'branch or commit (default: the current branch)')
-    .option('--priority <n>', '1 goes first', wholeNumber)
-    .option('--anyway', 'do not wait for clashing tasks');
-  define(create, {
-    does: 'Make a worktree, or queue it while its plan clashes',
-    example: 'reef worktree create "try another parser"',
-    load: async () => (await import('../commands/worktree.ts')).createWorktree,
-  });
-  define(worktree.command('setup').argument('<id>', ID), {
-    does: 'Run its set-up command again',
-    example: 'reef worktree setup @last',
-    load: async () => (await import('../commands/worktree.ts')).setupWorktree,
-  });
-  define(worktree.command('diff').argument('<id>', ID), {
-    does: 'Show what it changes against its base',
-    example: 'reef worktree diff @last',
-    load: async () => (await import('../commands/worktree.ts')).diffWorktree,
-  });
+    .option('--plan <glob>', 'files that will be changed; may be repeated', collect)
+    .option('--base <revision>', 'branch or commit to start from (default: the current branch)')
+    .option('--priority <n>', 'place in the queue; 1 goes first', wholeNumber)
+    .option('--anyway', 'do not wait for tasks with clashing plans');
+  define(create, 'createWorktree', 'reef worktree create "try another parser"');
+  const setup = worktree.command('setup').description('Run the set-up command of a worktree again');
+  define(setup.argument('<id>', ID), 'setupWorktree');
+  const diff = worktree.command('diff').description('Show what a worktree changes, compared with its base');
+  define(diff.argument('<id>', ID), 'diffWorktree');
 }
 
-function endCommands(worktree: Command, define: Define): void {
+function endCommands(worktree: Command, run: Run): void {
+  const define = definer(run, () => import('../commands/worktree.ts'));
   const accept = worktree
     .command('accept')
+    .description('Merge a worktree into its branch; a checkout with uncommitted changes is not touched')
     .argument('<id>', ID)
     .option('--strategy <strategy>', 'squash (default), merge or ff')
-    .option('--message <text>', 'of the commit')
-    .option('--into <branch>', 'target (default: the branch it was made from)')
-    .option('--when-clean', 'complete it as soon as the checkout of the target is clean')
-    .option('--yes', 'take on waived gates, unplanned files and edits to gate files');
-  define(accept, {
-    does: 'Merge it; a checkout with changes in it is not touched',
-    example: 'reef worktree accept @last',
-    load: async () => (await import('../commands/worktree.ts')).acceptWorktree,
-  });
-  define(worktree.command('discard').argument('<id>', ID), {
-    does: 'Keep its work on a ref, then remove it',
-    example: 'reef worktree discard @last',
-    load: async () => (await import('../commands/worktree.ts')).discardWorktree,
-  });
-  define(worktree.command('restore').argument('<ref-or-id>', 'refs/reef/discarded/<id>, or a worktree id'), {
-    does: 'Bring back a discarded, held or lost worktree',
-    example: 'reef worktree restore refs/reef/discarded/01J9ZQ3V8K',
-    load: async () => (await import('../commands/worktree.ts')).restoreWorktree,
-  });
-  define(worktree.command('hold').argument('<id>', ID), {
-    does: 'Put it aside with its session; restore brings it back',
-    example: 'reef worktree hold @last',
-    load: async () => (await import('../commands/worktree.ts')).holdWorktree,
-  });
-  define(worktree.command('prune').option('--yes', 'remove what is shown'), {
-    does: 'Show what could be removed, with size, age and reason',
-    example: 'reef worktree prune',
-    load: async () => (await import('../commands/worktree.ts')).pruneWorktrees,
-  });
+    .option('--message <text>', 'message of the commit')
+    .option('--into <branch>', 'branch to merge into (default: the one the worktree was made from)')
+    .option('--when-clean', 'if the target has uncommitted changes, merge as soon as it has none')
+    .option('--yes', 'accept skipped gates, unplanned files and changes to gate files');
+  define(accept, 'acceptWorktree');
+  const discard = worktree.command('discard').description('Remove a worktree; its work is kept on a git ref');
+  define(discard.argument('<id>', ID), 'discardWorktree');
+  const restore = worktree
+    .command('restore')
+    .description('Bring back a worktree that was discarded, held or lost')
+    .argument('<ref-or-id>', 'refs/reef/discarded/<id>, or a worktree id');
+  define(restore, 'restoreWorktree', 'reef worktree restore refs/reef/discarded/01J9ZQ3V8K');
+  const hold = worktree.command('hold').description('Put a worktree aside; `reef worktree restore` brings it back');
+  define(hold.argument('<id>', ID), 'holdWorktree');
+  const prune = worktree
+    .command('prune')
+    .description('Show which leftover worktrees could be removed, with size, age and reason')
+    .option('--yes', 'remove what is shown');
+  define(prune, 'pruneWorktrees');
 }
 
-function stateCommands(program: Command, define: Define): void {
+function stateCommands(program: Command, run: Run): void {
+  const define = definer(run, () => import('../commands/state.ts'));
   const state = program
     .command('state')
+    .description('Show what changed in a worktree, what ran there, and who did it')
     .argument('[worktree]', 'worktree id or path (default: the main checkout)')
-    .option('--section <name>', 'files, tasks, runs or diff');
-  define(state, {
-    does: 'What is true of a worktree, and who did it',
-    example: 'reef state @last',
-    load: async () => (await import('../commands/state.ts')).showState,
-  });
-  const artifact = state.command('artifact').argument('<id>', 'such as a:3f9c2e1, or t12 for a whole turn');
-  define(artifact.option('--job <id>', 'whose (default: the newest job)').option('--grep <text>', 'only such lines'), {
-    does: 'Read text that was cut from a prompt',
-    example: 'reef state artifact t1',
-    load: async () => (await import('../commands/state.ts')).readArtifact,
-  });
-  define(state.command('calls').argument('<job>', 'a job of the native coder, or @last'), {
-    does: 'How each of its prompts was made, in tokens',
-    example: 'reef state calls @last',
-    load: async () => (await import('../commands/state.ts')).listPrompts,
-  });
-  define(state.command('hook'), {
-    does: 'Print the state for the hook of another agent, quickly or not at all',
-    example: 'reef state hook',
-    load: async () => (await import('../commands/state.ts')).stateHook,
-  });
+    .option('--section <name>', 'only files, tasks, runs or diff');
+  define(state, 'showState', 'reef state @last');
+  const artifact = state
+    .command('artifact')
+    .description('Print text that was cut from a prompt')
+    .argument('<id>', 'such as a:3f9c2e1, or t12 for a whole turn')
+    .option('--job <id>', 'job whose prompt it was (default: the newest job)')
+    .option('--grep <text>', 'only lines that contain this text');
+  define(artifact, 'readArtifact', 'reef state artifact t1');
+  const calls = state
+    .command('calls')
+    .description('Show how many tokens each prompt of a job had, and what they were spent on')
+    .argument('<id>', 'job of native:coder, or @last');
+  define(calls, 'listPrompts');
+  const hook = state
+    .command('hook')
+    .description('Print the state for a hook of another agent: within two seconds, or nothing');
+  define(hook, 'stateHook');
 }

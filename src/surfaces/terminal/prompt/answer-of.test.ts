@@ -31,7 +31,12 @@ verifies('X-55').test('numbers choose among what there is; other words are an an
     ...[{ text: '7' }, { text: 'y' }, { text: 'blue' }],
   ]);
   expect([sampleQuestion(), text, one, several, free].map(howTo)).toEqual([
-    ...['y once, s for this session, a always, n no', 'your answer', 'a number', 'numbers, with commas'],
+    ...[
+      'y = once, s = for this session, a = always, n = no',
+      'your answer',
+      'a number',
+      'numbers, separated by commas',
+    ],
     'a number, or your own words',
   ]);
 });

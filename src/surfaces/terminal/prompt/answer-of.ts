@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<Decision, readonly string[]>> = {
 };
 const DECISIONS = Object.keys(WORDS) as Decision[];
 
-/** Undefined if the typed text is no decision. */
+/** Undefined: the text is not a decision. */
 export function decisionOf(typed: string): Decision | undefined {
   const word = typed.trim().toLowerCase();
   return DECISIONS.find((decision) => WORDS[decision].includes(word));
@@ -22,15 +22,15 @@ export function decisionOf(typed: string): Decision | undefined {
 
 const countOf = ({ choices, options }: Asked) => (choices ?? options ?? []).length;
 
-/** Says what may be typed. */
+/** What the person may type. */
 export function howTo(asked: Asked): string {
-  if (asked.kind === 'permission') return 'y once, s for this session, a always, n no';
+  if (asked.kind === 'permission') return 'y = once, s = for this session, a = always, n = no';
   if (countOf(asked) === 0) return 'your answer';
-  const numbers = asked.multi ? 'numbers, with commas' : 'a number';
+  const numbers = asked.multi ? 'numbers, separated by commas' : 'a number';
   return asked.freeText ? `${numbers}, or your own words` : numbers;
 }
 
-/** Undefined if the typed text is no answer. Numbers choose an option; other words are an answer where free text is allowed. */
+/** Undefined: the text is not an answer. Numbers choose options; other words count only where free text is allowed. */
 export function answerOf(asked: Asked, typed: string): Answer | undefined {
   const text = typed.trim();
   if (asked.kind === 'permission') {

@@ -4,8 +4,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const INTERRUPTED = 130;
 
 /**
- * Ctrl-C and signals that end the process cancel the work and let it save what it has. The second one ends the process at
- * once. Where Ctrl-C is a key like others, `onInterrupt` is called instead.
+ * The first Ctrl-C or ending signal cancels the work, which may still save what it has. The second one ends the process.
+ * `onInterrupt` takes the place of that for Ctrl-C.
  */
 export async function interruptible(
   work: (signal: AbortSignal) => Promise<number>,
@@ -14,7 +14,7 @@ export async function interruptible(
   const controller = new AbortController();
   const stop = () => {
     if (controller.signal.aborted) process.exit(INTERRUPTED);
-    controller.abort(new ReefError('cancelled', 'It was interrupted'));
+    controller.abort(new ReefError('cancelled', 'Interrupted'));
   };
   // Replaces the listener of the program itself, which would end it at once.
   const others = SIGNALS.map((name) => [name, process.rawListeners(name)] as const);

@@ -91,7 +91,7 @@ verifies('R-102').test(
     await Promise.all(all);
     expect([second.sent, third.sent]).toEqual([[], []]);
     expect(seen.join('\n')).not.toContain('Never shown');
-    expect(seen.filter((text) => text === 'boss › hand has its answer.')).toHaveLength(1);
+    expect(seen.filter((text) => text === 'boss › hand has been answered.')).toHaveLength(1);
   },
 );
 

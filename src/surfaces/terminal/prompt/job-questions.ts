@@ -14,7 +14,7 @@ import type { Person } from './person.ts';
 
 type OnAsked = (question: ChildQuestion) => Promise<void>;
 
-/** For `--headless`: nobody is there, and nobody is waited for. */
+/** For `--headless`: fails at once, because nobody is there to answer. */
 export const refuseQuestions: OnAsked = async ({ asked: { kind, question, options, tool, input }, chain }) => {
   throw new ReefError('needs_human', `A person has to answer ${chain.join(' › ')}: ${question}`, {
     details: {
@@ -27,7 +27,7 @@ export const refuseQuestions: OnAsked = async ({ asked: { kind, question, option
   });
 };
 
-/** Where nobody can type: says how to answer from elsewhere. */
+/** Without a terminal: says how to answer from elsewhere. */
 export function tellQuestions(cli: Pick<Cli, 'style' | 'talk'>): OnAsked {
   return async ({ asked, chain }) => cli.talk(`${headOf(chain)}\n${renderQuestion(asked, cli.style)}`);
 }
@@ -37,18 +37,18 @@ interface Prompt {
   person: Person;
 }
 
-/** Asks at the terminal, one question after the other. One that was answered elsewhere before its turn is not shown. */
+/** Asks at the terminal, one question after the other. A question that was answered elsewhere meanwhile is not shown. */
 export function askQuestions({ turns, ...prompt }: Prompt & { turns: Limiter }): OnAsked {
   return (question) =>
     turns.run(async () => {
       if (question.settled.aborted || (await askUntilAnswered(prompt, question))) return;
-      prompt.person.tell(`It waits: reef send ${question.asked.jobId}`);
+      prompt.person.tell(`The question stays open. To answer it later: reef send ${question.asked.jobId}`);
     });
 }
 
 const LOOK_MS = 200;
 
-/** Asks about one entry of the inbox. False if the person leaves it open. */
+/** Asks one question of the inbox. False: the person leaves it open. */
 export async function answerHere(cli: Cli, client: Client, asked: InboxEntry): Promise<boolean> {
   const { jobId: id, questionId, fingerprint, block, agent } = asked;
   const over = new AbortController();
@@ -75,14 +75,14 @@ export async function answerHere(cli: Cli, client: Client, asked: InboxEntry): P
 async function untilGone(client: Client, { jobId, questionId }: InboxEntry, signal: AbortSignal): Promise<void> {
   for (;;) {
     await systemClock.sleep(LOOK_MS, signal);
-    // A daemon that is away comes back.
+    // A daemon that is gone will come back.
     const inbox = await client.call('inbox', {}, { signal }).catch(() => undefined);
     const isThere = inbox?.questions.some((each) => each.jobId === jobId && each.questionId === questionId);
     if (isThere === false) return;
   }
 }
 
-/** Refusals which say that nobody waits for an answer any more. */
+/** Errors which say that nobody waits for this answer any more. */
 const SETTLED: ReadonlySet<string> = new Set([
   'already_answered',
   'question_withdrawn',
@@ -93,14 +93,11 @@ const SETTLED: ReadonlySet<string> = new Set([
 
 const headOf = (chain: readonly string[]) => `${printable(chain.join(' › '))} asks:`;
 
-/**
- * Asks the person until there is an answer. The first answer counts, wherever it is given; if it is given elsewhere, the
- * question is withdrawn. False if nothing was typed, which leaves the question open.
- */
+/** Asks until there is an answer, here or elsewhere. False: nothing was typed, and the question stays open. */
 async function askUntilAnswered(prompt: Prompt, question: ChildQuestion): Promise<boolean> {
   const { person, cli } = prompt;
   const { asked, chain, settled } = question;
-  const how = `${howTo(asked)}; nothing leaves it open`;
+  const how = `${howTo(asked)}; an empty line leaves it open`;
   const label = `${printable(chain.at(-1) ?? '')}? `;
   person.tell(`${headOf(chain)}\n${renderQuestion(asked, cli.style, [how])}`);
   try {
@@ -113,12 +110,12 @@ async function askUntilAnswered(prompt: Prompt, question: ChildQuestion): Promis
     }
   } catch (error) {
     if (!settled.aborted) throw error;
-    person.tell(`${printable(chain.join(' › '))} has its answer.`);
+    person.tell(`${printable(chain.join(' › '))} has been answered.`);
     return true;
   }
 }
 
-/** False if the answer is refused and another one may be given. */
+/** False: the answer was refused, and another one may be given. */
 async function isTaken({ person, cli }: Prompt, { send, settled }: ChildQuestion, answer: Answer): Promise<boolean> {
   try {
     await send(answer);

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import type { Cli } from '../cli.ts';
 import type { Person } from './person.ts';
 
-/** The person at the terminal of a command that is no chat. Each question opens the terminal anew; `whole` ends them all. */
+/** The person at the terminal of a command that is no chat. `whole` withdraws every question. */
 export function linePerson(cli: Cli, whole?: AbortSignal): Person {
   // Ctrl-C has to end the command, as the signal does.
   const onInterrupt = () => void process.kill(process.pid, 'SIGINT');
@@ -27,7 +27,7 @@ interface Asking {
   onInterrupt?: () => void;
 }
 
-/** Reads one line from the person at this terminal. Undefined if nobody is there or no line was given. */
+/** Reads one line from the terminal. Undefined: nobody is there, or no line was given. */
 export async function askLine(
   { host }: Pick<Cli, 'host'>,
   prompt: string,

@@ -3,7 +3,7 @@ import { printable } from '../../../base/printable.ts';
 import type { Limiter } from '../../../base/serial.ts';
 import type { UserPort } from '../../../runtime/state/context-data.ts';
 import type { Answer, AskFn, Decision, Question } from '../../../runtime/tools/tool.ts';
-import { decisionOf } from './answer-of.ts';
+import { answerOf, decisionOf } from './answer-of.ts';
 
 /** Somebody at a terminal who reads a question and types a line. */
 export interface Person {
@@ -24,15 +24,15 @@ export function userPort(person: Person): UserPort {
   };
 }
 
-/** Nobody is there: the run ends with what a person has to do. */
+/** For when nobody is there: the run ends and says what a person has to do. */
 export const askNobody: AskFn = async () => ({ kind: 'needs_human' });
 
-/** There is one terminal: each question waits in `turns` until the one before has its answer. */
+/** Asks one question at a time: each waits in `turns` until the one before has its answer. */
 export function askPerson(person: Person, turns: Limiter): AskFn {
   return (question, signal) =>
     turns.run(async () => {
       signal.throwIfAborted();
-      // Events take a moment to reach the screen, and what led to a question has to stand above it.
+      // Events take a moment to reach the screen, and what led to the question must stand above it.
       await immediately();
       return answerTo(person, question, signal);
     });
@@ -58,21 +58,20 @@ async function answerTo(person: Person, question: Question, signal: AbortSignal)
 
 type Choice = Extract<Question, { kind: 'choice' | 'choices' }>;
 
-/** By number. Anything else is asked again, at most three times. */
+/** Options are chosen by number. Anything else is asked again, at most three times. */
 async function choose(person: Person, { kind, question, options }: Choice, signal: AbortSignal): Promise<string[]> {
   person.tell([printable(question), ...options.map((text, n) => `  ${n + 1}. ${printable(text)}`)].join('\n'));
-  const several = kind === 'choices';
+  const multi = kind === 'choices';
   for (let attempt = 0; attempt < 3; attempt++) {
-    const typed = await person.question(several ? 'Numbers, with commas: ' : 'Number: ', signal);
-    const numbers = typed.split(',').map((word) => Number(word.trim()));
-    const chosen = numbers.flatMap((n) => options[n - 1] ?? []);
-    if (several && typed.trim() === '') return [];
-    if (chosen.length === numbers.length && (several || chosen.length === 1)) return chosen;
+    const typed = await person.question(multi ? 'Numbers, separated by commas: ' : 'Number: ', signal);
+    if (multi && typed.trim() === '') return [];
+    const numbers = answerOf({ kind: 'choice', options: [...options], multi, freeText: false }, typed)?.option;
+    if (numbers) return numbers.flatMap((n) => options[Number(n) - 1] ?? []);
   }
   return [];
 }
 
-/** Everything is shown before the question; only an exact letter or word allows. */
+/** Shows the whole call before the question. Only an exact letter or word allows it. */
 async function permit(
   person: Person,
   { tool, arguments: args, cwd, reasons }: Extract<Question, { kind: 'permission' }>,
@@ -80,6 +79,9 @@ async function permit(
 ): Promise<Decision> {
   const shown = JSON.stringify(args, null, 2) ?? '';
   person.tell(printable([`${tool} in ${cwd}`, shown, ...reasons].join('\n')));
-  const typed = await person.question('Allow? y once, s for this session, a always, anything else no: ', signal);
+  const typed = await person.question(
+    'Allow? y = once, s = for this session, a = always, anything else = no: ',
+    signal,
+  );
   return decisionOf(typed) ?? 'deny';
 }
