@@ -27,6 +27,7 @@ export interface LaunchDeps {
   env: NodeJS.ProcessEnv;
   timings: Timings;
   homeDir: string;
+  sockets: string;
   version: string;
   jobSockets: JobSockets;
 }
@@ -55,7 +56,15 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<Launched> {
   if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
   const env = childEnv(deps, job, { agent, planned: plan.env });
   const { stateDirs, settings } = agent.adapter.describe();
-  const around = { stateDirs, settings, homeDir: deps.homeDir, env: deps.env, agentEnv: env, program: plan.file };
+  const around = {
+    stateDirs,
+    settings,
+    homeDir: deps.homeDir,
+    sockets: deps.sockets,
+    env: deps.env,
+    agentEnv: env,
+    program: plan.file,
+  };
   const spec = {
     dir,
     file: plan.file,
@@ -101,7 +110,7 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     const tx = new JobTransaction(deps.storage, load(deps, job.id));
     const prompt = firstMessage(tx);
     const request = {
-      ...toRequest(tx.job, prompt?.text ?? '', deps.version),
+      ...toRequest(deps, tx.job, prompt?.text ?? ''),
       ...(chosen.mcp ? { mcp: chosen.mcp } : {}),
     };
     const plan = adapter.command(request, facts);
@@ -123,16 +132,17 @@ function firstMessage(tx: JobTransaction): { key: string; text: string } | undef
   return row?.doc.kind === 'message' ? { key: row.key, text: row.doc.text } : undefined;
 }
 
-function toRequest(job: Job, prompt: string, clientVersion: string): LaunchRequest {
+function toRequest(deps: LaunchDeps, job: Job, prompt: string): LaunchRequest {
   return {
     jobId: job.id,
+    jobDir: jobDir(deps.homeDir, job.id),
     cwd: job.cwd,
     ...(job.model === undefined ? {} : { model: job.model }),
     ...(job.readonly ? { readonly: true } : {}),
     ...(job.sessionId === undefined ? {} : { sessionId: job.sessionId }),
     freshSessionId: randomUUID(),
     prompt,
-    clientVersion,
+    clientVersion: deps.version,
   };
 }
 

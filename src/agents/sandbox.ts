@@ -24,6 +24,7 @@ interface Surroundings {
   stateDirs: readonly string[];
   settings?: AgentDescription['settings'];
   homeDir: string;
+  sockets: string;
   /** The daemon's environment, and the agent's: its home may be another. */
   env: Readonly<NodeJS.ProcessEnv>;
   agentEnv: Readonly<Record<string, string>>;
@@ -33,17 +34,17 @@ interface Surroundings {
   program: string;
 }
 
-/** The folder of the socket by which a job reaches Reef: all of Reef's home that its sandbox shows. */
 export function jobDir(homeDir: string, jobId: string): string {
   return join(homeDir, 'jobs', jobId);
 }
 
-export function jobSocketDir(homeDir: string, jobId: string): string {
-  return join(jobDir(homeDir, jobId), 'door');
+/** The folder of the socket by which a job reaches Reef: all that its sandbox shows of the homes and their sockets. */
+export function jobSocketDir(sockets: string, jobId: string): string {
+  return join(sockets, jobId);
 }
 
-export function jobSocketPath(homeDir: string, jobId: string): string {
-  return join(jobSocketDir(homeDir, jobId), 'sock');
+export function jobSocketPath(sockets: string, jobId: string): string {
+  return join(jobSocketDir(sockets, jobId), 'sock');
 }
 
 /** A job in a sandbox writes its folder, a private temporary one and what its agent keeps; the rest is read-only. */
@@ -52,7 +53,7 @@ export function sandboxFor(
   of: Surroundings,
 ): SandboxSpec | undefined {
   if (job.sandbox === 'none') return undefined;
-  const socketDir = jobSocketDir(of.homeDir, job.id);
+  const socketDir = jobSocketDir(of.sockets, job.id);
   const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
     kind: 'bubblewrap',
@@ -63,7 +64,7 @@ export function sandboxFor(
     ],
     // A folder, for a new daemon makes a new socket.
     readOnly: [...(existsSync(socketDir) ? [socketDir] : []), ...programsIn('/tmp/', of.program), ...readOnly],
-    hidden: [of.homeDir, ...privatePaths(of.env), ...hidden],
+    hidden: [of.homeDir, of.sockets, ...privatePaths(of.env), ...hidden],
     guarded: [...guardedIn(job.cwd), ...guarded, ...makeSettings(of)],
     network: 'host',
     scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
@@ -85,6 +86,7 @@ export function programsIn(folder: string, program: string): string[] {
 export function privatePaths({
   HOME: home = '/',
   XDG_CONFIG_HOME: config,
+  XDG_STATE_HOME: state,
   XDG_CACHE_HOME: cache,
   XDG_RUNTIME_DIR: runtimeDir,
 }: Surroundings['env']) {
@@ -93,7 +95,8 @@ export function privatePaths({
     ...PRIVATE.map((name) => join(home, name)),
     ...PRIVATE_CONFIG.map((name) => join(configDir, name)),
     ...DOORS,
-    // Reef's own, of homes that lie too deep for a socket.
+    // All of Reef's homes and sockets, and the sockets of homes that lie too deep for one.
+    join(state || join(home, '.local', 'state'), 'reef'),
     join(cache || join(home, '.cache'), 'reef', 'run'),
     ...(runtimeDir === undefined ? [] : [runtimeDir]),
   ];

@@ -39,9 +39,6 @@ interface CodeContextDeps {
   settings: { server?: string | undefined; max_memory_mb?: number | undefined; max_servers?: number | undefined };
 }
 
-/** Files of the home that a repository may hold in git, and what keeps the rest out of it. */
-const KEPT_IN_HOME = ['.gitignore', 'config.yaml', 'workflows.json', 'workflows.yaml'];
-
 /** The analysis servers of a repository, and the one way to ask them. */
 export function openCodeContext(deps: CodeContextDeps) {
   const { env, clock, log, capabilities, settings } = deps;
@@ -120,11 +117,8 @@ function sandbox(
   return {
     kind: 'bubblewrap',
     writable: [folder],
-    // The temporary folder is its own, and would hide what lies there; of Reef's home it sees what belongs to the repository.
-    readOnly: [
-      ...[worktreePath, commonDir, ...programsIn('/tmp/', settings.server ?? process.execPath)],
-      ...KEPT_IN_HOME.map((name) => join(home.dir, name)).filter((path) => existsSync(path)),
-    ],
+    // The temporary folder is its own, and would hide what lies there.
+    readOnly: [worktreePath, commonDir, ...programsIn('/tmp/', settings.server ?? process.execPath)],
     hidden: [home.dir, ...privatePaths(env.all)],
     network: 'none',
     scratch: join(folder, 'sandbox'),

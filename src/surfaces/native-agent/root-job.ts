@@ -28,7 +28,7 @@ export interface RootJobDeps {
   model: string;
   runtime(): AgentRuntime | undefined;
   /** Looked for by the first child: outside a repository there is none. */
-  daemon(): { client: Client; homeDir: string };
+  daemon(): { client: Client; sockets: string };
   clock: Clock;
   host: AgentTree;
   /** Of the call this is the root of. */
@@ -142,12 +142,12 @@ export class RootJob implements NativeAgent {
 
   async #open(): Promise<JobPort> {
     const { agent, cwd, clock, host, signal } = this.#deps;
-    const { client, homeDir } = this.#deps.daemon();
+    const { client, sockets } = this.#deps.daemon();
     const call = patient(client, clock);
     const task = this.#deps.task.trim().slice(0, LONGEST_TASK) || agent;
     const { agentId } = await call('spawn', { agent: `chat:${agent}`, task, cwd, key: randomUUID() }, signal);
     this.#id = agentId;
-    const door = jobSocketPath(homeDir, agentId);
+    const door = jobSocketPath(sockets, agentId);
     try {
       mkdirSync(dirname(door), { recursive: true, mode: 0o700 });
       this.#line = Promise.withResolvers();

@@ -33,6 +33,7 @@ export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
 interface JobsHome {
   client: Client;
   homeDir: string;
+  sockets: string;
   /** It belongs to no repository, so that commands elsewhere find it by `REEF_HOME` only. */
   isUsers: boolean;
 }
@@ -42,9 +43,10 @@ function jobsHome({ env, cwd }: Pick<Cli, 'env' | 'cwd'>): JobsHome {
   const isUsers = env.reefHome === undefined && env.reefSocket === undefined && findRepository(cwd) === undefined;
   const here = isUsers ? { ...env, reefHome: resolve(env.stateHome, 'reef') } : env;
   const client = openClient({ env: here, cwd, surface: 'cli' });
-  // Inside a job it is the home in which the job's socket lies: <home>/jobs/<id>/door/sock.
-  const homeDir = env.reefSocket === undefined ? findHome(here, cwd).dir : resolve(env.reefSocket, '../../../..');
-  return { client, homeDir, isUsers };
+  const home = findHome(here, cwd);
+  // Inside a job the sockets are those of its own daemon: <sockets>/<id>/sock.
+  const sockets = env.reefSocket === undefined ? home.sockets : resolve(env.reefSocket, '../..');
+  return { client, homeDir: home.dir, sockets, isUsers };
 }
 
 interface Team extends Pick<ChatTeamDeps, 'onAsked'> {
