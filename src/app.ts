@@ -6,8 +6,10 @@ import { GuardedFolders } from './agents/sandbox.ts';
 import { Snapshotter } from './agents/snapshotter.ts';
 import { defaultTimings } from './agents/timings.ts';
 import { withoutRepository } from './app/job-operations.ts';
+import { adoptOldHome } from './app/old-home.ts';
 import { findRepository, openRepository, type Repository } from './app/open-repository.ts';
 import { activeRuns, openRuns } from './app/open-runs.ts';
+import { openRepositoryFolder } from './app/repository-folder.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Environment } from './base/env.ts';
 import type { Home } from './base/home.ts';
@@ -46,7 +48,9 @@ export async function openApp(options: AppOptions) {
   const { readSettings, redact } = openSettings(env);
   const config = readSettings();
   const timings = { ...defaultTimings, ...config.timings };
-  const hook = new SnapshotFile(home.snapshot);
+  const { found, refusal } = await findRepository({ home, env });
+  if (found) await adoptOldHome({ home, env, log }, found);
+  const hook = new SnapshotFile(home.snapshot, found && openRepositoryFolder(found.root));
   const store = await openStore(home, { hook, clock, log });
   const eventLog = new EventLog({ rows: store.events, clock, redact });
   const storage = { store, log: eventLog, clock, savedGrants: new GrantsFile(grantsPath(env)) };
@@ -61,7 +65,6 @@ export async function openApp(options: AppOptions) {
   const guards = new GuardedFolders(store);
   const newId = createIds(clock);
   const below = { home, env, clock, log, store, signal, capabilities, guards, newId, redact };
-  const { found, refusal } = await findRepository(below);
   const repository = found && (await openRepository({ ...below, isPortFree, settings: readSettings }, found));
   const engine = openEngine(below, repository);
   const shared = { ...below, storage, registry, timings };
@@ -69,6 +72,7 @@ export async function openApp(options: AppOptions) {
     ...shared,
     env: env.all,
     homeDir: home.dir,
+    sockets: home.sockets,
     version: options.version,
     jobSockets: options.jobSockets,
     maxJobs: () => config.max_jobs,

@@ -53,6 +53,15 @@ function failureLines(modules: readonly TestModule[]): string[] {
   ]);
 }
 
+/** A test that depends on timing is a defect, of the test or of the product: it is said, so that somebody looks. */
+function secondTries(modules: readonly TestModule[]): string[] {
+  return modules.flatMap((module) =>
+    [...module.children.allTests('passed')]
+      .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
+      .map((test) => `second try ${module.relativeModuleId} > ${test.fullName}`),
+  );
+}
+
 /** Why tests did not run, each reason with its ids. */
 function missingLines(evidence: LastRun['evidence']): string[] {
   const idsByReason = new Map<string, string[]>();
@@ -95,6 +104,7 @@ export default class RequirementsReporter implements Reporter {
       ...(run.full ? pageTable(this.#rows, run) : []),
       ...missingLines(run.evidence),
       ...gaps.map(({ id }) => `FAIL ${id} is done but no test of tier ${run.tier} proved it`),
+      ...secondTries(modules),
       ...failureLines(modules),
       ...(late > 0 ? [`proved but still todo: ${late} (npm run requirements -- --cited)`] : []),
       '',

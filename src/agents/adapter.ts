@@ -60,6 +60,8 @@ export interface AgentDescription {
 
 export interface LaunchRequest {
   jobId: string;
+  /** The job's folder in the home, for agents of Reef's own. */
+  jobDir?: string;
   cwd: string;
   model?: string;
   /** The agent may look and not change. */

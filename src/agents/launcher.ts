@@ -27,6 +27,7 @@ export interface LaunchDeps {
   env: NodeJS.ProcessEnv;
   timings: Timings;
   homeDir: string;
+  sockets: string;
   version: string;
   jobSockets: JobSockets;
 }
@@ -50,7 +51,15 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
   const env = childEnv(deps, job, { agent, planned: plan.env });
   const { stateDirs, settings } = agent.adapter.describe();
-  const around = { stateDirs, settings, homeDir: deps.homeDir, env: deps.env, agentEnv: env, program: plan.file };
+  const around = {
+    stateDirs,
+    settings,
+    homeDir: deps.homeDir,
+    sockets: deps.sockets,
+    env: deps.env,
+    agentEnv: env,
+    program: plan.file,
+  };
   const spec = {
     dir,
     file: plan.file,
@@ -95,7 +104,7 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
   };
   return changeJob(deps.storage, job.id, (tx) => {
     const prompt = firstMessage(tx);
-    const request = toRequest(tx.job, prompt?.text ?? '', deps.version, chosen.mcp);
+    const request = toRequest(deps, tx.job, prompt?.text ?? '', chosen.mcp);
     const plan = adapter.command(request, facts);
     tx.job.launch += 1;
     tx.runtime = { ...freshRuntime(tx.runtime), isLaunching: true, adapter: adapter.initial(request, facts) };
@@ -115,13 +124,14 @@ function firstMessage(tx: JobTransaction): { key: string; text: string } | undef
 }
 
 function toRequest(
+  deps: LaunchDeps,
   { id: jobId, cwd, model, readonly, sessionId }: Job,
   prompt: string,
-  clientVersion: string,
   mcp: LaunchRequest['mcp'],
 ): LaunchRequest {
   const chosen = defined({ model, readonly, sessionId, mcp });
-  return { jobId, cwd, ...chosen, freshSessionId: randomUUID(), prompt, clientVersion };
+  const own = { jobId, jobDir: jobDir(deps.homeDir, jobId), cwd };
+  return { ...own, ...chosen, freshSessionId: randomUUID(), prompt, clientVersion: deps.version };
 }
 
 function childEnv(

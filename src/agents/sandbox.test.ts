@@ -12,7 +12,14 @@ beforeEach(() => {
 
 const sandboxOf = (agentEnv: Record<string, string>) => {
   const around = { stateDirs: ['$AGENT_DIR', '~/.agent'], settings: { '$AGENT_DIR/set': '{}', '~/.agent/set': '{}' } };
-  const of = { ...around, homeDir: join(home, '.reef'), env: {}, agentEnv, program: '/bin/sh' };
+  const of = {
+    ...around,
+    homeDir: join(home, '.reef'),
+    sockets: join(home, 'run'),
+    env: {},
+    agentEnv,
+    program: '/bin/sh',
+  };
   const { writable, guarded } = sandboxFor({ id: 'x', cwd: '/repo', sandbox: 'bubblewrap' }, of) ?? {};
   return { writable, settings: guarded?.filter((path) => path.endsWith('set')) };
 };

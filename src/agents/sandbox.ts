@@ -26,6 +26,7 @@ interface Surroundings {
   stateDirs: readonly string[];
   settings?: AgentDescription['settings'];
   homeDir: string;
+  sockets: string;
   /** The daemon's environment, and the agent's: its home may be another. */
   env: Readonly<NodeJS.ProcessEnv>;
   agentEnv: Readonly<Record<string, string>>;
@@ -39,13 +40,13 @@ export function jobDir(homeDir: string, jobId: string): string {
   return join(homeDir, 'jobs', jobId);
 }
 
-/** The folder of the job's socket: all that its sandbox shows of Reef's home. */
-export function jobSocketDir(homeDir: string, jobId: string): string {
-  return join(jobDir(homeDir, jobId), 'door');
+/** The folder of the job's socket: all that its sandbox shows of Reef's homes and sockets. */
+export function jobSocketDir(sockets: string, jobId: string): string {
+  return join(sockets, jobId);
 }
 
-export function jobSocketPath(homeDir: string, jobId: string): string {
-  return join(jobSocketDir(homeDir, jobId), 'sock');
+export function jobSocketPath(sockets: string, jobId: string): string {
+  return join(jobSocketDir(sockets, jobId), 'sock');
 }
 
 /** A job in a sandbox may write its folder, a private temporary folder and its agent's state. The rest is read-only. */
@@ -54,7 +55,7 @@ export function sandboxFor(
   of: Surroundings,
 ): SandboxSpec | undefined {
   if (job.sandbox === 'none') return undefined;
-  const socketDir = jobSocketDir(of.homeDir, job.id);
+  const socketDir = jobSocketDir(of.sockets, job.id);
   const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
     kind: 'bubblewrap',
@@ -65,7 +66,7 @@ export function sandboxFor(
     ],
     // The folder and not the socket: a new daemon makes a new one.
     readOnly: [...(existsSync(socketDir) ? [socketDir] : []), ...programsIn('/tmp/', of.program), ...readOnly],
-    hidden: [of.homeDir, ...privatePaths(of.env), ...hidden],
+    hidden: [of.homeDir, of.sockets, ...privatePaths(of.env), ...hidden],
     guarded: [...guardedIn(job.cwd), ...guarded, ...makeSettings(of)],
     network: 'host',
     scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
@@ -87,6 +88,7 @@ export function programsIn(folder: string, program: string): string[] {
 export function privatePaths({
   HOME: home = '/',
   XDG_CONFIG_HOME: config,
+  XDG_STATE_HOME: state,
   XDG_CACHE_HOME: cache,
   XDG_RUNTIME_DIR: runtimeDir,
 }: Surroundings['env']) {
@@ -95,7 +97,8 @@ export function privatePaths({
     ...PRIVATE.map((name) => join(home, name)),
     ...PRIVATE_CONFIG.map((name) => join(configDir, name)),
     ...DOORS,
-    // Sockets of Reef homes whose own path is too long for one.
+    // All of Reef's homes and sockets, and the sockets of homes whose own path is too long for one.
+    join(state || join(home, '.local', 'state'), 'reef'),
     join(cache || join(home, '.cache'), 'reef', 'run'),
     ...(runtimeDir === undefined ? [] : [runtimeDir]),
   ];

@@ -26,7 +26,7 @@ async function world(settingsIn: (root: string) => { server?: string } = () => (
     '.reef/workflows.yaml': 'nodes: {} # namedInManifest\n',
   });
   const { root, checkout } = repository;
-  const home = homeAt(join(checkout, '.reef'), readEnvironment());
+  const home = homeAt(join(root, 'home'), readEnvironment({ XDG_STATE_HOME: join(root, 'state') }));
   const [person, runtimeDir] = [join(root, 'person'), join(root, 'runtime')];
   mkdirSync(join(person, '.ssh'), { recursive: true });
   mkdirSync(join(home.dir, 'jobs'), { recursive: true });

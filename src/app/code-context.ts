@@ -39,9 +39,6 @@ interface CodeContextDeps {
   settings: { server?: string | undefined; max_memory_mb?: number | undefined; max_servers?: number | undefined };
 }
 
-/** Files of the home that a repository may have in git, and the file that keeps the rest out of git. */
-const KEPT_IN_HOME = ['.gitignore', 'config.yaml', 'workflows.json', 'workflows.yaml'];
-
 /** The analysis servers of a repository, and the one way to ask them. */
 export function openCodeContext(deps: CodeContextDeps) {
   const { env, clock, log, capabilities, settings } = deps;
@@ -120,13 +117,8 @@ function sandbox(
   return {
     kind: 'bubblewrap',
     writable: [folder],
-    // A program below /tmp would be hidden by the private /tmp of the sandbox. Of the home only files of the repository are visible.
-    readOnly: [
-      worktreePath,
-      commonDir,
-      ...programsIn('/tmp/', settings.server ?? process.execPath),
-      ...KEPT_IN_HOME.map((name) => join(home.dir, name)).filter((path) => existsSync(path)),
-    ],
+    // A program below /tmp would be hidden by the private /tmp of the sandbox.
+    readOnly: [worktreePath, commonDir, ...programsIn('/tmp/', settings.server ?? process.execPath)],
     hidden: [home.dir, ...privatePaths(env.all)],
     network: 'none',
     scratch: join(folder, 'sandbox'),

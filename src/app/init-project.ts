@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setAside, writeAtomic } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
 import { findOnPath } from '../base/programs.ts';
+import { refusePath } from '../base/safe-path.ts';
 import type { Checkout } from '../git/checkout.ts';
 import type { Git } from '../git/git-command.ts';
 import { findCommit, readIdentity } from '../git/repository.ts';
@@ -155,6 +156,7 @@ export async function configState(root: string, text: string, isEmpty: boolean):
 export async function writeConfig(root: string, text: string, clock: Clock): Promise<string | undefined> {
   const path = join(root, PROJECT_CONFIG);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  if (lstatSync(dirname(path)).isSymbolicLink()) throw refusePath(PROJECT_CONFIG, 'leads through a link');
   const aside = existsSync(path) ? setAside(path, clock, 'before') : undefined;
   await writeAtomic(path, text, 0o644);
   return aside;

@@ -131,6 +131,7 @@ function gateSandbox({ store, home, env }: RepositoryDeps, path: string) {
   const id = basename(path).replace(/^scratch-/, '');
   const [spec] = store.runs.byWorktree<RunSpec>(id);
   if (!spec?.doc.leave.sandbox) return undefined;
-  const surroundings = { stateDirs: [], homeDir: home.dir, env: env.all, agentEnv: {}, program: '/bin/sh' };
+  const { dir: homeDir, sockets } = home;
+  const surroundings = { stateDirs: [], homeDir, sockets, env: env.all, agentEnv: {}, program: '/bin/sh' };
   return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
 }

@@ -3,10 +3,12 @@ import { isAbsolute, join } from 'node:path';
 
 export interface Environment {
   home: string;
-  /** `REEF_HOME`: where the home lies when it is not `.reef` of the repository. */
+  /** `REEF_HOME`: where the home lies when it is not in the user's state folder. */
   reefHome: string | undefined;
   /** `REEF_SOCKET`: inside a job, the socket of that job. */
   reefSocket: string | undefined;
+  /** `REEF_JOB_DIR`: inside a job of Reef's own, the folder in which it keeps what it needs after a restart. */
+  reefJobDir: string | undefined;
   configHome: string;
   dataHome: string;
   stateHome: string;
@@ -28,6 +30,7 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
     home,
     reefHome: nonEmpty(all.REEF_HOME),
     reefSocket: nonEmpty(all.REEF_SOCKET),
+    reefJobDir: nonEmpty(all.REEF_JOB_DIR),
     configHome: absolute(all.XDG_CONFIG_HOME) ?? join(home, '.config'),
     dataHome: absolute(all.XDG_DATA_HOME) ?? join(home, '.local', 'share'),
     stateHome: absolute(all.XDG_STATE_HOME) ?? join(home, '.local', 'state'),

@@ -1,8 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { initRepository, plainGit } from '../../test/support/repository.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { readEnvironment } from './env.ts';
 import { findHome, findRepository, homeAt } from './home.ts';
 
@@ -20,20 +22,31 @@ function makeRepository(path: string): string {
 }
 
 describe('the home', () => {
-  test('is .reef at the root of the repository, seen from any folder in it', () => {
-    const repo = makeRepository(join(dir, 'repo'));
+  test("lies in the user's state folder, by name and path of the repository, seen from any folder in it", () => {
+    const repo = makeRepository(join(dir, 'my repo'));
     mkdirSync(join(repo, 'a', 'b'), { recursive: true });
+    const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12);
+    const home = `/home/dev/.local/state/reef/my_repo-${hash(repo)}`;
+    const sockets = `/home/dev/.local/state/reef/run/${hash(home)}`;
     const expected = {
-      dir: join(repo, '.reef'),
-      socket: join(repo, '.reef', 'reefd.sock'),
-      lock: join(repo, '.reef', 'daemon.lock'),
-      daemon: join(repo, '.reef', 'daemon.json'),
-      log: join(repo, '.reef', 'daemon.log'),
-      database: join(repo, '.reef', 'reef.db'),
-      snapshot: join(repo, '.reef', 'state.json'),
+      dir: home,
+      sockets,
+      socket: join(sockets, 'reefd.sock'),
+      lock: join(home, 'daemon.lock'),
+      daemon: join(home, 'daemon.json'),
+      log: join(home, 'daemon.log'),
+      database: join(home, 'reef.db'),
+      snapshot: join(home, 'state.json'),
       repository: repo,
     };
     expect([findHome(env(), repo), findHome(env(), join(repo, 'a', 'b'))]).toEqual([expected, expected]);
+    expect(findHome(env({ XDG_STATE_HOME: '/state' }), repo).dir).toBe(`/state/reef/my_repo-${hash(repo)}`);
+  });
+
+  test('is the same by whichever link one comes to the repository', () => {
+    const repo = makeRepository(join(dir, 'repo'));
+    symlinkSync(repo, join(dir, 'link'));
+    expect(findHome(env(), join(dir, 'link')).dir).toBe(findHome(env(), repo).dir);
   });
 
   test('of a worktree is that of its repository', () => {
@@ -82,26 +95,16 @@ describe('the home', () => {
   });
 });
 
-describe('the socket', () => {
-  const longest = `/${'x'.repeat(100 - '/reefd.sock'.length - 1)}`;
+verifies('X-131').test('all sockets lie in one folder, also those of homes that REEF_HOME moves', () => {
+  const sockets = ['/a', '/b/c'].map((path) => homeAt(path, env()).sockets);
+  expect(new Set(sockets.map((path) => dirname(path)))).toEqual(new Set(['/home/dev/.local/state/reef/run']));
+  expect(new Set(sockets).size).toBe(2);
+});
 
-  test('lies in the home up to 100 bytes', () => {
-    expect(homeAt(longest, env()).socket).toBe(`${longest}/reefd.sock`);
-  });
-
-  test('of a longer path moves to the runtime folder, one for each home', () => {
-    const long = [`${longest}x`, `${longest}y`, `/${'ü'.repeat(50)}`];
-    const sockets = long.map((path) => homeAt(path, env({ XDG_RUNTIME_DIR: '/run/user/7' })).socket);
-    const again = long.map((path) => homeAt(path, env({ XDG_RUNTIME_DIR: '/run/user/7' })).socket);
-    expect({
-      distinct: new Set(sockets).size,
-      again,
-      short: sockets.every((path) => /^\/run\/user\/7\/reef\/run\/[0-9a-f]{16}\.sock$/.test(path)),
-    }).toEqual({ distinct: 3, again: sockets, short: true });
-  });
-
-  test("without a runtime folder lies in a folder of the user's own", () => {
-    const { socket } = homeAt(`${longest}x`, env());
-    expect(socket).toMatch(/^\/home\/dev\/\.cache\/reef\/run\/[0-9a-f]{16}\.sock$/);
-  });
+test('where the state folder is too deep for a socket, the runtime or cache folder takes its place', () => {
+  const deep = { XDG_STATE_HOME: `/${'x'.repeat(60)}` };
+  expect(homeAt('/a', env({ ...deep, XDG_RUNTIME_DIR: '/run/user/7' })).socket).toMatch(
+    /^\/run\/user\/7\/reef\/run\/[0-9a-f]{12}\/reefd\.sock$/,
+  );
+  expect(homeAt('/a', env(deep)).socket).toMatch(/^\/home\/dev\/\.cache\/reef\/run\/[0-9a-f]{12}\/reefd\.sock$/);
 });

@@ -1,11 +1,13 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 import type { Environment } from './env.ts';
 
-/** Where a repository's jobs, database and daemon live. */
+/** Where a repository's jobs, database and daemon live: outside the repository, so that a clone brings none. */
 export interface Home {
   dir: string;
+  /** The daemon's socket lies here, and each job's in a folder of its own. No sandbox shows this folder. */
+  sockets: string;
   socket: string;
   /** Held by the daemon for as long as it lives. */
   lock: string;
@@ -19,21 +21,30 @@ export interface Home {
 }
 
 /** The kernel accepts no longer path for a socket. */
-const LONGEST_SOCKET = 100;
+const LONGEST_SOCKET = 104;
+const LONGEST_IN_SOCKETS = '/01ARZ3NDEKTSV4RRFFQ69G5FAV/sock'.length;
+const LONGEST_NAME = 24;
 const WORKTREE_GITDIR = /^gitdir: (.+)[/\\]\.git[/\\]worktrees[/\\][^/\\]+\s*$/;
 
-/** `REEF_HOME`, or `.reef` at the root of the repository around `cwd`; a worktree shares the home of its repository. */
+/** `REEF_HOME`, or the folder of the repository around `cwd` below the user's state folder. A worktree shares its repository's home. */
 export function findHome(env: Environment, cwd: string): Home {
   const repository = findRepository(cwd);
   if (env.reefHome !== undefined) return homeAt(resolve(cwd, env.reefHome), env, repository);
   if (repository === undefined) throw new ReefError('not_a_repository', `${cwd} is not inside a git repository`);
-  return homeAt(join(repository, '.reef'), env, repository);
+  return homeAt(join(homesFolder(env), nameOf(repository)), env, repository);
+}
+
+/** All homes that `REEF_HOME` does not move lie here. */
+export function homesFolder(env: Pick<Environment, 'stateHome'>): string {
+  return join(env.stateHome, 'reef');
 }
 
 export function homeAt(dir: string, env: Environment, repository?: string): Home {
+  const sockets = socketsOf(dir, env);
   const files = {
     dir,
-    socket: socketFor(dir, env),
+    sockets,
+    socket: join(sockets, 'reefd.sock'),
     lock: join(dir, 'daemon.lock'),
     daemon: join(dir, 'daemon.json'),
     log: join(dir, 'daemon.log'),
@@ -55,12 +66,28 @@ export function findRepository(folder: string): string | undefined {
   return parent === folder ? undefined : findRepository(parent);
 }
 
-function socketFor(dir: string, env: Environment): string {
-  const beside = join(dir, 'reefd.sock');
-  if (Buffer.byteLength(beside) <= LONGEST_SOCKET) return beside;
-  // Loaded only here: every command pays for the imports of this file.
+/** A name people recognise, and a hash that tells repositories of the same name apart. */
+function nameOf(repository: string): string {
+  const path = realpathSync(repository);
+  const name = basename(path)
+    .replaceAll(/[^\w.-]/g, '_')
+    .slice(0, LONGEST_NAME);
+  return `${name}-${shortHash(path)}`;
+}
+
+/**
+ * One folder of sockets per home, below the user's state folder. Where that path is too long for a socket, the runtime or
+ * cache folder takes its place. Never the temporary folder: another user could create the socket there first and listen on it.
+ */
+function socketsOf(dir: string, env: Environment): string {
+  const name = shortHash(dir);
+  const usual = join(homesFolder(env), 'run', name);
+  const fits = Buffer.byteLength(usual) + LONGEST_IN_SOCKETS < LONGEST_SOCKET;
+  return fits ? usual : join(env.runtimeDir ?? env.cacheHome, 'reef', 'run', name);
+}
+
+function shortHash(text: string): string {
+  // Loaded here: an import would make every command that needs no home pay for it.
   const { createHash } = process.getBuiltinModule('node:crypto');
-  const name = createHash('sha256').update(dir).digest('hex').slice(0, 16);
-  // Not in the temporary folder: another user could create the socket there first and listen on it.
-  return join(env.runtimeDir ?? env.cacheHome, 'reef', 'run', `${name}.sock`);
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

@@ -52,7 +52,7 @@ async function introduce(): Promise<Hello> {
   if (socket === undefined || values.agent === undefined) {
     throw new ReefError('bad_request', 'An agent only runs as a job. Start one: reef spawn native:NAME "…"');
   }
-  const jobId = basename(dirname(dirname(socket)));
+  const jobId = basename(dirname(socket));
   const [job] = (await connect({ socket, surface: 'mcp' }).call('status', { id: jobId })).jobs;
   if (!job) throw new ReefError('job_not_found', `There is no job ${jobId}`);
   const { parentId, depth, cwd, keep } = job;
@@ -70,7 +70,7 @@ async function introduce(): Promise<Hello> {
 }
 
 function treeSocketOf(jobId: string): string {
-  return join(dirname(dirname(dirname(hello.door))), jobId, 'door', 'host');
+  return join(dirname(dirname(hello.door)), jobId, 'host');
 }
 
 async function runTree(): Promise<void> {

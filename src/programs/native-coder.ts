@@ -6,7 +6,6 @@ import { openModel, profileOf } from '../app/coder/open-model.ts';
 import { openTracker } from '../app/coder/open-tracker.ts';
 import { systemClock } from '../base/clock.ts';
 import { type Environment, readEnvironment } from '../base/env.ts';
-import { findHome } from '../base/home.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import { loadTokenCounter } from '../base/tokens.ts';
 import { Coder } from '../coder/coder.ts';
@@ -14,7 +13,6 @@ import type { CoderDeps } from '../coder/coder-deps.ts';
 import { JobLog } from '../coder/job-log.ts';
 import { ProtocolTalk } from '../coder/protocol-talk.ts';
 import { probeCapabilities } from '../process/capabilities.ts';
-import { TAG_VARIABLE } from '../process/process-table.ts';
 import type { CodeQuery } from '../protocol/code-operations.ts';
 import { ReefError, toReefError } from '../protocol/errors.ts';
 import type { Progress } from '../protocol/events.ts';
@@ -72,7 +70,7 @@ async function serve(env: Environment): Promise<void> {
 /** The coder of all turns of this process. */
 async function openCoder(env: Environment, talk: ReefConnection, message: string): Promise<Coder> {
   const cwd = process.cwd();
-  const jobDir = jobDirOf(env, cwd);
+  const jobDir = jobDirOf(env);
   const jobId = jobDir.split('/').at(-1) ?? 'job';
   // Stored before anything that takes time: the message is acknowledged, so nobody will send it again.
   const task = firstTask(jobDir, message);
@@ -139,14 +137,9 @@ async function openCoder(env: Environment, talk: ReefConnection, message: string
   return coder;
 }
 
-/**
- * The folder in which this job keeps what it needs after a restart. The job's socket lies there too. A home whose path is too
- * long for sockets has none; there the folder is found by the name of the job.
- */
-function jobDirOf(env: Environment, cwd: string): string {
-  if (env.reefSocket !== undefined) return dirname(dirname(env.reefSocket));
-  const dir = join(findHome(env, cwd).dir, 'jobs', env.all[TAG_VARIABLE] ?? '(none)');
-  if (existsSync(dir)) return dir;
+/** The folder in which this job keeps what it needs after a restart. */
+function jobDirOf({ reefJobDir }: Environment): string {
+  if (reefJobDir !== undefined) return reefJobDir;
   throw new ReefError('bad_request', 'The coder only runs as a job. Start one: reef spawn native:coder "…"');
 }
 

@@ -46,7 +46,7 @@ function reef(
   args: string[],
   options: { stdin?: string; tty?: boolean; env?: Record<string, string>; cwd?: string } = {},
 ) {
-  const env = { PATH: process.env.PATH, HOME: dir, REEF_HOME: socket?.dir ?? join(dir, 'home'), ...options.env };
+  const env = { PATH: process.env.PATH, HOME: dir, REEF_HOME: join(dir, 'home'), ...socket?.env, ...options.env };
   const person = (stdin: PassThrough) => void stdin.end(options.stdin ?? '');
   return spoken({ args, env, cwd: options.cwd ?? dir, isTTY: options.tty ?? false, person });
 }
@@ -336,7 +336,7 @@ test('daemon status and stop never start one', async () => {
 test('daemon stop returns when the daemon is gone', async () => {
   const child = spawn(process.execPath, [SMALL_DAEMON, dir], { stdio: 'ignore' });
   const exited = once(child, 'exit');
-  const env = { REEF_HOME: dir };
+  const env = { REEF_HOME: dir, XDG_STATE_HOME: dir };
   await expect.poll(async () => (await reef(['daemon', 'status'], { env })).code).toBe(0);
   const stopped = await reef(['daemon', 'stop'], { env });
   expect([stopped.code, stopped.out, (await exited)[0]]).toEqual([0, 'stopped\n', 0]);
@@ -395,7 +395,7 @@ verifies('U-05').test('no command of the command line loads zod, or the heavy pa
     import { registerHooks } from 'node:module';
     registerHooks({ load(url, context, next) { if (url.includes('/zod/')) process.stderr.write('zod '); return next(url, context); } });
     process.on('exit', () => process.stderr.write(process.moduleLoadList.filter((name) => /undici|http2/.test(name)).join(' ')));`;
-  const env = { ...process.env, REEF_HOME: socket?.dir };
+  const env = { ...process.env, ...socket?.env };
   for (const args of [
     ['ps'],
     ['inbox'],
@@ -425,7 +425,7 @@ verifies('U-02').test('an interrupted command exits with 130 and its call ends',
       }),
   });
   const child = spawn(process.execPath, [REEF, 'wait'], {
-    env: { ...process.env, REEF_HOME: socket?.dir },
+    env: { ...process.env, ...socket?.env },
     cwd: dir,
     stdio: 'ignore',
   });
@@ -444,7 +444,7 @@ test('a reader that has seen enough ends the command quietly', async () => {
     output: async () => ({ agentId: JOB_ID, status: 'completed', events: many, nextCursor: '1', truncated: false }),
   });
   const child = spawn(process.execPath, [REEF, 'output', '@last'], {
-    env: { ...process.env, REEF_HOME: socket?.dir },
+    env: { ...process.env, ...socket?.env },
     cwd: dir,
   });
   const errors = text(child.stderr);

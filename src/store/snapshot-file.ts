@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { writeAtomic } from '../base/atomic-file.ts';
+import type { SafeDir } from '../base/safe-dir.ts';
 import { agentEventSchema } from '../protocol/events.ts';
 import { jobSchema } from '../protocol/jobs.ts';
 import type { OutboxRow } from './outbox-table.ts';
@@ -30,9 +31,12 @@ export interface PersistenceHook {
 
 export class SnapshotFile implements PersistenceHook {
   readonly #path: string;
+  readonly #copyIn: Pick<SafeDir, 'write'> | undefined;
 
-  constructor(path: string) {
+  /** `copyIn`: a folder in which readers find a copy. It is never read back: a repository could bring one. */
+  constructor(path: string, copyIn?: Pick<SafeDir, 'write'>) {
     this.#path = path;
+    this.#copyIn = copyIn;
   }
 
   async load(): Promise<Snapshot | null> {
@@ -47,6 +51,8 @@ export class SnapshotFile implements PersistenceHook {
   }
 
   async save(snapshot: Snapshot): Promise<void> {
-    await writeAtomic(this.#path, `${JSON.stringify(snapshot)}\n`);
+    const text = `${JSON.stringify(snapshot)}\n`;
+    await writeAtomic(this.#path, text);
+    await this.#copyIn?.write('state.json', Buffer.from(text));
   }
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEnvironment } from '../../src/base/env.ts';
 import { openClient } from '../../src/surfaces/client/client.ts';
@@ -168,7 +168,8 @@ verifies('Q-12').test(
 test('a home that cannot be written says so', async () => {
   const blocked = makeWorld();
   try {
-    writeFileSync(join(blocked.repository, '.reef'), 'a file where the home should be');
+    mkdirSync(dirname(blocked.home.dir), { recursive: true });
+    writeFileSync(blocked.home.dir, 'a file where the home should be');
     const result = await reef(['ps'], { cwd: blocked.repository, env: blocked.env });
     expect(refused(result)).toEqual(said(69, 'home_not_writable'));
   } finally {

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { jobSocketPath } from '../../src/agents/sandbox.ts';
 import { loadTokenCounter } from '../../src/base/tokens.ts';
 import { codeQueries } from '../../src/protocol/code-operations.ts';
 import { verifies } from '../support/verifies.ts';
@@ -112,7 +113,7 @@ async function throughDoor(jobId: string): Promise<Client> {
     env: {
       PATH: process.env.PATH ?? '',
       HOME: rig.world.root,
-      REEF_SOCKET: join(rig.world.home.dir, 'jobs', jobId, 'door', 'sock'),
+      REEF_SOCKET: jobSocketPath(rig.world.home.sockets, jobId),
     },
     cwd: rig.world.repository,
   });

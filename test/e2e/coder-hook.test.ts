@@ -62,7 +62,7 @@ verifies('S-49').test(
     await rig.world.until(agentId, ({ status }) => status === 'running');
     // It prints nothing either when the answer is late.
     const told = await eventually(
-      () => runHook(join(jobSocketDir(rig.world.home.dir, agentId), 'sock')),
+      () => runHook(join(jobSocketDir(rig.world.home.sockets, agentId), 'sock')),
       ({ out }) => out !== '',
     );
     expect([told.code, told.err, told.out]).toEqual([0, '', expect.stringContaining('--- Repository State ---')]);

@@ -194,7 +194,7 @@ proves('A-121', 'A-76').test('a budget of time ends the job, with its work kept'
 proves('A-121', 'X-08').test('no job opens a terminal or types into one, not even its own', async () => {
   const id = await spawn();
   await shows(world, id, 'heard: Hello');
-  const job = connect({ socket: join(jobSocketDir(world.home.dir, id), 'sock'), surface: 'mcp' });
+  const job = connect({ socket: join(jobSocketDir(world.home.sockets, id), 'sock'), surface: 'mcp' });
   const refusals = [
     await refusal(job.call('send', { id, text: 'yes' })),
     await refusal(job.call('spawn', { agent: 'claude', task: 'x', mode: 'headful' })),

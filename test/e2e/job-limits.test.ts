@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
+import { jobSocketPath } from '../../src/agents/sandbox.ts';
 import { connect } from '../../src/surfaces/client/client.ts';
 import { errorBody } from '../../src/surfaces/client/request.ts';
 import { verifies } from '../support/verifies.ts';
@@ -23,7 +23,7 @@ verifies('X-08', 'U-16').test(
     const { agentId, worktree = '' } = await world.client.call('spawn', { agent, task: 'wait', worktree: '' });
     await world.until(agentId, ({ status }) => status === 'running');
     const run = await world.client.call('run', { task: 'of a person', agent, workflow: 'test-fix' });
-    const door = connect({ socket: join(world.home.dir, 'jobs', agentId, 'door', 'sock'), surface: 'mcp' });
+    const door = connect({ socket: jobSocketPath(world.home.sockets, agentId), surface: 'mcp' });
     const refused = {
       accept: door.call('accept', { id: worktree }),
       discard: door.call('worktree_discard', { id: worktree }),

@@ -315,7 +315,7 @@ export class OneProduct extends RunsRig {
 
   /** Whoever comes through it is that job. */
   door(jobId: string): Client {
-    return connect({ socket: join(jobSocketDir(this.world.home.dir, jobId), 'sock'), surface: 'mcp' });
+    return connect({ socket: join(jobSocketDir(this.world.home.sockets, jobId), 'sock'), surface: 'mcp' });
   }
 
   /** Every file of a commit with its content. */

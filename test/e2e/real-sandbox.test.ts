@@ -33,7 +33,7 @@ for (const agent of ['claude', 'codex'] as const) {
           `echo outside > ${outside}`,
           'echo home > ~/outside.txt',
           `cat ${join(root, 'config', 'reef', 'config.yaml')}`,
-          `ls ${join(home.dir, 'jobs')}`,
+          `ls ${home.sockets}`,
           `echo x > ${SETTINGS[agent]}`,
         ];
         rig.scripts[`boxed-${agent}`] = [

@@ -78,7 +78,7 @@ afterAll(() => rig.close());
 /** `reef mcp` as an agent starts it: through the socket that is its job's own. */
 async function asJob<T>(jobId: string, work: (client: Client) => Promise<T>): Promise<T> {
   const args = [fileURLToPath(new URL('../../bin/reef.cjs', import.meta.url)), 'mcp'];
-  const socket = join(jobSocketDir(rig.world.home.dir, jobId), 'sock');
+  const socket = join(jobSocketDir(rig.world.home.sockets, jobId), 'sock');
   const env = { PATH: process.env.PATH ?? '', HOME: rig.world.env.HOME ?? '', REEF_SOCKET: socket };
   const client = new Client({ name: 'agent', version: '1' });
   await client.connect(new StdioClientTransport({ command: process.execPath, args, env, cwd: rig.world.repository }));

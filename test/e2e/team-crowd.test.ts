@@ -185,7 +185,7 @@ verifies('R-08').test(
     expect(await world.until(id, ({ status, launch }) => status === 'completed' && launch === 2)).toMatchObject({
       lastOutput: 'I remember.',
     });
-    const link = () => realpathSync(join(world.home.dir, 'jobs', id, 'door', 'host'));
+    const link = () => realpathSync(join(world.home.sockets, id, 'host'));
     expect(link).toThrow();
   },
   SLOW_MS,

@@ -49,7 +49,7 @@ verifies('D1', 'R-102', 'R-100', 'R-103', 'R-134', 'R-08').test(
     expect(Date.now() - askedAt).toBeLessThan(deadline(1_000));
     expect(questions.map(({ jobId }) => jobId)).toEqual([hand.id]);
     // All three are contexts of one host.
-    const hosts = [boss, lead.id, hand.id].map((id) => realpathSync(join(world.home.dir, 'jobs', id, 'door', 'host')));
+    const hosts = [boss, lead.id, hand.id].map((id) => realpathSync(join(world.home.sockets, id, 'host')));
     expect(new Set(hosts).size).toBe(1);
     const listed = execFileSync(join(import.meta.dirname, '../../bin/reef.cjs'), ['inbox', '--json'], {
       cwd: world.repository,

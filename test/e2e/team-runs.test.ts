@@ -200,7 +200,7 @@ verifies('X-08').test(
     const { runId } = await theRun();
     expect(halt).toMatchObject({ agent: 'workflow', jobId: runId, runId, block: 'Paint__Lead', path: [boss, runId] });
     const other = await world.client.call('run', { task: 'of a person', workflow: 'Paint' });
-    const door = connect({ socket: join(jobSocketDir(world.home.dir, boss), 'sock'), surface: 'mcp' });
+    const door = connect({ socket: join(jobSocketDir(world.home.sockets, boss), 'sock'), surface: 'mcp' });
     const seen = await door.call('inbox', {});
     const refused = [
       door.call('send', { id: runId, option: ['resume'] }),

@@ -73,6 +73,7 @@ class Place {
       HOME: root,
       XDG_CONFIG_HOME: join(root, 'config'),
       REEF_SOCKET: join(this.job, 'door', 'sock'),
+      REEF_JOB_DIR: this.job,
     };
   }
 

@@ -17,7 +17,7 @@ afterAll(async () => {
 
 /** A disk of its own for the home, small enough to be filled. */
 function mountSmallDisk(): boolean {
-  mkdirSync(home, { mode: 0o700 });
+  mkdirSync(home, { recursive: true, mode: 0o700 });
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=0700', 'tmpfs', home], { stdio: 'ignore' });
     return true;

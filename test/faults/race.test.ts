@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { processesWith } from '../e2e/real.ts';
 import { done, leftovers, makeDirty, RunsRig, usersOwn, writes } from '../e2e/runs-rig.ts';
@@ -243,7 +242,7 @@ verifies('T-51', 'T-32').test(
       rig.git('show', 'main:FeatureB.tsx'),
       rig.git('status', '--porcelain', '-uno'),
       leftovers(rig),
-      existsSync(dirname(rig.world.home.dir)),
+      existsSync(rig.world.repository),
     ]).toEqual([['B', 'A', 'mine'], 'a, done', '', [], true]);
   },
   120_000,

@@ -29,6 +29,7 @@ export function managerOf(storage: TestStorage<Clock>, more: Pick<ManagerDeps, '
     guards: new GuardedFolders(storage.store),
     env: {},
     homeDir: storage.dir,
+    sockets: join(storage.dir, 'run'),
     version: '0',
     jobSockets: { open: async () => undefined, close: async () => undefined },
     maxJobs: () => 0,

@@ -28,7 +28,8 @@ export function reefProtocolAdapter(name: string): Adapter<null> {
       const [file, ...given] = machine.command;
       const session = spec.sessionId === undefined ? ['--session', spec.freshSessionId] : ['--resume', spec.sessionId];
       const model = spec.model === undefined ? [] : ['--model', spec.model];
-      return { file, args: [...given, ...session, ...model], env: spec.mcp?.env ?? {}, stdin: 'fifo', greeting: [] };
+      const env = { ...spec.mcp?.env, ...(spec.jobDir === undefined ? {} : { REEF_JOB_DIR: spec.jobDir }) };
+      return { file, args: [...given, ...session, ...model], env, stdin: 'fifo', greeting: [] };
     },
     initial: () => null,
     parse: (state, line) => ({ state, effects: line.stream === 'out' ? toEffects(line.json) : [] }),

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isLive } from '../../agents/job-status.ts';
 import { attachCommand } from '../../agents/terminal/headful.ts';
@@ -38,8 +37,7 @@ process.exit(0);
 
 async function runDaemon(options: { dir: string; repository: string | undefined }): Promise<void> {
   const env = readEnvironment();
-  const isInRepository = basename(options.dir) === '.reef';
-  const home = homeAt(options.dir, env, options.repository ?? (isInRepository ? dirname(options.dir) : undefined));
+  const home = homeAt(options.dir, env, options.repository);
   prepareHome(home);
   const lock = await lockOrLeave(home);
   const log = openLog(home.log);
@@ -75,7 +73,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
     attach: (id: string) => attach(app.core, home.dir, id),
   };
   const audit = (entry: AuditEntry) => app.audit(entry);
-  const jobSockets = new JobSocketServers({ homeDir: home.dir, core: () => app.core, daemon, log, audit });
+  const jobSockets = new JobSocketServers({ sockets: home.sockets, core: () => app.core, daemon, log, audit });
   const app = await openApp({ home, env, log, version, jobSockets, isPortFree });
   await app.start();
   const core = observed(app.core, () => {

@@ -1,5 +1,5 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
 import { ReefError } from '../../protocol/errors.ts';
@@ -9,14 +9,16 @@ import { listens } from '../../surfaces/client/start-daemon.ts';
 const LOCK_WAIT_MS = 10_000;
 const LOCK_POLL_MS = 50;
 
-/** Makes the home: private to the user, and ignored by git except for what a team may want to share. */
+/** Makes the home, private to the user. It says whose it is, so that a person who finds the folder knows. */
 export function prepareHome(home: Home): void {
   try {
-    mkdirSync(home.dir, { recursive: true, mode: 0o700 });
-    chmodSync(home.dir, 0o700);
-    mkdirSync(dirname(home.socket), { recursive: true, mode: 0o700 });
-    const ignore = join(home.dir, '.gitignore');
-    writeFileSync(ignore, '*\n!workflows.json\n!workflows.yaml\n', { mode: 0o600 });
+    for (const dir of [home.dir, home.sockets]) {
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      if (lstatSync(dir).uid !== process.getuid?.()) throw new Error(`${dir} belongs to another user`);
+      chmodSync(dir, 0o700);
+    }
+    if (home.repository !== undefined)
+      writeFileSync(join(home.dir, 'repository'), `${home.repository}\n`, { mode: 0o600 });
   } catch (error) {
     throw new ReefError('home_not_writable', `${home.dir} cannot be written: ${String(error)}`, { cause: error });
   }

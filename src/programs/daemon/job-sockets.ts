@@ -7,12 +7,11 @@ import type { Core } from '../../protocol/operations.ts';
 import { type SocketServer, type SocketServerOptions, serveSocket } from '../../surfaces/http/server.ts';
 
 interface JobSocketDeps extends Pick<SocketServerOptions, 'daemon' | 'log' | 'audit'> {
-  homeDir: string;
+  sockets: string;
   core: () => Core;
 }
 
 const CLI = fileURLToPath(new URL('../../../bin/reef.cjs', import.meta.url));
-const LONGEST_SOCKET = 100;
 
 /** One socket per job: whoever calls through it is that job, and may do what a job may. */
 export class JobSocketServers implements JobSockets {
@@ -24,8 +23,7 @@ export class JobSocketServers implements JobSockets {
   }
 
   async open(jobId: string): ReturnType<JobSockets['open']> {
-    const path = jobSocketPath(this.#deps.homeDir, jobId);
-    if (Buffer.byteLength(path) > LONGEST_SOCKET) return undefined;
+    const path = jobSocketPath(this.#deps.sockets, jobId);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     if (!this.#open.has(jobId)) {
       const { daemon, log, audit } = this.#deps;

@@ -37,6 +37,11 @@ export class TrustFile {
     return this.#read().some((record) => record.repo === repo && record.items[name] === hash);
   }
 
+  /** Whether a person has trusted anything of it. */
+  knows(repo: string): boolean {
+    return this.#read().some((record) => record.repo === repo);
+  }
+
   add(record: TrustRecord): Promise<void> {
     return this.#writes.run(async () => {
       const all = this.#read();

@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
+import { readEnvironment } from '../../base/env.ts';
+import { homeAt } from '../../base/home.ts';
 import { connect } from './client.ts';
 import { errorBody } from './request.ts';
 import { listens, startDaemon } from './start-daemon.ts';
@@ -33,7 +35,7 @@ function program(args: string[]) {
   children.push(child);
   return { pid: child.pid };
 }
-const home = () => ({ dir, socket: join(dir, 'reefd.sock'), log: join(dir, 'daemon.log') });
+const home = () => homeAt(dir, readEnvironment({ XDG_STATE_HOME: dir }));
 const start = () => startDaemon({ home: home(), launch: () => program([DAEMON, dir]) });
 const starts = async () => (await readFile(join(dir, 'starts'), 'utf8')).trim().split('\n').length;
 

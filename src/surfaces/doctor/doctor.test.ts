@@ -1,5 +1,5 @@
 import { chmod, mkdir, readdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished } from 'vitest';
 import { writeFacts } from '../../../test/support/context/write-facts.ts';
 import { makeRepository } from '../../../test/support/repository.ts';
@@ -23,7 +23,7 @@ beforeEach(() => {
   dir = temporaryFolder();
 });
 
-const home = () => homeAt(dir, readEnvironment({}));
+const home = () => homeAt(dir, readEnvironment({ XDG_STATE_HOME: dir }));
 const mode = async (path: string) => (await stat(path)).mode & 0o777;
 const finding = (fix: Fix): Found => ({ check: 'c', ...warn('w', 'e', fix) });
 const checkOf = (...found: Found[]): Check => ({ name: 'c', look: async () => found });
@@ -90,11 +90,12 @@ verifies('Q-101').test('a home that does not exist is no trouble, and is not mad
 
 verifies('Q-100').test('a socket is told apart: answered, left behind, absent', async () => {
   const socket = await openSocket();
-  const served = homeAt(socket.dir, readEnvironment({}));
+  const served = homeAt(socket.dir, readEnvironment(socket.env));
   const look = async (at: ReturnType<typeof home>) => (await examine([socketCheck(at, nobody())], { fix: false }))[0];
   expect(await look(served)).toMatchObject({ severity: 'ok', what: 'the daemon listens' });
   await socket.close();
   expect(await look(home())).toMatchObject({ severity: 'ok', what: 'no daemon is running' });
+  await mkdir(dirname(home().socket), { recursive: true });
   await writeFile(home().socket, '');
   expect(await look(home())).toMatchObject({ severity: 'warn', what: expect.stringContaining('left behind') });
 });
@@ -210,6 +211,7 @@ verifies('Q-102').test('what a daemon may have open by now is not removed', asyn
   const socket = await openSocket();
   onTestFinished(() => socket.close());
   await writeFile(join(dir, 'repostate.json'), '{ "version": 1, "fi');
+  await mkdir(dirname(home().socket), { recursive: true });
   const start = { does: 'start one', safe: true as const, apply: () => symlink(socket.path, home().socket) };
   const [, derived] = await examine([checkOf(finding(start)), ...derivedChecks({ home: home(), deep: false })], {
     fix: true,

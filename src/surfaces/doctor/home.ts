@@ -1,18 +1,58 @@
-import { chmod, lstat, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, stat } from 'node:fs/promises';
 import { relative } from 'node:path';
+import { findOldHome, takeOverOldHome } from '../../app/old-home.ts';
+import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
+import type { Git } from '../../git/git-command.ts';
+import { holdLock, isLocked } from '../../store/home-lock.ts';
 import type { Client } from '../client/client.ts';
 import { listens } from '../client/start-daemon.ts';
 import { byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 import { settledByDaemon } from './settle.ts';
 import { walk } from './walk.ts';
 
+const LOCK_WAIT_MS = 10_000;
+const LOCK_POLL_MS = 50;
 /** The check must end, however large the home is. */
 const MOST_ENTRIES = 50_000;
 
 /** Checks of the home that only look at its files. */
 export function homeChecks(home: Home): Check[] {
   return [check('home', () => modes(home.dir)), check('clock', () => clock(home))];
+}
+
+/** The state of a Reef that still kept it in the repository. Whether it is taken over by itself is decided when the daemon starts. */
+export function oldHomeCheck(deps: {
+  home: Home & { repository: string };
+  git: Git;
+  client: Pick<Client, 'stop'>;
+}): Check {
+  return check('old home', async () => {
+    const { home, git, client } = deps;
+    const old = await findOldHome(git, home.repository);
+    if (old.is === 'absent') return ok('none', 'nothing in .reef/ is state of an older Reef');
+    if (old.is === 'not ours') {
+      const what = `${old.dir} holds the state of a Reef, and may have come with the repository: ${old.because}`;
+      return warn(what, old.dir, byHand(`rm -r what you do not know in ${old.dir}`));
+    }
+    return warn('jobs of an older Reef lie in the repository', old.dir, {
+      does: 'move them to where homes lie now; only if you used Reef here before',
+      safe: true,
+      apply: async () => {
+        await client.stop(false);
+        const lock = await lockOf(home);
+        await takeOverOldHome(old.dir, home).finally(() => lock.release());
+      },
+    });
+  });
+}
+
+/** The daemon was asked to end, and lets go of the home when it has. */
+async function lockOf(home: Home): Promise<{ release(): void }> {
+  const deadline = systemClock.monotonicMs() + LOCK_WAIT_MS;
+  await mkdir(home.dir, { recursive: true, mode: 0o700 });
+  while (isLocked(home.lock) && systemClock.monotonicMs() < deadline) await systemClock.sleep(LOCK_POLL_MS);
+  return holdLock(home.lock);
 }
 
 export function socketCheck(home: Home, client: Pick<Client, 'call'>): Check {

@@ -67,7 +67,7 @@ verifies('U-10').test('starting the server touches nothing and starts nobody', a
 
 verifies('U-15').test('what is no message is answered with the error of the protocol and ends nothing', async () => {
   socket = await openSocket(smallCore().core);
-  const server = start({ REEF_HOME: socket.dir });
+  const server = start(socket.env);
   server.write(hello);
   await server.next();
   const cases: [string, object][] = [

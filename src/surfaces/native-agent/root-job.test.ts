@@ -56,7 +56,7 @@ verifies('R-08').test(
     const root = new RootJob({
       ...{ agent: 'boss', task: 'Begin', cwd: dir, model: 'm', clock: systemClock, signal: over.signal },
       runtime: () => undefined,
-      daemon: () => ({ client: connect({ socket: path, surface: 'cli' }), homeDir: dir }),
+      daemon: () => ({ client: connect({ socket: path, surface: 'cli' }), sockets: dir }),
       tree: new AgentTree({ runtime: {} as never, cwd: dir, confirmAll: false }),
       onWaiting: () => {},
       onAsked: async () => {},

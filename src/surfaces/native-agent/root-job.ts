@@ -27,7 +27,7 @@ export interface RootJobDeps {
   model: string;
   runtime(): AgentRuntime | undefined;
   /** Found for the first child: outside a repository there is no daemon. */
-  daemon(): { client: Client; homeDir: string };
+  daemon(): { client: Client; sockets: string };
   clock: Clock;
   tree: AgentTree;
   /** Of the request this is the root of. */
@@ -138,12 +138,12 @@ export class RootJob implements NativeAgent {
 
   async #open(): Promise<JobPort> {
     const { agent, cwd, clock, tree, signal } = this.#deps;
-    const { client, homeDir } = this.#deps.daemon();
+    const { client, sockets } = this.#deps.daemon();
     const call = patient(client, clock);
     const task = this.#deps.task.trim().slice(0, LONGEST_TASK) || agent;
     const { agentId } = await call('spawn', { agent: `chat:${agent}`, task, cwd, key: randomUUID() }, signal);
     this.#id = agentId;
-    const door = jobSocketPath(homeDir, agentId);
+    const door = jobSocketPath(sockets, agentId);
     try {
       mkdirSync(dirname(door), { recursive: true, mode: 0o700 });
       this.#line = Promise.withResolvers();

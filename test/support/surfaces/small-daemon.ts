@@ -1,6 +1,8 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { readEnvironment } from '../../../src/base/env.ts';
+import { homeAt } from '../../../src/base/home.ts';
 import { serveSocket } from '../../../src/surfaces/http/server.ts';
 import { smallCore } from './small-core.ts';
 
@@ -11,6 +13,8 @@ import { smallCore } from './small-core.ts';
 const home = process.argv[2] ?? '';
 await appendFile(join(home, 'starts'), `${process.pid}\n`);
 const lock = join(home, 'lock');
+const { socket } = homeAt(home, readEnvironment({ XDG_STATE_HOME: home }));
+mkdirSync(dirname(socket), { recursive: true });
 try {
   const file = openSync(lock, 'wx');
   writeSync(file, String(process.pid));
@@ -19,7 +23,7 @@ try {
   process.exit(0);
 }
 const server = await serveSocket({
-  path: join(home, 'reefd.sock'),
+  path: socket,
   core: smallCore().core,
   caller: { by: 'test' },
   daemon: {
@@ -28,7 +32,7 @@ const server = await serveSocket({
       startTime: '1',
       version: '0.1.0',
       home,
-      socket: join(home, 'reefd.sock'),
+      socket,
       startedAt: new Date().toISOString(),
       jobs: { live: 0, queued: 0 },
       lastSeq: 0,

@@ -1,4 +1,7 @@
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readEnvironment } from '../../../src/base/env.ts';
+import { homeAt } from '../../../src/base/home.ts';
 import type { Core } from '../../../src/protocol/operations.ts';
 import type { AuditEntry } from '../../../src/store/audit-table.ts';
 import { type SocketServerOptions, serveSocket } from '../../../src/surfaces/http/server.ts';
@@ -7,6 +10,8 @@ import { smallCore } from './small-core.ts';
 
 export interface TestSocket {
   dir: string;
+  /** What a command needs in its environment to find this home. */
+  env: { REEF_HOME: string; XDG_STATE_HOME: string };
   path: string;
   audit: AuditEntry[];
   logged: unknown[];
@@ -20,7 +25,9 @@ export async function openSocket(
   changes: Partial<SocketServerOptions> = {},
 ): Promise<TestSocket> {
   const dir = temporaryFolder();
-  const path = join(dir, 'reefd.sock');
+  const env = { REEF_HOME: dir, XDG_STATE_HOME: join(dir, 'state') };
+  const path = homeAt(dir, readEnvironment(env)).socket;
+  mkdirSync(dirname(path), { recursive: true });
   const [audit, logged, stops]: [AuditEntry[], unknown[], boolean[]] = [[], [], []];
   const server = await serveSocket({
     path,
@@ -49,6 +56,7 @@ export async function openSocket(
   });
   return {
     dir,
+    env,
     path,
     audit,
     logged,

@@ -32,6 +32,7 @@ export function chatJobs(cli: Cli): NonNullable<Face['jobs']> {
 interface JobsHome {
   client: Client;
   homeDir: string;
+  sockets: string;
   /** It belongs to no repository: other commands find it only by `REEF_HOME`. */
   isUsers: boolean;
 }
@@ -41,9 +42,10 @@ function jobsHome({ env, cwd }: Pick<Cli, 'env' | 'cwd'>): JobsHome {
   const isUsers = env.reefHome === undefined && env.reefSocket === undefined && findRepository(cwd) === undefined;
   const here = isUsers ? { ...env, reefHome: resolve(env.stateHome, 'reef') } : env;
   const client = openClient({ env: here, cwd, surface: 'cli' });
-  // Inside a job it is the home in which the job's socket lies: <home>/jobs/<id>/door/sock.
-  const homeDir = env.reefSocket === undefined ? findHome(here, cwd).dir : resolve(env.reefSocket, '../../../..');
-  return { client, homeDir, isUsers };
+  const home = findHome(here, cwd);
+  // Inside a job the sockets are those of its own daemon: <sockets>/<id>/sock.
+  const sockets = env.reefSocket === undefined ? home.sockets : resolve(env.reefSocket, '../..');
+  return { client, homeDir: home.dir, sockets, isUsers };
 }
 
 /** Lets the agent of a chat start others. Its daemon is found when the first of them starts. */

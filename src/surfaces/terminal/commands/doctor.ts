@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Home } from '../../../base/home.ts';
 import { version } from '../../../base/version.ts';
-import { createGit } from '../../../git/git-command.ts';
+import { createGit, type Git } from '../../../git/git-command.ts';
 import { allowedEnv, SYSTEM_PATH } from '../../../process/environment.ts';
 import { run } from '../../../process/run.ts';
 import { ReefError } from '../../../protocol/errors.ts';
@@ -10,7 +10,7 @@ import { agentChecks } from '../../doctor/agents.ts';
 import { daemonChecks } from '../../doctor/daemon.ts';
 import { derivedChecks } from '../../doctor/derived.ts';
 import { type Check, examine } from '../../doctor/finding.ts';
-import { homeChecks, socketCheck } from '../../doctor/home.ts';
+import { homeChecks, oldHomeCheck, socketCheck } from '../../doctor/home.ts';
 import { jobChecks } from '../../doctor/jobs.ts';
 import { machineChecks } from '../../doctor/machine.ts';
 import { projectChecks } from '../../doctor/project.ts';
@@ -42,7 +42,7 @@ function checksFor(cli: Cli, deep: boolean): Check[] {
   const of = { home, client, deep };
   const daemon = daemonChecks({ client, detected, env, version, file: home.daemon });
   // Fixes are applied in this order: those that need the home to themselves before those that start a daemon.
-  const files = [...homeChecks(home), ...derivedChecks(of), ...storeChecks(of)];
+  const files = [...homeChecks(home), ...oldHome(cli, home), ...derivedChecks(of), ...storeChecks(of)];
   const served = [...repositoryChecks(cli, home, deep), ...daemon, socketCheck(home, client), ...jobChecks(of)];
   return [...general, ...files, ...served];
 }
@@ -57,10 +57,22 @@ function homeOf(cli: Cli): Home | ReefError {
   }
 }
 
-function repositoryChecks({ env, ...cli }: Cli, home: Home, deep: boolean): Check[] {
+function oldHome(cli: Cli, home: Home): Check[] {
+  const { repository } = home;
+  return repository === undefined
+    ? []
+    : [oldHomeCheck({ home: { ...home, repository }, git: gitOf(cli), client: cli.client() })];
+}
+
+function gitOf({ env }: Cli): Git {
+  return createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
+}
+
+function repositoryChecks(cli: Cli, home: Home, deep: boolean): Check[] {
+  const { env } = cli;
   const { repository } = home;
   if (repository === undefined) return [];
-  const git = createGit({ run, env: allowedEnv(env.all, [], { PATH: SYSTEM_PATH }) });
+  const git = gitOf(cli);
   const settings = () => readConfig(env);
   const worktrees = { home: { ...home, repository }, client: cli.client(), git, dataHome: env.dataHome, deep };
   return [

@@ -61,7 +61,7 @@ async function follow(lines: readonly string[], isTTY = true) {
       else stdin.write(`${line}\n`);
     });
   const dir = socket?.dir ?? '';
-  const env = { PATH: process.env.PATH, HOME: dir, REEF_HOME: dir, NO_COLOR: '1' };
+  const env = { PATH: process.env.PATH, HOME: dir, ...socket?.env, NO_COLOR: '1' };
   return spoken({ args: ['run', 'show', '@last', '--follow'], cwd: dir, env, isTTY, person });
 }
 

@@ -17,7 +17,7 @@ async function at(command: string, keys: string) {
   plainGit(socket.dir)('init', '-q');
   const said = await spoken({
     ...{ args: [command], cwd: socket.dir, isTTY: true },
-    env: { PATH: '/usr/bin:/bin', HOME: socket.dir, REEF_HOME: socket.dir, NO_COLOR: '1' },
+    env: { PATH: '/usr/bin:/bin', HOME: socket.dir, ...socket.env, NO_COLOR: '1' },
     person: (stdin, stderr) =>
       void stderr.on('data', (asked: Buffer) => void (asked.toString().includes('[y/N]') && stdin.write(keys))),
   });
