@@ -189,7 +189,7 @@ async function completeLine(ctx: RequestContext, line: string): Promise<[string[
 }
 
 async function valuesFor(ctx: RequestContext, command: string, args: readonly string[]): Promise<string[]> {
-  const found = await replComplete(ctx.app.config, ctx, { command, args });
+  const found = await replComplete(ctx, { command, args });
   return found.map(([value]) => value);
 }
 

@@ -51,7 +51,6 @@ interface Opening {
   options: ScopeOptions;
   person: Person | undefined;
   mode: 'cmd' | 'repl';
-  isInfo?: boolean;
   face(ctx: RequestContext): Face;
   /** Absent where no agent takes part. */
   openTeam?(setting: TeamSetting): Promise<ChatTeam>;
@@ -69,7 +68,6 @@ export async function openConversation(opening: Opening): Promise<Dialogue> {
     workingMode: mode,
     overrides: overridesOf(options),
     ...(person && { ui: userPort(person) }),
-    infoFlag: opening.isInfo === true,
   });
   const grants = new GrantsFile(grantsPath(cli.env));
   const { config, clock } = ctx.app;

@@ -68,7 +68,6 @@ async function answer(cli: Cli, { text, options, signal }: Request): Promise<num
     options,
     person,
     mode: 'cmd',
-    isInfo: options.info === true,
     face: () => ({}),
     ...(mayUseAgent && { openTeam: (setting) => teamOf(setting, person, options) }),
   });
