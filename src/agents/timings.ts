@@ -7,8 +7,8 @@ export const defaultTimings = {
   tick: 50,
   /** From launch to the first protocol line. */
   start: 60 * SECOND,
-  /** From the end of the last turn to the end of the process. */
-  linger: 2 * SECOND,
+  /** From the end of the last turn to the end of the process: adapters call a turn over when nothing is outstanding. */
+  linger: 100,
   /** How long a paused process that nobody uses is kept. */
   idle: 30 * MINUTE,
   /** Silence that is shown as stalled. */

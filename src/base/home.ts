@@ -35,7 +35,7 @@ export function findHome(env: Environment, cwd: string): Home {
 }
 
 /** All homes that `REEF_HOME` does not move lie here. */
-export function homesFolder(env: Pick<Environment, 'stateHome'>): string {
+function homesFolder(env: Pick<Environment, 'stateHome'>): string {
   return join(env.stateHome, 'reef');
 }
 
