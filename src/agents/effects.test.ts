@@ -257,8 +257,7 @@ const rawOf = (event: EventBody | undefined): string => {
   return payload.raw ?? payload.text ?? '';
 };
 const generic = claudeAdapter as unknown as Adapter;
-const toLines = (texts: string[]) =>
-  texts.map((text, offset) => ({ text, offset, bytes: text.length + 1 }));
+const toLines = (texts: string[]) => texts.map((text, offset) => ({ text, offset, bytes: text.length + 1 }));
 const batchOf = (out: string[], err: string[]): Batch => ({
   out: toLines(out),
   err: toLines(err),

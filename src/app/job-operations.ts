@@ -77,16 +77,11 @@ async function assignWorktree(
   return { worktree: id, brief };
 }
 
-async function existing(
-  worktrees: GitWorktreeManager,
-  name: string,
-): Promise<{ id: string; path: string | null } | undefined> {
-  try {
-    return await worktrees.view(name);
-  } catch (error) {
+async function existing(worktrees: GitWorktreeManager, name: string) {
+  return worktrees.view(name).catch((error: unknown) => {
     if (error instanceof ReefError && error.code === 'worktree_not_found') return undefined;
     throw error;
-  }
+  });
 }
 
 function isRun({ store }: JobOperationsDeps, id: string): boolean {

@@ -96,7 +96,7 @@ export function toModelMessages(prompt: readonly PromptMessage[]): Message[] {
     else if (message.role === 'assistant') {
       for (const { id, tool } of message.calls) names.set(id, tool);
       messages.push({ role: 'assistant', content: partsOf(message) });
-    } else pushResult(messages, { ...message, name: names.get(message.id) ?? '' });
+    } else pushResult(messages, message, names.get(message.id) ?? '');
   }
   return messages;
 }
@@ -109,12 +109,9 @@ function partsOf({ text, reasoning = [], calls }: Extract<PromptMessage, { role:
   ];
 }
 
-function pushResult(
-  messages: Message[],
-  result: { id: string; name: string; text: string; isError?: boolean | undefined },
-): void {
-  const { id, name, text, isError } = result;
-  const part: ToolResultPart = { type: 'tool_result', id, name, output: text, ...(isError && { isError: true }) };
+function pushResult(messages: Message[], result: Extract<PromptMessage, { role: 'tool' }>, name: string): void {
+  const { id, text, isError } = result;
+  const part: ToolResultPart = { type: 'tool_result', id, name, output: text, ...(isError && { isError }) };
   const last = messages.at(-1);
   if (last?.role === 'tool') last.content.push(part);
   else messages.push({ role: 'tool', content: [part] });

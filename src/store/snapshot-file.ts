@@ -40,14 +40,11 @@ export class SnapshotFile implements PersistenceHook {
   }
 
   async load(): Promise<Snapshot | null> {
-    let text: string;
-    try {
-      text = await readFile(this.#path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    const text = await readFile(this.#path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
       throw error;
-    }
-    return snapshotSchema.parse(JSON.parse(text));
+    });
+    return text === undefined ? null : snapshotSchema.parse(JSON.parse(text));
   }
 
   async save(snapshot: Snapshot): Promise<void> {

@@ -13,7 +13,7 @@ const yes = [{ question: /\[y\/N\]/, line: 'y' }];
 
 const FLOWS: Readonly<Record<string, readonly Step[]>> = {
   'the conversation itself': [
-    step('.help', /\.help +This list[\s\S]*Ctrl-D +Leave\n>$/),
+    step('.help', /\.help +Show this list[\s\S]*Ctrl-D +Leave\n>$/),
     step('.copy', /there is no reply yet: ask something first/),
     step('hello', /What shall we do\?\n>$/),
     step('.copy', /Copied 24 characters\.\n>$/),
@@ -82,7 +82,7 @@ const FLOWS: Readonly<Record<string, readonly Step[]>> = {
     step('.starter', /1\. Where is the stone\?\n2\. Roll it again\nsisyphus\/inner>/),
     step('.starter 1', /The stone is at the foot of the hill\.\nsisyphus\/inner>/),
     step('.info agent', /You roll water uphill/),
-    step('.clear todo', /The list is empty\.\nsisyphus/),
+    step('.clear todo', /The todo list is empty\.\nsisyphus/),
     step('.edit config', /agent sisyphus is active: run `\.exit agent` first/),
     step('.role code', /agent sisyphus is active: run `\.exit agent` first/),
     step('.agent coder', /agent sisyphus is active: run `\.exit agent` first/),
