@@ -16,16 +16,15 @@ export type Intent = { by: ProcessIdentity } & (
   /** Nothing is removed yet; forgetting the intent takes it back. */
   | { kind: 'keep' }
   | { kind: 'accept'; commit: Oid; target: string; stamp: string; head: Oid }
-  | ({ kind: 'remove' } & Removal)
+  | {
+      kind: 'remove';
+      path: string;
+      /** The state that was kept. Anything else in the folder is somebody's work. */
+      stamp: string;
+      /** Goes too, if it has not moved. */
+      branch?: { name: string; at: Oid };
+    }
 );
-
-interface Removal {
-  path: string;
-  /** The state that was kept. Anything else in the folder is somebody's work. */
-  stamp: string;
-  /** Goes too, if it has not moved. */
-  branch?: { name: string; at: Oid };
-}
 
 /** The record with the fields that only the manager needs. */
 export interface StoredWorktree extends WorktreeRecord {

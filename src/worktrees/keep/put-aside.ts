@@ -9,7 +9,7 @@ import { refs } from '../layout.ts';
 import { type StoredWorktree, without } from '../records.ts';
 import { folderOf, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
-import { findKept, type Kept, keep, putOnRef } from './kept.ts';
+import { findKept, keep, putOnRef } from './kept.ts';
 import { finishRemoval, refuseOccupied } from './remove.ts';
 
 const MOST_IGNORED = 1_000;
@@ -22,9 +22,8 @@ export async function discard(deps: Deps, id: string): Promise<KeptWork> {
   if (row.status === 'queued') return dropQueued(deps, id);
   refuseBusy(deps, id);
   if (row.status === 'held' || row.status === 'lost') return discardKept(deps, row);
-  const { kept, stamp, ignored, path } = await keepStill(deps, begin(deps, id, ['running', 'accepting']), {
-    ref: refs.discarded(id),
-  });
+  const begun = begin(deps, id, ['running', 'accepting']);
+  const { kept, stamp, ignored, path } = await keepStill(deps, begun, refs.discarded(id));
   const branch = { name: row.branch, at: kept.head };
   const done = deps.records.move(id, ['running', 'accepting'], (now) => ({
     ...without(now, 'pending'),
@@ -65,10 +64,7 @@ export async function hold(deps: Deps, id: string, session?: Json): Promise<Kept
   const row = deps.records.get(id);
   if (row.status === 'held' && row.keptOn !== undefined) return answer(row, []);
   refuseBusy(deps, id);
-  const { stamp, ignored, path } = await keepStill(deps, begin(deps, id, ['running']), {
-    ref: refs.held(id),
-    ...(session !== undefined && { session }),
-  });
+  const { stamp, ignored, path } = await keepStill(deps, begin(deps, id, ['running']), refs.held(id), session);
   const done = deps.records.move(id, ['running'], (now) => ({
     ...now,
     status: 'held',
@@ -99,19 +95,8 @@ function dropQueued(deps: Deps, id: string): KeptWork {
   return { ref: '', command: '', ignored: [] };
 }
 
-interface Still {
-  kept: Kept;
-  stamp: string;
-  ignored: string[];
-  path: string;
-}
-
 /** Keeps a state that did not change meanwhile. If somebody goes on writing, nothing is removed. */
-async function keepStill(
-  deps: Deps,
-  row: StoredWorktree,
-  { ref, session }: { ref: string; session?: Json },
-): Promise<Still> {
+async function keepStill(deps: Deps, row: StoredWorktree, ref: string, session?: Json) {
   try {
     await deps.at('keep.begun');
     const path = folderOf(row);
@@ -120,7 +105,7 @@ async function keepStill(
     const worktree = await openWorktree(deps, path);
     for (let left = MOST_TRIES; left > 0; left--) {
       const stamp = await stampOf(deps.git, worktree);
-      const kept = await keep(deps, { row, worktree, ref, ...(session !== undefined && { session }) });
+      const kept = await keep(deps, row, worktree, { ref, session });
       await deps.at('keep.kept');
       if (stamp !== (await stampOf(deps.git, worktree))) continue;
       return { kept, stamp, path, ignored: await ignoredIn(deps, worktree) };
