@@ -54,6 +54,11 @@ function isOpen(row: StoredWorktree): boolean {
   return !ENDED.includes(row.status) || row.intent !== undefined;
 }
 
+export function freshFields(now: Date) {
+  const setup: StoredWorktree['setup'] = { state: 'none' };
+  return { path: null, portBase: 0, anyway: false, overtaken: 0, announced: [], setup, createdAt: now.toISOString() };
+}
+
 export function toRecord(row: StoredWorktree): WorktreeRecord {
   const { id, taskId, path, branch, base, changePlan, portBase, priority, status } = row;
   const record = { id, taskId, path, branch, base, changePlan, portBase, status };

@@ -6,7 +6,7 @@ import type { Json } from '../../protocol/workflow.ts';
 import type { KeptWork } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import { type StoredWorktree, without } from '../records.ts';
+import { freshFields, type StoredWorktree, without } from '../records.ts';
 import { folderOf, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
 import { findKept, keep, putOnRef } from './kept.ts';
@@ -167,11 +167,8 @@ export async function recordOf(deps: Deps, ref: string): Promise<StoredWorktree>
   const known = deps.records.find(id);
   if (known) return known;
   const taskId = deps.records.byTask(about.taskId) ? `${about.taskId} (${id})` : about.taskId;
-  const row: StoredWorktree = {
-    ...{ id, taskId, title, branch, base, changePlan, status, keptOn: ref },
-    ...{ path: null, portBase: 0, anyway: false, overtaken: 0, announced: [], setup: { state: 'none' } },
-    createdAt: deps.clock.now().toISOString(),
-  };
+  const own = { id, taskId, title, branch, base, changePlan, status, keptOn: ref } as const;
+  const row: StoredWorktree = { ...freshFields(deps.clock.now()), ...own };
   deps.records.transact(() => deps.records.insert(row));
   return row;
 }
