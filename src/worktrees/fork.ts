@@ -8,7 +8,7 @@ import { mergeTrees } from '../git/merge.ts';
 import { type Oid, worktreeBranch } from '../git/ref-name.ts';
 import type { Deps } from './deps.ts';
 import { refs } from './layout.ts';
-import type { StoredWorktree } from './records.ts';
+import { freshFields, type StoredWorktree } from './records.ts';
 import { folderOf, openWorktree } from './registry.ts';
 
 /**
@@ -27,12 +27,10 @@ export async function enterBranch(
   const { commit } = await capture(deps.git, worktree, { ref: refs.work(parentId), message, at: deps.clock.now() });
   const title = `${parent.title} branch`;
   const row: StoredWorktree = {
-    ...{ id, taskId: key, title, parentId, status: 'creating', path: null, portBase: 0 },
+    ...freshFields(deps.clock.now()),
+    ...{ id, taskId: key, title, parentId, status: 'creating', changePlan: [], anyway: true },
     branch: worktreeBranch(title, id),
     base: { branch: '', commit },
-    changePlan: [],
-    createdAt: deps.clock.now().toISOString(),
-    ...{ anyway: true, overtaken: 0, setup: { state: 'none' }, announced: [] },
     intent: { kind: 'create', by: deps.self, step: 'claimed' },
   };
   return deps.records.transact(() => {

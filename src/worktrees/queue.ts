@@ -3,7 +3,7 @@ import type { WorktreeView } from '../protocol/worktrees.ts';
 import type { Deps } from './deps.ts';
 import { findBase, refuseLowDisk } from './make/checks.ts';
 import { declaredPlan, meetings, type Touched, touchedBy } from './plan.ts';
-import type { StoredWorktree } from './records.ts';
+import { freshFields, type StoredWorktree } from './records.ts';
 
 const LONGEST_TITLE = 200;
 
@@ -32,13 +32,10 @@ export async function draft(deps: Deps, task: Task, id: string): Promise<StoredW
   await refuseLowDisk(deps, base.commit);
   const title = task.title ?? task.taskId;
   return {
-    ...{ id, taskId: task.taskId, title, base, changePlan, status: 'queued', path: null, portBase: 0 },
+    ...freshFields(deps.clock.now()),
+    ...{ id, taskId: task.taskId, title, base, changePlan, status: 'queued' },
     branch: worktreeBranch(title, id),
-    createdAt: deps.clock.now().toISOString(),
     anyway: task.anyway ?? false,
-    overtaken: 0,
-    setup: { state: 'none' },
-    announced: [],
     ...(task.priority !== undefined && { priority: task.priority }),
   };
 }
@@ -128,7 +125,7 @@ export function queuePlaces(deps: Deps, settings: QueueSettings): Map<string, No
   return new Map(decision.waiting.map(toView));
 }
 
-/** The queue as a pure decision: who starts now, who waits for whom. */
+/** A worktree as the queue sees it. */
 export interface QueueItem {
   id: string;
   /** `active` has or gets a folder and takes room; `held` blocks without room. */

@@ -16,16 +16,15 @@ export type Intent = { by: ProcessIdentity } & (
   /** Nothing is removed yet; forgetting the intent takes it back. */
   | { kind: 'keep' }
   | { kind: 'accept'; commit: Oid; target: string; stamp: string; head: Oid }
-  | ({ kind: 'remove' } & Removal)
+  | {
+      kind: 'remove';
+      path: string;
+      /** The state that was kept. Anything else in the folder is somebody's work. */
+      stamp: string;
+      /** Goes too, if it has not moved. */
+      branch?: { name: string; at: Oid };
+    }
 );
-
-interface Removal {
-  path: string;
-  /** The state that was kept. Anything else in the folder is somebody's work. */
-  stamp: string;
-  /** Goes too, if it has not moved. */
-  branch?: { name: string; at: Oid };
-}
 
 /** The record with the fields that only the manager needs. */
 export interface StoredWorktree extends WorktreeRecord {
@@ -53,6 +52,11 @@ const ENDED: readonly WorktreeStatus[] = ['accepted', 'discarded'];
 
 function isOpen(row: StoredWorktree): boolean {
   return !ENDED.includes(row.status) || row.intent !== undefined;
+}
+
+export function freshFields(now: Date) {
+  const setup: StoredWorktree['setup'] = { state: 'none' };
+  return { path: null, portBase: 0, anyway: false, overtaken: 0, announced: [], setup, createdAt: now.toISOString() };
 }
 
 export function toRecord(row: StoredWorktree): WorktreeRecord {

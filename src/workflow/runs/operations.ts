@@ -189,7 +189,7 @@ function goesOn({ status }: RunSummary, until: OperationRequest<'run_status'>['u
 /** An answer that names its visit is passed on even if nothing waits there: it may be a repeat. */
 function chooseHalt(
   halts: readonly Halt[],
-  { block, visit, branch }: { block?: string | undefined; visit?: number | undefined; branch?: string | undefined },
+  { block, visit, branch }: Pick<OperationRequest<'run_control'>, 'block' | 'visit' | 'branch'>,
 ): Pick<Halt, 'block' | 'visit' | 'branch'> {
   const fitting = halts.filter(
     (halt) =>

@@ -43,15 +43,13 @@ const MARK = 'Reef-Kept: ';
 const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
 const SESSION_FILE = 'session.json';
 
-interface KeepWhat {
-  row: StoredWorktree;
-  worktree: Checkout;
-  ref: string;
-  session?: Json;
-}
-
 /** Captures a worktree on a ref; its index, branch and files stay as they are. */
-export async function keep(deps: Deps, { row, worktree, ref, session }: KeepWhat): Promise<Kept> {
+export async function keep(
+  deps: Deps,
+  row: StoredWorktree,
+  worktree: Checkout,
+  { ref, session }: { ref: string; session: Json | undefined },
+): Promise<Kept> {
   const { git, clock } = deps;
   const signature = { ...AUTHOR, at: clock.now() };
   const message = `Reef keeps ${row.title}`;

@@ -6,10 +6,10 @@ import type { Json } from '../../protocol/workflow.ts';
 import type { KeptWork } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import { type StoredWorktree, without } from '../records.ts';
+import { freshFields, type StoredWorktree, without } from '../records.ts';
 import { folderOf, openWorktree } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
-import { findKept, type Kept, keep, putOnRef } from './kept.ts';
+import { findKept, keep, putOnRef } from './kept.ts';
 import { finishRemoval, refuseOccupied } from './remove.ts';
 
 const MOST_IGNORED = 1_000;
@@ -22,9 +22,8 @@ export async function discard(deps: Deps, id: string): Promise<KeptWork> {
   if (row.status === 'queued') return dropQueued(deps, id);
   refuseBusy(deps, id);
   if (row.status === 'held' || row.status === 'lost') return discardKept(deps, row);
-  const { kept, stamp, ignored, path } = await keepStill(deps, begin(deps, id, ['running', 'accepting']), {
-    ref: refs.discarded(id),
-  });
+  const begun = begin(deps, id, ['running', 'accepting']);
+  const { kept, stamp, ignored, path } = await keepStill(deps, begun, refs.discarded(id));
   const branch = { name: row.branch, at: kept.head };
   const done = deps.records.move(id, ['running', 'accepting'], (now) => ({
     ...without(now, 'pending'),
@@ -65,10 +64,7 @@ export async function hold(deps: Deps, id: string, session?: Json): Promise<Kept
   const row = deps.records.get(id);
   if (row.status === 'held' && row.keptOn !== undefined) return answer(row, []);
   refuseBusy(deps, id);
-  const { stamp, ignored, path } = await keepStill(deps, begin(deps, id, ['running']), {
-    ref: refs.held(id),
-    ...(session !== undefined && { session }),
-  });
+  const { stamp, ignored, path } = await keepStill(deps, begin(deps, id, ['running']), refs.held(id), session);
   const done = deps.records.move(id, ['running'], (now) => ({
     ...now,
     status: 'held',
@@ -99,19 +95,8 @@ function dropQueued(deps: Deps, id: string): KeptWork {
   return { ref: '', command: '', ignored: [] };
 }
 
-interface Still {
-  kept: Kept;
-  stamp: string;
-  ignored: string[];
-  path: string;
-}
-
 /** Keeps a state that did not change meanwhile. If somebody goes on writing, nothing is removed. */
-async function keepStill(
-  deps: Deps,
-  row: StoredWorktree,
-  { ref, session }: { ref: string; session?: Json },
-): Promise<Still> {
+async function keepStill(deps: Deps, row: StoredWorktree, ref: string, session?: Json) {
   try {
     await deps.at('keep.begun');
     const path = folderOf(row);
@@ -120,7 +105,7 @@ async function keepStill(
     const worktree = await openWorktree(deps, path);
     for (let left = MOST_TRIES; left > 0; left--) {
       const stamp = await stampOf(deps.git, worktree);
-      const kept = await keep(deps, { row, worktree, ref, ...(session !== undefined && { session }) });
+      const kept = await keep(deps, row, worktree, { ref, session });
       await deps.at('keep.kept');
       if (stamp !== (await stampOf(deps.git, worktree))) continue;
       return { kept, stamp, path, ignored: await ignoredIn(deps, worktree) };
@@ -182,11 +167,8 @@ export async function recordOf(deps: Deps, ref: string): Promise<StoredWorktree>
   const known = deps.records.find(id);
   if (known) return known;
   const taskId = deps.records.byTask(about.taskId) ? `${about.taskId} (${id})` : about.taskId;
-  const row: StoredWorktree = {
-    ...{ id, taskId, title, branch, base, changePlan, status, keptOn: ref },
-    ...{ path: null, portBase: 0, anyway: false, overtaken: 0, announced: [], setup: { state: 'none' } },
-    createdAt: deps.clock.now().toISOString(),
-  };
+  const own = { id, taskId, title, branch, base, changePlan, status, keptOn: ref } as const;
+  const row: StoredWorktree = { ...freshFields(deps.clock.now()), ...own };
   deps.records.transact(() => deps.records.insert(row));
   return row;
 }

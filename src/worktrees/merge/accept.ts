@@ -115,7 +115,7 @@ async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Acc
     checkout: outcome.checkout,
     files: outcome.files,
   };
-  return pend(deps, { id, options, noted, pending });
+  return { ...pend(deps, id, options, pending), noted };
 }
 
 /** A commit to the target between git's look and git's step makes it fail: then the target has moved. */
@@ -138,15 +138,8 @@ async function point({ git, checkout }: Deps, ref: string, to: Oid): Promise<voi
   }
 }
 
-interface Waiting {
-  id: string;
-  options: Options;
-  noted: string[];
-  pending: Omit<PendingMerge, 'whenClean'>;
-}
-
 /** The target's checkout has changes: the merge waits on its ref, and nothing there is touched. */
-function pend(deps: Deps, { id, options, noted, pending }: Waiting): Accepted {
+function pend(deps: Deps, id: string, options: Options, pending: Omit<PendingMerge, 'whenClean'>) {
   const { strategy, yes, whenClean, message } = options;
   const kept = { strategy, yes, ...(message !== undefined && { message }) };
   deps.records.move(id, ['accepting'], (now) => ({
@@ -158,7 +151,7 @@ function pend(deps: Deps, { id, options, noted, pending }: Waiting): Accepted {
   const named = files.length === 0 ? 'an operation under way' : files.slice(0, 20).join(', ');
   deps.announce({ kind: 'pending', worktreeId: id, message: `${checkout} has changes: ${named}.` });
   const command = `reef worktree accept ${id} --when-clean`;
-  return { status: 'pending', commit, ref, waiting: { code: 'target_dirty', checkout, files, command }, noted };
+  return { status: 'pending', commit, ref, waiting: { code: 'target_dirty', checkout, files, command } } as const;
 }
 
 /** Records the merge first, then removes the worktree. */

@@ -29,12 +29,6 @@ interface Entry {
   sample: Sample;
 }
 
-interface Looked {
-  row: StoredWorktree;
-  worktree: Checkout;
-  tip: Oid;
-}
-
 const PUT_AWAY: readonly StoredWorktree['status'][] = ['accepted', 'discarded', 'held'];
 
 /** The last capture of each worktree, taken again only when files changed, at most every two seconds. */
@@ -58,8 +52,7 @@ export class Samples {
     const worktree = last?.sample.worktree ?? (await openWorktree(this.#deps, folderOf(row)));
     const [stamp, tip] = [await stampOf(git, worktree), await currentTip(git, checkout, row.base)];
     const takenMs = clock.monotonicMs();
-    const sample =
-      last?.stamp === stamp && last.tip === tip ? last.sample : await this.#capture({ row, worktree, tip });
+    const sample = last?.stamp === stamp && last.tip === tip ? last.sample : await this.#capture(row, worktree, tip);
     if (sample) this.#last.set(row.id, { stamp, takenMs, tip, sample });
     return sample;
   }
@@ -68,7 +61,7 @@ export class Samples {
     for (const id of this.#last.keys()) if (!ids.has(id)) this.#last.delete(id);
   }
 
-  async #capture({ row, worktree, tip }: Looked): Promise<Sample | undefined> {
+  async #capture(row: StoredWorktree, worktree: Checkout, tip: Oid): Promise<Sample | undefined> {
     const { git, clock, records } = this.#deps;
     const ref = refs.capture(row.id);
     const { commit, parent } = await capture(git, worktree, { ref, message: `Reef saw ${row.title}`, at: clock.now() });
