@@ -12,7 +12,7 @@ export const warning = (message: string): Effect => progress({ kind: 'warning', 
 
 /** One line could not be used; the job goes on. */
 export function lineError(code: ErrorCode, message: string): Effect {
-  return emit({ type: 'error', payload: { code, message, fatal: false, scope: 'line', retryable: false } });
+  return emit({ type: 'error', payload: { code, scope: 'line', fatal: false, retryable: false, message } });
 }
 
 export const badLine = (message: string): Effect => lineError('bad_line', message);
