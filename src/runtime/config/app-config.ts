@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { onFirstUse } from '../../base/lazily.ts';
-import { hasPlaceholder } from '../vault/placeholders.ts';
+import { hasPlaceholder } from './placeholders.ts';
 import { type ReefBlock, reefSchema } from './reef-block.ts';
 import { isRecord } from './settings-file.ts';
 

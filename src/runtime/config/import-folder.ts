@@ -3,8 +3,8 @@ import { chmod, copyFile, lstat, mkdir, readdir, readFile } from 'node:fs/promis
 import { dirname, join, relative } from 'node:path';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Paths } from '../paths.ts';
-import { placeholdersIn } from '../vault/placeholders.ts';
 import { readLayer } from './load.ts';
+import { placeholdersIn } from './placeholders.ts';
 import { isProblem, parseSource } from './settings-file.ts';
 
 export interface ImportReport {
