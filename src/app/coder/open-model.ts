@@ -3,9 +3,9 @@ import { createRedactor } from '../../base/redact.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { CacheProfile } from '../../repostate/prompt/cache-profile.ts';
 import type { LoadedConfig } from '../../runtime/config/load.ts';
+import { secretsIn } from '../../runtime/config/placeholders.ts';
 import type { Model } from '../../runtime/models/client.ts';
 import { passwordFrom } from '../../runtime/vault/password.ts';
-import { secretsIn } from '../../runtime/vault/placeholders.ts';
 import { Vault } from '../../runtime/vault/vault.ts';
 import { openModels } from '../runtime/open-models.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { onFirstUse } from '../../base/lazily.ts';
-import { hasPlaceholder } from '../vault/placeholders.ts';
+import { hasPlaceholder } from './placeholders.ts';
 import { type ReefBlock, reefSchema } from './reef-block.ts';
 import { isRecord } from './settings-file.ts';
 
@@ -146,7 +146,9 @@ export function toAppConfig(layers: readonly ConfigLayer[]): AppConfig {
     Object.assign(merged, layer, layer.reef && { reef: { ...(merged.reef as object | undefined), ...layer.reef } });
   }
   const initial = Object.fromEntries(FILE_KEYS.map((key) => [key, structuredClone(settings[key].initial)]));
-  const { model, ...rest } = { ...initial, ...schemaOf(merged).parse(merged) } as FileConfig;
+  // A start without any settings builds no schema.
+  const said = Object.keys(merged).length === 0 ? {} : schemaOf(merged).parse(merged);
+  const { model, ...rest } = { ...initial, ...said } as FileConfig;
   return deepFreeze({ model_id: model, ...rest });
 }
 

@@ -28,6 +28,8 @@ const RENAMED: Readonly<Record<string, readonly [string] | readonly ['reef', str
  * schema filled in defaults here, those of a later file would cover an earlier one.
  */
 export function checkLayer(source: Source): Checked {
+  if (isRecord(source.value) && Object.keys(source.value).length === 0)
+    return { layer: {}, problems: [], warnings: [] };
   const { file, lineOf } = source;
   const { value, renamed, ignored } = modernise(source.value);
   const asWritten = (path: Path) => writtenPath(path, renamed);

@@ -3,19 +3,19 @@ import { chmod, copyFile, lstat, mkdir, readdir, readFile } from 'node:fs/promis
 import { dirname, join, relative } from 'node:path';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Paths } from '../paths.ts';
-import { placeholdersIn } from '../vault/placeholders.ts';
 import { readLayer } from './load.ts';
+import { placeholdersIn } from './placeholders.ts';
 import { isProblem, parseSource } from './settings-file.ts';
 
 export interface ImportReport {
   /** Relative to the folder imported from. */
   copied: string[];
   notUsed: { path: string; why: string }[];
-  /** To be entered again: the formats of the vaults differ. */
+  /** Secrets to enter again: the formats of the vaults differ. */
   secrets: string[];
 }
 
-/** What Loki and aichat keep where we do; anything else in their folder is not for us. */
+/** The files and folders that Loki and aichat keep under the same names as Reef. */
 const FILES = ['config.yaml', '.env', 'models-override.yaml'];
 const FOLDERS: Readonly<Record<string, (paths: Paths) => string>> = {
   roles: (paths) => paths.rolesDir(),
@@ -26,11 +26,11 @@ const FOLDERS: Readonly<Record<string, (paths: Paths) => string>> = {
   agents: (paths) => paths.agentsDataDir(),
 };
 
-/** Copies a Loki or aichat folder into ours. Nothing there is written, nothing here is overwritten, no link is followed. */
+/** Copies a folder of Loki or aichat into ours. It overwrites nothing, follows no link, and leaves the source as it is. */
 export async function importFolder(from: string, paths: Paths): Promise<ImportReport> {
   const report: ImportReport = { copied: [], notUsed: [], secrets: [] };
   const names = await readdir(from).catch((cause: Error) => {
-    throw new ReefError('bad_request', `${from} is no folder that can be read`, { cause });
+    throw new ReefError('bad_request', `${from} is not a folder that can be read`, { cause });
   });
   for (const name of names.sort()) {
     const target = FOLDERS[name]?.(paths);
@@ -71,7 +71,7 @@ async function takeFile(source: string, target: string, { from, report }: Import
   report.copied.push(path);
 }
 
-/** A setting we do not know is told; a wrong one keeps the file out, for with it nothing would start. */
+/** An unknown setting is reported. A wrong one keeps the file out, because Reef would not start with it. */
 function problemsOf(file: string, report: ImportReport): string[] {
   const checked = readLayer(file);
   for (const { line, message } of checked?.warnings ?? []) {

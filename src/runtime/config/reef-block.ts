@@ -3,7 +3,7 @@ import { z } from 'zod';
 const seconds = z.number().min(0).max(86_400);
 
 const poolSchema = z.strictObject({
-  /** Absent: 0 in `ask`, 300 elsewhere. */
+  /** If absent, 0 in `ask` and 300 elsewhere. */
   idle_timeout_seconds: seconds.exactOptional(),
   cleanup_interval_seconds: seconds.min(1).default(30),
   max_idle_servers: z.number().int().min(0).default(50),
@@ -18,7 +18,7 @@ const ruleSchema = z.strictObject({
 export type Rule = z.output<typeof ruleSchema>;
 
 const loopSchema = z.strictObject({
-  /** The same call with the same result more often than this within `window` steps is a loop. */
+  /** More calls than this with the same result within `window` steps are a loop. */
   max_repeats: z.number().int().min(1).default(5),
   window: z.number().int().min(1).default(10),
 });
@@ -39,11 +39,11 @@ const timingsSchema = z.strictObject({
   idle: z.number().int().min(0).exactOptional(),
   stalled: z.number().int().min(1).exactOptional(),
   ceiling: z.number().int().min(1000).exactOptional(),
-  /** How long a daemon with nothing to do stays. */
+  /** How long an idle daemon stays. */
   daemon_idle: z.number().int().min(0).exactOptional(),
 });
 
-/** What is Reef's own: the rest of the file is the seed's. */
+/** The block `reef` of `config.yaml`: Reef's own settings. */
 export const reefSchema = z.strictObject({
   mcp_pool: poolSchema.prefault({}),
   permissions: z.array(ruleSchema).default([]),
@@ -55,11 +55,11 @@ export const reefSchema = z.strictObject({
   /** External agents, by the name a job calls them. */
   agents: z.record(z.string().max(200), agentSchema).default({}),
   timings: timingsSchema.default({}),
-  /** For blocks of a workflow whose worker names no agent. */
+  /** The agent of a workflow's worker that names none. */
   default_agent: z.string().min(1).max(200).default('claude'),
-  /** Gates of all repositories, where a workflow and the repository name none. */
+  /** Gates for repositories and workflows that name none. */
   gates: z.strictObject({ test: command, lint: command, build: command }).partial().default({}),
-  /** Commands that prepare a new worktree and put it away, where the repository names none. */
+  /** Commands that set up and tear down a worktree, if the repository names none. */
   worktree: z.strictObject({ setup: command.exactOptional(), teardown: command.exactOptional() }).default({}),
   worktrees: z
     .strictObject({
@@ -70,9 +70,9 @@ export const reefSchema = z.strictObject({
   /** Reef's own coder. */
   coder: z
     .strictObject({
-      /** Commands that must be green before it is done, by name. */
+      /** Commands that must succeed before it is done, by name. */
       checks: z.record(z.string().min(1).max(40), z.string().min(1).max(1_000)).default({}),
-      /** What a job of it may cost before a person is asked. */
+      /** The cost of a job at which a person is asked. */
       budget_usd: z.number().positive().exactOptional(),
     })
     .prefault({}),
@@ -82,7 +82,7 @@ export const reefSchema = z.strictObject({
       server: z.string().min(1).exactOptional(),
       max_memory_mb: z.number().int().min(128).exactOptional(),
       max_servers: z.number().int().min(1).max(64).exactOptional(),
-      /** How prompts of Reef's own coder are made: false keeps the whole history. */
+      /** False puts the whole history into the coder's prompts. */
       use_snapshot: z.boolean().exactOptional(),
       mode: z.enum(['auto', 'epoch', 'snapshot']).exactOptional(),
       tail_budget: z.number().int().exactOptional(),

@@ -199,7 +199,7 @@ function expectedBy(issue: z.core.$ZodIssue): string {
 const SECRET = /key|token|secret|password/i;
 
 /** Problems are printed and logged, so the text of a possible secret is left out. */
-export function describe(value: unknown, key = ''): string {
+function describe(value: unknown, key = ''): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return `a list of ${value.length}`;

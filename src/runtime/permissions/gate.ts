@@ -4,7 +4,7 @@ import type { Rule } from '../config/reef-block.ts';
 import type { Decision, Tool, ToolContext } from '../tools/tool.ts';
 import { judge } from './rules.ts';
 
-/** What a person allowed for good, kept outside every repository. */
+/** The calls that a person allowed for good. They are kept outside every repository. */
 interface SavedGrants {
   has(fingerprint: string): boolean;
   add(grant: { fingerprint: string; tool: string; input: unknown; cwd: string }): void | Promise<void>;
@@ -12,7 +12,7 @@ interface SavedGrants {
 
 export interface GateDeps {
   rules: readonly Readonly<Rule>[];
-  /** `AUTO_CONFIRM` or `--yes`: a question is answered with yes; a denial stays one. */
+  /** `AUTO_CONFIRM` or `--yes` answers questions with yes. What a rule denies stays denied. */
   confirmAll?: boolean | undefined;
   grants?: SavedGrants | undefined;
 }
@@ -22,7 +22,7 @@ export interface PermissionGate {
   pass(tool: Tool, args: unknown, context: ToolContext): Promise<void>;
 }
 
-/** The permissions of one scope. What is allowed for the session is forgotten with it. */
+/** The permissions of one scope. It forgets what was allowed for the session when it ends. */
 export function createPermissionGate({ rules, confirmAll, grants }: GateDeps): PermissionGate {
   const allowed = new Set<string>();
   const keep = async (decision: Decision, grant: Parameters<SavedGrants['add']>[0]) => {
@@ -64,7 +64,7 @@ async function ask({ tool, args, context, reasons }: Asking): Promise<Decision> 
       details: { needs_human: true, action: 'permission', question, tool: tool.name, arguments: args },
     });
   }
-  // Whatever is not one of the three words is no.
+  // Any other answer means no.
   if (answer.kind !== 'permission') return 'deny';
   return ['allow_once', 'allow_session', 'allow_always'].includes(answer.decision) ? answer.decision : 'deny';
 }

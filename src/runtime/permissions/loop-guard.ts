@@ -2,7 +2,7 @@ import { canonicalJson } from '../../base/fingerprint.ts';
 import type { LoopGuard } from '../config/reef-block.ts';
 import type { ToolCallTracker } from '../tools/tool.ts';
 
-/** Notices a model that goes round in circles: same call, same result. A result that changes is progress. */
+/** Notices a model that repeats a call and gets the same result. A result that changes is progress. */
 export function createToolCallTracker({ max_repeats, window }: Readonly<LoopGuard>): ToolCallTracker {
   let step = 0;
   let recent: { step: number; key: string }[] = [];
@@ -18,7 +18,8 @@ export function createToolCallTracker({ max_repeats, window }: Readonly<LoopGuar
       recent = recent.filter((entry) => entry.step > step - window);
     },
     record({ name, arguments: input, output }) {
-      const key = JSON.stringify([name, stable(input), output]);
+      // Two spellings of the same arguments are the same call.
+      const key = JSON.stringify([name, input === undefined ? '' : canonicalJson(input), output]);
       if (warned.has(key)) return 'stop';
       recent.push({ step, key });
       if (recent.filter((entry) => entry.key === key).length <= max_repeats) return 'ok';
@@ -26,11 +27,6 @@ export function createToolCallTracker({ max_repeats, window }: Readonly<LoopGuar
       return 'alert';
     },
   };
-}
-
-/** Two spellings of the same arguments are the same call. */
-function stable(input: unknown): string {
-  return input === undefined ? '' : canonicalJson(input);
 }
 
 export const loopAlert = (name: string): string =>

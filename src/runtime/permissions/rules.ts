@@ -5,18 +5,18 @@ import { splitShellLine } from './shell-line.ts';
 
 type Action = Rule['action'];
 
-export interface Verdict {
+interface Verdict {
   action: Action;
-  /** What was not simply allowed, for the question and for the refusal. */
+  /** Why it is not simply allowed, for the question and the refusal. */
   reasons: string[];
 }
 
 type ReadonlyRules = readonly Readonly<Rule>[];
 
-/** One thing a call does, and how the rules see it. */
+/** One thing that a call does. */
 interface Item {
   text: string;
-  /** A rule that names no `match` says nothing about this one. */
+  /** Rules without `match` do not apply to it. */
   needsMatch: boolean;
   otherwise: Action;
   because: string;
@@ -24,7 +24,7 @@ interface Item {
 
 const STRENGTH: Record<Action, number> = { allow: 0, ask: 1, deny: 2 };
 
-/** Of all rules that fit, deny over ask over allow; of all things a call does, the strictest answer. */
+/** The strictest action of all rules that fit anything the call does: deny over ask over allow. */
 export function judge(
   rules: ReadonlyRules,
   call: { tool: string; effect: ToolEffect; claims: Claims; arguments: unknown },
@@ -37,7 +37,7 @@ export function judge(
 
 function itemsOf(rules: ReadonlyRules, call: Parameters<typeof judge>[1]): Item[] {
   const { claims, effect } = call;
-  // Asking a person needs no leave of that person.
+  // To ask a person needs no permission of that person.
   const otherwise: Action = effect === 'read' || effect === 'ask' ? 'allow' : 'ask';
   const outside = (claims.outside ?? []).map(
     (path): Item => ({
@@ -58,7 +58,7 @@ function commandItems(rules: ReadonlyRules, command: string): Item[] {
     (text): Item => ({ text, needsMatch: false, otherwise: 'ask', because: `it would run: ${text}` }),
   );
   if (unclear === undefined && items.length > 0) return items;
-  // Only a rule for all commands speaks for a line that is not understood; one that denies may still know a piece of it.
+  // Only a rule without `match` can allow a line that is not understood. A rule that denies a piece of it still holds.
   const pieces = command.split(/[;&|\n(){}`<>$"']+/).flatMap(endingsOf);
   const isDenied = pieces.some((text) => rules.some((rule) => rule.action === 'deny' && fits(rule, text)));
   const because = `the line ${unclear ?? 'is empty'}: ${command}`;
@@ -68,13 +68,13 @@ function commandItems(rules: ReadonlyRules, command: string): Item[] {
 
 const ENDINGS = 8;
 
-/** The command may stand after a few keywords. */
+/** A command may follow a few keywords. */
 function endingsOf(piece: string): string[] {
   const words = piece.trim().split(/\s+/);
   return Array.from({ length: Math.min(ENDINGS, words.length) }, (_, n) => words.slice(n).join(' '));
 }
 
-/** No line of a command contains it, so no pattern but a missing one is about it. */
+/** No command contains it, so only rules without `match` apply. */
 const UNMATCHABLE = '\0';
 
 function judgeItem(rules: ReadonlyRules, item: Item): Action {
@@ -92,7 +92,7 @@ const stricter = (a: Action, b: Action): Action => (STRENGTH[a] >= STRENGTH[b] ?
 
 const fits = ({ match }: Readonly<Rule>, text: string) => match !== undefined && matches(match, text);
 
-/** `*` is any text, `?` one character, the rest itself; a trailing ` *` is also nothing: `npm test *` is also `npm test`. */
+/** `*` is any text, `?` one character. A trailing ` *` may be missing: `npm test *` also fits `npm test`. */
 function matches(pattern: string, text: string): boolean {
   if (pattern.endsWith(' *') && text === pattern.slice(0, -2)) return true;
   return matchesWildcard(pattern, text);

@@ -1,21 +1,21 @@
 import { afterOptions, baseName, closingParenthesis, SHELLS, WRAPPERS } from './shell-syntax.ts';
 
 /**
- * Takes a shell line apart for the permission rules: every command in it, wherever it hides, and every file it is
- * redirected to. No shell: what is not plainly understood is said to be so, and then a person is asked.
+ * Splits a shell line for the permission rules into every command in it, however nested, and every file it redirects to.
+ * It is no shell: where it does not understand a line it says so, and a person is asked.
  */
 export interface ShellLine {
-  /** Words with their quotes removed, joined by single spaces; redirections as `> file`. In order of their beginning. */
+  /** Words without quotes, joined by single spaces; redirections as `> file`. In the order of the line. */
   parts: string[];
-  /** Why not all of it is known; undefined when it is. */
+  /** Why the line is not fully understood; undefined if it is. */
   unclear?: string;
 }
 
 interface Word {
   text: string;
-  /** Contains an expansion: what it will be is not known. */
+  /** It contains an expansion, so its value is unknown. */
   isOpen: boolean;
-  /** What stands before the first quote: only there does `=` assign and a keyword act. Undefined when nothing is quoted. */
+  /** The text before the first quote: only there `=` assigns and keywords act. Undefined if nothing is quoted. */
   bare?: string;
 }
 
@@ -43,6 +43,8 @@ export function splitShellLine(line: string): ShellLine {
 }
 
 class Unclear extends Error {}
+
+const joined = (words: readonly Word[]) => words.map(({ text }) => text).join(' ');
 
 class ShellLineReader {
   readonly parts: string[] = [];
@@ -99,7 +101,7 @@ class ShellLineReader {
     this.#at = end === -1 ? this.#line.length : end;
   }
 
-  /** With the number of a descriptor before it, or none. */
+  /** A redirection may begin with the number of a descriptor. */
   #redirection(): string | undefined {
     const rest = this.#line.slice(this.#at, this.#at + 16);
     const [digits = ''] = /^\d*/.exec(rest) ?? [];
@@ -140,10 +142,10 @@ class ShellLineReader {
     else if (character === '\\') this.#escape(word);
     else if (character === '$' || character === '`') this.#expansion(word);
     else if (character === '<' || character === '>') this.#substitution(word, 2);
-    else if (/[{}*?[~!]/.test(character)) {
-      word.isOpen = true;
+    else {
+      word.isOpen ||= /[{}*?[~!]/.test(character);
       this.#take(word, 1);
-    } else this.#take(word, 1);
+    }
   }
 
   #take(word: Word, length: number): void {
@@ -176,7 +178,7 @@ class ShellLineReader {
     const next = this.#line[this.#at + 1];
     if (next === undefined) throw new Unclear('ends in a backslash');
     this.#at += 2;
-    // It joins two lines.
+    // A backslash at the end of a line joins it to the next.
     if (next === '\n') return;
     word.bare ??= word.text;
     word.text += next;
@@ -199,7 +201,7 @@ class ShellLineReader {
     this.#take(word, plain?.length ?? 1);
   }
 
-  /** `$( … )` and `<( … )`: a line of its own, up to the parenthesis that closes it. */
+  /** `$( … )` and `<( … )` hold a line of their own. */
   #substitution(word: Word, opening: number): void {
     const start = this.#at + opening;
     const end = closingParenthesis(this.#line, start);
@@ -236,29 +238,22 @@ class ShellLineReader {
   #endCommand(): void {
     const words = this.#words;
     this.#words = [];
-    if (words.length === 0) return;
-    this.#command(words);
+    if (words.length > 0) this.#command(words);
   }
 
   #command(words: Word[]): void {
-    this.parts.push(words.map(({ text }) => text).join(' '));
+    this.parts.push(joined(words));
     const at = words.findIndex(({ bare, text }) => !/^[A-Za-z_][A-Za-z0-9_]*\+?=/.test(bare ?? text));
     const [name, ...rest] = at === -1 ? [] : words.slice(at);
     if (!name) return;
     if (name.isOpen) throw new Unclear('runs a command whose name is not known');
     if (name.bare === undefined && KEYWORDS.has(name.text)) throw new Unclear(`uses the shell's "${name.text}"`);
     // `X=1 rm` runs rm as much as `rm` does.
-    if (at > 0)
-      this.parts.push(
-        words
-          .slice(at)
-          .map(({ text }) => text)
-          .join(' '),
-      );
+    if (at > 0) this.parts.push(joined(words.slice(at)));
     this.#wrapped(baseName(name.text), rest);
   }
 
-  /** Commands that run the command they are given: that one must pass too. */
+  /** Some commands run another command, which must be allowed as well. */
   #wrapped(name: string, rest: Word[]): void {
     if (name === 'eval' || name === 'source' || name === '.' || name === 'trap') {
       if (name !== 'eval' || rest.some(({ isOpen }) => isOpen)) throw new Unclear(`runs what "${name}" is given`);

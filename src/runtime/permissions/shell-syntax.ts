@@ -1,7 +1,7 @@
-/** Programs that run a line they are given, or one they read. */
+/** Programs that run a line from an argument or from their input. */
 export const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash']);
 
-/** Per wrapper: its options that take a word of their own, and how many words come before the command. */
+/** For each wrapper, the options that take a value, and how many words come before the command. */
 export const WRAPPERS: Readonly<Record<string, { valued: RegExp; words: number }>> = {
   sudo: { valued: /^-[ugpCDhRrTt]$/, words: 0 },
   doas: { valued: /^-[uC]$/, words: 0 },
@@ -31,7 +31,7 @@ export function afterOptions<Word extends { text: string }>(
 
 export const baseName = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
-/** Counts parentheses outside quotes; a comment or a case inside may mislead it, and then the rest does not parse. */
+/** Counts parentheses outside quotes. A comment or `case` inside may mislead it; then the rest does not parse. */
 export function closingParenthesis(line: string, start: number): number | undefined {
   let depth = 1;
   for (let at = start; at < line.length; at++) {

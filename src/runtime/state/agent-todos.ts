@@ -4,7 +4,7 @@ export interface Todo {
   done: boolean;
 }
 
-/** What an agent means to do, for itself and for the continuation prompt. */
+/** An agent's list of things to do. The continuation prompt shows it. */
 export class AgentTodos {
   #goal = '';
   #todos: Todo[] = [];
@@ -28,7 +28,7 @@ export class AgentTodos {
     return id;
   }
 
-  /** False when there is no such todo. */
+  /** False if there is no such todo. */
   done(id: number): boolean {
     const todo = this.#todos.find((each) => each.id === id);
     if (todo) todo.done = true;

@@ -78,7 +78,7 @@ export interface AppState extends Ports {
 
 export type WorkingMode = 'cmd' | 'repl' | 'api' | 'job';
 
-/** The last exchange, for `.continue`, `.regenerate`, `.copy` and a session that begins with it. */
+/** The last exchange. `.continue`, `.regenerate`, `.copy` and a new session use it. */
 export interface LastMessage {
   /** User message first, then tools and answer, as they went into the history. */
   messages: readonly Message[];

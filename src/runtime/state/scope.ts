@@ -5,18 +5,18 @@ import type { Rag } from '../rag/rag.ts';
 import type { AskFn, Functions, ToolCallTracker } from '../tools/tool.ts';
 import type { AgentTodos } from './agent-todos.ts';
 
-/** What a context may use. Replaced as a whole by a transition, never changed in part. */
+/** The tools and servers of a context. A transition replaces it as a whole. */
 export interface ToolScope {
   readonly functions: Functions;
   readonly mcpRuntime: McpRuntime;
   readonly toolTracker: ToolCallTracker;
 }
 
-/** The children of an agent. Built by `runtime/agents`; a transition only ends them. */
+/** The children of an agent. `runtime/team` builds it; a transition only ends them. */
 export interface Supervisor {
   /** Cancels every child, recursively, and waits for their end. */
   cancelAll(): Promise<void>;
-  /** Running children, for the facts a compressed prompt keeps. */
+  /** Running children, for a compressed prompt. */
   running(): readonly { id: string; agent: string; task: string }[];
 }
 
@@ -32,27 +32,27 @@ export interface Inbox {
   drain(): InboxMessage[];
 }
 
-/** The one Reef inbox, as an agent of any depth asks through it. */
+/** How an agent of any depth asks through Reef's inbox. */
 export interface EscalationPort {
   ask: AskFn;
-  /** Questions that wait for an answer, for the facts a compressed prompt keeps. */
+  /** Unanswered questions, for a compressed prompt. */
   open(): readonly { id: string; question: string }[];
 }
 
-/** The parent as its child sees it: somebody to write to. */
+/** The parent as its child sees it. */
 export interface TeammatePort {
   readonly agentId: string;
   send(to: string, message: InboxMessage): Promise<void>;
 }
 
-/** Only while an agent is active. */
+/** Exists while an agent is active. */
 export interface AgentRuntime {
   readonly spec: AgentSpec;
   readonly rag?: Lease<Rag>;
   readonly supervisor: Supervisor;
   readonly inbox: Inbox;
   readonly escalationQueue: EscalationPort;
-  /** Iff `auto_continue`. */
+  /** Present if `auto_continue` is set. */
   readonly todoList?: AgentTodos;
   readonly selfAgentId: string;
   readonly parentSupervisor?: TeammatePort;
@@ -60,7 +60,7 @@ export interface AgentRuntime {
   autoContinueCount: number;
 }
 
-/** What `runtime/agents` gives a new agent context; the transition adds spec, RAG and todo list. */
+/** What `runtime/team` makes for a new agent. The transition adds the rest. */
 export type AgentTeam = Pick<
   AgentRuntime,
   'supervisor' | 'inbox' | 'escalationQueue' | 'selfAgentId' | 'parentSupervisor' | 'currentDepth'

@@ -2,7 +2,7 @@ import { ReefError } from '../../protocol/errors.ts';
 
 type Kind = 'share' | 'count' | 'positive' | 'text' | 'switch' | 'choice';
 
-/** The keys of `.set`, all fifteen, and what each takes. `null` unsets those that may be unset. */
+/** The keys of `.set` and the kind of their values. `null` unsets all but switches. */
 export const SET_KEYS = {
   temperature: 'share',
   top_p: 'share',
@@ -26,9 +26,9 @@ export type SetValue = string | number | boolean | null;
 
 const EXPECTED: Record<Kind, string> = {
   share: 'a number from 0 to 2',
-  count: 'a whole number from 0 on',
-  positive: 'a whole number from 1 on',
-  text: 'a text',
+  count: 'a whole number, 0 or more',
+  positive: 'a whole number, 1 or more',
+  text: 'text',
   switch: 'true or false',
   choice: 'true, false or null',
 };
@@ -43,13 +43,8 @@ export function parseSetting(data: string): { key: SetKey; value: SetValue } {
   const [key = '', text] = [match?.[1], match?.[2]];
   if (!isSetKey(key)) {
     const known = Object.keys(SET_KEYS);
-    throw new ReefError(
-      'setting_unknown',
-      `${key === '' ? 'no key' : key} is no setting; there are ${known.join(', ')}`,
-      {
-        details: { known },
-      },
-    );
+    const message = `${key === '' ? 'an empty key' : key} is not a setting; use one of ${known.join(', ')}`;
+    throw new ReefError('setting_unknown', message, { details: { known } });
   }
   if (text === undefined) throw new ReefError('setting_invalid', `${key} needs ${EXPECTED[SET_KEYS[key]]}`);
   return { key, value: settingValue(key, text) };
@@ -73,7 +68,7 @@ const whole = (text: string, least: number) => {
   return Number.isSafeInteger(value) && value >= least ? value : undefined;
 };
 
-/** Undefined is not a value of the kind. */
+/** Undefined means that the text is not of this kind. */
 const READERS: Record<Kind, (text: string) => SetValue | undefined> = {
   text: bare,
   switch: truth,

@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
+import { fillLeaves } from '../config/placeholders.ts';
 import { passwordFrom } from './password.ts';
-import { fillLeaves } from './placeholders.ts';
 import { Vault } from './vault.ts';
 
 let dir: string;

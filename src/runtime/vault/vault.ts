@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { onFirstUse } from '../../base/lazily.ts';
 import { Limiter } from '../../base/serial.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import { fillLeaves, placeholdersIn } from '../config/placeholders.ts';
 import { readBy, writeSettings } from '../config/settings-file.ts';
 import { deriveKey, kdfSchema, newKdf, seal, sealedSchema, unseal } from './cipher.ts';
-import { fillLeaves, placeholdersIn } from './placeholders.ts';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/;
 /** No secret can have this name. A value sealed under it tells whether a password is right. */

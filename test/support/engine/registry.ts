@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { fetchByWay } from '../../../src/app/runtime/http-requests.ts';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { fillLeaves } from '../../../src/runtime/config/placeholders.ts';
 import type { Catalogue } from '../../../src/runtime/models/catalogue.ts';
 import type { CallRecord, ModelRegistry } from '../../../src/runtime/models/client.ts';
 import { createModelRegistry, type RegistryDeps } from '../../../src/runtime/models/registry.ts';
-import { fillLeaves } from '../../../src/runtime/vault/placeholders.ts';
 
 interface Opened {
   registry: ModelRegistry;
