@@ -40,7 +40,7 @@ export interface EscalationPort {
 }
 
 /** The parent as its child sees it: somebody to write to. */
-export interface TeammatePort {
+interface TeammatePort {
   readonly agentId: string;
   send(to: string, message: InboxMessage): Promise<void>;
 }
