@@ -1,11 +1,18 @@
 import { z } from 'zod';
-import { type EmbedRequest, type Model, noUsage, type RerankReply, type RerankRequest } from './client.ts';
+import {
+  type ChatRequest,
+  type EmbedRequest,
+  type Model,
+  noUsage,
+  type RerankReply,
+  type RerankRequest,
+} from './client.ts';
 import type { PatchedCall } from './patched-fetch.ts';
 import { type Attempt, kindOfStatus, type Provider, ProviderFailure } from './provider.ts';
 import { toFailure } from './sdk-failure.ts';
 import { fromContent, ReplyBuilder, toFinish, toUsage } from './sdk-reply.ts';
 import { toCallOptions } from './sdk-request.ts';
-import type { SdkCallOptions, SdkChatModel, SdkDialect, SdkSettings } from './sdk-types.ts';
+import type { SdkChatModel, SdkDialect, SdkSettings } from './sdk-types.ts';
 
 const PARALLEL_BATCHES = 4;
 
@@ -19,7 +26,7 @@ export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): 
       const settings = settingsOf(request.model, 'chat_completions');
       const model = dialect.open({ ...settings, key: attempt.key }).chat(wireName(request));
       const answer = request.stream ? streamed : whole;
-      return answer(model, toCallOptions(request, dialect), attempt.sink);
+      return answer(model, request, dialect, attempt.sink);
     },
     async embed(request, key) {
       const { embedMany } = await import('ai');
@@ -46,10 +53,10 @@ export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): 
   };
 }
 
-async function streamed(model: SdkChatModel, options: SdkCallOptions, sink: Attempt['sink']) {
+async function streamed(model: SdkChatModel, request: ChatRequest, dialect: SdkDialect, sink: Attempt['sink']) {
   const builder = new ReplyBuilder(sink);
   try {
-    const { stream } = await model.doStream(options);
+    const { stream } = await model.doStream(toCallOptions(request, dialect));
     for await (const part of stream) {
       if (part.type === 'error') throw part.error;
       builder.add(part);
@@ -58,19 +65,19 @@ async function streamed(model: SdkChatModel, options: SdkCallOptions, sink: Atte
     if (reply) return reply;
     throw new ProviderFailure(builder.hasBegun ? 'broken' : 'transient', 'The connection ended before the answer did');
   } catch (error) {
-    throw toFailure(error, { hasBegun: builder.hasBegun, signal: options.abortSignal });
+    throw toFailure(error, { hasBegun: builder.hasBegun, signal: request.signal });
   }
 }
 
-async function whole(model: SdkChatModel, options: SdkCallOptions, sink: Attempt['sink']) {
+async function whole(model: SdkChatModel, request: ChatRequest, dialect: SdkDialect, sink: Attempt['sink']) {
   try {
-    const { content, finishReason, usage } = await model.doGenerate(options);
+    const { content, finishReason, usage } = await model.doGenerate(toCallOptions(request, dialect));
     const parts = fromContent(content);
     for (const part of parts)
       if (part.type !== 'tool_call' && part.text !== '') sink({ type: part.type, text: part.text });
     return { content: parts, finish: toFinish(finishReason), usage: toUsage(usage) };
   } catch (error) {
-    throw toFailure(error, { hasBegun: false, signal: options.abortSignal });
+    throw toFailure(error, { hasBegun: false, signal: request.signal });
   }
 }
 
