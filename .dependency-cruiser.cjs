@@ -24,7 +24,7 @@ const LAYERS = [
   // Entry points: they see everything, and nobody imports them.
   ['programs'],
 ];
-const ADAPTERS = 'acp|claude|codex|native|wire';
+const ADAPTERS = 'acp|claude|codex|native|reef-protocol';
 /** Development dependencies that the build copies into the package (docs/decisions/0013). */
 const BUNDLED = [
   '@ai-sdk/[^/]+',

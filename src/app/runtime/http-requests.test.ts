@@ -157,7 +157,7 @@ verifies('R-80').test('a way that cannot be gone is refused, not passed over; no
     await said({ connect_timeout: 'soon' }),
     await said({ proxy: '-' }),
   ]).toEqual([
-    'config_invalid: extra.proxy of the client p is to begin with http:// or https://; proxies of other kinds are not spoken to',
+    'config_invalid: extra.proxy of the client p must begin with http:// or https://; other proxies are not supported',
     expect.stringMatching(/^config_invalid: extra\.connect_timeout of the client p: /),
     'straight',
   ]);

@@ -77,13 +77,7 @@ test('all mistakes of a file come in one error, each with its place', async () =
   const places = failure.details.problems.map(({ path }: { path: string }) => path);
   expect({ code: failure.code, places }).toEqual({
     code: 'mcp_config_invalid',
-    places: [
-      'mcpServers.a.command',
-      'mcpServers.a.env.X',
-      'mcpServers.b.url',
-      'mcpServers.c',
-      'mcpServers.d.reef.shared',
-    ],
+    places: ['mcpServers.a.command', 'mcpServers.a.env.X', 'mcpServers.b.url', 'mcpServers.c', 'mcpServers.d.reef'],
   });
 });
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { checkedBy, configInvalid, isProblem, parseSource, readIfThere } from '../config/settings-file.ts';
+import { ReefError } from '../../protocol/errors.ts';
+import { configInvalid, isProblem, parseSource, readIfThere } from '../config/settings-file.ts';
 import type { McpServerSpec } from './factory.ts';
 
 /** People write numbers and flags; a server sees text. */
@@ -40,8 +41,6 @@ const server = z.preprocess(
 /** Other programs keep keys of their own in this file. */
 const mcpFile = z.looseObject({ mcpServers: z.record(z.string().min(1).max(128), server).default({}) });
 
-const INVALID = { code: 'mcp_config_invalid' } as const;
-
 export interface McpFileSource {
   path: string;
   /** Servers run here; a relative `cwd` starts here. */
@@ -55,10 +54,17 @@ export async function readMcpFile({ path, cwd, fill }: McpFileSource): Promise<M
   const text = readIfThere(path);
   if (text === undefined) return new Map();
   const source = parseSource(path, text);
-  if (isProblem(source)) throw configInvalid([source], INVALID.code);
-  const value = fill ? await fill(source.value, path) : source.value;
-  const { mcpServers } = checkedBy({ ...source, value }, mcpFile, INVALID);
-  return new Map(Object.entries(mcpServers).map(([name, entry]) => [name, toSpec(name, entry, cwd)]));
+  if (isProblem(source)) throw configInvalid([source], 'mcp_config_invalid');
+  const read = mcpFile.safeParse(fill ? await fill(source.value, path) : source.value);
+  if (!read.success) throw invalid(path, read.error);
+  return new Map(Object.entries(read.data.mcpServers).map(([name, entry]) => [name, toSpec(name, entry, cwd)]));
+}
+
+/** Never shows a value: it may be a secret. */
+function invalid(file: string, error: z.ZodError): ReefError {
+  const problems = error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  const list = problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  return new ReefError('mcp_config_invalid', `${file}: ${list}`, { details: { file, problems } });
 }
 
 function toSpec(name: string, { reef: traits, ...entry }: z.output<typeof server>, cwd: string): McpServerSpec {

@@ -188,7 +188,7 @@ async function readScript({ name, config, deps }: ConfiguredClient, model: strin
 const extraSchema = z.looseObject({ proxy: z.string().optional(), connect_timeout: z.number().positive().optional() });
 
 /** Undefined without such settings. An unsupported proxy is an error: to ignore it would expose the user. */
-export function wayOf(client: string, extra: unknown): Way | undefined {
+function wayOf(client: string, extra: unknown): Way | undefined {
   const parsed = extraSchema.safeParse(extra ?? {});
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0] ?? { path: [], message: '' };

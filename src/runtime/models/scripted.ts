@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import type { ChatReply, ChatRequest, FinishReason, Usage } from './client.ts';
+import type { ChatReply, ChatRequest, Usage } from './client.ts';
 import { type AssistantPart, type Message, textOf } from './message.ts';
 import { type Attempt, kindOfStatus, type Provider, ProviderFailure } from './provider.ts';
 import { parseScript, type ScriptEntry, type ScriptReply } from './script.ts';
@@ -33,7 +33,7 @@ export function createScriptedProvider(clock: Clock, read: ReadScript): Provider
         const retryAfterMs = retry_after === undefined ? undefined : retry_after * 1000;
         throw new ProviderFailure(kindOfStatus(status), message, { status, retryAfterMs });
       }
-      return play({ reel, request, reply: entry.reply, attempt, clock });
+      return play(reel, entry.reply, { request, sink: attempt.sink, clock });
     },
     embed: none,
     rerank: none,
@@ -66,15 +66,8 @@ function take(reel: Reel, request: ChatRequest): Taken {
   return entry as Taken;
 }
 
-interface Sight {
-  agent: string;
-  last_user: string;
-  /** The tool whose result is the newest message, and that result; '' if a user spoke last. */
-  last_tool: string;
-  last_result: string;
-}
-
-function sight({ messages, agent = '' }: ChatRequest): Sight {
+/** `last_tool` and `last_result` are '' if a user spoke last. */
+function sight({ messages, agent = '' }: ChatRequest) {
   const last = messages.at(-1);
   const user = messages.findLast(({ role }) => role === 'user');
   const result = last?.role === 'tool' ? last.content.at(-1) : undefined;
@@ -86,7 +79,7 @@ function sight({ messages, agent = '' }: ChatRequest): Sight {
   };
 }
 
-function fits(when: ScriptEntry['when'], seen: Sight, users: readonly string[]): boolean {
+function fits(when: ScriptEntry['when'], seen: ReturnType<typeof sight>, users: readonly string[]): boolean {
   if (when.agent !== undefined && when.agent !== seen.agent) return false;
   if (when.last_tool !== undefined && when.last_tool !== seen.last_tool) return false;
   if (when.any_user !== undefined && !users.some((text) => new RegExp(when.any_user ?? '', 's').test(text)))
@@ -95,15 +88,11 @@ function fits(when: ScriptEntry['when'], seen: Sight, users: readonly string[]):
   return when.last_user === undefined || new RegExp(when.last_user, 's').test(seen.last_user);
 }
 
-interface Performance {
-  reel: Reel;
-  request: ChatRequest;
-  reply: ScriptReply;
-  attempt: Attempt;
-  clock: Clock;
-}
-
-async function play({ reel, request, reply, attempt, clock }: Performance): Promise<Omit<ChatReply, 'cost'>> {
+async function play(
+  reel: Reel,
+  reply: ScriptReply,
+  { request, sink, clock }: { request: ChatRequest; sink: Attempt['sink']; clock: Clock },
+): Promise<Omit<ChatReply, 'cost'>> {
   const pause = async (ms: number) => {
     try {
       // Also without a delay: a cancel between two pieces must be noticed.
@@ -116,16 +105,17 @@ async function play({ reel, request, reply, attempt, clock }: Performance): Prom
   const chunk = request.stream ? reply.chunk : Number.MAX_SAFE_INTEGER;
   await pause(reply.delay_ms);
   for (const text of pieces(reply.reasoning, chunk)) {
-    attempt.sink({ type: 'reasoning', text });
+    sink({ type: 'reasoning', text });
     await pause(reply.chunk_delay_ms);
   }
   for (const text of pieces(reply.text.slice(0, reply.break_after), chunk)) {
-    attempt.sink({ type: 'text', text });
+    sink({ type: 'text', text });
     await pause(reply.chunk_delay_ms);
   }
   if (reply.break_after !== undefined) throw new ProviderFailure('broken', 'the script breaks the stream here');
   const content = contentOf(reel, reply);
-  return { content, finish: finishOf(reply), usage: reply.usage ?? estimate(request.messages, content) };
+  const finish = reply.finish ?? (reply.tool_calls.length > 0 ? 'tool_calls' : 'stop');
+  return { content, finish, usage: reply.usage ?? estimate(request.messages, content) };
 }
 
 function pieces(text: string, size: number): string[] {
@@ -142,10 +132,6 @@ function contentOf(reel: Reel, reply: ScriptReply): AssistantPart[] {
       return { type: 'tool_call' as const, id, name: call.name, arguments: call.arguments };
     }),
   ];
-}
-
-function finishOf({ finish, tool_calls }: ScriptReply): FinishReason {
-  return finish ?? (tool_calls.length > 0 ? 'tool_calls' : 'stop');
 }
 
 /** Four characters per token: all a script needs is the same count for the same conversation. */

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import type { ChatRequest, EmbedRequest, Model, RerankReply, RerankRequest } from './client.ts';
+import {
+  type ChatRequest,
+  type EmbedRequest,
+  type Model,
+  noUsage,
+  type RerankReply,
+  type RerankRequest,
+} from './client.ts';
 import type { PatchedCall } from './patched-fetch.ts';
 import { type Attempt, kindOfStatus, type Provider, ProviderFailure } from './provider.ts';
 import { toFailure } from './sdk-failure.ts';
@@ -18,9 +25,8 @@ export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): 
     chat(request, attempt) {
       const settings = settingsOf(request.model, 'chat_completions');
       const model = dialect.open({ ...settings, key: attempt.key }).chat(wireName(request));
-      return request.stream
-        ? streamed(model, { request, attempt, dialect })
-        : whole(model, { request, attempt, dialect });
+      const answer = request.stream ? streamed : whole;
+      return answer(model, request, dialect, attempt.sink);
     },
     async embed(request, key) {
       const { embedMany } = await import('ai');
@@ -34,7 +40,7 @@ export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): 
           maxParallelCalls: PARALLEL_BATCHES,
           ...(request.signal && { abortSignal: request.signal }),
         });
-        return { vectors: embeddings, usage: embeddingUsage(usage.tokens) };
+        return { vectors: embeddings, usage: { ...noUsage, input: Number.isFinite(usage.tokens) ? usage.tokens : 0 } };
       } catch (error) {
         throw toFailure(error, { hasBegun: false, signal: request.signal });
       }
@@ -47,14 +53,8 @@ export function createSdkProvider(dialect: SdkDialect, settingsOf: SettingsOf): 
   };
 }
 
-interface Exchange {
-  request: ChatRequest;
-  attempt: Attempt;
-  dialect: SdkDialect;
-}
-
-async function streamed(model: SdkChatModel, { request, attempt, dialect }: Exchange) {
-  const builder = new ReplyBuilder(attempt.sink);
+async function streamed(model: SdkChatModel, request: ChatRequest, dialect: SdkDialect, sink: Attempt['sink']) {
+  const builder = new ReplyBuilder(sink);
   try {
     const { stream } = await model.doStream(toCallOptions(request, dialect));
     for await (const part of stream) {
@@ -69,12 +69,12 @@ async function streamed(model: SdkChatModel, { request, attempt, dialect }: Exch
   }
 }
 
-async function whole(model: SdkChatModel, { request, attempt, dialect }: Exchange) {
+async function whole(model: SdkChatModel, request: ChatRequest, dialect: SdkDialect, sink: Attempt['sink']) {
   try {
     const { content, finishReason, usage } = await model.doGenerate(toCallOptions(request, dialect));
     const parts = fromContent(content);
     for (const part of parts)
-      if (part.type !== 'tool_call' && part.text !== '') attempt.sink({ type: part.type, text: part.text });
+      if (part.type !== 'tool_call' && part.text !== '') sink({ type: part.type, text: part.text });
     return { content: parts, finish: toFinish(finishReason), usage: toUsage(usage) };
   } catch (error) {
     throw toFailure(error, { hasBegun: false, signal: request.signal });
@@ -94,13 +94,6 @@ function limited(model: EmbeddingModel, max: EmbedRequest['model']['data']['max_
     },
   });
 }
-
-const embeddingUsage = (tokens: number) => ({
-  input: Number.isFinite(tokens) ? tokens : 0,
-  output: 0,
-  cached: 0,
-  reasoning: 0,
-});
 
 const answerSchema = z.object({
   results: z.array(z.object({ index: z.number().int().min(0), relevance_score: z.number() })),

@@ -143,7 +143,7 @@ verifies('R-45').test('a document that fails is listed and the rest is searchabl
       added: 1,
       unchanged: 1,
       removed: 0,
-      failed: [expect.objectContaining({ reason: expect.stringContaining('no such file') })],
+      failed: [expect.objectContaining({ reason: expect.stringContaining('No such file') })],
     },
   });
 });

@@ -39,8 +39,8 @@ export interface EscalationPort {
   open(): readonly { id: string; question: string }[];
 }
 
-/** The parent as its child sees it. */
-export interface TeammatePort {
+/** The parent as its child sees it: somebody to write to. */
+interface TeammatePort {
   readonly agentId: string;
   send(to: string, message: InboxMessage): Promise<void>;
 }

@@ -64,7 +64,7 @@ function childTools(supervisor: TeamSupervisor): Tool[] {
         agent: text.describe('Its name, or workflow:NAME for a run of a workflow'),
         prompt: text,
         task_id: taskId.optional(),
-        plan: z.array(text).optional().describe('For a run: the files it means to change; a run that clashes with other work waits'),
+        plan: z.array(text).optional().describe('For a run: files it means to change; a clash makes it wait'),
       }),
       run: async (args) => ({ status: 'spawned', agent: args.agent, ...(await supervisor.spawn(args)) }),
     }),
@@ -95,7 +95,7 @@ function childTools(supervisor: TeamSupervisor): Tool[] {
     }),
     defineTool({
       name: 'agent__reply_escalation',
-      description: 'Answers a question of an agent below you. The first answer counts; only the person answers permission requests.',
+      description: 'Answers a question of an agent below you. The first answer counts; permissions are for the person.',
       effect: 'read',
       arguments: z.object({
         escalation_id: text.describe('Id of the question, or of the agent that asks it'),
