@@ -13,7 +13,6 @@ const READERS = [
   'readable-text.ts',
   'query-roots.ts',
   'resolve-name.ts',
-  'signature.ts',
   'tree-memory.ts',
   'visibility.ts',
   'contract.ts',

@@ -3,7 +3,6 @@ import type { SymbolType } from '../../protocol/code.ts';
 import type { Definition, FileFacts, ImportFact, Language, Position } from './contract.ts';
 import type { DefinitionsQuery, QueriedTree } from './definitions-query.ts';
 import { resolveName } from './resolve-name.ts';
-import { signatureOf } from './signature.ts';
 import { isExported } from './visibility.ts';
 
 /**
@@ -213,10 +212,50 @@ function endOf({ node, end }: Entry, text: string): Position {
   return { line: row, column: lineEnd - (text.lastIndexOf('\n', lineEnd - 1) + 1) };
 }
 
+/** `operator bool() const` is named `operator bool`. */
 function castName(text: string, node: Node): string {
   return slice(text, node).replace(/\s*\(.*$/s, '');
 }
 
 function slice(text: string, node: Node): string {
   return text.slice(node.startIndex, node.endIndex);
+}
+
+const MAX_SIGNATURE = 200;
+
+/** Character codes, because comparing letters as strings is slower. */
+const ENDS_BEFORE: ReadonlySet<number> = new Set([...'\n{};,('].map((mark) => mark.charCodeAt(0)));
+
+/** Modifiers such as `export const` precede the node. A brace or separator belongs to what came earlier. */
+function lineStart(text: string, start: number): number {
+  for (let at = start - 1; at >= 0 && start - at <= MAX_SIGNATURE; at--) {
+    if (ENDS_BEFORE.has(text.charCodeAt(at))) return at + 1;
+  }
+  return start;
+}
+
+function bodyOf(node: Node): Node | null {
+  const body = node.childForFieldName('body');
+  if (body !== null) return body;
+  const value = node.childForFieldName('value') ?? node.childForFieldName('right');
+  const named = value?.childForFieldName('body') ?? null;
+  if (named !== null) return named;
+  const last = node.lastNamedChild; // Kotlin names no fields
+  return last !== null && /(^|_)(body|block)$|^compound_statement$/.test(last.type) ? last : null;
+}
+
+/** The text of a definition up to its body, or its first line when it has no body. Never splits a surrogate pair. */
+function signatureOf(text: string, { node, end: nodeEnd }: Entry): string {
+  const start = lineStart(text, node.startIndex);
+  const body = bodyOf(node);
+  // A body at the start of the node belongs to another definition.
+  const end = body !== null && body.startIndex > node.startIndex ? body.startIndex : nodeEnd;
+  const whole = text.slice(start, Math.min(end, start + 4 * MAX_SIGNATURE)).trim();
+  const shown = body === null ? (whole.split('\n', 1)[0] ?? '') : whole;
+  const signature = shown
+    .replace(/\s+/g, ' ')
+    .replace(/^(then|else|do) /, '')
+    .replace(/\s*(\{|=>|=|;|:)$/, (mark) => (mark.trim() === '=>' ? mark : ''));
+  if (signature.length <= MAX_SIGNATURE) return signature;
+  return `${signature.slice(0, MAX_SIGNATURE - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

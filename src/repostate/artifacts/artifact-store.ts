@@ -78,8 +78,8 @@ export function createArtifactStore({ dir, rootId, jobId, redact, write = writeA
       const hash = createHash('sha256').update(kept).digest('hex');
       const file = join(dir, hash);
       // The name is the hash of the content, so an existing file is right. A new date keeps it from being pruned before it is named.
-      if (await exists(file)) await utimes(file, new Date(), new Date());
-      else await write(file, kept);
+      const now = new Date();
+      await utimes(file, now, now).catch(() => write(file, kept));
       await remember('', artifactId(text), hash);
       if (from.name !== undefined) await remember(from.jobId, from.name, hash);
     },
@@ -139,13 +139,6 @@ async function readIndex(file: string): Promise<z.infer<typeof entrySchema>[]> {
     const entry = entrySchema.safeParse(parsed.ok ? parsed.value : undefined);
     return entry.success ? [entry.data] : [];
   });
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 function keyOf(job: string, name: string): string {
