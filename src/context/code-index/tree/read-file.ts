@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { freeBytes } from '../../../base/free-bytes.ts';
 
 /** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
@@ -38,27 +28,12 @@ export function isSameStamp(one: Stamp, other: Stamp): boolean {
   );
 }
 
-/** A stamp as text, empty if the file is not there. */
-export function stampText(file: string): string {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats === undefined ? '' : [stats.size, stats.mtimeMs, stats.ctimeMs, stats.ino].join(' ');
-}
-
 /** Undefined if the file is not there or may not be looked at. */
 export function lookAt(file: string): Stats | undefined {
   try {
     return lstatSync(file, { throwIfNoEntry: false });
   } catch {
     return undefined;
-  }
-}
-
-/** Empty if the file cannot be read. */
-export function textIn(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
   }
 }
 
