@@ -37,12 +37,6 @@ export function lookAt(file: string): Stats | undefined {
   }
 }
 
-export interface FileRead {
-  bytes: Buffer;
-  /** Taken before the bytes were read. */
-  stamp: Stamp;
-}
-
 /** Gives the buffer for a file of this size. */
 export type Room = (size: number) => Buffer;
 
@@ -60,8 +54,8 @@ export class Scratch {
   };
 }
 
-/** The bytes of a regular file. Undefined: it is gone, a link, a device, unreadable or over the limit. */
-export function readRegular(file: string, limit: number, room: Room = Buffer.allocUnsafe): FileRead | undefined {
+/** A regular file with the stamp it had before. Undefined: it is gone, a link, a device, unreadable or over the limit. */
+export function readRegular(file: string, limit: number, room: Room = Buffer.allocUnsafe) {
   return withRegular(file, (fd, stats) => {
     if (stats.size > limit) return undefined;
     return { bytes: readFrom(fd, 0, room(stats.size)), stamp: stampOf(stats) };

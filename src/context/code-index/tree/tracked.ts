@@ -6,7 +6,7 @@ import { readIndexFile, SEEN_RANGE } from '../../../git/index-file.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { findCommit } from '../../../git/repository.ts';
 import { filteredPaths, listIndex, listTouched } from '../../../git/tree.ts';
-import { type ObjectFormat, oidBytes } from './blob-id.ts';
+import type { ObjectFormat } from './blob-id.ts';
 import { readRegular, type Stamp, TICK_MS } from './read-file.ts';
 
 export interface Tracked extends Listed {
@@ -55,7 +55,8 @@ function listFromFile({ gitDir }: Checkout, format: ObjectFormat): Listed | unde
   if (!file) return undefined;
   const blobs = new Map<string, Oid | null>();
   const seen = new SeenFiles();
-  const isRead = readIndexFile(file.bytes, oidBytes(format), (entry) => {
+  const oidBytes = format === 'sha256' ? 32 : 20;
+  const isRead = readIndexFile(file.bytes, oidBytes, (entry) => {
     if (entry.mode >> 12 !== REGULAR) return;
     if (!blobs.has(entry.path)) seen.add(entry.seen);
     blobs.set(entry.path, entry.stage === 0 ? entry.oid : null);
