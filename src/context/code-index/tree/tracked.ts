@@ -131,7 +131,7 @@ export function stampText(file: string): string {
 }
 
 /** Empty if the file cannot be read. */
-export function textIn(file: string): string {
+function textIn(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
