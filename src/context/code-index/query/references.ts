@@ -118,15 +118,11 @@ function toQuestion(index: CodeIndex, name: string, { file, language, hits }: Fi
   return [{ oid: file.oid, language, name, source, hits }];
 }
 
-function chosenDefinition(
-  index: CodeIndex,
-  { file_path, line }: Args,
-  definitions: readonly Found[],
-): Found | undefined {
+function chosenDefinition(index: CodeIndex, { file_path, line }: Args, found: readonly Found[]): Found | undefined {
   if (file_path === undefined) return undefined;
   const path = pathInside(index.tree.checkout.toplevel, file_path);
-  const here = definitions.filter(({ file }) => file.path === path);
-  return line === undefined
-    ? here[0]
-    : here.find(({ definition: { line: from, endLine } }) => from <= line && line <= endLine);
+  return found.find(
+    ({ file, definition }) =>
+      file.path === path && (line === undefined || (definition.line <= line && line <= definition.endLine)),
+  );
 }

@@ -7,10 +7,6 @@ export function formatOf(oid: Oid): ObjectFormat {
   return oid.length === 64 ? 'sha256' : 'sha1';
 }
 
-export function oidBytes(format: ObjectFormat): number {
-  return format === 'sha256' ? 32 : 20;
-}
-
 /** The id git gives these bytes, without any filter or conversion of line ends. */
 export function blobId(bytes: Uint8Array, format: ObjectFormat): Oid {
   return createHash(format).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');

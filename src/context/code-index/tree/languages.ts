@@ -5,7 +5,7 @@ import type { Language } from '../../lang/contract.ts';
 import { ExtractorVersions } from '../../lang/extractor-versions.ts';
 import { languageOf } from '../../lang/language-of.ts';
 import type { FactStore } from '../store/fact-store.ts';
-import { stampText } from './read-file.ts';
+import { stampText } from './tracked.ts';
 import type { TreeFile, WorktreeTree } from './worktree-tree.ts';
 
 const HEAD_BYTES = 8 * 1024;

@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { freeBytes } from '../../../base/free-bytes.ts';
 
 /** The kernel stamps files by a tick of up to 10 ms: a younger file may change again without a new stamp. */
@@ -38,12 +28,6 @@ export function isSameStamp(one: Stamp, other: Stamp): boolean {
   );
 }
 
-/** A stamp as text, empty if the file is not there. */
-export function stampText(file: string): string {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats === undefined ? '' : [stats.size, stats.mtimeMs, stats.ctimeMs, stats.ino].join(' ');
-}
-
 /** Undefined if the file is not there or may not be looked at. */
 export function lookAt(file: string): Stats | undefined {
   try {
@@ -51,21 +35,6 @@ export function lookAt(file: string): Stats | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Empty if the file cannot be read. */
-export function textIn(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-export interface FileRead {
-  bytes: Buffer;
-  /** Taken before the bytes were read. */
-  stamp: Stamp;
 }
 
 /** Gives the buffer for a file of this size. */
@@ -85,8 +54,8 @@ export class Scratch {
   };
 }
 
-/** The bytes of a regular file. Undefined: it is gone, a link, a device, unreadable or over the limit. */
-export function readRegular(file: string, limit: number, room: Room = Buffer.allocUnsafe): FileRead | undefined {
+/** A regular file with the stamp it had before. Undefined: it is gone, a link, a device, unreadable or over the limit. */
+export function readRegular(file: string, limit: number, room: Room = Buffer.allocUnsafe) {
   return withRegular(file, (fd, stats) => {
     if (stats.size > limit) return undefined;
     return { bytes: readFrom(fd, 0, room(stats.size)), stamp: stampOf(stats) };

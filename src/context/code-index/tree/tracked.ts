@@ -1,12 +1,13 @@
-import type { Stats } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Checkout } from '../../../git/checkout.ts';
 import type { Git } from '../../../git/git-command.ts';
 import { readIndexFile, SEEN_RANGE } from '../../../git/index-file.ts';
 import type { Oid } from '../../../git/ref-name.ts';
+import { findCommit } from '../../../git/repository.ts';
 import { filteredPaths, listIndex, listTouched } from '../../../git/tree.ts';
-import { type ObjectFormat, oidBytes } from './blob-id.ts';
-import { readRegular, type Stamp, stampText, TICK_MS, textIn } from './read-file.ts';
+import type { ObjectFormat } from './blob-id.ts';
+import { readRegular, type Stamp, TICK_MS } from './read-file.ts';
 
 export interface Tracked extends Listed {
   /** `blobs` and `mayDiffer` hold for files that last changed well before this. */
@@ -54,7 +55,8 @@ function listFromFile({ gitDir }: Checkout, format: ObjectFormat): Listed | unde
   if (!file) return undefined;
   const blobs = new Map<string, Oid | null>();
   const seen = new SeenFiles();
-  const isRead = readIndexFile(file.bytes, oidBytes(format), (entry) => {
+  const oidBytes = format === 'sha256' ? 32 : 20;
+  const isRead = readIndexFile(file.bytes, oidBytes, (entry) => {
     if (entry.mode >> 12 !== REGULAR) return;
     if (!blobs.has(entry.path)) seen.add(entry.seen);
     blobs.set(entry.path, entry.stage === 0 ? entry.oid : null);
@@ -100,4 +102,39 @@ function hasFilters(checkout: Checkout, paths: Iterable<string>): boolean {
   const files = [join(checkout.commonDir, 'info/attributes')];
   for (const path of paths) if (basename(path) === '.gitattributes') files.push(join(checkout.toplevel, path));
   return files.some((file) => /\bfilter\b/.test(textIn(file)));
+}
+
+/** Reads the commit of HEAD, empty before the first one. Asks git only after one of the files that decide it has changed. */
+export function headReader(git: Git, checkout: Checkout): () => Promise<string> {
+  let known: { stamp: string; commit: string } | undefined;
+  return async () => {
+    const stamp = stampOfHead(checkout);
+    if (known?.stamp === stamp) return known.commit;
+    const commit = (await findCommit(git, checkout, 'HEAD')) ?? '';
+    known = { stamp, commit };
+    return commit;
+  };
+}
+
+function stampOfHead({ gitDir, commonDir }: Checkout): string {
+  const head = textIn(join(gitDir, 'HEAD'));
+  const [, ref] = /^ref: (.+)$/m.exec(head) ?? [];
+  const shared = ['packed-refs', 'reftable/tables.list', ...(ref === undefined ? [] : [ref])];
+  const files = [join(gitDir, 'logs/HEAD'), ...shared.map((file) => join(commonDir, file))];
+  return JSON.stringify([head, ...files.map(stampText)]);
+}
+
+/** A stamp as text, empty if the file is not there. */
+export function stampText(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? '' : [stats.size, stats.mtimeMs, stats.ctimeMs, stats.ino].join(' ');
+}
+
+/** Empty if the file cannot be read. */
+function textIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }

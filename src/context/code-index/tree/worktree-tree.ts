@@ -6,9 +6,7 @@ import type { Git } from '../../../git/git-command.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import { listUntracked } from '../../../git/tree.ts';
 import { blobId, isBlob, type ObjectFormat } from './blob-id.ts';
-import { headReader } from './head.ts';
 import {
-  type FileRead,
   isSameStamp,
   lookAt,
   MAX_READ_BYTES,
@@ -18,7 +16,7 @@ import {
   stampOf,
   TICK_MS,
 } from './read-file.ts';
-import { indexStamp, readTracked, type Tracked } from './tracked.ts';
+import { headReader, indexStamp, readTracked, type Tracked } from './tracked.ts';
 
 /** What a kept overlay says of one file. It holds only while the file's stamp is the same. */
 export interface OverlayEntry {
@@ -120,7 +118,7 @@ export class WorktreeTree {
   }
 
   /** The bytes of a file as they are now. Undefined: it is gone, too large or no regular file. */
-  read(path: string, room?: Room, limit = MAX_READ_BYTES): FileRead | undefined {
+  read(path: string, room?: Room, limit = MAX_READ_BYTES) {
     return readRegular(join(this.checkout.toplevel, path), limit, room);
   }
 

@@ -49,17 +49,13 @@ export function wordHits(bytes: Buffer, { name, isDollarInNames }: { name: strin
   const walk = new LineWalk(bytes);
   for (let at = bytes.indexOf(wanted); at !== -1; at = bytes.indexOf(wanted, at + 1)) {
     const end = at + wanted.length;
-    const joinsBefore = isWordAt(bytes, at) && endsWord(bytes, at, isDollarInNames);
-    const joinsAfter = isWordAt(bytes, end - 1) && beginsWord(bytes, end, isDollarInNames);
+    const joinsBefore = classAt(bytes, at) !== NONE && endsWord(bytes, at, isDollarInNames);
+    const joinsAfter = classAt(bytes, end - 1) !== NONE && beginsWord(bytes, end, isDollarInNames);
     if (joinsBefore || joinsAfter) continue;
     walk.to(at);
     numbers.push(at, walk.line, walk.column);
   }
   return new Hits(numbers);
-}
-
-function isWordAt(bytes: Buffer, at: number): boolean {
-  return classAt(bytes, at) !== NONE;
 }
 
 /** Whether the character that ends before `at` belongs to a word. */

@@ -170,16 +170,13 @@ export function partsOf(text: string): string[] {
       bytes.toString('utf8', classAt(bytes, cut) === JOINT ? cut + 1 : cut, cuts[index + 1] ?? end),
     );
   });
-  return [...new Set(parts.filter((part) => Buffer.byteLength(part) >= SHORTEST_PART).map(lowerAscii))];
+  const long = parts.filter((part) => Buffer.byteLength(part) >= SHORTEST_PART);
+  return [...new Set(long.map((part) => part.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase())))];
 }
 
 export function partHash(part: string): number {
   const bytes = Buffer.from(part, 'utf8');
   return hashPart(bytes, 0, bytes.length);
-}
-
-function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
 function wordRanges(bytes: Uint8Array): Range[] {
