@@ -1,6 +1,6 @@
+import type { RunResult, RunSpec } from '../../base/programs.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
 import { parseJson } from '../../base/safe-json.ts';
-import type { RunResult, RunSpec } from '../../base/programs.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Json } from '../../protocol/workflow.ts';
 import { FAILURE, type Signal, SUCCESS } from '../language/names.ts';
