@@ -28,6 +28,7 @@ const git = createGit({ run, env: GIT_ENV });
 const place = await git.locate(dir);
 const tracker = new Tracker({
   workDir: dir,
+  stateDir: join(dir, '.git', 'state'),
   storyId: 'bench',
   jobId: 'bench',
   base,

@@ -27,6 +27,7 @@ export async function statesOf(run: Trajectory, scratch: string): Promise<States
   const git = run.repo ? await gitSource(workDir) : undefined;
   const tracker = new Tracker({
     workDir,
+    stateDir: join(scratch, 'state'),
     storyId: run.id,
     jobId: run.id,
     base: git?.base ?? '',

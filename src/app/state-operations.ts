@@ -18,6 +18,7 @@ import type { RepoState } from '../protocol/repostate.ts';
 import { type ArtifactStore, createArtifactStore, pruneArtifacts } from '../repostate/artifacts/artifact-store.ts';
 import { formatForPrompt } from '../repostate/snapshot/format.ts';
 import { createGitSource } from '../repostate/state/git-view.ts';
+import { stateDirOf } from '../repostate/state/state-file.ts';
 import { TaskList } from '../repostate/state/task-list.ts';
 import { Tracker } from '../repostate/state/tracker.ts';
 import type { Store } from '../store/store.ts';
@@ -178,6 +179,7 @@ export class StateOperations implements StateCore {
     const jobId = jobs.at(-1) ?? 'none';
     const tracker = new Tracker({
       workDir: path,
+      stateDir: stateDirOf(this.#deps.home.dir, path),
       storyId: jobId,
       jobId,
       base,

@@ -211,7 +211,7 @@ verifies('S-02', 'S-16', 'S-65').test(
 /** Files whose facts are not in the file yet, though a call has ended since. */
 async function unwrittenOf({ tracker, checkout, prompts }: Scene): Promise<string[]> {
   if (prompts.length <= 1) return [];
-  const report = await readState(checkout, systemClock);
+  const report = await readState({ stateDir: join(checkout, '../state'), workDir: checkout }, systemClock);
   const written = 'state' in report ? report.state.files : [];
   return tracker
     .getSnapshot()

@@ -8,6 +8,7 @@ import { readHead } from '../../git/repository.ts';
 import { allowedEnv, SYSTEM_PATH } from '../../process/environment.ts';
 import { run } from '../../process/run.ts';
 import { createGitSource, within } from '../../repostate/state/git-view.ts';
+import { stateDirOf } from '../../repostate/state/state-file.ts';
 import { Tracker } from '../../repostate/state/tracker.ts';
 
 interface TrackerDeps extends Pick<CoderDeps, 'cwd' | 'jobId' | 'tell' | 'checks'> {
@@ -27,6 +28,7 @@ export async function openTracker(deps: TrackerDeps): Promise<{ tracker: Tracker
   const warn = (text: string) => void process.stderr.write(`${text}\n`);
   const tracker = new Tracker({
     workDir: cwd,
+    stateDir: stateDirOf(join(jobDir, '../..'), cwd),
     storyId: jobId,
     jobId,
     base,

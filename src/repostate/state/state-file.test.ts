@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { manualClock } from '../../../test/support/manual-clock.ts';
-import { filesOf, makeWorld, trackerOn } from '../../../test/support/repostate/world.ts';
+import { filesOf, makeWorld, stateDirIn, trackerOn } from '../../../test/support/repostate/world.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -14,7 +14,7 @@ import { holdWriterLock } from './writer-lock.ts';
 const clock = manualClock(new Date('2026-05-06T07:08:09Z'));
 
 verifies('S-16', 'S-65').test(
-  'what is written is read again, in snake case, in a folder that git ignores',
+  'what is written is read again, in snake case, and lies outside the checkout',
   async () => {
     const { tracker, repository } = await makeWorld({ 'a.txt': 'one\n' });
     repository.write('b.txt', 'two\n');
@@ -23,8 +23,8 @@ verifies('S-16', 'S-65').test(
     tracker.setTasks([{ id: 'k1', description: 'do it', priority: 1, status: 'pending' }]);
     await tracker.persist();
     await tracker.close();
-    const raw = JSON.parse(readFileSync(stateFile(repository.checkout), 'utf8'));
-    const report = await readState(repository.checkout, clock);
+    const raw = JSON.parse(readFileSync(stateFile(stateDirIn(repository)), 'utf8'));
+    const report = await readState({ stateDir: stateDirIn(repository), workDir: repository.checkout }, clock);
     expect(Object.keys(raw).filter((key) => /[A-Z]/.test(key))).toEqual([]);
     expect(raw.files[0]).toMatchObject({
       path: 'b.txt',
@@ -60,13 +60,13 @@ verifies('S-16').test(
       await systemClock.sleep(2 + round * 3.7);
       child.kill('SIGKILL');
       await once(child, 'exit');
-      const report = await readState(dir, clock);
+      const report = await readState({ stateDir: dir, workDir: dir }, clock);
       const note = 'state' in report ? report.state.notes[0] : undefined;
       const isWhole = 'state' in report && (note === undefined || new Set(note.text).size === 1);
       if (!isWhole || (note && Number(note.text[0]) !== note.turn)) torn.push(report);
     }
     expect(torn).toEqual([]);
-    expect(readdirSync(join(dir, '.reef')).filter((name) => name.includes('corrupt'))).toEqual([]);
+    expect(readdirSync(dir).filter((name) => name.includes('corrupt'))).toEqual([]);
   },
 );
 
@@ -92,7 +92,7 @@ verifies('S-17').test("the seed's own file is imported, gains a version, and is 
   mkdirSync(join(dir, '.maestro'));
   const file = join(dir, '.maestro', 'repostate.json');
   writeFileSync(file, JSON.stringify(old));
-  const report = await readState(dir, clock);
+  const report = await readState({ stateDir: dir, workDir: dir }, clock);
   if (report.from !== 'maestro') throw new Error(report.from);
   await writeState(dir, report.state);
   expect(report.state).toMatchObject({
@@ -120,7 +120,7 @@ verifies('S-17').test('fields of a newer minor Reef survive a round trip whereve
     open_tasks: [{ id: 'k1', description: 'd', priority: 1, status: 'pending', due_date: 'soon' }],
   };
   writeFileSync(file, JSON.stringify(extra));
-  const report = await readState(dir, clock);
+  const report = await readState({ stateDir: dir, workDir: dir }, clock);
   if (!('state' in report)) throw new Error(report.from);
   await writeState(dir, report.state);
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(extra);
@@ -129,12 +129,11 @@ verifies('S-17').test('fields of a newer minor Reef survive a round trip whereve
 verifies('S-18').test('an unreadable file is set aside and told, and the state is rebuilt from git', async () => {
   const world = await makeWorld({ 'a.txt': 'one\n' });
   world.repository.write('a.txt', 'two\n');
-  mkdirSync(join(world.repository.checkout, '.reef'));
-  writeFileSync(join(world.repository.checkout, '.reef', '.gitignore'), '*\n');
+  mkdirSync(stateDirIn(world.repository));
   const base = world.repository.plain('rev-parse', 'HEAD');
   const results: unknown[] = [];
   for (const bad of ['{"version":1,', '[]', '{"version":1,"files":7}', '', '{"version":2,"work_dir":"/w"}']) {
-    writeFileSync(stateFile(world.repository.checkout), bad);
+    writeFileSync(stateFile(stateDirIn(world.repository)), bad);
     const { tracker, warnings } = trackerOn(world.repository, base, {
       clock: { ...systemClock, now: () => clock.now() },
     });
@@ -145,8 +144,7 @@ verifies('S-18').test('an unreadable file is set aside and told, and the state i
   const corrupt = ['corrupt', ['repostate_corrupt'], ['a.txt modified']];
   expect(results).toEqual([corrupt, corrupt, corrupt, corrupt, ['newer', ['repostate_newer'], ['a.txt modified']]]);
   const aside = 'repostate.json.corrupt-2026-05-06T07-08-09.000Z';
-  expect(readdirSync(join(world.repository.checkout, '.reef')).sort()).toEqual([
-    '.gitignore',
+  expect(readdirSync(stateDirIn(world.repository)).sort()).toEqual([
     aside,
     `${aside}-2`,
     `${aside}-3`,
@@ -157,8 +155,8 @@ verifies('S-18').test('an unreadable file is set aside and told, and the state i
 
 verifies('S-18').test('a state that cannot be written is a warning', async () => {
   const { tracker, repository, warnings } = await makeWorld({ 'a.txt': 'one\n' });
-  mkdirSync(stateFile(repository.checkout), { recursive: true });
-  writeFileSync(join(stateFile(repository.checkout), 'in-the-way'), '');
+  mkdirSync(stateFile(stateDirIn(repository)), { recursive: true });
+  writeFileSync(join(stateFile(stateDirIn(repository)), 'in-the-way'), '');
   await tracker.persist();
   await tracker.close();
   expect(warnings).toEqual(['repostate_write_failed']);
@@ -197,13 +195,12 @@ verifies('S-08').test('one process writes; its lock falls to the next when it is
   await once(child, 'exit');
   const lock = await holdWriterLock(dir);
   await lock.release();
-  expect(readdirSync(join(dir, '.reef'))).toEqual([]);
+  expect(readdirSync(dir)).toEqual([]);
 });
 
 test('a lock that names nobody is nobody’s', async () => {
   const dir = temporaryFolder();
-  mkdirSync(join(dir, '.reef'));
-  writeFileSync(join(dir, '.reef', 'repostate.lock'), 'rubbish');
+  writeFileSync(join(dir, 'repostate.lock'), 'rubbish');
   const lock = await holdWriterLock(dir);
   await lock.release();
 });

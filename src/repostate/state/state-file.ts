@@ -1,5 +1,6 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setAside, writeAtomic } from '../../base/atomic-file.ts';
 import type { Clock } from '../../base/clock.ts';
 import { parseJson } from '../../base/safe-json.ts';
@@ -10,7 +11,7 @@ export type LoadReport =
   | { from: 'nothing' }
   | { from: 'corrupt' | 'newer'; asideAs: string };
 
-const FILE = '.reef/repostate.json';
+const FILE = 'repostate.json';
 const MAESTRO = '.maestro/repostate.json';
 const VERSION = 1;
 
@@ -22,23 +23,26 @@ const SNAKE = new Map(
 );
 const CAMEL = new Map([...SNAKE].map(([camel, snake]) => [snake, camel]));
 
-export function stateFile(workDir: string): string {
-  return join(workDir, FILE);
+/** The folder of a worktree's state, in the home: a repository could bring a state of its own. */
+export function stateDirOf(homeDir: string, workDir: string): string {
+  return join(homeDir, 'repostate', createHash('sha256').update(workDir).digest('hex').slice(0, 12));
 }
 
-/** Writes atomically, and makes git ignore the folder. */
-export async function writeState(workDir: string, state: Readonly<RepoState>): Promise<void> {
-  const file = stateFile(workDir);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(join(dirname(file), '.gitignore'), '*\n', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
-  await writeAtomic(file, `${JSON.stringify(renamed(state, SNAKE))}\n`);
+export function stateFile(stateDir: string): string {
+  return join(stateDir, FILE);
+}
+
+export async function writeState(stateDir: string, state: Readonly<RepoState>): Promise<void> {
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  await writeAtomic(stateFile(stateDir), `${JSON.stringify(renamed(state, SNAKE))}\n`);
 }
 
 /** Reads what the last writer left. A file that cannot be read is set aside: the state can be rebuilt without it. */
-export async function readState(workDir: string, clock: Clock): Promise<LoadReport> {
-  const file = stateFile(workDir);
+export async function readState(
+  { stateDir, workDir }: { stateDir: string; workDir: string },
+  clock: Clock,
+): Promise<LoadReport> {
+  const file = stateFile(stateDir);
   const text = await textOf(file);
   if (text === undefined) return readMaestro(workDir);
   const parsed = parseJson(text);

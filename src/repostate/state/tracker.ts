@@ -12,6 +12,8 @@ import { holdWriterLock } from './writer-lock.ts';
 
 export interface TrackerSettings {
   workDir: string;
+  /** Where its state is kept, outside the repository. */
+  stateDir: string;
   storyId: string;
   jobId: string;
   /** The commit that the work is compared with. Empty when there is none. */
@@ -98,14 +100,14 @@ export class Tracker {
 
   /** A failed write is only logged: the next write contains everything again. */
   async persist(): Promise<void> {
-    this.#lock ??= await holdWriterLock(this.#settings.workDir);
-    await writeState(this.#settings.workDir, this.#fold.state).catch((error: unknown) => {
+    this.#lock ??= await holdWriterLock(this.#settings.stateDir);
+    await writeState(this.#settings.stateDir, this.#fold.state).catch((error: unknown) => {
       this.#settings.log.warn('repostate_write_failed', { error });
     });
   }
 
   async load(): Promise<LoadReport> {
-    const report = await readState(this.#settings.workDir, this.#settings.clock);
+    const report = await readState(this.#settings, this.#settings.clock);
     if (report.from === 'corrupt') this.#settings.log.warn('repostate_corrupt', { asideAs: report.asideAs });
     if (report.from === 'newer') this.#settings.log.warn('repostate_newer', { asideAs: report.asideAs });
     if ('state' in report) {

@@ -1,5 +1,5 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { parseJson } from '../../base/safe-json.ts';
 import { adopt, identify, type ProcessIdentity } from '../../process/identity.ts';
@@ -12,22 +12,22 @@ const TRIES = 5;
  * Allows one writer per worktree: the native coder for its own job, the daemon otherwise. The lock names a process by pid, start
  * time and boot id, so the lock of a dead writer is taken over even when its pid is in use again.
  */
-export async function holdWriterLock(workDir: string): Promise<{ release(): Promise<void> }> {
-  const file = join(workDir, '.reef', 'repostate.lock');
+export async function holdWriterLock(stateDir: string): Promise<{ release(): Promise<void> }> {
+  const file = join(stateDir, 'repostate.lock');
   const own = identify(process.pid);
   if (!own) throw new ReefError('repostate_locked', 'This process cannot identify itself.');
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
   for (let tries = 0; tries < TRIES; tries++) {
     if (await take(file, own)) return { release: () => release(file, own) };
     const holder = await holderOf(file);
     if (holder && adopt(holder) === 'alive') {
-      throw new ReefError('repostate_locked', `Process ${holder.pid} writes the state of ${workDir}.`, {
+      throw new ReefError('repostate_locked', `Process ${holder.pid} writes the state in ${stateDir}.`, {
         details: { pid: holder.pid },
       });
     }
     await rm(file, { force: true });
   }
-  throw new ReefError('repostate_locked', `The lock of ${workDir} changes hands too often.`);
+  throw new ReefError('repostate_locked', `The lock in ${stateDir} changes hands too often.`);
 }
 
 async function take(file: string, own: ProcessIdentity): Promise<boolean> {

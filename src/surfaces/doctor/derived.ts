@@ -72,8 +72,14 @@ async function damagedIndexes(deps: Deps): Promise<Damaged[]> {
 }
 
 async function state({ home }: Deps): Promise<Damaged[]> {
-  const file = join(home.dir, 'repostate.json');
-  const text = await readFile(file, 'utf8').catch(() => undefined);
-  if (text === undefined || parseJson(text).ok) return [];
-  return [{ what: 'the state of the checkout is not readable', files: [file] }];
+  const folder = join(home.dir, 'repostate');
+  const files = (await readdir(folder).catch(() => [])).map((name) => join(folder, name, 'repostate.json'));
+  const found = await Promise.all(
+    files.map(async (file) => {
+      const text = await readFile(file, 'utf8').catch(() => undefined);
+      const isWell = text === undefined || parseJson(text).ok;
+      return isWell ? [] : [{ what: 'the state of a worktree is not readable', files: [file] }];
+    }),
+  );
+  return found.flat();
 }

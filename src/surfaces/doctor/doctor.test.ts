@@ -179,11 +179,13 @@ verifies('Q-103').test(
     expect(await look(false)).toEqual(well);
     const index = join(dir, 'index', 'abc', 'code.db');
     openFactDatabase(index).close();
-    await writeFile(join(dir, 'repostate.json'), '{}');
+    const state = join(dir, 'repostate', 'abc', 'repostate.json');
+    await mkdir(dirname(state), { recursive: true });
+    await writeFile(state, '{}');
     expect(await look(false)).toEqual(well);
     await writeFile(index, 'not a database');
-    await writeFile(join(dir, 'repostate.json'), '{ "version": 1, "fi');
-    const named = ['a code index is damaged', 'the state of the checkout is not readable'];
+    await writeFile(state, '{ "version": 1, "fi');
+    const named = ['a code index is damaged', 'the state of a worktree is not readable'];
     expect(await look(false)).toEqual(named.map((what) => `warn: ${what}`));
     expect(await look(true)).toEqual(named.map((what) => `ok: ${what}: fixed`));
     expect([await look(true), await readdir(join(dir, 'index', 'abc'))]).toEqual([well, []]);
@@ -210,14 +212,16 @@ verifies('C-024').test('a code index more than twice its source, though all went
 verifies('Q-102').test('what a daemon may have open by now is not removed', async () => {
   const socket = await openSocket();
   onTestFinished(() => socket.close());
-  await writeFile(join(dir, 'repostate.json'), '{ "version": 1, "fi');
+  const state = join(dir, 'repostate', 'abc', 'repostate.json');
+  await mkdir(dirname(state), { recursive: true });
+  await writeFile(state, '{ "version": 1, "fi');
   await mkdir(dirname(home().socket), { recursive: true });
   const start = { does: 'start one', safe: true as const, apply: () => symlink(socket.path, home().socket) };
   const [, derived] = await examine([checkOf(finding(start)), ...derivedChecks({ home: home(), deep: false })], {
     fix: true,
   });
   expect(derived).toMatchObject({ severity: 'error', evidence: 'the fix failed: a daemon uses it now' });
-  expect(await readdir(dir)).toContain('repostate.json');
+  expect(await readdir(dirname(state))).toEqual(['repostate.json']);
 });
 
 verifies('Q-100', 'Q-103').test('a disk without room is an error', async () => {

@@ -105,7 +105,7 @@ export async function openScene(options: SceneOptions): Promise<Scene> {
   const { checks = {}, jobId = 'j-1' } = options.parts ?? {};
   const tell: CoderDeps['tell'] = (one) => news.push(one);
   const tracker = new Tracker({
-    ...{ workDir: checkout, storyId: jobId, jobId, base, clock, checks, tell },
+    ...{ workDir: checkout, stateDir: join(root, 'state'), storyId: jobId, jobId, base, clock, checks, tell },
     git: createGitSource(
       createGit({ run, env: { PATH: env.PATH, HOME: root } }),
       { toplevel: checkout, gitDir: join(checkout, '.git'), commonDir: join(checkout, '.git') },

@@ -8,6 +8,9 @@ import { createGitSource, type GitSource } from '../../../src/repostate/state/gi
 import { Tracker, type TrackerSettings } from '../../../src/repostate/state/tracker.ts';
 import { makeRepository, type TestRepository } from '../repository.ts';
 
+/** Where the state of its checkout is kept. */
+export const stateDirIn = ({ root }: TestRepository) => join(root, 'state');
+
 export interface World {
   repository: TestRepository;
   tracker: Tracker;
@@ -38,6 +41,7 @@ export function trackerOn(
   const warnings: string[] = [];
   const tracker = new Tracker({
     workDir: repository.checkout,
+    stateDir: stateDirIn(repository),
     storyId: 'run-1',
     jobId: 'j-1',
     base,
