@@ -78,7 +78,6 @@ interface Open {
 }
 
 const HOLDERS: ReadonlySet<OpenKind> = new Set<OpenKind>(['class', 'struct', 'enum', 'interface', 'scope']);
-const NONE: ReadonlySet<string> = new Set();
 const CODE_BLOCK: Open = { kind: 'code', path: '', exported: false, signature: '', definition: undefined };
 
 export function scanSwift(text: string): FileFacts {
@@ -157,7 +156,7 @@ class SwiftScan {
     const start = at - column;
     const end = this.#lines.lineEnd(at);
     const signature = signatureAt(this.#text, this.code, { start, at, end });
-    const exported = !inCode && isExported({ language: 'swift', name, kind, signature, listed: NONE, parent });
+    const exported = !inCode && isExported({ language: 'swift', name, kind, signature, listed: new Set(), parent });
     const open: Open = { kind, path: joinPath(parent?.path ?? '', name), exported, signature, definition: undefined };
     if (kind === 'scope') return open;
     const container = parent?.path ? { container: parent.path } : {};

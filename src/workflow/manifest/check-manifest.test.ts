@@ -376,7 +376,7 @@ verifies('W-08').test('what is of another kind altogether is said so, and the re
       'schema_validation /N/blocks/B is not an object',
       'schema_validation /N/blocks/B/transitions is not a list of transitions',
       'schema_validation /N/blocks/C/transitions is not a list of transitions',
-      'wf_no_default /N/blocks/C/transitions N__C says nothing of other signals: they would halt the run',
+      'wf_no_default /N/blocks/C/transitions N__C says nothing about other signals: they would halt the run',
       'wf_no_exit /N from N nothing leads to RETURN or HALT_AND_FLAG',
       'wf_unreachable /N/blocks/C nothing leads to N__C',
     ],
