@@ -1,16 +1,17 @@
+import { z } from 'zod';
 import type { Sqlite } from './driver.ts';
 
-/** `writing` marks a message longer than the pipe takes at once: a kill may have torn it. */
-export type OutboxState = 'new' | 'writing' | 'written' | 'delivered' | 'failed';
-
-export interface OutboxRow<D = unknown> {
-  key: string;
-  jobId: string;
+export const outboxRowSchema = z.strictObject({
+  key: z.string(),
+  jobId: z.string(),
   /** What the agent's acknowledgement will name: a message id or a request id. */
-  ref: string;
-  state: OutboxState;
-  doc: D;
-}
+  ref: z.string(),
+  /** `writing` marks a message longer than the pipe takes at once: a kill may have torn it. */
+  state: z.enum(['new', 'writing', 'written', 'delivered', 'failed']),
+  doc: z.unknown(),
+});
+export type OutboxRow<D = unknown> = Omit<z.infer<typeof outboxRowSchema>, 'doc'> & { doc: D };
+export type OutboxState = OutboxRow['state'];
 
 const SELECT = 'SELECT key, job_id AS jobId, ref, state, doc FROM outbox';
 

@@ -1,25 +1,22 @@
-import type { Question } from '../protocol/jobs.ts';
+import { z } from 'zod';
+import { questionSchema } from '../protocol/jobs.ts';
 import type { Sqlite } from './driver.ts';
 
-/** Where a line stands in the raw output of a launch. */
-export interface RawLine {
-  offset: number;
-  bytes: number;
-}
-
-/** `open` asks a person, `answered` waits for the agent to take the answer, `closed` is history. */
-export type QuestionState = 'open' | 'answered' | 'closed';
-
-export interface StoredQuestion<A = unknown> {
-  jobId: string;
-  launch: number;
-  question: Question;
-  state: QuestionState;
-  askedAt: string;
-  line: RawLine;
+export const storedQuestionSchema = z.strictObject({
+  jobId: z.string(),
+  launch: z.number().int(),
+  question: questionSchema,
+  /** `open` asks a person, `answered` waits for the agent to take the answer, `closed` is history. */
+  state: z.enum(['open', 'answered', 'closed']),
+  askedAt: z.string(),
+  /** Where its line stands in the raw output of the launch. */
+  line: z.strictObject({ offset: z.number().int(), bytes: z.number().int() }),
   /** How it was closed or answered, and by whom. */
-  answer?: A;
-}
+  answer: z.unknown().optional(),
+});
+export type StoredQuestion<A = unknown> = Omit<z.infer<typeof storedQuestionSchema>, 'answer'> & { answer?: A };
+export type QuestionState = StoredQuestion['state'];
+export type RawLine = StoredQuestion['line'];
 
 interface QuestionRow {
   job_id: string;

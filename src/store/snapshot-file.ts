@@ -4,8 +4,8 @@ import { writeAtomic } from '../base/atomic-file.ts';
 import type { SafeDir } from '../base/safe-dir.ts';
 import { agentEventSchema } from '../protocol/events.ts';
 import { jobSchema } from '../protocol/jobs.ts';
-import type { OutboxRow } from './outbox-table.ts';
-import type { StoredQuestion } from './question-table.ts';
+import { outboxRowSchema } from './outbox-table.ts';
+import { storedQuestionSchema } from './question-table.ts';
 
 const snapshotSchema = z.strictObject({
   version: z.literal(1),
@@ -17,8 +17,8 @@ const snapshotSchema = z.strictObject({
   /** How far each job was read: a lost database is rebuilt from here and the raw files. */
   runtimes: z.record(z.string(), z.unknown()),
   /** Open questions and messages of active jobs, which no raw file has. */
-  questions: z.array(z.custom<StoredQuestion>()),
-  outbox: z.array(z.custom<OutboxRow>()),
+  questions: z.array(storedQuestionSchema),
+  outbox: z.array(outboxRowSchema),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
