@@ -162,7 +162,7 @@ export const codeTools = {
     output: z.strictObject({ symbols: z.array(codeSymbolSchema), basis: basisSchema }),
   },
   get_symbol_references: {
-    summary: 'Every use of a name in code, most certain first; file_path and line choose one definition.',
+    summary: 'Every use of a name in code, surest first; file_path and line choose one definition.',
     input: z.strictObject({
       name,
       file_path: path.exactOptional(),
@@ -180,8 +180,7 @@ export const codeTools = {
     }),
   },
   find_symbols: {
-    summary:
-      'Definitions by part of a name: its beginning, its capitals (gQS), some of its letters in order, or with one typo.',
+    summary: 'Definitions by part of a name: prefix, humps (gQS), subsequence, one typo.',
     input: z.strictObject({
       query: name,
       symbol_type: symbolTypeSchema.exactOptional(),

@@ -55,7 +55,7 @@ function hostPid(id: string): number {
     try {
       const args = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
       const isHost = args[0] === process.execPath && (args[1] ?? '').endsWith('native-agent.ts');
-      return isHost && readFileSync(`/proc/${name}/environ`, 'utf8').includes(`/jobs/${id}/door`);
+      return isHost && readFileSync(`/proc/${name}/environ`, 'utf8').includes(`/${id}/sock`);
     } catch {
       return false;
     }
