@@ -102,7 +102,7 @@ verifies('R-102').test(
       { agent: 'hand', tool: 'execute_command', says: 'I was not allowed to.' },
       { agent: 'boss', tool: 'agent__collect', does: [call('user__input', { question: 'What is its id?' })] },
       { agent: 'boss', tool: 'user__input', says: 'No.' },
-      { agent: 'boss', user: 'have not taken', does: [call('agent__collect', { id: 'hand' })] },
+      { agent: 'boss', user: 'have not collected', does: [call('agent__collect', { id: 'hand' })] },
       { agent: 'boss', tool: 'agent__collect', says: 'Over.' },
     ]);
     const boss = await world.start('boss', 'Begin');

@@ -148,7 +148,7 @@ verifies('R-107').test(
       ...LEAD,
       ...HAND,
       { agent: 'boss', tool: 'agent__spawn', says: 'Done.' },
-      { agent: 'boss', user: 'have not taken', says: 'Done, I say.', times: 3 },
+      { agent: 'boss', user: 'have not collected', says: 'Done, I say.', times: 3 },
     ]);
     const boss = await world.start('boss', 'Begin');
     const { lastOutput } = await world.until(boss, ({ status }) => status === 'completed');
