@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { readEnvironment } from '../../src/base/env.ts';
+import { findHome } from '../../src/base/home.ts';
 import { serveTurns } from '../model-server/testing.ts';
 import { type InstalledPackage, installPackage } from '../support/installed-package.ts';
 import { initRepository } from '../support/repository.ts';
@@ -129,7 +131,7 @@ test('databases are read from a package: documents, and all that doctor looks at
   writeFileSync(join(repository, 'docs/keys.md'), '# Keys\n\nKeys are rotated every month by hand.\n');
   expect(await reef(['rag', 'build', 'docs', './docs'])).toBe('1 new or changed, 0 unchanged, 0 removed\n');
   expect(await reef(['ask', '--rag', 'docs', '--dry-run', 'how are keys rotated?'])).toMatch(/every month by hand/);
-  expect(existsSync(join(repository, '.reef/reef.db'))).toBe(true);
+  expect(existsSync(findHome(readEnvironment(env), repository).database)).toBe(true);
   const { findings } = JSON.parse(await reef(['doctor', '--json']).catch(({ stdout }) => stdout));
   expect(findings.filter(({ what }: { what: string }) => what === 'the check failed')).toEqual([]);
   expect(findings).toContainEqual(expect.objectContaining({ check: 'database', what: 'quick_check ok' }));
