@@ -13,6 +13,7 @@ const everyday = {
   TZ: 'UTC',
 };
 const locale = { LC_ALL: 'C', LC_CTYPE: 'C', TMPDIR: '/t' };
+const network = { HTTPS_PROXY: 'http://proxy:3128', no_proxy: 'localhost', NODE_EXTRA_CA_CERTS: '/ca.pem' };
 const dangerous = {
   NODE_OPTIONS: '--require x',
   LD_PRELOAD: 'x.so',
@@ -27,6 +28,10 @@ const dangerous = {
 
 verifies('X-20').test('a child gets the everyday variables and nothing else', () => {
   expect(allowedEnv({ ...everyday, ...locale, ...dangerous }, [], {})).toEqual({ ...everyday, ...locale });
+});
+
+verifies('J-12').test('a child learns how this machine reaches the network', () => {
+  expect(allowedEnv({ ...everyday, ...network, ...dangerous }, [], {})).toEqual({ ...everyday, ...network });
 });
 
 verifies('X-20').test('what is named passes, what is named and absent does not appear, values of our own win', () => {
