@@ -22,7 +22,7 @@ const FLOWS: Readonly<Record<string, readonly Step[]>> = {
     step('.regenerate', /Hello! What shall we do\?\n>$/),
     step('.set temperature 0.7', />$/),
     step('.info', /^temperature +0\.7$/m),
-    step('.set colour red', /there are temperature, top_p, enabled_tools/),
+    step('.set colour red', /use one of temperature, top_p, enabled_tools/),
     step('.model openai:gpt-4o', />$/),
     step('hello', /This is the other model\.\n>$/),
     step('.model scripted:demo', />$/),
