@@ -152,12 +152,15 @@ export function checkedBy<T>(source: Source, schema: z.ZodType<T>, { warn, code,
 /** An unknown key. */
 interface Stray extends ConfigWarning {
   key: string;
+  /** What it may have meant, or all that would be right. */
   nearest: string | undefined;
+  known: readonly string[];
 }
 
 /** For a file in which nothing may be ignored. */
-export function asProblem({ file, line, key, nearest }: Stray): ConfigProblem {
-  const message = `${key} is not known here${didYouMean(nearest)}`;
+export function asProblem({ file, line, key, nearest, known }: Stray): ConfigProblem {
+  const choice = known.length > 0 && known.length <= 12 ? `; known are ${known.join(', ')}` : '';
+  const message = `${key} is not known here${nearest === undefined ? choice : didYouMean(nearest)}`;
   return { file, line, path: key, expected: nearest ?? 'a known key', found: 'another', message };
 }
 
@@ -185,11 +188,12 @@ export function check(
       for (const key of issue.keys) {
         const path = [...issue.path, key];
         const written = asWritten(path);
-        const near = nearestName(key, path.length === 1 ? known : keysAt(schema, issue.path));
+        const names = path.length === 1 ? known : keysAt(schema, issue.path);
+        const near = nearestName(key, names);
         const nearest = near && [...written.slice(0, -1), near].join('.');
         const name = written.join('.');
         const message = `${name} is no ${what} and is ignored${didYouMean(nearest)}`;
-        result.warnings.push({ file, line: lineOf(written), message, key: name, nearest });
+        result.warnings.push({ file, line: lineOf(written), message, key: name, nearest, known: names });
         remove(kept, path);
       }
       continue;
