@@ -3,6 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setAside, writeAtomic } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
+import { commandFrom } from '../base/command-line.ts';
 import { findOnPath } from '../base/programs.ts';
 import { refusePath } from '../base/safe-path.ts';
 import type { Checkout } from '../git/checkout.ts';
@@ -64,10 +65,10 @@ export async function lookAtProject({ root, below, path, said }: LookRequest): P
 type Commands = Partial<Record<CommandWish, Suggestion>>;
 
 function wishesOf(said: LookRequest['said']): Commands {
-  const wishes = Object.entries(said).map(([name, text]) => [
-    name,
-    { command: commandOf(text), because: 'you said so' },
-  ]);
+  const wishes = Object.entries(said).map(([name, text]) => {
+    if (text.trim() === '') throw new ReefError('bad_request', 'a command is empty');
+    return [name, { command: commandFrom(text), because: 'you said so' }];
+  });
   return Object.fromEntries(wishes);
 }
 
@@ -77,15 +78,8 @@ function commandsOf({ gates, setup }: Proposal): Commands {
 
 function withWishes(proposal: Proposal, wishes: Commands): Proposal {
   const { setup, ...gates } = { ...commandsOf(proposal), ...wishes };
-  return { ...proposal, gates, ...(setup && { setup }) };
-}
-
-/** Plain words are a program and its arguments; anything else is a line for a shell. */
-function commandOf(text: string): string[] {
-  const isPlain = /^[\w@%+=:,./ -]+$/.test(text);
-  const words = text.split(' ').filter((word) => word !== '');
-  if (words.length === 0) throw new ReefError('bad_request', 'a command is empty');
-  return isPlain ? words : ['sh', '-c', text];
+  const alternatives = proposal.alternatives.filter((each) => !Object.hasOwn(wishes, each.for));
+  return { ...proposal, gates, alternatives, ...(setup && { setup }) };
 }
 
 async function folderAt(root: string): Promise<ProjectFolder> {
@@ -93,7 +87,8 @@ async function folderAt(root: string): Promise<ProjectFolder> {
   return {
     names,
     // A link out of the repository is not followed; an unreadable file counts as absent.
-    read: async (name) => (names.has(name) ? readProjectFile(root, name).catch(() => undefined) : undefined),
+    read: async (name) =>
+      names.has(name.split('/')[0] ?? '') ? readProjectFile(root, name).catch(() => undefined) : undefined,
   };
 }
 

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest';
 import { nearestName, slipsBetween } from './nearest.ts';
 
 test('the nearest name is the one with the fewest changes, and none when more than a third differs', () => {
-  const names = ['stream', 'theme', 'Build'];
-  expect(['straem', 'thme', 'bild', 'unlike', 'x'].map((wrong) => nearestName(wrong, names))).toEqual([
+  const names = ['stream', 'theme', 'Build', 'shad'];
+  expect(['straem', 'thme', 'bild', 'sahd', 'unlike', 'x'].map((wrong) => nearestName(wrong, names))).toEqual([
     'stream',
     'theme',
     'Build',
+    'shad',
     undefined,
     undefined,
   ]);

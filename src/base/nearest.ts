@@ -1,10 +1,10 @@
 import { distance } from 'fastest-levenshtein';
 
-/** The known name that a misspelt one most likely meant: at most a third of its letters differ. */
+/** The known name that a misspelt one most likely meant: at most a third of its letters differ, a swapped pair counted once. */
 export function nearestName(wrong: string, names: Iterable<string>): string | undefined {
   let best: { name: string; edits: number } | undefined;
   for (const name of names) {
-    const edits = distance(wrong.toLowerCase(), name.toLowerCase());
+    const edits = slipsBetween(wrong.toLowerCase(), name.toLowerCase());
     const isNear = edits <= Math.floor(Math.max(name.length, wrong.length) / 3);
     if (isNear && (best === undefined || edits < best.edits)) best = { name, edits };
   }

@@ -1,5 +1,13 @@
 import { type ConfigLayer, FILE_KEYS, schemaOf } from './app-config.ts';
-import { type ConfigProblem, type ConfigWarning, check, isRecord, type Source } from './settings-file.ts';
+import {
+  asProblem,
+  type ConfigProblem,
+  type ConfigWarning,
+  check,
+  configInvalid,
+  isRecord,
+  type Source,
+} from './settings-file.ts';
 
 export interface Checked {
   layer: ConfigLayer;
@@ -21,6 +29,8 @@ const RENAMED: Readonly<Record<string, readonly [string] | readonly ['reef', str
   maxJobs: ['reef', 'max_jobs'],
   agents: ['reef', 'agents'],
   timings: ['reef', 'timings'],
+  gates: ['reef', 'gates'],
+  worktree: ['reef', 'worktree'],
 };
 
 /**
@@ -28,19 +38,38 @@ const RENAMED: Readonly<Record<string, readonly [string] | readonly ['reef', str
  * schema filled in defaults here, those of a later file would cover an earlier one.
  */
 export function checkLayer(source: Source): Checked {
+  const { strays, warnings, ...checked } = look(source);
+  const all = [...warnings, ...strays.map(({ file, line, message }) => ({ file, line, message }))];
+  return { ...checked, warnings: all.sort(byLine) };
+}
+
+/** The same where an unknown key is a problem as well. Throws all problems as one. */
+export function requireLayer(source: Source): ConfigLayer {
+  const { layer, problems, strays } = look(source);
+  const all = [...problems, ...strays.map(asProblem)].sort(byLine);
+  if (all.length > 0) throw configInvalid(all);
+  return layer;
+}
+
+function look(source: Source) {
   if (isRecord(source.value) && Object.keys(source.value).length === 0)
-    return { layer: {}, problems: [], warnings: [] };
+    return { layer: {}, problems: [], warnings: [], strays: [] };
   const { file, lineOf } = source;
   const { value, renamed, ignored } = modernise(source.value);
   const asWritten = (path: Path) => writtenPath(path, renamed);
-  const { kept, problems, warnings } = check({ ...source, value, asWritten }, schemaOf(value), { known: FILE_KEYS });
+  const {
+    kept,
+    problems,
+    warnings: strays,
+  } = check({ ...source, value, asWritten }, schemaOf(value), {
+    known: FILE_KEYS,
+  });
   const old = (key: string, message: string) => ({ file, line: lineOf([key]), message: `${key} ${message}` });
-  const all: ConfigWarning[] = [
+  const warnings: ConfigWarning[] = [
     ...[...renamed].map(([key, path]) => old(key, `is now called ${path.join('.')}`)),
     ...ignored.map((key) => old(key, 'is ignored: its new name is there as well')),
-    ...warnings.map(({ key: _, ...warning }) => warning),
   ];
-  return { layer: kept as ConfigLayer, problems: problems.sort(byLine), warnings: all.sort(byLine) };
+  return { layer: kept as ConfigLayer, problems: problems.sort(byLine), warnings, strays };
 }
 
 const byLine = (a: { line: number | undefined }, b: { line: number | undefined }) => (a.line ?? 0) - (b.line ?? 0);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commandFrom } from '../../base/command-line.ts';
 
 const seconds = z.number().min(0).max(86_400);
 
@@ -30,7 +31,14 @@ const agentSchema = z.strictObject({
   auth: z.string().optional(),
 });
 
-const command = z.array(z.string().min(1)).min(1);
+/** `npm test` or `[npm, test]`. */
+const command = z.unknown().transform((value, { addIssue }): string[] => {
+  const words = typeof value === 'string' && value.trim() !== '' ? commandFrom(value) : value;
+  const isCommand = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string' && word);
+  if (isCommand) return words;
+  addIssue({ code: 'custom', message: 'a command such as "npm test" or ["npm", "test"]' });
+  return z.NEVER;
+});
 
 /** Milliseconds. */
 const timingsSchema = z.strictObject({

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMap, isScalar, isSeq, LineCounter, type Node, parse, parseDocument } from 'yaml';
-import type { z } from 'zod';
+import { ZodArray, ZodObject, ZodRecord, type z } from 'zod';
 import { writeAtomic } from '../../base/atomic-file.ts';
 import { nearestName } from '../../base/nearest.ts';
 import { parseJson } from '../../base/safe-json.ts';
@@ -17,6 +17,8 @@ export interface ConfigProblem {
   path: string;
   expected: string;
   found: string;
+  /** Instead of both, where a sentence says it better. */
+  message?: string;
 }
 
 export interface ConfigWarning {
@@ -29,11 +31,11 @@ export function describeWarning({ file, line, message }: ConfigWarning): string 
   return `${line === undefined ? file : `${file}:${line}`}: ${message}`;
 }
 
-function describeProblem({ file, line, path, expected, found }: ConfigProblem): string {
+function describeProblem({ file, line, path, expected, found, message }: ConfigProblem): string {
   return describeWarning({
     file,
     line,
-    message: `${path === '' ? '' : `${path}: `}expected ${expected}, found ${found}`,
+    message: message ?? `${path === '' ? '' : `${path}: `}expected ${expected}, found ${found}`,
   });
 }
 
@@ -141,20 +143,36 @@ export function checkedBy<T>(source: Source, schema: z.ZodType<T>, { warn, code,
   const read = schema.safeParse(source.value);
   if (read.success) return read.data;
   const { kept, problems, warnings } = check(source, schema, unknown);
-  const strays = warn
-    ? []
-    : warnings.map(({ file, line, key }) => ({ file, line, path: key, expected: 'a known key', found: 'another' }));
-  const all = [...problems, ...strays];
+  const all = [...problems, ...(warn ? [] : warnings.map(asProblem))];
   if (all.length > 0) throw configInvalid(all, code);
   for (const { file, line, message } of warnings) warn?.({ file, line, message });
   return schema.parse(kept);
+}
+
+/** An unknown key. */
+interface Stray extends ConfigWarning {
+  key: string;
+  /** What it may have meant, or all that would be right. */
+  nearest: string | undefined;
+  known: readonly string[];
+}
+
+/** For a file in which nothing may be ignored. */
+export function asProblem({ file, line, key, nearest, known }: Stray): ConfigProblem {
+  const choice = known.length > 0 && known.length <= 12 ? `; known are ${known.join(', ')}` : '';
+  const message = `${key} is not known here${nearest === undefined ? choice : didYouMean(nearest)}`;
+  return { file, line, path: key, expected: nearest ?? 'a known key', found: 'another', message };
+}
+
+function didYouMean(nearest: string | undefined): string {
+  return nearest === undefined ? '' : `: did you mean ${nearest}?`;
 }
 
 interface Checked {
   /** The values as written, without unknown keys. */
   kept: unknown;
   problems: ConfigProblem[];
-  warnings: (ConfigWarning & { key: string })[];
+  warnings: Stray[];
 }
 
 /** An unknown key is a warning, which names the nearest known one, and is left out. A wrong value is a problem. */
@@ -169,11 +187,13 @@ export function check(
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
         const path = [...issue.path, key];
-        const name = path.join('.');
-        const nearest = path.length === 1 ? nearestName(key, known) : undefined;
-        const meant = nearest === undefined ? '' : `: did you mean ${nearest}?`;
-        const message = `${name} is no ${what} and is ignored${meant}`;
-        result.warnings.push({ file, line: lineOf(asWritten(path)), message, key: name });
+        const written = asWritten(path);
+        const names = path.length === 1 ? known : keysAt(schema, issue.path);
+        const near = nearestName(key, names);
+        const nearest = near && [...written.slice(0, -1), near].join('.');
+        const name = written.join('.');
+        const message = `${name} is no ${what} and is ignored${didYouMean(nearest)}`;
+        result.warnings.push({ file, line: lineOf(written), message, key: name, nearest, known: names });
         remove(kept, path);
       }
       continue;
@@ -183,6 +203,23 @@ export function check(
     result.problems.push({ file, line: lineOf(path), path: path.join('.'), expected: expectedBy(issue), found });
   }
   return result;
+}
+
+/** The keys that a schema knows at a path. */
+function keysAt(schema: z.core.$ZodType, path: Path): string[] {
+  const at = withinOptional(schema);
+  const [step, ...rest] = path;
+  if (at instanceof ZodObject) {
+    const child = step === undefined ? undefined : at.shape[String(step)];
+    return step === undefined ? Object.keys(at.shape) : child ? keysAt(child, rest) : [];
+  }
+  if (at instanceof ZodArray) return keysAt(at.element, rest);
+  return at instanceof ZodRecord ? keysAt(at.valueType, rest) : [];
+}
+
+function withinOptional(schema: z.core.$ZodType): z.core.$ZodType {
+  const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType };
+  return innerType === undefined ? schema : withinOptional(innerType);
 }
 
 function expectedBy(issue: z.core.$ZodIssue): string {

@@ -177,7 +177,7 @@ describe('the scripted client', () => {
     );
     expect(errors.map((message) => String(message).replaceAll(dir, ''))).toEqual([
       '/0.yaml:2: 1: expected either reply or error, found keys with values',
-      '/1.yaml:1: 0.reply.txt: expected a known key, found another',
+      '/1.yaml:1: 0.reply.txt is not known here: did you mean 0.reply.text?',
       '/2.yaml:1: 0.when.last_user: expected a regular expression, found "("',
       expect.stringMatching(/^\/3\.yaml:1: expected YAML, found Flow sequence/),
       '/4.yaml: expected array, found keys with values',

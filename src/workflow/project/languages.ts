@@ -1,5 +1,12 @@
 import { GATES, type Gate } from '../../protocol/workflow.ts';
-import { type FindToolchain, firstOf, type Suggestion, suggest, type Toolchain } from './toolchain.ts';
+import {
+  type FindToolchain,
+  firstOf,
+  type ProjectFolder,
+  type Suggestion,
+  suggest,
+  type Toolchain,
+} from './toolchain.ts';
 
 type Gates = Toolchain['gates'];
 
@@ -38,22 +45,27 @@ export const findGo: FindToolchain = async ({ names }) => {
   };
 };
 
-const PYTHON_FILES = ['pyproject.toml', 'setup.py', 'setup.cfg', 'tox.ini', 'pytest.ini', 'requirements.txt'] as const;
+const PYTHON_FILES = ['pyproject.toml', 'setup.py', 'setup.cfg', 'tox.ini', 'pytest.ini', 'manage.py'] as const;
+const REQUIREMENTS = ['requirements.txt', 'requirements-dev.txt'] as const;
 
 export const findPython: FindToolchain = async ({ names, read }) => {
-  const files = PYTHON_FILES.filter((name) => names.has(name));
+  const files = [...PYTHON_FILES, ...REQUIREMENTS].filter((name) => names.has(name));
   const sources = [...names].filter((name) => name.endsWith('.py'));
   const [first = sources[0]] = files;
   if (first === undefined) return undefined;
-  const text = (await Promise.all([...files, 'requirements-dev.txt'].map(read))).join('\n');
+  const isAside = !PYTHON_FILES.some((name) => names.has(name));
+  const text = (await Promise.all(files.map(read))).join('\n');
   const { runner, setup } = pythonRunner(names);
   const has = (tool: string) => new RegExp(`\\b${tool}\\b`).test(text);
-  const usesPytest = has('pytest') || names.has('conftest.py');
   // Without caches: what a gate leaves behind would be part of the work it judges.
   const python = runner.length > 0 ? [...runner, 'python', '-B'] : ['python3', '-B'];
+  const usesPytest = has('pytest') || names.has('conftest.py');
   const test = usesPytest
     ? suggest('the project names pytest', ...python, '-m', 'pytest', '-p', 'no:cacheprovider')
-    : suggest(`${first}, and no pytest`, ...python, '-m', 'unittest', 'discover');
+    : ((await ownTests({ names, read }, python)) ??
+      when(hasTests(names) || (names.has('tests') && !(isAside && names.has('package.json'))), {
+        test: suggest(`${first}, and no pytest`, ...python, '-m', 'unittest', 'discover'),
+      }).test);
   return {
     name: 'Python',
     gates: {
@@ -62,12 +74,21 @@ export const findPython: FindToolchain = async ({ names, read }) => {
       ...when(has('mypy'), {
         build: suggest('the project names mypy', ...runner, 'mypy', '--cache-dir=/dev/null', '.'),
       }),
-      ...when(usesPytest || names.has('tests') || hasTests(names), { test }),
+      ...(test && { test }),
     },
     leaves: ['__pycache__', ...(setup ? ['.venv'] : [])],
+    isAside,
     ...(setup && { setup }),
   };
 };
+
+/** The project's own program for its tests. It imports from the worktree, also where the project is installed. */
+async function ownTests({ names, read }: ProjectFolder, python: string[]): Promise<Suggestion | undefined> {
+  for (const script of ['runtests.py', 'tests/runtests.py']) {
+    if ((await read(script)) !== undefined) return suggest(script, 'env', 'PYTHONPATH=.', ...python, script);
+  }
+  return names.has('manage.py') ? suggest('manage.py', ...python, 'manage.py', 'test') : undefined;
+}
 
 function hasTests(names: ReadonlySet<string>): boolean {
   return [...names].some((name) => /^test.*\.py$/.test(name));
@@ -177,6 +198,7 @@ function toolchain(program: 'make' | 'just', file: string, names: readonly strin
     name: program === 'make' ? 'Make' : 'just',
     gates: Object.fromEntries(gates),
     leaves: [],
+    isRunner: true,
     ...(setup !== undefined && { setup: suggest(`target "${setup}" of ${file}`, program, setup) }),
   };
 }

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
-import { parse } from 'yaml';
-import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import { createSafeDir } from '../../base/safe-dir.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Caller, OperationRequest, TrustCore } from '../../protocol/operations.ts';
 import type { TrustItem } from '../../protocol/trust.ts';
+import { requireLayer } from '../../runtime/config/check-layer.ts';
+import { type ReefBlock, reefSchema } from '../../runtime/config/reef-block.ts';
+import { configInvalid, isProblem, parseSource } from '../../runtime/config/settings-file.ts';
 import { type TrustFile, trustHash } from '../../runtime/config/trust-file.ts';
 import { type FoundManifest, findManifest, type ReadProjectFile } from '../manifest/manifest-file.ts';
 
@@ -15,13 +16,8 @@ export const PROJECT_CONFIG = '.reef/config.yaml';
 const INCLUDE = '.worktreeinclude';
 const SCRIPTS = 'package.json scripts';
 
-const command = z.array(z.string().min(1)).min(1);
-/** What `.reef/config.yaml` may say about worktrees and gates, in its block `reef` or beside it. */
-const overlaySchema = z.object({
-  worktree: z.object({ setup: command.optional(), teardown: command.optional() }).default({}),
-  gates: z.object({ test: command.optional(), lint: command.optional(), build: command.optional() }).default({}),
-});
-type Overlay = z.infer<typeof overlaySchema>;
+/** What `.reef/config.yaml` says about worktrees and gates. */
+type Overlay = Pick<ReefBlock, 'worktree' | 'gates'>;
 
 interface ProjectDeps {
   /** The main checkout: in a worktree an agent could edit what judges it. */
@@ -139,15 +135,10 @@ function scriptsOf(text: string): string {
   return JSON.stringify(value?.scripts ?? {}, null, 2);
 }
 
+/** Strict: a gate whose name is misspelt would let everything pass. */
 export function readOverlay(text: string): Overlay {
-  try {
-    const value = z
-      .looseObject({ reef: z.looseObject({}).optional() })
-      .parse(parse(text, { schema: 'core', maxAliasCount: 20 }) ?? {});
-    return overlaySchema.parse({ ...value, ...value.reef });
-  } catch (error) {
-    throw new ReefError('config_invalid', `${PROJECT_CONFIG} cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  const source = parseSource(PROJECT_CONFIG, text);
+  if (isProblem(source)) throw configInvalid([source]);
+  const { gates, worktree } = reefSchema.parse(requireLayer(source).reef ?? {});
+  return { gates, worktree };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { verifies } from '../../../test/support/verifies.ts';
 import { proposalBelow, proposeProject } from './propose.ts';
 import type { ProjectFolder } from './toolchain.ts';
 
@@ -27,22 +28,66 @@ const cases: [what: string, files: Record<string, string>, is: Record<string, st
     { toolchains: ['Node'], lint: 'npm run lint', build: 'npm run build', test: 'npm test', setup: 'npm ci' },
   ],
   [
-    'vitest and eslint as dependencies, and a check of types',
+    'whole scripts although their tools are dependencies, and a check of types',
     {
       'package.json': json({
-        scripts: { test: 'vitest', typecheck: 'tsc' },
+        scripts: { test: 'tsc --noEmit && vitest --run', lint: 'eslint src', typecheck: 'tsc' },
         devDependencies: { vitest: '1', eslint: '9' },
       }),
       'pnpm-lock.yaml': '',
     },
     {
       toolchains: ['Node'],
-      lint: 'eslint . --format=json',
+      lint: 'pnpm run lint',
       build: 'pnpm run typecheck',
-      test: 'vitest run --reporter=verbose',
+      test: 'pnpm test',
       setup: 'pnpm install --frozen-lockfile',
       leaves: ['node_modules'],
     },
+  ],
+  [
+    'vitest and eslint as dependencies that no script runs',
+    { 'package.json': json({ scripts: { start: 'x' }, devDependencies: { vitest: '1', eslint: '9' } }) },
+    {
+      toolchains: ['Node'],
+      lint: 'eslint . --format=json',
+      test: 'vitest run --reporter=verbose',
+      setup: 'npm install --no-package-lock',
+      leaves: ['node_modules'],
+    },
+  ],
+  [
+    'no part of a script: eslint runs in the tests',
+    { 'package.json': json({ scripts: { test: 'eslint . && ava' }, dependencies: { eslint: '9' } }) },
+    {
+      toolchains: ['Node'],
+      test: 'npm test',
+      setup: 'npm install --no-package-lock',
+      leaves: ['node_modules'],
+    },
+  ],
+  [
+    'Bun, whose own `bun test` is not the script',
+    { 'package.json': json({ scripts: { test: 'vitest --run', build: 'bun run ./build.ts' } }), 'bun.lock': '' },
+    {
+      toolchains: ['Node'],
+      build: 'bun run build',
+      test: 'bun run test',
+      setup: 'bun install --frozen-lockfile',
+    },
+  ],
+  [
+    'the package manager that is named, with several lock files',
+    {
+      'package.json': json({ scripts: { test: 'x' }, packageManager: 'yarn@4.1.0' }),
+      ...{ 'yarn.lock': '', 'package-lock.json': '', 'pnpm-lock.yaml': '' },
+    },
+    { toolchains: ['Node'], test: 'yarn test', setup: 'yarn install --immutable' },
+  ],
+  [
+    'the package manager that is named, without a lock file',
+    { 'package.json': json({ scripts: { test: 'x' }, packageManager: 'pnpm@9.0.0', dependencies: { a: '1' } }) },
+    { toolchains: ['Node'], test: 'pnpm test', setup: 'pnpm install --no-lockfile', leaves: ['node_modules'] },
   ],
   [
     'dependencies without a lock file',
@@ -146,6 +191,107 @@ for (const [what, files, is] of cases) {
     expect(await proposed(files)).toEqual(is);
   });
 }
+
+const django = {
+  ...{ 'pyproject.toml': '[tool.black]\n', 'tox.ini': '[testenv:flake8]\n', tests: '', 'tests/runtests.py': '' },
+  'package.json': json({ private: true, scripts: { test: 'grunt test' }, devDependencies: { grunt: '1' } }),
+};
+const mixed: [what: string, files: Record<string, string>, is: Record<string, string | string[]>, spare: string[]][] = [
+  [
+    'Python beside a package.json for its own tools',
+    django,
+    { toolchains: ['Python', 'Node'], lint: 'flake8', test: 'env PYTHONPATH=. python3 -B tests/runtests.py' },
+    ['Node setup npm install --no-package-lock', 'Node test npm test'],
+  ],
+  [
+    'Django with pages built by npm',
+    { 'manage.py': '', 'package.json': json({ scripts: { build: 'webpack' } }) },
+    { toolchains: ['Python', 'Node'], test: 'python3 -B manage.py test' },
+    ['Node build npm run build'],
+  ],
+  [
+    'Node beside a program in Python',
+    { 'release.py': '', tests: '', 'package.json': json({ scripts: { test: 'ava' } }) },
+    { toolchains: ['Node', 'Python'], test: 'npm test' },
+    [],
+  ],
+  [
+    'a package with native code in Rust',
+    { 'Cargo.toml': '[package]\n', 'package.json': json({ main: 'index.js', scripts: { test: 'ava' } }) },
+    { toolchains: ['Node', 'Rust'], test: 'npm test' },
+    ['Rust build cargo build', 'Rust test cargo test'],
+  ],
+  [
+    'Rust beside a package.json that formats',
+    { 'Cargo.toml': '[package]\n', 'package.json': json({ scripts: { lint: 'prettier', test: 'x' } }) },
+    { toolchains: ['Rust', 'Node'], build: 'cargo build', test: 'cargo test' },
+    ['Node lint npm run lint', 'Node test npm test'],
+  ],
+  [
+    'the language with tests before one without',
+    { 'go.mod': '', 'package.json': json({ main: 'x', scripts: { build: 'y' } }) },
+    { toolchains: ['Go', 'Node'], lint: 'go vet ./...', build: 'go build ./...', test: 'go test ./...' },
+    ['Node build npm run build'],
+  ],
+  [
+    'a Makefile beside a package.json for tools',
+    { Makefile: 'test:\n', 'package.json': json({ scripts: { test: 'x', lint: 'y' } }) },
+    { toolchains: ['Make', 'Node'], lint: 'npm run lint', test: 'make test' },
+    ['Node test npm test'],
+  ],
+  [
+    'a second script for a gate',
+    { 'package.json': json({ scripts: { build: 'x', typecheck: 'tsc', test: 'y' } }) },
+    { toolchains: ['Node'], build: 'npm run build', test: 'npm test' },
+    ['Node build npm run typecheck'],
+  ],
+];
+
+for (const [what, files, is, spare] of mixed) {
+  verifies('J-10').test(`takes one of several toolchains and shows the others: ${what}`, async () => {
+    const { leaves: _, ...found } = await proposed(files);
+    expect(found).toEqual(is);
+    const { alternatives } = await proposeProject(folder(files));
+    expect(alternatives.map(({ toolchain, for: wish, command }) => [toolchain, wish, ...command].join(' '))).toEqual(
+      spare,
+    );
+  });
+}
+
+const endless: [script: string, word: string | undefined][] = [
+  ['vitest --watch', '--watch'],
+  ['jest --watchAll', '--watchAll'],
+  ['tsc -p . -w', 'tsc -p . -w'],
+  ['vitest watch', 'vitest watch'],
+  ['nodemon --exec mocha', 'nodemon'],
+  ['npm run loop', '--watch'],
+  ['react-scripts test', 'react-scripts test'],
+  ['CI=true react-scripts test', undefined],
+  ['react-scripts test --watchAll=false', undefined],
+  ['vitest', undefined],
+  ['vitest --watch=false', undefined],
+  ['jest --watch false', undefined],
+  ['jest -w 2', undefined],
+  ['tsc && npm run other -w packages/a', undefined],
+  ['mocha --watch-files x', undefined],
+];
+for (const [test, word] of endless) {
+  verifies('J-10').test(`${test} ${word === undefined ? 'ends' : 'is no gate, and the report says why'}`, async () => {
+    const scripts = { test, loop: 'npm test && node --watch x', other: 'x' };
+    const { gates, notes } = await proposeProject(folder({ 'package.json': json({ scripts }) }));
+    expect([gates.test?.command.join(' '), notes]).toEqual(
+      word === undefined
+        ? ['npm test', []]
+        : [undefined, [`Script "test" of package.json is no gate: it watches files and never ends (${word}).`]],
+    );
+  });
+}
+
+verifies('J-10').test('where the script of that name watches, one that ends is taken', async () => {
+  const scripts = { test: 'vitest --watch', 'test:run': 'vitest run' };
+  const { gates, notes } = await proposeProject(folder({ 'package.json': json({ scripts }) }));
+  expect([gates.test?.command, notes.length]).toEqual([['npm', 'run', 'test:run'], 1]);
+});
 
 test('every suggestion says what speaks for it', async () => {
   const { gates, setup } = await proposeProject(

@@ -12,12 +12,22 @@ import {
   findRust,
 } from './languages.ts';
 import { findNode } from './node.ts';
-import type { FindToolchain, ProjectFolder, Suggestion } from './toolchain.ts';
+import type { FindToolchain, ProjectFolder, Suggestion, Toolchain } from './toolchain.ts';
+
+/** A command that was found and not taken. */
+export interface Alternative extends Suggestion {
+  toolchain: string;
+  for: Gate | 'setup';
+}
 
 export interface Proposal {
+  /** Those whose commands are taken come first. */
   toolchains: string[];
   gates: Partial<Record<Gate, Suggestion>>;
   setup?: Suggestion;
+  alternatives: Alternative[];
+  /** What else the person who decides should know. */
+  notes: string[];
   leaves: string[];
 }
 
@@ -30,17 +40,45 @@ const FINDERS: readonly FindToolchain[] = [
 /** Commands for gates and set-up, each with its reason. It only reads. */
 export async function proposeProject(folder: ProjectFolder): Promise<Proposal> {
   const found = (await Promise.all(FINDERS.map((find) => find(folder)))).filter((each) => each !== undefined);
+  const taken = takenOf(found);
   const gates = GATES.flatMap((gate) => {
-    const first = found.find((each) => each.gates[gate] !== undefined)?.gates[gate];
+    const first = taken.find((each) => each.gates[gate] !== undefined)?.gates[gate];
     return first ? [[gate, first] as const] : [];
   });
-  const setup = found.find((each) => each.setup !== undefined)?.setup;
+  const setup = taken.find((each) => each.setup !== undefined)?.setup;
+  const all = [...taken, ...found.filter((each) => !taken.includes(each))];
+  const chosen = new Set([...gates.map(([, suggestion]) => suggestion), setup]);
   return {
-    toolchains: found.map(({ name }) => name),
+    toolchains: all.map(({ name }) => name),
     gates: Object.fromEntries(gates),
+    alternatives: all
+      .flatMap(commandsOf)
+      .filter(({ suggestion }) => !chosen.has(suggestion))
+      .map(toAlternative),
+    notes: all.flatMap(({ notes = [] }) => notes),
     leaves: [...new Set(found.flatMap(({ leaves }) => leaves))],
     ...(setup && { setup }),
   };
+}
+
+/** One language, and what runs commands for any. Mixed gates would judge half of one project and half of another. */
+function takenOf(found: readonly Toolchain[]): Toolchain[] {
+  const languages = found.filter(({ isRunner }) => !isRunner);
+  const rank = ({ gates, isAside }: Toolchain) => (gates.test ? 2 : 0) + (isAside ? 0 : 1);
+  const best = Math.max(...languages.map(rank));
+  const main = languages.find((each) => rank(each) === best);
+  const taken = found.filter((each) => each.isRunner || each === main);
+  return main?.isAside ? taken.sort((a, b) => Number(a === main) - Number(b === main)) : taken;
+}
+
+function commandsOf({ name, gates, spare = [], setup }: Toolchain) {
+  const own = GATES.flatMap((gate) => (gates[gate] ? [[gate, gates[gate]] as const] : []));
+  const all = [...(setup ? [['setup', setup] as const] : []), ...own, ...spare];
+  return all.map(([wish, suggestion]) => ({ name, wish, suggestion }));
+}
+
+function toAlternative({ name, wish, suggestion }: ReturnType<typeof commandsOf>[number]): Alternative {
+  return { toolchain: name, for: wish, command: suggestion.command, because: suggestion.because };
 }
 
 /** The same for a folder below the root: gates and set-up run at the root of a worktree. */
@@ -53,6 +91,7 @@ export function proposalBelow(proposal: Proposal, folder: string): Proposal {
   return {
     ...proposal,
     gates: Object.fromEntries(gates),
+    alternatives: proposal.alternatives.map((each) => ({ ...each, ...below(each) })),
     leaves: proposal.leaves.map((name) => `${folder}/${name}`),
     ...(proposal.setup && { setup: below(proposal.setup) }),
   };

@@ -19,10 +19,18 @@ export interface Suggestion {
 export interface Toolchain {
   name: string;
   gates: Partial<Record<Gate, Suggestion>>;
+  /** Further commands for the same gates. */
+  spare?: (readonly [Gate, Suggestion])[];
   /** Makes a fresh worktree ready to build. */
   setup?: Suggestion;
   /** What its tools leave in a worktree. It belongs into `.gitignore`, or it becomes part of the work. */
   leaves: readonly string[];
+  /** What was found and not taken, and why, in sentences. */
+  notes?: string[];
+  /** It runs commands for any language. */
+  isRunner?: true;
+  /** Its files look like those of tools beside a project in another language. */
+  isAside?: boolean;
 }
 
 export type FindToolchain = (folder: ProjectFolder) => Promise<Toolchain | undefined>;

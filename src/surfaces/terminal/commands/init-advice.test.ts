@@ -5,8 +5,8 @@ import { nextCommands, notesOf } from './init-advice.ts';
 type Seen = Parameters<typeof notesOf>[0];
 
 const test_ = { command: ['cargo', 'test'], because: 'Cargo.toml' };
-const proposal = { toolchains: ['Rust'], gates: { test: test_ }, leaves: [] };
-const nothing = { toolchains: [], gates: {}, leaves: [] };
+const nothing = { toolchains: [], gates: {}, alternatives: [], notes: [], leaves: [] };
+const proposal = { ...nothing, toolchains: ['Rust'], gates: { test: test_ } };
 const claude: ReadyAgent = { name: 'claude', title: 'Claude Code', isInstalled: true, login: 'yes' };
 
 function seen({ look, checkout, ...rest }: { [K in keyof Seen]?: Partial<Seen[K]> } = {}): Seen {
@@ -34,6 +34,7 @@ test.each<[string, Parameters<typeof seen>[0], RegExp[]]>([
     { look: { proposal: { ...nothing, gates: { lint: test_ } } } },
     [/a run needs one: reef init --force --test/],
   ],
+  ['what is no gate', { look: { proposal: { ...proposal, notes: ['It never ends.'] } } }, [/^It never ends\.$/]],
   ['a folder', { look: { folder: 'crate' } }, [/changes to crate first/]],
   ['no program', { look: { missing: ['cargo'] } }, [/Not on PATH: cargo\./]],
   [

@@ -25,6 +25,7 @@ function projectNotes({ proposal, missing, elsewhere, folder }: ProjectLook, isK
     isKept &&
       !isKnown &&
       `${PROJECT_CONFIG} was not changed: Reef found no test command here. Name it: reef init --force --test "…"`,
+    ...proposal.notes,
     folder !== '' && `Gates run at the root of a worktree, so each of these commands changes to ${folder} first.`,
     !isKept && !isKnown && 'Reef found no test command here. Name it: reef init --test "./run-tests"',
     elsewhere.length > 0 &&

@@ -13,17 +13,25 @@ test('commands stand with their reasons, agents with what is left to do', () => 
     { name: 'acp:gemini', title: 'Gemini CLI', isInstalled: false, login: 'unknown' as const, toDo: 'npm i' },
   ];
   const found = {
-    ...{ repository: '/r', folder: 'crate', toolchains: ['Rust'], setup: null, agents },
+    ...{ repository: '/r', folder: 'crate', toolchains: ['Rust', 'Node'], setup: null, agents },
+    alternatives: [
+      { toolchain: 'Node', for: 'lint' as const, command: ['npm', 'run', 'lint'], because: 'script "lint"' },
+      { toolchain: 'Node', for: 'test' as const, command: ['npm', 'test'], because: 'script "test"' },
+    ],
     gates: { test: { command: ['cargo', 'test', 'a b'], because: 'Cargo.toml' } },
     config: { path: '.reef/config.yaml', state: 'replaced' as const, aside: '/r/.reef/config.yaml.before-1' },
   };
   expect(renderFound(found, style).split('\n')).toEqual([
-    '/r, in crate  Rust',
+    '/r, in crate  Rust, Node',
     '  set-up  none',
     '  lint    none: skipped',
     '  build   none: skipped',
     "  test    cargo test 'a b'  Cargo.toml",
     '  .reef/config.yaml  replaced; the old one is now /r/.reef/config.yaml.before-1',
+    '',
+    'Also found  to use one of these instead, add its flag to `reef init --force`',
+    '  Node  --lint \'npm run lint\'  script "lint"',
+    '  Node  --test \'npm test\'      script "test"',
     '',
     'Agents',
     '  claude        2.1.3, logged in',

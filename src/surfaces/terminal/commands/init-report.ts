@@ -1,5 +1,6 @@
 import { printable } from '../../../base/printable.ts';
 import { GATES, type Gate } from '../../../protocol/workflow.ts';
+import type { Alternative } from '../../../workflow/project/propose.ts';
 import type { Suggestion } from '../../../workflow/project/toolchain.ts';
 import { loginWords, type ReadyAgent } from '../../doctor/ready-agents.ts';
 import { shellQuote } from '../../render/short-names.ts';
@@ -12,6 +13,7 @@ interface Found {
   toolchains: readonly string[];
   gates: Partial<Record<Gate, Suggestion>>;
   setup: Suggestion | null;
+  alternatives: readonly Alternative[];
   config: { path: string; state: ConfigOutcome; aside?: string };
   agents: readonly ReadyAgent[];
 }
@@ -28,7 +30,7 @@ export type ConfigOutcome = keyof typeof STATES;
 
 /** The commands found, with the reason for each, and the agents. */
 export function renderFound(
-  { repository, folder, toolchains, gates, setup, config, agents }: Found,
+  { repository, folder, toolchains, gates, setup, alternatives, config, agents }: Found,
   style: Style,
 ): string {
   const kinds = toolchains.length === 0 ? 'no toolchain recognised' : toolchains.join(', ');
@@ -43,6 +45,7 @@ export function renderFound(
       ]),
     ]),
     `  ${config.path}  ${STATES[config.state]}${config.aside === undefined ? '' : `; the old one is now ${config.aside}`}`,
+    ...alsoFound(alternatives, config.state, style),
     '',
     paint('bold', 'Agents'),
     ...columns(agents.filter(({ isInstalled }) => isInstalled).map((agent) => [agent.name, agentState(agent)])),
@@ -52,6 +55,22 @@ export function renderFound(
 
 function commandCells(suggestion: Suggestion | undefined, otherwise: string): string[] {
   return suggestion ? [suggestion.command.map(shellQuote).join(' '), suggestion.because] : [otherwise];
+}
+
+/** Commands that were not taken, each with the flag that takes it. */
+function alsoFound(alternatives: readonly Alternative[], state: ConfigOutcome, { paint }: Style): string[] {
+  if (alternatives.length === 0) return [];
+  const again = state === 'none' || state === 'would_write' ? 'reef init' : 'reef init --force';
+  const rows = alternatives.map(({ toolchain, for: flag, command, because }) => [
+    toolchain,
+    `--${flag} ${shellQuote(command.map(shellQuote).join(' '))}`,
+    because,
+  ]);
+  return [
+    '',
+    `${paint('bold', 'Also found')}  to use one of these instead, add its flag to \`${again}\``,
+    ...columns(rows),
+  ];
 }
 
 function agentState({ name, version, login, finding, toDo }: ReadyAgent): string {

@@ -55,6 +55,7 @@ export const init: Command<Options> = async (cli, _args, { dryRun = false, force
     toolchains: look.proposal.toolchains,
     gates: look.proposal.gates,
     setup: look.proposal.setup ?? null,
+    alternatives: look.proposal.alternatives,
     config: { path: PROJECT_CONFIG, state: settled(state, { isMeant, isWritten }), ...(aside && { aside }) },
     agents,
   };
