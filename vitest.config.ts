@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import RequirementsReporter from './test/requirements-reporter.ts';
 
-const HEAVY = ['test/agents/**', 'test/e2e/**', 'test/faults/**'];
+const HEAVY = ['test/agents/**', 'test/e2e/**', 'test/faults/**', 'test/journeys/**'];
 
 /** Groups run one after the other: what kills daemons and starts real agents must not starve the small tests. */
 function group(name: string, groupOrder: number, files: { include: string[]; exclude?: string[] }) {
@@ -21,7 +21,7 @@ export default defineConfig({
     coverage: { enabled: false, provider: 'v8', include: ['src/**/*.ts'], exclude: ['**/*.test.ts'] },
     projects: [
       group('unit', 0, { include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: HEAVY }),
-      group('e2e', 1, { include: ['test/agents/**/*.test.ts', 'test/e2e/**/*.test.ts'] }),
+      group('e2e', 1, { include: ['agents', 'e2e', 'journeys'].map((folder) => `test/${folder}/**/*.test.ts`) }),
       group('faults', 2, { include: ['test/faults/**/*.test.ts'] }),
     ],
   },
