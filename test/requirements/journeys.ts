@@ -27,7 +27,7 @@ export const journeys = page('journeys', {
   'J-31': { from: '+', says: 'worktree update brings the target in and resolves conflicts', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-32': { from: '+', says: 'several accepts merge one by one in a queue', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-33': { from: '+', says: 'any ended run can go on', status: 'todo', because: 'not built yet: it came after the first build' },
-  'J-34': { from: '+', says: '--accept --follow ends after the merge and its exit code tells', status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-34': { from: '+', says: '--accept --follow ends after the merge and its exit code tells', status: 'done' },
   'J-35': { from: '+', says: 'branches of a fork leave nothing behind, and several agents can try one task', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-36': { from: '+', says: 'checks and reviews of a pull request come back into the run', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-37': { from: '+', says: 'a roster of agents fails over', status: 'todo', because: 'not built yet: it came after the first build' },
