@@ -136,5 +136,5 @@ function mergeOf(worktree: WorktreeView | undefined, isWanted: boolean): Pick<Ru
 function waitsBecause({ pending, queue }: WorktreeView): string | undefined {
   if (pending) return `it is merged when ${pending.checkout} has no changes of its own (${pending.files.join(', ')})`;
   const waitsFor = queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
-  return waitsFor && `waits for ${waitsFor.join('; ') || 'room: too many worktrees are open'}`;
+  return waitsFor && `waits for ${waitsFor.join('; ') || 'room: as many tasks as may run at once are at work'}`;
 }
