@@ -80,6 +80,7 @@ export async function openApp(options: AppOptions) {
     onChange: () => {
       snapshotter.changed();
       repository?.activity.look();
+      repository?.worktrees.workChanged();
     },
   });
   const jobs = new JobManager({
@@ -138,6 +139,7 @@ function openEngine(deps: { store: Store; clock: Clock; log: Logger; signal: Cha
     onEntry(_runId, { kind }) {
       if (kind === 'step') repository?.worktrees.touched();
       repository?.activity.look();
+      repository?.worktrees.workChanged();
       signal.notify();
     },
   });

@@ -298,6 +298,47 @@ describe('wait', () => {
     ]);
   });
 
+  verifies('J-04').test('ends when its condition can no longer come true, and says why', async () => {
+    addJob(ID(1), { status: 'completed' });
+    addJob(ID(2), { status: 'paused', reason: 'idle' });
+    addJob(ID(3), { status: 'paused', reason: 'rate_limit' });
+    addJob(ID(4), { status: 'running' });
+    type Until = ('needs_input' | 'done' | 'idle')[];
+    const wait = async (ids: string[], until: Until, timeoutMs = 45_000) => {
+      const { met, because } = await call('wait', { ids, until, timeoutMs });
+      return [met, because];
+    };
+    const asksOrEnds: Until = ['needs_input', 'done'];
+    expect(await wait([ID(1)], ['needs_input'])).toEqual([false, `Job ${ID(1)} has ended (completed).`]);
+    const idle = `Job ${ID(2)} is idle: its turn is over, and it is kept for another message.`;
+    expect(await wait([ID(1), ID(2)], asksOrEnds)).toEqual([false, idle]);
+    expect(await wait([ID(2), ID(3)], asksOrEnds)).toEqual([
+      false,
+      `${idle} Job ${ID(3)} is paused (rate_limit) until it is resumed.`,
+    ]);
+    // One of them may still ask; but they cannot all end.
+    expect(await wait([ID(2), ID(4)], asksOrEnds, 1)).toEqual([false, undefined]);
+    expect(await wait([ID(2), ID(4)], ['done'])).toEqual([false, idle]);
+    expect(await wait([ID(2), ID(4)], ['idle'], 1)).toEqual([false, undefined]);
+  });
+
+  verifies('J-04').test(
+    'goes on while a message for an idle job is on its way, and where there is nobody',
+    async () => {
+      expect(await call('wait', { until: ['needs_input'] })).toEqual({
+        met: false,
+        because: 'No job is active.',
+        jobs: [],
+      });
+      expect(await call('wait', { until: ['done'] })).toEqual({ met: true, jobs: [] });
+      addJob(ID(1), { status: 'paused', reason: 'idle' });
+      const row = { key: 'k', jobId: ID(1), ref: 'm', state: 'written' as const, doc: { kind: 'message' } };
+      storage.store.commit(() => storage.store.outbox.insert(row));
+      expect(await call('wait', { ids: [ID(1)], timeoutMs: 1 })).toMatchObject({ met: false });
+      expect(await call('wait', { ids: [ID(1)], timeoutMs: 1 })).not.toHaveProperty('because');
+    },
+  );
+
   test('says that its time was up', async () => {
     addJob(ID(1));
     expect((await call('wait', { ids: [ID(1)], timeoutMs: 1 })).met).toBe(false);

@@ -18,6 +18,7 @@ import { send } from './sending.ts';
 import { COMPLETED_KEPT } from './snapshotter.ts';
 import { createJob, MAX_QUEUED, type SpawnDeps, type SpawnRequest } from './spawn.ts';
 import type { Timings } from './timings.ts';
+import { isWaitOver, type Resting, restsBecause, whyNever } from './wait-over.ts';
 
 export interface ManagerDeps extends SpawnDeps {
   runner: JobRunner;
@@ -100,12 +101,14 @@ export class JobManager implements JobCore {
     const named = request.ids.map((id) => this.#find(id, caller));
     const meant = named.length > 0 ? named : active.filter(({ job }) => job.id !== caller.jobId);
     const ids = meant.map(({ job }) => job.id);
-    const isMet = (jobs: JobView[]) => isWaitOver(jobs, request.until);
+    const never = (jobs: JobView[]) => whyNever(jobs, this.#resting(jobs), request.until);
     const takeBack = caller.jobId === undefined ? undefined : this.#deps.runner.lend(caller.jobId);
     try {
       const look = () => ids.map((id) => this.#view(this.#find(id, caller)));
+      const isMet = (jobs: JobView[]) => isWaitOver(jobs, request.until) || never(jobs) !== undefined;
       const jobs = await this.#until(look, { isMet, timeoutMs: request.timeoutMs, signal });
-      return { met: isMet(jobs), jobs };
+      const because = never(jobs);
+      return { met: isWaitOver(jobs, request.until), ...(because !== undefined && { because }), jobs };
     } finally {
       takeBack?.();
     }
@@ -275,6 +278,28 @@ export class JobManager implements JobCore {
     return key !== undefined && this.#deps.storage.store.outbox.get(`${id}:${key}`) !== undefined;
   }
 
+  /** Those of the jobs that do nothing more unless somebody acts. */
+  #resting(jobs: readonly JobView[]): Resting[] {
+    return jobs.flatMap((job) => {
+      const why = this.#restsBecause(job, jobs);
+      return why === undefined ? [] : [{ job, why }];
+    });
+  }
+
+  #restsBecause(job: JobView, waitedFor: readonly JobView[]): string | undefined {
+    if (job.status === 'queued') return this.#heldUpBecause(job, waitedFor);
+    const isPaused = job.status === 'paused' && job.activity !== 'ending';
+    const hasMail = isPaused && this.#deps.storage.store.outbox.open(job.id).length > 0;
+    return !isLive(job.status) || (isPaused && !hasMail) ? restsBecause(job) : undefined;
+  }
+
+  /** An answer to one of the jobs that are waited for as well would make room. */
+  #heldUpBecause({ id }: JobView, waitedFor: readonly JobView[]): string | undefined {
+    const holders = this.#deps.runner.asking();
+    if (holders.length === 0 || waitedFor.some((job) => holders.includes(job.id))) return undefined;
+    return `Job ${id} waits for a place, and every place is held by a job that waits for an answer: ${holders.join(', ')}.`;
+  }
+
   /** True once the agent has acknowledged it. False means that the message is on its way, not that it is lost. */
   async #delivered(key: string): Promise<boolean> {
     const { outbox } = this.#deps.storage.store;
@@ -304,15 +329,6 @@ export class JobManager implements JobCore {
   #until<T>(look: () => T, options: WaitOptions<T>): Promise<T> {
     return this.#deps.signal.until(look, { clock: this.#deps.storage.clock, ...options });
   }
-}
-
-/** One job that asks ends the wait; "done" and "idle" have to hold for all of them. */
-function isWaitOver(jobs: JobView[], until: OperationRequest<'wait'>['until']): boolean {
-  if (until.includes('needs_input') && jobs.some((job) => job.awaiting_input)) return true;
-  const isAtRest = (job: JobView) =>
-    (!isLive(job.status) && (until.includes('done') || until.includes('idle'))) ||
-    (job.status === 'paused' && until.includes('idle'));
-  return jobs.every(isAtRest);
 }
 
 function endWithoutProcess(tx: JobTransaction): void {

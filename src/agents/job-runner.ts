@@ -86,6 +86,15 @@ export class JobRunner {
     this.#announce();
   }
 
+  /** The holders of all slots, if each of them waits for an answer; else none. */
+  asking(): string[] {
+    const { storage, maxJobs } = this.#deps;
+    const jobs = storage.store.jobs.live<JobRuntime>().map(({ job }) => job);
+    const holders = jobs.filter((job) => this.#holdsSlot(job) && !this.#lending.has(job.id));
+    const areAllAsking = holders.every(({ status }) => status === 'awaiting_input');
+    return areAllAsking && holders.length >= maxJobs() ? holders.map(({ id }) => id) : [];
+  }
+
   /** A parent that waits for its children gives its slot to them; call the result when it goes on. */
   lend(id: string): () => void {
     this.#lending.set(id, (this.#lending.get(id) ?? 0) + 1);

@@ -42,7 +42,13 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
       }
       return redact(await worktrees.diff(id));
     },
-    accept: async ({ id, ...options }) => worktrees.accept(id, options),
+    async accept({ id, ...options }) {
+      const whole = worktrees.idOf(id);
+      const accepted = await worktrees.accept(whole, options);
+      // A run that halted has nothing left to ask.
+      if (accepted.status === 'merged') await endRunsIn({ store, engine }, whole);
+      return accepted;
+    },
     async worktree_discard({ id }) {
       const whole = worktrees.idOf(id);
       await endRunsIn({ store, engine }, whole);

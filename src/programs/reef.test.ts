@@ -126,7 +126,7 @@ test('each other command reaches its operation', async () => {
   }
 });
 
-verifies('X-56').test('allow and deny name the question and the fingerprint of what is open', async () => {
+verifies('X-56', 'X-138').test('allow and deny name the question and the fingerprint of what is open', async () => {
   const open = sampleQuestion();
   await serve(sampleJob({ status: 'awaiting_input', questions: [open, sampleChoice({ questionId: '1#0' })] }));
   const { questionId, fingerprint } = open;
@@ -135,18 +135,39 @@ verifies('X-56').test('allow and deny name the question and the fingerprint of w
     [['--allow', '--session'], { decision: 'allow_session' }],
     [['--allow', '--always'], { decision: 'allow_always' }],
     [['--deny', 'too risky'], { decision: 'deny', reason: 'too risky' }],
-    [['--question', fingerprint.slice(0, 10), '--deny'], { decision: 'deny' }],
-    [['--question', questionId, '--allow'], { decision: 'allow_once' }],
   ];
-  for (const [flags, expected] of cases) {
+  const named: typeof cases = [fingerprint.slice(0, 10), questionId].flatMap((name) =>
+    cases.map(([flags, expected]): (typeof cases)[number] => [[...flags, '--question', name], expected]),
+  );
+  for (const [flags, expected] of [...cases, ...named]) {
     calls.length = 0;
-    expect((await reef(['send', '@last', ...flags])).code).toBe(0);
+    const isNamed = flags.includes('--question');
+    const person = isNamed ? {} : { tty: true, stdin: 'y\n' };
+    expect((await reef(['send', '@last', ...flags], person)).code).toBe(0);
     expect(inputs()).toEqual([
       ['status', { id: '@last' }],
       ['send', { id: '@last', questionId, fingerprint, ...expected }],
     ]);
   }
 });
+
+verifies('X-138').test(
+  'a decision without a question is shown and asked at a terminal, refused elsewhere',
+  async () => {
+    await serve(sampleJob({ status: 'awaiting_input', questions: [sampleQuestion()] }));
+    const asked = await reef(['send', '@last', '--allow'], { tty: true, stdin: 'n\n' });
+    expect([asked.code, asked.out]).toEqual([3, '']);
+    expect(asked.err).toMatch(/│ rm -rf build[\s\S]*Allow this, once\? \[y\/N\][\s\S]*the question is still open/);
+    for (const tty of [false, true]) {
+      const refused = await reef(['send', '@last', '--deny', '--json'], { tty, stdin: 'y\n' });
+      expect([refused.code, JSON.parse(refused.out).error]).toMatchObject([
+        2,
+        { code: 'which_question', details: { questions: ['--question 3fa9c2d1e0  Allow Bash?'] } },
+      ]);
+    }
+    expect(inputs().every(([operation]) => operation === 'status')).toBe(true);
+  },
+);
 
 verifies('X-56').test('a decision about what is no longer open reaches nobody', async () => {
   const other = { questionId: '2#0', fingerprint: 'f'.repeat(64), question: 'Allow Write?' };

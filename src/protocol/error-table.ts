@@ -25,7 +25,7 @@ export const errorTable = {
   bad_option: final(400, 2, 'Answer with one of the listed labels, or its number counted from 1.'),
   bad_cursor: final(400, 2, 'Pass a `nextCursor` of an earlier page, or an ISO-8601 time.'),
   answer_needs_decision: final(400, 2, 'Use --allow or --deny: text never answers a permission.'),
-  which_question: final(400, 2, 'Several questions are open: choose one with --question ID.'),
+  which_question: final(400, 2, 'Say which question you answer with --question ID. `reef inbox` shows each one and what to type.'),
   ambiguous_id: final(400, 2, 'Type more characters of the id.'),
   agent_unknown: final(400, 2, 'Choose one of the listed agents, or add this one to the configuration.'),
   task_too_large: final(413, 2, 'Keep the task under 1 MiB; put the rest in a file and name the file.'),

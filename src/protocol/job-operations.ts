@@ -128,7 +128,8 @@ const kill = operation({
 
 const wait = operation({
   effect: 'reads',
-  summary: 'Wait until a job asks something or ends. Returns at once if that has already happened.',
+  summary:
+    'Wait until a job asks something or ends. Returns at once if that has already happened, or can no longer happen.',
   input: z.strictObject({
     ids: z.array(id).max(100).default([]).describe('Default: all active jobs'),
     until: z
@@ -138,8 +139,12 @@ const wait = operation({
     timeoutMs: z.number().int().min(0).max(MAX_WAIT_MS).default(MAX_WAIT_MS),
   }),
   output: z.strictObject({
-    /** False when the time was up first. */
+    /** False when the time was up first, or when it can no longer happen. */
     met: z.boolean(),
+    because: z
+      .string()
+      .exactOptional()
+      .describe('Why it cannot happen unless somebody acts; waiting again is of no use'),
     jobs: z.array(jobViewSchema),
   }),
 });

@@ -19,8 +19,10 @@ const runSummarySchema = z.strictObject({
   status: z.enum(['queued', 'running', 'awaiting_input', 'halted', 'success', 'failure', 'aborted', 'broken']),
   block: text.nullable(),
   visit: z.number().int().nullable(),
-  /** Why it does not continue: a halt, or worktrees it waits for. */
+  /** Why it does not continue: a halt, worktrees it waits for, or what keeps it from being merged. */
   because: text.optional(),
+  /** Of a run that succeeded and was merged, or was to be. `waiting`: it is merged when the checkout of the target is clean. */
+  merge: z.enum(['merged', 'waiting', 'not_merged']).optional(),
   /** The job that started it: its agents are children of that job. */
   parentId: text.optional(),
   createdAt: text,

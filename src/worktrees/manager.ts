@@ -46,6 +46,7 @@ export class GitWorktreeManager {
   readonly #submitting = new Map<string, Promise<WorktreeRecord>>();
   #picture: Picture | undefined;
   #isRescanDue = false;
+  #atWork: ReadonlySet<string> = new Set();
 
   static async open(options: ManagerOptions): Promise<GitWorktreeManager> {
     let manager: GitWorktreeManager | undefined;
@@ -125,6 +126,13 @@ export class GitWorktreeManager {
     }
     this.#pending.watch();
     changed.notify();
+  }
+
+  /** Jobs and runs may have ended: what they leave goes to those that wait. */
+  workChanged(): void {
+    const before = this.#atWork;
+    this.#atWork = this.#deps.records.atWork();
+    if ([...before].some((id) => !this.#atWork.has(id))) this.evaluate();
   }
 
   #make(ids: readonly string[]): void {

@@ -62,8 +62,10 @@ const STATES: Partial<Record<StoredWorktree['status'], QueueItem['state']>> = {
   held: 'held',
 };
 
-function toItem(row: StoredWorktree, since: number): QueueItem[] {
-  const state = STATES[row.status];
+/** A task that has ended gives its room back, and still blocks those that clash with its work. */
+function toItem(row: StoredWorktree, since: number, atWork: ReadonlySet<string>): QueueItem[] {
+  const hasEnded = row.status === 'running' && !atWork.has(row.id);
+  const state = hasEnded ? 'held' : STATES[row.status];
   const { id, overtaken, anyway, priority, parentId } = row;
   if (state === undefined || parentId !== undefined) return [];
   return [{ id, state, since, overtaken, anyway, ...(priority !== undefined && { priority }) }];
@@ -91,7 +93,9 @@ function decideNow(deps: Deps, { maxActive, overlapThreshold }: QueueSettings) {
   const rows = deps.records.open();
   const shared = meetingsOf(deps, rows);
   const clash = (one: string, other: string) => shared(one, other).length >= Math.max(1, overlapThreshold);
-  return { rows, shared, decision: decide(rows.flatMap(toItem), clash, maxActive) };
+  const atWork = deps.records.atWork();
+  const items = rows.flatMap((row, since) => toItem(row, since, atWork));
+  return { rows, shared, decision: decide(items, clash, maxActive) };
 }
 
 /** Claims every task that may start. The caller's transaction makes scan and claim one. */
@@ -128,7 +132,7 @@ export function queuePlaces(deps: Deps, settings: QueueSettings): Map<string, No
 /** A worktree as the queue sees it. */
 export interface QueueItem {
   id: string;
-  /** `active` has or gets a folder and takes room; `held` blocks without room. */
+  /** `active` is at work, or being made, and takes room; `held` blocks without room. */
   state: 'waiting' | 'active' | 'held';
   /** Order of arrival. */
   since: number;

@@ -130,6 +130,14 @@ export class Records {
     return this.jobsIn(id).length > 0 || this.#store.runs.working().some(({ worktreeId }) => worktreeId === id);
   }
 
+  /** Worktrees in which a job or a run is at work, or about to be. */
+  atWork(): Set<string> {
+    const { jobs, runs } = this.#store;
+    const ofJobs = jobs.live().flatMap(({ job }) => (job.status === 'paused' ? [] : (job.worktree ?? [])));
+    const coming = runs.open().filter(({ state }) => state === 'waiting');
+    return new Set([...ofJobs, ...[...runs.working(), ...coming].map(({ worktreeId }) => worktreeId)]);
+  }
+
   change(id: string, change: Change): StoredWorktree {
     return this.transact(() => this.changeWithin(id, change));
   }

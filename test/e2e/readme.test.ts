@@ -9,7 +9,7 @@ import type { Turn } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
 import { verifies } from '../support/verifies.ts';
 import { makeWorld } from './harness.ts';
-import { argumentsOf, commandsOf, firstLie, SHOP, transcriptOf } from './transcript.ts';
+import { argumentsOf, commandsOf, firstLie, SHOP, transcriptOf, withQuestion } from './transcript.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -71,8 +71,10 @@ verifies('U-06', 'U-41')
       const env = install(model.runUrl('mends', 'first'));
       const typed = transcriptOf(readme);
       expect(typed.length).toBeGreaterThan(7);
+      let asked = '';
       for (const { line, says } of typed) {
-        const { code, said } = await run(line, env);
+        const { code, said } = await run(withQuestion(line, asked), env);
+        asked = said;
         const wanted = line.endsWith('"Make the failing test pass" --follow') ? 3 : 0;
         expect({ line, code, lie: firstLie(says, said), said }).toEqual({ line, code: wanted, lie: undefined, said });
       }
@@ -93,7 +95,12 @@ verifies('U-41')
       const env = install(model.runUrl('adds'));
       await world.stopDaemon();
       const results: { line: string; code: number }[] = [];
-      for (const line of commands) results.push({ line, code: (await run(line, env)).code });
+      let asked = '';
+      for (const line of commands) {
+        const { code, said } = await run(withQuestion(line, asked), env);
+        results.push({ line, code });
+        asked = said;
+      }
       await model.close();
       // The first wait comes back with the question.
       const expected = commands.map((line) => ({ line, code: line === 'reef wait @last' ? 3 : 0 }));

@@ -143,7 +143,7 @@ export class RunsRig {
     return this.until(id, ({ status }) => status !== 'queued' && status !== 'running');
   }
 
-  /** Aborted runs keep their worktrees, and there is room for eight. */
+  /** Aborted runs keep their worktrees. */
   async clear(): Promise<void> {
     const { worktrees } = await this.world.client.call('worktrees', {});
     const left = worktrees.filter(({ status }) => status !== 'accepted');

@@ -28,6 +28,14 @@ export function transcriptOf(page: string): Typed[] {
   return typed;
 }
 
+/** A command of a page with the question it answers, which has another name every time, as `said` names it. */
+export function withQuestion(line: string, said: string): string {
+  const [asked] = /--question [0-9a-f]{10}\b/.exec(said) ?? [];
+  const [id] = /\b01[0-9A-HJKMNP-TV-Z]{24}\b/.exec(said) ?? [];
+  if (asked === undefined || id === undefined || !line.includes(' --question ')) return line;
+  return line.replace(/--question \S+/, asked).replace(/\b01[0-9A-HJKMNP-TV-Z]{24}\b/, id);
+}
+
 /** What a page shows in the block after the one with this command. */
 export function shownAfter(page: string, marker: string): string[] {
   const [, block = ''] = /```\n\n```\n([\s\S]*?)```/.exec(page.slice(page.indexOf(marker))) ?? [];
@@ -38,6 +46,7 @@ export function shownAfter(page: string, marker: string): string[] {
 const VARYING: [RegExp, string][] = [
   [/\b01[0-9A-HJKMNP-TV-Z]{24}\b/g, 'ID'],
   [/\s*\b(?:\d+(?:\.\d+)?(?:ms|s)|\d+m\d+s)\b/g, ' TIME'],
+  [/(--question) [0-9a-f]{10}\b/g, '$1 NAME'],
   [/(merged as) [0-9a-f]{12}/g, '$1 COMMIT'],
   [/kill -9 \d+/g, 'kill -9 PID'],
   [/^\d+ (events from)/g, 'N $1'],

@@ -224,6 +224,16 @@ verifies('X-51').test('the words of a tool carry no control character of an agen
   expect(text).toBe(`Job ${JOB_ID} is killed.\nbye␛]52;c;AAAA␇`);
 });
 
+verifies('J-04').test('a wait that is of no use any more says why, and not to call it again', () => {
+  const because = `Job ${JOB_ID} has ended (completed).`;
+  const about = { now: NOW, rest: 'elsewhere' };
+  expect(textOf('wait', { met: false, because, jobs: [] }, about)).toContain(
+    `${because} What you wait for cannot happen unless somebody acts.`,
+  );
+  expect(textOf('wait', { met: false, because, jobs: [] }, about)).not.toContain('call wait again');
+  expect(textOf('wait', { met: false, jobs: [] }, about)).toContain('call wait again');
+});
+
 verifies('U-15').test('a core that fails does not end the server', async () => {
   const { client } = await connect('modern', undefined, {
     status: async () => {

@@ -45,8 +45,11 @@ const WORDS: { [N in OperationName]?: (output: OperationOutput<N>, style: Style)
       .filter(Boolean)
       .join('\n'),
   kill: ({ agentId, status, finalOutput }) => `Job ${agentId} is ${status}.\n${printable(finalOutput)}`.trimEnd(),
-  wait: ({ met, jobs }, style) =>
-    `${met ? '' : 'The time is up, and none of it has happened yet: call wait again.\n'}${jobList(jobs, style)}`,
+  wait: ({ met, because, jobs }, style) => {
+    const timeIsUp = 'The time is up, and none of it has happened yet: call wait again.';
+    const never = because === undefined ? timeIsUp : `${because} What you wait for cannot happen unless somebody acts.`;
+    return `${met ? '' : `${never}\n`}${jobList(jobs, style)}`;
+  },
   interrupt: ({ agentId, status }) => `Job ${agentId} is ${status}.`,
   resume: ({ agentId, status, launch }) => `Job ${agentId} is ${status}, launch ${launch}.`,
   inbox: ({ questions }, style) =>

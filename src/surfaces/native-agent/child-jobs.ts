@@ -50,7 +50,10 @@ export function childJobs({ jobId, client, clock, escalations, tree }: ChildJobs
     },
     async attend(id, signal) {
       if (runs.has(id)) await runs.attend(id, { waitMs: ATTEND_MS, signal });
-      else await call('wait', { ids: [id], until: ['done'], timeoutMs: ATTEND_MS }, signal);
+      else {
+        const { because } = await call('wait', { ids: [id], until: ['done'], timeoutMs: ATTEND_MS }, signal);
+        if (because !== undefined) await clock.sleep(ATTEND_MS, signal);
+      }
       const { questions } = await call('inbox', {}, signal);
       return questions.filter(({ path, runId }) => path.includes(id) || runId === id).map(toEscalation);
     },

@@ -220,7 +220,8 @@ export class RootJob implements NativeAgent {
     const failure = async (): Promise<never> => {
       for (let looks = 0; ; looks += 1) {
         const timeoutMs = looks === 0 ? SOON_MS : FAILED_MS;
-        const { met } = await call('wait', { ids: [this.#id], until: ['done'], timeoutMs }, signal);
+        const { met, because } = await call('wait', { ids: [this.#id], until: ['done'], timeoutMs }, signal);
+        if (because !== undefined) await this.#deps.clock.sleep(SOON_MS, signal); // no place yet, and a person may make one
         if (!met && looks === 0) this.#deps.onWaiting();
         if (met) throw new ReefError('spawn_failed', `No agent can be started; \`reef output ${this.#id}\` says why`);
       }

@@ -27,7 +27,7 @@ verifies('U-03').test('an error names its code, what happened, what belongs to i
       '    one',
       '    two',
       '  count: 2',
-      'Several questions are open: choose one with --question ID.',
+      'Say which question you answer with --question ID. `reef inbox` shows each one and what to type.',
     ].join('\n'),
   );
 });

@@ -39,7 +39,7 @@ function ageOf({ createdAt, endedAt }: RunSummary, now: Date): string {
 export function runOutcome(run: RunSummary, view: RunView | null, style: Style): string {
   const colour = COLOURS[run.status] === 'dim' ? 'green' : COLOURS[run.status];
   const why = run.because === undefined ? '' : `: ${printable(run.because)}`;
-  const words = STATUS_WORDS[run.status] ?? run.status;
+  const words = [STATUS_WORDS[run.status] ?? run.status, ...(run.merge ? [MERGE_WORDS[run.merge]] : [])].join(', ');
   return [
     `${style.paint(colour, words)}, after ${ageOf(run, style.now)}${why}`,
     ...(view ? [...gates({ gates: lastOf(view) }, style), ...halts(run, view, style)] : []),
@@ -48,6 +48,12 @@ export function runOutcome(run: RunSummary, view: RunView | null, style: Style):
 }
 
 const STATUS_WORDS: Partial<Record<RunSummary['status'], string>> = { awaiting_input: 'an agent asks' };
+
+const MERGE_WORDS: Record<NonNullable<RunSummary['merge']>, string> = {
+  merged: 'merged',
+  waiting: 'not merged yet',
+  not_merged: 'not merged',
+};
 
 function nextOf({ status, path: folder, worktree, runId }: RunSummary): string[] {
   if (status === 'awaiting_input') return [];

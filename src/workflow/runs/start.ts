@@ -24,7 +24,7 @@ export class RunStarter {
   readonly #deps: StarterDeps;
   readonly #ending = new AbortController();
   readonly #under = new Map<string, Promise<void>>();
-  /** Why a run that waits will not start by itself. */
+  /** Why a run that waits will not start by itself, or was not merged at its end. */
   readonly #obstacles = new Map<string, { code: string; message: string }>();
 
   constructor(deps: StarterDeps) {
@@ -88,6 +88,7 @@ export class RunStarter {
       await this.#deps.worktrees.accept(worktreeId, { whenClean: true });
     } catch (error) {
       const { code, message } = toReefError(error);
+      this.#obstacles.set(run.id, { code, message });
       this.#deps.notice({ kind: 'accept_failed', worktreeId, message: `run ${run.id}: ${code}: ${message}` });
     }
   }

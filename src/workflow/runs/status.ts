@@ -1,6 +1,7 @@
 import type { Caller } from '../../protocol/operations.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
 import type { Halt, Json, RunView } from '../../protocol/workflow.ts';
+import type { WorktreeView } from '../../protocol/worktrees.ts';
 import type { Store } from '../../store/store.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import { isOfBudget } from './block-agents.ts';
@@ -40,24 +41,23 @@ export class RunStatus {
     const { starter, worktrees } = this.#deps;
     const view = await this.view(run);
     const worktree = run.worktreeId === '' ? undefined : await worktrees.view(run.worktreeId);
-    const obstacle = starter.obstacle(run.id);
-    const waitsFor = worktree?.queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
-    const because =
-      view?.halt?.message ??
-      obstacle?.message ??
-      (waitsFor && `waits for ${waitsFor.join('; ') || 'room: too many worktrees are open'}`);
+    const isMerged = worktree?.status === 'accepted';
+    const obstacle = isMerged ? undefined : starter.obstacle(run.id);
+    const because = view?.halt?.message ?? obstacle?.message ?? (worktree && waitsBecause(worktree));
     const ends = Object.values(view?.executionLog ?? {}).flatMap(({ endedAt }) => endedAt ?? []);
     const endedAt = view && view.outcome !== 'running' ? ends.sort().at(-1) : undefined;
+    const status = this.#status(run, view, { isMerged, isStuck: obstacle !== undefined });
     const summary: RunSummary = {
       runId: run.id,
       task: run.doc.task,
       workflow: run.doc.node,
       worktree: run.worktreeId,
       path: worktree?.path ?? null,
-      status: this.#status(run, view, obstacle !== undefined),
+      status,
       block: view?.position?.block ?? null,
       visit: view?.position?.visit ?? null,
       ...(because !== undefined && { because }),
+      ...(status === 'success' && mergeOf(worktree, run.doc.accept)),
       ...(run.doc.leave.parentId !== undefined && { parentId: run.doc.leave.parentId }),
       createdAt: run.doc.createdAt,
       ...(endedAt !== undefined && { endedAt }),
@@ -106,8 +106,16 @@ export class RunStatus {
     }
   }
 
-  #status(run: StoredRun, view: RunView | undefined, isStuck: boolean): RunSummary['status'] {
+  #status(
+    run: StoredRun,
+    view: RunView | undefined,
+    { isMerged, isStuck }: { isMerged: boolean; isStuck: boolean },
+  ): RunSummary['status'] {
     if (!view) return run.state === 'over' ? 'aborted' : isStuck ? 'halted' : 'queued';
+    // A person merged it although it had halted.
+    if (view.outcome === 'aborted' && isMerged) return 'success';
+    // One that is to be merged goes on until it is, or cannot be.
+    if (view.outcome === 'success' && run.doc.accept && run.state === 'begun' && !isStuck) return 'running';
     if (view.outcome !== 'running') return view.outcome;
     if (view.isHalted) return 'halted';
     const { store } = this.#deps;
@@ -116,4 +124,17 @@ export class RunStatus {
     const asks = below.some(({ jobId, question }) => !(jobs.has(jobId) && isOfBudget(question)));
     return asks ? 'awaiting_input' : 'running';
   }
+}
+
+function mergeOf(worktree: WorktreeView | undefined, isWanted: boolean): Pick<RunSummary, 'merge'> {
+  if (worktree?.status === 'accepted') return { merge: 'merged' };
+  if (worktree?.pending) return { merge: 'waiting' };
+  return isWanted ? { merge: 'not_merged' } : {};
+}
+
+/** What a worktree waits for, in the queue or at its merge. */
+function waitsBecause({ pending, queue }: WorktreeView): string | undefined {
+  if (pending) return `it is merged when ${pending.checkout} has no changes of its own (${pending.files.join(', ')})`;
+  const waitsFor = queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
+  return waitsFor && `waits for ${waitsFor.join('; ') || 'room: as many tasks as may run at once are at work'}`;
 }

@@ -74,7 +74,7 @@ export function nextCommands(
     ...(checkout.hasCommit ? [] : [{ type: 'git add -A && git commit -m "start"', to: 'make the first commit' }]),
     ...(isTrusted ? [] : [{ type: trust, to: 'see what Reef would run here, and allow it' }]),
     isJudged ? firstRun(agent, person.wanted) : firstJob(agent),
-    { type: 'reef inbox', to: 'see what it asks; `reef send @last --allow` says yes' },
+    { type: 'reef inbox', to: 'see what it asks, and what to type to answer' },
     { type: 'reef worktree diff @last', to: 'see what it did' },
     ...(isJudged ? [{ type: 'reef worktree accept @last', to: 'merge it' }] : []),
   ];

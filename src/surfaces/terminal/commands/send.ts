@@ -1,8 +1,10 @@
 import { ReefError } from '../../../protocol/errors.ts';
-import type { Question } from '../../../protocol/jobs.ts';
+import type { Decision, Question } from '../../../protocol/jobs.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
-import { type Command, textArgument } from '../cli.ts';
+import { type Asked, questionsOf, renderQuestion } from '../../render/question.ts';
+import { type Cli, type Command, textArgument } from '../cli.ts';
+import { askLine } from '../prompt/line-person.ts';
 
 interface SendOptions {
   option?: string[];
@@ -20,7 +22,13 @@ export const send: Command<SendOptions> = async (cli, [id = '', given], options)
   const text = await textArgument(cli, given);
   checkUsage(text, options);
   const client = cli.client();
-  const sent = await client.call('send', await sendInput(client, id, text, options));
+  const isDecision = options.allow || options.deny;
+  const question = isDecision || options.question ? await findQuestion(client, id, options) : undefined;
+  if (isDecision && question && options.question === undefined && !(await isMeant(cli, id, question, options))) {
+    cli.talk('Nothing was sent: the question is still open.');
+    return 3;
+  }
+  const sent = await client.call('send', sendInput(id, text, options, question));
   cli.print(sent, () => `${sent.agentId}  ${sent.status}`);
   if (!cli.json)
     cli.talk(sent.delivered ? 'The agent has received it.' : 'Sent, but the agent has not confirmed it yet.');
@@ -37,31 +45,47 @@ function checkUsage(text: string | undefined, { option, allow, deny, session, al
     throw wrong('Nothing to send: give a text, --option, --allow or --deny');
 }
 
-async function sendInput(
-  client: Client,
+function sendInput(
   id: string,
   text: string | undefined,
   options: SendOptions,
-): Promise<OperationInput<'send'>> {
+  question: Question | undefined,
+): OperationInput<'send'> {
   const { key, option } = options;
-  const isDecision = options.allow || options.deny;
-  const question = isDecision || options.question ? await findQuestion(client, id, options) : undefined;
   const named = { id, key, questionId: question?.questionId, fingerprint: question?.fingerprint };
+  const isDecision = options.allow || options.deny;
   return isDecision ? { ...named, decision: decisionOf(options), reason: text } : { ...named, text, option };
 }
 
-function decisionOf({ deny, session, always }: SendOptions) {
-  if (deny) return 'deny' as const;
-  if (always) return 'allow_always' as const;
-  return session ? ('allow_session' as const) : ('allow_once' as const);
+/** A decision without `--question`: nobody may allow what they have not seen, so it is shown and asked about. */
+async function isMeant(cli: Cli, id: string, question: Asked, options: SendOptions): Promise<boolean> {
+  if (cli.json || !cli.isInteractive)
+    throw new ReefError('which_question', `${id} asks, and the decision does not say about what`, listed([question]));
+  const decision = decisionOf(options);
+  cli.talk(renderQuestion(question, cli.style, []));
+  const answer = await askLine(cli, `${ASKS[decision]} [y/N] `);
+  return /^y(es)?$/i.test(answer?.trim() ?? '');
+}
+
+const ASKS: Readonly<Record<Decision, string>> = {
+  allow_once: 'Allow this, once?',
+  allow_session: 'Allow this for the rest of the job?',
+  allow_always: 'Allow this in all jobs from now on?',
+  deny: 'Deny this?',
+};
+
+function decisionOf({ deny, session, always }: SendOptions): Decision {
+  if (deny) return 'deny';
+  if (always) return 'allow_always';
+  return session ? 'allow_session' : 'allow_once';
 }
 
 /** The open question that is meant. A decision names the fingerprint of what was seen. */
-async function findQuestion(client: Client, id: string, options: SendOptions): Promise<Question> {
+async function findQuestion(client: Client, id: string, options: SendOptions): Promise<Asked> {
   const { jobs } = await client.call('status', { id });
-  const open = (jobs[0]?.questions ?? []).filter(
-    ({ kind }) => !(options.allow || options.deny) || kind === 'permission',
-  );
+  const open = jobs
+    .flatMap(questionsOf)
+    .filter(({ kind }) => !(options.allow || options.deny) || kind === 'permission');
   const wanted = options.question;
   const meant = wanted === undefined ? open : open.filter((question) => isNamed(question, wanted));
   const [first, second] = meant;

@@ -19,13 +19,27 @@ export const wait: Command<{ until?: string; timeout?: string }> = async (cli, i
     timeoutMs: timeout === undefined ? undefined : parseDuration(timeout, '--timeout'),
   });
   cli.print(result, () => words(cli, result));
-  if (!result.met) {
-    if (!cli.json) cli.talk('The time is up, and none of it has happened yet.');
-    return 1;
-  }
+  const { met, because, jobs } = result;
+  if (!met && !cli.json) cli.talk(because === undefined ? TIME_IS_UP : whyNever(because, jobs));
+  if (!met && because === undefined) return 1;
+  if (!met && jobs.some(isQueued)) return 3;
   // With --until, being here is the answer. Without it, the state of the jobs is.
-  return until === undefined ? exitCodeOfAll(result.jobs) : 0;
+  if (until === undefined) return exitCodeOfAll(jobs);
+  return met ? 0 : 1;
 };
+
+const TIME_IS_UP = 'The time is up, and none of it has happened yet.';
+const isQueued = ({ status }: JobView) => status === 'queued';
+
+/** The reason, and what to type. */
+function whyNever(because: string, jobs: readonly JobView[]): string {
+  const what = `${because}\nWhat you wait for cannot happen unless somebody acts.`;
+  if (jobs.some(isQueued)) return `${what} See what the others ask: reef inbox`;
+  const paused = jobs.find(({ status }) => status === 'paused');
+  return paused
+    ? `${what}\n  reef resume ${paused.id} "<text>"  go on with it\n  reef kill ${paused.id}  end it`
+    : what;
+}
 
 function conditions(until: string): Condition[] {
   return until.split(',').map((word) => {
@@ -54,7 +68,7 @@ export async function waitFor(
   for (let left = timeoutMs; ; left = timeoutMs - (systemClock.monotonicMs() - started)) {
     const callMs = Math.min(LONGEST_CALL_MS, Math.max(0, Math.round(left)));
     const result = await client.call('wait', { ...query, timeoutMs: callMs });
-    if (result.met || left <= LONGEST_CALL_MS) return result;
+    if (result.met || result.because !== undefined || left <= LONGEST_CALL_MS) return result;
   }
 }
 

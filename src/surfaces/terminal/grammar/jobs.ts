@@ -53,7 +53,10 @@ function talkCommands(program: Command, run: Run): void {
     .option('--session', 'with --allow: allow it for the rest of this job')
     .option('--always', 'with --allow: allow it in all jobs from now on; `reef grants` lists what you allowed')
     .option('--deny', 'deny it; the text is the reason')
-    .option('--question <id>', 'which question to answer, as shown by `reef inbox`')
+    .option(
+      '--question <id>',
+      'which question to answer, as shown by `reef inbox`; a script has to name it with --allow and --deny',
+    )
     .option('--key <key>', 'repeating the command with the same key sends nothing again');
   definer(run, () => import('../commands/send.ts'))(send, 'send', 'reef send @last --option SQLite');
   const define = definer(run, () => import('../commands/jobs.ts'));

@@ -27,7 +27,10 @@ function taskCommands(program: Command, run: Run): void {
     .option('--anyway', 'do not wait for tasks with clashing plans')
     .option('--step', 'ask before every block')
     .option('--auto-resume', 'continue by itself when a rate limit is over')
-    .option('--accept', 'merge after success, as soon as the checkout is clean')
+    .option(
+      '--accept',
+      'merge after success, as soon as the checkout is clean; --follow and --wait end after the merge',
+    )
     .option('--budget-tokens <n>', 'halt at this many tokens', wholeNumber)
     .option('--budget-time <time>', 'halt after this much working time, such as 30m')
     .option('--sandbox', 'refuse to run agents and gates without a sandbox')
