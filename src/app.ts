@@ -65,7 +65,7 @@ export async function openApp(options: AppOptions) {
   const guards = new GuardedFolders(store);
   const newId = createIds(clock);
   const below = { home, env, clock, log, store, signal, capabilities, guards, newId, redact };
-  const repository = found && (await openRepository({ ...below, isPortFree, settings: readSettings }, found));
+  const repository = found && (await openRepository({ ...below, registry, isPortFree, settings: readSettings }, found));
   const engine = openEngine(below, repository);
   const shared = { ...below, storage, registry, timings };
   const runner = new JobRunner({

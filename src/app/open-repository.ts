@@ -1,10 +1,12 @@
 import { basename, join } from 'node:path';
+import type { AdapterRegistry } from '../agents/registry.ts';
 import type { GuardedFolders } from '../agents/sandbox.ts';
 import { sandboxFor } from '../agents/sandbox.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Environment } from '../base/env.ts';
 import type { Home } from '../base/home.ts';
 import type { Logger } from '../base/log.ts';
+import { createSafeDir } from '../base/safe-dir.ts';
 import type { ChangeSignal } from '../events/change-signal.ts';
 import type { Checkout } from '../git/checkout.ts';
 import { createGit, type Git } from '../git/git-command.ts';
@@ -18,6 +20,7 @@ import type { Store } from '../store/store.ts';
 import { Project } from '../workflow/project/project.ts';
 import type { RunSpec } from '../workflow/runs/spec.ts';
 import { WorktreeActivity } from '../workflow/runs/worktree-activity.ts';
+import { worktreeGates } from '../workflow/runs/worktree-gates.ts';
 import { boundGates } from '../workflow/workers/bound-gates.ts';
 import { GitWorktreeManager } from '../worktrees/manager.ts';
 import { openCodeContext, referencesOf } from './code-context.ts';
@@ -26,6 +29,7 @@ import { StateOperations } from './state-operations.ts';
 import { NoticeBoard } from './worktree-operations.ts';
 
 export interface RepositoryDeps {
+  registry: AdapterRegistry;
   home: Home;
   env: Environment;
   clock: Clock;
@@ -93,7 +97,7 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
         output: 'apart',
         abort: new AbortController().signal,
       }),
-    gateEnv: gates.gateEnv,
+    gatesOf: worktreeGates({ ...gates, ...deps, project, openDir: createSafeDir }),
     vacate: (path) => context.servers.spinDownServer(path),
     references: referencesOf(context),
     items: {
@@ -113,7 +117,7 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
   return { root, git, project, notices, gates, context, worktrees, code, states, activity };
 }
 
-/** How gates run, in a run and again on a merged tree. */
+/** How gates run, in a run and before a merge. */
 function gateDeps(deps: RepositoryDeps) {
   const { env, capabilities, guards } = deps;
   return {
@@ -122,15 +126,16 @@ function gateDeps(deps: RepositoryDeps) {
       sandboxOf: (path) => gateSandbox(deps, path),
       enter: (path) => guards.enter(path),
     }),
-    gateEnv: (path: string) => allowedEnv(env.all, [], { PATH: `${join(path, 'node_modules', '.bin')}:${env.path}` }),
+    // Last: an agent can put a program of any name there.
+    gateEnv: (path: string) => allowedEnv(env.all, [], { PATH: `${env.path}:${join(path, 'node_modules', '.bin')}` }),
   };
 }
 
-/** Gates execute what an agent wrote, so the gates of a run in a sandbox run in one too. */
+/** Gates execute what an agent wrote, so they run in a sandbox where the run or any job of the worktree did. */
 function gateSandbox({ store, home, env }: RepositoryDeps, path: string) {
   const id = basename(path).replace(/^scratch-/, '');
   const [spec] = store.runs.byWorktree<RunSpec>(id);
-  if (!spec?.doc.leave.sandbox) return undefined;
+  if (!spec?.doc.leave.sandbox && !store.jobs.anySandboxed(id)) return undefined;
   const { dir: homeDir, sockets } = home;
   const surroundings = { stateDirs: [], homeDir, sockets, env: env.all, agentEnv: {}, program: '/bin/sh' };
   return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);

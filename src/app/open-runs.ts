@@ -1,6 +1,5 @@
 import type { JobManager } from '../agents/job-manager.ts';
 import type { JobRunner } from '../agents/job-runner.ts';
-import type { AdapterRegistry } from '../agents/registry.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
 import type { Core } from '../protocol/operations.ts';
@@ -25,7 +24,6 @@ import { createWorktreeOperations } from './worktree-operations.ts';
 
 interface RunsDeps extends RepositoryDeps {
   repository: Repository;
-  registry: AdapterRegistry;
   runner: JobRunner;
   jobs: JobManager;
   engine: DurableEngine;

@@ -36,6 +36,7 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
       if (view.setup.state !== 'failed') starter.recover();
       return view;
     },
+    worktree_gates: async ({ id }) => redact(await worktrees.gates(id)),
     async diff({ id }, { jobId }) {
       if (jobId !== undefined && worktrees.idOf(id) !== store.jobs.get(jobId)?.job.worktree) {
         throw new ReefError('not_yours', 'a job may look at its own worktree only');

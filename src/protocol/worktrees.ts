@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { operation } from './operation.ts';
+import { GATES } from './workflow.ts';
 
 const text = z.string();
 const count = z.number().int().nonnegative();
@@ -117,6 +118,16 @@ const acceptedSchema = z.strictObject({
 });
 export type Accepted = z.infer<typeof acceptedSchema>;
 
+const judgedGateSchema = z.strictObject({
+  gate: z.enum(GATES),
+  result: z.enum(['passed', 'failed', 'waived', 'not_configured']),
+  /** The last lines of a gate that failed. */
+  log: text.exactOptional(),
+});
+export type JudgedGate = z.infer<typeof judgedGateSchema>;
+const judgedTreeSchema = z.strictObject({ id: text, tree: oid, gates: z.array(judgedGateSchema) });
+export type JudgedTree = z.infer<typeof judgedTreeSchema>;
+
 /** Ignored files are in no commit: they are named, not kept. */
 const keptSchema = z.strictObject({ ref: text, command: text, ignored: z.array(text) });
 export type KeptWork = z.infer<typeof keptSchema>;
@@ -218,6 +229,13 @@ export const worktreeOperations = {
     summary: 'Run the set-up command of a worktree again.',
     input: z.strictObject({ id }),
     output: worktreeViewSchema,
+  }),
+  worktree_gates: operation({
+    effect: 'acts',
+    for: 'people',
+    summary: 'Run the gates that have not judged the present files of a worktree, in a fresh checkout of them.',
+    input: z.strictObject({ id }),
+    output: judgedTreeSchema,
   }),
   diff: operation({
     effect: 'reads',

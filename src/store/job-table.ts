@@ -68,6 +68,12 @@ export class JobTable {
     return this.#select<R>('parent_id = ? ORDER BY id', id);
   }
 
+  /** Whether a job in a sandbox has ever worked in this worktree. */
+  anySandboxed(worktreeId: string): boolean {
+    const sql = `SELECT 1 FROM job WHERE doc ->> '$.worktree' = ? AND doc ->> '$.sandbox' != 'none' LIMIT 1`;
+    return this.#sql(sql).get(worktreeId) !== undefined;
+  }
+
   #select<R>(where: string, ...values: (string | number)[]): JobRecord<R>[] {
     const rows = this.#sql<Row>(`SELECT doc, runtime FROM job WHERE ${where}`).all(...values);
     return rows.map(({ doc, runtime }) => ({ job: JSON.parse(doc), runtime: JSON.parse(runtime) }));

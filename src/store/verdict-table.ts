@@ -1,7 +1,10 @@
 import type { GateView } from '../protocol/workflow.ts';
 import type { Sqlite } from './driver.ts';
 
-/** The verdicts of gates, stored where they are made, so that whoever merges reads them and asks nobody. */
+/**
+ * The verdicts of gates, stored where they are made, so that whoever merges reads them and asks nobody. Those of a worktree
+ * without a run are stored under its own id.
+ */
 export class VerdictTable {
   readonly #sql: Sqlite['prepare'];
 

@@ -10,6 +10,7 @@ import type { Git } from '../git/git-command.ts';
 import { LOCK_WAIT_MS } from '../git/hardening.ts';
 import { identify, type ProcessIdentity } from '../process/identity.ts';
 import { ReefError } from '../protocol/errors.ts';
+import type { Gate } from '../protocol/workflow.ts';
 import type { Store } from '../store/store.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import { PortBook } from './make/port-book.ts';
@@ -33,6 +34,13 @@ interface RepositoryItems {
   /** The text of `.worktreeinclude`. */
   include?(): Promise<string | undefined>;
   scripts?(): Promise<{ setup?: readonly string[]; teardown?: readonly string[] }>;
+}
+
+/** A gate with its command, judged as in a run. */
+export interface ConfiguredGate {
+  gate: Gate;
+  command: readonly string[];
+  run(folder: string): Promise<{ passed: boolean; log: string }>;
 }
 
 export type Notice =
@@ -65,8 +73,11 @@ export interface Deps {
   store: Store;
   /** Ends what only reads in a folder, such as its analysis server, before the folder goes. */
   vacate(folder: string): Promise<void>;
-  /** The environment of a gate in this folder. */
-  gateEnv(folder: string): Record<string, string>;
+  /**
+   * The gates that judge a worktree: those of its newest run, else the project's own. Throws `repo_untrusted` where nobody
+   * has trusted what they would run.
+   */
+  gatesOf(worktreeId: string): Promise<ConfiguredGate[]>;
   items: RepositoryItems;
   run: RunCommand;
   self: ProcessIdentity;
@@ -95,7 +106,7 @@ export interface Settings {
 const DEFAULTS = { maxActive: 8, overlapThreshold: 1, slicerHops: 2, leastMs: 2_000, pendingPollMs: 2_000 };
 
 type Given = Pick<Deps, 'git' | 'store' | 'clock' | 'log' | 'run'>;
-type Defaulted = Pick<Deps, 'vacate' | 'gateEnv' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'>;
+type Defaulted = Pick<Deps, 'vacate' | 'gatesOf' | 'items' | 'announce' | 'freeBytes' | 'at' | 'lockWaitMs'>;
 
 export interface ManagerOptions extends Given, Partial<Defaulted> {
   /** The main checkout. */
@@ -136,7 +147,7 @@ export async function openDeps(
     changed: new ChangeSignal(),
     fold: await foldOf(checkout.toplevel),
     vacate: options.vacate ?? (() => Promise.resolve()),
-    gateEnv: options.gateEnv ?? (() => ({})),
+    gatesOf: options.gatesOf ?? (async () => []),
     items: options.items ?? {},
     ports: new PortBook({ path: join(options.stateHome, 'reef', 'ports.db'), isFree: options.isPortFree }),
     freeBytes: options.freeBytes ?? freeBytes,

@@ -7,6 +7,7 @@ import {
   acceptOptionsSchema,
   type Clash,
   type ConflictReport,
+  type JudgedTree,
   type KeptWork,
   type PruneReport,
   type ReconcileReport,
@@ -22,6 +23,7 @@ import { enterBranch, mergeBack } from './fork.ts';
 import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
 import { accept } from './merge/accept.ts';
+import { judgeNow } from './merge/gates.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
 import { addEntries, declaredPlan, touchedBy } from './plan.ts';
 import { claimWithin, draft, enter, type Task } from './queue.ts';
@@ -273,6 +275,12 @@ export class GitWorktreeManager {
     });
     this.#deps.changed.notify();
     return this.view(id);
+  }
+
+  /** Runs the gates that have not judged its present files. */
+  async gates(text: string): Promise<JudgedTree> {
+    const id = this.idOf(text);
+    return this.#alone(id, () => judgeNow(this.#deps, this.#deps.records.get(id)));
   }
 
   async diff(text: string): Promise<WorktreeDiff> {

@@ -90,7 +90,7 @@ verifies('W-07', 'W-42', 'W-43', 'W-44', 'W-60', 'W-62', 'W-65', 'W-66', 'W-80',
 );
 
 verifies('T-31').test(
-  'a tree that changed after its gates is stale until they run again',
+  'a tree that changed after its gates is judged again',
   async () => {
     const agent = rig.world.script('right', byBlock({ Feature_Implement__GenerateCode: WRITES_IT_RIGHT }));
     const { runId } = await rig.start({ task: 'write sum', workflow: 'test-fix', agent });
@@ -98,7 +98,7 @@ verifies('T-31').test(
     writeFileSync(join(run.path ?? '', 'sum.mjs'), SUBTRACTS);
     const before = rig.git('rev-parse', 'main');
     const refused = await rig.reef('worktree', 'accept', run.worktree);
-    expect([refused.code !== 0, /^gates_stale: /.test(refused.err), rig.git('rev-parse', 'main')]).toEqual([
+    expect([refused.code !== 0, /^gates_failed: .*-1 !== 5/s.test(refused.err), rig.git('rev-parse', 'main')]).toEqual([
       true,
       true,
       before,

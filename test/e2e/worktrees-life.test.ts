@@ -9,7 +9,12 @@ import { ADDS, byBlock, done, leftovers, makeDirty, QUICK, RunsRig, SUBTRACTS, u
 
 const FILES = {
   'package.json': '{"type":"module","scripts":{"test":"node check.mjs"}}\n',
-  'check.mjs': "import { sum } from './sum.mjs';\nif (sum(2, 3) !== 5) throw new Error('not five');\n",
+  // Worktrees that are about something else have no sum.
+  'check.mjs': [
+    "import { existsSync } from 'node:fs';",
+    "const { sum } = existsSync('sum.mjs') ? await import('./sum.mjs') : { sum: () => 5 };",
+    "if (sum(2, 3) !== 5) throw new Error('not five');\n",
+  ].join('\n'),
   'notes.txt': 'a thought\n',
   '.gitignore': '.env\nset-up.*\n',
 };

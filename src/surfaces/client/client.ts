@@ -29,7 +29,12 @@ export interface Connection {
   startDaemon?: () => Promise<void>;
 }
 
-type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal' | 'isRepeatable'>;
+/** They run the project's set-up or gates. */
+const LONG: ReadonlySet<OperationName> = new Set<OperationName>([
+  ...(['accept', 'worktree_gates', 'worktree_setup', 'worktree_create'] as const),
+]);
+
+type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal' | 'isRepeatable' | 'isLong'>;
 
 export function connect({ socket, surface, startDaemon }: Connection): Client {
   const once = (request: Request) => exchange({ socket, surface, ...request });
@@ -58,6 +63,7 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
         path: routes.operation(operation),
         body: input,
         signal,
+        isLong: LONG.has(operation),
         isRepeatable: readingOperations.has(operation) || (input as { key?: string }).key !== undefined,
       })) as never,
     daemon: async ({ signal } = {}) =>

@@ -10,13 +10,17 @@ export interface Exchange {
   surface: string;
   /** Repeating it does no harm. A connection that breaks before the answer then counts as if nobody had listened. */
   isRepeatable?: boolean;
+  /** It may run commands of the project, which take as long as they take. */
+  isLong?: boolean;
   signal?: AbortSignal | undefined;
 }
 
 /** The server refuses more. Checking first gives a readable error instead of a broken pipe. */
 const MAX_BODY_BYTES = 1_048_576;
-/** No operation takes longer than 45 s. A daemon that is silent for a minute hangs. */
+/** Any other operation takes 45 s at most. A daemon that is silent for a minute hangs. */
 const SILENCE_MS = 60_000;
+/** A set-up and three gates, on two trees, each up to its own limit. */
+const LONG_SILENCE_MS = 3 * 3_600_000;
 
 /** Nobody listens: the request was never sent, so the caller may start a daemon and repeat it. */
 export class NobodyListens extends Error {}
@@ -59,11 +63,13 @@ function send(exchange: Exchange, body: string | undefined): Promise<IncomingMes
       path: exchange.path,
       headers,
       agent: false,
-      timeout: SILENCE_MS,
+      timeout: exchange.isLong ? LONG_SILENCE_MS : SILENCE_MS,
       ...(exchange.signal ? { signal: exchange.signal } : {}),
     });
     request.on('response', resolve);
-    request.on('timeout', () => request.destroy(new Error('no answer for a minute')));
+    request.on('timeout', () =>
+      request.destroy(new Error(exchange.isLong ? 'no answer for hours' : 'no answer for a minute')),
+    );
     request.on('error', (error) => reject(failure(error, exchange)));
     request.end(body);
   });

@@ -76,6 +76,19 @@ export function acceptance({ status, commit, waiting, noted }: OperationOutput<'
   );
 }
 
+const RESULT_COLOURS = { passed: 'green', failed: 'red', waived: 'yellow', not_configured: 'dim' } as const;
+
+export function gateResults({ id, gates }: OperationOutput<'worktree_gates'>, { paint }: Style): string {
+  const lines = gates.flatMap(({ gate, result, log }) => [
+    `${gate}  ${paint(RESULT_COLOURS[result], result.replace('_', ' '))}`,
+    ...(log === undefined ? [] : printable(log).split('\n')).map((line) => `  ${line}`),
+  ]);
+  const isNone = gates.every(({ result }) => result === 'not_configured');
+  const next = isNone ? ['Nothing judged it: name the gates with `reef init`.'] : [];
+  const isGood = !isNone && gates.every(({ result }) => result !== 'failed');
+  return [...lines, ...next, ...(isGood ? [`To merge it: reef worktree accept ${id}`] : [])].join('\n');
+}
+
 export function keptWork({ ref, command, ignored }: OperationOutput<'worktree_discard'>): string {
   const lost = ignored.length > 0 ? [`not kept, because git ignores them: ${ignored.map(printable).join(', ')}`] : [];
   return [`kept on ${ref}`, `  ${command}`, ...lost].join('\n');

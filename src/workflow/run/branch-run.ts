@@ -68,7 +68,7 @@ export interface BlockAt {
 }
 
 const AGENT_SECONDS = 3_600;
-const GATE_SECONDS = 900;
+export const GATE_SECONDS = 900;
 
 export function blockAt({ input: { run } }: BranchRun, { block }: VisitOrder): BlockAt {
   const def = blockIn(run.manifest, block);

@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { dropRefs, emptyTrash } from '../keep/remove.ts';
 import { passing, refs } from '../layout.ts';
 import { type StoredWorktree, without } from '../records.ts';
-import { listRegistered } from '../registry.ts';
+import { listRegistered, removeEntry } from '../registry.ts';
 import { mendEntries, recover } from './recover.ts';
 
 /**
@@ -16,12 +16,17 @@ import { mendEntries, recover } from './recover.ts';
  */
 export async function reconcile(deps: Deps): Promise<ReconcileReport> {
   await mendEntries(deps);
-  await look(deps);
+  const { registered } = await look(deps);
   const recovered: string[] = [];
   for (const { id } of deps.records.open()) {
     const key = `worktree ${id}`;
     if (deps.locks.isBusy(key)) continue;
-    const said = await deps.locks.run(key, () => recover(deps, id));
+    const said = await deps.locks.run(key, async () => {
+      // Gates were at work in it when their daemon ended.
+      const scratch = deps.layout.scratchOf(id);
+      if (registered.some(({ path }) => path === scratch)) await removeEntry(deps, scratch);
+      return recover(deps, id);
+    });
     if (said !== undefined) recovered.push(said);
   }
   const classes = classify(await look(deps));

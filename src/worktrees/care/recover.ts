@@ -8,7 +8,7 @@ import { passing, refs } from '../layout.ts';
 import { abandon, build } from '../make/build.ts';
 import { finishAccept, takeBack } from '../merge/accept.ts';
 import { type StoredWorktree, without } from '../records.ts';
-import { mendEntry, removeEntry } from '../registry.ts';
+import { mendEntry } from '../registry.ts';
 
 /**
  * Completes or takes back what a dead process began, by the intent it wrote. Returns what was done, in words; undefined
@@ -30,7 +30,6 @@ export async function recover(deps: Deps, id: string): Promise<string | undefine
       await untilLeft(deps, row);
       return recoverRemoval(deps, id);
     case undefined:
-      await removeEntry(deps, deps.layout.scratchOf(id));
       await takeBack(deps, id);
       return `${id}: an accept that had changed nothing was taken back`;
   }
@@ -75,7 +74,6 @@ async function recoverAccept(
 ): Promise<string> {
   const { git, checkout } = deps;
   const { id } = row;
-  await removeEntry(deps, deps.layout.scratchOf(id));
   const tip = await readRef(git, checkout, refs.branch(target));
   if (tip !== undefined && (await isAncestor(git, checkout, { of: tip, commit }))) {
     await untilLeft(deps, row);

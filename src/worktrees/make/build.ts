@@ -85,7 +85,11 @@ async function makeCheckout(deps: Deps, row: StoredWorktree & { path: string }, 
   await deps.at('create.made');
 }
 
-async function copyRepositoryFiles({ git, checkout, items, log }: Deps, { id, path }: StoredWorktree): Promise<void> {
+/** What `.worktreeinclude` names. */
+export async function copyRepositoryFiles(
+  { git, checkout, items, log }: Deps,
+  { id, path }: StoredWorktree,
+): Promise<void> {
   const patterns = await items.include?.();
   if (patterns === undefined || path === null) return;
   const { skipped } = await copyIncluded(git, checkout, { path, patterns });

@@ -1,12 +1,16 @@
 import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import { until } from '../../../test/support/wait.ts';
 import { codeOf, makeWorld, textOf, usersOwn, type World } from '../../../test/support/worktrees/world.ts';
+import { run } from '../../process/run.ts';
+import { ReefError } from '../../protocol/errors.ts';
 import type { Gate, GateView } from '../../protocol/workflow.ts';
+import type { ManagerOptions } from '../deps.ts';
 
 const files = { 'a.txt': '1\n2\n3\n4\n5\n', 'b.txt': 'b\n', '.gitignore': '*.log\n.env\n' };
+const UNJUDGED = ['lint', 'build', 'test'].map((gate) => `gate not run: ${gate}`);
 const log = ({ plain }: World, ...args: string[]) => plain('log', '--format=%s|%an <%ae>|%cn', ...args).split('\n');
 
 verifies('T-30', 'T-33').test('accept squashes all work, uncommitted too, into one commit of the user', async () => {
@@ -19,7 +23,7 @@ verifies('T-30', 'T-33').test('accept squashes all work, uncommitted too, into o
   edit(work, 'new.txt', 'new\n');
   edit(work, 'x.log', 'ignored');
   const done = await manager.accept(work.id);
-  expect(done).toEqual({ status: 'merged', commit: plain('rev-parse', 'main'), noted: [] });
+  expect(done).toEqual({ status: 'merged', commit: plain('rev-parse', 'main'), noted: UNJUDGED });
   expect(log(world, '-1')).toEqual(['Do it|A User <user@example.invalid>|A User']);
   expect(plain('log', '-1', '--format=%P%n%b')).toBe(`${base}\nReef-Task: Do it\n`);
   expect([textOf(checkout, 'a.txt'), textOf(checkout, 'new.txt'), plain('status', '--porcelain')]).toEqual([
@@ -119,7 +123,7 @@ verifies('T-32', 'Q-52').test(
         files: ['a.txt'],
         command: `reef worktree accept ${work.id} --when-clean`,
       },
-      noted: [],
+      noted: UNJUDGED,
     });
     expect([plain('rev-parse', 'main'), usersOwn(checkout)]).toEqual(before);
     expect(await manager.view(work.id)).toMatchObject({ status: 'accepting', pending: { whenClean: false } });
@@ -218,15 +222,24 @@ verifies('T-33').test('a worktree that changed after the merge is left as it is,
   expect((await manager.reconcile()).zombies).toEqual([{ path, worktreeId: work.id, why: 'no record uses it' }]);
 });
 
-/** A run of the worktree that has ended, with these commands for its gates. */
-function gatesOf({ store }: World, worktreeId: string, commands: Partial<Record<Gate, string>>) {
-  const entries = Object.entries(commands).map(([gate, script]) => [gate, { command: ['sh', '-c', script] }]);
-  const run = {
-    id: `RUN-${worktreeId}`,
-    worktreeId,
-    state: 'over',
-    doc: { gates: Object.fromEntries(entries) },
-  } as const;
+/** A world whose worktrees are judged by these commands, which really run. */
+function judgedWorld(commands: Partial<Record<Gate, string>>, more: Partial<ManagerOptions> = {}): Promise<World> {
+  const entries = Object.entries(commands) as [Gate, string][];
+  const gates = entries.map(([gate, script]) => ({
+    gate,
+    command: ['sh', '-c', script],
+    async run(cwd: string) {
+      const env = { PATH: process.env.PATH ?? '' };
+      const { code, stdout } = await run({ file: 'sh', args: ['-c', script], cwd, env, timeoutMs: 20_000 });
+      return { passed: code === 0, log: stdout.toString('utf8') };
+    },
+  }));
+  return makeWorld(files, { gatesOf: async () => gates, ...more });
+}
+
+/** A run of the worktree that has ended; the result stores its verdicts. */
+function runIn({ store }: World, worktreeId: string) {
+  const run = { id: `RUN-${worktreeId}`, worktreeId, state: 'over', doc: {} } as const;
   store.commit(() => store.runs.insert(run));
   return (gate: Gate, result: GateView['result'], tree: string) => {
     const verdict = { block: `Core__${gate}`, visit: 1, branch: 'main', gate, result, tree };
@@ -234,40 +247,85 @@ function gatesOf({ store }: World, worktreeId: string, commands: Partial<Record<
   };
 }
 
-verifies('T-31').test(
-  'gates must have passed on the very tree, and on the merged one when the target moved',
+verifies('T-31', 'J-30').test(
+  'a gate that has not judged the very tree runs at accept, and again on the merged one when the target moved',
   async () => {
-    const world = await makeWorld(files);
-    const { manager, plain, edit, write, commit, gitIn, root } = world;
+    const world = await judgedWorld({
+      lint: 'echo lint >> "$PWD-judged"',
+      test: 'echo "$(head -n 1 a.txt) $(cat b.txt)" >> "$PWD-judged"; echo said; test "$(cat b.txt)" = x',
+    });
+    const { manager, plain, edit, write, commit, gitIn } = world;
     const work = await world.start('task');
-    const look = `echo "$(head -n 1 a.txt) $(cat b.txt)" >> ${join(root, 'judged')}; test ! -e ${join(root, 'no')}`;
-    const verdict = gatesOf(world, work.id, { test: look });
+    const verdict = runIn(world, work.id);
+    const judged = () => textOf(dirname(work.path), `scratch-${work.id}-judged`);
+    edit(work, 'b.txt', 'y\n');
+    await expect(manager.accept(work.id)).rejects.toMatchObject({
+      code: 'gates_failed',
+      message: expect.stringMatching(/^Not merged: test failed on these files\. .*reef worktree accept/),
+      details: { test: 'said' },
+    });
+    expect(judged()).toBe('lint\n1 y\n');
     edit(work, 'b.txt', 'x\n');
-    expect(await codeOf(manager.accept(work.id))).toBe('gates_stale');
     gitIn(work.path, 'commit', '-qam', 'agent');
-    verdict('test', 'passed', gitIn(work.path, 'rev-parse', 'HEAD^{tree}'));
+    verdict('lint', 'passed', gitIn(work.path, 'rev-parse', 'HEAD^{tree}'));
+    const seen = await manager.gates(work.id);
+    expect(seen.gates).toEqual([
+      { gate: 'lint', result: 'passed' },
+      { gate: 'test', result: 'passed' },
+      { gate: 'build', result: 'not_configured' },
+    ]);
+    expect([await manager.gates(work.id), judged()]).toEqual([seen, 'lint\n1 y\n1 x\n']);
     write('a.txt', 'moved\n2\n3\n4\n5\n');
     commit('moved');
-    write('../no', '');
-    expect(await codeOf(manager.accept(work.id))).toBe('gates_failed');
-    rmSync(join(root, 'no'));
     const done = await manager.accept(work.id);
-    expect([done.noted, textOf(root, 'judged'), plain('show', 'main:b.txt')]).toEqual([
-      ['gate not run: lint', 'gate not run: build'],
-      'moved x\nmoved x\n',
+    expect([done.noted, judged(), plain('show', 'main:b.txt')]).toEqual([
+      ['gate not run: build'],
+      'lint\n1 y\n1 x\nlint\nmoved x\n',
       'x',
     ]);
     expect(plain('worktree', 'list', '--porcelain').match(/^worktree/gm)).toHaveLength(1);
   },
 );
 
-verifies('T-31', 'T-16').test('waived gates, drift and edits to what judges are listed and need consent', async () => {
-  const world = await makeWorld({
-    ...files,
-    'package.json': '{"name":"x","scripts":{"test":"vitest"}}',
-    'sub/package.json': '{"version":"1"}',
+verifies('J-30').test('gates run in a checkout that was set up, and a set-up that fails is named', async () => {
+  const setup = ['sh', '-c', 'echo "$REEF_PORT_BASE" > ready; test ! -e "$REEF_ROOT/no"'];
+  const scripts = async () => ({ setup });
+  const world = await judgedWorld(
+    { test: 'cat ready .env && test -s ready' },
+    { items: { scripts, include: async () => '.env\n' } },
+  );
+  const { manager, edit, write } = world;
+  write('.env', 'KEY=1\n');
+  const work = await world.start('task');
+  edit(work, '.gitignore', '*.log\n.env\nready\n');
+  write('no', '');
+  await expect(manager.accept(work.id)).rejects.toMatchObject({
+    code: 'gates_not_set_up',
+    message: expect.stringContaining('ended with 1'),
   });
-  const { manager, edit, gitIn } = world;
+  rmSync(join(world.checkout, 'no'));
+  expect((await manager.accept(work.id)).status).toBe('merged');
+});
+
+verifies('J-30').test(
+  'where the repository is not trusted a worktree is merged unjudged, and that is said',
+  async () => {
+    const world = await makeWorld(files, {
+      gatesOf: () => Promise.reject(new ReefError('repo_untrusted', 'not yet')),
+    });
+    const work = await world.start('task');
+    world.edit(work, 'b.txt', 'x\n');
+    expect(await codeOf(world.manager.gates(work.id))).toBe('repo_untrusted');
+    expect((await world.manager.accept(work.id)).noted).toEqual([expect.stringContaining('not trusted')]);
+  },
+);
+
+verifies('T-31', 'T-16').test('waived gates, drift and edits to what judges are listed and need consent', async () => {
+  const world = await judgedWorld({ lint: 'exit 1', build: 'exit 1', test: 'exit 1' });
+  const { manager, edit, gitIn, write, commit } = world;
+  write('package.json', '{"name":"x","scripts":{"test":"vitest"}}');
+  write('sub/package.json', '{"version":"1"}');
+  commit('manifests');
   const work = await world.start('task', [
     'b.txt',
     'package.json',
@@ -284,7 +342,7 @@ verifies('T-31', 'T-16').test('waived gates, drift and edits to what judges are 
   gitIn(work.path, 'add', '-A');
   gitIn(work.path, 'commit', '-qm', 'agent');
   const tree = gitIn(work.path, 'rev-parse', 'HEAD^{tree}');
-  const verdict = gatesOf(world, work.id, { lint: 'true', build: 'true', test: 'true' });
+  const verdict = runIn(world, work.id);
   for (const gate of ['lint', 'build'] as const) verdict(gate, 'passed', tree);
   verdict('test', 'failed', tree);
   verdict('test', 'waived', tree);
@@ -292,7 +350,7 @@ verifies('T-31', 'T-16').test('waived gates, drift and edits to what judges are 
     waived: ['gate waived: test'],
     drift: ['not planned: other.txt'],
     gateFiles: ['.github/workflows/ci.yml', 'package.json', 'vitest.config.ts'].map(
-      (path) => `edits what judges it: ${path}`,
+      (path) => `edits what judges or executes: ${path}`,
     ),
   };
   await expect(manager.accept(work.id)).rejects.toMatchObject({ code: 'accept_needs_consent', details });

@@ -93,7 +93,7 @@ async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Acc
   const tip = await commitWork(deps, { row, worktree, message, signature });
   const merged = await commitMerge(deps, worktree, { strategy: options.strategy, onto, tip, message, signature });
   await deps.at('accept.committed');
-  const noted = await judge(deps, { row, worktree, onto, tip, merged, yes: options.yes });
+  const noted = await judge(deps, { row, worktree, onto, tip, merged, target, yes: options.yes });
   const intent = { kind: 'accept', by: deps.self, commit: merged.commit, target, stamp, head: tip.head } as const;
   records.move(id, ['accepting'], (now) => ({ ...now, intent }));
   await deps.at('accept.recorded');

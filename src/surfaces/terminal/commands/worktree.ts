@@ -2,6 +2,7 @@ import type { OperationInput } from '../../../protocol/operations.ts';
 import {
   acceptance,
   conflictReport,
+  gateResults,
   keptWork,
   pruneReport,
   worktreeDiff,
@@ -30,6 +31,12 @@ export const setupWorktree: Command<object> = async (cli, [id = '']) => {
     () => `${view.id}  set-up: ${view.setup.state}${view.setup.message ? `\n${view.setup.message}` : ''}`,
   );
   return view.setup.state === 'failed' ? 1 : 0;
+};
+
+export const judgeWorktree: Command<object> = async (cli, [id = '']) => {
+  const judged = await cli.client().call('worktree_gates', { id });
+  cli.print(judged, () => gateResults(judged, cli.style));
+  return judged.gates.some(({ result }) => result === 'failed') ? 1 : 0;
 };
 
 const byId = ([id = '']: string[]) => ({ id });

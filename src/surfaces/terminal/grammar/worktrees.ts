@@ -34,6 +34,10 @@ function makeCommands(worktree: Command, run: Run): void {
   define(create, 'createWorktree', 'reef worktree create "try another parser"');
   const setup = worktree.command('setup').description('Run the set-up command of a worktree again');
   define(setup.argument('<id>', ID), 'setupWorktree');
+  const gates = worktree
+    .command('gates')
+    .description('Run the gates that have not judged the present files of a worktree, in a fresh checkout of them');
+  define(gates.argument('<id>', ID), 'judgeWorktree');
   const diff = worktree.command('diff').description('Show what a worktree changes, compared with its base');
   define(diff.argument('<id>', ID), 'diffWorktree');
 }
@@ -48,7 +52,7 @@ function endCommands(worktree: Command, run: Run): void {
     .option('--message <text>', 'message of the commit')
     .option('--into <branch>', 'branch to merge into (default: the one the worktree was made from)')
     .option('--when-clean', 'if the target has uncommitted changes, merge as soon as it has none')
-    .option('--yes', 'accept skipped gates, unplanned files and changes to gate files');
+    .option('--yes', 'accept skipped gates, unplanned files and changes to what judges or executes');
   define(accept, 'acceptWorktree');
   const discard = worktree.command('discard').description('Remove a worktree; its work is kept on a git ref');
   define(discard.argument('<id>', ID), 'discardWorktree');

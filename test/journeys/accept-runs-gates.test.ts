@@ -1,0 +1,168 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import {
+  ADDS,
+  byBlock,
+  done,
+  leftovers,
+  PROJECT,
+  RunsRig,
+  SUBTRACTS,
+  WRITES_IT_RIGHT,
+  writes,
+} from '../e2e/runs-rig.ts';
+import { verifies } from '../support/verifies.ts';
+
+/** A project with three gates, of which the workflow runs one: `accept` runs the others, in a checkout that is set up. */
+
+const FILES = {
+  ...PROJECT,
+  'package.json': JSON.stringify({
+    type: 'module',
+    scripts: {
+      lint: 'node gate.mjs lint',
+      build: 'node gate.mjs build',
+      test: 'node gate.mjs test && node --test --test-isolation=none',
+    },
+  }),
+  // Needs what the set-up made, and writes down each time it ran.
+  'gate.mjs': [
+    "import { appendFileSync, existsSync, readFileSync } from 'node:fs';",
+    "if (!existsSync('set-up.txt')) throw new Error('not set up');",
+    "if (readFileSync('.env', 'utf8') !== 'KEY=1\\n') throw new Error('no .env');",
+    "appendFileSync(readFileSync('set-up.txt', 'utf8').trim(), process.argv[2] + '\\n');\n",
+  ].join('\n'),
+  '.gitignore': '.env\nset-up.txt\nnode_modules\nran.txt\n',
+};
+
+let rig: RunsRig;
+beforeAll(async () => {
+  rig = new RunsRig(FILES);
+  const setup =
+    'test ! -e "$REEF_ROOT/.broken" || { echo no database; exit 3; }; echo "$REEF_ROOT/ran.txt" > set-up.txt';
+  rig.write({
+    '.env': 'KEY=1\n',
+    '.worktreeinclude': '.env\n',
+    '.reef/config.yaml': `worktree: { setup: [sh, -c, '${setup}'] }\n`,
+    'ran.txt': '',
+  });
+  await rig.trust();
+});
+afterAll(() => rig.close());
+
+/** The gates that ran since the last look. */
+function ran(): string[] {
+  const file = join(rig.world.repository, 'ran.txt');
+  const names = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+  writeFileSync(file, '');
+  return names;
+}
+const reset = () => rig.git('reset', '-q', '--hard', 'HEAD~1');
+
+async function fixed() {
+  const agent = rig.world.script('right', byBlock({ Feature_Implement__GenerateCode: WRITES_IT_RIGHT }));
+  const followed = await rig.reef('run', 'test-fix', 'write sum', '--agent', agent, '--follow');
+  expect([followed.code, followed.err, [...new Set(ran())]]).toEqual([0, '', ['test']]);
+  return (await rig.settled('@last')).run;
+}
+
+verifies('J-30', 'T-31').test(
+  'accept runs the two gates that test-fix did not, once, and merges',
+  async () => {
+    const { path } = await fixed();
+    const accepted = await rig.reef('worktree', 'accept', '@last');
+    expect([accepted.err, accepted.code, accepted.out, ran()]).toEqual([
+      '',
+      0,
+      expect.stringMatching(/^merged as [0-9a-f]{12}\n$/),
+      ['lint', 'build'],
+    ]);
+    expect([rig.git('show', 'main:sum.mjs'), leftovers(rig), existsSync(path ?? '')]).toEqual([ADDS.trim(), [], false]);
+    reset();
+  },
+  120_000,
+);
+
+verifies('J-30', 'T-31').test(
+  'after an edit by hand the gates judge the new files; what fails is named with its log, and mending it is enough',
+  async () => {
+    const { worktree, path } = await fixed();
+    const file = join(path ?? '', 'sum.mjs');
+    writeFileSync(file, SUBTRACTS);
+    const main = rig.git('rev-parse', 'main');
+    const refused = await rig.reef('worktree', 'accept', worktree);
+    expect([refused.code, rig.git('rev-parse', 'main'), ran()]).toEqual([1, main, ['lint', 'build', 'test']]);
+    expect(refused.err).toMatch(/^gates_failed: Not merged: test failed on these files\. To go on, mend it in \//);
+    for (const said of ['-1 !== 5', `reef worktree accept ${worktree}`]) expect(refused.err).toContain(said);
+    const looked = await rig.reef('worktree', 'gates', worktree);
+    expect([looked.code, looked.out.includes('-1 !== 5'), ran()]).toEqual([1, true, ['test']]);
+    writeFileSync(file, `${ADDS}// by hand\n`);
+    const judged = await rig.reef('worktree', 'gates', worktree);
+    expect([judged.code, judged.err, judged.out, ran()]).toEqual([
+      0,
+      '',
+      `lint  passed\nbuild  passed\ntest  passed\nTo merge it: reef worktree accept ${worktree}\n`,
+      ['lint', 'build', 'test'],
+    ]);
+    rig.commit({ 'other.txt': 'moved\n' }, 'moved');
+    rig.write({ '.broken': '' });
+    const broken = await rig.reef('worktree', 'accept', worktree);
+    expect([broken.code, broken.err]).toEqual([
+      1,
+      expect.stringMatching(/^gates_not_set_up: No gate ran: .*no database/s),
+    ]);
+    rig.git('clean', '-fq', '.broken');
+    const accepted = await rig.reef('worktree', 'accept', worktree);
+    expect([accepted.code, accepted.err, ran(), rig.git('show', 'main:sum.mjs')]).toEqual([
+      0,
+      '',
+      ['lint', 'build', 'test'],
+      `${ADDS}// by hand`,
+    ]);
+    expect(leftovers(rig)).toEqual([]);
+    rig.git('reset', '-q', '--hard', 'HEAD~2');
+  },
+  120_000,
+);
+
+verifies('J-30').test(
+  'the worktree of a job without a run is judged by the same gates',
+  async () => {
+    const agent = rig.world.script('job', [writes('sum.mjs', SUBTRACTS), { say: 'Done.' }]);
+    const { agentId } = await rig.json('spawn', agent, 'write sum', '--worktree');
+    const { worktree = '', cwd } = await rig.world.until(agentId, ({ status }) => status === 'completed');
+    const refused = await rig.reef('worktree', 'accept', worktree);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/^gates_failed: Not merged: test failed/)]);
+    writeFileSync(join(cwd, 'sum.mjs'), ADDS);
+    ran();
+    const accepted = await rig.reef('worktree', 'accept', worktree);
+    expect([accepted.code, accepted.err, ran()]).toEqual([0, '', ['lint', 'build', 'test']]);
+    reset();
+  },
+  120_000,
+);
+
+verifies('X-136').test(
+  'a program that an agent put into node_modules is not the one that judges',
+  async () => {
+    const plant =
+      'mkdir -p node_modules/.bin; printf "#!/bin/sh\\n" > node_modules/.bin/npm; chmod +x node_modules/.bin/npm';
+    const agent = rig.world.script(
+      'plants',
+      byBlock({
+        Feature_Implement__GenerateCode: [
+          writes('sum.mjs', SUBTRACTS),
+          { shell: ['sh', '-c', plant] },
+          done('Written.'),
+        ],
+      }),
+    );
+    const { runId } = await rig.start({ task: 'write sum', workflow: 'test-fix', agent });
+    const { view } = await rig.until(runId, (_run, shown) => (shown?.gates.length ?? 0) > 0);
+    expect(view.gates[0]).toMatchObject({ gate: 'test', result: 'failed' });
+    await rig.settled(runId);
+    await rig.clear();
+  },
+  120_000,
+);
