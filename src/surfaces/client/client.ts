@@ -30,9 +30,7 @@ export interface Connection {
 }
 
 /** They run the project's set-up or gates. */
-const LONG: ReadonlySet<OperationName> = new Set<OperationName>([
-  ...(['accept', 'worktree_gates', 'worktree_setup', 'worktree_create'] as const),
-]);
+const LONG: readonly OperationName[] = ['accept', 'worktree_gates', 'worktree_setup', 'worktree_create'];
 
 type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal' | 'isRepeatable' | 'isLong'>;
 
@@ -63,7 +61,7 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
         path: routes.operation(operation),
         body: input,
         signal,
-        isLong: LONG.has(operation),
+        isLong: LONG.includes(operation),
         isRepeatable: readingOperations.has(operation) || (input as { key?: string }).key !== undefined,
       })) as never,
     daemon: async ({ signal } = {}) =>
