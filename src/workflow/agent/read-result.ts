@@ -48,6 +48,9 @@ export function resultJsonSchema(signals: readonly string[]): Json {
   return z.toJSONSchema(resultSchema(signals), { io: 'input' }) as Json;
 }
 
+/** The only fault of an agent that did its work and reported nothing. */
+export const NO_RESULT = 'there is no result: neither a tool call, a fence nor a signal';
+
 /** The first valid of tool call, structured output, tagged fence and last line; else the faults of all. */
 export function readResult(said: Said, rules: ResultRules): ReadResult {
   const faults: string[] = [];
@@ -58,7 +61,7 @@ export function readResult(said: Said, rules: ResultRules): ReadResult {
   }
   return {
     ok: false,
-    faults: faults.length > 0 ? faults : ['there is no result: neither a tool call, a fence nor a signal'],
+    faults: faults.length > 0 ? faults : [NO_RESULT],
   };
 }
 

@@ -124,6 +124,20 @@ describe('results', () => {
     ]);
   });
 
+  verifies('J-23').test('no result but changed files: the work goes on to the gates', async () => {
+    const { view } = await runWith(({ spec }) => {
+      writeFileSync(join(spec.cwd, 'sum.mjs'), 'export const sum = 1;\n');
+      return said('I wrote sum.mjs.');
+    });
+    expect([view.outcome, segments(view)]).toEqual([
+      'success',
+      [
+        ['AGENT_OUTPUT', 'I wrote sum.mjs.'],
+        ['FILES_CHANGED', '["sum.mjs"]'],
+      ],
+    ]);
+  });
+
   verifies('W-63').test('a correction that works is no failure, and was told every fault', async () => {
     const told: (string | undefined)[][] = [];
     const { view } = await runWith(({ turn, messages }) => {

@@ -1,8 +1,15 @@
 import type { RunEvent } from '../../protocol/workflow.ts';
 import { renderPrompt } from '../agent/prompt.ts';
-import { type BlockResult, contentRule, type ReadResult, readResult, resultJsonSchema } from '../agent/read-result.ts';
+import {
+  type BlockResult,
+  contentRule,
+  NO_RESULT,
+  type ReadResult,
+  readResult,
+  resultJsonSchema,
+} from '../agent/read-result.ts';
 import { Detached, type StepScope } from '../durable/durable.ts';
-import { FAILURE, type Signal } from '../language/names.ts';
+import { FAILURE, type Signal, SUCCESS } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
 import { NOTHING } from '../walk/amounts.ts';
 import type { StopReason, VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
@@ -62,7 +69,7 @@ function ruleOf({ input }: BranchRun, { def }: BlockAt) {
 }
 
 /** With a transition for it the workflow decides; else the same job is asked to correct itself. */
-function handlesFault({ def }: BlockAt): boolean {
+function handlesFault({ def }: Pick<BlockAt, 'def'>): boolean {
   return def.transitions.some(({ on_signal }) => on_signal === 'SIGNAL:VALIDATION_FAIL');
 }
 
@@ -185,11 +192,22 @@ async function verdictOf(at: BranchRun, order: VisitOrder, block: BlockAt, worke
     case 'completed': {
       const changed = await changedFiles(at);
       if (read?.ok) return done(at, order, accepted(block, read.result, changed));
+      if (isUnreported(block, read, changed)) {
+        const result: BlockResult = { signal: SUCCESS, summary: end.text, segments: [], newFiles: [] };
+        return done(at, order, accepted(block, result, changed));
+      }
       const faults = { type: 'VALIDATION_ERROR', content: { faults: read?.faults ?? [] } };
       const text = { type: 'AGENT_OUTPUT', content: end.text };
       return done(at, order, { signal: 'SIGNAL:VALIDATION_FAIL', made: [text, faults, ...changes(changed)] });
     }
   }
+}
+
+/** It changed files and only failed to say so: the gates judge the work. A block that checks content needs its report. */
+function isUnreported({ def }: BlockAt, read: ReadResult | undefined, changed: string[]): boolean {
+  const isSilent = read?.ok === false && read.faults.every((fault) => fault === NO_RESULT);
+  const needsReport = def.validationSchema !== undefined || !allowedSignals(def).includes(SUCCESS);
+  return isSilent && changed.length > 0 && !needsReport && !handlesFault({ def });
 }
 
 /** Git says what changed, not the agent. */
