@@ -203,8 +203,8 @@ verifies('S-01', 'S-16').test(
     const scene = await sceneOfTest({
       script: [call('write_file', { path: 'b.txt', content: 'beta\n' }), done()],
     });
-    // A folder of that name: neither lock nor state can be written.
-    writeFileSync(join(scene.checkout, '.reef'), '');
+    // A file where its folder should be: neither lock nor state can be written.
+    writeFileSync(join(scene.checkout, '../state'), '');
     expect(await scene.work()).toMatchObject({ endedBy: 'done' });
     expect(scene.results()[0]).toContain('"success":true');
     expect(scene.events.some(({ type }) => type === 'warning')).toBe(true);

@@ -61,6 +61,7 @@ const GOOD: Partial<Record<OperationName, Record<string, unknown>>> = {
   worktrees: {},
   diff: { id: '@last' },
   accept: { id: '@last' },
+  worktree_gates: { id: '@last' },
   conflicts: { plan: ['src/**'] },
   get_file_outline: { file_path: 'src/tax.ts' },
   get_directory_outline: { directory_path: 'src' },
