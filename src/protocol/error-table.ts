@@ -178,7 +178,7 @@ export const errorTable = {
   not_found: final(404, 4, 'There is no such operation.'),
   unsupported_media_type: final(415, 2, 'Send the body as application/json.'),
   body_too_large: final(413, 2, 'Keep the request under 1 MiB.'),
-  internal: final(500, 1, 'This is a defect of Reef: please report it with `.reef/daemon.log`.'),
+  internal: final(500, 1, 'This is a defect of Reef: please report it with the `daemon.log` of the home; `reef daemon status` says where it lies.'),
   // code context
   no_active_server: passing(409, 1, 'Start the server of this worktree first; `reef code status` lists those that run.'),
   analysis_busy: passing(503, 69, 'All analysis servers are answering; try again, or raise `context.max_servers`.'),
