@@ -151,15 +151,16 @@ async function chooseOption(cli: Cli, count: number): Promise<number> {
   return Number.isInteger(chosen) && chosen >= 1 && chosen <= count ? chosen : 1;
 }
 
-/** Runs merge by themselves. The worktree of the job without a workflow is accepted here, as a person would. */
+/** Runs merge by themselves. The worktree of the job without a workflow is accepted last, as a person would: until then the project's test fails. */
 async function allMerged(client: Client, lanes: Lane[]): Promise<true | undefined> {
   const { worktrees } = await client.call('worktrees', { all: true });
   const ours = worktrees.filter(({ id }) => lanes.some(({ worktree }) => worktree === id));
+  const isMerged = (lane: Lane) => ours.some(({ id, status }) => id === lane.worktree && status === 'accepted');
+  if (!lanes.filter(({ runId }) => runId !== undefined).every(isMerged)) return undefined;
   const { jobs } = await client.call('status', {});
-  for (const lane of lanes.filter(({ runId }) => runId === undefined)) {
+  for (const lane of lanes.filter((each) => !isMerged(each))) {
     const isDone = jobs.some((job) => job.worktree === lane.worktree && job.status === 'completed');
-    const isOpen = ours.some(({ id, status }) => id === lane.worktree && status === 'running');
-    if (isDone && isOpen) await client.call('accept', { id: lane.worktree });
+    if (isDone) await client.call('accept', { id: lane.worktree });
   }
   return ours.every(({ status }) => status === 'accepted') || undefined;
 }
