@@ -69,7 +69,8 @@ verifies('X-15', 'X-116')
       expect(codes.slice(0, -1)).toEqual([0, 0, 0, 0, 0, 0, 0, 2, 3, 0, 0, 0]);
       const sings = (line: string) => line.includes(bait) || line.includes(`execve("${world.repository}`);
       expect([trace.split('\n').filter(sings), existsSync(canary)]).toEqual([[], false]);
-      // The bait is good: once trusted, it is taken.
+      // The bait is good: once trusted, it is taken. A configuration with unknown keys would stop everything first.
+      writeFileSync(join(world.repository, '.reef/config.yaml'), `worktree: { setup: ['${bait}'] }\n`);
       const trusted = traced(world, 'execve', [
         ['trust', '--yes'],
         ['worktree', 'create', 'trusted'],
