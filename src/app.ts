@@ -68,6 +68,10 @@ export async function openApp(options: AppOptions) {
   const repository = found && (await openRepository({ ...below, registry, isPortFree, settings: readSettings }, found));
   const engine = openEngine(below, repository);
   const shared = { ...below, storage, registry, timings };
+  const work = onceATurn(() => {
+    repository?.activity.look();
+    repository?.worktrees.workChanged();
+  });
   const runner = new JobRunner({
     ...shared,
     env: env.all,
@@ -79,8 +83,7 @@ export async function openApp(options: AppOptions) {
     folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),
     onChange: () => {
       snapshotter.changed();
-      repository?.activity.look();
-      repository?.worktrees.workChanged();
+      work.changed();
     },
   });
   const jobs = new JobManager({
@@ -123,6 +126,7 @@ export async function openApp(options: AppOptions) {
       await runs?.close();
       await beforeJobs?.();
       await runner.close();
+      work.close();
       await snapshotter.close();
       store.close();
     },
@@ -143,6 +147,20 @@ function openEngine(deps: { store: Store; clock: Clock; log: Logger; signal: Cha
       signal.notify();
     },
   });
+}
+
+/** Each look reads all live jobs: a thousand changes in one turn of the event loop are looked at once. */
+function onceATurn(look: () => void) {
+  let due: NodeJS.Immediate | undefined;
+  return {
+    changed(): void {
+      due ??= setImmediate(() => {
+        due = undefined;
+        look();
+      });
+    },
+    close: () => clearImmediate(due),
+  };
 }
 
 /** The user's configuration, and a redactor for the secrets in it. */

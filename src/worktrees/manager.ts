@@ -48,7 +48,6 @@ export class GitWorktreeManager {
   readonly #submitting = new Map<string, Promise<WorktreeRecord>>();
   #picture: Picture | undefined;
   #isRescanDue = false;
-  #atWork: ReadonlySet<string> = new Set();
 
   static async open(options: ManagerOptions): Promise<GitWorktreeManager> {
     let manager: GitWorktreeManager | undefined;
@@ -130,11 +129,9 @@ export class GitWorktreeManager {
     changed.notify();
   }
 
-  /** Jobs and runs may have ended: what they leave goes to those that wait. */
+  /** Jobs and runs may have ended: their room goes to those that wait. Nobody waiting is the usual case, and costs next to nothing. */
   workChanged(): void {
-    const before = this.#atWork;
-    this.#atWork = this.#deps.records.atWork();
-    if ([...before].some((id) => !this.#atWork.has(id))) this.evaluate();
+    if (this.#deps.records.open().some(({ status }) => status === 'queued')) this.evaluate();
   }
 
   #make(ids: readonly string[]): void {
