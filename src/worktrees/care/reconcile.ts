@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listRefs } from '../../git/refs.ts';
@@ -69,6 +70,7 @@ export async function look(deps: Sight): Promise<Seen> {
 function markLost(deps: Deps, id: string): void {
   if (deps.locks.isBusy(`worktree ${id}`)) return;
   const { path, title } = deps.records.get(id);
+  if (path !== null && existsSync(path)) return; // made after the folders were listed
   deps.records.change(id, (now) => ({ ...without(now, 'intent', 'pending'), status: 'lost', path: null }));
   deps.ports.release(id);
   const where = path === null ? 'the ref that held it' : path;
