@@ -127,6 +127,31 @@ describe('in a real sandbox', () => {
     expect(readdirSync(at('scratch/tmp'))).toEqual(['new']);
   });
 
+  verifiesInside('X-135').test('a private copy stands where the real one lies, which stays as it is', async () => {
+    const folder = temporaryFolder('/var/tmp');
+    const { at, spec } = makeRoom(folder);
+    mkdirSync(at('copy'));
+    for (const name of ['copy/settings', 'copy.json']) writeFileSync(at(name), 'copied');
+    symlinkSync(at('other'), at('home/elsewhere')); // a hidden folder shows no link either
+    const sandbox = {
+      ...spec,
+      binds: [
+        { from: at('copy'), to: at('home/.agent') },
+        { from: at('copy.json'), to: at('home/elsewhere/agent.json') },
+        { from: at('copy.json'), to: at('other/file') },
+      ],
+    };
+    const tried = await inSandbox(folder, sandbox, [
+      `grep -q copied ${at('home/.agent/settings')}`,
+      `grep -q copied ${at('home/elsewhere/agent.json')}`,
+      `grep -q copied ${at('other/file')}`,
+      `echo planted >${at('home/.agent/hook')}`,
+      `echo planted >${at('other/file')}`,
+    ]);
+    const texts = ['copy/hook', 'copy.json', 'other/file', 'home/.agent/hook'].map((name) => textOf(at(name)).trim());
+    expect({ tried, texts }).toEqual({ tried: 'yes yes yes yes yes', texts: ['planted', 'planted', 'secret', ''] });
+  });
+
   verifiesInside('X-23').test(
     'sockets in hidden folders and hidden sockets are closed doors, open ones are open',
     async () => {

@@ -10,6 +10,8 @@ export interface SandboxSpec {
   kind: 'bubblewrap';
   writable: readonly string[];
   readOnly?: readonly string[];
+  /** A file or folder of ours that the program finds, writable, at another path: its private copy of what lies there. */
+  binds?: readonly { from: string; to: string }[];
   /** Files, folders and sockets. An absent one in a writable folder leaves an empty file, which the caller removes. */
   hidden: readonly string[];
   /** Cannot be changed. One that is absent is an empty folder meanwhile, which `unguard` removes. */
@@ -44,6 +46,10 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
     { path: '/tmp', options: ['--bind', temporary, '/tmp'] },
     ...writable.map((path) => ({ path, options: ['--bind', path, path] })),
     ...readOnly.map((path) => ({ path, options: ['--ro-bind', path, path] })),
+    ...(spec.binds ?? []).map(({ from, to }) => {
+      const path = placeOf(to, spec.hidden);
+      return { path, options: ['--bind', existing(from), path] };
+    }),
     ...absent.map((path) => ({ path, options: ['--tmpfs', path] })),
     ...hidden.map((path) => ({ path, options: isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', empty, path] })),
   ];
@@ -87,6 +93,12 @@ function resolveLinks(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);
   return folder === path ? path : join(resolveLinks(folder), basename(path));
+}
+
+/** Where a path lies inside the sandbox: below a hidden folder, which begins empty, no link leads anywhere. */
+function placeOf(path: string, hidden: readonly string[]): string {
+  const folder = hidden.find((each) => path.startsWith(`${each}/`) && isFolder(resolveLinks(each)));
+  return folder === undefined ? resolveLinks(path) : join(resolveLinks(folder), path.slice(folder.length));
 }
 
 function isInside(path: string, folders: readonly string[]): boolean {
