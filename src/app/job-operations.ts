@@ -62,7 +62,7 @@ function taskOf(store: Store, { id, task }: { id: string; task: string }): strin
 /** An id means that worktree, for a job only its own. Any other name means a new one; an empty name takes that of the task. */
 async function assignWorktree(
   deps: JobOperationsDeps,
-  { agent, worktree, plan, task }: OperationRequest<'spawn'>,
+  { agent, worktree, plan, task, cwd }: OperationRequest<'spawn'>,
   { jobId }: Caller,
 ) {
   if (worktree === undefined) return {};
@@ -71,7 +71,8 @@ async function assignWorktree(
   const own = jobId === undefined ? known?.id : store.jobs.get(jobId)?.job.worktree;
   if (known && known.id !== own) throw new ReefError('not_yours', 'a job works in its own worktree, or in a new one');
   const title = worktree === '' ? titleOf(task) : worktree;
-  const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan }));
+  const start = async () => (await worktrees.startingPoint({ cwd })).base;
+  const { id } = known ?? (await worktrees.submit({ taskId: newId(), title, plan, base: await start() }));
   awaitWorktree(id);
   const brief = known?.path ? await deps.states.briefOf({ agent, worktree: id, cwd: known.path }) : '';
   return { worktree: id, brief };

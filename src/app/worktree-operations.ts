@@ -26,8 +26,9 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
   const { worktrees, store, newId, redact, status, starter, engine, jobs, code } = deps;
   return {
     worktrees: async ({ all }) => ({ worktrees: await worktrees.list({ all }) }),
-    async worktree_create({ taskId, ...task }) {
-      const record = await worktrees.submit({ ...task, taskId: taskId ?? newId() });
+    async worktree_create({ taskId, cwd, ...task }) {
+      const { base } = await worktrees.startingPoint({ cwd, base: task.base });
+      const record = await worktrees.submit({ ...task, base, taskId: taskId ?? newId() });
       return record.status === 'queued' ? record : worktrees.whenReady(record.id);
     },
     async worktree_setup({ id }) {

@@ -14,6 +14,10 @@ const runSummarySchema = z.strictObject({
   /** The node it starts with. */
   workflow: text,
   worktree: text,
+  /** The branch it is merged into; absent if it started from a commit. */
+  target: text.optional(),
+  /** What to know of its worktree: submodules that are not checked out, a start from no branch. */
+  notes: z.array(text).optional(),
   /** Null until the worktree is made, and after it is gone. */
   path: text.nullable(),
   status: z.enum(['queued', 'running', 'awaiting_input', 'halted', 'success', 'failure', 'aborted', 'broken']),
@@ -45,6 +49,7 @@ const run = operation({
       .max(1_000)
       .optional()
       .describe('Branch or commit to start from; default: the current branch'),
+    cwd: z.string().min(1).max(4_096).optional().describe('Checkout to start from; default: the main one'),
     priority: z.number().int().min(1).max(1_000).optional().describe('Place in the queue; 1 goes first'),
     anyway: z.boolean().default(false).describe('Do not wait for tasks with clashing plans'),
     step: z.boolean().default(false).describe('Ask before every block'),

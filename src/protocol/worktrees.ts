@@ -37,6 +37,8 @@ const worktreeRecordSchema = z.strictObject({
   /** The first of ten; 0 until the worktree is made. */
   portBase: count,
   priority: z.number().int().exactOptional(),
+  /** Submodules that its set-up left empty: git fills none in a new worktree. */
+  submodules: z.array(text).exactOptional(),
   status: worktreeStatusSchema,
 });
 export type WorktreeRecord = z.infer<typeof worktreeRecordSchema>;
@@ -217,6 +219,7 @@ export const worktreeOperations = {
         .max(1_000)
         .exactOptional()
         .describe('Branch or commit to start from; default: the current branch'),
+      cwd: z.string().min(1).max(4_096).exactOptional().describe('Checkout to start from; default: the main one'),
       priority: z.number().int().min(1).max(1_000).exactOptional().describe('Place in the queue; 1 goes first'),
       anyway: z.boolean().default(false).describe('Do not wait for tasks with clashing plans'),
     }),

@@ -22,6 +22,7 @@ import { type Deps, type ManagerOptions, openDeps, type Settings } from './deps.
 import { enterBranch, mergeBack } from './fork.ts';
 import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
+import { findBaseAt } from './make/checks.ts';
 import { accept } from './merge/accept.ts';
 import { judgeNow } from './merge/gates.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
@@ -99,6 +100,12 @@ export class GitWorktreeManager {
     }
     if (!isMade(row)) signal?.throwIfAborted();
     return toRecord(row);
+  }
+
+  /** Where work that is asked for in this folder starts: a name for `base`, and the branch to merge it into, if any. */
+  async startingPoint(from: { cwd?: string | undefined; base?: string | undefined }) {
+    const { branch, commit } = await findBaseAt(this.#deps, from);
+    return { base: branch === '' ? commit : `refs/heads/${branch}`, ...(branch !== '' && { target: branch }) };
   }
 
   openIds(): string[] {

@@ -60,9 +60,9 @@ export function freshFields(now: Date) {
 }
 
 export function toRecord(row: StoredWorktree): WorktreeRecord {
-  const { id, taskId, path, branch, base, changePlan, portBase, priority, status } = row;
+  const { id, taskId, path, branch, base, changePlan, portBase, priority, submodules, status } = row;
   const record = { id, taskId, path, branch, base, changePlan, portBase, status };
-  return priority === undefined ? record : { ...record, priority };
+  return { ...record, ...(priority !== undefined && { priority }), ...(submodules && { submodules }) };
 }
 
 type Change = (row: StoredWorktree) => StoredWorktree;

@@ -97,7 +97,12 @@ export class RunsRig {
 
   /** What a person types. */
   reef(...args: string[]): Promise<Spoken> {
-    const { repository: cwd, env } = this.world;
+    return this.reefIn(this.world.repository, ...args);
+  }
+
+  /** The same in another folder. */
+  reefIn(cwd: string, ...args: string[]): Promise<Spoken> {
+    const { env } = this.world;
     return new Promise((resolve) => {
       execFile(process.execPath, [REEF, ...args], { cwd, env, maxBuffer: 64 * 1_048_576 }, (error, out, err) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, out, err });

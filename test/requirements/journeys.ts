@@ -13,7 +13,7 @@ export const journeys = page('journeys', {
   'J-13': { from: '+', says: 'the shortest way takes three inputs after the install', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-14': { from: '+', says: 'an agent is who it is at home once the repository is trusted', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-15': { from: '+', says: 'a wrong key in the configuration names file, line and the nearest right one', status: 'done' },
-  'J-16': { from: '+', says: 'run starts from what is checked out where it is typed', status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-16': { from: '+', says: 'run starts from what is checked out where it is typed', status: 'done' },
   'J-17': { from: '+', says: "reef mcp install writes a client's own configuration and takes it back", status: 'todo', because: 'not built yet: it came after the first build' },
   'J-20': { from: '+', says: 'grants are shown in words before they are given, and a sandbox asks less', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-21': { from: '+', says: 'whatever is paused or waits says so and when it goes on', status: 'todo', because: 'not built yet: it came after the first build' },

@@ -42,6 +42,7 @@ export function runOutcome(run: RunSummary, view: RunView | null, style: Style):
   const words = [STATUS_WORDS[run.status] ?? run.status, ...(run.merge ? [MERGE_WORDS[run.merge]] : [])].join(', ');
   return [
     `${style.paint(colour, words)}, after ${ageOf(run, style.now)}${why}`,
+    ...(run.notes ?? []).map(printable),
     ...(view ? [...gates({ gates: lastOf(view) }, style), ...halts(run, view, style)] : []),
     ...nextOf(run),
   ].join('\n');
@@ -55,10 +56,15 @@ const MERGE_WORDS: Record<NonNullable<RunSummary['merge']>, string> = {
   not_merged: 'not merged',
 };
 
-function nextOf({ status, path: folder, worktree, runId }: RunSummary): string[] {
+function nextOf({ status, path: folder, worktree, runId, target }: RunSummary): string[] {
   if (status === 'awaiting_input') return [];
   if (status === 'success' && folder !== null) {
-    return ['', `  reef worktree diff ${worktree}    see what it did`, `  reef worktree accept ${worktree}  merge it`];
+    const into = target === undefined ? ' --into BRANCH' : '';
+    return [
+      '',
+      `  reef worktree diff ${worktree}    see what it did`,
+      `  reef worktree accept ${worktree}${into}  merge it`,
+    ];
   }
   return status === 'failure' || status === 'broken' ? ['', `  reef run show ${runId}  see the whole run`] : [];
 }
@@ -94,6 +100,7 @@ export function runDetails(run: RunSummary, view: RunView | null, style: Style):
     ...line('task', run.task),
     ...line('worktree', `${run.worktree}${run.path === null ? '' : `  ${run.path}`}`),
     ...line('because', run.because),
+    ...(run.notes ?? []).map((note) => `${' '.repeat(10)}${printable(note)}`),
     ...(view
       ? [
           ...['', ...graph(view, style), '', ...path(view, style), ...gates(view, style)],

@@ -54,7 +54,11 @@ export class RunOperations implements RunCore {
     const { store, starter } = this.#deps;
     const known = request.key === undefined ? undefined : store.runs.byKey<RunSpec>(request.key);
     if (known) return this.#deps.status.summary(known);
-    const doc = await this.#deps.planner.plan(request, caller);
+    const { base, target } = await this.#deps.worktrees.startingPoint(request);
+    if (request.accept && target === undefined) {
+      throw new ReefError('target_unknown', 'A run that starts from a commit has no branch to be merged into.');
+    }
+    const doc = await this.#deps.planner.plan({ ...request, base }, caller);
     const stored: StoredRun = { id: this.#deps.newId(), worktreeId: '', state: 'waiting', doc };
     const before = store.commit(() => this.#insert(stored, request.key));
     if (before) return this.#deps.status.summary(before);

@@ -52,6 +52,7 @@ export class RunStatus {
       task: run.doc.task,
       workflow: run.doc.node,
       worktree: run.worktreeId,
+      ...(worktree && startOf(worktree)),
       path: worktree?.path ?? null,
       status,
       block: view?.position?.block ?? null,
@@ -131,6 +132,16 @@ function mergeOf(worktree: WorktreeView | undefined, isWanted: boolean): Pick<Ru
   if (worktree?.pending) return { merge: 'waiting' };
   return isWanted ? { merge: 'not_merged' } : {};
 }
+
+function startOf({ base, submodules }: WorktreeView): Pick<RunSummary, 'target' | 'notes'> {
+  const notes = [
+    ...(base.branch === '' ? [`It starts from the commit ${base.commit.slice(0, 12)}, which is on no branch.`] : []),
+    ...(submodules ? [`Submodules are not checked out in its worktree: ${submodules.join(', ')}. ${FILL_THEM}`] : []),
+  ];
+  return { ...(base.branch !== '' && { target: base.branch }), ...(notes.length > 0 && { notes }) };
+}
+
+const FILL_THEM = 'If the task needs them, let `worktree.setup` run `git submodule update --init`.';
 
 /** What a worktree waits for, in the queue or at its merge. */
 function waitsBecause({ pending, queue }: WorktreeView): string | undefined {

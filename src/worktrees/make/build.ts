@@ -1,4 +1,4 @@
-import { opendir } from 'node:fs/promises';
+import { opendir, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { restoreFiles } from '../../git/advance.ts';
 import type { Checkout } from '../../git/checkout.ts';
@@ -19,6 +19,8 @@ import { runSetup } from '../scripts.ts';
 import { currentTip, refuseLowDisk } from './checks.ts';
 import { copyIncluded } from './include.ts';
 
+const SUBMODULE = '160000';
+
 type Creating = Extract<Intent, { kind: 'create' }>;
 
 /** Makes the worktree of a record that is `creating`. Each step is recorded, so after a kill a repeat completes it. */
@@ -29,16 +31,30 @@ export async function build(deps: Deps, id: string): Promise<StoredWorktree> {
   const row = deps.records.get(id);
   await copyRepositoryFiles(deps, row);
   const setup = await runSetup(deps, row);
+  const submodules = await emptySubmodules(deps, row);
   await deps.at('create.set_up');
   const done = deps.records.move(id, ['creating'], (now) => ({
-    ...without(now, 'intent', 'failure', 'keptOn', 'endedAt'),
+    ...without(now, 'intent', 'failure', 'keptOn', 'endedAt', 'submodules'),
     setup,
+    ...(submodules.length > 0 && { submodules }),
     status: 'running',
   }));
   if (setup.state === 'failed') {
     deps.announce({ kind: 'setup_failed', worktreeId: id, message: setup.message ?? '' });
   }
   return done;
+}
+
+/** Git makes the folder of a submodule and leaves it empty; filling it may need the network, so that is for the set-up. */
+async function emptySubmodules({ git, checkout }: Deps, { path, base }: StoredWorktree): Promise<string[]> {
+  if (path === null || !(await exists(join(path, '.gitmodules')))) return [];
+  const empty: string[] = [];
+  for await (const entry of listTree(git, checkout, base.commit)) {
+    if (entry.mode !== SUBMODULE) continue;
+    const inside = await readdir(join(path, entry.path)).catch(() => []);
+    if (inside.length === 0) empty.push(entry.path);
+  }
+  return empty;
 }
 
 function creatingOf(row: StoredWorktree): Creating {

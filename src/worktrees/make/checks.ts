@@ -28,6 +28,16 @@ export async function findBase(git: Git, checkout: Checkout, wanted?: string): P
   return { branch: '', commit: found };
 }
 
+/** The same, for a person or agent that stands in this folder: what is checked out there. */
+export async function findBaseAt(
+  { git, checkout }: Pick<Deps, 'git' | 'checkout'>,
+  { cwd, base }: { cwd?: string | undefined; base?: string | undefined },
+): Promise<Base> {
+  const here = cwd === undefined ? checkout : await git.locate(cwd);
+  if (here.commonDir === checkout.commonDir) return findBase(git, here, base);
+  throw new ReefError('bad_request', `cwd: ${cwd} is a checkout of another repository than ${checkout.toplevel}`);
+}
+
 /** The newest commit of the base: a task that waited starts from what was merged meanwhile. */
 export async function currentTip(git: Git, checkout: Checkout, base: Base): Promise<Oid> {
   const tip = base.branch === '' ? undefined : await readRef(git, checkout, refs.branch(base.branch));

@@ -13,6 +13,7 @@ export function sampleRun(changes: Partial<RunSummary> = {}): RunSummary {
     task: 'mend the tax',
     workflow: 'Main',
     worktree: WORKTREE_ID,
+    target: 'main',
     path: '/worktrees/one',
     status: 'halted',
     block: 'Main__Test',

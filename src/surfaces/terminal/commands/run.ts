@@ -10,7 +10,7 @@ import { eventText, runDetails, runOutcome, runTable, visitLine } from '../../re
 import { type Cli, type Command, textArgument } from '../cli.ts';
 import { answerHere } from '../prompt/job-questions.ts';
 import { LONGEST_CALL_MS } from './output.ts';
-import { absoluteScript } from './spawn.ts';
+import { absoluteScript, folder } from './spawn.ts';
 
 interface RunOptions extends Omit<OperationInput<'run'>, 'task' | 'workflow' | 'budget'> {
   budgetTokens?: number;
@@ -28,6 +28,7 @@ export const run: Command<RunOptions> = async (cli, args, options) => {
   if (options.follow) return follow(cli, client, started.runId);
   if (options.wait) return waitToEnd(cli, client, started.runId);
   cli.print(started, () => `${started.runId}  ${started.status}`);
+  if (!cli.json) for (const note of started.notes ?? []) cli.talk(note);
   if (!cli.json) cli.talk(`  reef run show ${started.runId} --follow  watch it\n  reef inbox  see what it asks`);
   return 0;
 };
@@ -35,7 +36,7 @@ export const run: Command<RunOptions> = async (cli, args, options) => {
 function runInput(cli: Cli, task: string, options: RunOptions): OperationInput<'run'> {
   const { budgetTokens, budgetTime, wait, follow: _follow, agent, ...same } = options;
   const budget = { tokens: budgetTokens, seconds: parseSeconds(budgetTime, '--budget-time') };
-  return { task, ...same, agent: agent && absoluteScript(agent, cli.cwd), budget };
+  return { task, ...folder(cli), ...same, agent: agent && absoluteScript(agent, cli.cwd), budget };
 }
 
 export const runs: Command<{ all?: true }> = async (cli, _args, { all }) => {

@@ -38,7 +38,8 @@ function spawnInput(cli: Cli, { agent, task, ...options }: SpawnOptions & { agen
   return {
     agent: absoluteScript(agent, cli.cwd),
     task,
-    ...(worktree === undefined ? folder(cli, cwd) : { worktree: worktree === true ? '' : worktree }),
+    ...folder(cli, cwd),
+    ...(worktree !== undefined && { worktree: worktree === true ? '' : worktree }),
     ...same,
     budget: { tokens: budgetTokens, turns: budgetTurns, seconds },
     parentId: parent,
@@ -46,7 +47,7 @@ function spawnInput(cli: Cli, { agent, task, ...options }: SpawnOptions & { agen
 }
 
 /** An absolute path, because the daemon runs in another folder. */
-function folder(cli: Cli, cwd: string | undefined): { cwd?: string } {
+export function folder(cli: Cli, cwd?: string): { cwd?: string } {
   if (cwd !== undefined) return { cwd: resolve(cli.cwd, cwd) };
   // Inside a job the default is the job's own folder, which the daemon knows.
   if (cli.env.reefSocket) return {};

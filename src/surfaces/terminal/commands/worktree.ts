@@ -9,6 +9,7 @@ import {
   worktreeTable,
 } from '../../render/worktree.ts';
 import { type Command, operationCommand } from '../cli.ts';
+import { folder } from './spawn.ts';
 
 export const listWorktrees: Command<{ all?: true }> = async (cli, _args, { all }) => {
   const result = await cli.client().call('worktrees', { all: all ?? false });
@@ -20,7 +21,11 @@ export const listWorktrees: Command<{ all?: true }> = async (cli, _args, { all }
 
 export const createWorktree = operationCommand(
   'worktree_create',
-  ([title = ''], options: Omit<OperationInput<'worktree_create'>, 'title'>) => ({ title, ...options }),
+  ([title = ''], options: Omit<OperationInput<'worktree_create'>, 'title'>, cli) => ({
+    title,
+    ...folder(cli),
+    ...options,
+  }),
   ({ id, status, path }) => `${id}  ${status}${path === null ? '' : `  ${path}`}`,
 );
 
