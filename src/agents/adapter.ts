@@ -48,14 +48,37 @@ export interface AgentDescription {
   resumes: boolean;
   /** Whether the agent ignores a second copy of a message, so that sending it again is safe. */
   ignoresRepeats: boolean;
-  /** What the agent must be able to write: `~/…` in its home, `$NAME` where that variable points. */
-  stateDirs: string[];
-  /** Files among these that decide what it runs, with the content of an empty one. A sandbox makes them read-only. */
-  settings?: Readonly<Record<string, string>>;
+  /** What it keeps in the user's home. In a sandbox it finds private copies there. */
+  state: readonly AgentPlace[];
   /** False: it needs what a sandbox hides. */
   sandbox?: false;
   /** Names of variables that reach it from the user's environment, beside the common ones. */
   passEnv: string[];
+}
+
+/** A folder of an agent's own, or a file. */
+export interface AgentPlace {
+  /** `~/…` in its home, `$NAME` where that variable points: the first that leads somewhere. */
+  at: readonly string[];
+  /** Present for a file: what stands in an empty one. */
+  file?: string;
+  /** Names in the folder that a sandbox does not show: caches, and what belongs to other projects. */
+  without?: RegExp;
+  /** The folder of its conversations, and the paths in it that come back from a sandbox. */
+  sessions?: { folder: string; file: RegExp };
+  /** Files with a log-in, by their names in the folder. */
+  logins?: Readonly<Record<string, LoginFile>>;
+}
+
+/** Which part of a log-in the agent refreshes by itself. Fields are named by a path such as `tokens.access_token`. */
+export interface LoginFile {
+  /** Every entry of the file is a log-in. */
+  each?: boolean;
+  /** Equal before and after: it is the same account. */
+  same: readonly string[];
+  takes: readonly string[];
+  /** A date or number that grows with every refresh. */
+  later: string;
 }
 
 export interface LaunchRequest {

@@ -11,6 +11,7 @@ import { errorTable } from '../protocol/error-table.ts';
 import { type ReefError, toReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { JobRecord } from '../store/job-table.ts';
+import { AgentHome, stateDir } from './agent-state.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import { changeJob, loadJob } from './job-transaction.ts';
@@ -192,12 +193,13 @@ export class JobRunner {
   }
 
   #attach(id: string, identity: ProcessIdentity, { isFresh }: { isFresh: boolean }): void {
-    const { storage, timings, guards, homeDir, registry } = this.#deps;
+    const { storage, timings, guards, homeDir, registry, log } = this.#deps;
     const record = loadJob(storage, id);
     const { adapter } = registry.get(record.job.agent);
     const nextTurn = () => this.#turns.run(() => setImmediate());
     const time = { timings, awakeMs: () => this.#awake.awakeMs, nextTurn };
-    const deps = { id, adapter, identity, jobDir: jobDir(homeDir, id), storage, guards, ...time };
+    const home = new AgentHome({ state: adapter.describe().state, dir: stateDir(homeDir, id), log });
+    const deps = { id, adapter, identity, jobDir: jobDir(homeDir, id), storage, guards, home, ...time };
     this.#live.set(id, new LiveJob(deps, record, isFresh));
     this.#round(id);
   }

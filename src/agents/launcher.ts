@@ -10,6 +10,7 @@ import { launchTerminal } from '../process/terminal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { LaunchPlan, LaunchRequest, MachineFacts } from './adapter.ts';
+import { lendState, stateDir } from './agent-state.ts';
 import { type Found, findAgent } from './detect.ts';
 import { freshRuntime } from './job-runtime.ts';
 import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
@@ -50,16 +51,11 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
   const env = childEnv(deps, job, { agent, planned: plan.env });
-  const { stateDirs, settings } = agent.adapter.describe();
-  const around = {
-    stateDirs,
-    settings,
-    homeDir: deps.homeDir,
-    sockets: deps.sockets,
-    env: deps.env,
-    agentEnv: env,
-    program: plan.file,
-  };
+  const { homeDir, sockets } = deps;
+  const around = { homeDir, sockets, env: deps.env, program: plan.file };
+  const { state } = agent.adapter.describe();
+  const lent = { state, env, dir: stateDir(homeDir, job.id), sessionId: job.sessionId };
+  const binds = job.sandbox === 'none' ? [] : await lendState(lent);
   const spec = {
     dir,
     file: plan.file,
@@ -68,7 +64,7 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
     env,
     ceilingMs: deps.timings.ceiling,
     tag: job.id,
-    sandbox: sandboxFor(job, { ...around, git: await gitMounts(job) }),
+    sandbox: sandboxFor(job, { ...around, binds, git: await gitMounts(job) }),
   };
   const identity =
     typeof plan.stdin === 'object'

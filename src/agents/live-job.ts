@@ -7,6 +7,7 @@ import { openTerminal, type TmuxTerminal } from '../process/terminal.ts';
 import { endTree } from '../process/tree.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import type { Adapter } from './adapter.ts';
+import type { AgentHome } from './agent-state.ts';
 import { checkBudget } from './budget.ts';
 import { Delivery } from './delivery.ts';
 import { closeTurn, flushNoise, flushText } from './effects.ts';
@@ -23,6 +24,7 @@ import type { Timings } from './timings.ts';
 const OUTPUT_LIMIT = 1024 ** 3;
 /** How often a silent process is looked for in the process table, and its working time stored. */
 const LOOK_MS = 1000;
+const CARRY_MS = 2000;
 const NOTED_WITHIN_MS = 2_000;
 const SAVE_WORK_MS = 5000;
 
@@ -38,6 +40,8 @@ interface LiveJobDeps {
   /** Resolves when this job may store its next batch. */
   nextTurn: () => Promise<void>;
   guards: GuardedFolders;
+  /** What the agent in a sandbox may leave in the user's home. */
+  home: AgentHome;
 }
 
 /**
@@ -56,6 +60,7 @@ export class LiveJob {
   #launchedAt: number;
   #lastLineAt: number;
   #lastLookAt = 0;
+  #carriedAt = 0;
   #quietSince: number | undefined;
   #textSince: number | undefined;
   #tickedAt: number;
@@ -110,7 +115,15 @@ export class LiveJob {
     if (!hasNews) this.#recover();
     if (this.#isRecovered) await this.#delivery?.deliver();
     this.#watchClocks();
+    await this.#carryLogins();
     return batch.isFull ? 'more' : 'idle';
+  }
+
+  async #carryLogins(): Promise<void> {
+    const now = this.#deps.awakeMs();
+    if (now - this.#carriedAt < CARRY_MS) return;
+    this.#carriedAt = now;
+    await this.#deps.home.carryLogins(this.#load().job);
   }
 
   /** Begins to end the process; `tick` sees the end. It is recorded first, so that the next daemon goes on with it. */
@@ -170,7 +183,10 @@ export class LiveJob {
     // Its last lines may have come after the last look at the files.
     while (hasLines(await this.#read()));
     const rest = this.#raw.rest();
+    // Before the end is stored: until then the next daemon would come here again.
+    const lost = await this.#deps.home.bringBack(this.#load().job);
     this.#commit((tx) => {
+      if (lost !== undefined) tx.warn(lost);
       ingest(tx, this.#deps.adapter, rest);
       closeTurn(tx, 'exit');
       flushNoise(tx);

@@ -1,13 +1,11 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Checkout, readCheckout } from '../git/checkout.ts';
 import { type SandboxSpec, unguard } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Store } from '../store/store.ts';
-import type { AgentDescription } from './adapter.ts';
-import { namedPath } from './description.ts';
 import type { JobRuntime } from './job-runtime.ts';
 
 /** What no agent in a sandbox may see: keys, histories and sockets of other programs. */
@@ -23,13 +21,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const REEF = basename(dirname(ROOT)) === 'node_modules' ? dirname(ROOT) : ROOT;
 
 interface Surroundings {
-  stateDirs: readonly string[];
-  settings?: AgentDescription['settings'];
+  /** The agent's private copies of its own files. */
+  binds?: SandboxSpec['binds'];
   homeDir: string;
   sockets: string;
-  /** The daemon's environment, and the agent's: its home may be another. */
+  /** The daemon's environment. */
   env: Readonly<NodeJS.ProcessEnv>;
-  agentEnv: Readonly<Record<string, string>>;
   /** What git may write beside the folder of the job. */
   git?: GitMounts | undefined;
   /** What the job runs. Its temporary folder is private and would hide a program that lies there. */
@@ -49,7 +46,7 @@ export function jobSocketPath(sockets: string, jobId: string): string {
   return join(jobSocketDir(sockets, jobId), 'sock');
 }
 
-/** A job in a sandbox may write its folder, a private temporary folder and its agent's state. The rest is read-only. */
+/** A job in a sandbox may write its folder, a private temporary folder and copies of its agent's state. The rest is read-only. */
 export function sandboxFor(
   job: Pick<Job, 'id' | 'cwd' | 'sandbox' | 'readonly'>,
   of: Surroundings,
@@ -59,15 +56,12 @@ export function sandboxFor(
   const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
     kind: 'bubblewrap',
-    writable: [
-      ...(job.readonly ? [] : [job.cwd]),
-      ...writable,
-      ...of.stateDirs.flatMap((name) => namedPath(name, of.agentEnv) ?? []).filter(isThere),
-    ],
+    writable: [...(job.readonly ? [] : [job.cwd]), ...writable],
+    binds: of.binds ?? [],
     // The folder and not the socket: a new daemon makes a new one.
     readOnly: [...(existsSync(socketDir) ? [socketDir] : []), ...programsIn('/tmp/', of.program), ...readOnly],
     hidden: [of.homeDir, of.sockets, ...privatePaths(of.env), ...hidden],
-    guarded: [...guardedIn(job.cwd), ...guarded, ...makeSettings(of)],
+    guarded: [...guardedIn(job.cwd), ...guarded],
     network: 'host',
     scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
   };
@@ -102,24 +96,6 @@ export function privatePaths({
     join(cache || join(home, '.cache'), 'reef', 'run'),
     ...(runtimeDir === undefined ? [] : [runtimeDir]),
   ];
-}
-
-/** Guards the agent's settings: what they make it run, it would also run outside. A missing file is made empty first. */
-function makeSettings({ settings = {}, agentEnv }: Surroundings): string[] {
-  const made: string[] = [];
-  for (const [name, nothing] of Object.entries(settings)) {
-    const path = namedPath(name, agentEnv);
-    if (path === undefined || !existsSync(dirname(path))) continue;
-    if (!existsSync(path)) writeFileSync(path, nothing, { mode: 0o600 });
-    made.push(path);
-  }
-  return made;
-}
-
-/** Makes a missing state folder, because the agent could not make it inside the sandbox. It does not make files. */
-function isThere(path: string): boolean {
-  if (!existsSync(path) && extname(path) === '') mkdirSync(path, { recursive: true, mode: 0o700 });
-  return existsSync(path);
 }
 
 type GitMounts = Required<Pick<SandboxSpec, 'writable' | 'readOnly' | 'hidden' | 'guarded'>>;

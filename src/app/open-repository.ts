@@ -137,6 +137,6 @@ function gateSandbox({ store, home, env }: RepositoryDeps, path: string) {
   const [spec] = store.runs.byWorktree<RunSpec>(id);
   if (!spec?.doc.leave.sandbox && !store.jobs.anySandboxed(id)) return undefined;
   const { dir: homeDir, sockets } = home;
-  const surroundings = { stateDirs: [], homeDir, sockets, env: env.all, agentEnv: {}, program: '/bin/sh' };
+  const surroundings = { homeDir, sockets, env: env.all, program: '/bin/sh' };
   return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
 }

@@ -10,8 +10,11 @@ export interface SandboxSpec {
   kind: 'bubblewrap';
   writable: readonly string[];
   readOnly?: readonly string[];
-  /** A file or folder of ours that the program finds, writable, at another path: its private copy of what lies there. */
-  binds?: readonly { from: string; to: string }[];
+  /**
+   * What the program finds, writable, at another path: its private copy of what lies there. Where nothing lies, and nothing
+   * can be made, there is none either.
+   */
+  binds?: readonly { from: string; to: string; isReadOnly?: boolean }[];
   /** Files, folders and sockets. An absent one in a writable folder leaves an empty file, which the caller removes. */
   hidden: readonly string[];
   /** Cannot be changed. One that is absent is an empty folder meanwhile, which `unguard` removes. */
@@ -46,9 +49,10 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
     { path: '/tmp', options: ['--bind', temporary, '/tmp'] },
     ...writable.map((path) => ({ path, options: ['--bind', path, path] })),
     ...readOnly.map((path) => ({ path, options: ['--ro-bind', path, path] })),
-    ...(spec.binds ?? []).map(({ from, to }) => {
+    ...(spec.binds ?? []).flatMap(({ from, to, isReadOnly = false }) => {
       const path = placeOf(to, spec.hidden);
-      return { path, options: ['--bind', existing(from), path] };
+      if (!existsSync(path) && !isInside(path, [...writable, ...hidden])) return [];
+      return [{ path, options: [isReadOnly ? '--ro-bind' : '--bind', existing(from), path] }];
     }),
     ...absent.map((path) => ({ path, options: ['--tmpfs', path] })),
     ...hidden.map((path) => ({ path, options: isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', empty, path] })),

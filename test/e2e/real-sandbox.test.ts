@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
@@ -24,7 +24,7 @@ for (const agent of ['claude', 'codex'] as const) {
     .needs(...installed(agent))
     .needs(bubblewrap !== undefined, 'bubblewrap is not installed or not allowed to work')
     .test(
-      `${agent} in the sandbox writes its folder, not its neighbour's, reads no key, changes none of its settings, and has its door`,
+      `${agent} in the sandbox writes its folder, not its neighbour's, reads no key, changes its settings in a copy, and has its door`,
       async () => {
         const { home, repository, root } = rig.world;
         const outside = join(repository, `outside-${agent}.txt`);
@@ -50,7 +50,10 @@ for (const agent of ['claude', 'codex'] as const) {
         const [, neighbour, agentHome, keys, jobs, settings, status] = (await job.progress('tool_result')).map(
           ({ text }) => text,
         );
-        for (const text of [neighbour, agentHome, settings]) expect(text).toContain('Read-only file system');
+        for (const text of [neighbour, agentHome]) expect(text).toContain('Read-only file system');
+        const path = join(job.home, SETTINGS[agent].slice('~/'.length));
+        expect(settings).not.toContain('Read-only');
+        expect(existsSync(path) ? readFileSync(path, 'utf8') : '').not.toMatch(/^x$/m);
         expect(keys).not.toContain(program);
         expect(keys).toContain('No such file');
         expect(jobs?.trim()).toBe(job.id);

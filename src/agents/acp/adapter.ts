@@ -55,7 +55,7 @@ function agentOf(name: string, settings: AcpSettings): KnownAgent {
     login: `see the documentation of ${command[0]}`,
     asks: ['permission', 'choice', 'text'],
     resumes: true,
-    stateDirs: [],
+    state: [],
     passEnv: [],
     ...known,
     command,

@@ -26,7 +26,20 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
     recorded: '2026-11-15',
     asks: ['permission'],
     resumes: false,
-    stateDirs: ['~/.gemini'],
+    state: [
+      {
+        at: ['~/.gemini'],
+        without: /^(?:tmp|history|antigravity.*|.*\.tmp)$/,
+        sessions: { folder: 'tmp', file: /^[\w.-]+\/(?:\.project_root|chats\/session-[\w-]+\.jsonl?)$/ },
+        logins: {
+          'oauth_creds.json': {
+            same: ['refresh_token'],
+            takes: ['access_token', 'id_token', 'expiry_date'],
+            later: 'expiry_date',
+          },
+        },
+      },
+    ],
     passEnv: [
       'GEMINI_API_KEY',
       'GOOGLE_API_KEY',
@@ -50,7 +63,19 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
     recorded: '2026-11-15',
     asks: ['permission'],
     resumes: true,
-    stateDirs: ['~/.local/share/opencode', '~/.local/state/opencode', '~/.cache/opencode', '~/.config/opencode'],
+    // Its conversations lie in one database for all projects: they stay with the job, where a resume finds them.
+    state: [
+      {
+        at: ['~/.local/share/opencode'],
+        without: /^(?:opencode.*\.db.*|storage|snapshot|log|tool-output|worktree|project)$/,
+        logins: {
+          'auth.json': { each: true, same: ['type'], takes: ['access', 'refresh', 'expires'], later: 'expires' },
+        },
+      },
+      { at: ['~/.local/state/opencode'], without: /./ },
+      { at: ['~/.cache/opencode'] },
+      { at: ['~/.config/opencode'] },
+    ],
     passEnv: [
       'OPENCODE_CONFIG',
       'OPENCODE_API_KEY',

@@ -115,6 +115,32 @@ const PLATFORMS = [
   'darwin-x64',
 ] as const;
 
+const OF_OTHER_PROJECTS = [
+  ...['projects', 'todos', 'tasks', 'plans', 'file-history', 'history.jsonl', 'paste-cache', 'image-cache', 'backups'],
+  ...['shell-snapshots', 'session-env', 'statsig', 'telemetry', 'debug', 'cache', 'downloads', 'ide', 'local', 'logs'],
+];
+
+const STATE: AgentDescription['state'] = [
+  {
+    at: ['$CLAUDE_CONFIG_DIR', '~/.claude'],
+    without: new RegExp(`^(?:${OF_OTHER_PROJECTS.join('|').replaceAll('.', '\\.')})$`),
+    // Beside a conversation lies a folder of its name with those of its sub-agents.
+    sessions: {
+      folder: 'projects',
+      file: /^[\w.-]+\/[0-9a-f]{8}-[0-9a-f-]{27}(?:\.jsonl|\/[\w./-]+\.(?:jsonl?|txt))$/,
+    },
+    logins: {
+      '.credentials.json': {
+        same: ['claudeAiOauth.subscriptionType'],
+        takes: ['claudeAiOauth.accessToken', 'claudeAiOauth.refreshToken', 'claudeAiOauth.expiresAt'],
+        later: 'claudeAiOauth.expiresAt',
+      },
+    },
+  },
+  { at: ['~/.claude.json'], file: '{}\n' },
+  { at: ['~/.cache/claude-cli-nodejs'], without: /./ },
+];
+
 export const description: AgentDescription = {
   name: 'claude',
   title: 'Claude Code',
@@ -135,8 +161,7 @@ export const description: AgentDescription = {
   busyMessage: 'queues',
   resumes: true,
   ignoresRepeats: true,
-  settings: { '$CLAUDE_CONFIG_DIR/settings.json': '{}\n', '~/.claude/settings.json': '{}\n' },
-  stateDirs: ['$CLAUDE_CONFIG_DIR', '~/.claude', '~/.claude.json', '~/.cache/claude-cli-nodejs'],
+  state: STATE,
   // No key and no endpoint: they would move billing or send the prompts elsewhere, so the user has to configure them.
   passEnv: [
     'CLAUDE_CONFIG_DIR',

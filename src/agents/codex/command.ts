@@ -104,8 +104,21 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
   resumes: true,
   /** It returns our id with a message, but runs a repeated message again. */
   ignoresRepeats: false,
-  stateDirs: ['$CODEX_HOME', '~/.codex'],
-  settings: { '$CODEX_HOME/config.toml': '', '~/.codex/config.toml': '' },
+  state: [
+    {
+      at: ['$CODEX_HOME', '~/.codex'],
+      without:
+        /\.sqlite(?:-\w+)?$|\.lock$|^(?:(?:archived_)?sessions|history\.jsonl|log|logs|tmp|\.tmp|worktrees|shell_snapshots|thread-writer-locks)$/,
+      sessions: { folder: 'sessions', file: /^\d{4}\/\d\d\/\d\d\/rollout-[\w-]+\.jsonl$/ },
+      logins: {
+        'auth.json': {
+          same: ['auth_mode', 'OPENAI_API_KEY', 'tokens.account_id'],
+          takes: ['tokens.id_token', 'tokens.access_token', 'tokens.refresh_token', 'last_refresh'],
+          later: 'last_refresh',
+        },
+      },
+    },
+  ],
   passEnv: ['CODEX_HOME'],
 };
 

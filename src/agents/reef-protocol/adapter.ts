@@ -21,7 +21,7 @@ export function reefProtocolAdapter(name: string): Adapter<null> {
       busyMessage: 'queues',
       resumes: true,
       ignoresRepeats: true,
-      stateDirs: [],
+      state: [],
       passEnv: [],
     }),
     command: (spec, machine) => {

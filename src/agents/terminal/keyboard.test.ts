@@ -5,6 +5,7 @@ import { fixture, PATH, textOf } from '../../../test/support/programs.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { until } from '../../../test/support/wait.ts';
+import { createLogger } from '../../base/log.ts';
 import { EventLog } from '../../events/event-log.ts';
 import { probeCapabilities } from '../../process/capabilities.ts';
 import { launchTerminal, openTerminal } from '../../process/terminal.ts';
@@ -14,6 +15,7 @@ import { GrantsFile } from '../../runtime/config/grants-file.ts';
 import type { JobRecord } from '../../store/job-table.ts';
 import { Store } from '../../store/store.ts';
 import type { Adapter } from '../adapter.ts';
+import { AgentHome } from '../agent-state.ts';
 import { claudeAdapter } from '../claude/adapter.ts';
 import { freshRuntime, type JobRuntime } from '../job-runtime.ts';
 import { type JobStorage, JobTransaction } from '../job-transaction.ts';
@@ -164,6 +166,7 @@ proves('A-121').test('a terminal that takes no task for long is told of once, an
     timings,
     nextTurn: async () => {},
     guards: new GuardedFolders(storage.store),
+    home: new AgentHome({ state: [], dir, log: createLogger({ write: () => undefined, clock, redact: String }) }),
     awakeMs: () => now,
   };
   const live = new LiveJob(parts, job(), true);
