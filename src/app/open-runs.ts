@@ -19,7 +19,9 @@ import { RunStatus } from '../workflow/runs/status.ts';
 import { WorkflowRuns } from '../workflow/runs/workflow-runs.ts';
 import { createRunCaptures } from '../worktrees/run-captures.ts';
 import { bindMethods, createJobOperations } from './job-operations.ts';
+import { namingTasks } from './named-operations.ts';
 import type { Repository, RepositoryDeps } from './open-repository.ts';
+import { TaskNames } from './task-names.ts';
 import { createWorktreeOperations } from './worktree-operations.ts';
 
 interface RunsDeps extends RepositoryDeps {
@@ -61,7 +63,7 @@ export function openRuns(deps: RunsDeps) {
     ...bindMethods(project, 'trust'),
   };
   return {
-    core,
+    core: namingTasks({ core, names: new TaskNames({ store, worktrees }), signal }),
     async start() {
       void settle(repository, log);
       await status.storeOldVerdicts();

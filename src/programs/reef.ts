@@ -10,13 +10,14 @@ import { definer, type Run } from '../surfaces/terminal/grammar/define.ts';
  */
 export async function main(host: Host): Promise<number> {
   const json = wantsJson(host.argv);
+  const argv = inFull(host.argv);
   let exitCode = 0;
-  const program = await createProgram(host, async (body) => {
+  const program = await createProgram({ ...host, argv }, async (body) => {
     const { runCommand } = await import('../surfaces/terminal/run-command.ts');
     exitCode = await runCommand(host, json, body);
   });
   try {
-    await program.parseAsync(host.argv);
+    await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -25,6 +26,15 @@ export async function main(host: Host): Promise<number> {
     if (error.code === 'commander.help') return 2;
     return wrongUsage(host, json, error);
   }
+}
+
+/** What people type most may leave out its first word. */
+const SHORT: Readonly<Record<string, string>> = { diff: 'worktree', accept: 'worktree', discard: 'worktree' };
+
+/** `reef accept ID` is `reef worktree accept ID`. */
+function inFull([node = '', reef = '', first = '', ...rest]: readonly string[]): string[] {
+  const left = Object.hasOwn(SHORT, first) ? SHORT[first] : undefined;
+  return [node, reef, ...(left === undefined ? [] : [left]), ...(first === '' ? [] : [first]), ...rest];
 }
 
 function wantsJson(argv: readonly string[]): boolean {

@@ -26,7 +26,7 @@ export const errorTable = {
   bad_cursor: final(400, 2, 'Pass a `nextCursor` of an earlier page, or an ISO-8601 time.'),
   answer_needs_decision: final(400, 2, 'Use --allow or --deny: text never answers a permission.'),
   which_question: final(400, 2, 'Say which question you answer with --question ID. `reef inbox` shows each one and what to type.'),
-  ambiguous_id: final(400, 2, 'Type more characters of the id.'),
+  ambiguous_id: final(400, 2, 'Type one of the ids, or more characters.'),
   agent_unknown: final(400, 2, 'Choose one of the listed agents, or add this one to the configuration.'),
   task_too_large: final(413, 2, 'Keep the task under 1 MiB; put the rest in a file and name the file.'),
   path_outside_worktree: final(400, 2, 'Use a path inside the working folder of the job.'),
@@ -44,6 +44,9 @@ export const errorTable = {
   not_a_repository: final(400, 2, 'Run `git init` here, choose a repository with --cwd, or set REEF_HOME.'),
   cwd_missing: final(400, 2, 'Choose a folder that exists with --cwd.'),
   cursor_expired: final(410, 4, 'Those events are gone: continue from the oldest cursor, which the details name.'),
+  no_run: final(409, 1, 'It is a single job without a workflow: `reef status ID` shows it.'),
+  no_worktree: final(409, 1, 'It works in the checkout itself: `git diff` shows what is changed there.'),
+  no_job_yet: final(409, 1, '`reef status ID` says what it waits for.'),
   // state
   job_ended: final(409, 1, '`reef resume ID` continues it; `reef spawn` starts another.'),
   invalid_transition: final(409, 1, 'Look at the job with `reef status ID`.'),

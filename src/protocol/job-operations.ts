@@ -10,9 +10,14 @@ import {
   questionSchema,
 } from './jobs.ts';
 import { operation } from './operation.ts';
+import { runSummarySchema } from './run-operations.ts';
 import { planSchema } from './worktrees.ts';
 
-const id = z.string().min(1).max(64).describe('Job id, any unique prefix of it, or @last for the newest');
+const id = z
+  .string()
+  .min(1)
+  .max(64)
+  .describe('A task: id of its job, run or worktree, a unique beginning of one, @last, or the beginning of its title');
 const MAX_WAIT_MS = 45_000;
 
 const jobViewSchema = jobSchema.extend({
@@ -37,6 +42,7 @@ const inboxEntrySchema = questionSchema.extend({
 });
 export type InboxEntry = z.infer<typeof inboxEntrySchema>;
 
+const runsNamed = z.array(runSummarySchema).exactOptional().describe('The runs that were named, if any');
 const jobRef = z.strictObject({ agentId: z.string(), status: jobStatusSchema });
 
 const spawn = operation({
@@ -72,9 +78,9 @@ const spawn = operation({
 
 const status = operation({
   effect: 'reads',
-  summary: 'Show one job, or all active jobs and the last 20 that ended.',
+  summary: 'Show one task, or all active jobs and the last 20 that ended.',
   input: z.strictObject({ id: id.optional() }),
-  output: z.strictObject({ jobs: z.array(jobViewSchema) }),
+  output: z.strictObject({ jobs: z.array(jobViewSchema), runs: runsNamed }),
 });
 
 const send = operation({
@@ -121,7 +127,7 @@ const kill = operation({
   effect: 'ends',
   summary: 'End a job or a run, and everything it started.',
   input: z.strictObject({
-    id: id.describe('Id of a job or a run, any unique prefix of it, or @last for the newest job'),
+    id,
   }),
   output: jobRef.extend({ finalOutput: z.string() }),
 });
@@ -146,6 +152,7 @@ const wait = operation({
       .exactOptional()
       .describe('Why it cannot happen unless somebody acts; waiting again is of no use'),
     jobs: z.array(jobViewSchema),
+    runs: runsNamed,
   }),
 });
 

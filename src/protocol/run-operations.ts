@@ -8,7 +8,7 @@ const text = z.string();
 const id = z.string().min(1).max(64).describe('Run id, any unique prefix of it, or @last for the newest');
 const MAX_WAIT_MS = 45_000;
 
-const runSummarySchema = z.strictObject({
+export const runSummarySchema = z.strictObject({
   runId: text,
   task: text,
   /** The node it starts with. */

@@ -52,6 +52,18 @@ export class JobTable {
     return this.#sql<{ id: string }>('SELECT id FROM job ORDER BY id DESC LIMIT 1').get()?.id;
   }
 
+  /** The newest job that has worked in this worktree. */
+  newestIn(worktreeId: string): string | undefined {
+    const sql = `SELECT id FROM job WHERE doc ->> '$.worktree' = ? ORDER BY id DESC LIMIT 1`;
+    return this.#sql<{ id: string }>(sql).get(worktreeId)?.id;
+  }
+
+  /** Jobs that neither another job nor a run started, newest first. */
+  roots<R>(count: number): JobRecord<R>[] {
+    const isOfRun = 'EXISTS (SELECT 1 FROM block_job WHERE job_id = job.id)';
+    return this.#select<R>(`parent_id IS NULL AND NOT ${isOfRun} ORDER BY id DESC LIMIT ?`, count);
+  }
+
   live<R>(): JobRecord<R>[] {
     return this.#select<R>(`${LIVE} ORDER BY id`);
   }

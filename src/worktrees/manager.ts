@@ -162,6 +162,18 @@ export class GitWorktreeManager {
     return this.#background.track(this.#deps.locks.run(`worktree ${id}`, work));
   }
 
+  /** At most five. */
+  idsByPrefix(prefix: string): string[] {
+    return this.#deps.records.idsByPrefix(prefix);
+  }
+
+  /** Of all there ever were but the branches of forks, oldest first. */
+  titles(): { id: string; title: string }[] {
+    return this.#deps.records
+      .all()
+      .flatMap(({ id, title, parentId }) => (parentId === undefined ? [{ id, title }] : []));
+  }
+
   /** A whole id, the only one that begins so, or `@last`. */
   idOf(text: string): string {
     return this.#deps.records.resolve(text).id;

@@ -100,11 +100,15 @@ export class Records {
   resolve(text: string): StoredWorktree {
     const table = this.#store.worktrees;
     const ids = text === '@last' ? [table.newestId(this.#repository) ?? ''] : [];
-    if (text !== '@last') ids.push(...table.idsByPrefix(this.#repository, text.toUpperCase()));
+    if (text !== '@last') ids.push(...this.idsByPrefix(text.toUpperCase()));
     if (ids.length > 1) {
       throw new ReefError('ambiguous_id', `${text} begins several worktrees.`, { details: { ids } });
     }
     return this.get(ids[0] ?? text);
+  }
+
+  idsByPrefix(prefix: string): string[] {
+    return this.#store.worktrees.idsByPrefix(this.#repository, prefix);
   }
 
   byTask(taskId: string): StoredWorktree | undefined {

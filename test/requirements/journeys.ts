@@ -3,7 +3,7 @@ import { page } from './row.ts';
 export const journeys = page('journeys', {
   'J-01': { from: '+', says: 'no dead end: from every state of a task a named command moves on', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-02': { from: '+', says: 'every command that a message names parses and applies', status: 'todo', because: 'not built yet: it came after the first build' },
-  'J-03': { from: '+', says: 'one id names a task for every command', status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-03': { from: '+', says: 'one id names a task for every command', status: 'done' },
   'J-04': { from: '+', says: 'a wait ends when its condition can no longer come true', status: 'todo', because: 'a job whose worktree waits behind another that ended and was not merged is still waited for' },
   'J-05': { from: '+', says: 'what takes longer than a second shows what is being done', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-06': { from: '+', says: 'words are plain English that a stranger reads once', status: 'todo', because: 'not built yet: it came after the first build' },

@@ -56,15 +56,11 @@ const MERGE_WORDS: Record<NonNullable<RunSummary['merge']>, string> = {
   not_merged: 'not merged',
 };
 
-function nextOf({ status, path: folder, worktree, runId, target }: RunSummary): string[] {
+function nextOf({ status, path: folder, runId, target }: RunSummary): string[] {
   if (status === 'awaiting_input') return [];
   if (status === 'success' && folder !== null) {
     const into = target === undefined ? ' --into BRANCH' : '';
-    return [
-      '',
-      `  reef worktree diff ${worktree}    see what it did`,
-      `  reef worktree accept ${worktree}${into}  merge it`,
-    ];
+    return ['', `  reef diff ${runId}    see what it did`, `  reef accept ${runId}${into}  merge it`];
   }
   return status === 'failure' || status === 'broken' ? ['', `  reef run show ${runId}  see the whole run`] : [];
 }

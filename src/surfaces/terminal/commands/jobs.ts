@@ -8,11 +8,19 @@ import { errorBody } from '../../client/request.ts';
 import { renderError } from '../../render/error.ts';
 import { jobDetails, jobTable } from '../../render/job.ts';
 import { renderQuestion } from '../../render/question.ts';
+import { runDetails } from '../../render/run.ts';
 import { shellQuote } from '../../render/short-names.ts';
 import { type Command, operationCommand, textArgument } from '../cli.ts';
 
 export const status: Command<object> = async (cli, [id]) => {
-  const result = await cli.client().call('status', { id });
+  const client = cli.client();
+  const result = await client.call('status', { id });
+  const [run] = result.runs ?? [];
+  if (run && !cli.json) {
+    const { view } = await client.call('run_status', { id: run.runId });
+    cli.out(runDetails(run, view, cli.style));
+    return 0;
+  }
   const [job] = result.jobs;
   if (!cli.json && !job) cli.talk('No jobs yet. Start one: reef spawn claude "fix the failing test"');
   else

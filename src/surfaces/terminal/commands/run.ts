@@ -155,7 +155,7 @@ function goesOn(run: RunSummary | undefined): boolean {
   return run?.status === 'queued' || run?.status === 'running';
 }
 
-function exitCode({ status, merge }: RunSummary): number {
+export function exitCode({ status, merge }: RunSummary): number {
   if (status === 'halted' || status === 'awaiting_input' || merge === 'waiting') return 3;
   if (merge === 'not_merged') return 1;
   return status === 'success' || status === 'queued' || status === 'running' ? 0 : 1;

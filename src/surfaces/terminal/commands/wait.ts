@@ -6,8 +6,10 @@ import type { Client } from '../../client/client.ts';
 import { jobTable } from '../../render/job.ts';
 import { parseDuration } from '../../render/quantities.ts';
 import { questionsOf, renderQuestion } from '../../render/question.ts';
+import { runOutcome } from '../../render/run.ts';
 import type { Cli, Command } from '../cli.ts';
 import { LONGEST_CALL_MS } from './output.ts';
+import { exitCode } from './run.ts';
 
 const CONDITIONS = ['needs_input', 'done', 'idle'] as const;
 type Condition = (typeof CONDITIONS)[number];
@@ -19,12 +21,12 @@ export const wait: Command<{ until?: string; timeout?: string }> = async (cli, i
     timeoutMs: timeout === undefined ? undefined : parseDuration(timeout, '--timeout'),
   });
   cli.print(result, () => words(cli, result));
-  const { met, because, jobs } = result;
+  const { met, because, jobs, runs = [] } = result;
   if (!met && !cli.json) cli.talk(because === undefined ? TIME_IS_UP : whyNever(because, jobs));
   if (!met && because === undefined) return 1;
   if (!met && jobs.some(isQueued)) return 3;
   // With --until, being here is the answer. Without it, the state of the jobs is.
-  if (until === undefined) return exitCodeOfAll(jobs);
+  if (until === undefined) return worst([...jobs.map(exitCodeOf), ...runs.map(exitCode)]);
   return met ? 0 : 1;
 };
 
@@ -49,9 +51,10 @@ function conditions(until: string): Condition[] {
   });
 }
 
-function words({ style }: Cli, { jobs }: OperationOutput<'wait'>): string {
+function words({ style }: Cli, { jobs, runs = [] }: OperationOutput<'wait'>): string {
   const questions = jobs.flatMap(questionsOf).map((question) => renderQuestion(question, style));
-  return [jobTable(jobs, style), ...questions].join('\n\n');
+  const tables = [...(jobs.length > 0 || runs.length === 0 ? [jobTable(jobs, style)] : [])];
+  return [...tables, ...runs.map((run) => runOutcome(run, null, style)), ...questions].join('\n\n');
 }
 
 interface Wanted extends Pick<OperationInput<'wait'>, 'ids' | 'until'> {
@@ -82,8 +85,7 @@ export function exitCodeOf({ status, reason }: Pick<JobView, 'status' | 'reason'
 }
 
 /** A question goes before a failure, because it can still be answered. */
-export function exitCodeOfAll(jobs: readonly JobView[]): number {
-  const codes = jobs.map(exitCodeOf);
+function worst(codes: readonly number[]): number {
   if (codes.includes(3)) return 3;
   return codes.find((code) => code !== 0) ?? 0;
 }

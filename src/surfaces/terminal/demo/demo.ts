@@ -210,8 +210,8 @@ function nextLines(path: string): string {
     ['reef doctor', 'what is missing, and what mends it'],
     ['reef trust', 'see what Reef would run there, and let it'],
     ['reef run "make the failing test pass" --follow', 'with claude, or --agent codex, native:coder, acp:gemini'],
-    ['reef worktree diff @last', 'what it did'],
-    ['reef worktree accept @last', 'merge it'],
+    ['reef diff @last', 'what it did'],
+    ['reef accept @last', 'merge it'],
     ['claude mcp add reef -- reef mcp', 'let your own agent start others'],
   ];
   return lines.map(([type = '', to = '']) => `  ${type.padEnd(48)}${to}`).join('\n');

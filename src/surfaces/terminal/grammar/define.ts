@@ -1,6 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Command as Body, Cli } from '../cli.ts';
 
+/** Every command that takes a task takes each of these. */
+export const TASK_ID = 'id of the task (of its run, worktree or job), a beginning of it or of the title, or @last';
+
 export type Run = (body: (cli: Cli) => Promise<number>) => Promise<void>;
 
 type BodyName<Module> = { [Name in keyof Module]: Module[Name] extends Body<never> ? Name : never }[keyof Module];

@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { collect, definer, type Run, wholeNumber } from './define.ts';
-
-const ID = 'job id, a unique prefix of it, or @last';
+import { collect, definer, TASK_ID as ID, type Run, wholeNumber } from './define.ts';
 
 export function declare(program: Command, run: Run): void {
   startCommands(program, run);
@@ -36,7 +34,7 @@ function startCommands(program: Command, run: Run): void {
   const define = definer(run, () => import('../commands/jobs.ts'));
   const status = program
     .command('status')
-    .description('Show one job, or all active jobs and the last 20 that ended')
+    .description('Show one task, or all active jobs and the last 20 that ended')
     .argument('[id]', ID);
   define(status, 'status');
   define(program.command('ps').description('The same as status without an id'), 'status');
@@ -81,7 +79,7 @@ function endCommands(program: Command, run: Run): void {
   const wait = program
     .command('wait')
     .description('Wait until a job asks something or ends; without --until the exit code says which')
-    .argument('[ids...]', 'job ids (default: all active jobs)')
+    .argument('[ids...]', 'ids of tasks (default: all active jobs)')
     .option('--until <conditions>', 'needs_input, done or idle, separated by commas (default: needs_input,done)')
     .option('--timeout <time>', 'give up after this time, such as 45s or 30m (default: never)');
   definer(run, () => import('../commands/wait.ts'))(wait, 'wait', 'reef wait @last --timeout 10m');
@@ -100,7 +98,7 @@ function endCommands(program: Command, run: Run): void {
   const kill = program
     .command('kill')
     .description('End jobs, and every process they started')
-    .argument('[ids...]', 'job ids, unique prefixes of them, or @last')
+    .argument('[ids...]', 'ids of tasks, or @last')
     .option('--all', 'end all active jobs');
   define(kill, 'kill', 'reef kill @last');
 }

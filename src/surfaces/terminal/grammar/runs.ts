@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { collect, definer, type Run, wholeNumber } from './define.ts';
-
-const RUN_ID = 'run id, a unique prefix of it, or @last';
+import { collect, definer, TASK_ID as RUN_ID, type Run, wholeNumber } from './define.ts';
 
 export function declare(program: Command, run: Run): void {
   taskCommands(program, run);

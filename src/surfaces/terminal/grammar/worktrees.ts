@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { collect, definer, type Run, wholeNumber } from './define.ts';
-
-const ID = 'worktree id, a unique prefix of it, or @last';
+import { collect, definer, TASK_ID as ID, type Run, wholeNumber } from './define.ts';
 
 export function declare(program: Command, run: Run): void {
   const worktree = program.command('worktree').description('Manage the worktrees in which agents work');
