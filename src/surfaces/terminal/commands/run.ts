@@ -9,6 +9,7 @@ import { renderQuestion } from '../../render/question.ts';
 import { eventText, runDetails, runOutcome, runTable, visitLine } from '../../render/run.ts';
 import { type Cli, type Command, textArgument } from '../cli.ts';
 import { answerHere } from '../prompt/job-questions.ts';
+import { exitCodeOfRun } from './exit-codes.ts';
 import { LONGEST_CALL_MS } from './output.ts';
 import { absoluteScript, folder } from './spawn.ts';
 
@@ -57,7 +58,7 @@ export const showRun: Command<{ follow?: true; wait?: true }> = async (
   const result = await client.call('run_status', { id });
   const summary = theRun(result);
   cli.print(result, () => runDetails(summary, result.view, cli.style));
-  return exitCode(summary);
+  return exitCodeOfRun(summary);
 };
 
 type Verb = OperationInput<'run_control'>['verb'];
@@ -143,7 +144,7 @@ async function outcome(cli: Cli, client: Client, result: Status): Promise<number
     ].join('\n'),
   );
   if (isAsked) cli.talk(`\nAfter you answer, watch it go on: reef run show ${summary.runId} --follow`);
-  return exitCode(summary);
+  return exitCodeOfRun(summary);
 }
 
 function theRun({ runs: [summary] }: Status): RunSummary {
@@ -153,10 +154,4 @@ function theRun({ runs: [summary] }: Status): RunSummary {
 
 function goesOn(run: RunSummary | undefined): boolean {
   return run?.status === 'queued' || run?.status === 'running';
-}
-
-export function exitCode({ status, merge }: RunSummary): number {
-  if (status === 'halted' || status === 'awaiting_input' || merge === 'waiting') return 3;
-  if (merge === 'not_merged') return 1;
-  return status === 'success' || status === 'queued' || status === 'running' ? 0 : 1;
 }

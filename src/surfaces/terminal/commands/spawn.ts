@@ -6,8 +6,9 @@ import type { Client } from '../../client/client.ts';
 import { jobDetails } from '../../render/job.ts';
 import { parseSeconds } from '../../render/quantities.ts';
 import { type Cli, type Command, textArgument } from '../cli.ts';
+import { exitCodeOf } from './exit-codes.ts';
 import { type Page, printEvents, readPages } from './output.ts';
-import { exitCodeOf, waitFor } from './wait.ts';
+import { waitFor } from './wait.ts';
 
 type SpawnInput = OperationInput<'spawn'>;
 

@@ -8,8 +8,8 @@ import { parseDuration } from '../../render/quantities.ts';
 import { questionsOf, renderQuestion } from '../../render/question.ts';
 import { runOutcome } from '../../render/run.ts';
 import type { Cli, Command } from '../cli.ts';
+import { exitCodeOf, exitCodeOfRun, worst } from './exit-codes.ts';
 import { LONGEST_CALL_MS } from './output.ts';
-import { exitCode } from './run.ts';
 
 const CONDITIONS = ['needs_input', 'done', 'idle'] as const;
 type Condition = (typeof CONDITIONS)[number];
@@ -26,7 +26,7 @@ export const wait: Command<{ until?: string; timeout?: string }> = async (cli, i
   if (!met && because === undefined) return 1;
   if (!met && jobs.some(isQueued)) return 3;
   // With --until, being here is the answer. Without it, the state of the jobs is.
-  if (until === undefined) return worst([...jobs.map(exitCodeOf), ...runs.map(exitCode)]);
+  if (until === undefined) return worst([...jobs.map(exitCodeOf), ...runs.map(exitCodeOfRun)]);
   return met ? 0 : 1;
 };
 
@@ -73,19 +73,4 @@ export async function waitFor(
     const result = await client.call('wait', { ...query, timeoutMs: callMs });
     if (result.met || result.because !== undefined || left <= LONGEST_CALL_MS) return result;
   }
-}
-
-/** The exit code that tells a script how the job stands. */
-export function exitCodeOf({ status, reason }: Pick<JobView, 'status' | 'reason'>): number {
-  if (status === 'completed') return 0;
-  if (status === 'awaiting_input') return 3;
-  if (status === 'paused' && (reason === 'idle' || reason === 'interrupted')) return 0;
-  const isOverBudget = status === 'paused' ? reason === 'budget' : status === 'error' && reason === 'budget_exhausted';
-  return isOverBudget ? 5 : 1;
-}
-
-/** A question goes before a failure, because it can still be answered. */
-function worst(codes: readonly number[]): number {
-  if (codes.includes(3)) return 3;
-  return codes.find((code) => code !== 0) ?? 0;
 }
