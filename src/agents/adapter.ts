@@ -46,6 +46,8 @@ export interface AgentDescription {
   /** What happens to a message to a busy agent: it joins the turn, waits for the next one, or is refused. */
   busyMessage: 'steers' | 'queues' | 'refused';
   resumes: boolean;
+  /** It tells its tokens only when a turn is over: until then each answer of the model counts for a fixed number. */
+  tellsTokensLate?: true;
   /** Whether the agent ignores a second copy of a message, so that sending it again is safe. */
   ignoresRepeats: boolean;
   /** What it keeps in the user's home. In a sandbox it finds private copies there. */

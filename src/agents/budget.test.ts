@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => storage.close());
 
-const addJob = (id: string, budget: Budget) => storage.addJob(id, { budget });
+const addJob = (id: string, budget: Budget, more: { yes?: boolean } = {}) => storage.addJob(id, { budget, ...more });
 const child = (id: string, budget: Budget = {}) => storage.addJob(id, { budget, parentId: 'R', rootId: 'R', depth: 1 });
 const record = (id: string) => storage.record(id);
 /** One round of reading, as a live job makes it: effects, then the budget, in one transaction. */
@@ -66,7 +66,7 @@ describe('a budget', () => {
     const during = { mail: mail('J'), asked: asked('J'), status: record('J').job.status };
     round('J', [over('interrupted')]);
     expect({ during, asked: asked('J'), status: record('J').job.status }).toEqual({
-      during: { mail: [{ kind: 'interrupt', messageId: 'budget:tokens:1000' }], asked: [], status: 'running' },
+      during: { mail: [{ kind: 'interrupt', messageId: 'budget:1:tokens:1000' }], asked: [], status: 'running' },
       asked: [
         {
           kind: 'choice',
@@ -81,14 +81,42 @@ describe('a budget', () => {
           multi: false,
           freeText: false,
           secret: false,
-          questionId: 'reef:budget:tokens:1000#0',
-          requestId: 'reef:budget:tokens:1000',
+          questionId: 'reef:budget:1:tokens:1000#0',
+          requestId: 'reef:budget:1:tokens:1000',
           fingerprint: expect.any(String),
           path: ['J'],
         },
       ],
       status: 'awaiting_input',
     });
+  });
+
+  verifies('A-170').test(
+    'counts what is used before the agent tells the sum, and lets no grant answer from then on',
+    () => {
+      addJob('J', { tokens: 1000 }, { yes: true });
+      const tokens = { input: 600, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0, scope: 'ahead' } as const;
+      const ahead: Effect = { do: 'usage', report: { tokens, partial: false } };
+      const wish = (requestId: string): Effect => ({
+        do: 'ask',
+        requestId,
+        questions: [{ kind: 'permission', question: 'May I?', tool: 'Bash', input: {} }],
+      });
+      round('J', [begun, ahead, wish('1'), ahead, wish('2')]);
+      const open = storage.store.questions.unclosedOf('J').filter(({ state }) => state === 'open');
+      expect(open.map(({ question }) => question.requestId)).toEqual(['2']);
+      expect(mail('J')).toContainEqual({ kind: 'interrupt', messageId: 'budget:1:tokens:1000' });
+      round('J', [used(1300), over('interrupted')]);
+      expect(record('J').job.usage).toMatchObject({ input: 1300, partial: false });
+    },
+  );
+
+  verifies('A-173').test('what a turn used that ends without a sum is kept as a partial count', () => {
+    addJob('J', {});
+    const tokens = { input: 600, output: 7, cacheRead: 0, cacheWrite: 0, reasoning: 0, scope: 'ahead' } as const;
+    round('J', [begun, { do: 'usage', report: { tokens, partial: false } }]);
+    round('J', [{ do: 'turn', is: 'failed', code: 'agent_error', message: 'gone', retryable: false }]);
+    expect(record('J').job.usage).toMatchObject({ input: 600, output: 7, partial: true });
   });
 
   verifies('A-76').test('of turns counts answers of the model, one of seconds counts work', () => {
@@ -99,9 +127,9 @@ describe('a budget', () => {
     round('S', [], 1500);
     expect([told('T'), mail('T'), told('S'), mail('S')]).toEqual([
       [{ kind: 'budget', what: 'turns', used: 2, limit: 2 }],
-      [{ kind: 'interrupt', messageId: 'budget:turns:2' }],
+      [{ kind: 'interrupt', messageId: 'budget:1:turns:2' }],
       [{ kind: 'budget', what: 'seconds', used: 8, limit: 10 }],
-      [{ kind: 'interrupt', messageId: 'budget:seconds:10' }],
+      [{ kind: 'interrupt', messageId: 'budget:1:seconds:10' }],
     ]);
   });
 
@@ -157,11 +185,11 @@ describe('the person asked about a budget', () => {
   function useUp(id: string): void {
     round(id, [begun, used(1000)]);
     round(id, [over('interrupted')]);
-    storage.store.commit(() => storage.store.outbox.move(`${id}:budget:tokens:1000`, 'delivered'));
+    storage.store.commit(() => storage.store.outbox.move(`${id}:budget:1:tokens:1000`, 'delivered'));
   }
   const message = (id: string, text: string) => ({
     kind: 'message',
-    messageId: `${id}:reef:budget:tokens:1000#0:go`,
+    messageId: `${id}:reef:budget:1:tokens:1000#0:go`,
     text,
     by: 'reef:budget',
     isTask: true,
@@ -188,8 +216,8 @@ describe('the person asked about a budget', () => {
     expect(events('J').at(-1)).toEqual({
       type: 'input_sent',
       payload: {
-        messageId: 'J:reef:budget:tokens:1000#0',
-        questionId: 'reef:budget:tokens:1000#0',
+        messageId: 'J:reef:budget:1:tokens:1000#0',
+        questionId: 'reef:budget:1:tokens:1000#0',
         option: ['Raise'],
         by: 'me',
       },
@@ -224,8 +252,8 @@ describe('the person asked about a budget', () => {
     round('J', [begun, used(1000)]);
     round('J', [over('interrupted')]);
     expect(asked('J').map(({ requestId }) => requestId)).toEqual([
-      'reef:budget:tokens:1000',
-      'reef:budget:tokens:2000',
+      'reef:budget:1:tokens:1000',
+      'reef:budget:1:tokens:2000',
     ]);
   });
 

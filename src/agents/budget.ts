@@ -1,6 +1,7 @@
-import type { Budget, Job } from '../protocol/jobs.ts';
+import type { Budget } from '../protocol/jobs.ts';
+import type { JobRecord } from '../store/job-table.ts';
 import type { Answer } from './adapter.ts';
-import type { BudgetUse } from './job-runtime.ts';
+import type { BudgetUse, JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { enqueueInterrupt, enqueueMessage } from './outbox.ts';
@@ -13,27 +14,34 @@ const CHOICES = [
   { id: 'stop', label: 'Stop', description: 'End the job; its work is kept' },
 ];
 
-/** Runs in the transaction that recorded the usage. At 80 % it tells, at 100 % it interrupts and a person is asked. */
+/** Runs after each batch, in its transaction. At 80 % it tells, at 100 % it interrupts and a person is asked. */
 export function checkBudget(tx: JobTransaction): void {
+  measureBudget(tx);
+  const { spent, turn, ending } = tx.runtime;
+  if (!spent) return;
+  if (turn.is === 'open') enqueueInterrupt(tx, `budget:${tx.job.launch}:${spent.what}:${spent.limit}`);
+  // The usage came with the end of the turn: nothing to interrupt, but the next turn needs a decision.
+  if (tx.job.status === 'paused' && !ending) askAboutBudget(tx);
+}
+
+/** Runs where usage is recorded, before the next line is read: what the agent asks from then on no grant answers. */
+export function measureBudget(tx: JobTransaction): void {
   const { jobs } = tx.storage.store;
   const isRoot = tx.job.rootId === tx.job.id;
   const budget = isRoot ? tx.job.budget : (jobs.get(tx.job.rootId)?.job.budget ?? {});
   if (Object.keys(budget).length === 0) return;
-  const others = family(tx, tx.job.rootId).filter((job) => job.id !== tx.job.id);
-  for (const use of budgetUses(budget, [tx.job, ...others])) {
+  const others = family(tx, tx.job.rootId).filter(({ job }) => job.id !== tx.job.id);
+  for (const use of budgetUses(budget, [tx, ...others])) {
     if (use.used >= use.limit * 0.8) announce(tx, use);
-    if (use.used < use.limit || tx.runtime.spent) continue;
-    tx.runtime.spent = use;
-    if (tx.runtime.turn.is === 'open') enqueueInterrupt(tx, `budget:${use.what}:${use.limit}`);
+    if (use.used >= use.limit) tx.runtime.spent ??= use;
   }
-  // The usage came with the end of the turn: nothing to interrupt, but the next turn needs a decision.
-  if (tx.job.status === 'paused' && !tx.runtime.ending) askAboutBudget(tx);
 }
 
-function family(tx: JobTransaction, rootId: string): Job[] {
+function family(tx: JobTransaction, rootId: string): JobRecord<JobRuntime>[] {
   const { jobs } = tx.storage.store;
-  const below = (id: string): Job[] => jobs.childrenOf(id).flatMap(({ job }) => [job, ...below(job.id)]);
-  const root = jobs.get(rootId)?.job;
+  const below = (id: string): JobRecord<JobRuntime>[] =>
+    jobs.childrenOf<JobRuntime>(id).flatMap((record) => [record, ...below(record.job.id)]);
+  const root = jobs.get<JobRuntime>(rootId);
   return root ? [root, ...below(rootId)] : [];
 }
 
@@ -50,7 +58,7 @@ export function askAboutBudget(tx: JobTransaction): void {
   if (!spent) return;
   const question = `The budget of ${spent.limit} ${spent.what} is used up (${spent.used}). What now?`;
   ask(tx, {
-    requestId: `reef:budget:${spent.what}:${spent.limit}`,
+    requestId: `reef:budget:${tx.job.launch}:${spent.what}:${spent.limit}`,
     questions: [{ kind: 'choice', question, header: 'Budget', choices: CHOICES }],
     line: { offset: 0, bytes: 0 },
   });

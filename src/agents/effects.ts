@@ -3,12 +3,12 @@ import { capText } from '../base/cap.ts';
 import { defined } from '../base/defined.ts';
 import type { EventBody, EventOf } from '../protocol/events.ts';
 import type { Effect } from './adapter.ts';
-import { askAboutBudget } from './budget.ts';
+import { askAboutBudget, measureBudget } from './budget.ts';
 import type { Noise } from './job-runtime.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { acknowledgeMessage, enqueueLine } from './outbox.ts';
 import { acknowledgeAnswer, ask, withdraw } from './questions.ts';
-import { addUsage } from './usage.ts';
+import { addTokens, addUsage, usageSoFar } from './usage.ts';
 
 const TEXT_FLUSH = 4 * 1024;
 const LAST_TEXT_CAP = 16 * 1024;
@@ -60,6 +60,7 @@ function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { inde
     case 'answer':
       tx.job.turns += 1;
       tx.emit({ type: 'progress', payload: { kind: 'turn', n: tx.job.turns } });
+      measureBudget(tx);
       break;
     case 'turn':
       noteTurn(tx, effect);
@@ -148,6 +149,13 @@ function noteSession(tx: JobTransaction, hello: Extract<Effect, { do: 'session' 
 }
 
 function noteUsage(tx: JobTransaction, report: Extract<Effect, { do: 'usage' }>['report']): void {
+  if (report.tokens?.scope === 'ahead') tx.runtime.ahead = addTokens(tx.runtime.ahead, report.tokens);
+  else tellUsage(tx, report);
+  measureBudget(tx);
+}
+
+function tellUsage(tx: JobTransaction, report: Extract<Effect, { do: 'usage' }>['report']): void {
+  if (report.tokens) tx.runtime.ahead = null;
   const { usage, totals } = addUsage(tx.job.usage, tx.runtime.sessionTotals, report);
   tx.job.usage = usage;
   tx.runtime.sessionTotals = totals;
@@ -187,11 +195,20 @@ function endTurn(tx: JobTransaction, turn: Extract<Effect, { is: 'over' }>): voi
 /** At the end of a turn or a process: open tools get a result, open questions are withdrawn. */
 export function closeTurn(tx: JobTransaction, by: 'turn' | 'interrupt' | 'exit'): void {
   flushText(tx);
+  settleUsage(tx);
   for (const id of tx.runtime.openTools) {
     tx.emit({ type: 'progress', payload: { kind: 'tool_result', id, ok: false, text: '', closedBy: by } });
   }
   tx.runtime.openTools = [];
   withdraw(tx, by);
+}
+
+/** No sum will come any more for what counted ahead of it. */
+function settleUsage(tx: JobTransaction): void {
+  if (!tx.runtime.ahead) return;
+  tx.job.usage = usageSoFar(tx);
+  tx.runtime.ahead = null;
+  tx.emit({ type: 'progress', payload: { kind: 'usage', usage: tx.job.usage } });
 }
 
 function reachLimit(tx: JobTransaction, limit: Extract<Effect, { do: 'limit' }>): void {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../base/defined.ts';
 import type { Logger } from '../base/log.ts';
 import type { ChangeSignal, WaitOptions } from '../events/change-signal.ts';
 import { ReefError } from '../protocol/errors.ts';
@@ -16,7 +17,7 @@ import { STUCK_PARENT_EXIT } from './native-agents.ts';
 import { enqueueInterrupt, enqueueMessage, type OutboxDoc } from './outbox.ts';
 import { send } from './sending.ts';
 import { COMPLETED_KEPT } from './snapshotter.ts';
-import { createJob, MAX_QUEUED, type SpawnDeps, type SpawnRequest } from './spawn.ts';
+import { createJob, MAX_QUEUED, noteOn, type SpawnDeps, type SpawnRequest } from './spawn.ts';
 import type { Timings } from './timings.ts';
 import { isWaitOver, type Resting, restsBecause, whyNever } from './wait-over.ts';
 
@@ -48,7 +49,8 @@ export class JobManager implements JobCore {
   async spawn(request: SpawnRequest, caller: Caller): Promise<OperationOutput<'spawn'>> {
     const job = createJob(this.#deps, request, caller);
     this.#deps.runner.kick();
-    return { agentId: job.id, status: job.status, ...(job.worktree !== undefined && { worktree: job.worktree }) };
+    const note = noteOn(job, this.#deps.registry.get(job.agent).adapter.describe());
+    return { agentId: job.id, status: job.status, ...defined({ worktree: job.worktree, note }) };
   }
 
   async status(request: OperationRequest<'status'>, caller: Caller): Promise<OperationOutput<'status'>> {

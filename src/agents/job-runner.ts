@@ -7,6 +7,7 @@ import type { ChangeSignal } from '../events/change-signal.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { abandonLaunch, readLaunch } from '../process/launch-folder.ts';
 import { sweep, tagged } from '../process/sweep.ts';
+import { type Watch, watchFolder } from '../process/watch-folder.ts';
 import { errorTable } from '../protocol/error-table.ts';
 import { type ReefError, toReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
@@ -39,8 +40,10 @@ const RETRY_MS = 500;
 export class JobRunner {
   readonly #deps: RunnerDeps;
   readonly #live = new Map<string, LiveJob>();
+  readonly #watches = new Map<string, Watch>();
   readonly #launching = new Map<string, Promise<void>>();
   readonly #rounds = new Map<string, Promise<void>>();
+  readonly #again = new Set<string>();
   readonly #lending = new Map<string, number>();
   readonly #awake: AwakeTime;
   /** Storing a batch is synchronous: one a turn of the event loop, or thirty busy jobs would hold up every answer. */
@@ -119,6 +122,7 @@ export class JobRunner {
     await Promise.all(this.#launching.values());
     await Promise.all(this.#rounds.values());
     await Promise.all([...this.#live.values()].map((live) => live.close()));
+    for (const watch of this.#watches.values()) watch.close();
     this.#live.clear();
   }
 
@@ -160,11 +164,19 @@ export class JobRunner {
     }, this.#deps.timings.tick);
   }
 
-  /** Starts a round of a job, unless one is under way. */
+  /** Starts a round of a job. One that is under way may have looked already: another follows it. */
   #round(id: string): void {
     const live = this.#live.get(id);
-    if (!live || this.#rounds.has(id) || this.#isClosed) return;
-    const round = this.#runRound(live).finally(() => this.#rounds.delete(id));
+    if (!live || this.#isClosed) return;
+    if (this.#rounds.has(id)) {
+      this.#again.add(id);
+      return;
+    }
+    this.#again.delete(id);
+    const round = this.#runRound(live).finally(() => {
+      this.#rounds.delete(id);
+      if (this.#again.has(id)) this.#round(id);
+    });
     this.#rounds.set(id, round);
   }
 
@@ -185,6 +197,8 @@ export class JobRunner {
 
   async #release(live: LiveJob): Promise<void> {
     this.#live.delete(live.id);
+    this.#watches.get(live.id)?.close();
+    this.#watches.delete(live.id);
     await this.#deps.jobSockets.close(live.id);
     this.#onOver?.(live.id);
     this.#mayStart = true;
@@ -201,6 +215,10 @@ export class JobRunner {
     const home = new AgentHome({ state: adapter.describe().state, dir: stateDir(homeDir, id), log });
     const deps = { id, adapter, identity, jobDir: jobDir(homeDir, id), storage, guards, home, ...time };
     this.#live.set(id, new LiveJob(deps, record, isFresh));
+    this.#watches.set(
+      id,
+      watchFolder(join(deps.jobDir, String(record.job.launch)), () => this.#round(id)),
+    );
     this.#round(id);
   }
 

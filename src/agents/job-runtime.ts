@@ -29,7 +29,8 @@ export interface Noise {
   hidden: number;
 }
 
-export type SessionTotals = Omit<Usage, 'costUsd' | 'partial'> & { costUsd: number };
+export type Tokens = Omit<Usage, 'costUsd' | 'partial'>;
+export type SessionTotals = Tokens & { costUsd: number };
 
 export interface BudgetUse {
   what: keyof Budget;
@@ -61,6 +62,8 @@ export interface JobRuntime {
   openTools: string[];
   pendingText: PendingText | null;
   sessionTotals: SessionTotals;
+  /** Tokens that count already and that no sum of the agent contains yet. */
+  ahead: Tokens | null;
   warnings: Noise;
   badLines: Noise;
   ending: Ending | null;
@@ -91,6 +94,7 @@ export function freshRuntime(previous?: JobRuntime): JobRuntime {
     openTools: [],
     pendingText: null,
     sessionTotals: previous?.sessionTotals ?? noTotals,
+    ahead: null,
     warnings: noNoise,
     badLines: noNoise,
     ending: null,

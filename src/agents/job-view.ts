@@ -4,6 +4,7 @@ import type { JobRecord } from '../store/job-table.ts';
 import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
+import { usageSoFar } from './usage.ts';
 
 const LAST_OUTPUT = 400;
 const LOOK_BACK = 8;
@@ -22,6 +23,7 @@ export function viewJob(store: Store, record: JobRecord<JobRuntime>, liveness?: 
   const tail = store.events.tail(job.id, LOOK_BACK);
   return {
     ...job,
+    usage: usageSoFar(record),
     awaiting_input: job.status === 'awaiting_input',
     activity: activityOf(tail.at(-1), record, liveness),
     questions: questions.map((row) => row.question),

@@ -45,8 +45,10 @@ export function ask(tx: JobTransaction, { requestId, questions, line }: Asking):
 }
 
 function savedAnswer(tx: JobTransaction, asked: AskedQuestion): string | undefined {
+  if (tx.job.readonly && !asked.isOwnTool) return 'readonly';
+  // An interrupt is on its way: a yes would be overtaken by one more call of the model.
+  if (tx.runtime.spent) return undefined;
   if (asked.isOwnTool) return 'own_tool';
-  if (tx.job.readonly) return 'readonly';
   if (tx.job.yes) return 'yes';
   const key = grantKey(tx.job, asked);
   if (tx.storage.store.grants.find(key, tx.job.id) !== undefined) return 'session';

@@ -6,6 +6,8 @@ import type { Capabilities } from '../process/capabilities.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Caller, OperationRequest } from '../protocol/operations.ts';
+import type { AgentDescription } from './adapter.ts';
+import { TOKENS_PER_ANSWER } from './adapter-effects.ts';
 import { locateAgent } from './detect.ts';
 import { findJob } from './find-job.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
@@ -82,6 +84,15 @@ export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller
     unknownMessages: 0,
   };
   return store.commit(() => insertQueued(deps, job, request));
+}
+
+/** What the person who starts it should know beforehand. */
+export function noteOn({ budget }: Job, { title, tellsTokensLate }: AgentDescription): string | undefined {
+  if (budget.tokens === undefined || !tellsTokensLate) return undefined;
+  return (
+    `${title} tells its tokens only when a turn is over. Until then each answer of the model counts for about ` +
+    `${TOKENS_PER_ANSWER} of the ${budget.tokens} tokens; a limit of turns or time is exact.`
+  );
 }
 
 function insertQueued(deps: SpawnDeps, job: Job, { key, brief = '' }: Pick<SpawnRequest, 'key' | 'brief'>): Job {

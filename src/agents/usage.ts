@@ -1,6 +1,7 @@
-import type { Budget, Job, Usage } from '../protocol/jobs.ts';
+import type { Budget, Usage } from '../protocol/jobs.ts';
+import type { JobRecord } from '../store/job-table.ts';
 import type { UsageReport } from './adapter.ts';
-import type { BudgetUse, SessionTotals } from './job-runtime.ts';
+import type { BudgetUse, JobRuntime, SessionTotals, Tokens } from './job-runtime.ts';
 
 export const noUsage: Usage = {
   input: 0,
@@ -40,11 +41,24 @@ export function addUsage(
   return { usage: sum, totals: seen };
 }
 
+export function addTokens(before: Tokens | null, more: Tokens): Tokens {
+  const sum = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+  for (const kind of TOKEN_KINDS) sum[kind] = (before?.[kind] ?? 0) + more[kind];
+  return sum;
+}
+
+/** All that is known to be used, a turn under way included. It is partial until the agent has told the sum. */
+export function usageSoFar({ job, runtime }: JobRecord<JobRuntime>): Usage {
+  return runtime.ahead ? { ...job.usage, ...addTokens(job.usage, runtime.ahead), partial: true } : job.usage;
+}
+
 /** Each limited measure of a family of jobs: children count against their root. */
-export function budgetUses(budget: Budget, family: Job[]): BudgetUse[] {
+export function budgetUses(budget: Budget, family: JobRecord<JobRuntime>[]): BudgetUse[] {
   const used = { tokens: 0, turns: 0, seconds: 0 };
-  for (const job of family) {
-    used.tokens += job.usage.input + job.usage.output;
+  for (const record of family) {
+    const { job } = record;
+    const usage = usageSoFar(record);
+    used.tokens += usage.input + usage.output;
     used.turns += job.turns;
     used.seconds += Math.floor(job.workedMs / 1000);
   }

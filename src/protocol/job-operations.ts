@@ -73,7 +73,10 @@ const spawn = operation({
     maxDepth: maxDepthSchema,
     key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),
   }),
-  output: jobRef.extend({ worktree: z.string().optional() }),
+  output: jobRef.extend({
+    worktree: z.string().optional(),
+    note: z.string().exactOptional().describe('What this agent cannot do that was asked for'),
+  }),
 });
 
 const status = operation({

@@ -26,6 +26,7 @@ export function acpAdapter(name: string, settings: AcpSettings = {}): Adapter<Ac
       executable: command[0],
       versionArgs: ['--version'],
       busyMessage: 'queues',
+      tellsTokensLate: true,
       ignoresRepeats: false,
     }),
     command: (spec, machine) => {

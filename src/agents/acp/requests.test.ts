@@ -42,6 +42,7 @@ describe('a permission', () => {
     expect([talk.hear(permission(0)).slice(2), talk.hear(permission('0'))]).toEqual([
       [
         { do: 'answer' },
+        expect.objectContaining({ do: 'usage' }),
         { do: 'emit', event: { type: 'tool_call', payload: call } },
         { do: 'ask', requestId: '0', questions: [asked] },
       ],

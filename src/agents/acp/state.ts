@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../protocol/error-table.ts';
 import type { EventOf } from '../../protocol/events.ts';
 import type { Effect, Json, LaunchRequest, MachineFacts } from '../adapter.ts';
+import { TOKENS_PER_ANSWER, usageAhead } from '../adapter-effects.ts';
 
 /** What is needed to open the session; forgotten once it is open. */
 type Launch = {
@@ -46,6 +47,10 @@ export type AcpState = {
   messages: number;
   /** The model is in the middle of an answer; a tool's end begins the next one. */
   isAnswering: boolean;
+  /** Of this turn. */
+  answers: number;
+  /** What one is reckoned to use: a guess until a turn has told. */
+  perAnswer: number;
   /** The last message of the turn, as far as it is kept. */
   result: string;
   costUsd: number;
@@ -87,6 +92,8 @@ export function initialState(spec: LaunchRequest, machine: MachineFacts, auth: s
     message: null,
     messages: 0,
     isAnswering: false,
+    answers: 0,
+    perAnswer: TOKENS_PER_ANSWER,
     result: '',
     costUsd: 0,
   };
@@ -124,8 +131,9 @@ export function addToMessage(
 /** ACP agents do not count the model's answers: one begins with the first word of a turn and after each tool. */
 export function noteAnswer(d: Draft): void {
   if (d.state.isAnswering) return;
-  d.out.push({ do: 'answer' });
+  d.out.push({ do: 'answer' }, usageAhead({ input: d.state.perAnswer, output: 0 }));
   d.state.isAnswering = true;
+  d.state.answers += 1;
 }
 
 /** The agent works on the prompt: it has read it. */

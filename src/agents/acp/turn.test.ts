@@ -40,6 +40,7 @@ describe('a message', () => {
         { do: 'ack', messageId: 'm1' },
         { do: 'turn', is: 'begun' },
         { do: 'answer' },
+        expect.objectContaining({ do: 'usage' }),
         { do: 'text', kind: 'text', id: 'm1', text: 'hi', final: false },
       ],
     ]);

@@ -17,7 +17,7 @@ export function onPromptEnd(d: Draft, response: RpcResponse): void {
   }
   d.out.push(...outcome(d, response));
   forgetTools(d, Object.keys(d.state.tools));
-  d.state = { ...d.state, prompt: null, interrupts: [], open: [], isAnswering: false, result: '' };
+  d.state = { ...d.state, prompt: null, interrupts: [], open: [], isAnswering: false, answers: 0, result: '' };
 }
 
 function outcome(d: Draft, { result, error }: RpcResponse): Effect[] {
@@ -29,7 +29,7 @@ function outcome(d: Draft, { result, error }: RpcResponse): Effect[] {
     const message = 'the response to session/prompt has no stopReason';
     return [{ do: 'turn', is: 'failed', code: 'bad_line', message, retryable: false }];
   }
-  return [{ do: 'usage', report: turnUsage(d.state.agent.name, parsed.data) }, over(d, parsed.data.stopReason)];
+  return [{ do: 'usage', report: turnUsage(d, parsed.data) }, over(d, parsed.data.stopReason)];
 }
 
 function over(d: Draft, stopReason: string): Effect {
@@ -84,20 +84,25 @@ function httpStatus({ code, data }: RpcError, message: string): number | undefin
 /** `result.usage` is the whole turn for some agents and its last request for others. These two were tried. */
 const reportsWholeTurn = (agent: string) => agent.endsWith('claude-agent-acp') || agent === 'gemini-cli';
 
-function turnUsage(agent: string, { usage, _meta }: PromptResult): UsageReport {
+/** One request out of several stands for all of them: the last is the longest. */
+function turnUsage(d: Draft, { usage, _meta }: PromptResult): UsageReport {
+  const isWhole = reportsWholeTurn(d.state.agent.name);
+  const answers = Math.max(1, d.state.answers);
+  const times = isWhole ? 1 : answers;
   const quota = _meta?.quota?.token_count;
   const input = usage ? usage.inputTokens : quota?.input_tokens;
   const output = usage ? usage.outputTokens : quota?.output_tokens;
   if (!usage && input == null && output == null) return { partial: true };
   const tokens = {
-    cacheRead: usage?.cachedReadTokens ?? 0,
-    cacheWrite: usage?.cachedWriteTokens ?? 0,
-    reasoning: usage?.thoughtTokens ?? 0,
+    cacheRead: times * (usage?.cachedReadTokens ?? 0),
+    cacheWrite: times * (usage?.cachedWriteTokens ?? 0),
+    reasoning: times * (usage?.thoughtTokens ?? 0),
     scope: 'more',
-    input: input ?? 0,
-    output: output ?? 0,
+    input: times * (input ?? 0),
+    output: times * (output ?? 0),
   } as const;
-  return { tokens, partial: !reportsWholeTurn(agent) };
+  d.state.perAnswer = Math.ceil((tokens.input + tokens.output) / answers);
+  return { tokens, partial: !isWhole };
 }
 
 /** Agents report money as the total of the session. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { capJson, capText } from '../../base/cap.ts';
 import { defined } from '../../base/defined.ts';
-import { emit, progress } from '../adapter-effects.ts';
+import { emit, progress, usageAhead } from '../adapter-effects.ts';
 import { explain, isPassing, troubleCode } from './outcome.ts';
 import { PLAN_TOOL } from './question.ts';
 import {
@@ -22,6 +22,8 @@ const MESSAGE_CAP = 4 * 1024;
 const PLAN_CAP = 8 * 1024;
 const PATH_CAP = 256;
 const EDITS_KEPT = 16;
+/** With the names of the blocks around the text. */
+const CHARACTERS_PER_TOKEN = 5;
 
 type Assistant = z.infer<typeof assistantLine>;
 type User = z.infer<typeof userLine>;
@@ -36,16 +38,29 @@ export const readAssistant = reader('an assistant line', assistantLine, (draft, 
     noteTrouble(draft, line, line.error);
     return;
   }
-  if (line.message.model !== SYNTHETIC && !state.answers.includes(line.message.id)) {
-    state.answers = remember(state.answers, line.message.id);
-    effects.push({ do: 'answer' });
-  }
+  if (line.message.model !== SYNTHETIC) countAnswer(draft, line.message);
   for (const [index, block] of line.message.content.entries()) {
     const read = BLOCKS.get(block.type);
     if (read) read(draft, block, { ...family, id: `${line.uuid ?? line.message.id}#${index}` });
     else effects.push({ do: 'unknown', name: `assistant/${block.type}` });
   }
 });
+
+/**
+ * An answer comes in several lines, all with the usage it began with: what went in is right, what comes out is not known yet
+ * and reckoned by its length. The sums of the result replace all of it.
+ */
+function countAnswer({ state, effects }: Draft, { id, content, usage }: Assistant['message']): void {
+  const isNew = !state.answers.includes(id);
+  if (isNew) {
+    state.answers = remember(state.answers, id);
+    effects.push({ do: 'answer' });
+  }
+  if (usage === undefined) return;
+  const output = Math.ceil(JSON.stringify(content).length / CHARACTERS_PER_TOKEN);
+  const { input_tokens: input, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite } = usage;
+  effects.push(usageAhead(isNew ? { input, output, cacheRead, cacheWrite } : { input: 0, output }));
+}
 
 function familyOf({ state }: Draft, line: { parent_tool_use_id?: string | null | undefined }): Family {
   const family = defined({ parent: line.parent_tool_use_id });

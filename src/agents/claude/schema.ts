@@ -11,12 +11,20 @@ const count = z.number().int().nonnegative().catch(0);
 const block = z.looseObject({ type: text });
 const parent = id.nullish();
 
+const tokens = z.object({
+  input_tokens: count,
+  output_tokens: count,
+  cache_read_input_tokens: count,
+  cache_creation_input_tokens: count,
+  output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(undefined),
+});
+
 export const assistantLine = z.object({
   uuid: id.optional(),
   parent_tool_use_id: parent,
   error: told,
   api_error_status: status,
-  message: z.object({ id, model: told, content: z.array(block) }),
+  message: z.object({ id, model: told, content: z.array(block), usage: tokens.optional().catch(undefined) }),
 });
 
 export const textBlock = z.object({ text });
@@ -51,14 +59,6 @@ export const fileResult = z.object({
   filePath: text,
   content: told,
   structuredPatch: z.array(hunk),
-});
-
-const tokens = z.object({
-  input_tokens: count,
-  output_tokens: count,
-  cache_read_input_tokens: count,
-  cache_creation_input_tokens: count,
-  output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(undefined),
 });
 
 const modelTokens = z.object({

@@ -136,6 +136,7 @@ export const describeExec = (): AgentDescription => ({
   title: 'Codex (exec)',
   asks: [],
   busyMessage: 'refused',
+  tellsTokensLate: true,
 });
 
 /** The start of a window title, which Codex sets when its session begins: after it asked for log-in and trust. */

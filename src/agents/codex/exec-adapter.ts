@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { capText } from '../../base/cap.ts';
-import type { Adapter, AgentLine, Exit } from '../adapter.ts';
-import { badLine, progress, warning } from '../adapter-effects.ts';
+import type { Adapter, AgentLine, Effect, Exit } from '../adapter.ts';
+import { badLine, progress, TOKENS_PER_ANSWER, usageAhead, warning } from '../adapter-effects.ts';
 import { describeExec, execCommand } from './command.ts';
 import * as schema from './exec-schema.ts';
 import { type Failure, failedTurn, isRetryNotice, retryNotice, toldFailure } from './failure.ts';
@@ -160,8 +160,10 @@ const ORDER = ['none', 'thinking', 'spoken', 'acting'] as const;
 function answering(state: ExecState, part: 'thinking' | 'spoken' | 'acting'): ExecStep {
   const isParallel = part === 'acting' && state.openTools.length > 0;
   const isSame = state.answer !== 'none' && (isParallel || ORDER.indexOf(part) > ORDER.indexOf(state.answer));
-  return step({ ...state, answer: part }, ...(isSame ? [] : [{ do: 'answer' } as const]));
+  return step({ ...state, answer: part }, ...(isSame ? [] : newAnswer()));
 }
+
+const newAnswer = (): Effect[] => [{ do: 'answer' }, usageAhead({ input: TOKENS_PER_ANSWER, output: 0 })];
 
 function planNews(state: ExecState, item: Item): ExecStep | undefined {
   const { data } = schema.todoList.safeParse(item.type === 'todo_list' ? item : undefined);

@@ -44,10 +44,12 @@ export type ReefQuestion = z.infer<typeof questionSchema>;
 
 /** `more` is added. `session` is a running total of the session: what it grew by since the last one counts. */
 const scope = z.enum(['more', 'session']);
+/** `ahead` counts at once and until the next sum, which contains it. */
+const tokenScope = z.enum([...scope.options, 'ahead']);
 
 const reportSchema = z.object({
   tokens: z
-    .object({ input: count, output: count, cacheRead: count, cacheWrite: count, reasoning: count, scope })
+    .object({ input: count, output: count, cacheRead: count, cacheWrite: count, reasoning: count, scope: tokenScope })
     .exactOptional(),
   cost: z.object({ usd: z.number().nonnegative(), scope }).exactOptional(),
   partial: z.boolean(),

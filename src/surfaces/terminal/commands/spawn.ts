@@ -26,6 +26,7 @@ export const spawn: Command<SpawnOptions> = async (cli, [agent = '', task = ''],
   const input = spawnInput(cli, { agent, task: (await textArgument(cli, task)) ?? '', ...options });
   const client = cli.client();
   const started = await client.call('spawn', input);
+  if (started.note !== undefined && !cli.json) cli.talk(started.note);
   if (options.follow) return follow(cli, client, started.agentId);
   if (options.wait) return waitToEnd(cli, client, started.agentId);
   cli.print(started, () => `${started.agentId}  ${started.status}`);
