@@ -91,6 +91,7 @@ export async function openApp(options: AppOptions) {
     runner,
     defaultCwd: home.repository ?? home.dir,
     searchPath: env.path,
+    sandboxMode: () => readSettings().sandbox.mode,
     ...(repository && {
       briefOf: (job: Job) => repository.states.briefOf(job),
       endRuns: (jobId: string) => endRunsOf({ store, engine, worktrees: repository.worktrees }, jobId),

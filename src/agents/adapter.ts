@@ -52,8 +52,10 @@ export interface AgentDescription {
   ignoresRepeats: boolean;
   /** What it keeps in the user's home. In a sandbox it finds private copies there. */
   state: readonly AgentPlace[];
-  /** False: it needs what a sandbox hides. */
-  sandbox?: false;
+  /** False: it needs what a sandbox hides. `own`: it has one of its own, which stays on where Reef's is not up. */
+  sandbox?: false | 'own';
+  /** Files beside its program that it reads, wherever they lie. */
+  reads?: readonly string[];
   /** Names of variables that reach it from the user's environment, beside the common ones. */
   passEnv: string[];
 }
@@ -106,7 +108,7 @@ export interface MachineFacts {
   /** Program and leading arguments, resolved: an absolute path first. */
   command: [string, ...string[]];
   version?: string;
-  /** False: the agent's own sandbox cannot work here. */
+  /** False: Reef's own sandbox is up, in which the agent's could not work. */
   agentSandbox: boolean;
   /** Settings of this agent's entry in the configuration, e.g. ACP `auth`. */
   settings: Record<string, string>;

@@ -50,7 +50,8 @@ export class JobManager implements JobCore {
     const job = createJob(this.#deps, request, caller);
     this.#deps.runner.kick();
     const note = noteOn(job, this.#deps.registry.get(job.agent).adapter.describe());
-    return { agentId: job.id, status: job.status, ...defined({ worktree: job.worktree, note }) };
+    const { id: agentId, status, sandbox, worktree } = job;
+    return { agentId, status, sandbox, ...defined({ worktree, note }) };
   }
 
   async status(request: OperationRequest<'status'>, caller: Caller): Promise<OperationOutput<'status'>> {

@@ -280,7 +280,7 @@ export class JobRunner {
       tx.job.endedAt = tx.now();
       tx.runtime.isLaunching = false;
     });
-    if (now.runtime.isLaunching && job.sandbox !== 'none') guards.leave(job.cwd);
+    if (now.runtime.isLaunching && job.sandbox === 'bubblewrap') guards.leave(job.cwd);
   }
 
   /** Ingested output becomes durable at the latest a second after it was read. */

@@ -52,10 +52,10 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   if (plan.stdin === 'file') writeFileSync(join(dir, 'prompt'), prompt, { mode: 0o600 });
   const env = childEnv(deps, job, { agent, planned: plan.env });
   const { homeDir, sockets } = deps;
-  const around = { homeDir, sockets, env: deps.env, program: plan.file };
-  const { state } = agent.adapter.describe();
+  const { state, reads } = agent.adapter.describe();
+  const around = { homeDir, sockets, reads, env: deps.env, program: plan.file };
   const lent = { state, env, dir: stateDir(homeDir, job.id), sessionId: job.sessionId };
-  const binds = job.sandbox === 'none' ? [] : await lendState(lent);
+  const binds = job.sandbox === 'bubblewrap' ? await lendState(lent) : [];
   const spec = {
     dir,
     file: plan.file,
@@ -94,7 +94,7 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
   const adapter = forMode(chosen.agent.adapter, job.mode);
   const facts: MachineFacts = {
     ...chosen.found,
-    agentSandbox: deps.capabilities.namespaces !== 'none' && job.sandbox === 'none',
+    agentSandbox: job.sandbox !== 'bubblewrap',
     settings: defined({ auth: settings.auth }),
     env: childEnv(deps, job, { agent: chosen.agent, planned: {} }),
   };

@@ -195,7 +195,7 @@ export class LiveJob {
       noteEnd(tx, end);
     });
     const { sandbox, cwd } = this.#load().job;
-    if (sandbox !== 'none') this.#deps.guards.leave(cwd);
+    if (sandbox === 'bubblewrap') this.#deps.guards.leave(cwd);
     this.#delivery?.close();
     await this.#raw.close();
   }

@@ -1,11 +1,12 @@
 import type { Capabilities } from '../process/capabilities.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Job } from '../protocol/jobs.ts';
+import type { Job, SandboxKind, SandboxMode } from '../protocol/jobs.ts';
 import type { AgentDescription } from './adapter.ts';
 import type { AdapterRegistry } from './registry.ts';
 
 interface Wanted {
-  sandbox: boolean;
+  /** True: only with one. False: without. */
+  sandbox?: boolean | undefined;
   yes: boolean;
   unsafe: boolean;
 }
@@ -14,8 +15,9 @@ interface Wanted {
 export function refuseEscape(
   registry: AdapterRegistry,
   parent: Job | undefined,
-  { agent, yes }: { agent?: string | undefined; yes: boolean },
+  { agent, yes, sandbox }: { agent?: string | undefined; yes: boolean; sandbox?: boolean | undefined },
 ): void {
+  if (sandbox === false) throw new ReefError('not_yours', 'a job may not leave its sandbox: leave "sandbox" out');
   if (yes && !parent?.yes) throw new ReefError('not_yours', 'a job may not allow what people have to: leave "yes" out');
   if (agent?.startsWith('scripted:') && !registry.isConfigured(agent)) {
     throw new ReefError('not_yours', `a job may not start ${agent}, which the configuration does not name`);
@@ -35,34 +37,32 @@ export function chooseDepth(wanted: number | undefined, parent: Pick<Job, 'maxDe
   return limits.length > 0 ? { maxDepth: Math.min(MAX_DEPTH, ...limits) } : {};
 }
 
-/** A child of a job in a sandbox works in one too, asked for or not. */
-function wantsSandbox({ sandbox }: Pick<Wanted, 'sandbox'>, parent: Job | undefined): boolean {
-  return sandbox || parent?.sandbox === 'bubblewrap';
+interface Around extends Pick<Capabilities, 'bubblewrap'> {
+  mode: SandboxMode;
+  agent: Pick<AgentDescription, 'name' | 'sandbox'> | undefined;
 }
 
-export function refuseSandbox(
-  wanted: Pick<Wanted, 'sandbox'> & { agent: string },
-  parent: Job | undefined,
-  { sandbox }: Pick<AgentDescription, 'sandbox'>,
-): void {
-  if (sandbox !== false || !wantsSandbox(wanted, parent)) return;
-  throw new ReefError(
-    'sandbox_unsupported',
-    `${wanted.agent} needs Reef's configuration, with its models and keys, and a sandbox hides that`,
-  );
-}
-
+/** A sandbox where one works, unless somebody said otherwise. A child of a job in a sandbox always works in one. */
 export function chooseSandbox(
   wanted: Wanted,
   parent: Job | undefined,
-  { bubblewrap }: Pick<Capabilities, 'bubblewrap'>,
-): Job['sandbox'] {
-  const isWanted = wantsSandbox(wanted, parent);
-  if (isWanted && bubblewrap === undefined) {
+  { bubblewrap, mode, agent }: Around,
+): SandboxKind {
+  const isRequired = parent?.sandbox === 'bubblewrap' || (wanted.sandbox ?? mode === 'require');
+  const isWanted = isRequired || (wanted.sandbox ?? mode !== 'off');
+  if (isRequired && agent?.sandbox === false) {
+    throw new ReefError(
+      'sandbox_unsupported',
+      `${agent.name} needs Reef's configuration, with its models and keys, and a sandbox hides that`,
+    );
+  }
+  if (isRequired && bubblewrap === undefined) {
     throw new ReefError('sandbox_unavailable', 'bubblewrap is not installed here or not allowed to work');
   }
-  if (wanted.yes && !isWanted && !wanted.unsafe) {
+  const isWalled = isWanted && bubblewrap !== undefined && agent?.sandbox !== false;
+  if (wanted.yes && !isWalled && !wanted.unsafe) {
     throw new ReefError('unsafe_needs_consent', 'an agent that asks nothing needs a sandbox around it');
   }
-  return isWanted ? 'bubblewrap' : 'none';
+  if (isWalled) return 'bubblewrap';
+  return agent?.sandbox === 'own' ? 'agent' : 'none';
 }

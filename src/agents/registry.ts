@@ -115,7 +115,7 @@ function scripted(name: string): RegisteredAgent {
     throw new ReefError('script_invalid', `the script ${file} cannot be read`, { cause: error });
   }
   parseScript(text);
-  return reefProgram(name, [SCRIPTED_PROGRAM, file], {});
+  return reefProgram(name, [SCRIPTED_PROGRAM, file], { reads: [file] });
 }
 
 /**

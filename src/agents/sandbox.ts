@@ -6,6 +6,7 @@ import { type Checkout, readCheckout } from '../git/checkout.ts';
 import { type SandboxSpec, unguard } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Store } from '../store/store.ts';
+import type { AgentDescription } from './adapter.ts';
 import type { JobRuntime } from './job-runtime.ts';
 
 /** What no agent in a sandbox may see: keys, histories and sockets of other programs. */
@@ -23,6 +24,7 @@ const REEF = basename(dirname(ROOT)) === 'node_modules' ? dirname(ROOT) : ROOT;
 interface Surroundings {
   /** The agent's private copies of its own files. */
   binds?: SandboxSpec['binds'];
+  reads?: AgentDescription['reads'];
   homeDir: string;
   sockets: string;
   /** The daemon's environment. */
@@ -51,7 +53,7 @@ export function sandboxFor(
   job: Pick<Job, 'id' | 'cwd' | 'sandbox' | 'readonly'>,
   of: Surroundings,
 ): SandboxSpec | undefined {
-  if (job.sandbox === 'none') return undefined;
+  if (job.sandbox !== 'bubblewrap') return undefined;
   const socketDir = jobSocketDir(of.sockets, job.id);
   const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
@@ -59,7 +61,12 @@ export function sandboxFor(
     writable: [...(job.readonly ? [] : [job.cwd]), ...writable],
     binds: of.binds ?? [],
     // The folder and not the socket: a new daemon makes a new one.
-    readOnly: [...(existsSync(socketDir) ? [socketDir] : []), ...programsIn('/tmp/', of.program), ...readOnly],
+    readOnly: [
+      ...(existsSync(socketDir) ? [socketDir] : []),
+      ...programsIn('/tmp/', of.program),
+      ...(of.reads ?? []),
+      ...readOnly,
+    ],
     hidden: [of.homeDir, of.sockets, ...privatePaths(of.env), ...hidden],
     guarded: [...guardedIn(job.cwd), ...guarded],
     network: 'host',
@@ -108,7 +115,7 @@ export async function gitMounts(
   job: Pick<Job, 'cwd' | 'worktree' | 'sandbox' | 'readonly'>,
 ): Promise<GitMounts | undefined> {
   const { cwd, worktree, sandbox, readonly } = job;
-  if (sandbox === 'none' || readonly || worktree === undefined) return undefined;
+  if (sandbox !== 'bubblewrap' || readonly || worktree === undefined) return undefined;
   const checkout = await readCheckout(cwd).catch(() => undefined);
   if (!checkout || checkout.gitDir === checkout.commonDir) return undefined;
   const own = (name: string) => join(checkout.gitDir, name);
@@ -157,7 +164,8 @@ export class GuardedFolders {
     const live = this.#store.jobs.live<JobRuntime>();
     // A paused job may still have a process, and a queued one may be about to.
     const isKept = live.some(
-      ({ job, runtime }) => job.sandbox !== 'none' && job.cwd === cwd && (runtime.hasProcess || runtime.isLaunching),
+      ({ job, runtime }) =>
+        job.sandbox === 'bubblewrap' && job.cwd === cwd && (runtime.hasProcess || runtime.isLaunching),
     );
     if (!isKept) unguard(guardedIn(cwd));
   }

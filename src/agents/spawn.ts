@@ -4,7 +4,7 @@ import { defined } from '../base/defined.ts';
 import { findRepository } from '../base/home.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Job } from '../protocol/jobs.ts';
+import type { Job, SandboxMode } from '../protocol/jobs.ts';
 import type { Caller, OperationRequest } from '../protocol/operations.ts';
 import type { AgentDescription } from './adapter.ts';
 import { TOKENS_PER_ANSWER } from './adapter-effects.ts';
@@ -13,7 +13,7 @@ import { findJob } from './find-job.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
 import { type JobStorage, JobTransaction } from './job-transaction.ts';
 import { enqueueMessage } from './outbox.ts';
-import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape, refuseSandbox } from './permissions.ts';
+import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape } from './permissions.ts';
 import type { AdapterRegistry } from './registry.ts';
 import { refuseHeadful } from './terminal/headful.ts';
 import { noUsage } from './usage.ts';
@@ -29,6 +29,8 @@ export interface SpawnDeps {
   /** Where jobs work when nobody says otherwise. */
   defaultCwd: string;
   searchPath: string;
+  /** As the user has it configured now. */
+  sandboxMode(): SandboxMode;
 }
 
 /** A worktree is given by its id; it may still have to be made. */
@@ -56,8 +58,8 @@ export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller
   locateAgent(agent, deps.searchPath);
   if (Buffer.byteLength(request.task) > MAX_TASK_BYTES) throw new ReefError('task_too_large', 'the task is over 1 MiB');
   refuseHeadful(request, { ...deps, ...agent }, caller);
-  refuseSandbox(request, parent, agent.adapter.describe());
-  const sandbox = chooseSandbox(request, parent, deps.capabilities);
+  const around = { ...deps.capabilities, mode: deps.sandboxMode(), agent: agent.adapter.describe() };
+  const sandbox = chooseSandbox(request, parent, around);
   const id = deps.newId();
   const now = deps.storage.clock.now().toISOString();
   const job: Job = {

@@ -42,7 +42,7 @@ export interface RepositoryDeps {
   redact<T>(value: T): T;
   isPortFree(port: number): Promise<boolean>;
   /** The user's configuration as it is now. */
-  settings(): Pick<ReefBlock, 'default_agent' | 'gates' | 'worktree' | 'worktrees' | 'context'>;
+  settings(): Pick<ReefBlock, 'default_agent' | 'gates' | 'worktree' | 'worktrees' | 'context' | 'sandbox'>;
 }
 
 export type Repository = Awaited<ReturnType<typeof openRepository>>;
@@ -123,7 +123,7 @@ function gateDeps(deps: RepositoryDeps) {
   return {
     runGate: boundGates({
       capabilities,
-      sandboxOf: (path) => gateSandbox(deps, path),
+      sandboxOf: (path) => worktreeSandbox(deps, path),
       enter: (path) => guards.enter(path),
     }),
     // Last: an agent can put a program of any name there.
@@ -131,12 +131,21 @@ function gateDeps(deps: RepositoryDeps) {
   };
 }
 
-/** Gates execute what an agent wrote, so they run in a sandbox where the run or any job of the worktree did. */
-function gateSandbox({ store, home, env }: RepositoryDeps, path: string) {
+/** The sandbox belongs to the worktree: gates and scripts execute what an agent wrote there. */
+function worktreeSandbox(deps: RepositoryDeps, path: string) {
+  const { home, env } = deps;
   const id = basename(path).replace(/^scratch-/, '');
-  const [spec] = store.runs.byWorktree<RunSpec>(id);
-  if (!spec?.doc.leave.sandbox && !store.jobs.anySandboxed(id)) return undefined;
+  if (!isWalled(deps, id)) return undefined;
   const { dir: homeDir, sockets } = home;
   const surroundings = { homeDir, sockets, env: env.all, program: '/bin/sh' };
   return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
+}
+
+/** For good, once a job in a sandbox has worked in it. Before that, as its run was asked to be, or else as configured. */
+function isWalled({ store, settings, capabilities }: RepositoryDeps, worktreeId: string): boolean {
+  if (store.jobs.anySandboxed(worktreeId)) return true;
+  const [run] = store.runs.byWorktree<RunSpec>(worktreeId);
+  if (!run && store.jobs.anyIn(worktreeId)) return false; // of a job outside, which could do all that a script can
+  const { mode } = settings().sandbox;
+  return run?.doc.leave.sandbox ?? (mode === 'auto' ? capabilities.bubblewrap !== undefined : mode === 'require');
 }

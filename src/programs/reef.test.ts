@@ -58,7 +58,7 @@ test('each argument of spawn reaches its field', async () => {
   const words =
     'spawn scripted:a.jsonl task --cwd sub --model m --mode headful --keep --budget-tokens 5 --budget-turns 6 --budget-time 2m --sandbox --yes --unsafe --parent 01K --key k --json';
   const { code, out } = await reef(words.split(' '));
-  expect([code, JSON.parse(out)]).toEqual([0, { agentId: JOB_ID, status: 'running' }]);
+  expect([code, JSON.parse(out)]).toEqual([0, { agentId: JOB_ID, status: 'running', sandbox: 'bubblewrap' }]);
   expect(inputs()).toEqual([
     [
       'spawn',

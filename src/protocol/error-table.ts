@@ -30,7 +30,7 @@ export const errorTable = {
   agent_unknown: final(400, 2, 'Choose one of the listed agents, or add this one to the configuration.'),
   task_too_large: final(413, 2, 'Keep the task under 1 MiB; put the rest in a file and name the file.'),
   path_outside_worktree: final(400, 2, 'Use a path inside the working folder of the job.'),
-  unsafe_needs_consent: final(400, 2, 'Add --sandbox, or --unsafe to confirm that nothing contains the agent.'),
+  unsafe_needs_consent: final(400, 2, 'Run it in a sandbox (`reef doctor` says what is missing), or add --unsafe to confirm that nothing contains the agent.'),
   config_invalid: final(400, 2, 'Correct the line that the message names.'),
   // not found
   job_not_found: final(404, 4, '`reef ps` lists the jobs there are.'),
@@ -85,7 +85,7 @@ export const errorTable = {
   cwd_mismatch: final(409, 1, 'The agent resumed in another folder and was stopped before it used a tool.'),
   worktree_gone: final(409, 1, 'Restore the folder of the job, or start another job.'),
   headful_unsupported: final(422, 69, 'Install tmux, or use --mode headless.'),
-  sandbox_unavailable: final(422, 69, 'Install bubblewrap, or leave --sandbox out.'),
+  sandbox_unavailable: final(422, 69, 'Install bubblewrap (`reef doctor` says what is missing), or leave --sandbox out.'),
   sandbox_unsupported: final(422, 2, 'Leave --sandbox out, or choose an agent that works in one: claude, codex.'),
   not_headful: final(409, 1, 'Only jobs started with --mode headful have a terminal; use `reef output ID --follow`.'),
   // git

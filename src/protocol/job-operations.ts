@@ -8,6 +8,7 @@ import {
   maxDepthSchema,
   modeSchema,
   questionSchema,
+  sandboxKindSchema,
 } from './jobs.ts';
 import { operation } from './operation.ts';
 import { runSummarySchema } from './run-operations.ts';
@@ -60,8 +61,14 @@ const spawn = operation({
     mode: modeSchema.default('headless'),
     keep: z.boolean().default(false).describe('Keep the process after its turn, ready for another message'),
     budget: budgetSchema.default({}),
-    sandbox: z.boolean().default(false).describe('Refuse to start without an operating-system sandbox'),
-    yes: z.boolean().default(false).describe('Allow everything the agent asks permission for; needs sandbox or unsafe'),
+    sandbox: z
+      .boolean()
+      .optional()
+      .describe('True: refuse to start without a sandbox. False: use none. Absent: as configured, one where it works'),
+    yes: z
+      .boolean()
+      .default(false)
+      .describe('Allow everything the agent asks permission for; needs a sandbox, or unsafe'),
     unsafe: z.boolean().default(false),
     worktree: z
       .string()
@@ -75,6 +82,7 @@ const spawn = operation({
   }),
   output: jobRef.extend({
     worktree: z.string().optional(),
+    sandbox: sandboxKindSchema,
     note: z.string().exactOptional().describe('What this agent cannot do that was asked for'),
   }),
 });

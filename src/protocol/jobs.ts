@@ -44,6 +44,14 @@ export const maxDepthSchema = count
 const pauseReasonSchema = z.enum(['idle', 'interrupted', 'rate_limit', 'outage', 'turn_failed', 'budget']);
 export type PauseReason = z.infer<typeof pauseReasonSchema>;
 
+/** `auto`: a sandbox where the machine can make one. `require`: start nothing without. */
+export const sandboxModeSchema = z.enum(['auto', 'require', 'off']);
+export type SandboxMode = z.infer<typeof sandboxModeSchema>;
+
+/** Which wall a job has: Reef's, that of the agent itself, or none. */
+export const sandboxKindSchema = z.enum(['none', 'agent', 'bubblewrap']);
+export type SandboxKind = z.infer<typeof sandboxKindSchema>;
+
 export const jobSchema = z.strictObject({
   id: z.string(),
   agent: z.string(),
@@ -71,7 +79,7 @@ export const jobSchema = z.strictObject({
   readonly: z.boolean().optional(),
   /** Reef allows every permission. */
   yes: z.boolean(),
-  sandbox: z.enum(['none', 'bubblewrap']),
+  sandbox: sandboxKindSchema,
   createdAt: z.string(),
   startedAt: z.string().optional(),
   endedAt: z.string().optional(),

@@ -57,8 +57,14 @@ const run = operation({
     accept: z.boolean().default(false).describe('Merge after success, as soon as the checkout of the target is clean'),
     // A copy of the shape: some MCP clients drop a server whose schemas contain references.
     budget: z.strictObject(runBudgetSchema.shape).default({}),
-    sandbox: z.boolean().default(false).describe('Refuse to run agents and gates without an operating-system sandbox'),
-    yes: z.boolean().default(false).describe('Allow everything the agents ask permission for; needs sandbox or unsafe'),
+    sandbox: z
+      .boolean()
+      .optional()
+      .describe('True: refuse to run agents and gates without a sandbox. False: use none. Absent: as configured'),
+    yes: z
+      .boolean()
+      .default(false)
+      .describe('Allow everything the agents ask permission for; needs a sandbox, or unsafe'),
     unsafe: z.boolean().default(false),
     maxDepth: maxDepthSchema,
     key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key starts nothing new'),

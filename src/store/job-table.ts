@@ -82,8 +82,12 @@ export class JobTable {
 
   /** Whether a job in a sandbox has ever worked in this worktree. */
   anySandboxed(worktreeId: string): boolean {
-    const sql = `SELECT 1 FROM job WHERE doc ->> '$.worktree' = ? AND doc ->> '$.sandbox' != 'none' LIMIT 1`;
+    const sql = `SELECT 1 FROM job WHERE doc ->> '$.worktree' = ? AND doc ->> '$.sandbox' = 'bubblewrap' LIMIT 1`;
     return this.#sql(sql).get(worktreeId) !== undefined;
+  }
+
+  anyIn(worktreeId: string): boolean {
+    return this.#sql(`SELECT 1 FROM job WHERE doc ->> '$.worktree' = ? LIMIT 1`).get(worktreeId) !== undefined;
   }
 
   #select<R>(where: string, ...values: (string | number)[]): JobRecord<R>[] {

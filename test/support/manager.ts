@@ -42,6 +42,7 @@ export function managerOf(storage: TestStorage<Clock>, more: Pick<ManagerDeps, '
     newId: createIds(clock),
     defaultCwd: join(storage.dir, 'repo'),
     searchPath: join(storage.dir, 'bin'),
+    sandboxMode: () => 'auto',
     ...more,
   });
   return { manager, runner, logged };

@@ -119,6 +119,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
       },
     },
   ],
+  sandbox: 'own',
   passEnv: ['CODEX_HOME'],
 };
 

@@ -4,7 +4,7 @@ import type { LaunchRequest, MachineFacts } from '../adapter.ts';
 import { emit } from '../adapter-effects.ts';
 import { type Step, step } from './step.ts';
 
-/** Where Codex cannot sandbox, Reef's own sandbox is the wall. */
+/** Its own sandbox stays on wherever Reef's is not up, even where it may not work: then Codex says so. */
 export function sandboxMode(
   machine: MachineFacts,
   { readonly = false }: Pick<LaunchRequest, 'readonly'>,

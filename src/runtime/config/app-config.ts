@@ -47,6 +47,7 @@ const INITIAL_REEF: ReefBlock = {
   max_jobs: 8,
   agents: {},
   timings: {},
+  sandbox: { mode: 'auto' },
   default_agent: 'claude',
   gates: {},
   worktree: {},

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { commandFrom } from '../../base/command-line.ts';
+import { sandboxModeSchema } from '../../protocol/jobs.ts';
 
 const seconds = z.number().min(0).max(86_400);
 
@@ -40,6 +41,12 @@ const command = z.unknown().transform((value, { addIssue }): string[] => {
   return z.NEVER;
 });
 
+/** What stands around agents, and around gates and scripts of the worktrees they work in. `sandbox: off` is short for `{ mode: off }`. */
+const sandboxSchema = z.preprocess(
+  (value) => (typeof value === 'string' ? { mode: value } : value),
+  z.strictObject({ mode: sandboxModeSchema.default('auto') }),
+);
+
 /** Milliseconds. */
 const timingsSchema = z.strictObject({
   start: z.number().int().min(1).exactOptional(),
@@ -63,6 +70,7 @@ export const reefSchema = z.strictObject({
   /** External agents, by the name a job calls them. */
   agents: z.record(z.string().max(200), agentSchema).default({}),
   timings: timingsSchema.default({}),
+  sandbox: sandboxSchema.prefault({}),
   /** The agent of a workflow's worker that names none. */
   default_agent: z.string().min(1).max(200).default('claude'),
   /** Gates for repositories and workflows that name none. */

@@ -100,10 +100,14 @@ verifies('Q-100').test('a socket is told apart: answered, left behind, absent', 
   expect(await look(home())).toMatchObject({ severity: 'warn', what: expect.stringContaining('left behind') });
 });
 
+const sandboxMode = () => 'auto' as const;
+
 verifies('Q-100', 'U-06').test(
   'the machine is looked at: node, git, sandbox, processes, tmux, disk, descriptors, inotify, log-out',
   async () => {
-    const findings = await examine(machineChecks({ path: process.env.PATH ?? '', folder: dir }), { fix: false });
+    const findings = await examine(machineChecks({ path: process.env.PATH ?? '', folder: dir, sandboxMode }), {
+      fix: false,
+    });
     expect(findings.map((each) => each.check)).toEqual([
       'node',
       'git',
@@ -127,7 +131,7 @@ verifies('Q-100').test('a missing or old git is an error with a fix', async () =
     const bin = join(dir, 'bin');
     await mkdir(bin, { recursive: true });
     if (script) await writeFile(join(bin, 'git'), script, { mode: 0o755 });
-    const findings = await examine(machineChecks({ path: bin, folder: dir }), { fix: false });
+    const findings = await examine(machineChecks({ path: bin, folder: dir, sandboxMode }), { fix: false });
     return findings.find((each) => each.check === 'git');
   };
   const fix = { does: 'install git 2.38 or newer', safe: false };

@@ -63,7 +63,7 @@ export function socketCheck(home: Home, client: Pick<Client, 'call'>): Check {
 const OURS = /^(?:jobs|index|artifacts|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock|token)$/;
 
 /** Made by other programs inside a private folder: mount points of a sandbox, and Node's compile cache. */
-const THEIRS = /^index\/[^/]+\/(?:sandbox|compile-cache)(?:\/|$)/;
+const THEIRS = /^(?:index\/[^/]+\/(?:sandbox|compile-cache)|jobs\/[^/]+\/sandbox)(?:\/|$)/;
 
 /** Only the owner may read the files that Reef makes. */
 async function modes(dir: string): Promise<Result> {

@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Capabilities, probeCapabilities } from '../../process/capabilities.ts';
 import { run } from '../../process/run.ts';
+import type { SandboxMode } from '../../protocol/jobs.ts';
 import { bad, byHand, type Check, check, type Found, ok, type Result, warn } from './finding.ts';
 
 const MIB = 1_048_576;
@@ -12,11 +13,12 @@ const FEW_DESCRIPTORS = 1_024;
 const FEW_WATCHES = 65_536;
 
 /** What the machine must offer, whatever the repository looks like. */
-export function machineChecks({ path, folder }: { path: string; folder: string }): Check[] {
+export function machineChecks(about: { path: string; folder: string; sandboxMode(): SandboxMode }): Check[] {
+  const { path, folder, sandboxMode } = about;
   return [
     check('node', async () => ok(process.version, process.execPath)),
     check('git', () => git(path)),
-    check('sandbox', async () => capabilities(await probeCapabilities())),
+    check('sandbox', async () => capabilities(await probeCapabilities(), sandboxMode())),
     check('disk', () => disk(folder)),
     check('files', descriptors),
     check('inotify', inotify),
@@ -47,14 +49,7 @@ async function git(path: string): Promise<Result> {
     : ok(version?.[0] ?? said, said);
 }
 
-function capabilities({ bubblewrap, namespaces, tmux }: Capabilities): Found[] {
-  const sandbox = bubblewrap
-    ? ok(`bubblewrap, namespaces: ${namespaces}`, bubblewrap)
-    : warn(
-        'no sandbox: agents can reach everything that you can',
-        'bwrap is missing, or may not create namespaces',
-        byHand('install bubblewrap and allow user namespaces'),
-      );
+function capabilities({ bubblewrap, namespaces, tmux }: Capabilities, mode: SandboxMode): Found[] {
   const held =
     namespaces === 'none'
       ? warn(
@@ -65,10 +60,27 @@ function capabilities({ bubblewrap, namespaces, tmux }: Capabilities): Found[] {
       : ok(`all processes of a job end with it (${namespaces})`, 'unshare');
   const terminal = tmux ? ok('found', tmux) : ok('not installed; only --mode headful needs it', 'tmux');
   return [
-    { check: 'sandbox', ...sandbox },
+    { check: 'sandbox', ...sandbox(bubblewrap, mode) },
     { check: 'processes', ...held },
     { check: 'tmux', ...terminal },
   ];
+}
+
+function sandbox(bubblewrap: string | undefined, mode: SandboxMode): Result {
+  const open = 'agents can reach everything that you can, but for what a sandbox of their own keeps from them (Codex)';
+  if (mode === 'off') {
+    return warn(
+      `off: ${open}`,
+      'sandbox: off in your configuration',
+      byHand('take `sandbox: off` out of your configuration'),
+    );
+  }
+  if (bubblewrap) return ok('agents, gates and scripts work in one', bubblewrap);
+  const evidence = 'bwrap is missing, or may not create namespaces';
+  const fix = byHand('install bubblewrap and allow user namespaces');
+  return mode === 'require'
+    ? bad('none, and your configuration requires one', evidence, fix)
+    : warn(`none: ${open}`, evidence, fix);
 }
 
 async function disk(folder: string): Promise<Result> {

@@ -35,7 +35,7 @@ function daemon() {
     spawn: async () => {
       const agentId = ids.shift() ?? '';
       if (agentId === SECOND) come(agentId);
-      return { agentId, status: 'queued' };
+      return { agentId, status: 'queued', sandbox: 'none' };
     },
     wait: async ({ ids: [id = ''] }, _caller, signal) => {
       if (id === FIRST) return { met: true, jobs: [sampleJob({ status: 'error' })] };

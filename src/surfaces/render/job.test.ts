@@ -36,6 +36,13 @@ test('jobs are shown by short id, status, age, tokens, cost and task', () => {
   );
 });
 
+test('where a job has no sandbox, or only its own, the table says so', () => {
+  const jobs = [sampleJob({ sandbox: 'none', task: 'a' }), sampleJob({ sandbox: 'agent', task: 'b' }), sampleJob()];
+  const [titles = '', ...rows] = jobTable(jobs, style).split('\n');
+  const at = titles.indexOf('SANDBOX');
+  expect(rows.map((row) => row.slice(at, at + 3).trim())).toEqual(['no', 'own', 'yes']);
+});
+
 test('colours say at once which job needs somebody', () => {
   const coloured = createStyle({ colour: true, width: 100, now: NOW });
   const text = jobTable([sampleJob({ status: 'awaiting_input', activity: 'waiting' })], coloured);
@@ -60,7 +67,7 @@ test('one job is shown with all that is known of it, and nothing that is not', (
       'task     first line',
       '         second line',
       'folder   /repo',
-      'sandbox  bubblewrap',
+      'sandbox  in a sandbox',
       'session  s-1',
       'worked   1m05s in 3 turns, launch 1',
       'tokens   1.5k, $0.04',

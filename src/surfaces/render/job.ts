@@ -3,6 +3,7 @@ import type { JobView } from '../../protocol/job-operations.ts';
 import { type Cell, heading, table } from './columns.ts';
 import { cost, duration, tokens } from './quantities.ts';
 import { questionsOf, renderQuestion } from './question.ts';
+import { sandboxShort, sandboxWords } from './sandbox.ts';
 import { shortAgent, shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
 
@@ -19,11 +20,15 @@ const COLOURS: Partial<Record<JobView['status'], Colour>> = {
 
 export function jobTable(jobs: readonly JobView[], style: Style): string {
   const short = shortIds(jobs.map(({ id }) => id));
-  const titles = heading(['ID', 'AGENT', 'STATUS', 'AGE', 'TOKENS', 'COST', 'TASK'], style);
+  // The usual needs no column: a person should see at once where there is no sandbox.
+  const isUsual = jobs.every(({ sandbox }) => sandbox === 'bubblewrap');
+  const wall = isUsual ? [] : ['SANDBOX'];
+  const titles = heading(['ID', 'AGENT', 'STATUS', ...wall, 'AGE', 'TOKENS', 'COST', 'TASK'], style);
   const rows = jobs.map((job): Cell[] => [
     { text: `${job.depth > 0 ? '└'.repeat(Math.min(job.depth, 4)) : ''}${short(job.id)}` },
     { text: agentName(job.agent) },
     { text: statusWords(job), paint: (plain) => style.paint(COLOURS[job.status] ?? 'bold', plain) },
+    ...wall.map(() => ({ text: sandboxShort(job.sandbox) })),
     { text: age(job, style.now) },
     { text: tokens(job.usage) },
     { text: cost(job.usage) },
@@ -58,7 +63,7 @@ export function jobDetails(job: JobView, style: Style): string {
     ['agent', [job.agent, job.agentVersion, job.model].filter(Boolean).join(' ')],
     ['task', job.task],
     ['folder', job.cwd],
-    ['sandbox', job.sandbox],
+    ['sandbox', sandboxWords(job.sandbox)],
     ['session', job.sessionId],
     ['parent', job.parentId],
     ['worked', `${duration(job.workedMs)} in ${job.turns} turns, launch ${job.launch}`],

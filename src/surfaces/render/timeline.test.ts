@@ -15,9 +15,12 @@ const progress = (payload: object) => sampleEvent('progress', payload as Record<
 const cases: [LoggedEvent, string][] = [
   [
     sampleEvent('started', { agent: 'claude', cwd: '/repo', sandbox: 'bubblewrap', resumed: false }),
-    '▶ claude started in /repo, sandbox bubblewrap',
+    '▶ claude started in /repo, in a sandbox',
   ],
-  [sampleEvent('started', { agent: 'codex', cwd: '/r', sandbox: 'none', resumed: true }), '▶ codex resumed in /r'],
+  [
+    sampleEvent('started', { agent: 'codex', cwd: '/r', sandbox: 'none', resumed: true }),
+    '▶ codex resumed in /r, without a sandbox',
+  ],
   [progress({ kind: 'text', text: 'two\nlines' }), '  two\n           lines'],
   [progress({ kind: 'thinking', text: 'hm', parent: 'x' }), '·   hm'],
   [progress({ kind: 'tool_result', id: '1', ok: true, text: 'fine' }), '✓ fine'],

@@ -4,6 +4,7 @@ import { Payload } from './payload.ts';
 import { type Entry, progressEntry, times, usageWords } from './progress.ts';
 import { duration } from './quantities.ts';
 import { commandText } from './question.ts';
+import { sandboxWords } from './sandbox.ts';
 import type { Style } from './style.ts';
 
 export type LoggedEvent = OperationOutput<'output'>['events'][number];
@@ -39,8 +40,8 @@ const ENTRIES: Record<LoggedEvent['type'], (payload: Payload) => Entry> = {
 };
 
 function started(p: Payload): Entry {
-  const sandbox = p.text('sandbox');
-  const where = sandbox && sandbox !== 'none' ? `, sandbox ${sandbox}` : '';
+  const sandbox = sandboxWords(p.text('sandbox'));
+  const where = sandbox === undefined ? '' : `, ${sandbox}`;
   const verb = p.is('resumed') ? 'resumed' : 'started';
   return { mark: '▶', text: `${p.text('agent')} ${verb} in ${p.text('cwd')}${where}`, colour: 'bold' };
 }

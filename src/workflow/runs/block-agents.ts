@@ -11,7 +11,8 @@ import type { AgentJobSpec, AgentJobs, JobEnd } from '../run/ports.ts';
 
 /** What a run lets its agents do, as decided by whoever started it. */
 export interface RunPermissions {
-  sandbox: boolean;
+  /** As asked for: true refuses to go on without one, false uses none, absent is as configured. */
+  sandbox?: boolean;
   yes: boolean;
   unsafe: boolean;
   /** The job that started the run: its agents are children of that job. */

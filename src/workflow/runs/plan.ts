@@ -1,6 +1,7 @@
-import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape, refuseSandbox } from '../../agents/permissions.ts';
+import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape } from '../../agents/permissions.ts';
 import type { AdapterRegistry } from '../../agents/registry.ts';
 import type { Clock } from '../../base/clock.ts';
+import { defined } from '../../base/defined.ts';
 import { nearestName } from '../../base/nearest.ts';
 import type { Capabilities } from '../../process/capabilities.ts';
 import { ReefError } from '../../protocol/errors.ts';
@@ -22,7 +23,7 @@ interface RunPlannerDeps {
   registry: AdapterRegistry;
   capabilities: Capabilities;
   project: Project;
-  settings(): Pick<ReefBlock, 'gates'>;
+  settings(): Pick<ReefBlock, 'gates' | 'sandbox'>;
 }
 
 /** Turns a request into a spec. A run that is refused here has left no trace. */
@@ -38,8 +39,8 @@ export class RunPlanner {
     const { manifest, node } = await this.#manifest(request.workflow);
     const { task, agent, model, plan, base, priority, anyway, accept, autoResume, budget, yes, unsafe } = request;
     const parent = this.#parentOf(request, caller);
-    if (agent !== undefined) refuseSandbox({ ...request, agent }, parent, registry.get(agent).adapter.describe());
-    const sandbox = chooseSandbox(request, parent, capabilities) === 'bubblewrap';
+    const described = agent === undefined ? undefined : registry.get(agent).adapter.describe();
+    chooseSandbox(request, parent, { ...capabilities, mode: this.#deps.settings().sandbox.mode, agent: described });
     const gates = await findGateCommands({
       workers: manifest.workers,
       configured: { ...this.#deps.settings().gates, ...(await project.gates()) },
@@ -51,19 +52,25 @@ export class RunPlanner {
       ...(model !== undefined && { model }),
       ...(base !== undefined && { base }),
       ...(priority !== undefined && { priority }),
-      leave: { sandbox, yes, unsafe, ...(parent && { parentId: parent.id }), ...chooseDepth(request.maxDepth, parent) },
+      leave: {
+        yes,
+        unsafe,
+        ...defined({ sandbox: parent?.sandbox === 'bubblewrap' || request.sandbox }),
+        ...(parent && { parentId: parent.id }),
+        ...chooseDepth(request.maxDepth, parent),
+      },
       createdAt: clock.now().toISOString(),
       by: caller.by,
     };
   }
 
-  #parentOf({ agent, yes, accept }: OperationRequest<'run'>, { jobId }: Caller): Job | undefined {
+  #parentOf({ agent, yes, accept, sandbox }: OperationRequest<'run'>, { jobId }: Caller): Job | undefined {
     if (jobId === undefined) return undefined;
     const { store, registry } = this.#deps;
     const { job: parent } = store.jobs.get(jobId) ?? {};
     if (!parent) throw new ReefError('job_not_found', `there is no job "${jobId}"`);
     if (accept) throw new ReefError('not_yours', 'people merge: leave "accept" out');
-    refuseEscape(registry, parent, { agent, yes });
+    refuseEscape(registry, parent, { agent, yes, sandbox });
     refuseDepth(parent);
     return parent;
   }

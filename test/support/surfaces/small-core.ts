@@ -29,7 +29,7 @@ export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {
     if (id !== '@last' && !job.id.startsWith(id)) throw new ReefError('job_not_found', `no job ${id}`);
   };
   const core: Core = {
-    spawn: async () => ref(),
+    spawn: async () => ({ ...ref(), sandbox: job.sandbox }),
     status: async ({ id }) => {
       if (id !== undefined) find(id);
       return { jobs: [job] };

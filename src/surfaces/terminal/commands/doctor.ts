@@ -34,7 +34,7 @@ function checksFor(cli: Cli, deep: boolean): Check[] {
   const detected = detectAll(env);
   detected.catch(() => {}); // several checks await it and report its failure
   const general = [
-    ...machineChecks({ path: env.path, folder }),
+    ...machineChecks({ path: env.path, folder, sandboxMode: () => readConfig(env).sandbox.mode }),
     ...agentChecks({ detected, user: () => userOf(env, cwd) }),
   ];
   if (home instanceof ReefError) return [...general, { name: 'home', look: () => Promise.reject(home) }];

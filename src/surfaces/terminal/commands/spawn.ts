@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isOver } from '../../../protocol/is-over.ts';
-import type { OperationInput } from '../../../protocol/operations.ts';
+import type { OperationInput, OperationOutput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { jobDetails } from '../../render/job.ts';
 import { parseSeconds } from '../../render/quantities.ts';
+import { sandboxWords } from '../../render/sandbox.ts';
 import { type Cli, type Command, textArgument } from '../cli.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { type Page, printEvents, readPages } from './output.ts';
@@ -30,7 +31,7 @@ export const spawn: Command<SpawnOptions> = async (cli, [agent = '', task = ''],
   if (options.follow) return follow(cli, client, started.agentId);
   if (options.wait) return waitToEnd(cli, client, started.agentId);
   cli.print(started, () => `${started.agentId}  ${started.status}`);
-  if (!cli.json) cli.talk(nextCommands(started.agentId));
+  if (!cli.json) cli.talk(nextCommands(started));
   return 0;
 };
 
@@ -68,8 +69,9 @@ export function absoluteScript(agent: string, cwd: string): string {
   return file === undefined ? agent : `scripted:${resolve(cwd, file)}`;
 }
 
-function nextCommands(id: string): string {
+function nextCommands({ agentId: id, sandbox }: OperationOutput<'spawn'>): string {
   return [
+    `  ${sandboxWords(sandbox)}${sandbox === 'none' ? ': it can reach everything that you can' : ''}`,
     `  reef output ${id} --follow    watch it`,
     `  reef send ${id} "<text>"      talk to it`,
     `  reef kill ${id}               end it`,
