@@ -123,7 +123,7 @@ function gateDeps(deps: RepositoryDeps) {
   return {
     runGate: boundGates({
       capabilities,
-      sandboxOf: (path) => worktreeSandbox(deps, path),
+      sandboxOf: (path, { REEF_ROOT: root }) => worktreeSandbox(deps, path, root),
       enter: (path) => guards.enter(path),
     }),
     // Last: an agent can put a program of any name there.
@@ -131,13 +131,22 @@ function gateDeps(deps: RepositoryDeps) {
   };
 }
 
-/** The sandbox belongs to the worktree: gates and scripts execute what an agent wrote there. */
-function worktreeSandbox(deps: RepositoryDeps, path: string) {
+/**
+ * The sandbox belongs to the worktree: gates and scripts execute what an agent wrote there. Scripts are told where the user's
+ * own checkout lies, to take from it what a fresh one lacks, so they may read it.
+ */
+function worktreeSandbox(deps: RepositoryDeps, path: string, root: string | undefined) {
   const { home, env } = deps;
   const id = basename(path).replace(/^scratch-/, '');
   if (!isWalled(deps, id)) return undefined;
   const { dir: homeDir, sockets } = home;
-  const surroundings = { homeDir, sockets, env: env.all, program: '/bin/sh' };
+  const surroundings = {
+    homeDir,
+    sockets,
+    env: env.all,
+    program: '/bin/sh',
+    ...(root !== undefined && { reads: [root] }),
+  };
   return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);
 }
 

@@ -18,7 +18,7 @@ const OWN_CACHES = { XDG_CACHE_HOME: '/tmp/cache', npm_config_cache: '/tmp/cache
 interface BoundGatesOptions {
   capabilities: Capabilities;
   /** Gates execute what an agent wrote. */
-  sandboxOf?(worktreePath: string): SandboxSpec | undefined;
+  sandboxOf?(worktreePath: string, env: Readonly<Record<string, string>>): SandboxSpec | undefined;
   /** Called before a gate runs in a sandbox; the result is called after it. */
   enter?(worktreePath: string): () => void;
 }
@@ -31,7 +31,7 @@ export function boundGates({ capabilities, sandboxOf, enter }: BoundGatesOptions
   return async (spec) => {
     const command = [findProgram(spec), ...spec.args];
     const [file = '', ...args] = spec.output === 'together' ? [...TOGETHER, ...command] : command;
-    const sandbox = sandboxOf?.(spec.cwd);
+    const sandbox = sandboxOf?.(spec.cwd, spec.env);
     const boxed = sandbox && { sandbox, env: { ...spec.env, ...OWN_CACHES } };
     const tag = `gate-${randomUUID()}`;
     const leave = sandbox && enter?.(spec.cwd);
