@@ -305,3 +305,27 @@ verifies('T-03').test('whatever was edited, a capture has the tree that git add 
     { numRuns: 8 },
   );
 });
+
+verifies('X-136').test('a capture takes files as they are, whatever the index has been told to believe', async () => {
+  const repository = makeRepository({ kept: '1\n', edited: '2\n', gone: '3\n' });
+  const { plain, write, checkout, git, place } = repository;
+  const planted = plain('hash-object', '-w', 'kept');
+  plain('update-index', '--add', '--cacheinfo', `100644,${planted},.mcp.json`);
+  plain('update-index', '--skip-worktree', '.mcp.json', 'gone');
+  plain('update-index', '--assume-unchanged', 'edited');
+  write('edited', 'as it is\n');
+  rmSync(join(checkout, 'gone'));
+  const index = plain('ls-files', '-v');
+  const { tree } = await keep(repository);
+  expect((await collect(listTree(git, place, tree))).map(({ path }) => path)).toEqual(['edited', 'kept']);
+  expect([plain('show', `${tree}:edited`), plain('ls-files', '-v')]).toEqual(['as it is', index]);
+});
+
+test('what a sparse checkout leaves out is part of a capture all the same', async () => {
+  const repository = makeRepository({ 'a/x': '1\n', 'b/y': '2\n' });
+  const { plain, write, git, place } = repository;
+  plain('sparse-checkout', 'set', 'a');
+  write('a/x', 'new\n');
+  const { tree } = await keep(repository);
+  expect((await collect(listTree(git, place, tree))).map(({ path }) => path)).toEqual(['a/x', 'b/y']);
+});

@@ -31,6 +31,7 @@ interface CaptureOptions {
 
 const MAX_BYTES = 2 * 1024 ** 3;
 const WRITE_MS = 600_000;
+const LISTING_BYTES = 192 * 1024 * 1024;
 const AUTHOR = { name: 'Reef', email: 'reef@localhost.invalid' };
 
 /**
@@ -50,6 +51,7 @@ export async function capture(git: Git, checkout: Checkout, options: CaptureOpti
   if (parent === undefined) throw new ReefError('repo_empty', `${checkout.toplevel} has no commit yet.`);
   const { tree, staged } = await withIndexCopy(checkout, async (indexFile) => {
     const index = await writeStaged(git, checkout, indexFile);
+    await clearFlags(git, checkout, indexFile);
     const hasTaken = await takeFiles(git, checkout, { indexFile, maxBytes: options.maxBytes ?? MAX_BYTES });
     return { staged: index, tree: hasTaken || !index ? await writeIndex(git, checkout, indexFile) : index };
   });
@@ -87,6 +89,33 @@ async function copyIndex(index: string, copy: string): Promise<void> {
   }
 }
 
+/**
+ * `assume-unchanged` and `skip-worktree` tell git to believe the index and not the files. An agent writes its own index, so
+ * it could bring in a file that it may not make. Only the repository's configuration, which it cannot write, makes a
+ * checkout sparse; there, a file that is left out stays as it was.
+ */
+async function clearFlags(git: Git, checkout: Checkout, indexFile: string): Promise<void> {
+  const { stdout } = await git.call(checkout, ['ls-files', '-v', '-z'], { indexFile, maxBytes: LISTING_BYTES });
+  const flagged = [...nulFields(stdout)].filter(([tag]) => tag !== TRACKED && tag !== UNMERGED);
+  if (flagged.length === 0) return;
+  const isSparse = await readsSparse(git, checkout);
+  const isLeftOut = async (path: Buffer) =>
+    isSparse && (await lstat(Buffer.concat([Buffer.from(`${checkout.toplevel}/`), path])).catch(() => null)) === null;
+  const paths: Buffer[] = [];
+  for (const field of flagged) if (!(await isLeftOut(field.subarray(2)))) paths.push(field.subarray(2), Buffer.of(0));
+  const input = Buffer.concat(paths);
+  for (const flag of ['--no-skip-worktree', '--no-assume-unchanged']) {
+    await git.call(checkout, ['update-index', '-z', flag, '--stdin'], { indexFile, input, timeoutMs: WRITE_MS });
+  }
+}
+
+const [TRACKED, UNMERGED] = Buffer.from('HM');
+
+async function readsSparse(git: Git, checkout: Checkout): Promise<boolean> {
+  const args = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
+  return (await git.call(checkout, args, { okCodes: [0, 1] })).stdout.toString('latin1').trim() === 'true';
+}
+
 /** Stages changed and untracked files without entering submodules. False when there are none. */
 async function takeFiles(
   git: Git,
@@ -94,7 +123,7 @@ async function takeFiles(
   { indexFile, maxBytes }: { indexFile: string; maxBytes: number },
 ): Promise<boolean> {
   const list = async (...which: string[]) =>
-    (await git.call(checkout, ['ls-files', '-z', ...which], { indexFile, maxBytes: 128 * 1024 * 1024 })).stdout;
+    (await git.call(checkout, ['ls-files', '-z', ...which], { indexFile, maxBytes: LISTING_BYTES })).stdout;
   const [tracked, untracked] = await Promise.all([list('--modified'), list('--others', '--exclude-standard')]);
   const nested = [...nulFields(untracked)].filter((path) => path.at(-1) === SLASH).map((path) => path.toString('utf8'));
   if (nested.length > 0) {

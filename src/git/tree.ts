@@ -43,6 +43,11 @@ export function listUntracked(git: Git, checkout: Checkout): AsyncGenerator<stri
   return listPaths(git, checkout, ['ls-files', '--others', '--exclude-standard', '-z']);
 }
 
+/** Files that are not tracked, ignored or not. A nested repository is one entry that ends with `/`. */
+export function listOthers(git: Git, checkout: Checkout): AsyncGenerator<string> {
+  return listPaths(git, checkout, ['ls-files', '--others', '-z']);
+}
+
 /** Ignored files. A whole folder is one entry that ends with `/`. */
 export function listIgnored(git: Git, checkout: Checkout): AsyncGenerator<string> {
   return listPaths(git, checkout, ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']);

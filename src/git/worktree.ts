@@ -55,10 +55,11 @@ export async function registerWorktree(git: Git, checkout: Checkout, wanted: New
   return git.locate(path);
 }
 
-/** Writes the files of a registered worktree. */
-export async function fillWorktree(git: Git, worktree: Checkout): Promise<void> {
+/** Writes the files of a registered worktree, or makes them those of the commit; what is not tracked stays. */
+export async function fillWorktree(git: Git, worktree: Checkout, commit?: Oid): Promise<void> {
   const args = ['reset', '--hard', '--quiet', '--no-recurse-submodules'];
-  await git.call(worktree, args, { timeoutMs: CHECKOUT_MS });
+  const to = commit === undefined ? [] : [checkOid(commit)];
+  await git.call(worktree, [...args, ...to], { timeoutMs: CHECKOUT_MS });
 }
 
 type Removed = { removed: true } | { removed: false; dirty: string[] };

@@ -8,6 +8,7 @@ import { ChangeSignal } from '../events/change-signal.ts';
 import type { Checkout } from '../git/checkout.ts';
 import type { Git } from '../git/git-command.ts';
 import { LOCK_WAIT_MS } from '../git/hardening.ts';
+import type { Oid } from '../git/ref-name.ts';
 import { identify, type ProcessIdentity } from '../process/identity.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Gate } from '../protocol/workflow.ts';
@@ -43,6 +44,16 @@ export interface ConfiguredGate {
   run(folder: string): Promise<{ passed: boolean; log: string }>;
 }
 
+/** The checkout in which the gates of a worktree run, as its set-up left it. One that no daemon knows is made anew. */
+export interface GateCheckout {
+  /** What the set-up depends on. */
+  inputs: string;
+  tree: Oid;
+  /** The files that the set-up made: names, each with a NUL, and a digest of their state. */
+  made: Buffer;
+  state: string | undefined;
+}
+
 export type Notice =
   | { kind: 'hot_clash'; worktrees: [string, string]; files: string[] }
   | {
@@ -69,6 +80,8 @@ export interface Deps {
   log: Logger;
   locks: KeyedSerial;
   ports: PortBook;
+  /** By worktree. */
+  gateCheckouts: Map<string, GateCheckout>;
   changed: ChangeSignal;
   store: Store;
   /** Ends what only reads in a folder, such as its analysis server, before the folder goes. */
@@ -144,6 +157,7 @@ export async function openDeps(
     layout: await layoutOf(checkout, where),
     records: new Records(store, checkout.commonDir),
     locks: new KeyedSerial(),
+    gateCheckouts: new Map(),
     changed: new ChangeSignal(),
     fold: await foldOf(checkout.toplevel),
     vacate: options.vacate ?? (() => Promise.resolve()),

@@ -10,7 +10,7 @@ export interface Layout {
   /** A real path, outside the checkout. */
   folder: string;
   pathOf(id: string): string;
-  /** Where the gates of an accept see the merged tree. */
+  /** Where gates see the files that they judge. */
   scratchOf(id: string): string;
   /** A folder is renamed to this before it is deleted. */
   trashOf(id: string): string;
@@ -37,7 +37,7 @@ export async function layoutOf(checkout: Checkout, where: Where): Promise<Layout
   return {
     folder,
     pathOf: (id) => join(folder, id),
-    scratchOf: (id) => join(folder, `scratch-${id}`),
+    scratchOf: (id) => join(folder, `${SCRATCH}${id}`),
     trashOf: (id) => join(folder, '.trash', id),
   };
 }
@@ -49,6 +49,13 @@ function refuseInside({ toplevel, commonDir }: Checkout, folder: string): void {
   };
   if (isAbsolute(folder) && !isBelow(toplevel) && !isBelow(commonDir)) return;
   throw new ReefError('config_invalid', `worktrees.root: ${folder} must be absolute and outside ${toplevel}.`);
+}
+
+const SCRATCH = 'scratch-';
+
+/** Whether a folder with this name is a checkout for gates. */
+export function isScratch(name: string): boolean {
+  return name.startsWith(SCRATCH);
 }
 
 /** Refs of a worktree. None is on its branch, which belongs to the user and the agent. */

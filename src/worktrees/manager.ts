@@ -24,6 +24,7 @@ import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
 import { findBaseAt } from './make/checks.ts';
 import { accept } from './merge/accept.ts';
+import { type Judged, withGateCheckout } from './merge/gate-checkout.ts';
 import { judgeNow } from './merge/gates.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
 import { addEntries, declaredPlan, touchedBy } from './plan.ts';
@@ -297,6 +298,12 @@ export class GitWorktreeManager {
   async gates(text: string): Promise<JudgedTree> {
     const id = this.idOf(text);
     return this.#alone(id, () => judgeNow(this.#deps, this.#deps.records.get(id)));
+  }
+
+  /** Calls `use` with a checkout of exactly these files, set up, in which no agent has worked. */
+  inGateCheckout<T>(id: string, judged: Judged, use: (folder: string) => Promise<T>): Promise<T> {
+    const row = this.#deps.records.get(id);
+    return this.#background.track(withGateCheckout(this.#deps, row, judged, ({ folder }) => use(folder)));
   }
 
   async diff(text: string): Promise<WorktreeDiff> {

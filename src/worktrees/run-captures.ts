@@ -11,7 +11,8 @@ import { namesOf } from './radar/compare.ts';
 
 /** What git tells a run about the files of its worktree, without ignored ones. */
 export interface RunCaptures {
-  /** Undefined where there is no repository. */
+  /** The files as they are now; undefined where there is no repository. */
+  now(worktreePath: string): Promise<{ commit: string; tree: string } | undefined>;
   treeId(worktreePath: string): Promise<string | undefined>;
   changedFiles(worktreePath: string, sinceTree: string): Promise<string[]>;
   /** Keeps the files on a ref; index, branch and files stay. The same state gives the same tree. */
@@ -22,21 +23,20 @@ export function createRunCaptures({ git, clock }: { git: Git; clock: Clock }): R
   const locks = new KeyedSerial();
   const take = (path: string, ref: string, message: string) =>
     locks.run(path, async () => capture(git, await git.locate(path), { ref, message, at: clock.now() }));
-  const now = (path: string) => {
+  const look = (path: string) => {
     const name = basename(path);
     return take(path, refs.tree(isId(name) ? name : 'checkout'), 'Reef looks');
   };
+  const now = (path: string) =>
+    look(path).catch((error: unknown) => {
+      if (error instanceof ReefError && error.code === 'not_a_repository') return undefined;
+      throw error;
+    });
   return {
-    treeId: (path) =>
-      now(path).then(
-        ({ tree }) => tree,
-        (error: unknown) => {
-          if (error instanceof ReefError && error.code === 'not_a_repository') return undefined;
-          throw error;
-        },
-      ),
+    now,
+    treeId: async (path) => (await now(path))?.tree,
     async changedFiles(path, sinceTree) {
-      const { tree } = await now(path);
+      const { tree } = await look(path);
       const changes = await diffTrees(git, await git.locate(path), { from: sinceTree, to: tree });
       return changes.flatMap(namesOf);
     },

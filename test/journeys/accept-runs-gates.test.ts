@@ -23,7 +23,7 @@ const FILES = {
     scripts: {
       lint: 'node gate.mjs lint',
       build: 'node gate.mjs build',
-      test: 'node gate.mjs test && node --test --test-isolation=none',
+      test: 'node gate.mjs test && node --import ./node_modules/judge/index.mjs --test --test-isolation=none',
     },
   }),
   // Needs what the set-up made, and writes down each time it ran.
@@ -40,7 +40,8 @@ let rig: RunsRig;
 beforeAll(async () => {
   rig = new RunsRig(FILES);
   const setup =
-    'test ! -e "$REEF_ROOT/.broken" || { echo no database; exit 3; }; echo "$REEF_ROOT/ran.txt" > set-up.txt';
+    'test ! -e "$REEF_ROOT/.broken" || { echo no database; exit 3; }; test ! -e .npmrc || { echo unreadable .npmrc; exit 4; }; ' +
+    'echo "$REEF_ROOT/ran.txt" > set-up.txt; mkdir -p node_modules/judge; echo "export {};" > node_modules/judge/index.mjs';
   rig.write({
     '.env': 'KEY=1\n',
     '.worktreeinclude': '.env\n',
@@ -143,26 +144,56 @@ verifies('J-30').test(
   120_000,
 );
 
+/** Plays in the first block of a workflow; what it writes is wrong. */
+const writesWrongAnd = (name: string, ...commands: string[]) =>
+  rig.world.script(
+    name,
+    byBlock({
+      Feature_Implement__GenerateCode: [
+        writes('sum.mjs', SUBTRACTS),
+        ...commands.map((command) => ({ shell: ['sh', '-c', command] })),
+        done('Written.'),
+      ],
+    }),
+  );
+
+/** The verdict of the first gate, and the log that the agent was given. */
+async function firstVerdict(agent: string) {
+  const { runId } = await rig.start({ task: 'write sum', workflow: 'test-fix', agent });
+  const { view, run } = await rig.until(runId, (_run, shown) => (shown?.gates.length ?? 0) > 0);
+  const [log] = Object.values(view.executionLog).filter(({ block }) => block.endsWith('RunTests'));
+  await rig.settled(runId);
+  await rig.clear();
+  return {
+    ...view.gates[0],
+    log: log?.segments.map(({ head, tail }) => `${head}${tail ?? ''}`).join(''),
+    path: run.path,
+  };
+}
+
 verifies('X-136').test(
-  'a program that an agent put into node_modules is not the one that judges',
+  'programs and packages that an agent put into its folder do not judge it, and the log names its own files',
   async () => {
-    const plant =
+    const npm =
       'mkdir -p node_modules/.bin; printf "#!/bin/sh\\n" > node_modules/.bin/npm; chmod +x node_modules/.bin/npm';
-    const agent = rig.world.script(
-      'plants',
-      byBlock({
-        Feature_Implement__GenerateCode: [
-          writes('sum.mjs', SUBTRACTS),
-          { shell: ['sh', '-c', plant] },
-          done('Written.'),
-        ],
-      }),
+    const planted = await firstVerdict(writesWrongAnd('plants', npm));
+    expect(planted).toMatchObject({ gate: 'test', result: 'failed', log: expect.stringContaining('-1 !== 5') });
+    expect(planted.log).toContain(planted.path);
+    expect(planted.log).not.toContain('scratch-');
+    // The set-up made this file; tests import it.
+    const tampered = await firstVerdict(
+      writesWrongAnd('tampers', 'echo "process.exit(0)" > node_modules/judge/index.mjs', 'cat node_modules/judge/*'),
     );
-    const { runId } = await rig.start({ task: 'write sum', workflow: 'test-fix', agent });
-    const { view } = await rig.until(runId, (_run, shown) => (shown?.gates.length ?? 0) > 0);
-    expect(view.gates[0]).toMatchObject({ gate: 'test', result: 'failed' });
-    await rig.settled(runId);
-    await rig.clear();
+    expect(tampered).toMatchObject({ gate: 'test', result: 'failed', log: expect.stringContaining('-1 !== 5') });
+  },
+  120_000,
+);
+
+verifies('X-136').test(
+  'a change that breaks the set-up goes back to the agent with its log',
+  async () => {
+    const broken = await firstVerdict(writesWrongAnd('breaks', 'echo broken > .npmrc'));
+    expect(broken).toMatchObject({ gate: 'test', result: 'failed', log: expect.stringContaining('unreadable .npmrc') });
   },
   120_000,
 );

@@ -11,6 +11,8 @@ let rig: RunsRig;
 afterEach(() => rig.close());
 
 const config = () => readFileSync(join(rig.world.repository, '.reef/config.yaml'), 'utf8');
+/** Outside the checkout in which gates run. */
+const verdict = () => join(rig.world.repository, '.reef/verdict.txt');
 const inWorktree = (path: string, file: string) => readFileSync(join(path, file), 'utf8');
 
 const TYPED = `/** @type {(a: number, b: number) => number} */\n${ADDS}`;
@@ -128,9 +130,9 @@ verifies('J-15').test(
     ]);
     expect((await rig.json('runs')).runs).toEqual([]);
 
-    rig.write({ '.reef/config.yaml': 'reef:\n  gates:\n    test: npm test && echo judged > verdict.txt\n' });
+    rig.write({ '.reef/config.yaml': `reef:\n  gates:\n    test: npm test && echo judged > ${verdict()}\n` });
     await rig.reef('trust', '--yes');
     const ran = await rig.json('run', 'write sum', '--agent', agent, '--wait');
-    expect([ran.runs[0].status, inWorktree(ran.runs[0].path, 'verdict.txt')]).toEqual(['success', 'judged\n']);
+    expect([ran.runs[0].status, readFileSync(verdict(), 'utf8')]).toEqual(['success', 'judged\n']);
   },
 );

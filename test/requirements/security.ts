@@ -76,7 +76,7 @@ export const security = page('security', {
   'X-133': { from: '+', says: 'the sandbox is the default and belongs to the worktree', status: 'todo', because: 'not built yet: it came after the first build' },
   'X-134': { from: '+', says: 'in the sandbox everything is absent unless named, the network included', status: 'todo', because: 'not built yet: it came after the first build' },
   'X-135': { from: '+', says: 'agent state inside a sandbox is a private copy of which only sessions come back', status: 'done' },
-  'X-136': { from: '+', says: 'what judges is not what was judged: gates run in a fresh checkout with programs from outside', status: 'todo', because: 'proved at accept, with the list of what judges; the gates within a run still run in the folder of the agent, and captures obey skip-worktree' },
+  'X-136': { from: '+', says: 'what judges is not what was judged: gates run in a fresh checkout with programs from outside', status: 'done' },
   'X-137': { from: '+', says: 'objects an agent writes go to a folder of its own and are checked when captured', status: 'todo', because: 'not built yet: it came after the first build' },
   'X-138': { from: '+', says: 'a decision names the question it answers', status: 'todo', because: 'a decision names its question; of what was cut (a large change of Codex) only the beginning can be shown' },
   'X-139': { from: '+', says: 'unclear shell text is asked about, and nothing an agent sends blocks the event loop', status: 'todo', because: 'not built yet: it came after the first build' },

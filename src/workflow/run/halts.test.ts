@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
-import { Bench, finished, noBranches, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
+import { Bench, finished, judgedInPlace, noBranches, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import { block, manifest, node } from '../../../test/support/workflow/walk.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { HaltAnswer, RunView } from '../../protocol/workflow.ts';
@@ -221,6 +221,7 @@ verifies('W-33').test('a worker that throws halts with its stack, and the run is
     ports: {
       worktrees: {
         ...noBranches,
+        ...judgedInPlace(dir),
         async addToChangePlan() {
           calls += 1;
           if (calls === 1) throw new Error('the manager is gone');

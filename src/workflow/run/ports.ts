@@ -22,8 +22,8 @@ export interface WorkflowPorts {
   gateEnv(worktreePath: string): Record<string, string>;
   jobs: AgentJobs;
   captures: RunCaptures;
-  /** For change plans, and for FORK branches with `isolation: worktree`. After a crash they are called again. */
-  worktrees: ChangePlans & Pick<GitWorktreeManager, 'branchOff' | 'mergeBack'>;
+  /** For change plans, gates, and FORK branches with `isolation: worktree`. After a crash they are called again. */
+  worktrees: ChangePlans & Pick<GitWorktreeManager, 'branchOff' | 'mergeBack' | 'inGateCheckout'>;
   prompt: PromptBudget;
   /** The state of the worktree in a few hundred tokens; empty while nothing has happened there. */
   repoState?(worktreePath: string): Promise<string>;

@@ -1,11 +1,12 @@
+import { ReefError } from '../../protocol/errors.ts';
 import type { StepScope } from '../durable/durable.ts';
 import { gateOf, type InternalWorker } from '../language/names.ts';
 import { NOTHING } from '../walk/amounts.ts';
 import type { VisitOrder, VisitOutcome } from '../walk/outcomes.ts';
 import { fileSystemWriter } from '../workers/file-system-writer.ts';
-import { runBuilder, runLinter, testRunner } from '../workers/gates.ts';
+import { notSetUp, runBuilder, runLinter, testRunner } from '../workers/gates.ts';
 import { updateChangePlan } from '../workers/update-change-plan.ts';
-import type { GateSettings, Worker, WorkerOutput } from '../workers/worker.ts';
+import type { GateSettings, Worker, WorkerContext, WorkerInput, WorkerOutput } from '../workers/worker.ts';
 import { assembleInput } from './assemble-input.ts';
 import { type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
 import type { WorkflowPorts } from './ports.ts';
@@ -34,8 +35,7 @@ async function execute(at: BranchRun, order: VisitOrder, block: BlockAt, scope: 
 async function work(at: BranchRun, order: VisitOrder, block: BlockAt, scope: StepScope) {
   const { ports } = at;
   const isGate = gateOf(block.worker) !== undefined;
-  // Before the command runs: what it writes is not what it judges.
-  const judged = isGate ? await ports.captures.treeId(at.input.worktree.path) : undefined;
+  const judged = isGate ? await ports.captures.now(at.input.worktree.path) : undefined;
   const { input } = await assembleInput(at, order, block);
   const context = {
     visitKey: order.key,
@@ -44,10 +44,34 @@ async function work(at: BranchRun, order: VisitOrder, block: BlockAt, scope: Ste
     isApplied: (id: string) => at.walk.isApplied(id),
     gate: gateSettings(at, order, block),
   };
-  const output = await workerOf(ports, block)(input, context);
+  const worker = workerOf(ports, block);
+  const output = judged ? await judge(at, judged, { worker, input, context }) : await worker(input, context);
   const segments = keep(at, newSegments(input.execution_payload, output.new_payload));
   const kept = await checkpoint(at, order, block);
-  return { signal: output.signal, segments, ...(judged !== undefined && { tree: judged }), ...kept, ...told(output) };
+  return { signal: output.signal, segments, ...(judged && { tree: judged.tree }), ...kept, ...told(output) };
+}
+
+interface GateVisit {
+  worker: Worker;
+  input: WorkerInput;
+  context: WorkerContext;
+}
+
+/** The agent can write to the worktree, so the gate sees the same files in a checkout that the agent never had. */
+async function judge(
+  { ports, input: { worktree } }: BranchRun,
+  judged: { commit: string; tree: string },
+  { worker, input, context }: GateVisit,
+): Promise<WorkerOutput> {
+  if (context.gate.command === undefined) return worker(input, context);
+  try {
+    return await ports.worktrees.inGateCheckout(worktree.id, judged, (folder) =>
+      worker(input, { ...context, gate: { ...context.gate, folder } }),
+    );
+  } catch (error) {
+    if (!(error instanceof ReefError && error.details?.isByChange === true)) throw error;
+    return notSetUp(input, context, `${error.details.log}`);
+  }
 }
 
 function told({ stats = {}, applied, gate }: WorkerOutput) {

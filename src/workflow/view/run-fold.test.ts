@@ -43,6 +43,7 @@ verifies('W-80').test(
     };
     const jobs = new ScriptedJobs(() => finished('SIGNAL:SUCCESS'));
     const captures = {
+      now: async () => ({ commit: 'commit', tree: `tree-${tests}` }),
       treeId: async () => `tree-${tests}`,
       changedFiles: async () => [],
       checkpoint: () => Promise.reject(new Error('nobody writes')),

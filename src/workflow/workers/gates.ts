@@ -67,7 +67,7 @@ async function judge(call: GateCall, reading: GateReading): Promise<WorkerOutput
   }
   const { facts, log } = ended;
   if (facts.code !== null && NOT_STARTED.has(facts.code)) {
-    const cause = `${command[0]} ended with ${facts.code}: a program was not found or could not be started.`;
+    const cause = `${command[0]} ended with ${facts.code}: a program was not found or could not be started. Gates run in a checkout of their own, so what they need must come from \`worktree.setup\`; \`reef init\` proposes one.`;
     return pass(FAILURE, notStarted(reading.type, command, { cause, said: reading.content(ended) }), facts);
   }
   const objection = facts.code === 0 ? await reading.objection?.() : undefined;
@@ -77,6 +77,15 @@ async function judge(call: GateCall, reading: GateReading): Promise<WorkerOutput
   }
   const said = objection === undefined ? ended : { ...ended, log: `${log}\nreef: ${objection}\n` };
   return pass(FAILURE, [{ type: reading.type, outcome: 'FAIL', content: reading.content(said) }], facts);
+}
+
+/** The verdict on files that cannot even be set up. Whoever changed them gets the log. */
+export function notSetUp(input: WorkerInput, context: WorkerContext, log: string): WorkerOutput {
+  const { command = [] } = context.gate;
+  const content = `reef: the set-up failed on these files, so ${command.join(' ')} could not run\n${log}\n`;
+  const failed = makeSegments(input.system_metadata, context, [{ type: 'TEST_RESULT', outcome: 'FAIL', content }]);
+  const gate = { command, code: null, signal: null, timedOut: false };
+  return { signal: FAILURE, new_payload: [...input.execution_payload, ...failed], gate };
 }
 
 function notStarted(type: GateReading['type'], command: string[], { cause, said }: { cause: string; said: Json }) {
@@ -92,8 +101,8 @@ async function execute(
   { input, context, parts }: GateCall,
   output: GateReading['output'],
 ): Promise<Ended | { cause: string }> {
-  const cwd = input.system_metadata.worktree_path;
-  const { timeoutMs } = context.gate;
+  const { worktree_path: worktree } = input.system_metadata;
+  const { timeoutMs, folder: cwd = worktree } = context.gate;
   const spec = { file, args, cwd, env: parts.gateEnv(cwd), timeoutMs, output, abort: context.abort };
   const result = await parts.runGate(spec).catch((error: unknown) => {
     // The engine retries a passing fault; any other is a verdict.
@@ -102,7 +111,8 @@ async function execute(
   });
   if ('cause' in result) return result;
   const { code, signal, timedOut } = result;
-  const [stdout, stderr] = [result.stdout.toString('utf8'), result.stderr.toString('utf8')];
+  const textOf = (bytes: Buffer) => bytes.toString('utf8').replaceAll(cwd, worktree);
+  const [stdout, stderr] = [textOf(result.stdout), textOf(result.stderr)];
   const end = timedOut ? `\nreef: ended after ${timeoutMs / 1000} s, its limit\n` : '';
   const facts = { command: [file, ...args], code: timedOut ? null : code, signal, timedOut };
   return { stdout, log: stdout + stderr + end, facts };
@@ -111,8 +121,8 @@ async function execute(
 /** `Internal:TestRunner` runs the project's tests; their exit code decides. */
 export function testRunner(parts: GateParts & { openDir(root: string): SafeDir }): Worker {
   return async (input, context) => {
-    const dir = parts.openDir(input.system_metadata.worktree_path);
-    const { report } = context.gate;
+    const { report, folder = input.system_metadata.worktree_path } = context.gate;
+    const dir = parts.openDir(folder);
     // An old or invented report must not count for this run.
     if (report !== undefined) await dir.remove(report).catch(() => undefined);
     return judge(

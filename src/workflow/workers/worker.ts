@@ -51,6 +51,8 @@ export interface GateSettings {
   /** Absent if the gate is not configured. */
   command?: string[];
   timeoutMs: number;
+  /** Where it runs instead of the worktree, which logs name all the same. */
+  folder?: string;
   report?: string;
   minTests?: number;
 }

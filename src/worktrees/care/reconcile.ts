@@ -5,10 +5,11 @@ import { listRefs } from '../../git/refs.ts';
 import type { WorktreeEntry } from '../../git/worktree.ts';
 import type { ReconcileReport } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
+import { dropUnknownGateCheckouts } from '../gate-checkouts.ts';
 import { dropRefs, emptyTrash } from '../keep/remove.ts';
-import { passing, refs } from '../layout.ts';
+import { isScratch, passing, refs } from '../layout.ts';
 import { type StoredWorktree, without } from '../records.ts';
-import { listRegistered, removeEntry } from '../registry.ts';
+import { listRegistered } from '../registry.ts';
 import { mendEntries, recover } from './recover.ts';
 
 /**
@@ -18,16 +19,12 @@ import { mendEntries, recover } from './recover.ts';
 export async function reconcile(deps: Deps): Promise<ReconcileReport> {
   await mendEntries(deps);
   const { registered } = await look(deps);
+  await dropUnknownGateCheckouts(deps, registered);
   const recovered: string[] = [];
   for (const { id } of deps.records.open()) {
     const key = `worktree ${id}`;
     if (deps.locks.isBusy(key)) continue;
-    const said = await deps.locks.run(key, async () => {
-      // Gates were at work in it when their daemon ended.
-      const scratch = deps.layout.scratchOf(id);
-      if (registered.some(({ path }) => path === scratch)) await removeEntry(deps, scratch);
-      return recover(deps, id);
-    });
+    const said = await deps.locks.run(key, () => recover(deps, id));
     if (said !== undefined) recovered.push(said);
   }
   const classes = classify(await look(deps));
@@ -53,7 +50,7 @@ export async function look(deps: Sight): Promise<Seen> {
   const { git, checkout, records, layout } = deps;
   const registered = await listRegistered(deps);
   const names = await readdir(layout.folder, { withFileTypes: true });
-  const inside = names.filter((entry) => entry.isDirectory() && entry.name !== '.trash');
+  const inside = names.filter((entry) => entry.isDirectory() && entry.name !== '.trash' && !isScratch(entry.name));
   const held = await listRefs(git, checkout, 'refs/reef/held');
   const kept = new Set(held.map(({ ref }) => ref));
   const all = records.all();

@@ -6,6 +6,7 @@ import { listRefs, setRef } from '../../git/refs.ts';
 import { argumentsOf, type ProcessRow, processRows } from '../../process/process-table.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { Deps } from '../deps.ts';
+import { dropGateCheckout, withGateLock } from '../gate-checkouts.ts';
 import { exists, passing, refs } from '../layout.ts';
 import { type Intent, type StoredWorktree, without } from '../records.ts';
 import { forgetEntry, openWorktree } from '../registry.ts';
@@ -22,6 +23,7 @@ export async function finishRemoval(deps: Deps, id: string): Promise<StoredWorkt
   await deps.vacate(row.intent.path);
   const why = (await exists(row.intent.path)) ? await whyKeep(deps, row.intent) : undefined;
   if (why !== undefined) return leaveIt(deps, row.intent, { id, why });
+  await withGateLock(deps, id, () => dropGateCheckout(deps, row));
   if (await exists(row.intent.path)) {
     await runTeardown(deps, { ...row, path: row.intent.path });
     await moveToTrash(deps, row.intent.path);

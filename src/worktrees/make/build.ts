@@ -224,7 +224,8 @@ async function refuseStrangers({ git, checkout }: Deps, { path, commit, trees }:
   }
 }
 
-async function* filesBelow(folder: string): AsyncGenerator<string> {
+/** Every file below the folder, links not followed. */
+export async function* filesBelow(folder: string): AsyncGenerator<string> {
   for await (const entry of await opendir(folder)) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) yield* filesBelow(path);

@@ -1,14 +1,12 @@
 import { capture } from '../../git/capture.ts';
 import type { Oid } from '../../git/ref-name.ts';
-import { ReefError } from '../../protocol/errors.ts';
 import { GATES, type Gate, type GateView } from '../../protocol/workflow.ts';
 import type { JudgedGate, JudgedTree } from '../../protocol/worktrees.ts';
 import type { ConfiguredGate, Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
-import { copyRepositoryFiles } from '../make/build.ts';
 import type { StoredWorktree } from '../records.ts';
-import { addEntry, folderOf, openWorktree, removeEntry } from '../registry.ts';
-import { runSetup, runTeardown } from '../scripts.ts';
+import { folderOf, openWorktree } from '../registry.ts';
+import { type Judged, withGateCheckout } from './gate-checkout.ts';
 
 /** The gates of a worktree, and what was said of its trees so far. */
 export interface Bench {
@@ -16,11 +14,6 @@ export interface Bench {
   gates: ConfiguredGate[];
   /** Verdicts are stored with the newest run, or with the worktree if it has none. */
   owner: string;
-}
-
-interface Snapshot {
-  commit: Oid;
-  tree: Oid;
 }
 
 const BRANCH = 'accept';
@@ -43,27 +36,45 @@ export function notConfigured({ gates }: Bench): Gate[] {
 }
 
 /**
- * The verdict of each gate on a tree. Gates that have neither passed nor been waived run now, in a fresh checkout that is
- * set up as any worktree is. A failure is tried again: its cause may lie outside the tree, and its log is wanted.
+ * The verdict of each gate on a tree. Gates that have neither passed nor been waived run now, in a checkout of their own.
+ * A failure is tried again: its cause may lie outside the tree, and its log is wanted.
  */
-export async function judgeTree(deps: Deps, bench: Bench, { commit, tree }: Snapshot): Promise<JudgedGate[]> {
+export async function judgeTree(deps: Deps, bench: Bench, { commit, tree }: Judged): Promise<JudgedGate[]> {
   const before = bench.gates.map((gate) => ({ gate, said: verdictOn(deps, bench, gate, tree) }));
-  const isOpen = ({ said }: { said?: string | undefined }) => said !== 'passed' && said !== 'waived';
-  const judged = (gate: Gate, result: JudgedGate['result'], log?: string) => ({ gate, result, ...(log && { log }) });
-  if (!before.some(isOpen)) return before.map(({ gate: { gate }, said }) => judged(gate, said as 'passed'));
-  return withScratch(deps, bench.row, commit, async (folder) => {
+  const settled = ({ gate, said }: (typeof before)[number]) => ({ gate: gate.gate, result: said as 'passed' });
+  const isOpen = ({ said }: (typeof before)[number]) => said !== 'passed' && said !== 'waived';
+  if (!before.some(isOpen)) return before.map(settled);
+  return withGateCheckout(deps, bench.row, { commit, tree }, async ({ folder, isSame }) => {
     const all: JudgedGate[] = [];
+    const absent = isSame ? [] : before.filter((each) => !isOpen(each)).map(({ gate }) => gate);
     for (const each of before) {
-      const { gate } = each.gate;
-      if (isOpen(each)) {
-        const { passed, log } = await each.gate.run(folder);
-        const result = passed ? 'passed' : 'failed';
-        keep(deps, bench, each.gate, { result, tree });
-        all.push(judged(gate, result, passed ? undefined : lastLines(log)));
-      } else all.push(judged(gate, each.said as 'passed'));
+      all.push(isOpen(each) ? await judgeNew(deps, bench, { ...each, absent, folder, tree }) : settled(each));
     }
     return all;
   });
+}
+
+interface NewJudgement {
+  gate: ConfiguredGate;
+  /** Gates that passed in another checkout. */
+  absent: ConfiguredGate[];
+  folder: string;
+  tree: Oid;
+}
+
+async function judgeNew(deps: Deps, bench: Bench, { gate, absent, folder, tree }: NewJudgement): Promise<JudgedGate> {
+  const { passed, log } = await runWith(gate, absent, folder);
+  const result = passed ? 'passed' : 'failed';
+  keep(deps, bench, gate, { result, tree });
+  return { gate: gate.gate, result, ...(!passed && { log: lastLines(log) }) };
+}
+
+/** It may need what gates before it build; those that passed in another checkout run here only if it fails without. */
+async function runWith(gate: ConfiguredGate, absent: ConfiguredGate[], folder: string) {
+  const alone = await gate.run(folder);
+  if (alone.passed || absent.length === 0) return alone;
+  for (const earlier of absent.splice(0)) await earlier.run(folder);
+  return gate.run(folder);
 }
 
 /** The tree as it is in the worktree now, uncommitted work included. */
@@ -92,38 +103,4 @@ function keep(
 function lastLines(log: string): string {
   const lines = log.trimEnd().split('\n');
   return lines.slice(-SHOWN_LINES).join('\n');
-}
-
-/** A checkout on no branch, set up with ports of its own, and removed after `use`. */
-async function withScratch<T>(
-  deps: Deps,
-  row: StoredWorktree,
-  commit: Oid,
-  use: (path: string) => Promise<T>,
-): Promise<T> {
-  const { id } = row;
-  const path = deps.layout.scratchOf(id);
-  const name = `scratch-${id}`;
-  await removeEntry(deps, path);
-  await addEntry(deps, { path, commit, reason: `reef scratch ${id}` });
-  try {
-    const portBase = await deps.ports.reserve(name, path);
-    const scratch = { ...row, path, portBase, branch: `${row.branch}-gates` };
-    await copyRepositoryFiles(deps, scratch);
-    const { state, message } = await runSetup(deps, scratch);
-    try {
-      if (state === 'failed') throw setupFailed(row, message);
-      return await use(path);
-    } finally {
-      await runTeardown(deps, scratch);
-    }
-  } finally {
-    await removeEntry(deps, path);
-    deps.ports.release(name);
-  }
-}
-
-function setupFailed({ id }: StoredWorktree, message = ''): ReefError {
-  const what = `No gate ran: the set-up of the checkout in which the gates of ${id} were to run failed. ${message}`;
-  return new ReefError('gates_not_set_up', what, { details: { command: `reef worktree gates ${id}` } });
 }

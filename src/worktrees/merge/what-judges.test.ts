@@ -36,6 +36,17 @@ const JUDGES = [
   ...['.husky/pre-commit', 'lefthook.yml', '.pre-commit-config.yaml', '.lintstagedrc.json', '.githooks/pre-push'],
   ...['.claude/settings.json', 'sub/.claude/hooks/x.sh', '.codex/config.toml', '.gemini/settings.json'],
   ...['opencode.json', 'opencode.jsonc', '.mcp.json', '.cursor/mcp.json', '.vscode/tasks.json', '.envrc'],
+  ...[
+    'vite.config.ts',
+    'web/webpack.config.js',
+    'vitest.setup.ts',
+    '.prettierrc',
+    'gulpfile.js',
+    'turbo.json',
+    'flake.nix',
+  ],
+  ...['node_modules/.bin/npm', 'web/node_modules/judge/index.js', '.venv/bin/python', '.idea/runConfigurations/a.xml'],
+  ...['.reef', '.claude', '.REEF/config.yaml', 'sub/.MCP.json'], // links to folders, and names on other file systems
   ...['.gitmodules', '.gitattributes', 'sub/.gitattributes'],
 ];
 const ORDINARY = [

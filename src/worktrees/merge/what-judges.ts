@@ -21,23 +21,27 @@ const FILES = [
   '.gitlab/ci/**',
   '**/Jenkinsfile*',
   // tests
-  '**/{vitest,jest,playwright,cypress,karma,ava}.{config,workspace,conf}.*',
-  '**/{.mocharc*,.nycrc*,.c8rc*}',
+  '**/*.{config,workspace,conf}.{js,cjs,mjs,jsx,ts,cts,mts,tsx,json}',
+  '**/{vitest,jest,cypress}.setup.*',
+  '**/{.mocharc*,.nycrc*,.c8rc*,.taprc,.rspec,setupTests.*,codecov.yml,.codecov.yml}',
   '**/{pytest.ini,tox.ini,conftest.py,phpunit.xml,noxfile.py,.coveragerc}',
   // lint and types; `tsconfig` turns the checks of the build on and off
   '**/{eslint.config.*,.eslintrc*,.eslintignore,biome.json,biome.jsonc,.golangci.*,ruff.toml,.ruff.toml,.flake8,mypy.ini}',
-  '**/tsconfig*.json',
+  '**/{tsconfig*.json,.prettierrc*,.prettierignore,.stylelintrc*,.babelrc*,.swcrc,.pylintrc,pylintrc,.rubocop.yml}',
   // package managers: these name registries, shells and code that each call loads
   '**/{.npmrc,.yarnrc*,.pnpmfile.cjs,pnpm-workspace.yaml,bunfig.toml,.bunfig.toml,deno.json,deno.jsonc,pip.conf}',
   '**/{.yarn/releases,.yarn/plugins,.cargo,.mvn,gradle/wrapper}/**',
+  // installed programs, which belong to the set-up and not to the work
+  '**/{node_modules,.venv,venv}/**',
   // builds that are code; `pyproject.toml` and `pom.xml` also configure the tests
   '**/{Makefile,makefile,GNUmakefile,*.mk,justfile,Justfile,.justfile,Taskfile.*,taskfile.*,Rakefile,build.rs}',
+  '**/{Gruntfile.*,gruntfile.*,Gulpfile.*,gulpfile.*,magefile.go,nx.json,turbo.json,.bazelrc,mise.toml,.mise.toml,*.nix}',
   '**/{setup.py,setup.cfg,pyproject.toml,pom.xml,build.gradle*,settings.gradle*,gradlew*,mvnw*}',
   // hooks
   '**/{.husky,.githooks}/**',
   '**/{lefthook.*,.lefthook.*,lefthook-local.*,.pre-commit-config.yaml,.lintstagedrc*,lint-staged.config.*}',
   // agents, editors, shells and git
-  '**/{.claude,.codex,.gemini,.opencode,.cursor,.vscode,.devcontainer}/**',
+  '**/{.claude,.codex,.gemini,.opencode,.cursor,.vscode,.zed,.idea,.devcontainer}/**',
   '**/{opencode.json*,.mcp.json,.envrc,.gitmodules,.gitattributes}',
 ];
 
@@ -45,7 +49,9 @@ const patterns = FILES.map((text) => compileGlob(text)).filter((pattern) => patt
 
 /** Whether a file of this name judges or executes, whatever is in it. */
 export function isJudging(path: string): boolean {
-  return patterns.some((pattern: Pattern) => matchesGlob(pattern, path));
+  // A link may stand for a folder, and some file systems take `.REEF` for `.reef`.
+  const names = [path, `${path}/`, path.toLowerCase(), `${path.toLowerCase()}/`];
+  return patterns.some((pattern: Pattern) => names.some((name) => matchesGlob(pattern, name)));
 }
 
 /** The changed files that judge or execute. */
@@ -61,7 +67,11 @@ export async function editedJudges(git: Git, checkout: Checkout, changes: readon
 const isManifest = (path: string) => path === 'package.json' || path.endsWith('/package.json');
 
 /** What runs by `package.json`, or configures what runs. Its other parts change with ordinary work. */
-const EXECUTED = ['scripts', 'jest', 'mocha', 'ava', 'c8', 'nyc', 'eslintConfig', 'lint-staged', 'husky'];
+const EXECUTED = [
+  ...['scripts', 'packageManager', 'pnpm', 'trustedDependencies', 'config', 'wireit', 'nx'],
+  ...['jest', 'mocha', 'ava', 'tap', 'c8', 'nyc', 'xo', 'eslintConfig', 'prettier', 'stylelint', 'babel'],
+  ...['lint-staged', 'husky', 'simple-git-hooks', 'pre-commit'],
+];
 
 async function editsManifest(
   git: Git,

@@ -6,7 +6,7 @@ import { run } from '../../../src/process/run.ts';
 import type { Json, WorkflowManifest } from '../../../src/protocol/workflow.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { AgentJobSpec, AgentJobs, JobEnd } from '../../../src/workflow/run/ports.ts';
-import { Bench, filesOf, finished, noBranches } from './run-bench.ts';
+import { Bench, filesOf, finished, judgedInPlace, noBranches } from './run-bench.ts';
 import { block, manifest, node, to } from './walk.ts';
 
 /** For tests: a run that passes through everything, with a name for each moment at which its process may die (W-78). */
@@ -184,6 +184,7 @@ export function crashBench(dir: string, faults: Faults, twin: Twin = 'none'): Be
       },
       worktrees: {
         ...noBranches,
+        ...judgedInPlace(join(dir, 'worktree')),
         async addToChangePlan(files) {
           faults.hit('before plan');
           plan(files);

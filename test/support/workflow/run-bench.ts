@@ -106,6 +106,7 @@ function hashCaptures(memory: string): WorkflowPorts['captures'] {
     return tree;
   };
   return {
+    now: async (dir) => ({ commit: `commit-of-${remember(dir)}`, tree: remember(dir) }),
     treeId: async (dir) => remember(dir),
     async changedFiles(dir, since) {
       const before: Record<string, string> = JSON.parse(readFileSync(join(memory, since), 'utf8'));
@@ -126,6 +127,11 @@ export const noBranches = {
   branchOff: () => Promise.reject(new Error('no worktrees here')),
   mergeBack: () => Promise.reject(new Error('no worktrees here')),
 };
+
+/** Here gates run where the agents work. */
+export function judgedInPlace(folder: string): Pick<WorkflowPorts['worktrees'], 'inGateCheckout'> {
+  return { inGateCheckout: async (_id, _judged, use) => use(folder) };
+}
 
 export interface BenchOptions {
   dir: string;
@@ -163,6 +169,7 @@ export class Bench {
       worktrees: {
         addToChangePlan: async (files, id) => void this.plans.push([files, id]),
         ...noBranches,
+        ...judgedInPlace(this.worktree),
       },
       prompt: {
         limit: 100_000,
