@@ -5,6 +5,7 @@ import { AdapterRegistry } from './agents/registry.ts';
 import { GuardedFolders } from './agents/sandbox.ts';
 import { Snapshotter } from './agents/snapshotter.ts';
 import { defaultTimings } from './agents/timings.ts';
+import { withClientRules } from './app/client-rules.ts';
 import { withoutRepository } from './app/job-operations.ts';
 import { adoptOldHome } from './app/old-home.ts';
 import { findRepository, openRepository, type Repository } from './app/open-repository.ts';
@@ -102,7 +103,7 @@ export async function openApp(options: AppOptions) {
     openRuns({ ...below, isPortFree, settings: readSettings, registry, runner, jobs, engine, repository });
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   return {
-    core: runs?.core ?? withoutRepository(jobs, refusal),
+    core: withClientRules(runs?.core ?? withoutRepository(jobs, refusal), { store, registry, settings: readSettings }),
     /** Finds the process of every stored job, and begins to work. */
     async start() {
       await runner.start();

@@ -68,6 +68,7 @@ export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller
     mode: request.mode,
     task: request.task,
     cwd,
+    by: caller.by,
     ...defined({ worktree: request.worktree, model: request.model, parentId: parent?.id }),
     rootId: parent?.rootId ?? id,
     depth: parent ? parent.depth + 1 : 0,

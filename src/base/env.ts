@@ -7,6 +7,8 @@ export interface Environment {
   reefHome: string | undefined;
   /** `REEF_SOCKET`: inside a job, the socket of that job. */
   reefSocket: string | undefined;
+  /** `REEF_JOB`, which Reef sets for all that an agent or a gate starts: whoever types there is not the person. */
+  isInJob: boolean;
   /** `REEF_JOB_DIR`: inside a job of Reef's own, the folder in which it keeps what it needs after a restart. */
   reefJobDir: string | undefined;
   configHome: string;
@@ -30,6 +32,7 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
     home,
     reefHome: nonEmpty(all.REEF_HOME),
     reefSocket: nonEmpty(all.REEF_SOCKET),
+    isInJob: nonEmpty(all.REEF_JOB) !== undefined,
     reefJobDir: nonEmpty(all.REEF_JOB_DIR),
     configHome: absolute(all.XDG_CONFIG_HOME) ?? join(home, '.config'),
     dataHome: absolute(all.XDG_DATA_HOME) ?? join(home, '.local', 'share'),

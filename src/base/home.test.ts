@@ -32,6 +32,7 @@ describe('the home', () => {
       dir: home,
       sockets,
       socket: join(sockets, 'reefd.sock'),
+      person: join(sockets, 'person.key'),
       lock: join(home, 'daemon.lock'),
       daemon: join(home, 'daemon.json'),
       log: join(home, 'daemon.log'),

@@ -9,6 +9,8 @@ export interface Home {
   /** The daemon's socket lies here, and each job's in a folder of its own. No sandbox shows this folder. */
   sockets: string;
   socket: string;
+  /** The credential of a person: whoever can read this file may decide. */
+  person: string;
   /** Held by the daemon for as long as it lives. */
   lock: string;
   /** Pid and version of the daemon, for people and for `reef doctor`. */
@@ -45,6 +47,7 @@ export function homeAt(dir: string, env: Environment, repository?: string): Home
     dir,
     sockets,
     socket: join(sockets, 'reefd.sock'),
+    person: join(sockets, 'person.key'),
     lock: join(dir, 'daemon.lock'),
     daemon: join(dir, 'daemon.json'),
     log: join(dir, 'daemon.log'),

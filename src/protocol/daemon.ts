@@ -11,6 +11,10 @@ export interface DaemonInfo {
   lastSeq: number;
 }
 
+/** Headers of a request: the credential of a person, and the name of an MCP client with the folder it works in. */
+export const PERSON_HEADER = 'x-reef-person';
+export const CLIENT_HEADER = 'x-reef-client';
+
 export const routes = {
   operation: (name: string) => `/v1/op/${name}`,
   daemon: '/v1/daemon',

@@ -61,6 +61,7 @@ export const errorTable = {
   interrupt_timeout: passing(504, 1, 'Try again, or end it with `reef kill ID`.'),
   queue_full: passing(503, 69, 'Wait until jobs have ended, or end some with `reef kill ID`.'),
   not_yours: final(403, 1, 'A job may only act on itself and its own children.'),
+  person_needed: final(403, 3, 'A person has to do this, in a terminal of their own: the message says what to type.'),
   // agents
   agent_not_installed: final(422, 69, 'Install it, or choose one of the agents that `reef doctor` finds.'),
   agent_not_logged_in: final(422, 69, 'Log in with the command named above, then `reef resume ID`.'),
@@ -174,6 +175,7 @@ export const errorTable = {
   daemon_unavailable: passing(503, 69, 'Try again; `reef doctor` says what is wrong with the home.'),
   home_in_use: final(409, 69, 'Another daemon owns this home; `reef daemon status` shows it.'),
   home_not_writable: final(500, 69, 'Make the home writable, or choose another with REEF_HOME.'),
+  daemon_busy: passing(503, 69, 'Try again in a moment; `reef daemon stop` ends the daemon, and jobs run on.'),
   storage_unavailable: passing(503, 69, 'Free disk space or fix permissions; agents keep running, and nothing is lost.'),
   store_too_new: final(500, 69, 'Update Reef: this home was written by a newer version.'),
   too_many_files: passing(503, 69, 'Raise `ulimit -n`, or end some jobs.'),

@@ -58,6 +58,8 @@ export const jobSchema = z.strictObject({
   mode: modeSchema,
   task: z.string(),
   cwd: z.string(),
+  /** Who started it: a user, a job, a run or an MCP client. */
+  by: z.string().optional(),
   /** The id of the worktree it works in. */
   worktree: z.string().optional(),
   model: z.string().optional(),

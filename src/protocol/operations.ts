@@ -28,6 +28,8 @@ export interface Caller {
   by: string;
   surface: 'cli' | 'mcp' | 'job';
   jobId?: string;
+  /** It called through the socket of the home without the credential of a person. */
+  isClient?: true;
 }
 
 type CorePart<N extends OperationName> = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { maxDepthSchema } from './jobs.ts';
-import { operation } from './operation.ts';
+import { operation, PEOPLE_AND_CLIENTS } from './operation.ts';
 import { haltAnswerSchema, runBudgetSchema, runViewSchema } from './workflow.ts';
 import { planSchema } from './worktrees.ts';
 
@@ -101,7 +101,7 @@ const run_status = operation({
 
 const run_control = operation({
   effect: 'acts',
-  for: 'people',
+  for: PEOPLE_AND_CLIENTS,
   summary:
     'Answer a halted run (approve, resume, retry, skip, abort), put it aside (hold), or turn step mode on or off (step, go).',
   input: z.strictObject({
@@ -119,7 +119,7 @@ const run_control = operation({
 
 const run_replay = operation({
   effect: 'reads',
-  for: 'people',
+  for: ['person'],
   noTool: 'a check of Reef itself',
   summary: 'Check that the recorded results of a run lead to the same end again. Starts nothing.',
   input: z.strictObject({ id }),
@@ -136,7 +136,7 @@ const segmentContent = z.union([
 
 const block_result = operation({
   effect: 'settles',
-  for: 'jobs',
+  for: ['job'],
   summary:
     'Report the result of the block you work on. If something is wrong with it you are told at once: correct it and call again.',
   input: z.strictObject({
@@ -174,7 +174,7 @@ export type Call = z.infer<typeof callSchema>;
 
 const calls = operation({
   effect: 'reads',
-  for: 'people',
+  for: ['person'],
   noTool: 'prompts are long: read them at a terminal',
   summary: 'List model calls, newest first, one for each turn of an agent: of one run, one job, or all.',
   input: z.strictObject({
@@ -188,7 +188,7 @@ const calls = operation({
 
 const call_rerun = operation({
   effect: 'acts',
-  for: 'people',
+  for: ['person'],
   noTool: 'it is paid for: at a terminal',
   summary: 'Repeat a call with the same agent in a copy of the worktree. The run and its worktree are not touched.',
   input: z.strictObject({ call: z.string().min(1).max(100), prompt: z.string().min(1).max(1_048_576).optional() }),

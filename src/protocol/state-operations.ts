@@ -38,7 +38,7 @@ const artifact_read = operation({
 
 const todo = operation({
   effect: 'settles',
-  for: 'jobs',
+  for: ['job'],
   summary:
     'Your plan, kept with the worktree. set: items; add, note: text; start, complete: id; drop: id and reason; list.',
   input: z.strictObject({

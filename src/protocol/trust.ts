@@ -14,7 +14,7 @@ export type TrustItem = z.infer<typeof trustItemSchema>;
 export const trustOperations = {
   trust: operation({
     effect: 'settles',
-    for: 'people',
+    for: ['person'],
     noTool: 'only a person at a terminal trusts a repository',
     summary: 'Show what this repository wants Reef to run; with hashes, trust exactly these items.',
     input: z.strictObject({ hashes: z.array(z.string().max(100)).max(100).default([]) }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { operation } from './operation.ts';
+import { operation, PEOPLE_AND_CLIENTS } from './operation.ts';
 import { GATES } from './workflow.ts';
 
 const text = z.string();
@@ -194,14 +194,14 @@ export type AcceptOptions = z.input<typeof acceptOptionsSchema>;
 export const worktreeOperations = {
   worktrees: operation({
     effect: 'reads',
-    for: 'people',
+    for: PEOPLE_AND_CLIENTS,
     summary: 'List the worktrees with their health, overlaps and place in the queue.',
     input: z.strictObject({ all: z.boolean().default(false).describe('Also those that have ended') }),
     output: z.strictObject({ worktrees: z.array(worktreeViewSchema) }),
   }),
   worktree_create: operation({
     effect: 'acts',
-    for: 'people',
+    for: ['person'],
     noTool: 'make one with spawn or run',
     summary: 'Make a worktree for a task, or queue it while its plan clashes with another.',
     input: z.strictObject({
@@ -227,7 +227,7 @@ export const worktreeOperations = {
   }),
   worktree_setup: operation({
     effect: 'acts',
-    for: 'people',
+    for: ['person'],
     noTool: 'a repair for people at a terminal',
     summary: 'Run the set-up command of a worktree again.',
     input: z.strictObject({ id }),
@@ -235,7 +235,7 @@ export const worktreeOperations = {
   }),
   worktree_gates: operation({
     effect: 'acts',
-    for: 'people',
+    for: PEOPLE_AND_CLIENTS,
     summary: 'Run the gates that have not judged the present files of a worktree, in a fresh checkout of them.',
     input: z.strictObject({ id }),
     output: judgedTreeSchema,
@@ -248,14 +248,14 @@ export const worktreeOperations = {
   }),
   accept: operation({
     effect: 'acts',
-    for: 'people',
+    for: PEOPLE_AND_CLIENTS,
     summary: 'Merge a worktree into its target branch. A checkout with uncommitted changes is not touched.',
     input: acceptOptionsSchema.extend({ id }),
     output: acceptedSchema,
   }),
   worktree_discard: operation({
     effect: 'ends',
-    for: 'people',
+    for: ['person'],
     noTool: 'it removes work: for people at a terminal',
     summary: 'Remove a worktree. Its work is kept on a git ref.',
     input: z.strictObject({ id }),
@@ -263,7 +263,7 @@ export const worktreeOperations = {
   }),
   worktree_restore: operation({
     effect: 'settles',
-    for: 'people',
+    for: ['person'],
     noTool: 'undoes what only people do',
     summary: 'Bring back a worktree that was discarded, held or lost.',
     input: z.strictObject({ ref: z.string().min(1).max(1_000).describe('refs/reef/discarded/<id>, or a worktree id') }),
@@ -271,7 +271,7 @@ export const worktreeOperations = {
   }),
   worktree_hold: operation({
     effect: 'ends',
-    for: 'people',
+    for: ['person'],
     noTool: 'it removes a folder: for people at a terminal',
     summary: 'Put a worktree aside with its session. worktree_restore brings it back.',
     input: z.strictObject({ id }),
@@ -279,7 +279,7 @@ export const worktreeOperations = {
   }),
   worktree_prune: operation({
     effect: 'ends',
-    for: 'people',
+    for: ['person'],
     noTool: 'it removes work: for people at a terminal',
     summary: 'Show which leftover worktrees could be removed, with size, age and reason; with yes, remove them.',
     input: z.strictObject({ yes: z.boolean().default(false) }),

@@ -227,7 +227,10 @@ verifies('A-142', 'U-10', 'U-11', 'U-13', 'U-14').test('each MCP tool works agai
     return result.structuredContent as { agentId: string } & Record<string, unknown>;
   };
   try {
-    const { agentId: id } = await call('spawn', { agent: world.script('mcp', STORY), task: 'over MCP' });
+    const [story, sleep] = [world.script('mcp', STORY), world.script('wait', [{ sleep: 60_000 }])];
+    const agents = { [story]: {}, [sleep]: {} };
+    world.configure({ reef: { timings: { linger: 0 }, agents, mcp: { may: ['allow'] } } });
+    const { agentId: id } = await call('spawn', { agent: story, task: 'over MCP' });
     const { jobs } = await call('wait', { ids: [id] });
     expect(jobs).toMatchObject([{ id, awaiting_input: true, questions: [{ options: ['SQLite', 'Postgres'] }] }]);
     expect(await call('send', { id, option: ['Postgres'] })).toMatchObject({ agentId: id, delivered: true });
@@ -241,7 +244,7 @@ verifies('A-142', 'U-10', 'U-11', 'U-13', 'U-14').test('each MCP tool works agai
     expect(await call('status', { id })).toMatchObject({ jobs: [{ status: 'completed' }] });
     const page = (await call('output', { id })) as unknown as { events: unknown[] };
     expect(page.events).toEqual(await world.events(id));
-    const { agentId: other } = await call('spawn', { agent: world.script('wait', [{ sleep: 60_000 }]), task: 'sleep' });
+    const { agentId: other } = await call('spawn', { agent: sleep, task: 'sleep' });
     await world.until(other, ({ status, activity }) => status === 'running' && activity === 'working');
     expect(await call('interrupt', { id: other })).toMatchObject({ agentId: other });
     expect(await call('kill', { id: other })).toMatchObject({ agentId: other, status: 'killed' });

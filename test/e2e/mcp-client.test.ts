@@ -42,6 +42,7 @@ verifies('U-10', 'U-11', 'Q-31')
         { edit: { path: 'colour.txt', content: '{answer}\n' } },
         { say: 'It is {answer}.' },
       ]);
+      rig.configure({ [agent]: {} });
       rig.scripts.delegate = [
         { tools: [{ tool: 'mcp__reef__spawn', input: { agent, task: 'Paint it' } }] },
         { if: 'agentId|Job ', tools: [{ tool: 'mcp__reef__wait', input: { until: ['needs_input'] } }] },

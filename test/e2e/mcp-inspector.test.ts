@@ -41,7 +41,7 @@ verifies('U-10', 'U-11', 'U-17', 'A-151').test(
   'the Inspector lists the tools, and finds nothing wrong with their schemas',
   async () => {
     const { tools } = await inspect('--method', 'tools/list', '--strict');
-    expect(tools.map(({ name }: { name: string }) => name)).toEqual(toolsFor('people'));
+    expect(tools.map(({ name }: { name: string }) => name)).toEqual(toolsFor('client'));
     expect(existsSync(join(world.repository, '.reef'))).toBe(false);
   },
   60_000,
@@ -54,6 +54,7 @@ verifies('U-11', 'U-12', 'U-14', 'U-17', 'A-120').test(
       { ask: { question: 'Which colour?', options: ['red', 'blue'] } },
       { say: 'It is {answer}.' },
     ]);
+    world.configure({ timings: { linger: 100 }, agents: { [agent]: {} } });
     const spawned = await call('spawn', { agent, task: 'Paint it' });
     expect(spawned.isError ?? false).toBe(false);
     const { agentId } = spawned.structuredContent;

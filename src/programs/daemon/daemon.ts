@@ -17,6 +17,7 @@ import type { AttachInfo, DaemonInfo } from '../../protocol/daemon.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Core } from '../../protocol/operations.ts';
 import type { AuditEntry } from '../../store/audit-table.ts';
+import { personKey } from '../../surfaces/http/credential.ts';
 import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
 import { lockOrLeave, prepareHome } from './home.ts';
 import { JobSocketServers } from './job-sockets.ts';
@@ -79,7 +80,8 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   const core = observed(app.core, () => {
     lastCallAt = systemClock.monotonicMs();
   });
-  const server = await serveSocket({ path: home.socket, core, caller: OWNER, daemon, log, audit });
+  const credential = personKey(home.person);
+  const server = await serveSocket({ path: home.socket, core, caller: OWNER, credential, daemon, log, audit });
   await writeAtomic(home.daemon, `${JSON.stringify({ ...self, socket: home.socket, version, startedAt })}\n`);
   log.info('the daemon is up', { pid: process.pid, version });
 

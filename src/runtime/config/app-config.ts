@@ -44,6 +44,7 @@ const INITIAL_REEF: ReefBlock = {
   permissions: [],
   tool_loop: { max_repeats: 5, window: 10 },
   allowed_hosts: [],
+  mcp: { may: [] },
   max_jobs: 8,
   agents: {},
   timings: {},

@@ -65,6 +65,8 @@ export const reefSchema = z.strictObject({
   tool_loop: loopSchema.prefault({}),
   /** Hosts of this machine or its network that a tool may fetch from, `host` or `host:port`. */
   allowed_hosts: z.array(z.string().min(1).max(260)).default([]),
+  /** What MCP clients may decide without the person: permissions of any job (not for good), merges that need no `yes`. */
+  mcp: z.strictObject({ may: z.array(z.enum(['allow', 'accept'])).default([]) }).prefault({}),
   /** Jobs of the daemon that run at once. */
   max_jobs: z.number().int().min(1).max(64).default(8),
   /** External agents, by the name a job calls them. */

@@ -48,7 +48,9 @@ test('a call reaches the core and its output comes back', async () => {
     status: 'killed',
     finalOutput: 'last words',
   });
-  expect(calls).toEqual([{ operation: 'kill', input: { id: '@last' }, caller: { by: 'uid:1000', surface: 'mcp' } }]);
+  expect(calls).toEqual([
+    { operation: 'kill', input: { id: '@last' }, caller: { by: 'uid:1000', surface: 'mcp', isClient: true } },
+  ]);
 });
 
 test('a refusal keeps the words of the daemon, whatever their code', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Environment } from '../../base/env.ts';
 import { findHome } from '../../base/home.ts';
 import { type AttachInfo, type DaemonInfo, readingOperations, routes } from '../../protocol/daemon.ts';
@@ -13,7 +14,7 @@ export interface Client {
   call<N extends OperationName>(
     operation: N,
     input: Sent<OperationInput<N>>,
-    options?: { signal?: AbortSignal },
+    options?: CallOptions,
   ): Promise<OperationOutput<N>>;
   /** Never starts a daemon; undefined when none listens. */
   daemon(options?: { signal?: AbortSignal }): Promise<DaemonInfo | undefined>;
@@ -22,20 +23,33 @@ export interface Client {
   attach(id: string): Promise<AttachInfo>;
 }
 
+interface CallOptions {
+  signal?: AbortSignal;
+  /** The name and folder of an MCP client. */
+  client?: string;
+  /** The person has just agreed to this call in an MCP client, so that it may show the credential. */
+  isAgreed?: boolean;
+}
+
 export interface Connection {
   socket: string;
   surface: 'cli' | 'mcp';
   /** Absent inside a job: only a running daemon serves its socket. */
   startDaemon?: () => Promise<void>;
+  /** Reads the credential of the person. The command line shows it always, an MCP server only when the person has agreed. */
+  credential?: () => string | undefined;
 }
 
 /** They run the project's set-up or gates. */
 const LONG: readonly OperationName[] = ['accept', 'worktree_gates', 'worktree_setup', 'worktree_create'];
 
-type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal' | 'isRepeatable' | 'isLong'>;
+type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal' | 'isRepeatable' | 'isLong' | 'client'> &
+  Pick<CallOptions, 'isAgreed'>;
 
-export function connect({ socket, surface, startDaemon }: Connection): Client {
-  const once = (request: Request) => exchange({ socket, surface, ...request });
+export function connect({ socket, surface, startDaemon, credential }: Connection): Client {
+  // Read anew each time: the first daemon of a home makes it.
+  const once = ({ isAgreed = surface === 'cli', ...request }: Request) =>
+    exchange({ socket, surface, credential: isAgreed ? credential?.() : undefined, ...request });
   const orStart = async (request: Request) => {
     try {
       return await once(request);
@@ -55,12 +69,13 @@ export function connect({ socket, surface, startDaemon }: Connection): Client {
     });
 
   return {
-    call: async (operation, input, { signal } = {}) =>
+    call: async (operation, input, { signal, ...who } = {}) =>
       (await orStart({
         method: 'POST',
         path: routes.operation(operation),
         body: input,
         signal,
+        ...who,
         isLong: LONG.includes(operation),
         isRepeatable: readingOperations.has(operation) || (input as { key?: string }).key !== undefined,
       })) as never,
@@ -87,10 +102,20 @@ export function openClient({
   return connect({
     socket: home.socket,
     surface,
+    ...(env.isInJob ? {} : { credential: () => readCredential(home.person) }),
     startDaemon: async () => {
       // Imported late, because few commands have to start a daemon.
       const { launchDaemon } = await import('./launch-daemon.ts');
       await launchDaemon(home, env, surface);
     },
   });
+}
+
+/** Undefined before the first daemon of the home has made it, or where it must not be read. */
+function readCredential(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }

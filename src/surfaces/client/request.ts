@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { CLIENT_HEADER, PERSON_HEADER } from '../../protocol/daemon.ts';
 import { type ErrorBody, ReefError, toReefError } from '../../protocol/errors.ts';
 
 export interface Exchange {
@@ -8,6 +9,10 @@ export interface Exchange {
   path: string;
   body?: unknown;
   surface: string;
+  /** Absent: a client, which may ask but not decide. */
+  credential?: string | undefined;
+  /** The MCP client that this process serves. */
+  client?: string | undefined;
   /** Repeating it does no harm. A connection that breaks before the answer then counts as if nobody had listened. */
   isRepeatable?: boolean;
   /** It may run commands of the project, which take as long as they take. */
@@ -55,6 +60,8 @@ function send(exchange: Exchange, body: string | undefined): Promise<IncomingMes
   return new Promise((resolve, reject) => {
     const headers = {
       'x-reef-surface': exchange.surface,
+      ...(exchange.credential !== undefined && { [PERSON_HEADER]: exchange.credential }),
+      ...(exchange.client !== undefined && { [CLIENT_HEADER]: encodeURIComponent(exchange.client) }),
       ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
     };
     const request = httpRequest({

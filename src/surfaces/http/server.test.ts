@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { lstat, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
@@ -8,6 +9,9 @@ import { JOB_ID } from '../../../test/support/surfaces/samples.ts';
 import { smallCore } from '../../../test/support/surfaces/small-core.ts';
 import { openSocket, type TestSocket } from '../../../test/support/surfaces/socket.ts';
 import { verifies } from '../../../test/support/verifies.ts';
+import { until } from '../../../test/support/wait.ts';
+import { readEnvironment } from '../../base/env.ts';
+import { homeAt } from '../../base/home.ts';
 import { ReefError } from '../../protocol/errors.ts';
 
 const opened: TestSocket[] = [];
@@ -59,12 +63,17 @@ test('an operation gets its input with the defaults filled in, and who calls', a
   expect(answer.status).toBe(200);
   expect(answer.body).toMatchObject({ agentId: JOB_ID, nextCursor: '1', truncated: false });
   expect(calls).toEqual([
-    { operation: 'output', input: { id: '@last', limit: 200, waitMs: 0 }, caller: { by: 'uid:1000', surface: 'mcp' } },
+    {
+      operation: 'output',
+      input: { id: '@last', limit: 200, waitMs: 0 },
+      caller: { by: 'uid:1000', surface: 'mcp', isClient: true },
+    },
   ]);
 });
 
 verifies('X-02', 'X-107').test('what is wrong with a request is said by status, code and field', async () => {
   const socket = await open();
+  const person = { 'content-type': 'application/json', 'x-reef-person': socket.credential };
   const cases: [Asked, number, string, RegExp][] = [
     [op('output', { id: '@last', limit: 5000 }), 400, 'bad_request', /^output: limit: /],
     [op('send', { id: '@last', approved: true }), 400, 'bad_request', /"approved"/],
@@ -82,7 +91,7 @@ verifies('X-02', 'X-107').test('what is wrong with a request is said by status, 
     [op('kill', { id: 'nobody' }), 404, 'job_not_found', /nobody/],
     [op('toString', {}), 404, 'not_found', /toString/],
     [{ method: 'GET', path: '/v1/op/kill' }, 404, 'not_found', /GET/],
-    [{ path: '/v1/daemon/stop', body: '{"killJobs":"yes"}' }, 400, 'bad_request', /killJobs/],
+    [{ path: '/v1/daemon/stop', body: '{"killJobs":"yes"}', headers: person }, 400, 'bad_request', /killJobs/],
   ];
   for (const [asked, status, code, message] of cases) {
     const answer = await ask(socket, asked);
@@ -198,9 +207,10 @@ test('the daemon says what it is, how to attach, and stops when asked', async ()
   const socket = await open();
   const info = await ask(socket, { method: 'GET', path: '/v1/daemon' });
   expect(info.body).toMatchObject({ pid: process.pid, home: socket.dir, lastSeq: 7 });
-  const attach = await ask(socket, { method: 'GET', path: '/v1/attach/%40last' });
+  const headers = { 'content-type': 'application/json', 'x-reef-person': socket.credential };
+  const attach = await ask(socket, { method: 'GET', path: '/v1/attach/%40last', headers });
   expect(attach.body).toEqual({ file: 'tmux', args: ['-L', 'reef', 'attach', '-t', '@last'] });
-  const stop = await ask(socket, { path: '/v1/daemon/stop', body: '{"killJobs":true}' });
+  const stop = await ask(socket, { path: '/v1/daemon/stop', body: '{"killJobs":true}', headers });
   expect([stop.status, socket.stops]).toEqual([200, [true]]);
   expect(socket.audit).toEqual([{ by: 'uid:1000', surface: 'cli', operation: 'daemon.stop', outcome: 'ok' }]);
 });
@@ -214,4 +224,61 @@ test('an error of the core keeps its details', async () => {
   });
   const answer = await ask(await open(core), op('send', { id: '@last', text: 'x' }));
   expect(answer.body.error).toMatchObject({ code: 'which_question', details, retryable: false });
+});
+
+verifies('X-131').test('only who shows the credential trusts, discards, attaches and stops', async () => {
+  const { core, calls } = smallCore();
+  const socket = await open(core);
+  const wrong = ['', 'x', socket.credential.slice(1), '0'.repeat(64)];
+  const asked = [
+    op('trust', {}),
+    op('worktree_discard', { id: '@last' }),
+    { method: 'GET', path: '/v1/attach/x' },
+    { path: '/v1/daemon/stop', body: '{"killJobs":true}' },
+  ];
+  for (const given of wrong)
+    for (const each of asked) {
+      const headers = { 'content-type': 'application/json', 'x-reef-person': given };
+      const { status, body } = await ask(socket, { ...each, headers });
+      expect([given, each.path, status, body.error.code]).toEqual([given, each.path, 403, 'person_needed']);
+    }
+  expect([calls, socket.stops]).toEqual([[], []]);
+  expect((await lstat(homeAt(socket.dir, readEnvironment(socket.env)).person)).mode & 0o777).toBe(0o600);
+  const headers = { 'content-type': 'application/json', 'x-reef-person': socket.credential };
+  await ask(socket, { ...op('trust', {}), headers });
+  expect(calls.map(({ operation, caller }) => [operation, caller])).toEqual([
+    ['trust', { by: 'uid:1000', surface: 'cli' }],
+  ]);
+});
+
+verifies('X-60').test('connections that say nothing keep nobody out', async () => {
+  const socket = await open();
+  const silent = Array.from({ length: 200 }, () => connect(socket.path).on('error', () => {}));
+  await Promise.all(silent.map((each) => once(each, 'connect')));
+  expect((await ask(socket, op('status', {}))).status).toBe(200);
+  for (const each of silent) each.destroy();
+});
+
+verifies('X-60').test('calls of clients leave room for those of a person', async () => {
+  const { core } = smallCore(undefined, {
+    wait: (_input, _caller, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  });
+  const socket = await open(core);
+  const waiting = Array.from({ length: 64 }, () => ask(socket, op('wait', {})));
+  await until('every place is taken', async () => (await ask(socket, op('status', {}))).status === 503);
+  const headers = { 'content-type': 'application/json', 'x-reef-person': socket.credential };
+  expect((await ask(socket, { ...op('status', {}), headers })).status).toBe(200);
+  await socket.close();
+  await Promise.all(waiting);
+});
+
+test('an address that cannot be read is a mistake of the caller, not of the daemon', async () => {
+  const socket = await open();
+  const headers = { 'x-reef-person': socket.credential };
+  for (const path of ['//', '///', '/v1/attach/%', '/v1/op/%00', '/%zz', '*'])
+    expect([path, (await ask(socket, { method: 'GET', path, headers })).status]).toEqual([
+      path,
+      path === '/v1/attach/%' ? 400 : 404,
+    ]);
 });

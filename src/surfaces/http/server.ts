@@ -3,13 +3,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTcpServer } from 'node:net';
 import type { Logger } from '../../base/log.ts';
 import { parseJson } from '../../base/safe-json.ts';
-import { type AttachInfo, type DaemonInfo, routes } from '../../protocol/daemon.ts';
+import { type AttachInfo, CLIENT_HEADER, type DaemonInfo, PERSON_HEADER, routes } from '../../protocol/daemon.ts';
 import { errorTable } from '../../protocol/error-table.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
-import { mayUse } from '../../protocol/operation.ts';
-import { type Core, type OperationName, operations } from '../../protocol/operations.ts';
+import { mayUse, type Operation, type User } from '../../protocol/operation.ts';
+import { type Caller, type Core, type OperationName, operations } from '../../protocol/operations.ts';
 import type { AuditEntry } from '../../store/audit-table.ts';
 import { isOperation, parseInput } from '../parse-input.ts';
+import { Connections } from './connections.ts';
+import { isSameKey } from './credential.ts';
 
 export interface SocketServerOptions {
   /** An old socket at this path is replaced: the caller holds the lock of the home. */
@@ -17,6 +19,8 @@ export interface SocketServerOptions {
   core: Core;
   /** With `jobId` this is the socket of a job. It serves only operations, as that job. */
   caller: { by: string; jobId?: string };
+  /** What a person shows. Without one, nobody who calls is taken for a person. */
+  credential?: string;
   daemon: {
     info(): DaemonInfo | Promise<DaemonInfo>;
     /** Resolves when the answer may be sent; the server is closed after that. */
@@ -32,16 +36,20 @@ export interface SocketServer {
   close(): Promise<void>;
 }
 
-const MAX_CONNECTIONS = 64;
 const CLOSE_GRACE_MS = 1_000;
+const LONGEST_CLIENT = 500;
 
 export async function serveSocket(options: SocketServerOptions): Promise<SocketServer> {
   await removeOldSocket(options.path);
   const closing = new AbortController();
   const server = createServer((request, response) => {
-    void answer(options, { request, response, signal: untilGone(response, closing.signal) });
+    const call = { request, response, signal: untilGone(response, closing.signal) };
+    if (connections.begin(request.socket, userOf(options, call) === 'person')) {
+      response.once('close', () => connections.end());
+      void answer(options, call);
+    } else refuse(call, new ReefError('daemon_busy', 'The daemon answers too many calls at once'));
   });
-  server.maxConnections = MAX_CONNECTIONS;
+  const connections = new Connections(server);
   await listen(server, options.path);
   return {
     close: () =>
@@ -71,29 +79,49 @@ async function answer(options: SocketServerOptions, call: Call): Promise<void> {
     if (known.code === 'internal') {
       options.log.error('a call failed', { path: call.request.url, error });
     }
-    if (call.response.destroyed) return;
-    respond(call.response, errorTable[known.code].status, known.toBody());
+    refuse(call, known);
   }
 }
 
-function route(options: SocketServerOptions, call: Call): Promise<unknown> {
-  const { pathname } = new URL(call.request.url ?? '/', 'http://socket');
+function refuse({ response }: Call, error: ReefError): void {
+  if (!response.destroyed) respond(response, errorTable[error.code].status, error.toBody());
+}
+
+async function route(options: SocketServerOptions, call: Call): Promise<unknown> {
+  const pathname = pathOf(call.request.url);
   const endpoint = `${call.request.method} ${pathname}`;
   const operation = after(`POST ${routes.operation('')}`, endpoint);
   if (operation !== undefined && isOperation(operation)) {
-    const who = options.caller.jobId === undefined ? 'people' : 'jobs';
-    if (!mayUse(operations[operation], who)) throw new ReefError('not_yours', `${operation} is not for ${who}`);
     return operate(options, call, operation);
   }
   if (options.caller.jobId === undefined) return home(options, call, endpoint);
   throw new ReefError('not_yours', `A job may not use ${pathname}`);
 }
 
-async function home({ daemon, audit, caller }: SocketServerOptions, call: Call, endpoint: string): Promise<unknown> {
+/** As it was sent: nothing in a path of ours is escaped but an id, and `URL` would throw at some. */
+function pathOf(url = '/'): string {
+  return url.split(/[?#]/, 1)[0] ?? '/';
+}
+
+function userOf({ caller, credential }: SocketServerOptions, { request }: Call): User {
+  if (caller.jobId !== undefined) return 'job';
+  const isShown = credential !== undefined && isSameKey(credential, request.headers[PERSON_HEADER]);
+  return isShown ? 'person' : 'client';
+}
+
+function refuseUser(name: string, row: Pick<Operation, 'for'>, user: User): void {
+  if (mayUse(row, user)) return;
+  if (user === 'client') throw new ReefError('person_needed', `${name} is for a person at the command line`);
+  throw new ReefError('not_yours', `${name} is not for ${user === 'job' ? 'jobs' : 'people'}`);
+}
+
+async function home(options: SocketServerOptions, call: Call, endpoint: string): Promise<unknown> {
+  const { daemon, audit, caller } = options;
   if (endpoint === `GET ${routes.daemon}`) return daemon.info();
   const attached = after(`GET ${routes.attach('')}`, endpoint);
-  if (attached) return daemon.attach(decodeURIComponent(attached));
-  if (endpoint !== `POST ${routes.stop}`) throw new ReefError('not_found', `There is no ${endpoint}`);
+  if (!attached && endpoint !== `POST ${routes.stop}`) throw new ReefError('not_found', `There is no ${endpoint}`);
+  refuseUser(endpoint, { for: ['person'] }, userOf(options, call));
+  if (attached) return daemon.attach(unescaped(attached));
   const body = await readJson(call.request);
   const killJobs = (body as { killJobs?: unknown } | null)?.killJobs;
   if (typeof killJobs !== 'boolean') throw new ReefError('bad_request', 'killJobs: expected true or false');
@@ -103,21 +131,33 @@ async function home({ daemon, audit, caller }: SocketServerOptions, call: Call, 
 }
 
 async function operate(options: SocketServerOptions, call: Call, operation: OperationName): Promise<unknown> {
-  const surface = options.caller.jobId === undefined ? surfaceOf(call.request) : 'job';
+  const user = userOf(options, call);
+  const surface = user === 'job' ? 'job' : surfaceOf(call.request);
+  const by = (user === 'job' ? undefined : clientOf(call.request)) ?? options.caller.by;
   const record = (target: string | undefined, outcome: string) => {
     if (operations[operation].effect === 'reads') return;
-    options.audit({ by: options.caller.by, surface, operation, ...(target ? { target } : {}), outcome });
+    options.audit({ by, surface, operation, ...(target ? { target } : {}), outcome });
   };
   let body: unknown;
   try {
+    refuseUser(operation, operations[operation], user);
     body = await readJson(call.request);
     const input = parseInput(operation, body);
-    const output = await options.core[operation](input as never, { ...options.caller, surface }, call.signal);
+    const caller: Caller = { ...options.caller, by, surface, ...(user === 'client' && { isClient: true }) };
+    const output = await options.core[operation](input as never, caller, call.signal);
     record(text(output, 'agentId'), 'ok');
     return output;
   } catch (error) {
     record(text(body, 'id') ?? text(body, 'agent'), toReefError(error).code);
     throw error;
+  }
+}
+
+function unescaped(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch (cause) {
+    throw new ReefError('bad_request', `${id} is not an id`, { cause });
   }
 }
 
@@ -142,6 +182,12 @@ function untilGone(response: ServerResponse, closing: AbortSignal): AbortSignal 
 
 function surfaceOf(request: IncomingMessage): 'cli' | 'mcp' {
   return request.headers['x-reef-surface'] === 'mcp' ? 'mcp' : 'cli';
+}
+
+/** Which program an MCP client is, and where it works. A job cannot take the name of one. */
+function clientOf({ headers }: IncomingMessage): string | undefined {
+  const name = headers[CLIENT_HEADER];
+  return typeof name === 'string' && name !== '' ? `mcp:${name.slice(0, LONGEST_CLIENT)}` : undefined;
 }
 
 function after(start: string, whole: string): string | undefined {

@@ -34,7 +34,7 @@ async function inspect({ path: socketPath, dir }: TestSocket, ...args: string[])
 test('the Inspector lists the tools and calls one', async () => {
   socket = await openSocket();
   const { tools } = await inspect(socket, '--method', 'tools/list');
-  expect(tools.map(({ name }: { name: string }) => name)).toEqual(toolsFor('jobs'));
+  expect(tools.map(({ name }: { name: string }) => name)).toEqual(toolsFor('job'));
   const result = await inspect(socket, '--method', 'tools/call', '--tool-name', 'kill', '--tool-arg', 'id=@last');
   expect(result.structuredContent).toEqual({ agentId: JOB_ID, status: 'killed', finalOutput: 'last words' });
 });

@@ -34,7 +34,10 @@ async function connect(era: Era | 'job', job?: JobView, changes?: Partial<Core>)
   const call = async (name: OperationName, input: unknown, options: { signal?: AbortSignal } = {}) =>
     core[name](parseInput(name, input) as never, { by: 'test', surface: 'mcp' }, options.signal ?? AbortSignal.any([]));
   opened.push(
-    serveStdio(() => createMcpServer({ call: call as never }, era === 'job' ? 'jobs' : 'people'), { transport: ours }),
+    serveStdio(
+      () => createMcpServer({ call: call as never }, { user: era === 'job' ? 'job' : 'client', folder: '/work' }),
+      { transport: ours },
+    ),
   );
   const mode = era !== 'legacy' ? { pin: '2026-07-28' } : ('legacy' as const);
   const client = new Client({ name: 'test', version: '0' }, { versionNegotiation: { mode } });
@@ -84,7 +87,7 @@ for (const era of ['legacy', 'modern'] as const) {
         era,
         sampleJob({ status: 'awaiting_input', questions: [sampleQuestion()] }),
       );
-      for (const name of toolsFor('people')) {
+      for (const name of toolsFor('client')) {
         calls.length = 0;
         const result = await client.callTool({ name, arguments: GOOD[name] ?? {} });
         expect([name, result.isError ?? false, calls.map(({ operation }) => operation)]).toEqual([name, false, [name]]);
@@ -118,10 +121,10 @@ for (const era of ['legacy', 'modern'] as const) {
 verifies('A-151', 'U-11', 'X-60').test('the tools are those of the table, described within their caps', async () => {
   const { client } = await connect('modern');
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(toolsFor('people'));
+  expect(tools.map(({ name }) => name)).toEqual(toolsFor('client'));
   const inJob = await (await connect('job')).client.listTools();
-  expect(inJob.tools.map(({ name }) => name)).toEqual(toolsFor('jobs'));
-  expect(toolsFor('jobs')).not.toContain('accept');
+  expect(inJob.tools.map(({ name }) => name)).toEqual(toolsFor('job'));
+  expect(toolsFor('job')).not.toContain('accept');
   for (const tool of tools) {
     expect(tool.name).toMatch(/^[A-Za-z0-9_.-]{1,128}$/);
     expect(Buffer.byteLength(tool.description ?? '')).toBeLessThanOrEqual(4_096);

@@ -1,15 +1,23 @@
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { type CallToolResult, McpServer, type StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  isInputRequiredResult,
+  McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+} from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { version } from '../../base/version.ts';
-import { mayUse, type Operation, type OperationEffect } from '../../protocol/operation.ts';
+import { mayUse, type Operation, type OperationEffect, type User } from '../../protocol/operation.ts';
 import { type OperationName, type OperationOutput, operations } from '../../protocol/operations.ts';
 import type { Client } from '../client/client.ts';
 import { errorBody } from '../client/request.ts';
 import { parseInput } from '../parse-input.ts';
 import { renderError } from '../render/error.ts';
 import { createStyle } from '../render/style.ts';
+import { answerOf, askPerson, canAsk, clientName } from './agreement.ts';
 import { ProtocolLines } from './protocol-lines.ts';
 import { textOf } from './text.ts';
 
@@ -27,21 +35,27 @@ questions: answer with send. A permission needs a decision, which the user has t
 run does a task by a workflow, in a worktree of its own, with the lint, build and tests of the project between agents; accept
 merges it.`;
 
-export function toolsFor(user: 'people' | 'jobs'): OperationName[] {
+/** Whom a server serves: an MCP client in a folder, or the agent of a job. */
+export interface Served {
+  user: Exclude<User, 'person'>;
+  folder: string;
+}
+
+export function toolsFor(user: User): OperationName[] {
   const rows: Record<OperationName, Operation> = operations;
   const names = Object.keys(rows) as OperationName[];
   return names.filter((name) => rows[name].noTool === undefined && mayUse(rows[name], user));
 }
 
 /** One server for one client. It owns nothing: the daemon does. */
-export function createMcpServer(client: Pick<Client, 'call'>, user: 'people' | 'jobs'): McpServer {
+export function createMcpServer(client: Pick<Client, 'call'>, served: Served): McpServer {
   const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
-  for (const name of toolsFor(user)) {
+  for (const name of toolsFor(served.user)) {
     const { summary, input, output, effect }: Operation = operations[name];
     server.registerTool(
       name,
       { description: summary, inputSchema: advertised(input), outputSchema: output, annotations: ANNOTATIONS[effect] },
-      (args, { mcpReq }) => answer(client, name, args, mcpReq.signal),
+      (args, context) => answer({ client, server, served }, { name, args }, context),
     );
   }
   return server;
@@ -49,14 +63,36 @@ export function createMcpServer(client: Pick<Client, 'call'>, user: 'people' | '
 
 const REST = 'the structured result, or a smaller limit';
 
+interface Serving {
+  client: Pick<Client, 'call'>;
+  server: McpServer;
+  served: Served;
+}
+
 async function answer(
-  client: Pick<Client, 'call'>,
-  name: OperationName,
-  args: unknown,
-  signal: AbortSignal,
-): Promise<CallToolResult> {
+  { client, server, served }: Serving,
+  { name, args }: { name: OperationName; args: unknown },
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
+  let agreed: ReturnType<typeof answerOf> = 'not asked';
   try {
-    const output = await client.call(name, parseInput(name, args) as never, { signal });
+    const call = { name, input: parseInput(name, args) };
+    agreed = answerOf(call, context);
+    const output = await client
+      .call(name, call.input as never, {
+        signal: context.mcpReq.signal,
+        // Two sessions of one program in one folder are one client: it may start this server anew at any time.
+        ...(served.user === 'client' && { client: `${clientName(server, context)} in ${served.folder}` }),
+        ...(agreed === 'yes' && { isAgreed: true }),
+      })
+      .catch(async (error: unknown) => {
+        const { code, message } = errorBody(error).error;
+        const isForPerson = code === 'person_needed' && agreed === 'not asked' && canAsk(server, context);
+        const asked = isForPerson ? await askPerson(client, call, message) : undefined;
+        if (asked) return asked;
+        throw error;
+      });
+    if (isInputRequiredResult(output)) return output;
     const structured = name === 'output' ? fitPage(output as OperationOutput<'output'>) : output;
     return {
       content: [{ type: 'text', text: textOf(name, structured as never, { now: new Date(), rest: REST }) }],
@@ -64,7 +100,8 @@ async function answer(
     };
   } catch (error) {
     const text = renderError(errorBody(error), createStyle({ colour: false, width: 120, now: new Date() }));
-    return { isError: true, content: [{ type: 'text', text }] };
+    const no = agreed === 'no' ? '\nThe user was asked and did not agree.' : '';
+    return { isError: true, content: [{ type: 'text', text: text + no }] };
   }
 }
 
@@ -97,16 +134,13 @@ interface Stdio {
 }
 
 /** Serves one client until it disconnects. Starts nothing before the first call. */
-export async function serveMcp(
-  open: () => Client,
-  { stdin, stdout, user }: Stdio & { user: 'people' | 'jobs' },
-): Promise<void> {
+export async function serveMcp(open: () => Client, { stdin, stdout, ...served }: Stdio & Served): Promise<void> {
   // Opened late: outside a repository the server starts all the same, and each tool says what is wrong.
   const client: Pick<Client, 'call'> = {
     call: async (operation, input, options) => open().call(operation, input, options),
   };
   const lines = new ProtocolLines((message) => stdout.write(`${JSON.stringify(message)}\n`));
-  const handle = serveStdio(() => createMcpServer(client, user), {
+  const handle = serveStdio(() => createMcpServer(client, served), {
     transport: new StdioServerTransport(stdin.pipe(lines), stdout),
     onerror: () => {}, // already answered
   });

@@ -4,6 +4,7 @@ import { readEnvironment } from '../../../src/base/env.ts';
 import { homeAt } from '../../../src/base/home.ts';
 import type { Core } from '../../../src/protocol/operations.ts';
 import type { AuditEntry } from '../../../src/store/audit-table.ts';
+import { personKey } from '../../../src/surfaces/http/credential.ts';
 import { type SocketServerOptions, serveSocket } from '../../../src/surfaces/http/server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { smallCore } from './small-core.ts';
@@ -13,6 +14,7 @@ export interface TestSocket {
   /** What a command needs in its environment to find this home. */
   env: { REEF_HOME: string; XDG_STATE_HOME: string };
   path: string;
+  credential: string;
   audit: AuditEntry[];
   logged: unknown[];
   stops: boolean[];
@@ -26,13 +28,15 @@ export async function openSocket(
 ): Promise<TestSocket> {
   const dir = temporaryFolder();
   const env = { REEF_HOME: dir, XDG_STATE_HOME: join(dir, 'state') };
-  const path = homeAt(dir, readEnvironment(env)).socket;
+  const { socket: path, person } = homeAt(dir, readEnvironment(env));
   mkdirSync(dirname(path), { recursive: true });
+  const credential = personKey(person);
   const [audit, logged, stops]: [AuditEntry[], unknown[], boolean[]] = [[], [], []];
   const server = await serveSocket({
     path,
     core,
     caller: { by: 'uid:1000' },
+    credential,
     daemon: {
       info: () => ({
         pid: process.pid,
@@ -58,6 +62,7 @@ export async function openSocket(
     dir,
     env,
     path,
+    credential,
     audit,
     logged,
     stops,

@@ -8,7 +8,7 @@ export const mcp: Command<{ cwd?: string }> = async ({ env, cwd: here, host }, _
   // Editors start their servers wherever they like, and put the folder one has open into an argument.
   const cwd = resolve(here, options.cwd ?? '.');
   const open = () => openClient({ env, cwd, surface: 'mcp' });
-  const user = env.reefSocket === undefined ? 'people' : 'jobs';
-  await serveMcp(open, { stdin: host.stdin as Readable, stdout: host.stdout as Writable, user });
+  const user = env.reefSocket === undefined ? 'client' : 'job';
+  await serveMcp(open, { stdin: host.stdin as Readable, stdout: host.stdout as Writable, user, folder: cwd });
   return 0;
 };
