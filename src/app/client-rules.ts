@@ -73,9 +73,10 @@ function mayDo({ settings }: ClientRulesDeps, what: 'allow' | 'accept'): boolean
 /** A script runs commands as it likes, and `unsafe` means that nothing contains an agent that is allowed everything. */
 function refuseStart(
   { registry }: ClientRulesDeps,
-  { agent, unsafe }: { agent?: string | undefined; unsafe: boolean },
+  { agent, unsafe, sandbox }: Pick<OperationRequest<'run'>, 'agent' | 'unsafe' | 'sandbox'>,
   type: string,
 ): Refusal | undefined {
+  if (sandbox === false) return { what: 'do without a sandbox', type: `${type} … --no-sandbox` };
   if (unsafe) return { what: 'use "unsafe"', type: `${type} … --yes --unsafe` };
   const isScript = agent?.startsWith('scripted:') && !registry.isConfigured(agent);
   return isScript ? { what: 'start a script that the configuration does not name', type } : undefined;
@@ -92,14 +93,17 @@ function refuseAllow(
   if (decision === 'allow_session') return { what: 'allow anything for longer than once', type: `${allow} --session` };
   if (starterOf(deps.store, job.by) !== caller.by)
     return { what: 'allow what a job asks that it did not start', type: allow };
-  return job.sandbox === 'none' ? { what: 'allow what a job without a sandbox asks', type: allow } : undefined;
+  // An agent with a sandbox of its own asks when it wants to act outside it.
+  return job.sandbox !== 'bubblewrap'
+    ? { what: 'allow what a job asks that is in no sandbox of Reef', type: allow }
+    : undefined;
 }
 
 /** What is typed into a terminal may answer its dialogs, and an agent that is allowed everything does what it is told. */
 function refuseText(deps: ClientRulesDeps, job: Job, caller: Caller): Refusal | undefined {
   const isAskedFirst = !job.yes && job.mode === 'headless';
   const isOwn = starterOf(deps.store, job.by) === caller.by;
-  const isHarmless = isOwn && (job.sandbox !== 'none' || job.mode === 'headless');
+  const isHarmless = isOwn && (job.sandbox === 'bubblewrap' || job.mode === 'headless');
   if (isAskedFirst || isHarmless || mayDo(deps, 'allow')) return undefined;
   return { what: 'direct a job that acts without asking', type: `reef send ${job.id} "…"` };
 }

@@ -91,6 +91,7 @@ verifies('X-131').test(
       await client.call('spawn', { agent, task: 'x' }),
       await client.call('spawn', { agent, task: 'x', yes: true, unsafe: true }),
       await client.call('spawn', { agent: 'claude', task: 'x', yes: true, unsafe: true }),
+      await client.call('spawn', { agent: 'claude', task: 'x', sandbox: false }),
       await client.call('run', { task: 'x', agent }),
       await client.call('run', { task: 'x', yes: true, unsafe: true }),
       await client.call('run', { task: 'x', accept: true }),
@@ -133,7 +134,7 @@ verifies('X-131')
       await world.until(own, ({ activity }) => activity === 'ended');
       expect(made('own')).toBe(true);
 
-      const { agentId } = await world.client.call('spawn', { agent: open, task: 'x', yes: false });
+      const { agentId } = await world.client.call('spawn', { agent: open, task: 'x', sandbox: false });
       await world.until(agentId, asks);
       const { text } = await allow(client, agentId);
       expect(text).toMatch(/^person_needed: .* by typing: reef send \S+ --question [0-9a-f]{10} --allow/);
@@ -169,7 +170,7 @@ verifies('X-131').test(
     expect(seen).toEqual([expect.stringContaining(agent)]);
 
     answer = true;
-    const id = await spawned(client, { agent });
+    const id = await spawned(client, { agent, sandbox: false });
     expect(made('asked')).toBe(false);
     expect(await allow(client, id)).toMatchObject({ isError: false });
     expect(seen.at(-1)).toMatch(/│ touch asked\.txt[\s\S]*answer {3}allow_once/);
@@ -185,7 +186,7 @@ verifies('X-131').test(
     const agent = asking('free');
     configure([agent], { mcp: { may: ['allow', 'accept'] } });
     const client = await connect();
-    const { agentId } = await world.client.call('spawn', { agent, task: 'x' });
+    const { agentId } = await world.client.call('spawn', { agent, task: 'x', sandbox: false });
     await world.until(agentId, asks);
     expect((await allow(client, agentId, 'allow_always')).text).toContain('for good');
     expect(await allow(client, agentId)).toMatchObject({ isError: false });
@@ -216,7 +217,7 @@ verifies('X-131').test(
       { shell: ['env', '-u', 'REEF_SOCKET', process.execPath, REEF, 'trust', '--yes'] },
     ]);
     writeFileSync(join(world.repository, '.envrc'), 'x\n');
-    const { agentId } = await world.client.call('spawn', { agent, task: 'x' });
+    const { agentId } = await world.client.call('spawn', { agent, task: 'x', sandbox: false });
     await world.until(agentId, ({ activity }) => activity === 'ended');
     expect(JSON.stringify(await world.events(agentId))).toContain('person_needed');
     expect(readFileSync(world.home.person, 'utf8')).toMatch(/^[0-9a-f]{64}\n$/);
