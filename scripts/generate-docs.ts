@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { errorTable } from '../src/protocol/error-table.ts';
 import { operations } from '../src/protocol/operations.ts';
+import { TASK_STATES } from '../src/surfaces/render/next-steps.ts';
 import { citations } from '../test/requirements/citations.ts';
 import { requirementRows } from '../test/requirements.ts';
 
@@ -10,6 +11,7 @@ export const pages = {
   'docs/errors.md': errorsPage,
   'docs/tools.md': toolsPage,
   'docs/status.md': statusPage,
+  'docs/states.md': statesPage,
 };
 
 const NOTE = '<!-- Written by scripts/generate-docs.ts; do not edit. -->';
@@ -32,6 +34,27 @@ ${rows.join('\n')}
 
 Exit codes: 0 done · 1 the thing failed · 2 wrong usage · 3 needs input and nobody to ask · 4 not found · 5 budget exhausted ·
 69 daemon or agent unavailable · 130 interrupted.
+`;
+}
+
+/** Every state of a task with what moves it on: no state is a dead end. */
+function statesPage(): string {
+  const rows = Object.entries(TASK_STATES).map(([state, { means, steps }]) => {
+    const commands = steps.map(({ type, to }) => `\`${cell(type)}\` ${to}`).join('<br>');
+    return `| ${state.replaceAll('_', ' ')} | ${cell(means)} | ${commands} |`;
+  });
+  return `# States of a task
+
+${NOTE}
+
+A task is a run (\`reef run\`) or a single job (\`reef spawn\`). Whatever has become of it, a command moves it on, and the message that
+shows the state names it. \`ID\` is the id of its run, worktree or job, a unique beginning of one, the beginning of its title, or \`@last\`.
+A daemon that was killed, and a machine that was restarted, change no state: any command starts the daemon again, which finds the
+agents that live; a job that was lost is shown as failed.
+
+| state | what it means | what to type |
+|---|---|---|
+${rows.join('\n')}
 `;
 }
 

@@ -47,7 +47,9 @@ export function namingTasks(deps: NamingDeps): Core {
 }
 
 /** Operations for which it depends on the state of the task whether its run or its job is meant. */
-function decidedByState(deps: NamingDeps): Pick<Core, 'send' | 'kill' | 'resume' | 'status' | 'wait'> {
+type Decided = Pick<Core, 'send' | 'kill' | 'resume' | 'status' | 'wait' | 'worktree_restore'>;
+
+function decidedByState(deps: NamingDeps): Decided {
   const { core, names } = deps;
   return {
     send: (request, ...rest) => core.send({ ...request, id: names.listener(request.id) }, ...rest),
@@ -71,6 +73,8 @@ function decidedByState(deps: NamingDeps): Pick<Core, 'send' | 'kill' | 'resume'
       const { jobs } = id === undefined ? { jobs: [] } : await core.status({ id }, caller, signal);
       return { jobs, runs };
     },
+    worktree_restore: ({ ref }, ...rest) =>
+      core.worktree_restore({ ref: ref.startsWith('refs/') ? ref : names.part(ref, 'worktree') }, ...rest),
     wait: (request, caller, signal) => waitForTasks(deps, { request, caller, signal }),
   };
 }

@@ -12,9 +12,9 @@ export async function main(host: Host): Promise<number> {
   const json = wantsJson(host.argv);
   const argv = inFull(host.argv);
   let exitCode = 0;
-  const program = await createProgram({ ...host, argv }, async (body) => {
+  const program = await createProgram({ ...host, argv }, async (body, id) => {
     const { runCommand } = await import('../surfaces/terminal/run-command.ts');
-    exitCode = await runCommand(host, json, body);
+    exitCode = await runCommand(host, { json, id }, body);
   });
   try {
     await program.parseAsync(argv);
@@ -32,7 +32,7 @@ export async function main(host: Host): Promise<number> {
 const SHORT: Readonly<Record<string, string>> = { diff: 'worktree', accept: 'worktree', discard: 'worktree' };
 
 /** `reef accept ID` is `reef worktree accept ID`. */
-function inFull([node = '', reef = '', first = '', ...rest]: readonly string[]): string[] {
+export function inFull([node = '', reef = '', first = '', ...rest]: readonly string[]): string[] {
   const left = Object.hasOwn(SHORT, first) ? SHORT[first] : undefined;
   return [node, reef, ...(left === undefined ? [] : [left]), ...(first === '' ? [] : [first]), ...rest];
 }
@@ -47,7 +47,7 @@ async function wrongUsage(host: Host, json: boolean, { message }: CommanderError
     import('../surfaces/terminal/run-command.ts'),
     import('../protocol/errors.ts'),
   ]);
-  return reportError(host, json, new ReefError('bad_request', message.replace(/^error: /, '')).toBody());
+  return reportError(host, { json }, new ReefError('bad_request', message.replace(/^error: /, '')).toBody());
 }
 
 /** The first words of each part of the grammar: only the part that is needed is read. */
@@ -71,10 +71,11 @@ function grammarFor(first = ''): typeof GRAMMAR {
   return found.length > 0 ? found : GRAMMAR;
 }
 
-async function createProgram(host: Host, run: Run): Promise<Command> {
+export async function createProgram(host: Host, run: Run): Promise<Command> {
   const program = new Command('reef')
     .description('Run coding agents on a git repository, side by side.')
     .version(version)
+    .addHelpText('after', `\n\`reef worktree\` may be left out of: ${Object.keys(SHORT).join(', ')}.`)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => host.stdout.write(text),

@@ -27,6 +27,8 @@ export const runSummarySchema = z.strictObject({
   because: text.optional(),
   /** Of a run that succeeded and was merged, or was to be. `waiting`: it is merged when the checkout of the target is clean. */
   merge: z.enum(['merged', 'waiting', 'not_merged']).optional(),
+  /** Code of the error that keeps it from starting or from being merged. */
+  obstacle: text.optional(),
   /** The job that started it: its agents are children of that job. */
   parentId: text.optional(),
   createdAt: text,

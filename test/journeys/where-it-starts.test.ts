@@ -56,9 +56,9 @@ verifies('J-16').test(
       byBlock({ Quick__Write: [writes('more.txt', 'more\n'), { say: 'SIGNAL:SUCCESS' }] }),
     );
     const done = await rig.reefIn(linked, 'run', 'Quick', 'More', '--agent', written, '--follow');
-    const [, command = ''] = /reef (worktree accept \S+ --into) BRANCH/.exec(done.out) ?? [];
+    const [, command = ''] = /reef (accept \S+ --into) BRANCH/.exec(done.out) ?? [];
     expect([done.code, done.out]).toEqual([0, expect.stringContaining('which is on no branch')]);
-    const without = await rig.reef(...command.split(' ').slice(0, 3));
+    const without = await rig.reef(...command.split(' ').slice(0, 2));
     expect([without.code, without.err]).toEqual([2, expect.stringContaining('--into')]);
     expect((await rig.reef(...command.split(' '), 'feature')).code).toBe(0);
     expect(rig.git('show', 'feature:more.txt', 'feature:only-here.txt').split('\n')).toEqual([

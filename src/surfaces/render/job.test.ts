@@ -75,6 +75,10 @@ test('one job is shown with all that is known of it, and nothing that is not', (
       'exit     0',
       'unknown  2 messages of a kind Reef does not know',
       'last     reading files',
+      '',
+      '  reef output 01KA1B2C3D4E5F6G7H8J9KAMNP --follow  watch it',
+      '  reef send 01KA1B2C3D4E5F6G7H8J9KAMNP "…"         talk to it',
+      '  reef kill 01KA1B2C3D4E5F6G7H8J9KAMNP             end it',
     ].join('\n'),
   );
 });

@@ -1,6 +1,7 @@
 import { printable } from '../../base/printable.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
 import { type Cell, heading, table } from './columns.ts';
+import { nextLines, stateOfJob } from './next-steps.ts';
 import { cost, duration, tokens } from './quantities.ts';
 import { questionsOf, renderQuestion } from './question.ts';
 import { sandboxShort, sandboxWords } from './sandbox.ts';
@@ -76,7 +77,8 @@ export function jobDetails(job: JobView, style: Style): string {
   ];
   const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [row(name, value, style)]));
   const questions = questionsOf(job).map((question) => renderQuestion(question, style));
-  return [lines.join('\n'), ...questions].join('\n\n');
+  const next = questions.length > 0 ? [] : [nextLines(stateOfJob(job), job.id).join('\n')];
+  return [lines.join('\n'), ...questions, ...next].join('\n\n');
 }
 
 function row(name: string, value: string, { paint }: Style): string {

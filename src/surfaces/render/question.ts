@@ -1,6 +1,8 @@
 import { printable } from '../../base/printable.ts';
 import type { InboxEntry, JobView } from '../../protocol/job-operations.ts';
+import type { HaltVerb } from '../../protocol/workflow.ts';
 import { duration } from './quantities.ts';
+import { haltCommands } from './run.ts';
 import { shellQuote, shortIds } from './short-names.ts';
 import type { Style } from './style.ts';
 
@@ -21,8 +23,9 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
   const { paint } = style;
   const short = shortIds(asked.path);
   const line = (label: string, value: string) => labelled(paint('dim', label.padEnd(LABEL_WIDTH)), value);
-  const when = asked.askedAt ? `, asked ${duration(style.now.getTime() - Date.parse(asked.askedAt))} ago` : '';
-  const head = `${paint('bold', asked.jobId)}  ${printable(asked.agent)}  ${paint('yellow', asked.kind)}${when}`;
+  const isOfRun = asked.runId === asked.jobId;
+  const kind = isOfRun ? 'halted' : asked.kind;
+  const head = `${paint('bold', asked.jobId)}  ${printable(asked.agent)}  ${paint('yellow', kind)}${since(asked, style.now)}`;
   const part = asked.group && asked.group.of > 1 ? ` (${asked.group.index + 1} of ${asked.group.of})` : '';
   return [
     head,
@@ -31,10 +34,17 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
     ...(asked.path.length > 1 ? [line('chain', asked.path.map(short).join(' › '))] : []),
     ...(asked.tool ? [line('tool', asked.tool)] : []),
     ...request(asked).map((text) => line('', `│ ${text}`)),
-    line('asks', `${asked.header ? `${asked.header}: ` : ''}${asked.question}${part}`),
-    ...options(asked).map((text) => line('', text)),
+    line('asks', `${asked.header && !isOfRun ? `${asked.header}: ` : ''}${asked.question}${part}`),
+    ...(isOfRun ? [] : options(asked)).map((text) => line('', text)),
     ...answers.map((command, index) => line(index === 0 ? 'answer' : '', command)),
   ].join('\n');
+}
+
+const JUST_NOW_MS = 5_000;
+
+function since({ askedAt }: Asked, now: Date): string {
+  const ms = askedAt === undefined ? 0 : now.getTime() - Date.parse(askedAt);
+  return ms < JUST_NOW_MS ? '' : `, asked ${duration(ms)} ago`;
 }
 
 function beginning(task: string): string {
@@ -72,7 +82,8 @@ function options(asked: Asked): string[] {
 
 /** The commands to type, most likely first. */
 export function answerCommands(asked: Asked): string[] {
-  if (asked.runId === asked.jobId) return (asked.options ?? []).map((verb) => `reef run ${verb} ${asked.jobId}`);
+  if (asked.runId === asked.jobId)
+    return haltCommands(asked.jobId, (asked.options ?? []) as HaltVerb[]).map((text) => text.trim());
   const send = `reef send ${asked.jobId} --question ${asked.fingerprint.slice(0, FINGERPRINT_CHARACTERS)}`;
   if (asked.kind === 'permission') return [`${send} --allow`, `${send} --deny "why not"`];
   const hasOptions = options(asked).length > 0;

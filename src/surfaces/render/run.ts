@@ -1,8 +1,9 @@
 import { printable } from '../../base/printable.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import type { RunSummary } from '../../protocol/run-operations.ts';
-import type { BlockStatus, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
+import type { BlockStatus, HaltVerb, LogEntry, RunEvent, RunView } from '../../protocol/workflow.ts';
 import { type Cell, heading, oneLine, table } from './columns.ts';
+import { nextLines, stateOfRun } from './next-steps.ts';
 import { duration } from './quantities.ts';
 import { shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
@@ -23,7 +24,7 @@ export function runTable(runs: readonly RunSummary[], style: Style): string {
   const short = shortIds(runs.map(({ runId }) => runId));
   const rows = runs.map((run): Cell[] => [
     { text: short(run.runId) },
-    { text: run.status, paint: (plain) => style.paint(COLOURS[run.status], plain) },
+    { text: statusWords(run), paint: (plain) => style.paint(COLOURS[run.status], plain) },
     { text: run.block ? `${run.block}#${run.visit}` : '' },
     { text: ageOf(run, style.now) },
     { text: run.task },
@@ -38,17 +39,21 @@ function ageOf({ createdAt, endedAt }: RunSummary, now: Date): string {
 /** How a run ended or what it asks, and what to type next. */
 export function runOutcome(run: RunSummary, view: RunView | null, style: Style): string {
   const colour = COLOURS[run.status] === 'dim' ? 'green' : COLOURS[run.status];
-  const why = run.because === undefined ? '' : `: ${printable(run.because)}`;
-  const words = [STATUS_WORDS[run.status] ?? run.status, ...(run.merge ? [MERGE_WORDS[run.merge]] : [])].join(', ');
+  const isShownBelow = (view?.halts.length ?? 0) > 0;
+  const why = run.because === undefined || isShownBelow ? '' : `: ${printable(run.because)}`;
+  const words = [statusWords(run), ...(run.merge ? [MERGE_WORDS[run.merge]] : [])].join(', ');
   return [
     `${style.paint(colour, words)}, after ${ageOf(run, style.now)}${why}`,
     ...(run.notes ?? []).map(printable),
     ...(view ? [...gates({ gates: lastOf(view) }, style), ...halts(run, view, style)] : []),
-    ...nextOf(run),
+    ...nextOf(run, view),
   ].join('\n');
 }
 
-const STATUS_WORDS: Partial<Record<RunSummary['status'], string>> = { awaiting_input: 'an agent asks' };
+function statusWords({ status, obstacle }: RunSummary): string {
+  if (status === 'awaiting_input') return 'an agent asks';
+  return status === 'halted' && obstacle === 'setup_failed' ? 'set-up failed' : status;
+}
 
 const MERGE_WORDS: Record<NonNullable<RunSummary['merge']>, string> = {
   merged: 'merged',
@@ -56,13 +61,12 @@ const MERGE_WORDS: Record<NonNullable<RunSummary['merge']>, string> = {
   not_merged: 'not merged',
 };
 
-function nextOf({ status, path: folder, runId, target }: RunSummary): string[] {
-  if (status === 'awaiting_input') return [];
-  if (status === 'success' && folder !== null) {
-    const into = target === undefined ? ' --into BRANCH' : '';
-    return ['', `  reef diff ${runId}    see what it did`, `  reef accept ${runId}${into}  merge it`];
-  }
-  return status === 'failure' || status === 'broken' ? ['', `  reef run show ${runId}  see the whole run`] : [];
+/** A run that asks shows its questions instead, each with what answers it. */
+function nextOf(run: RunSummary, view: RunView | null): string[] {
+  if (run.status === 'awaiting_input' || (view?.halts.length ?? 0) > 0) return [];
+  const into = run.status === 'success' && run.target === undefined ? ' --into BRANCH' : '';
+  const lines = nextLines(stateOfRun(run), run.runId);
+  return ['', ...lines.map((line) => line.replace(/(reef accept \S+)/, `$1${into}`))];
 }
 
 /** The last result of each gate. */
@@ -92,7 +96,7 @@ export function runDetails(run: RunSummary, view: RunView | null, style: Style):
       : [`${style.paint('dim', name.padEnd(9))} ${oneLine(value, Math.max(20, style.width - 10))}`];
   return [
     ...line('run', run.runId),
-    ...line('status', `${run.status}, ${ageOf(run, style.now)}`),
+    ...line('status', `${statusWords(run)}, ${ageOf(run, style.now)}`),
     ...line('task', run.task),
     ...line('worktree', `${run.worktree}${run.path === null ? '' : `  ${run.path}`}`),
     ...line('because', run.because),
@@ -103,6 +107,7 @@ export function runDetails(run: RunSummary, view: RunView | null, style: Style):
           ...[...events(view, style), ...halts(run, view, style)],
         ]
       : []),
+    ...nextOf(run, view),
   ].join('\n');
 }
 
@@ -184,19 +189,31 @@ export function eventText({ block, visit, slice, code, message }: RunEvent): str
   return printable(`${block}#${visit}: ${slice === '' ? '' : `${slice}: `}${message} (${code})`);
 }
 
+/** What a halted run asks, the end of what failed, and the answers. */
 function halts({ runId }: RunSummary, { halts: open }: RunView, { paint }: Style): string[] {
-  return open.flatMap(({ reason, message, excerpt, options, block, visit }) => [
-    '',
-    `${paint('yellow', reason)}  ${block}#${visit}: ${printable(message)}`,
-    ...(excerpt === undefined
-      ? []
-      : printable(errorWords(excerpt))
-          .trimEnd()
-          .split('\n')
-          .map((text) => `  │ ${text}`)),
-    ...options.map((verb) => `  reef run ${verb} ${runId}`),
-  ]);
+  return open.flatMap(({ message, excerpt, options, block, visit }) => {
+    const quoted = excerpt === undefined ? [] : printable(errorWords(excerpt)).trimEnd().split('\n');
+    return [
+      '',
+      `${paint('yellow', printable(message))}  ${paint('dim', shortBlock(block, visit))}`,
+      ...quoted.map((text) => `  │ ${text}`),
+      ...haltCommands(runId, options),
+    ];
+  });
 }
+
+/** The commands that answer a halted run, and what each does. */
+export function haltCommands(runId: string, options: readonly HaltVerb[]): string[] {
+  return options.map((verb) => `  ${`reef run ${verb} ${runId}`.padEnd(runId.length + 17)}  ${VERB_WORDS[verb]}`);
+}
+
+const VERB_WORDS: Record<HaltVerb, string> = {
+  approve: 'let it do this block',
+  resume: 'go on; add "what it should know" at the end',
+  retry: 'do this block once more',
+  skip: 'go on as if the block had succeeded',
+  abort: 'end the run; the worktree stays',
+};
 
 /** An error of a job comes as a JSON document. */
 function errorWords(excerpt: string): string {

@@ -6,26 +6,35 @@ import type { ErrorBody } from '../../protocol/errors.ts';
 import { openClient } from '../client/client.ts';
 import { errorBody } from '../client/request.ts';
 import { renderError } from '../render/error.ts';
+import { shellQuote } from '../render/short-names.ts';
 import { createStyle, type Style } from '../render/style.ts';
 import type { Cli, Host } from './cli.ts';
 
 const WIDTH_WITHOUT_TERMINAL = 120;
 
 /** Runs the body of a command. What it throws becomes a message and an exit code. */
-export async function runCommand(host: Host, json: boolean, body: (cli: Cli) => Promise<number>): Promise<number> {
-  const cli = createCli(host, json);
+export async function runCommand(host: Host, call: Call, body: (cli: Cli) => Promise<number>): Promise<number> {
+  const cli = createCli(host, call.json);
   try {
     return await body(cli);
   } catch (error) {
-    return reportError(host, json, errorBody(error));
+    return reportError(host, call, errorBody(error));
   }
 }
 
+interface Call {
+  json: boolean;
+  /** The task that the command names: what a hint says to type next is about the same one. */
+  id?: string | undefined;
+}
+
 /** Prints the error: with `--json` as a document on stdout, otherwise as words on stderr. */
-export function reportError(host: Host, json: boolean, body: ErrorBody): number {
+export function reportError(host: Host, { json, id }: Call, { error }: ErrorBody): number {
+  const hint = id === undefined ? error.hint : error.hint.replace(/\bID\b/g, shellQuote(id));
+  const body = { error: { ...error, hint } };
   if (json) host.stdout.write(`${JSON.stringify(body)}\n`);
   else host.stderr.write(`${renderError(body, styleFor(host, host.stderr))}\n`);
-  return errorRow(body.error.code).exit;
+  return errorRow(error.code).exit;
 }
 
 function createCli(host: Host, json: boolean): Cli {

@@ -43,7 +43,7 @@ verifies('W-30').test('a halt is the journal entry, the question of the inbox, a
     block: 'N__A',
     visit: 1,
     branch: 'main',
-    message: 'N__A gave SIGNAL:SUCCESS and asks for a person.',
+    message: 'A is done, and the workflow asks you before it goes on.',
     excerpt: 'did it',
     options: ['resume', 'retry', 'skip', 'abort'],
   };

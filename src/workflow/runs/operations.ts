@@ -160,6 +160,13 @@ export class RunOperations implements RunCore {
     return this.#deps.status.summary(findRun(this.#deps.store, run.id));
   }
 
+  /** Runs the set-up that failed again; the run begins when it succeeds. */
+  async #prepare(run: StoredRun): Promise<void> {
+    const { setup } = await this.#deps.worktrees.setup(run.worktreeId);
+    if (setup.state === 'failed') throw new ReefError('setup_failed', setup.message ?? 'The set-up failed.');
+    this.#deps.starter.begin(run);
+  }
+
   /** Looked up and inserted in one transaction: of two with one key the second finds the first. */
   #insert(run: StoredRun, key: string | undefined): StoredRun | undefined {
     const { runs } = this.#deps.store;
@@ -173,7 +180,9 @@ export class RunOperations implements RunCore {
     request: OperationRequest<'run_control'> & { verb: 'approve' | 'resume' | 'retry' | 'skip' },
     caller: Caller,
   ): Promise<void> {
-    const { worktrees, runs } = this.#deps;
+    const { worktrees, runs, starter } = this.#deps;
+    const isUnprepared = run.state === 'waiting' && starter.obstacle(run.id)?.code === 'setup_failed';
+    if (isUnprepared && (request.verb === 'retry' || request.verb === 'resume')) return this.#prepare(run);
     if (run.state === 'waiting')
       throw new ReefError('run_not_halted', `The run ${run.id} does not wait for an answer.`);
     const { verb, guidance, signal, key } = request;

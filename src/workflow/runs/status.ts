@@ -44,8 +44,7 @@ export class RunStatus {
     const isMerged = worktree?.status === 'accepted';
     const obstacle = isMerged ? undefined : starter.obstacle(run.id);
     const because = view?.halt?.message ?? obstacle?.message ?? (worktree && waitsBecause(worktree));
-    const ends = Object.values(view?.executionLog ?? {}).flatMap(({ endedAt }) => endedAt ?? []);
-    const endedAt = view && view.outcome !== 'running' ? ends.sort().at(-1) : undefined;
+    const endedAt = view && endOf(view);
     const status = this.#status(run, view, { isMerged, isStuck: obstacle !== undefined });
     const summary: RunSummary = {
       runId: run.id,
@@ -58,6 +57,7 @@ export class RunStatus {
       block: view?.position?.block ?? null,
       visit: view?.position?.visit ?? null,
       ...(because !== undefined && { because }),
+      ...(obstacle && { obstacle: obstacle.code }),
       ...(status === 'success' && mergeOf(worktree, run.doc.accept)),
       ...(run.doc.leave.parentId !== undefined && { parentId: run.doc.leave.parentId }),
       createdAt: run.doc.createdAt,
@@ -125,6 +125,13 @@ export class RunStatus {
     const asks = below.some(({ jobId, question }) => !(jobs.has(jobId) && isOfBudget(question)));
     return asks ? 'awaiting_input' : 'running';
   }
+}
+
+/** When the last visit of a run that is over ended. */
+function endOf({ outcome, executionLog }: RunView): string | undefined {
+  if (outcome === 'running') return undefined;
+  const ends = Object.values(executionLog).flatMap(({ endedAt }) => endedAt ?? []);
+  return ends.sort().at(-1);
 }
 
 function mergeOf(worktree: WorktreeView | undefined, isWanted: boolean): Pick<RunSummary, 'merge'> {

@@ -132,7 +132,7 @@ describe('signals', () => {
       block: 'N__A',
       visit: 1,
       branch: 'main',
-      message: 'N__A gave SIGNAL:SUCCESS, for which it has no transition.',
+      message: 'A ended with SIGNAL:SUCCESS, and the workflow does not say what follows.',
       options: ['resume', 'retry', 'skip', 'abort'],
     });
   });

@@ -4,6 +4,7 @@ import type { Scope } from '../language/guard.ts';
 import { type EngineSignal, SUCCESS } from '../language/names.ts';
 import type { Blobs } from '../memory/segment.ts';
 import { accountOf, sumAmounts } from './amounts.ts';
+import { haltWords, shortName } from './halt-words.ts';
 import { Memory, type Seen } from './memory.ts';
 import type {
   Answer,
@@ -177,7 +178,7 @@ export class Walk {
       );
     }
     if (!isApproved && (this.#stepping || this.#block(block).def.approve === true)) {
-      return this.#halt('awaiting_approval', { ...about, message: `${block} is next.` });
+      return this.#halt('awaiting_approval', { ...about, message: `${shortName(block)} is next.` });
     }
     return this.#visit({ block, visit });
   }
@@ -226,14 +227,14 @@ export class Walk {
     return this.#halt('budget_exhausted', {
       visit: at.visit,
       resume,
-      message: `${at.block} used up its budget: ${what}.`,
+      message: `${shortName(at.block)} used up its budget: ${what}.`,
     });
   }
 
   #done(at: Place, outcome: Extract<VisitOutcome, { kind: 'done' }>): Command {
     this.#lastSignal = outcome.signal;
     if (!this.#isStuck(at.block, outcome)) return this.#follow(at, outcome.signal);
-    const message = `${at.block} failed twice in a row on the same files.`;
+    const message = `${shortName(at.block)} failed twice in a row, and no file changed in between.`;
     const resume = () => this.#follow(at, outcome.signal);
     return this.#halt('no_progress', { visit: at.visit, message, excerpt: this.#memory.excerpt(at), resume });
   }
@@ -250,7 +251,7 @@ export class Walk {
   #follow(at: Place, signal: string): Command {
     const transition = this.#choose(at, signal);
     if (transition) return this.#perform(at, transition, signal);
-    const message = `${at.block} gave ${signal}, for which it has no transition.`;
+    const message = `${shortName(at.block)} ended with ${signal}, and the workflow does not say what follows.`;
     const about = { visit: at.visit, message, excerpt: this.#memory.excerpt(at) };
     return this.#halt('unmatched_signal', { ...about, resume: () => this.#enterAnyway(at.block) });
   }
@@ -300,7 +301,7 @@ export class Walk {
 
   #flag(at: Place, signal: string): Command {
     const resume = () => this.#raise('SIGNAL:RESUMED', at.visit, at.block) ?? this.#enterAnyway(at.block);
-    const message = `${at.block} gave ${signal} and asks for a person.`;
+    const message = haltWords({ ...at, signal, isAgent: this.#block(at.block).def.worker.startsWith('Agent:') });
     this.#at = at.block;
     return this.#halt('halted_by_workflow', { visit: at.visit, message, excerpt: this.#memory.excerpt(at), resume });
   }

@@ -18,7 +18,7 @@ export function sampleRun(changes: Partial<RunSummary> = {}): RunSummary {
     status: 'halted',
     block: 'Main__Test',
     visit: 2,
-    because: 'Main__Test gave SIGNAL:FAILURE and asks for a person.',
+    because: 'Test failed.',
     createdAt: '2026-03-01T12:00:00.000Z',
     ...changes,
   };
@@ -33,7 +33,7 @@ export function sampleView(changes: Partial<RunView> = {}): RunView {
   });
   const halt = {
     ...{ key: 'main/halt-1', reason: 'halted_by_workflow', ...at('Main__Test', 2) },
-    ...{ message: 'Main__Test gave SIGNAL:FAILURE and asks for a person.', excerpt: 'expected 1, got 2' },
+    ...{ message: 'Test failed.', excerpt: 'expected 1, got 2' },
     options: ['resume' as const, 'retry' as const, 'skip' as const, 'abort' as const],
   };
   return {

@@ -77,7 +77,7 @@ verifies('X-55', 'X-56', 'X-57').test(
     const said = await follow(['allow', 'sure', 'yes please', 'y']);
     expect([said.code, sent()]).toEqual([0, [{ ...NAMED, decision: 'allow_once' }]]);
     expect(said.out).toMatch(
-      /success, after 5m00s\n\n {2}reef diff \w+ +see what it did\n {2}reef accept \w+ +merge it\n$/,
+      /success, after 5m00s\n\n {2}reef diff \w+ +see what it did\n {2}reef accept \w+ +merge it\n/,
     );
   },
 );

@@ -4,7 +4,8 @@ import type { Command as Body, Cli } from '../cli.ts';
 /** Every command that takes a task takes each of these. */
 export const TASK_ID = 'id of the task (of its run, worktree or job), a beginning of it or of the title, or @last';
 
-export type Run = (body: (cli: Cli) => Promise<number>) => Promise<void>;
+/** `id` is the task that the command names. */
+export type Run = (body: (cli: Cli) => Promise<number>, id?: string) => Promise<void>;
 
 type BodyName<Module> = { [Name in keyof Module]: Module[Name] extends Body<never> ? Name : never }[keyof Module];
 
@@ -15,20 +16,27 @@ export function definer<Module>(run: Run, load: () => Promise<Module>) {
       .option('--json', 'print JSON')
       .addHelpText('after', `\nExample:\n  $ ${example}`)
       .action(() =>
-        run(async (cli) => {
-          const { json, ...options } = command.opts();
-          const body = (await load())[name] as Body<object>;
-          return body(cli, command.args, options);
-        }),
+        run(
+          async (cli) => {
+            const { json, ...options } = command.opts();
+            const body = (await load())[name] as Body<object>;
+            return body(cli, command.args, options);
+          },
+          takesTask(command) ? command.args[0] : undefined,
+        ),
       );
   };
 }
 
 /** The command alone. Where it takes the id of a job, run or worktree, the newest one is the example. */
 function exampleOf(command: Command): string {
-  const words = command.registeredArguments[0]?.name() === 'id' ? [command.name(), '@last'] : [command.name()];
+  const words = takesTask(command) ? [command.name(), '@last'] : [command.name()];
   for (let above = command.parent; above; above = above.parent) words.unshift(above.name());
   return words.join(' ');
+}
+
+function takesTask(command: Command): boolean {
+  return command.registeredArguments[0]?.name() === 'id';
 }
 
 export function wholeNumber(text: string): number {

@@ -1,0 +1,16 @@
+/** The name of a block without that of its node, as people read it. */
+export function shortName(block: string): string {
+  return block.slice(block.indexOf('__') + 2);
+}
+
+/** Why a workflow leaves it to a person what follows, for somebody who has never read a workflow file. */
+export function haltWords({ block, signal, isAgent }: { block: string; signal: string; isAgent: boolean }): string {
+  const name = shortName(block);
+  const said = signal.replace(/^SIGNAL:/, '');
+  if (said === 'SUCCESS') return `${name} is done, and the workflow asks you before it goes on.`;
+  if (!isAgent) return said === 'FAILURE' ? `${name} failed.` : `${name} ended with ${said}.`;
+  if (said === 'VALIDATION_FAIL') return `The agent never reported a usable result for ${name}. Continue?`;
+  if (said === 'FAILURE') return `The agent says that it could not do ${name}.`;
+  if (said === 'NO_CHANGES') return `The agent says that it has done ${name}, but it changed no file.`;
+  return `The agent ended ${name} with ${said}, and the workflow leaves it to you what follows.`;
+}

@@ -1,0 +1,146 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { TASK_STATES, type TaskState } from '../../src/surfaces/render/next-steps.ts';
+import {
+  byBlock,
+  done,
+  QUICK,
+  RunsRig,
+  type Spoken,
+  WRITES_IT_RIGHT,
+  WRITES_IT_WRONG,
+  writes,
+} from '../e2e/runs-rig.ts';
+import { verifies } from '../support/verifies.ts';
+
+const rig = new RunsRig();
+const marker = () => join(rig.world.root, 'prepared');
+beforeAll(async () => {
+  rig.commit(
+    {
+      '.reef/workflows.yaml': QUICK,
+      '.reef/config.yaml': `worktree:\n  setup: [sh, -c, "test -f '${marker()}' || { echo no registry today; exit 7; }"]\n`,
+    },
+    'workflow',
+  );
+  await rig.trust();
+});
+afterAll(() => rig.close());
+
+/** The message names every command of the state, about this task. */
+function shows(state: TaskState, { out, err }: Spoken, id: string): void {
+  for (const { type } of TASK_STATES[state].steps) expect(out + err).toContain(type.replace('ID', id));
+}
+
+/** Types what the state says, as it is written there. */
+async function types(state: TaskState, command: string, id: string): Promise<Spoken> {
+  const steps: readonly { type: string }[] = TASK_STATES[state].steps;
+  expect(steps.map(({ type }) => type)).toContain(command);
+  const words = command.replace('ID', id).split(' ').slice(1);
+  return rig.reef(...words.map((word) => (word === '"…"' ? 'Go on, please' : word)));
+}
+
+const run = (task: string, blocks: Parameters<typeof byBlock>[0], ...flags: string[]) =>
+  rig.reef('run', 'Quick', task, '--agent', rig.world.script(task.replaceAll(' ', '-'), byBlock(blocks)), ...flags);
+const lastRun = async (): Promise<string> => (await rig.json('runs')).runs[0].runId;
+
+verifies('J-01', 'J-02').test(
+  'a set-up that failed is called so, and retrying it takes the run to its merge',
+  async () => {
+    await rm(marker(), { force: true });
+    const failed = await run('Add up', { Quick__Write: WRITES_IT_RIGHT }, '--follow');
+    const id = await lastRun();
+    expect([failed.code, failed.out]).toEqual([
+      3,
+      expect.stringMatching(/^set-up failed, after .*no registry today/ms),
+    ]);
+    shows('setup_failed', failed, id);
+    const again = await types('setup_failed', 'reef run retry ID', id);
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining(`reef run retry ${id}`)]);
+    await writeFile(marker(), '');
+    expect((await types('setup_failed', 'reef run retry ID', id)).code).toBe(0);
+    const ended = await rig.reef('run', 'show', id, '--wait');
+    expect([ended.code, ended.out]).toEqual([0, expect.stringMatching(/^success, after/m)]);
+    shows('success', ended, id);
+    expect((await types('success', 'reef diff ID', id)).out).toContain('A sum.mjs');
+    expect((await types('success', 'reef accept ID', id)).out).toMatch(/^merged as/m);
+    shows('merged', await rig.reef('status', id), id);
+  },
+  120_000,
+);
+
+verifies('J-01', 'J-02').test(
+  'a halted run says why in plain words, and each of its answers works',
+  async () => {
+    await writeFile(marker(), '');
+    const halted = await run('Turn it round', { Quick__Write: WRITES_IT_WRONG }, '--follow');
+    const id = await lastRun();
+    expect([halted.code, halted.out]).toEqual([3, expect.stringMatching(/^Test failed\. {2}Test$/m)]);
+    expect(halted.out).not.toMatch(/SIGNAL|halted_by_workflow/);
+    shows('halted', halted, id);
+    for (const verb of ['resume', 'retry'] as const) {
+      expect((await types('halted', `reef run ${verb} ID`, id)).code).toBe(0);
+      expect((await rig.reef('run', 'show', id, '--wait')).code).toBe(3);
+    }
+    expect((await types('halted', 'reef run abort ID', id)).code).toBe(0);
+    const aborted = await rig.reef('run', 'show', id);
+    shows('aborted', aborted, id);
+    const refused = await types('aborted', 'reef accept ID', id);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/^gates_failed: /)]);
+    expect((await types('aborted', 'reef discard ID', id)).out).toContain('kept on');
+    shows('put_aside', await rig.reef('status', id), id);
+    expect((await types('put_aside', 'reef worktree restore ID', id)).code).toBe(0);
+    expect((await rig.reef('diff', id)).out).toContain('M sum.mjs');
+    expect((await rig.reef('discard', id)).code).toBe(0);
+  },
+  150_000,
+);
+
+verifies('J-01').test(
+  'a job that asked, ended, was lost or was killed says what to type, and that works',
+  async () => {
+    const agent = rig.world.script('speaks', { steps: [{ say: 'Done.' }], onMessage: [{ say: 'And more.' }] });
+    const ended = await rig.reef('spawn', agent, 'Speak', '--wait');
+    const id: string = (await rig.json('status', 'speak')).jobs[0].id;
+    shows('job_ended', ended, id);
+    expect((await types('job_ended', 'reef output ID', id)).out).toContain('Done.');
+
+    const kept = await rig.reef('spawn', agent, 'Stay', '--keep', '--wait');
+    const stays: string = (await rig.json('status', 'stay')).jobs[0].id;
+    shows('job_paused', kept, stays);
+    expect((await types('job_paused', 'reef resume ID "…"', stays)).code).toBe(0);
+    expect((await rig.reef('wait', stays, '--until', 'idle')).code).toBe(0);
+    expect((await types('job_paused', 'reef kill ID', stays)).code).toBe(0);
+    shows('job_killed', await rig.reef('status', stays), stays);
+
+    // The daemon is gone: the next command starts another, and nothing is lost.
+    await rig.world.killDaemon();
+    expect((await rig.reef('output', id)).out).toContain('Done.');
+    const broken = await rig.reef('spawn', rig.world.script('breaks', [{ exit: 3 }]), 'Break', '--wait');
+    shows('job_failed', broken, (await rig.json('status', 'break')).jobs[0].id);
+  },
+  120_000,
+);
+
+verifies('J-01').test(
+  'a run that would clash says what it waits for, and goes on once that is merged or dropped',
+  async () => {
+    await writeFile(marker(), '');
+    const first = await run(
+      'Left',
+      { Quick__Write: [writes('left.txt', 'l\n'), done('Done.')] },
+      '--plan',
+      'left.txt',
+      '--wait',
+    );
+    const left = await lastRun();
+    expect(first.code).toBe(0);
+    await run('Right', { Quick__Write: WRITES_IT_RIGHT }, '--plan', 'left.txt');
+    const right = await lastRun();
+    shows('queued', await rig.reef('status', right), right);
+    expect((await rig.reef('discard', left)).code).toBe(0);
+    expect((await rig.reef('wait', right)).code).toBe(0);
+  },
+  90_000,
+);
