@@ -23,12 +23,14 @@ import { probeCapabilities } from './process/capabilities.ts';
 import type { Job } from './protocol/jobs.ts';
 import { GrantsFile, grantsPath } from './runtime/config/grants-file.ts';
 import type { ReefBlock } from './runtime/config/reef-block.ts';
+import { TrustFile, trustPath } from './runtime/config/trust-file.ts';
 import { readConfig, secretsOf } from './runtime/config/user-config.ts';
 import type { AuditEntry } from './store/audit-table.ts';
 import { openStore } from './store/open-store.ts';
 import { SnapshotFile } from './store/snapshot-file.ts';
 import type { Store } from './store/store.ts';
 import { DurableEngine } from './workflow/durable/durable-engine.ts';
+import { projectFilesOf } from './workflow/project/agent-settings.ts';
 import { endRunsOf } from './workflow/runs/start.ts';
 
 export interface AppOptions {
@@ -82,6 +84,8 @@ export async function openApp(options: AppOptions) {
     jobSockets: options.jobSockets,
     maxJobs: () => config.max_jobs,
     folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),
+    projectFilesOf: (cwd, names) =>
+      projectFilesOf({ root: home.repository, trust: new TrustFile(trustPath(env)) }, cwd, names),
     onChange: () => {
       snapshotter.changed();
       work.changed();

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../protocol/error-table.ts';
 import type { EventOf } from '../protocol/events.ts';
 import type { QuestionKind } from '../protocol/jobs.ts';
+import type { ProjectFiles, ProjectNames } from './project-files.ts';
 import type { News, ReefAnswer, ReefQuestion } from './reef-protocol/lines.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -52,6 +53,8 @@ export interface AgentDescription {
   ignoresRepeats: boolean;
   /** What it keeps in the user's home. In a sandbox it finds private copies there. */
   state: readonly AgentPlace[];
+  /** How a repository steers it. Absent: not at all. */
+  project?: ProjectNames;
   /** False: it needs what a sandbox hides. `own`: it has one of its own, which stays on where Reef's is not up. */
   sandbox?: false | 'own';
   /** Files beside its program that it reads, wherever they lie. */
@@ -99,6 +102,8 @@ export interface LaunchRequest {
   freshSessionId: string;
   /** Only for agents that take their prompt as a file on stdin (`stdin: 'file'`). */
   prompt: string;
+  /** What its folder brings for the agent. Absent: nobody looked, and nothing of it takes effect. */
+  project?: ProjectFiles;
   /** Reef's own MCP server for this job, when one is offered. */
   mcp?: { name: string; command: string; args: string[]; env: Record<string, string> };
   clientVersion: string;

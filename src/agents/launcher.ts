@@ -15,6 +15,7 @@ import { type Found, findAgent } from './detect.ts';
 import { freshRuntime } from './job-runtime.ts';
 import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
+import { type ProjectFiles, type ProjectNames, withheldText } from './project-files.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 import { gitMounts, jobDir, sandboxFor } from './sandbox.ts';
 import { forMode } from './terminal/headful.ts';
@@ -31,6 +32,8 @@ export interface LaunchDeps {
   sockets: string;
   version: string;
   jobSockets: JobSockets;
+  /** What a folder brings for an agent, and what of it is trusted. */
+  projectFilesOf(cwd: string, names: ProjectNames): Promise<ProjectFiles>;
 }
 
 /** The socket through which a job reaches Reef. It is open while the job has a process. */
@@ -45,7 +48,9 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   checkFolder(job);
   const found = await findAgent(agent, { ...deps.env, ...agent.settings.env });
   const mcp = await deps.jobSockets.open(job.id);
-  const { plan, prompt } = announce(deps, job, { agent, found, mcp });
+  const names = agent.adapter.describe().project;
+  const project = names && (await deps.projectFilesOf(job.cwd, names));
+  const { plan, prompt } = announce(deps, job, { agent, found, mcp, project });
   const launchNumber = job.launch + 1;
   const dir = join(jobDir(deps.homeDir, job.id), String(launchNumber));
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -73,7 +78,7 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
           { ...spec, stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo' },
           deps.capabilities,
         );
-  noteStarted(deps, job.id, { identity, plan });
+  noteStarted(deps, job.id, { identity, plan, note: project && withheldText(project) });
   return identity;
 }
 
@@ -86,6 +91,7 @@ interface Chosen {
   agent: RegisteredAgent;
   found: Found;
   mcp: LaunchRequest['mcp'];
+  project: ProjectFiles | undefined;
 }
 
 /** Phase one: launch number, fresh state and greeting are stored before anything is started. */
@@ -100,7 +106,7 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
   };
   return changeJob(deps.storage, job.id, (tx) => {
     const prompt = firstMessage(tx);
-    const request = toRequest(deps, tx.job, prompt?.text ?? '', chosen.mcp);
+    const request = toRequest(deps, tx.job, prompt?.text ?? '', chosen);
     const plan = adapter.command(request, facts);
     tx.job.launch += 1;
     tx.runtime = { ...freshRuntime(tx.runtime), isLaunching: true, adapter: adapter.initial(request, facts) };
@@ -123,9 +129,9 @@ function toRequest(
   deps: LaunchDeps,
   { id: jobId, cwd, model, readonly, sessionId }: Job,
   prompt: string,
-  mcp: LaunchRequest['mcp'],
+  { mcp, project }: Pick<Chosen, 'mcp' | 'project'>,
 ): LaunchRequest {
-  const chosen = defined({ model, readonly, sessionId, mcp });
+  const chosen = defined({ model, readonly, sessionId, mcp, project });
   const own = { jobId, jobDir: jobDir(deps.homeDir, jobId), cwd };
   return { ...own, ...chosen, freshSessionId: randomUUID(), prompt, clientVersion: deps.version };
 }
@@ -144,7 +150,7 @@ function childEnv(
 export function noteStarted(
   deps: Pick<LaunchDeps, 'storage'>,
   id: string,
-  started: { identity: ProcessIdentity; plan?: LaunchPlan },
+  started: { identity: ProcessIdentity; plan?: LaunchPlan; note?: string | undefined },
 ): void {
   changeJob(deps.storage, id, (tx) => {
     const { pid, startTime, bootId } = started.identity;
@@ -156,5 +162,6 @@ export function noteStarted(
     const command = started.plan ? [started.plan.file, ...started.plan.args] : [];
     const about = { agent, mode, cwd, pid, command, sandbox, ...defined({ sessionId }) };
     tx.emit({ type: 'started', payload: { ...about, launch: n, resumed: n > 1 } });
+    if (started.note !== undefined) tx.warn(started.note);
   });
 }

@@ -81,6 +81,12 @@ export class AdapterRegistry {
   }
 }
 
+/** The names of all settings by which a repository steers an agent. */
+export function projectSettingNames(): string[] {
+  const all = [claudeAdapter.describe(), codexAdapter.describe(), ...Object.values(knownAcpAgents)];
+  return all.flatMap(({ project }) => project?.settings ?? []);
+}
+
 /** Any other agent speaks ACP or the reef protocol. ACP agents that Reef knows need no command in the configuration. */
 function adapterOf(name: string, settings: AgentSettings, isConfigured: boolean): Adapter | undefined {
   if (name === 'claude') return claudeAdapter;

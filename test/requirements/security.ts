@@ -72,7 +72,7 @@ export const security = page('security', {
   'X-125': { from: '+', says: 'safety is not judged from shell text', status: 'todo', because: 'rules read a command as the shell would, with a corpus of disguises; the strings of those advisories were not run in a sandbox' },
   'X-130': { from: '+', says: 'a repository brings no home: it lies in the state folder of the user', status: 'done' },
   'X-131': { from: '+', says: "all sockets lie in one folder that no sandbox sees, and only a person's credential trusts and accepts", status: 'done' },
-  'X-132': { from: '+', says: "agents' own project settings take effect only in a trusted repository", status: 'todo', because: 'not built yet: it came after the first build' },
+  'X-132': { from: '+', says: "agents' own project settings take effect only in a trusted repository", status: 'done' },
   'X-133': { from: '+', says: 'the sandbox is the default and belongs to the worktree', status: 'todo', because: 'not built yet: it came after the first build' },
   'X-134': { from: '+', says: 'in the sandbox everything is absent unless named, the network included', status: 'todo', because: 'not built yet: it came after the first build' },
   'X-135': { from: '+', says: 'agent state inside a sandbox is a private copy of which only sessions come back', status: 'done' },

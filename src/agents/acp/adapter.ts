@@ -1,6 +1,7 @@
 import { ReefError } from '../../protocol/errors.ts';
 import type { Adapter, Json } from '../adapter.ts';
 import { badLine, lineError } from '../adapter-effects.ts';
+import { instructionText } from '../project-files.ts';
 import { encodeOutgoing } from './encode.ts';
 import { greeting, onHandshake } from './handshake.ts';
 import { type KnownAgent, knownAcpAgents } from './known-agents.ts';
@@ -18,7 +19,7 @@ interface AcpSettings {
 
 /** Any agent that speaks version 1 of the Agent Client Protocol. */
 export function acpAdapter(name: string, settings: AcpSettings = {}): Adapter<AcpState> {
-  const { command, env, auth, ...about } = agentOf(name, settings);
+  const { command, env, projectEnv, readsNoInstructions, auth, ...about } = agentOf(name, settings);
   return {
     describe: () => ({
       ...about,
@@ -32,9 +33,13 @@ export function acpAdapter(name: string, settings: AcpSettings = {}): Adapter<Ac
     command: (spec, machine) => {
       const [file, ...given] = machine.command;
       const args = given.length > 0 ? given : command.slice(1);
-      return { file, args, env, stdin: 'fifo', greeting: [greeting(spec.clientVersion)] };
+      const variables = { ...env, ...projectEnv?.(spec.project) };
+      return { file, args, env: variables, stdin: 'fifo', greeting: [greeting(spec.clientVersion)] };
     },
-    initial: (spec, machine) => initialState(spec, machine, auth),
+    initial: (spec, machine) => {
+      const instructions = readsNoInstructions ? instructionText(spec.project) : undefined;
+      return initialState(spec, machine, { auth, instructions });
+    },
     parse: (state, line) => {
       const draft: Draft = { state: { ...state }, out: [], login: about.login };
       if (line.stream === 'out') onMessage(draft, line.json, line.skeleton);

@@ -19,7 +19,9 @@ function encodeMessage(state: AcpState, { messageId, text }: Message): Encoded<A
   const isRepeat = state.prompt?.messageId === messageId && !state.prompt.isTaken;
   if (state.prompt && !isRepeat) return { later: true };
   const id = state.prompt?.id ?? state.nextId;
-  const params = { sessionId: state.sessionId, prompt: [{ type: 'text', text }] };
+  const isFirst = state.messages === 0 && state.instructions !== null;
+  const texts = isFirst ? [state.instructions, text] : [text];
+  const params = { sessionId: state.sessionId, prompt: texts.map((each) => ({ type: 'text', text: each })) };
   return {
     state: { ...state, prompt: { id, messageId, isTaken: false }, nextId: Math.max(state.nextId, id + 1) },
     lines: [rpc.request(id, 'session/prompt', params)],

@@ -38,7 +38,7 @@ describe('known agents', () => {
     const gemini = acpAdapter('acp:gemini', { command: ['/opt/gemini', '--acp', '-d'], auth: '' });
     const at: MachineFacts = { ...machine, command: ['/opt/gemini', '--acp', '-d'] };
     expect([gemini.describe().executable, gemini.command(spec, at).env, gemini.initial(spec, at).launch?.auth]).toEqual(
-      ['/opt/gemini', { GEMINI_CLI_NO_RELAUNCH: 'true' }, null],
+      ['/opt/gemini', { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_TRUST_WORKSPACE: 'false' }, null],
     );
   });
 

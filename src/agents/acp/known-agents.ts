@@ -1,11 +1,16 @@
 import { dirname, join, sep } from 'node:path';
 import type { AgentDescription } from '../adapter.ts';
+import { loadsProject, type ProjectFiles } from '../project-files.ts';
 
 export interface KnownAgent
   extends Omit<AgentDescription, 'name' | 'executable' | 'versionArgs' | 'busyMessage' | 'ignoresRepeats'> {
   /** Program and arguments; the program is looked for on PATH. */
   command: [string, ...string[]];
   env: Record<string, string>;
+  /** Variables that make it read the settings of its folder, or leave them alone and still read the instructions. */
+  projectEnv?(project: ProjectFiles | undefined): Record<string, string>;
+  /** Without the settings of its folder it reads no instructions from there either: they go with the first message. */
+  readsNoInstructions?: true;
   /** The method `authenticate` is called with; without one it is not called. */
   auth?: string;
 }
@@ -17,6 +22,10 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
     command: ['gemini', '--acp'],
     // Its launcher starts a second process that a SIGTERM does not reach.
     env: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+    // Without trust it reads no `.gemini` and no `.env`, and starts no server at all, Reef's neither.
+    projectEnv: (project) => ({ GEMINI_CLI_TRUST_WORKSPACE: String(loadsProject(project)) }),
+    readsNoInstructions: true,
+    project: { settings: ['.gemini'], instructions: ['GEMINI.md'] },
     auth: 'gemini-api-key',
     title: 'Gemini CLI',
     tested: '0.61.0',
@@ -52,6 +61,13 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
     command: ['opencode', 'acp'],
     // By default it asks nothing.
     env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(openCodePermissions) },
+    projectEnv: (project) => {
+      if (loadsProject(project)) return {};
+      const instructions = project?.instructions.map(({ path }) => path) ?? [];
+      const config = JSON.stringify({ ...openCodePermissions, instructions });
+      return { OPENCODE_DISABLE_PROJECT_CONFIG: '1', OPENCODE_CONFIG_CONTENT: config };
+    },
+    project: { settings: ['opencode.json', 'opencode.jsonc', '.opencode'], instructions: ['AGENTS.md', 'CLAUDE.md'] },
     title: 'opencode',
     tested: '1.18.33',
     install: 'npm install -g opencode-ai',

@@ -33,6 +33,8 @@ export type AcpState = {
   failure: { code: ErrorCode; message: string } | null;
   agent: { name: string; version: string | null };
   sessionId: string;
+  /** Goes with the first message. */
+  instructions: string | null;
   prompt: { id: number; messageId: string; isTaken: boolean } | null;
   /** Message ids of interrupts that the end of the prompt will acknowledge. */
   interrupts: string[];
@@ -66,7 +68,12 @@ export interface Draft {
 
 export const GREETING_ID = 1;
 
-export function initialState(spec: LaunchRequest, machine: MachineFacts, auth: string | undefined): AcpState {
+interface Opening {
+  auth?: string | undefined;
+  instructions?: string | undefined;
+}
+
+export function initialState(spec: LaunchRequest, machine: MachineFacts, about: Opening): AcpState {
   const { mcp } = spec;
   const env = Object.entries(mcp?.env ?? {}).map(([name, value]) => ({ name, value }));
   return {
@@ -78,11 +85,12 @@ export function initialState(spec: LaunchRequest, machine: MachineFacts, auth: s
       mcpServers: mcp ? [{ name: mcp.name, command: mcp.command, args: mcp.args, env }] : [],
       resume: spec.sessionId ?? null,
       model: spec.model ?? null,
-      auth: (machine.settings.auth ?? auth) || null,
+      auth: (machine.settings.auth ?? about.auth) || null,
     },
     failure: null,
     agent: { name: '', version: null },
     sessionId: '',
+    instructions: about.instructions ?? null,
     prompt: null,
     interrupts: [],
     open: [],

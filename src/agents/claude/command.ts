@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { AgentDescription, LaunchPlan, LaunchRequest, MachineFacts } from '../adapter.ts';
+import { instructionText, loadsProject } from '../project-files.ts';
 
 const PROTOCOL = [
   '-p',
@@ -51,18 +52,25 @@ export function terminal(request: LaunchRequest, machine: MachineFacts): LaunchP
 
 const WRITING_TOOLS = 'Edit,Write,NotebookEdit,Bash';
 
-/** The folder's own servers and settings are ignored: nothing in a repository is configuration. */
-function commonOptions({ sessionId, freshSessionId, model, mcp, readonly }: LaunchRequest) {
+/** Settings, hooks and servers of the folder take effect only when they are trusted; its instructions always. */
+function commonOptions({ sessionId, freshSessionId, model, mcp, readonly, project }: LaunchRequest) {
   const session = sessionId === undefined ? ['--session-id', freshSessionId] : ['--resume', sessionId];
   const server = mcp === undefined ? { args: [], env: {} } : mcpServer(mcp);
+  const isLoaded = loadsProject(project);
+  const instructions = instructionText(project);
+  const settings = {
+    ...(mcp !== undefined && { hooks: compactHook(mcp) }),
+    ...(isLoaded && { enableAllProjectMcpServers: true }),
+  };
   const args = [
     ...session,
     ...(model === undefined ? [] : ['--model', model]),
     ...(readonly ? [`--disallowedTools=${WRITING_TOOLS}`] : []),
-    '--strict-mcp-config',
+    ...(isLoaded ? [] : ['--strict-mcp-config']),
     ...server.args,
-    '--setting-sources',
-    'user',
+    ...(Object.keys(settings).length === 0 ? [] : ['--settings', JSON.stringify(settings)]),
+    ...(instructions === undefined ? [] : ['--append-system-prompt', instructions]),
+    ...['--setting-sources', isLoaded ? 'user,project,local' : 'user'],
   ];
   return { args, env: server.env };
 }
@@ -81,7 +89,7 @@ function mcpServer(server: Server): { args: string[]; env: Record<string, string
   };
   const config = { mcpServers: { [server.name]: entry } };
   return {
-    args: ['--mcp-config', JSON.stringify(config), '--settings', JSON.stringify({ hooks: compactHook(server) })],
+    args: ['--mcp-config', JSON.stringify(config)],
     env: Object.fromEntries(Object.entries(server.env).map(([name, value]) => [variable(name), value])),
   };
 }
@@ -162,6 +170,7 @@ export const description: AgentDescription = {
   resumes: true,
   ignoresRepeats: true,
   state: STATE,
+  project: { settings: ['.claude', '.mcp.json'], instructions: ['CLAUDE.md'] },
   // No key and no endpoint: they would move billing or send the prompts elsewhere, so the user has to configure them.
   passEnv: [
     'CLAUDE_CONFIG_DIR',

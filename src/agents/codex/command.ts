@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { defined } from '../../base/defined.ts';
 import type { AgentDescription, LaunchPlan, LaunchRequest, MachineFacts } from '../adapter.ts';
+import { instructionText, loadsProject, type ProjectFiles } from '../project-files.ts';
 import { requestLine } from './rpc.ts';
 import { refuseTemporaryHome, sandboxMode } from './sandbox.ts';
 import type { CodexState } from './state.ts';
@@ -54,8 +55,20 @@ function openingLine(spec: LaunchRequest, machine: MachineFacts): string {
     : requestLine(OPEN, 'thread/resume', { threadId: spec.sessionId, excludeTurns: true, ...settings });
 }
 
-function threadConfig({ mcp }: LaunchRequest): Record<string, unknown> {
+/**
+ * Whether Codex reads `.codex` of a folder. Said here it also keeps Codex from writing into the user's settings that it
+ * trusts the folder, as it does by itself.
+ */
+function trustLevels(project: ProjectFiles): Record<string, { trust_level: string }> {
+  const trust_level = loadsProject(project) ? 'trusted' : 'untrusted';
+  return Object.fromEntries(project.roots.map((root) => [root, { trust_level }]));
+}
+
+function threadConfig({ mcp, project }: LaunchRequest): Record<string, unknown> {
   const asking = {
+    ...(project && { projects: trustLevels(project) }),
+    // In a folder it does not trust, Codex does not read AGENTS.md either.
+    ...defined({ developer_instructions: instructionText(project) }),
     // Codex needs the first to ask in its default mode, and the second or every thread begins with a warning about it.
     'features.default_mode_request_user_input': true,
     suppress_unstable_features_warning: true,
@@ -104,6 +117,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
   resumes: true,
   /** It returns our id with a message, but runs a repeated message again. */
   ignoresRepeats: false,
+  project: { settings: ['.codex'], instructions: ['AGENTS.md'] },
   state: [
     {
       at: ['$CODEX_HOME', '~/.codex'],
@@ -156,7 +170,7 @@ export function terminal(spec: LaunchRequest, machine: MachineFacts): LaunchPlan
   const [file, ...leading] = machine.command;
   const { mcp } = spec;
   const resume = spec.sessionId === undefined ? [] : ['resume', spec.sessionId];
-  const settings = mcp === undefined ? SETTINGS : [...SETTINGS, mcpServer(mcp)];
+  const settings = [...SETTINGS, ...(mcp === undefined ? [] : [mcpServer(mcp)]), ...trustSettings(spec)];
   const model = spec.model === undefined ? [] : ['--model', spec.model];
   const policy = ['--ask-for-approval', 'on-request', '--sandbox', sandboxMode(machine, spec)];
   return {
@@ -186,8 +200,31 @@ export function execCommand(spec: LaunchRequest, machine: MachineFacts): LaunchP
   const resume = spec.sessionId === undefined ? [] : ['resume'];
   const session = spec.sessionId === undefined ? [] : [spec.sessionId];
   const model = spec.model === undefined ? [] : ['-m', spec.model];
-  const args = [...leading, 'exec', ...place, ...resume, '--json', ...model, ...mcpArgs(spec), ...session, '-'];
+  const trust = trustSettings(spec).flatMap((setting) => ['-c', setting]);
+  const args = [
+    ...leading,
+    'exec',
+    ...place,
+    ...trust,
+    ...resume,
+    '--json',
+    ...model,
+    ...mcpArgs(spec),
+    ...session,
+    '-',
+  ];
   return { file, args, env: spec.mcp?.env ?? {}, stdin: 'file', greeting: [] };
+}
+
+/** The same for a command line, in TOML. */
+function trustSettings({ project }: LaunchRequest): string[] {
+  if (project === undefined) return [];
+  const levels = Object.entries(trustLevels(project)).map(
+    ([root, { trust_level }]) => `${JSON.stringify(root)}={trust_level="${trust_level}"}`,
+  );
+  const text = instructionText(project);
+  const instructions = text === undefined ? [] : [`developer_instructions=${JSON.stringify(text)}`];
+  return [`projects={${levels.join(',')}}`, ...instructions];
 }
 
 function mcpArgs({ mcp }: LaunchRequest): string[] {

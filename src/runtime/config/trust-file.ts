@@ -20,7 +20,7 @@ export function trustPath(env: Pick<Environment, 'all' | 'home'>): string {
   return createPaths(env.all, env.home).trustFile();
 }
 
-export function trustHash(content: string): string {
+export function trustHash(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 

@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
+import { projectSettingNames } from '../../agents/registry.ts';
 import type { Clock } from '../../base/clock.ts';
 import { createSafeDir } from '../../base/safe-dir.ts';
 import { parseJson } from '../../base/safe-json.ts';
@@ -10,11 +12,14 @@ import { type ReefBlock, reefSchema } from '../../runtime/config/reef-block.ts';
 import { configInvalid, isProblem, parseSource } from '../../runtime/config/settings-file.ts';
 import { type TrustFile, trustHash } from '../../runtime/config/trust-file.ts';
 import { type FoundManifest, findManifest, type ReadProjectFile } from '../manifest/manifest-file.ts';
+import { settingsIn } from './agent-settings.ts';
 
 const LARGEST_FILE = 1024 * 1024;
 export const PROJECT_CONFIG = '.reef/config.yaml';
 const INCLUDE = '.worktreeinclude';
 const SCRIPTS = 'package.json scripts';
+const CANNOT_BE_SHOWN =
+  '(a link, too large, or one of too many: Reef keeps it from agents. Put the file itself there.)';
 
 /** What `.reef/config.yaml` says about worktrees and gates. */
 type Overlay = Pick<ReefBlock, 'worktree' | 'gates'>;
@@ -105,14 +110,21 @@ export class Project implements TrustCore {
       [INCLUDE, await this.readFile(INCLUDE)],
       [SCRIPTS, packageText === undefined ? undefined : scriptsOf(packageText)],
     ];
-    return contents.flatMap(([name, content]) =>
-      content === undefined
-        ? []
-        : [{ name, content, hash: trustHash(content), trusted: this.#isTrusted(name, content) }],
-    );
+    const settings = await settingsIn(this.#deps.root, projectSettingNames());
+    return [
+      ...contents.flatMap(([name, content]) => (content === undefined ? [] : [this.#item(name, Buffer.from(content))])),
+      ...settings.map(({ name, bytes }) => this.#item(name, bytes)),
+    ];
   }
 
-  #isTrusted(name: string, content: string): boolean {
+  /** Its content in full, or why nobody can agree to it. */
+  #item(name: string, bytes: Buffer | undefined): TrustItem {
+    if (bytes === undefined) return { name, content: CANNOT_BE_SHOWN, hash: '', trusted: false };
+    const content = isUtf8(bytes) ? bytes.toString('utf8') : `(${bytes.length} bytes that are no text)`;
+    return { name, content, hash: trustHash(bytes), trusted: this.#isTrusted(name, bytes) };
+  }
+
+  #isTrusted(name: string, content: string | Buffer): boolean {
     return this.#deps.trust.isTrusted(this.#deps.root, name, trustHash(content));
   }
 

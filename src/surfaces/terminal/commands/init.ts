@@ -23,7 +23,7 @@ import { detectAll, readyAgents, userOf } from '../../doctor/ready-agents.ts';
 import type { Cli, Command } from '../cli.ts';
 import { nextCommands, notesOf } from './init-advice.ts';
 import { type ConfigOutcome, renderAhead, renderFound } from './init-report.ts';
-import { shown, trustShown } from './trust.ts';
+import { isOpen, shown, trustShown } from './trust.ts';
 
 type Options = Partial<Record<CommandWish, string>> & { dryRun?: true; force?: true; yes?: true };
 
@@ -105,7 +105,7 @@ async function trustAhead({ env }: Cli, root: string, isMeant: boolean): Promise
 /** Shows what is not trusted yet and asks. Without a person or `--yes`, nothing is shown or trusted. */
 async function offerTrust(cli: Cli, yes: boolean): Promise<Asked[]> {
   const { items } = await cli.client().call('trust', {});
-  const open = items.filter(({ trusted }) => !trusted);
+  const open = items.filter(isOpen);
   if (open.length === 0 || !(yes || cli.isInteractive)) return items;
   if (!cli.json) for (const item of open) cli.out(shown(cli, item));
   return (await trustShown(cli, open, yes))?.items ?? items;

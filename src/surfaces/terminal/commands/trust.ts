@@ -11,7 +11,7 @@ import { askLine } from '../prompt/line-person.ts';
 export const trust: Command<{ yes?: true }> = async (cli, _args, { yes = false }) => {
   const found = await cli.client().call('trust', {});
   if (!cli.json) for (const item of found.items) cli.out(shown(cli, item));
-  const open = found.items.filter(({ trusted }) => !trusted);
+  const open = found.items.filter(isOpen);
   if (open.length === 0) {
     cli.talk(found.items.length === 0 ? 'There is nothing to trust in this repository.' : 'You trust all of it.');
     if (cli.json) cli.print(found, () => '');
@@ -22,6 +22,11 @@ export const trust: Command<{ yes?: true }> = async (cli, _args, { yes = false }
   if (result === found) cli.talk('Nothing was trusted. To trust what is shown: reef trust --yes');
   return result === found ? 3 : 0;
 };
+
+/** Whether a person can still agree to it. What cannot be shown whole has no hash. */
+export function isOpen({ trusted, hash }: Pick<TrustItem, 'trusted' | 'hash'>): boolean {
+  return !trusted && hash !== '';
+}
 
 /** Trusts items that have been shown in full. Undefined if the person does not confirm. */
 export async function trustShown(
