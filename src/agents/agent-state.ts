@@ -151,7 +151,7 @@ export class AgentHome {
 
   /** Conversations and log-ins. What could not be brought back is said, and still lies in the copy. */
   async bringBack(job: Lent): Promise<string | undefined> {
-    if (job.sandbox === 'none') return undefined;
+    if (job.sandbox !== 'bubblewrap') return undefined;
     await this.carryLogins(job);
     try {
       for (const place of placesLent(this.#deps)) await returnSessions(place, job.sessionId);
@@ -167,7 +167,7 @@ export class AgentHome {
    * token it was made with, and the other side would be logged out.
    */
   async carryLogins({ id, sandbox }: Lent): Promise<void> {
-    if (sandbox === 'none') return;
+    if (sandbox !== 'bubblewrap') return;
     for (const place of placesLent(this.#deps)) {
       for (const [name, login] of Object.entries(place.about.logins ?? {})) {
         await carryLogin(place, name, login).catch((error: unknown) => {

@@ -45,7 +45,7 @@ const repositories: Record<
 async function work(agent: ReefAgent, script: string): Promise<RealJob> {
   // Servers start beside the first question to the model, which need not wait for them.
   rig.scripts[script] = [{ tools: [{ shell: 'echo hello' }] }, { text: 'Done.', delayMs: 3_000 }];
-  const job = await rig.spawn({ agent, script, cwd: rig.world.repository, yes: true, unsafe: true });
+  const job = await rig.spawn({ agent, script, cwd: rig.world.repository, yes: true, unsafe: true, sandbox: false });
   expect(await job.ended()).toMatchObject({ status: 'completed' });
   return job;
 }
