@@ -84,8 +84,8 @@ export async function openApp(options: AppOptions) {
     jobSockets: options.jobSockets,
     maxJobs: () => config.max_jobs,
     folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),
-    projectFilesOf: (cwd, names) =>
-      projectFilesOf({ root: home.repository, trust: new TrustFile(trustPath(env)) }, cwd, names),
+    passEnv: () => readSettings().pass_env,
+    projectFilesOf: projectFilesOf({ root: home.repository, trust: new TrustFile(trustPath(env)) }),
     onChange: () => {
       snapshotter.changed();
       work.changed();

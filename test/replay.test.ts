@@ -44,8 +44,8 @@ const AGENTS: Record<string, string> = {
   'claude-2.1.197': 'claude',
   'codex-app-server': 'codex',
   codex: 'codex-exec',
-  'gemini-acp': 'acp:gemini',
-  'opencode-acp': 'acp:opencode',
+  'gemini-acp': 'gemini',
+  'opencode-acp': 'opencode',
   'claude-acp': 'acp:claude',
   'codex-acp': 'acp:codex',
 };

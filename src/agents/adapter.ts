@@ -26,7 +26,7 @@ export interface Adapter<S extends Json = Json> {
 }
 
 export interface AgentDescription {
-  /** `claude`, `codex`, `acp:gemini`, … */
+  /** `claude`, `codex`, `gemini`, … */
   name: string;
   title: string;
   /** Looked for on PATH unless the configuration names a command. */
@@ -59,6 +59,8 @@ export interface AgentDescription {
   sandbox?: false | 'own';
   /** Files beside its program that it reads, wherever they lie. */
   reads?: readonly string[];
+  /** Keys and endpoints that reach it from the user's shell only while it has no log-in of its own: a key is billed by use. */
+  shellKeys?: readonly string[];
   /** Names of variables that reach it from the user's environment, beside the common ones. */
   passEnv: string[];
 }

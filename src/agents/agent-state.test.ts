@@ -185,11 +185,11 @@ test('the log-ins of Codex, Gemini and opencode are told apart by account', () =
   const openai = of(describeAppServer().state, 'auth.json');
   expect(refreshedLogin(openai, codex('me', first), codex('me', second))).toEqual(codex('me', second));
   expect(refreshedLogin(openai, codex('me', first), codex('you', second))).toBeUndefined();
-  const google = of(knownAcpAgents['acp:gemini']?.state ?? [], 'oauth_creds.json');
+  const google = of(knownAcpAgents.gemini?.state ?? [], 'oauth_creds.json');
   const gemini = (account: string, at: number) => ({ refresh_token: account, access_token: `${at}`, expiry_date: at });
   expect(refreshedLogin(google, gemini('me', 1), gemini('me', 2))).toEqual(gemini('me', 2));
   expect(refreshedLogin(google, gemini('me', 1), gemini('you', 2))).toBeUndefined();
-  const open = of(knownAcpAgents['acp:opencode']?.state ?? [], 'auth.json');
+  const open = of(knownAcpAgents.opencode?.state ?? [], 'auth.json');
   const one = (expires: number) => ({ type: 'oauth', access: `${expires}`, refresh: `${expires}`, expires });
   const key = { type: 'api', key: 'mine' };
   expect(refreshedLogin(open, { a: one(1), b: key }, { a: one(2), b: { ...key, key: 'swapped' }, c: one(3) })).toEqual({

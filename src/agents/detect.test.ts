@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { verifies } from '../../test/support/verifies.ts';
-import { detectAgents, findAgent, locateAgent } from './detect.ts';
+import { detectAgents, findAgent, locateAgent, shellKeysFor } from './detect.ts';
 import { AdapterRegistry, type AgentSettings } from './registry.ts';
 
 let dir: string;
@@ -96,7 +96,7 @@ describe('doctor', () => {
       version: `${major}.${minor + 1}.0`,
       finding: expect.stringContaining('newer than'),
     });
-    expect(found['acp:gemini']).toMatchObject({ severity: 'warn', finding: expect.stringContaining('is not on PATH') });
+    expect(found.gemini).toMatchObject({ severity: 'warn', finding: expect.stringContaining('is not on PATH') });
   });
 
   test('is told of an entry of the configuration that is no agent, and of all the others', async () => {
@@ -110,9 +110,49 @@ describe('doctor', () => {
   });
 });
 
+describe('a key in the shell', () => {
+  const keys = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://x' };
+  const found = (settings: Record<string, AgentSettings> = {}) =>
+    shellKeysFor(registry(settings).get('claude'), { ...env(), ...keys, HOME: dir });
+
+  verifies('X-20', 'J-11').test(
+    'reaches an agent that has no log-in of its own, and is called what it is',
+    async () => {
+      install(join(bin, 'claude'), tested);
+      expect(found()).toEqual(['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL']);
+      const all = await detectAgents(registry(), { ...env(), ...keys, HOME: dir });
+      expect(all.find(({ name }) => name === 'claude')).toMatchObject({ login: 'yes', shellKeys: Object.keys(keys) });
+    },
+  );
+
+  verifies('X-20').test('is left out where there is a log-in, and where the configuration has a key', () => {
+    expect(found({ claude: { env: { ANTHROPIC_API_KEY: 'mine' } } })).toEqual([]);
+    expect(found({ claude: { env: { CLAUDE_CODE_OAUTH_TOKEN: 'mine' } } })).toEqual([]);
+    mkdirSync(join(dir, '.claude'));
+    writeFileSync(join(dir, '.claude', '.credentials.json'), '{}');
+    expect(found()).toEqual([]);
+  });
+
+  verifies('X-20').test('goes to Gemini unless another way to log in is configured', () => {
+    const gemini = (settings: AgentSettings) =>
+      shellKeysFor(registry({ 'acp:gemini': settings }).get('gemini'), { ...env(), GEMINI_API_KEY: 'k', HOME: dir });
+    expect([gemini({}), gemini({ auth: 'oauth-personal' })]).toEqual([['GEMINI_API_KEY'], []]);
+  });
+});
+
 describe('the registry', () => {
+  verifies('J-14').test('calls the agents it knows by plain names, and still hears their older ones', () => {
+    const known = registry({ 'acp:gemini': { auth: 'mine' } });
+    expect(['gemini', 'acp:gemini'].map((name) => known.get(name).settings)).toEqual([
+      { auth: 'mine' },
+      { auth: 'mine' },
+    ]);
+    expect(known.get('acp:opencode').adapter.describe().name).toBe('opencode');
+    expect(known.names().filter((name) => name.includes('gemini'))).toEqual(['gemini']);
+  });
+
   verifies('A-56').test('knows each agent by its name', () => {
-    const names = ['claude', 'codex', 'codex-exec', 'acp:gemini', 'acp:opencode', 'acp:mine'];
+    const names = ['claude', 'codex', 'codex-exec', 'gemini', 'opencode', 'acp:mine'];
     const known = registry({ 'acp:mine': { command: ['mine'] } });
     expect(names.map((name) => known.get(name).adapter.describe().name)).toEqual(names);
     expect(known.names()).toEqual(expect.arrayContaining(names));

@@ -19,6 +19,8 @@ export interface Detection {
   recorded?: string;
   /** Absent: it was not found. */
   login?: Login;
+  /** Variables of the user's shell that a job would get: it has no log-in of its own. */
+  shellKeys?: readonly string[];
   /** How to log in. */
   loginBy?: string;
   /** Names of the daemon's variables that reach it. */
@@ -75,7 +77,8 @@ async function detect(name: string, registry: AdapterRegistry, env: NodeJS.Proce
     const { command, version } = await findAgent(agent, { ...env, ...agent.settings.env });
     const isNewer = version !== undefined && tested !== undefined && isOlder(tested, version);
     const finding = isNewer ? `newer than ${tested}, the version Reef was tested with` : undefined;
-    const access = { login: loginOf(agent, env), loginBy: login, reads: passEnv };
+    const shellKeys = shellKeysFor(agent, env);
+    const access = { login: loginOf(agent, env), shellKeys, loginBy: login, reads: [...passEnv, ...shellKeys] };
     return { ...about, path: command[0], ...defined({ version, finding }), ...access, severity: 'ok' };
   } catch (error) {
     if (!(error instanceof ReefError)) throw error;
@@ -96,12 +99,26 @@ export type Login = 'yes' | 'no' | 'unknown';
  * Whether an agent shows a sign of its log-in. Asking the program itself would make it write and call home. On a Mac the
  * log-in may be in the keychain, which only its owner opens: there a missing sign means nothing.
  */
-function loginOf({ adapter, settings }: RegisteredAgent, env: NodeJS.ProcessEnv): Login {
-  const { loginSigns, passEnv } = adapter.describe();
+function loginOf(agent: RegisteredAgent, env: NodeJS.ProcessEnv): Login {
+  const { loginSigns, passEnv } = agent.adapter.describe();
   if (loginSigns === undefined) return 'unknown';
-  const given = allowedEnv(env, passEnv, settings.env ?? {});
+  const names = [...passEnv, ...(agent.settings.pass_env ?? []), ...shellKeysFor(agent, env)];
+  const given = allowedEnv(env, names, agent.settings.env ?? {});
   if (loginSigns.some((sign) => isShown(sign, given))) return 'yes';
   return process.platform === 'darwin' ? 'unknown' : 'no';
+}
+
+/**
+ * Keys and endpoints of the user's shell for an agent that has no log-in of its own and none in the configuration. Not on a
+ * Mac, where nobody sees a log-in in the keychain.
+ */
+export function shellKeysFor({ adapter, settings }: RegisteredAgent, env: NodeJS.ProcessEnv): string[] {
+  const { shellKeys = [], loginSigns = [], passEnv } = adapter.describe();
+  const there = shellKeys.filter((name) => env[name]);
+  const isConfigured = shellKeys.some((name) => settings.env?.[name] !== undefined);
+  if (there.length === 0 || isConfigured || process.platform === 'darwin') return [];
+  const given = allowedEnv(env, [...passEnv, ...(settings.pass_env ?? [])], settings.env ?? {});
+  return loginSigns.some((sign) => isShown(sign, given)) ? [] : there;
 }
 
 function isShown(sign: string, given: Readonly<Record<string, string>>): boolean {

@@ -11,13 +11,14 @@ import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { LaunchPlan, LaunchRequest, MachineFacts } from './adapter.ts';
 import { lendState, stateDir } from './agent-state.ts';
-import { type Found, findAgent } from './detect.ts';
+import { type Found, findAgent, shellKeysFor } from './detect.ts';
 import { freshRuntime } from './job-runtime.ts';
 import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import { type ProjectFiles, type ProjectNames, withheldText } from './project-files.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 import { gitMounts, jobDir, sandboxFor } from './sandbox.ts';
+import { shellKeyWords } from './shell-keys.ts';
 import { forMode } from './terminal/headful.ts';
 import type { Timings } from './timings.ts';
 
@@ -32,6 +33,8 @@ export interface LaunchDeps {
   sockets: string;
   version: string;
   jobSockets: JobSockets;
+  /** Variables that the user's configuration passes to every program. */
+  passEnv(): readonly string[];
   /** What a folder brings for an agent, and what of it is trusted. */
   projectFilesOf(cwd: string, names: ProjectNames): Promise<ProjectFiles>;
 }
@@ -114,6 +117,9 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     if (job.mode === 'headful') tx.runtime.turn = { is: 'open' };
     if (plan.sessionId !== undefined) tx.job.sessionId = plan.sessionId;
     if (chosen.found.version !== undefined) tx.job.agentVersion = chosen.found.version;
+    const { shellKeys: _before, ...rest } = tx.job;
+    const shellKeys = shellKeysFor(chosen.agent, deps.env);
+    tx.job = { ...rest, ...(shellKeys.length > 0 && { shellKeys }) };
     for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `${tx.job.launch}:greeting:${index}`);
     if (plan.stdin === 'file' && prompt) tx.storage.store.outbox.move(prompt.key, 'delivered');
     return { plan, prompt: prompt?.text ?? '' };
@@ -143,7 +149,9 @@ function childEnv(
 ): Record<string, string> {
   const { adapter, settings } = of.agent;
   const own = { ...(job.mode === 'headful' ? {} : { NO_COLOR: '1' }), ...of.planned, ...settings.env, PWD: job.cwd };
-  return allowedEnv(deps.env, adapter.describe().passEnv, own);
+  const { passEnv } = adapter.describe();
+  const named = [...passEnv, ...deps.passEnv(), ...(settings.pass_env ?? []), ...shellKeysFor(of.agent, deps.env)];
+  return allowedEnv(deps.env, named, own);
 }
 
 /** Phase two, also for a launch whose daemon died in between: the process exists, so the job runs. */
@@ -163,5 +171,7 @@ export function noteStarted(
     const about = { agent, mode, cwd, pid, command, sandbox, ...defined({ sessionId }) };
     tx.emit({ type: 'started', payload: { ...about, launch: n, resumed: n > 1 } });
     if (started.note !== undefined) tx.warn(started.note);
+    const key = shellKeyWords(tx.job.shellKeys);
+    if (key !== undefined) tx.warn(`${key}. To use a log-in instead, log in with the agent itself`);
   });
 }

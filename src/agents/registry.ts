@@ -10,6 +10,7 @@ import { claudeAdapter } from './claude/adapter.ts';
 import { codexAdapter } from './codex/adapter.ts';
 import { codexExecAdapter } from './codex/exec-adapter.ts';
 import { CODER } from './native-agents.ts';
+import { olderName, plainName } from './plain-name.ts';
 import { reefProtocolAdapter } from './reef-protocol/adapter.ts';
 import { parseScript } from './reef-protocol/script.ts';
 
@@ -21,6 +22,8 @@ export interface AgentSettings {
   env?: Record<string, string> | undefined;
   /** ACP: the authentication method to name. */
   auth?: string | undefined;
+  /** Names of variables of the user's shell that reach the agent. */
+  pass_env?: readonly string[] | undefined;
 }
 
 export interface RegisteredAgent {
@@ -49,15 +52,16 @@ export class AdapterRegistry {
     this.#settings = settings;
   }
 
-  get(name: string): RegisteredAgent {
+  get(given: string): RegisteredAgent {
+    const name = plainName(given);
     if (name.startsWith('scripted:')) return scripted(name);
-    if (NATIVE.test(name)) return native(name, this.#settings()[name] ?? {});
+    if (NATIVE.test(name)) return native(name, this.#settingsOf(name));
     if (CHAT.test(name)) return chat(name);
-    const settings = this.#settings()[name] ?? {};
+    const settings = this.#settingsOf(name);
     const adapter = adapterOf(name, settings, this.isConfigured(name));
     if (adapter) return { adapter, settings };
     const known = [...this.names(), 'scripted:<file>'].join(', ');
-    throw new ReefError('agent_unknown', `there is no agent "${name}"; known: ${known}`);
+    throw new ReefError('agent_unknown', `there is no agent "${given}"; known: ${known}`);
   }
 
   /** Whether what the agent starts is of no use without it. The agent itself may no longer exist. */
@@ -72,12 +76,17 @@ export class AdapterRegistry {
 
   /** Whether the user's own configuration names it. */
   isConfigured(name: string): boolean {
-    return Object.hasOwn(this.#settings(), name);
+    return Object.keys(this.#settings()).some((each) => plainName(each) === plainName(name));
+  }
+
+  #settingsOf(name: string): AgentSettings {
+    const all = this.#settings();
+    return all[name] ?? all[olderName(name) ?? ''] ?? {};
   }
 
   names(): string[] {
     const builtIn = ['claude', 'codex', 'codex-exec', CODER, ...Object.keys(knownAcpAgents)];
-    return [...new Set([...builtIn, ...Object.keys(this.#settings())])];
+    return [...new Set([...builtIn, ...Object.keys(this.#settings()).map(plainName)])];
   }
 }
 
@@ -92,8 +101,8 @@ function adapterOf(name: string, settings: AgentSettings, isConfigured: boolean)
   if (name === 'claude') return claudeAdapter;
   if (name === 'codex') return codexAdapter;
   if (name === 'codex-exec') return codexExecAdapter;
-  const isKnown = isConfigured || Object.hasOwn(knownAcpAgents, name);
-  if (name.startsWith('acp:') && isKnown) return acpAdapter(name, settings);
+  const isAcp = Object.hasOwn(knownAcpAgents, name) || (name.startsWith('acp:') && isConfigured);
+  if (isAcp) return acpAdapter(name, settings);
   return name.startsWith('wire:') && isConfigured ? reefProtocolAdapter(name) : undefined;
 }
 

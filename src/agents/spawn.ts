@@ -14,6 +14,7 @@ import { freshRuntime, type JobRuntime } from './job-runtime.ts';
 import { type JobStorage, JobTransaction } from './job-transaction.ts';
 import { enqueueMessage } from './outbox.ts';
 import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape } from './permissions.ts';
+import { plainName } from './plain-name.ts';
 import type { AdapterRegistry } from './registry.ts';
 import { refuseHeadful } from './terminal/headful.ts';
 import { noUsage } from './usage.ts';
@@ -64,7 +65,7 @@ export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller
   const now = deps.storage.clock.now().toISOString();
   const job: Job = {
     id,
-    agent: request.agent,
+    agent: plainName(request.agent),
     mode: request.mode,
     task: request.task,
     cwd,

@@ -22,6 +22,7 @@ import type { RunSpec } from '../workflow/runs/spec.ts';
 import { WorktreeActivity } from '../workflow/runs/worktree-activity.ts';
 import { worktreeGates } from '../workflow/runs/worktree-gates.ts';
 import { boundGates } from '../workflow/workers/bound-gates.ts';
+import { namingWithheld } from '../workflow/workers/withheld-variables.ts';
 import { GitWorktreeManager } from '../worktrees/manager.ts';
 import { openCodeContext, referencesOf } from './code-context.ts';
 import { CodeOperations } from './code-operations.ts';
@@ -42,7 +43,10 @@ export interface RepositoryDeps {
   redact<T>(value: T): T;
   isPortFree(port: number): Promise<boolean>;
   /** The user's configuration as it is now. */
-  settings(): Pick<ReefBlock, 'default_agent' | 'gates' | 'worktree' | 'worktrees' | 'context' | 'sandbox'>;
+  settings(): Pick<
+    ReefBlock,
+    'default_agent' | 'gates' | 'worktree' | 'worktrees' | 'context' | 'sandbox' | 'pass_env'
+  >;
 }
 
 export type Repository = Awaited<ReturnType<typeof openRepository>>;
@@ -93,7 +97,7 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
     run: (spec) =>
       gates.runGate({
         ...spec,
-        env: allowedEnv(env.all, [], { ...spec.env }),
+        env: allowedEnv(env.all, deps.settings().pass_env, { ...spec.env }),
         output: 'apart',
         abort: new AbortController().signal,
       }),
@@ -120,14 +124,16 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
 /** How gates run, in a run and before a merge. */
 function gateDeps(deps: RepositoryDeps) {
   const { env, capabilities, guards } = deps;
+  const runGate = boundGates({
+    capabilities,
+    sandboxOf: (path, { REEF_ROOT: root }) => worktreeSandbox(deps, path, root),
+    enter: (path) => guards.enter(path),
+  });
   return {
-    runGate: boundGates({
-      capabilities,
-      sandboxOf: (path, { REEF_ROOT: root }) => worktreeSandbox(deps, path, root),
-      enter: (path) => guards.enter(path),
-    }),
+    runGate: namingWithheld(runGate, env.all),
     // Last: an agent can put a program of any name there.
-    gateEnv: (path: string) => allowedEnv(env.all, [], { PATH: `${env.path}:${join(path, 'node_modules', '.bin')}` }),
+    gateEnv: (path: string) =>
+      allowedEnv(env.all, deps.settings().pass_env, { PATH: `${env.path}:${join(path, 'node_modules', '.bin')}` }),
   };
 }
 

@@ -54,7 +54,7 @@ const spawn = operation({
       .string()
       .min(1)
       .max(200)
-      .describe('claude, codex, codex-exec, acp:<name>, native:<name> or scripted:<file>'),
+      .describe('claude, codex, codex-exec, gemini, opencode, acp:<name>, native:<name> or scripted:<file>'),
     task: z.string().min(1).describe('What the agent should do, in words'),
     cwd: z.string().optional().describe('Folder to work in; default: the root of the repository'),
     model: z.string().max(200).optional(),

@@ -97,6 +97,8 @@ export const jobSchema = z.strictObject({
   workedMs: count,
   budget: budgetSchema,
   agentVersion: z.string().optional(),
+  /** Names of keys and endpoints that it got from the user's shell, for want of a log-in of its own. */
+  shellKeys: z.array(z.string()).optional(),
   unknownMessages: count,
 });
 export type Job = z.infer<typeof jobSchema>;

@@ -40,7 +40,7 @@ async function runScript(
     const { code, signal, timedOut, stdout, stderr } = await deps.run({ file, args, cwd: row.path, env, timeoutMs });
     if (code === 0 && !timedOut) return undefined;
     const ended = timedOut ? `took longer than ${timeoutMs / 1000} s` : `ended with ${code ?? signal}`;
-    return `${file} ${ended}: ${capText(Buffer.concat([stdout, stderr]).toString('utf8').trim(), SHOWN_BYTES)}`;
+    return `${file} ${ended}: ${capText(Buffer.concat([stderr, stdout]).toString('utf8').trim(), SHOWN_BYTES)}`;
   } catch (error) {
     const { code, message } = toReefError(error);
     return `${code}: ${message}`;

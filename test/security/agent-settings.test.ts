@@ -46,7 +46,8 @@ async function work(agent: ReefAgent, script: string): Promise<RealJob> {
   // Servers start beside the first question to the model, which need not wait for them.
   rig.scripts[script] = [{ tools: [{ shell: 'echo hello' }] }, { text: 'Done.', delayMs: 3_000 }];
   const job = await rig.spawn({ agent, script, cwd: rig.world.repository, yes: true, unsafe: true, sandbox: false });
-  expect(await job.ended()).toMatchObject({ status: 'completed' });
+  const isOver = ({ activity }: { activity: string }) => activity === 'ended';
+  expect(await rig.world.until(job.id, isOver, 2 * SLOW_MS)).toMatchObject({ status: 'completed' });
   return job;
 }
 
@@ -96,6 +97,6 @@ for (const agent of ['claude', 'codex', 'acp:opencode', 'acp:gemini'] as const) 
         }
         for (const name of Object.keys(files)) rmSync(join(repository, name));
       },
-      2 * SLOW_MS,
+      5 * SLOW_MS,
     );
 }

@@ -34,6 +34,7 @@ export function managerOf(storage: TestStorage<Clock>, more: Pick<ManagerDeps, '
     jobSockets: { open: async () => undefined, close: async () => undefined },
     maxJobs: () => 0,
     folderOf: () => undefined,
+    passEnv: () => [],
     projectFilesOf: async () => ({ roots: [], withheld: [], instructions: [] }),
     onChange: () => undefined,
   });

@@ -19,10 +19,11 @@ interface AcpSettings {
 
 /** Any agent that speaks version 1 of the Agent Client Protocol. */
 export function acpAdapter(name: string, settings: AcpSettings = {}): Adapter<AcpState> {
-  const { command, env, projectEnv, readsNoInstructions, auth, ...about } = agentOf(name, settings);
+  const { command, env, projectEnv, readsNoInstructions, byAuth, auth, ...about } = agentOf(name, settings);
   return {
     describe: () => ({
       ...about,
+      ...byAuth?.[auth ?? ''],
       name,
       executable: command[0],
       versionArgs: ['--version'],

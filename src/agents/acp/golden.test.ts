@@ -10,8 +10,8 @@ import type { AcpState } from './state.ts';
 const root = new URL('../../../test/fixtures/agents/', import.meta.url);
 
 const adapters: Record<string, Adapter<AcpState>> = {
-  'gemini-acp': acpAdapter('acp:gemini'),
-  'opencode-acp': acpAdapter('acp:opencode'),
+  'gemini-acp': acpAdapter('gemini'),
+  'opencode-acp': acpAdapter('opencode'),
   'claude-acp': acpAdapter('acp:claude', { command: ['claude-agent-acp'] }),
   'codex-acp': acpAdapter('acp:codex', { command: ['codex-acp'] }),
 };

@@ -15,13 +15,13 @@ describe('known agents', () => {
     }));
     expect(facts).toEqual([
       {
-        name: 'acp:gemini',
+        name: 'gemini',
         command: ['gemini', '--acp'],
         env: { GEMINI_CLI_NO_RELAUNCH: 'true' },
         auth: 'gemini-api-key',
       },
       {
-        name: 'acp:opencode',
+        name: 'opencode',
         command: ['opencode', 'acp'],
         env: { OPENCODE_CONFIG_CONTENT: '{"permission":{"bash":"ask","edit":"ask"}}' },
         auth: undefined,
@@ -30,12 +30,12 @@ describe('known agents', () => {
   });
 
   test('get their arguments when only the program was found', () => {
-    const plan = acpAdapter('acp:gemini').command(spec, { ...machine, command: ['/usr/bin/gemini'] });
+    const plan = acpAdapter('gemini').command(spec, { ...machine, command: ['/usr/bin/gemini'] });
     expect([plan.file, plan.args]).toEqual(['/usr/bin/gemini', ['--acp']]);
   });
 
   test('take what the configuration says beside what is known', () => {
-    const gemini = acpAdapter('acp:gemini', { command: ['/opt/gemini', '--acp', '-d'], auth: '' });
+    const gemini = acpAdapter('gemini', { command: ['/opt/gemini', '--acp', '-d'], auth: '' });
     const at: MachineFacts = { ...machine, command: ['/opt/gemini', '--acp', '-d'] };
     expect([gemini.describe().executable, gemini.command(spec, at).env, gemini.initial(spec, at).launch?.auth]).toEqual(
       ['/opt/gemini', { GEMINI_CLI_NO_RELAUNCH: 'true', GEMINI_CLI_TRUST_WORKSPACE: 'false' }, null],
@@ -47,7 +47,7 @@ describe('known agents', () => {
   });
 
   test('are found behind a launcher that only prints an error', () => {
-    const find = (path: string) => acpAdapter('acp:opencode').describe().behindLauncher?.(path);
+    const find = (path: string) => acpAdapter('opencode').describe().behindLauncher?.(path);
     const name = `opencode-${process.platform}-${process.arch}`;
     expect([find('/n/opencode-ai/bin/opencode.exe'), find('/usr/bin/opencode')]).toEqual([
       [`/n/${name}-baseline/bin/opencode`, `/n/${name}/bin/opencode`],

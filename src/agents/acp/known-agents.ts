@@ -11,6 +11,8 @@ export interface KnownAgent
   projectEnv?(project: ProjectFiles | undefined): Record<string, string>;
   /** Without the settings of its folder it reads no instructions from there either: they go with the first message. */
   readsNoInstructions?: true;
+  /** What differs when another method than `auth` is configured. */
+  byAuth?: Readonly<Record<string, Pick<AgentDescription, 'loginSigns' | 'shellKeys'>>>;
   /** The method `authenticate` is called with; without one it is not called. */
   auth?: string;
 }
@@ -18,7 +20,7 @@ export interface KnownAgent
 const openCodePermissions = { permission: { bash: 'ask', edit: 'ask' } };
 
 export const knownAcpAgents: Record<string, KnownAgent> = {
-  'acp:gemini': {
+  gemini: {
     command: ['gemini', '--acp'],
     // Its launcher starts a second process that a SIGTERM does not reach.
     env: { GEMINI_CLI_NO_RELAUNCH: 'true' },
@@ -31,7 +33,9 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
     tested: '0.61.0',
     install: 'npm install -g @google/gemini-cli',
     login: 'set GEMINI_API_KEY, or run `gemini` once and choose `auth: oauth-personal` in the configuration',
-    loginSigns: ['$GEMINI_API_KEY', '$GOOGLE_API_KEY', '~/.gemini/oauth_creds.json'],
+    loginSigns: ['$GEMINI_API_KEY', '$GOOGLE_API_KEY'],
+    shellKeys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL'],
+    byAuth: { 'oauth-personal': { loginSigns: ['~/.gemini/oauth_creds.json'], shellKeys: [] } },
     recorded: '2026-11-15',
     asks: ['permission'],
     resumes: false,
@@ -49,15 +53,9 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
         },
       },
     ],
-    passEnv: [
-      'GEMINI_API_KEY',
-      'GOOGLE_API_KEY',
-      'GOOGLE_GEMINI_BASE_URL',
-      'GOOGLE_CLOUD_PROJECT',
-      'GOOGLE_CLOUD_LOCATION',
-    ],
+    passEnv: ['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION'],
   },
-  'acp:opencode': {
+  opencode: {
     command: ['opencode', 'acp'],
     // By default it asks nothing.
     env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(openCodePermissions) },
@@ -92,14 +90,8 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
       { at: ['~/.cache/opencode'] },
       { at: ['~/.config/opencode'] },
     ],
-    passEnv: [
-      'OPENCODE_CONFIG',
-      'OPENCODE_API_KEY',
-      'ANTHROPIC_API_KEY',
-      'OPENAI_API_KEY',
-      'GEMINI_API_KEY',
-      'OPENROUTER_API_KEY',
-    ],
+    shellKeys: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY'],
+    passEnv: ['OPENCODE_CONFIG'],
     behindLauncher: openCodeBinaries,
   },
 };

@@ -161,7 +161,6 @@ export const description: AgentDescription = {
   login: LOGIN,
   loginSigns: [
     ...['$CLAUDE_CODE_OAUTH_TOKEN', '$ANTHROPIC_API_KEY', '$ANTHROPIC_AUTH_TOKEN'],
-    ...['$CLAUDE_CODE_USE_BEDROCK', '$CLAUDE_CODE_USE_VERTEX'],
     ...['$CLAUDE_CONFIG_DIR/.credentials.json', '~/.claude/.credentials.json'],
   ],
   recorded: '2026-11-15',
@@ -171,7 +170,7 @@ export const description: AgentDescription = {
   ignoresRepeats: true,
   state: STATE,
   project: { settings: ['.claude', '.mcp.json'], instructions: ['CLAUDE.md'] },
-  // No key and no endpoint: they would move billing or send the prompts elsewhere, so the user has to configure them.
+  shellKeys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'],
   passEnv: [
     'CLAUDE_CONFIG_DIR',
     'CLAUDE_CODE_OAUTH_TOKEN',

@@ -134,6 +134,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
     },
   ],
   sandbox: 'own',
+  shellKeys: ['CODEX_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL'],
   passEnv: ['CODEX_HOME'],
 };
 

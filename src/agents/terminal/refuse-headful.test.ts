@@ -31,12 +31,7 @@ function refusal({ request, adapter = claude, jobId, ...machine }: Case): string
 }
 
 verifies('A-121').test('a terminal is refused where there is no tmux, which the message names, or no terminal', () => {
-  const adapters = [
-    codexAdapter,
-    codexExecAdapter,
-    acpAdapter('acp:gemini', {}),
-    reefProtocolAdapter('scripted:x.yaml'),
-  ];
+  const adapters = [codexAdapter, codexExecAdapter, acpAdapter('gemini', {}), reefProtocolAdapter('scripted:x.yaml')];
   expect([refusal({ tmux: undefined }), ...adapters.map((adapter) => refusal({ adapter }))]).toEqual([
     'headful_unsupported: tmux is not installed here',
     'allowed',

@@ -47,6 +47,7 @@ const INITIAL_REEF: ReefBlock = {
   mcp: { may: [] },
   max_jobs: 8,
   agents: {},
+  pass_env: [],
   timings: {},
   sandbox: { mode: 'auto' },
   default_agent: 'claude',

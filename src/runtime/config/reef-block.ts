@@ -26,10 +26,14 @@ const loopSchema = z.strictObject({
 });
 export type LoopGuard = z.output<typeof loopSchema>;
 
+/** The name of a variable of the user's shell. */
+const variable = z.string().regex(/^[A-Za-z_]\w*$/, 'the name of a variable');
+
 const agentSchema = z.strictObject({
   command: z.tuple([z.string().min(1)], z.string()).optional(),
   env: z.record(z.string(), z.string()).optional(),
   auth: z.string().optional(),
+  pass_env: z.array(variable).exactOptional(),
 });
 
 /** `npm test` or `[npm, test]`. */
@@ -71,6 +75,8 @@ export const reefSchema = z.strictObject({
   max_jobs: z.number().int().min(1).max(64).default(8),
   /** External agents, by the name a job calls them. */
   agents: z.record(z.string().max(200), agentSchema).default({}),
+  /** Variables of the user's shell that reach set-up, gates and agents, beside those that always do. */
+  pass_env: z.array(variable).default([]),
   timings: timingsSchema.default({}),
   sandbox: sandboxSchema.prefault({}),
   /** The agent of a workflow's worker that names none. */

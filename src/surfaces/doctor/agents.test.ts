@@ -26,7 +26,7 @@ verifies('A-57', 'Q-100').test('each agent is shown with program, version, teste
   expect(await look([claude, codex])).toEqual([
     { check: 'agents', severity: 'ok', what: 'ready: claude', evidence: 'Claude Code' },
     {
-      ...{ check: 'claude', severity: 'ok', what: '2.1.325, the version Reef is tested with, logged in' },
+      ...{ check: 'claude', severity: 'ok', what: '2.1.325, the version Reef is tested with, log-in found' },
       evidence: '/bin/claude, tested with 2.1.325',
     },
     {
@@ -51,7 +51,7 @@ verifies('A-57').test(
     const newer = { ...claude, version: '2.2.0', finding: 'newer than 2.1.325, the version Reef was tested with' };
     expect((await look([newer], { now: new Date('2027-02-14T00:00:00Z') }))[1]).toMatchObject({
       severity: 'ok',
-      what: '2.2.0, newer than 2.1.325, the version Reef was tested with, logged in, tested with recordings of 2026-11-15, over 90 days ago',
+      what: '2.2.0, newer than 2.1.325, the version Reef was tested with, log-in found, tested with recordings of 2026-11-15, over 90 days ago',
     });
     const { path: _, version: __, login: ___, ...unusable } = claude;
     const finding = 'Claude Code 1.0.0 is older than 2.1.197. Update it with: npm i claude';

@@ -46,7 +46,7 @@ function agent(found: Detection, { ready, now }: { ready: readonly ReadyAgent[];
   const words = [
     version === undefined ? 'found' : version === tested ? `${version}, the version Reef is tested with` : version,
     finding,
-    loginWords(name, state?.login ?? found.login),
+    loginWords(name, state?.login ?? found.login, found.shellKeys),
     isOld && `tested with recordings of ${recorded}, over 90 days ago`,
   ];
   const what = words.filter(Boolean).join(', ');

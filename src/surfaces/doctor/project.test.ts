@@ -12,13 +12,15 @@ import { examine } from './finding.ts';
 import { projectChecks } from './project.ts';
 
 const user = temporaryFolder();
-const env = readEnvironment({ HOME: user });
+const env = readEnvironment({ HOME: user, PATH: '/usr/bin:/bin' });
 
-verifies('U-06').test('doctor says what a first run needs of a repository, and when it has it', async () => {
+verifies('U-06', 'J-11').test('doctor says what a first run needs of a repository, and when it has it', async () => {
   const repository = makeRepository({ 'a.txt': 'a\n' });
   const { checkout: root, git, plain } = repository;
   const look = async () => {
-    const findings = await examine(projectChecks({ root, git, env, settings: () => ({ gates: {} }) }), { fix: true });
+    const findings = await examine(projectChecks({ root, git, env, settings: () => ({ gates: {}, worktree: {} }) }), {
+      fix: true,
+    });
     return findings.map(({ check, severity, what, fix }) => [`${severity} ${check}`, what, fix?.does]);
   };
   plain('config', 'user.name', '');
@@ -31,7 +33,7 @@ verifies('U-06').test('doctor says what a first run needs of a repository, and w
   expect(checkout?.slice(0, 2)).toEqual(['warn checkout', 'git has no name for you, and a merge needs one']);
   plain('config', 'user.name', 'Ada');
   mkdirSync(join(root, '.reef'));
-  writeFileSync(join(root, '.reef/config.yaml'), 'reef: { gates: { test: [make, test], lint: [make, lint] } }\n');
+  writeFileSync(join(root, '.reef/config.yaml'), 'reef: { gates: { test: [sh, test.sh], lint: [sh, lint.sh] } }\n');
   repository.write('a.txt', 'changed\n');
   expect(await look()).toEqual([
     ['ok gates', 'test, lint', undefined],
@@ -42,6 +44,16 @@ verifies('U-06').test('doctor says what a first run needs of a repository, and w
   const { items } = await project.trust({ hashes: [] }, { by: 'me', surface: 'cli' });
   await project.trust({ hashes: items.map(({ hash }) => hash) }, { by: 'me', surface: 'cli' });
   expect((await look())[1]).toEqual(['ok trust', '.reef/config.yaml', undefined]);
+  const programs = 'gates: { test: [no-such-runner] }';
+  writeFileSync(join(root, '.reef/config.yaml'), `reef: { ${programs} }\n`);
+  expect((await look())[0]?.slice(0, 2)).toEqual(['warn gates', 'test needs no-such-runner, which is not on PATH']);
+  writeFileSync(join(root, '.reef/config.yaml'), `reef: { ${programs}, worktree: { setup: [sh, install.sh] } }\n`);
+  expect((await look())[0]?.slice(0, 2)).toEqual(['ok gates', 'test']); // the set-up may bring it
+  writeFileSync(join(root, '.reef/config.yaml'), `reef: { ${programs}, worktree: { setup: [no-such-manager] } }\n`);
+  expect((await look())[0]?.slice(0, 2)).toEqual([
+    'warn gates',
+    'the set-up needs no-such-manager, which is not on PATH',
+  ]);
   writeFileSync(join(root, '.reef/config.yaml'), 'reef: { gates: 7 }\n');
   expect((await look())[0]?.slice(0, 2)).toEqual(['error gates', 'the check failed']);
 });

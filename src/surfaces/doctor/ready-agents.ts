@@ -1,4 +1,6 @@
 import type { Detection, Login } from '../../agents/detect.ts';
+import { plainName } from '../../agents/plain-name.ts';
+import { shellKeyWords } from '../../agents/shell-keys.ts';
 import type { Environment } from '../../base/env.ts';
 import { loadConfig } from '../../runtime/config/load.ts';
 
@@ -7,6 +9,7 @@ export interface ReadyAgent {
   title: string;
   isInstalled: boolean;
   login: Login;
+  shellKeys?: readonly string[] | undefined;
   version?: string | undefined;
   finding?: string | undefined;
   /** What is left to do before it can work. */
@@ -21,10 +24,11 @@ export interface User {
 
 export const isAble = ({ isInstalled, login }: ReadyAgent) => isInstalled && login !== 'no';
 
-/** Undefined: it is not known whether the user is logged in. */
-export function loginWords(name: string, login: Login | undefined): string | undefined {
+/** Says what was found, not what it is worth: only a run tries it. Undefined: nobody can know. */
+export function loginWords(name: string, login: Login | undefined, shellKeys?: readonly string[]): string | undefined {
   if (name.startsWith('native:')) return login === 'yes' ? 'a model is configured' : 'no model is configured';
-  return login === 'yes' ? 'logged in' : login === 'no' ? 'no log-in found' : undefined;
+  const found = login === 'yes' ? 'log-in found' : login === 'no' ? 'no log-in found' : undefined;
+  return shellKeyWords(shellKeys) ?? found;
 }
 
 const ADD_MODEL = 'add a model to `clients` in ~/.config/reef/config.yaml';
@@ -43,13 +47,13 @@ export function readyAgents(detected: readonly Detection[], { wanted, hasModel }
 }
 
 function ready(found: Detection, hasModel: boolean): ReadyAgent {
-  const { name, title, version, finding, install } = found;
+  const { name, title, version, finding, install, shellKeys } = found;
   const isInstalled = found.path !== undefined && found.severity !== 'error';
   const isNative = name.startsWith('native:');
   const login: Login = isNative ? (hasModel ? 'yes' : 'no') : (found.login ?? 'unknown');
   const toLogIn = isNative ? ADD_MODEL : (found.loginBy ?? '');
   const left = login === 'no' ? toLogIn : undefined;
-  return { name, title, isInstalled, login, version, finding, toDo: isInstalled ? left : install };
+  return { name, title, isInstalled, login, shellKeys, version, finding, toDo: isInstalled ? left : install };
 }
 
 /** Imports late: what is broken there is a finding, and must not keep doctor from starting. */
@@ -65,5 +69,5 @@ export async function detectAll(env: Environment): Promise<Detection[]> {
 /** Which agent the user's configuration wants, and whether there is a model for Reef's own. */
 export function userOf(env: Pick<Environment, 'all' | 'home'>, cwd: string): User {
   const { config } = loadConfig({ env: env.all, home: env.home, cwd });
-  return { wanted: config.reef.default_agent, hasModel: config.clients.length > 0 };
+  return { wanted: plainName(config.reef.default_agent), hasModel: config.clients.length > 0 };
 }

@@ -1,3 +1,4 @@
+import { shellKeyWords } from '../../agents/shell-keys.ts';
 import { printable } from '../../base/printable.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
 import { type Cell, heading, table } from './columns.ts';
@@ -27,7 +28,7 @@ export function jobTable(jobs: readonly JobView[], style: Style): string {
   const titles = heading(['ID', 'AGENT', 'STATUS', ...wall, 'AGE', 'TOKENS', 'COST', 'TASK'], style);
   const rows = jobs.map((job): Cell[] => [
     { text: `${job.depth > 0 ? '└'.repeat(Math.min(job.depth, 4)) : ''}${short(job.id)}` },
-    { text: agentName(job.agent) },
+    { text: job.shellKeys ? `${agentName(job.agent)} (shell key)` : agentName(job.agent) },
     { text: statusWords(job), paint: (plain) => style.paint(COLOURS[job.status] ?? 'bold', plain) },
     ...wall.map(() => ({ text: sandboxShort(job.sandbox) })),
     { text: age(job, style.now) },
@@ -62,6 +63,7 @@ export function jobDetails(job: JobView, style: Style): string {
     ['job', job.id],
     ['status', `${statusWords(job)}, ${age(job, style.now)}`],
     ['agent', [job.agent, job.agentVersion, job.model].filter(Boolean).join(' ')],
+    ['key', shellKeyWords(job.shellKeys)],
     ['task', job.task],
     ['folder', job.cwd],
     ['sandbox', sandboxWords(job.sandbox)],

@@ -1,3 +1,5 @@
+import { plainName } from '../../agents/plain-name.ts';
+
 /** These characters encode the time to about a second, which tells most jobs apart. */
 const SHORTEST = 8;
 
@@ -9,9 +11,9 @@ export function shortIds(ids: readonly string[]): (id: string) => string {
   return (id) => id.slice(0, length);
 }
 
-/** Shows a script by the name of its file. */
+/** Shows a script by the name of its file, and an agent that Reef knows by its plain name. */
 export function shortAgent(agent: string): string {
-  return agent.replace(/^scripted:.*\//, 'scripted:');
+  return plainName(agent).replace(/^scripted:.*\//, 'scripted:');
 }
 
 /** A word as a POSIX shell reads it, so that a printed command can be pasted. */

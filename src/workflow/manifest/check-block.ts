@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { olderName } from '../../agents/plain-name.ts';
 import { checkContextBudget, isProblem, parseSlice } from '../../context/slices/parse-slice.ts';
 import type { SliceProblem } from '../../context/slices/slice.ts';
 import type { Transition } from '../../protocol/workflow.ts';
@@ -30,7 +31,8 @@ export type KnownAgents = Readonly<Record<string, KnownAgent>>;
 const TELL_COST = new Set(['claude']);
 
 export function knownAgents(names: readonly string[]): KnownAgents {
-  return Object.fromEntries(names.map((name) => [name, { reportsCost: TELL_COST.has(name) }]));
+  const all = [...names, ...names.flatMap((name) => olderName(name) ?? [])];
+  return Object.fromEntries(all.map((name) => [name, { reportsCost: TELL_COST.has(name) }]));
 }
 
 interface Checked {

@@ -28,7 +28,7 @@ function put(folder: string, files: Record<string, string>): void {
   }
 }
 
-const found = (cwd: string) => projectFilesOf({ root, trust }, cwd, NAMES);
+const found = (cwd: string) => projectFilesOf({ root, trust })(cwd, NAMES);
 const project = () => new Project({ root, trust, clock: manualClock() });
 const trustAll = async () => {
   const { items } = await project().trust({ hashes: [] }, { by: 'me', surface: 'cli' });
@@ -94,5 +94,5 @@ verifies('X-132').test('bytes that are no text are trusted byte by byte', async 
 verifies('X-132').test('outside of a repository nothing is trusted', async () => {
   put(root, { '.mcp.json': '{}' });
   await trustAll();
-  expect((await projectFilesOf({ root: undefined, trust }, root, NAMES)).withheld).toEqual(['.mcp.json']);
+  expect((await projectFilesOf({ root: undefined, trust })(root, NAMES)).withheld).toEqual(['.mcp.json']);
 });

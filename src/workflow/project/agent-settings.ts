@@ -44,7 +44,11 @@ interface Deps {
 }
 
 /** What the folder of a job brings for its agent, judged by what the person trusted in the main checkout. */
-export async function projectFilesOf({ root, trust }: Deps, cwd: string, names: ProjectNames): Promise<ProjectFiles> {
+export function projectFilesOf(deps: Deps): (cwd: string, names: ProjectNames) => Promise<ProjectFiles> {
+  return (cwd, names) => lookIn(cwd, names, deps);
+}
+
+async function lookIn(cwd: string, names: ProjectNames, { root, trust }: Deps): Promise<ProjectFiles> {
   const top = topOf(cwd);
   // An agent also looks into every folder between the top and where it works.
   const between = relative(top, cwd).split('/').filter(Boolean);

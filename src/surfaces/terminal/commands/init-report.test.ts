@@ -10,7 +10,7 @@ test('commands stand with their reasons, agents with what is left to do', () => 
     { name: 'claude', title: 'Claude Code', isInstalled: true, login: 'yes' as const, version: '2.1.3' },
     { name: 'codex', title: 'Codex', isInstalled: true, login: 'no' as const, toDo: 'codex login' },
     { name: 'native:coder', title: 'Reef', isInstalled: true, login: 'no' as const, toDo: 'add a model' },
-    { name: 'acp:gemini', title: 'Gemini CLI', isInstalled: false, login: 'unknown' as const, toDo: 'npm i' },
+    { name: 'gemini', title: 'Gemini CLI', isInstalled: false, login: 'unknown' as const, toDo: 'npm i' },
   ];
   const found = {
     ...{ repository: '/r', folder: 'crate', toolchains: ['Rust', 'Node'], setup: null, agents },
@@ -34,10 +34,10 @@ test('commands stand with their reasons, agents with what is left to do', () => 
     '  Node  --test \'npm test\'      script "test"',
     '',
     'Agents',
-    '  claude        2.1.3, logged in',
+    '  claude        2.1.3, log-in found',
     '  codex         no log-in found: codex login',
     '  native:coder  no model is configured: add a model',
-    '  not installed: acp:gemini',
+    '  not installed: gemini',
   ]);
 });
 

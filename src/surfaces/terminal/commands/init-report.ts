@@ -73,8 +73,8 @@ function alsoFound(alternatives: readonly Alternative[], state: ConfigOutcome, {
   ];
 }
 
-function agentState({ name, version, login, finding, toDo }: ReadyAgent): string {
-  const state = [version, loginWords(name, login), finding].filter(Boolean).join(', ');
+function agentState({ name, version, login, shellKeys, finding, toDo }: ReadyAgent): string {
+  const state = [version, loginWords(name, login, shellKeys), finding].filter(Boolean).join(', ');
   return `${state || 'found'}${toDo === undefined ? '' : `: ${toDo}`}`;
 }
 

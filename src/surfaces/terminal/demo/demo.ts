@@ -209,7 +209,7 @@ function nextLines(path: string): string {
     ['reef init', 'find out what tests it, and what a first run needs'],
     ['reef doctor', 'what is missing, and what mends it'],
     ['reef trust', 'see what Reef would run there, and let it'],
-    ['reef run "make the failing test pass" --follow', 'with claude, or --agent codex, native:coder, acp:gemini'],
+    ['reef run "make the failing test pass" --follow', 'with claude, or --agent codex, native:coder, gemini'],
     ['reef diff @last', 'what it did'],
     ['reef accept @last', 'merge it'],
     ['claude mcp add reef -- reef mcp', 'let your own agent start others'],
