@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
@@ -60,5 +60,43 @@ for (const agent of ['claude', 'codex'] as const) {
         expect(status).toContain(job.id);
       },
       SLOW_MS,
+    );
+}
+
+/** Where each keeps its conversations in its home. */
+const SESSIONS = { claude: '.claude/projects', codex: 'codex/sessions' };
+
+for (const agent of ['claude', 'codex'] as const) {
+  verifies('X-135', 'X-133')
+    .needs(...installed(agent))
+    .needs(bubblewrap !== undefined, 'bubblewrap is not installed or not allowed to work')
+    .test(
+      `${agent} in the default sandbox edits and runs on while the daemon is killed, and is resumed after its end`,
+      async () => {
+        rig.scripts[`survives-${agent}`] = [
+          { tools: [{ write: 'made.txt', content: 'made\n' }] },
+          { tools: [{ shell: 'echo begun > begun.txt; sleep 5' }] },
+          { text: 'Survived.' },
+          { text: 'I remember.' },
+        ];
+        const job = await rig.spawn({ agent, script: `survives-${agent}`, yes: true });
+        await job.begun();
+        await rig.world.killDaemon();
+        expect(await job.ended()).toMatchObject({ status: 'completed', sandbox: 'bubblewrap', launch: 1 });
+        expect(job.file('made.txt')).toBe('made\n');
+        const conversation = () => {
+          const folder = join(job.home, SESSIONS[agent]);
+          const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+            name.endsWith('.jsonl'),
+          );
+          return files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
+        };
+        expect(conversation()).toContain('Survived.');
+        await job.resume('What happened?');
+        await job.until(({ launch, activity }) => launch === 2 && activity === 'ended');
+        expect(JSON.stringify(job.requests().at(-1)?.body)).toContain('Survived.');
+        expect(conversation()).toContain('I remember.');
+      },
+      2 * SLOW_MS,
     );
 }
