@@ -18,6 +18,7 @@ import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import { type ProjectFiles, type ProjectNames, withheldText } from './project-files.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
 import { gitMounts, jobDir, sandboxFor } from './sandbox.ts';
+import type { OwnPaths } from './sandbox-home.ts';
 import { shellKeyWords } from './shell-keys.ts';
 import { forMode } from './terminal/headful.ts';
 import type { Timings } from './timings.ts';
@@ -37,6 +38,8 @@ export interface LaunchDeps {
   passEnv(): readonly string[];
   /** What a folder brings for an agent, and what of it is trusted. */
   projectFilesOf(cwd: string, names: ProjectNames): Promise<ProjectFiles>;
+  /** What the user's configuration shows to agents in a sandbox. */
+  sandboxPaths(): OwnPaths;
 }
 
 /** The socket through which a job reaches Reef. It is open while the job has a process. */
@@ -61,7 +64,7 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   const env = childEnv(deps, job, { agent, planned: plan.env });
   const { homeDir, sockets } = deps;
   const { state, reads } = agent.adapter.describe();
-  const around = { homeDir, sockets, reads, env: deps.env, program: plan.file };
+  const around = { homeDir, sockets, reads, env: { ...deps.env, ...env }, own: deps.sandboxPaths(), program: plan.file };
   const lent = { state, env, dir: stateDir(homeDir, job.id), sessionId: job.sessionId };
   const binds = job.sandbox === 'bubblewrap' ? await lendState(lent) : [];
   const spec = {
@@ -72,7 +75,7 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
     env,
     ceilingMs: deps.timings.ceiling,
     tag: job.id,
-    sandbox: sandboxFor(job, { ...around, binds, git: await gitMounts(job) }),
+    sandbox: await sandboxFor(job, { ...around, binds, git: await gitMounts(job) }),
   };
   const identity =
     typeof plan.stdin === 'object'

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { defined } from '../base/defined.ts';
 import { adopt, type ProcessIdentity } from '../process/identity.ts';
 import { readLaunch } from '../process/launch-folder.ts';
@@ -16,7 +17,7 @@ import { type Batch, ingest, RawOutput } from './ingest.ts';
 import type { Ending, JobRuntime } from './job-runtime.ts';
 import { type JobStorage, JobTransaction, loadJob } from './job-transaction.ts';
 import type { OutboxDoc } from './outbox.ts';
-import type { GuardedFolders } from './sandbox.ts';
+import { type GuardedFolders, SCRATCH } from './sandbox.ts';
 import { forMode } from './terminal/headful.ts';
 import { Keyboard } from './terminal/keyboard.ts';
 import type { Timings } from './timings.ts';
@@ -185,6 +186,8 @@ export class LiveJob {
     const rest = this.#raw.rest();
     // Before the end is stored: until then the next daemon would come here again.
     const lost = await this.#deps.home.bringBack(this.#load().job);
+    // Its home and temporary folder in the sandbox: nothing in them is for anybody else. What cannot be removed stays.
+    await rm(join(dirname(this.#dir), SCRATCH), { recursive: true, force: true }).catch(() => undefined);
     this.#commit((tx) => {
       if (lost !== undefined) tx.warn(lost);
       ingest(tx, this.#deps.adapter, rest);

@@ -1,25 +1,16 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, resolve } from 'node:path';
 import { type Checkout, readCheckout } from '../git/checkout.ts';
 import { type SandboxSpec, unguard } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Store } from '../store/store.ts';
 import type { AgentDescription } from './adapter.ts';
 import type { JobRuntime } from './job-runtime.ts';
-
-/** What no agent in a sandbox may see: keys, histories and sockets of other programs. */
-const PRIVATE = ['.ssh', '.gnupg', '.aws', '.netrc', '.bash_history', '.zsh_history'];
-const PRIVATE_CONFIG = ['gh', 'reef'];
-const DOORS = ['/var/run/docker.sock', '/run/docker.sock', '/tmp/.X11-unix'];
+import { type OwnPaths, ownHome } from './sandbox-home.ts';
 
 /** Files that the user's programs act on: whoever writes them runs code outside the sandbox. */
 const GUARDED = ['.reef', '.mcp.json', '.claude', '.codex', '.vscode', '.envrc', '.gitmodules'];
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Reef with the packages it needs. In a checkout they lie inside, in an installation beside it. */
-const REEF = basename(dirname(ROOT)) === 'node_modules' ? dirname(ROOT) : ROOT;
 
 interface Surroundings {
   /** The agent's private copies of its own files. */
@@ -27,8 +18,10 @@ interface Surroundings {
   reads?: AgentDescription['reads'];
   homeDir: string;
   sockets: string;
-  /** The daemon's environment. */
+  /** Of the program: its home may be another than the daemon's. */
   env: Readonly<NodeJS.ProcessEnv>;
+  /** What the user's configuration shows to all. */
+  own?: OwnPaths | undefined;
   /** What git may write beside the folder of the job. */
   git?: GitMounts | undefined;
   /** What the job runs. Its temporary folder is private and would hide a program that lies there. */
@@ -48,61 +41,64 @@ export function jobSocketPath(sockets: string, jobId: string): string {
   return join(jobSocketDir(sockets, jobId), 'sock');
 }
 
-/** A job in a sandbox may write its folder, a private temporary folder and copies of its agent's state. The rest is read-only. */
-export function sandboxFor(
+/** A job in a sandbox may write its folder, a home and a temporary folder of its own. Of the user's folders it sees what is named. */
+export async function sandboxFor(
   job: Pick<Job, 'id' | 'cwd' | 'sandbox' | 'readonly'>,
   of: Surroundings,
-): SandboxSpec | undefined {
+): Promise<SandboxSpec | undefined> {
   if (job.sandbox !== 'bubblewrap') return undefined;
   const socketDir = jobSocketDir(of.sockets, job.id);
+  const around = ownHome(of.env, of.program, of.own);
   const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
     kind: 'bubblewrap',
-    writable: [...(job.readonly ? [] : [job.cwd]), ...writable],
+    home: around.home,
+    writable: [...(job.readonly ? [] : [job.cwd]), ...writable, ...around.writable],
     binds: of.binds ?? [],
-    // The folder and not the socket: a new daemon makes a new one.
     readOnly: [
+      ...(await repositoryFolders(job.cwd)),
+      ...(job.readonly ? [job.cwd] : []),
+      // The folder and not the socket: a new daemon makes a new one.
       ...(existsSync(socketDir) ? [socketDir] : []),
-      ...programsIn('/tmp/', of.program),
       ...(of.reads ?? []),
+      ...around.readOnly,
       ...readOnly,
     ],
-    hidden: [of.homeDir, of.sockets, ...privatePaths(of.env), ...hidden],
+    hidden: [of.homeDir, of.sockets, ...around.hidden, ...hidden],
     guarded: [...guardedIn(job.cwd), ...guarded],
     network: 'host',
-    scratch: join(of.homeDir, 'jobs', job.id, 'sandbox'),
+    scratch: join(jobDir(of.homeDir, job.id), SCRATCH),
   };
 }
 
-/** In a repository also `.git`: hooks and configuration are code. `gitMounts` opens the parts that are not. */
+/** In the folder of a job: its private /tmp and home, gone with its process. */
+export const SCRATCH = 'sandbox';
+
+/** Git's data of a checkout, wherever it lies, and the checkout around a folder that is only a part of it. */
+export async function repositoryFolders(cwd: string): Promise<string[]> {
+  const top = checkoutAround(cwd);
+  const checkout = top === undefined ? undefined : await readCheckout(top).catch(() => undefined);
+  if (!checkout) return [];
+  const { commonDir } = checkout;
+  const lent = await readFile(join(commonDir, 'objects', 'info', 'alternates'), 'utf8').catch(() => '');
+  const alternates = lent.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const folders = [commonDir, ...alternates.map((path) => resolve(commonDir, 'objects', path))];
+  return [...(top === cwd ? [] : [checkout.toplevel]), ...folders].filter(existsSync);
+}
+
+function checkoutAround(folder: string): string | undefined {
+  if (existsSync(join(folder, '.git', 'HEAD')) || isFile(join(folder, '.git'))) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : checkoutAround(parent);
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+/** Also `.git`, present or not: hooks and configuration are code. `gitMounts` opens the parts that are not. */
 function guardedIn(cwd: string): string[] {
-  const names = existsSync(join(cwd, '.git')) ? ['.git', ...GUARDED] : GUARDED;
-  return names.map((name) => join(cwd, name));
-}
-
-/** Those below the folder: the agent's program, Node, and Reef itself for its MCP server. */
-export function programsIn(folder: string, program: string): string[] {
-  return [dirname(program), dirname(process.execPath), REEF].filter((path) => path.startsWith(folder));
-}
-
-/** The user's keys and histories, and sockets of other programs, which would work even without write access. */
-export function privatePaths({
-  HOME: home = '/',
-  XDG_CONFIG_HOME: config,
-  XDG_STATE_HOME: state,
-  XDG_CACHE_HOME: cache,
-  XDG_RUNTIME_DIR: runtimeDir,
-}: Surroundings['env']) {
-  const configDir = config || join(home, '.config');
-  return [
-    ...PRIVATE.map((name) => join(home, name)),
-    ...PRIVATE_CONFIG.map((name) => join(configDir, name)),
-    ...DOORS,
-    // All of Reef's homes and sockets, and the sockets of homes whose own path is too long for one.
-    join(state || join(home, '.local', 'state'), 'reef'),
-    join(cache || join(home, '.cache'), 'reef', 'run'),
-    ...(runtimeDir === undefined ? [] : [runtimeDir]),
-  ];
+  return ['.git', ...GUARDED].map((name) => join(cwd, name));
 }
 
 type GitMounts = Required<Pick<SandboxSpec, 'writable' | 'readOnly' | 'hidden' | 'guarded'>>;

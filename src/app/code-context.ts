@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { privatePaths, programsIn } from '../agents/sandbox.ts';
+import { ownHome } from '../agents/sandbox-home.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Environment } from '../base/env.ts';
 import type { Home } from '../base/home.ts';
@@ -114,12 +114,13 @@ function sandbox(
   worktreePath: string,
 ): SandboxSpec {
   const folder = dirname(store);
+  const around = ownHome(env.all, settings.server ?? process.execPath);
   return {
     kind: 'bubblewrap',
+    home: around.home,
     writable: [folder],
-    // A program below /tmp would be hidden by the private /tmp of the sandbox.
-    readOnly: [worktreePath, commonDir, ...programsIn('/tmp/', settings.server ?? process.execPath)],
-    hidden: [home.dir, ...privatePaths(env.all)],
+    readOnly: [worktreePath, commonDir, ...around.readOnly],
+    hidden: [home.dir, ...around.hidden],
     network: 'none',
     scratch: join(folder, 'sandbox'),
   };

@@ -141,12 +141,14 @@ function gateDeps(deps: RepositoryDeps) {
  * The sandbox belongs to the worktree: gates and scripts execute what an agent wrote there. Scripts are told where the user's
  * own checkout lies, to take from it what a fresh one lacks, so they may read it.
  */
-function worktreeSandbox(deps: RepositoryDeps, path: string, root: string | undefined) {
+async function worktreeSandbox(deps: RepositoryDeps, path: string, root: string | undefined) {
   const { home, env } = deps;
   const id = basename(path).replace(/^scratch-/, '');
   if (!isWalled(deps, id)) return undefined;
   const { dir: homeDir, sockets } = home;
+  const own = deps.settings().sandbox;
   const surroundings = {
+    own,
     homeDir,
     sockets,
     env: env.all,

@@ -20,8 +20,8 @@ const BEGIN = '{ echo >&4; } 2>/dev/null; exec "$@" 4>&-';
 /** A namespace's first process is a shell that stays: as number 1 the agent would be deaf to SIGTERM and reap nobody. */
 const FIRST_PROCESS = 'exec 3>&2 2>/dev/null; (echo >&4; exec "$@" 2>&3 3>&- 4>&-); exit $?';
 
-/** Bubblewrap does not block SIGTERM as `unshare` does: it would die and take the agent along without grace. */
-const DEAF = 'trap "" TERM; exec "$@"';
+/** Opens the filter of system calls as descriptor 9. Bubblewrap does not block SIGTERM as `unshare` does: it would die and take the agent along without grace. */
+const DEAF = 'trap "" TERM; exec 9<"$1"; shift; exec "$@"';
 
 /** The same as `timeout -k 5`: a group of its own, SIGTERM, SIGKILL 5 s later, and 124 as exit code. */
 const CEILING = `
@@ -43,9 +43,9 @@ export function contained(program: Program, capabilities: Capabilities): string[
   const { namespaces, unshare, bubblewrap } = capabilities;
   if (program.sandbox) {
     if (!bubblewrap) throw new ReefError('sandbox_unavailable', 'Bubblewrap is missing here or not allowed to work');
-    const options = sandboxOptions(program.sandbox, program.cwd);
+    const { filter, options } = sandboxOptions(program.sandbox, program.cwd);
     const undeaf = ['/usr/bin/env', '--default-signal=TERM', '/bin/sh', '-c', BEGIN, 'sh'];
-    return ['/bin/sh', '-c', DEAF, 'sh', bubblewrap, ...options, '--', ...undeaf, ...command];
+    return ['/bin/sh', '-c', DEAF, 'sh', filter, bubblewrap, ...options, '--', ...undeaf, ...command];
   }
   if (namespaces === 'none' || unshare === undefined) return ['/bin/sh', '-c', BEGIN, 'sh', ...command];
   const network = program.isOffline && capabilities.isolatesNetwork ? ['--net'] : [];

@@ -50,16 +50,16 @@ test('mounts come from the outside in, so that the longer path decides', () => {
   const folder = temporaryFolder();
   const { at, spec } = makeRoom(folder);
   symlinkSync(at('netrc'), at('link'));
-  const options = sandboxOptions({ ...spec, hidden: [...spec.hidden, at('link')] }, at('home/worktree'));
+  const { options } = sandboxOptions({ ...spec, hidden: [...spec.hidden, at('link')] }, at('home/worktree'));
   expect(options).toEqual([
     ...SANDBOX_BASE,
+    ...['--seccomp', '9'],
     '--unshare-net',
     ...['--bind', at('scratch/tmp'), '/tmp'],
     ...['--tmpfs', at('run')],
     ...['--tmpfs', at('home')],
     ...['--bind', at('state'), at('state')],
-    ...['--ro-bind', at('scratch/empty'), at('netrc')],
-    ...['--ro-bind', at('scratch/empty'), at('netrc')], // the link is resolved
+    ...['--ro-bind', at('scratch/empty'), at('netrc')], // the link to it is resolved
     ...['--bind', at('home/worktree'), at('home/worktree')],
     ...['--ro-bind', at('home/worktree/.git'), at('home/worktree/.git')],
     ...['--ro-bind', at('scratch/empty'), at('home/worktree/.envrc')],
@@ -76,7 +76,7 @@ verifies('X-25').test(
     const { at, spec } = makeRoom(folder);
     const names = ['home/worktree/.git', 'home/worktree/.claude', 'home/worktree/.vscode', 'other/.codex'];
     mkdirSync(at('home/worktree/.vscode'));
-    const options = sandboxOptions({ ...spec, guarded: names.map(at) }, at('home/worktree'));
+    const { options } = sandboxOptions({ ...spec, guarded: names.map(at) }, at('home/worktree'));
     const about = (name: string) => options.flatMap((each, n) => (each === at(name) ? [options[n - 1]] : []));
     expect(names.map(about)).toEqual([
       ['--ro-bind', at('home/worktree/.git'), '--ro-bind', at('home/worktree/.git')],

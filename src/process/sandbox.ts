@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
+import { seccompFilter } from './seccomp.ts';
 
 /**
  * What a sandboxed program may touch; everything else is read-only. Of nested paths the longer one decides: a worktree inside
@@ -9,6 +10,8 @@ import { ReefError } from '../protocol/errors.ts';
 export interface SandboxSpec {
   kind: 'bubblewrap';
   writable: readonly string[];
+  /** The user's home. The program finds a folder of its own in its place, with nothing in it but what is named below. */
+  home?: string | undefined;
   readOnly?: readonly string[];
   /**
    * What the program finds, writable, at another path: its private copy of what lies there. Where nothing lies, and nothing
@@ -37,34 +40,44 @@ export const SANDBOX_BASE = [
   ...['--proc', '/proc'],
 ];
 
-/** The options for bubblewrap, up to and without the program. Makes the scratch folder. */
-export function sandboxOptions(spec: SandboxSpec, cwd: string): string[] {
-  const { temporary, empty } = makeScratch(spec.scratch);
+/** The options for bubblewrap, up to and without the program, and the file it wants as descriptor 9. Makes the scratch folder. */
+export function sandboxOptions(spec: SandboxSpec, cwd: string): { options: string[]; filter: string } {
+  const { temporary, empty, ownHome, filter, hasFilter } = makeScratch(spec.scratch);
+  // Where the home is a link into another folder, it is empty at both ends.
+  const ends = spec.home === undefined ? [] : [placeOf(spec.home, spec.hidden), resolveLinks(spec.home)];
+  const home = [...new Set(ends)].filter(() => isFolder(ends[1] ?? ''));
   const writable = spec.writable.map(existing);
-  const hidden = spec.hidden.map(resolveLinks).filter((path) => existsSync(path) || isInside(path, writable));
+  const hidden = [...new Set(spec.hidden.map(resolveLinks))]
+    .filter((path) => existsSync(path) || isInside(path, writable))
+    .filter((path) => !home.includes(path));
   const guarded = (spec.guarded ?? []).map(resolveLinks).filter((path) => isInside(path, writable));
   const absent = guarded.filter(isNothing);
-  const readOnly = [...(spec.readOnly ?? []).map(existing), ...guarded.filter((path) => !isNothing(path))];
+  const readOnly = guarded.filter((path) => !isNothing(path)).map((path) => ({ from: path, path }));
+  const bare = [...spec.hidden, ...home]; // where no link of the user's leads anywhere
+  const named = (spec.readOnly ?? []).map((path) => ({ from: existing(path), path: placeOf(path, bare) }));
   const mounts = [
     { path: '/tmp', options: ['--bind', temporary, '/tmp'] },
+    ...home.map((path) => ({ path, options: ['--bind', ownHome, path] })),
     ...writable.map((path) => ({ path, options: ['--bind', path, path] })),
-    ...readOnly.map((path) => ({ path, options: ['--ro-bind', path, path] })),
+    ...[...named, ...readOnly].map(({ from, path }) => ({ path, options: ['--ro-bind', from, path] })),
     ...(spec.binds ?? []).flatMap(({ from, to, isReadOnly = false }) => {
-      const path = placeOf(to, spec.hidden);
-      if (!existsSync(path) && !isInside(path, [...writable, ...hidden])) return [];
+      const path = placeOf(to, bare);
+      if (!existsSync(path) && !isInside(path, [...writable, ...hidden, ...home])) return [];
       return [{ path, options: [isReadOnly ? '--ro-bind' : '--bind', existing(from), path] }];
     }),
     ...absent.map((path) => ({ path, options: ['--tmpfs', path] })),
     ...hidden.map((path) => ({ path, options: isFolder(path) ? ['--tmpfs', path] : ['--ro-bind', empty, path] })),
   ];
-  return [
+  const options = [
     ...SANDBOX_BASE,
+    ...(hasFilter ? ['--seccomp', '9'] : []),
     ...(spec.network === 'none' ? ['--unshare-net'] : []),
     ...mounts.sort((a, b) => a.path.length - b.path.length).flatMap((mount) => mount.options),
     // Last, because the mounts within need their folders made first.
     ...[...hidden.filter(isFolder), ...absent].flatMap((path) => ['--remount-ro', path]),
     ...['--setenv', 'TMPDIR', '/tmp', '--chdir', cwd],
   ];
+  return { options, filter };
 }
 
 /** Removes the empty folders that stood for absent ones. Call it after the last program that they guarded against. */
@@ -79,12 +92,14 @@ export function unguard(guarded: readonly string[]): void {
 }
 
 /** An empty regular file hides better than /dev/null, which programs find unreadable and then fail. */
-function makeScratch(scratch: string): { temporary: string; empty: string } {
-  const temporary = join(scratch, 'tmp');
-  const empty = join(scratch, 'empty');
-  mkdirSync(temporary, { recursive: true, mode: 0o700 });
+function makeScratch(scratch: string) {
+  const at = (name: string) => join(scratch, name);
+  const [temporary, ownHome, empty, filter] = [at('tmp'), at('home'), at('empty'), at('filter')];
+  const rules = seccompFilter();
+  for (const folder of [temporary, ownHome]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(empty, '', { mode: 0o600 });
-  return { temporary, empty };
+  writeFileSync(filter, rules ?? '', { mode: 0o600 });
+  return { temporary, empty, ownHome, filter, hasFilter: rules !== undefined };
 }
 
 function existing(path: string): string {

@@ -49,7 +49,7 @@ const INITIAL_REEF: ReefBlock = {
   agents: {},
   pass_env: [],
   timings: {},
-  sandbox: { mode: 'auto' },
+  sandbox: { mode: 'auto', read: [], write: [] },
   default_agent: 'claude',
   gates: {},
   worktree: {},

@@ -45,10 +45,17 @@ const command = z.unknown().transform((value, { addIssue }): string[] => {
   return z.NEVER;
 });
 
+const ownPath = z.string().regex(/^(?:~\/|\/).+/, 'an absolute path, or one that begins with ~/');
+
 /** What stands around agents, and around gates and scripts of the worktrees they work in. `sandbox: off` is short for `{ mode: off }`. */
 const sandboxSchema = z.preprocess(
   (value) => (typeof value === 'string' ? { mode: value } : value),
-  z.strictObject({ mode: sandboxModeSchema.default('auto') }),
+  z.strictObject({
+    mode: sandboxModeSchema.default('auto'),
+    /** Files and folders that are shown beside those Reef knows, `~/…` or absolute. */
+    read: z.array(ownPath).default([]),
+    write: z.array(ownPath).default([]),
+  }),
 );
 
 /** Milliseconds. */

@@ -12,13 +12,10 @@ import type { RunGate } from './gates.ts';
 /** One descriptor for both streams keeps the order in which they were written. */
 const TOGETHER = ['/bin/sh', '-c', 'exec "$@" 2>&1', 'sh'];
 
-/** The home is read-only in a sandbox, and package managers keep their caches there. */
-const OWN_CACHES = { XDG_CACHE_HOME: '/tmp/cache', npm_config_cache: '/tmp/cache/npm' };
-
 interface BoundGatesOptions {
   capabilities: Capabilities;
   /** Gates execute what an agent wrote. */
-  sandboxOf?(worktreePath: string, env: Readonly<Record<string, string>>): SandboxSpec | undefined;
+  sandboxOf?(worktreePath: string, env: Readonly<Record<string, string>>): Promise<SandboxSpec | undefined>;
   /** Called before a gate runs in a sandbox; the result is called after it. */
   enter?(worktreePath: string): () => void;
 }
@@ -31,12 +28,11 @@ export function boundGates({ capabilities, sandboxOf, enter }: BoundGatesOptions
   return async (spec) => {
     const command = [findProgram(spec), ...spec.args];
     const [file = '', ...args] = spec.output === 'together' ? [...TOGETHER, ...command] : command;
-    const sandbox = sandboxOf?.(spec.cwd, spec.env);
-    const boxed = sandbox && { sandbox, env: { ...spec.env, ...OWN_CACHES } };
+    const sandbox = await sandboxOf?.(spec.cwd, spec.env);
     const tag = `gate-${randomUUID()}`;
     const leave = sandbox && enter?.(spec.cwd);
     try {
-      const child = await launchBound({ file, args, cwd: spec.cwd, env: spec.env, tag, ...boxed }, capabilities);
+      const child = await launchBound({ file, args, cwd: spec.cwd, env: spec.env, tag, sandbox }, capabilities);
       child.stdin.end(spec.input ?? '');
       return await finish(child, spec);
     } finally {

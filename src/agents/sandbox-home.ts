@@ -1,0 +1,114 @@
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SandboxSpec } from '../process/sandbox.ts';
+
+/** Folders of other users, of mounted disks and of services. Their sockets would work even without write access. */
+const ROOTS = ['/home', '/root', '/run', '/mnt', '/media', '/var/tmp', '/var/spool', '/var/mail'];
+const SECRETS = ['/etc/shadow', '/etc/gshadow', '/etc/ssl/private', '/var/lib/docker', '/var/lib/containerd'];
+
+/** Kept from an agent even where its folder is the home itself: keys, histories and sockets of other programs. */
+const PRIVATE = ['.ssh', '.gnupg', '.aws', '.netrc', '.npmrc', '.pypirc', '.docker', '.kube', '.git-credentials'];
+const HISTORIES = ['.bash_history', '.zsh_history', '.python_history', '.node_repl_history', '.psql_history'];
+const PRIVATE_CONFIG = ['gh', 'gcloud', 'reef'];
+
+/** What of a home programs need to work as they do outside, and what holds no secrets. */
+const IDENTITY = ['.gitconfig', '.config/git'];
+const TOOLS = [
+  ...['.nvm', '.fnm', '.volta', '.asdf', '.pyenv', '.rbenv', '.rustup', '.sdkman', '.dotnet', '.cargo/config.toml'],
+  ...['.local/share/fnm', '.local/share/mise', '.local/share/pipx', '.local/share/uv', '.local/share/claude'],
+];
+/** Beside a folder `bin` lies what its programs are made of. */
+const BESIDE_BIN = ['bin', 'lib', 'lib64', 'libexec', 'include'];
+
+/** Files that make certificates of a company known, and where names are resolved. */
+const CERTIFICATES = [
+  ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'PIP_CERT'],
+  'GIT_SSL_CAINFO',
+];
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Reef with the packages it needs. In a checkout they lie inside, in an installation beside it. */
+const REEF = basename(dirname(ROOT)) === 'node_modules' ? dirname(ROOT) : ROOT;
+
+/** What a person added in the configuration. */
+export interface OwnPaths {
+  read: readonly string[];
+  write: readonly string[];
+}
+
+export const NO_PATHS: OwnPaths = { read: [], write: [] };
+
+/** A home without the user's own things: only what the programs on PATH are made of, who commits, and what was named. */
+export function ownHome(
+  env: Readonly<NodeJS.ProcessEnv>,
+  program: string,
+  own: OwnPaths = NO_PATHS,
+): Required<Pick<SandboxSpec, 'hidden' | 'readOnly' | 'writable'>> & Pick<SandboxSpec, 'home'> {
+  const home = env.HOME && env.HOME !== '/' && isAbsolute(env.HOME) ? env.HOME : undefined;
+  const inHome = (names: readonly string[]) => (home === undefined ? [] : names.map((name) => join(home, name)));
+  const hidden = [...ROOTS, ...SECRETS, ...inHome([...PRIVATE, ...HISTORIES]), ...reefFolders(env)];
+  const bare = [...ROOTS, '/tmp', ...inHome(['.'])];
+  const isHidden = (path: string) => bare.some((folder) => path.startsWith(`${folder}/`));
+  const expand = (path: string) => (path.startsWith('~/') && home !== undefined ? join(home, path.slice(2)) : path);
+  const shown = [
+    ...[...programFolders(program, bare), dirname(process.execPath), REEF],
+    ...(env.PATH ?? '').split(':').flatMap((folder) => (isAbsolute(folder) ? toolFolders(folder, bare) : [])),
+    ...CERTIFICATES.flatMap((name) => env[name] ?? []),
+    ...['/etc/resolv.conf'].filter(existsSync).map((path) => realpathSync(path)),
+  ];
+  return {
+    home,
+    hidden,
+    readOnly: [
+      ...inHome([...IDENTITY, ...TOOLS]).filter(existsSync),
+      ...shown.filter((path) => isHidden(path) && existsSync(path)),
+      ...own.read.map(expand).filter(existsSync),
+    ],
+    writable: own.write.map(expand).filter(existsSync),
+  };
+}
+
+/** Reef's configuration with its keys, all its homes and sockets, and the sockets of the user's other programs. */
+function reefFolders(env: Readonly<NodeJS.ProcessEnv>): string[] {
+  const home = env.HOME || '/';
+  const configDir = env.XDG_CONFIG_HOME || join(home, '.config');
+  const named = ['REEF_CONFIG_DIR', 'REEF_CONFIG_FILE', 'REEF_ENV_FILE', 'XDG_RUNTIME_DIR'].flatMap(
+    (name) => env[name] || [],
+  );
+  return [
+    ...PRIVATE_CONFIG.map((name) => join(configDir, name)),
+    join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'reef'),
+    // The sockets of homes whose own path is too long for one.
+    join(env.XDG_CACHE_HOME || join(home, '.cache'), 'reef', 'run'),
+    '/tmp/.X11-unix',
+    ...named.filter(isAbsolute),
+  ];
+}
+
+/** The folder of an agent's program, or the packages it is one of. Never a whole home. */
+function programFolders(program: string, bare: readonly string[]): string[] {
+  const paths = existsSync(program) ? [program, realpathSync(program)] : [program];
+  return paths.map((path) => {
+    const packages = path.indexOf('/node_modules/');
+    if (packages >= 0) return path.slice(0, packages + '/node_modules'.length);
+    return bare.includes(dirname(path)) ? path : dirname(path);
+  });
+}
+
+/** The whole of a known tool, another folder of PATH, and with a `bin` what lies beside it for its programs. */
+function toolFolders(folder: string, bare: readonly string[]): string[] {
+  const tool = TOOLS.find((name) => folder.includes(`/${name}/`));
+  if (tool !== undefined) return [folder.slice(0, folder.indexOf(`/${tool}/`) + tool.length + 1)];
+  const around = dirname(folder);
+  if (basename(folder) !== 'bin' || bare.includes(around)) return [folder];
+  return BESIDE_BIN.map((name) => join(around, name)).filter(isFilled);
+}
+
+function isFilled(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0;
+  } catch {
+    return false;
+  }
+}
