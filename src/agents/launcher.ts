@@ -64,7 +64,14 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   const env = childEnv(deps, job, { agent, planned: plan.env });
   const { homeDir, sockets } = deps;
   const { state, reads } = agent.adapter.describe();
-  const around = { homeDir, sockets, reads, env: { ...deps.env, ...env }, own: deps.sandboxPaths(), program: plan.file };
+  const around = {
+    homeDir,
+    sockets,
+    reads,
+    env: { ...deps.env, ...env },
+    own: deps.sandboxPaths(),
+    program: plan.file,
+  };
   const lent = { state, env, dir: stateDir(homeDir, job.id), sessionId: job.sessionId };
   const binds = job.sandbox === 'bubblewrap' ? await lendState(lent) : [];
   const spec = {

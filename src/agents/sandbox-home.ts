@@ -37,7 +37,7 @@ export interface OwnPaths {
   write: readonly string[];
 }
 
-export const NO_PATHS: OwnPaths = { read: [], write: [] };
+const NO_PATHS: OwnPaths = { read: [], write: [] };
 
 /** A home without the user's own things: only what the programs on PATH are made of, who commits, and what was named. */
 export function ownHome(

@@ -75,7 +75,7 @@ export async function sandboxFor(
 export const SCRATCH = 'sandbox';
 
 /** Git's data of a checkout, wherever it lies, and the checkout around a folder that is only a part of it. */
-export async function repositoryFolders(cwd: string): Promise<string[]> {
+async function repositoryFolders(cwd: string): Promise<string[]> {
   const top = checkoutAround(cwd);
   const checkout = top === undefined ? undefined : await readCheckout(top).catch(() => undefined);
   if (!checkout) return [];

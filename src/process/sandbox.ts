@@ -38,6 +38,8 @@ export const SANDBOX_BASE = [
   ...['--ro-bind', '/', '/'],
   ...['--dev', '/dev'],
   ...['--proc', '/proc'],
+  // Root may write settings of the kernel without any capability, such as the program that is run for a crash.
+  ...['sys', 'irq', 'bus', 'fs', 'acpi'].flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
 ];
 
 /** The options for bubblewrap, up to and without the program, and the file it wants as descriptor 9. Makes the scratch folder. */

@@ -19,7 +19,7 @@ afterEach(async () => {
 const { bubblewrap } = await probeCapabilities();
 
 /** What a run leaves outside its worktree, by its gate and by the scripts that prepare the worktree and put it away. */
-async function tracesOf(sandbox: boolean): Promise<string[]> {
+async function tracesOf(sandbox?: boolean): Promise<string[]> {
   const outside = (name: string) => join(rig.world.repository, name);
   const byGate = `import { writeFileSync } from 'node:fs';\ntry { writeFileSync('${outside('by-gate')}', ''); } catch {}\n`;
   rig.write({
@@ -32,7 +32,7 @@ async function tracesOf(sandbox: boolean): Promise<string[]> {
     writes('tidy.sh', `touch '${outside('by-teardown')}'\n`),
     done('Written.'),
   ]);
-  const { runId } = await rig.start({ task: 'write sum', agent, sandbox });
+  const { runId } = await rig.start({ task: 'write sum', agent, ...(sandbox !== undefined && { sandbox }) });
   const { run, view } = await rig.settled(runId);
   expect([run.status, view.halt]).toEqual(['success', undefined]);
   const [worktree] = (await rig.world.client.call('worktrees', {})).worktrees;
@@ -43,12 +43,13 @@ async function tracesOf(sandbox: boolean): Promise<string[]> {
   return ['by-setup', 'by-gate', 'by-teardown'].filter((name) => existsSync(outside(name)));
 }
 
-verifies('X-25', 'X-27')
+verifies('X-25', 'X-27', 'X-133')
   .needs(bubblewrap !== undefined, 'bubblewrap')
   .test(
     'gates and scripts of a run in a sandbox are in one too; of another they are not, and no guard is left',
     async () => {
       expect(await tracesOf(true)).toEqual([]);
+      expect(await tracesOf()).toEqual([]); // nobody said anything: the default
       expect(await tracesOf(false)).toEqual(['by-setup', 'by-gate', 'by-teardown']);
     },
     120_000,

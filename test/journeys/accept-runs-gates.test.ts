@@ -40,7 +40,9 @@ let rig: RunsRig;
 beforeAll(async () => {
   rig = new RunsRig(FILES);
   // The gates run in a sandbox: they can write down that they ran because this is allowed.
-  rig.world.configure({ reef: { timings: { linger: 0 }, sandbox: { write: [join(rig.world.repository, 'ran.txt')] } } });
+  rig.world.configure({
+    reef: { timings: { linger: 0 }, sandbox: { write: [join(rig.world.repository, 'ran.txt')] } },
+  });
   const setup =
     'test ! -e "$REEF_ROOT/.broken" || { echo no database; exit 3; }; test ! -e .npmrc || { echo unreadable .npmrc; exit 4; }; ' +
     'echo "$REEF_ROOT/ran.txt" > set-up.txt; mkdir -p node_modules/judge; echo "export {};" > node_modules/judge/index.mjs';
