@@ -15,21 +15,24 @@ export async function benchSpawn(): Promise<boolean> {
     world.configure({ timings: { linger: 0 } });
     await throughReef(world, agent);
     const ours: number[] = [];
+    const bare: number[] = [];
     const theirs: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       theirs.push(await timed(() => alone(world, agent.slice('scripted:'.length))));
       ours.push(await timed(() => throughReef(world, agent)));
+      bare.push(await timed(() => throughReef(world, agent, false)));
     }
     return printRows('From spawn to the first line of the agent', [
       { what: 'through Reef · the bare command', ours: median(ours), theirs: median(theirs), unit: 'ms' },
+      { what: 'in the sandbox · without one', ours: median(ours), theirs: median(bare), unit: 'ms' },
     ]);
   } finally {
     await world.close();
   }
 }
 
-async function throughReef(world: World, agent: string): Promise<void> {
-  const { agentId } = await world.client.call('spawn', { agent, task: 'hello' });
+async function throughReef(world: World, agent: string, sandbox?: boolean): Promise<void> {
+  const { agentId } = await world.client.call('spawn', { agent, task: 'hello', sandbox });
   let since = '0';
   for (;;) {
     const page = await world.client.call('output', { id: agentId, since, waitMs: 5_000 });

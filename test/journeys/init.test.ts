@@ -11,7 +11,7 @@ let rig: RunsRig;
 afterEach(() => rig.close());
 
 const config = () => readFileSync(join(rig.world.repository, '.reef/config.yaml'), 'utf8');
-/** Outside the checkout in which gates run. */
+/** Outside the checkout in which gates run: their sandbox has to be told. */
 const verdict = () => join(rig.world.repository, '.reef/verdict.txt');
 const inWorktree = (path: string, file: string) => readFileSync(join(path, file), 'utf8');
 
@@ -103,6 +103,8 @@ verifies('J-15').test(
   'a wrong configuration names the line and the right key, and a gate may be a line of words',
   async () => {
     rig = new RunsRig();
+    rig.write({ '.reef/verdict.txt': '' });
+    rig.world.configure({ reef: { timings: { linger: 0 }, sandbox: { write: [verdict()] } } });
     const agent = rig.world.script('adder', [writes('sum.mjs', ADDS), done('Written.')]);
     const say = async (text: string, ...args: string[]) => {
       rig.write({ '.reef/config.yaml': text, '.reef/workflows.yaml': QUICK });
