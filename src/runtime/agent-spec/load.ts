@@ -1,4 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ReefError } from '../../protocol/errors.ts';
 import {
   type ConfigWarning,
@@ -9,8 +11,7 @@ import {
   parseValue,
   readIfThere,
 } from '../config/settings-file.ts';
-import { envName, type Paths, type Variables } from '../paths.ts';
-import { SHIPPED_AGENTS } from './shipped.ts';
+import { envName, namesIn, type Paths, safeName, type Variables } from '../paths.ts';
 import { type AgentSpec, agentSpecSchema } from './spec.ts';
 
 interface AgentSource {
@@ -19,12 +20,15 @@ interface AgentSource {
   warn: (warning: ConfigWarning) => void;
 }
 
+/** The agents that come with Reef. A folder of the same name in `agents/` replaces one. */
+const SHIPPED = fileURLToPath(new URL('shipped', import.meta.url));
+
 const KEYS = Object.keys(agentSpecSchema.shape);
 
 /** `agents/NAME/config.yaml`, or the built-in agent of that name. `<NAME>_<KEY>` of the environment wins over both. */
 export function loadAgentSpec(name: string, { paths, env, warn }: AgentSource): AgentSpec {
   const file = paths.agentConfigFile(name);
-  const text = readIfThere(file) ?? shipped(name);
+  const text = readIfThere(file) ?? shippedAgent(name);
   if (text === undefined) throw new ReefError('agent_missing', `there is no agent ${name}`);
   const source = parseSource(file, text);
   if (isProblem(source)) throw configInvalid([source]);
@@ -36,11 +40,11 @@ export function loadAgentSpec(name: string, { paths, env, warn }: AgentSource): 
 export function listAgents(paths: Paths): string[] {
   const dir = paths.agentsDataDir();
   const own = existsSync(dir) ? readdirSync(dir).filter((name) => existsSync(paths.agentConfigFile(name))) : [];
-  return [...new Set([...own, ...Object.keys(SHIPPED_AGENTS)])].sort();
+  return [...new Set([...own, ...namesIn(SHIPPED, '.yaml')])].sort();
 }
 
-function shipped(name: string): string | undefined {
-  return Object.hasOwn(SHIPPED_AGENTS, name) ? SHIPPED_AGENTS[name as keyof typeof SHIPPED_AGENTS] : undefined;
+export function shippedAgent(name: string): string | undefined {
+  return readIfThere(join(SHIPPED, `${safeName(name)}.yaml`));
 }
 
 /** How each key is read from the environment. Lists may be JSON or comma lists. */

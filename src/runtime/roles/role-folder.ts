@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ReefError } from '../../protocol/errors.ts';
 import { type ConfigWarning, readIfThere, writeSettings } from '../config/settings-file.ts';
-import { namesIn, type Paths } from '../paths.ts';
-import { BUILTIN_ROLES } from './builtin.ts';
+import { namesIn, type Paths, safeName } from '../paths.ts';
 import { exportRole, parseRole, type Role } from './role.ts';
+
+const BUILTIN = fileURLToPath(new URL('builtin', import.meta.url));
 
 /** The user's file wins over a built-in role of the same name. */
 export function loadRole(paths: Paths, name: string, warn?: (warning: ConfigWarning) => void): Role {
@@ -18,7 +21,7 @@ export function hasRole(paths: Paths, name: string): boolean {
 }
 
 export function listRoles(paths: Paths, withBuiltin = true): string[] {
-  return [...new Set([...namesIn(paths.rolesDir(), '.md'), ...(withBuiltin ? Object.keys(BUILTIN_ROLES) : [])])].sort();
+  return [...new Set([...namesIn(paths.rolesDir(), '.md'), ...(withBuiltin ? namesIn(BUILTIN, '.md') : [])])].sort();
 }
 
 export async function saveRole(paths: Paths, role: Role): Promise<string> {
@@ -28,5 +31,5 @@ export async function saveRole(paths: Paths, role: Role): Promise<string> {
 }
 
 function builtin(name: string): string | undefined {
-  return Object.hasOwn(BUILTIN_ROLES, name) ? BUILTIN_ROLES[name as keyof typeof BUILTIN_ROLES] : undefined;
+  return readIfThere(join(BUILTIN, `${safeName(name)}.md`));
 }

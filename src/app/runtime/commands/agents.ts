@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { writeAtomic } from '../../../base/atomic-file.ts';
 import { ReefError } from '../../../protocol/errors.ts';
-import { SHIPPED_AGENTS } from '../../../runtime/agent-spec/shipped.ts';
+import { shippedAgent } from '../../../runtime/agent-spec/load.ts';
 import { userText } from '../../../runtime/models/message.ts';
 import type { Session } from '../../../runtime/sessions/session.ts';
 import { agentBanner, agentInfo } from '../../../runtime/state/info.ts';
@@ -73,7 +73,7 @@ async function editAgent({ ctx, face, io }: CommandDeps): Promise<void> {
   const file = app.paths.agentConfigFile(agent.name);
   if (!existsSync(file)) {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await writeAtomic(file, shippedText(agent.name));
+    await writeAtomic(file, shippedAgent(agent.name) ?? '');
   }
   await edit(file);
   const again = { name: agent.name, session: session && wayBackTo(session), variables: agent.variables };
@@ -85,10 +85,6 @@ async function editAgent({ ctx, face, io }: CommandDeps): Promise<void> {
 function wayBackTo({ isStored, isTemporary, id, name }: Session): string | undefined {
   if (isStored) return id;
   return isTemporary ? undefined : name;
-}
-
-function shippedText(name: string): string {
-  return Object.hasOwn(SHIPPED_AGENTS, name) ? SHIPPED_AGENTS[name as keyof typeof SHIPPED_AGENTS] : '';
 }
 
 function clearTodo({ ctx, say }: CommandDeps): void {

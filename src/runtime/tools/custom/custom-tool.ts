@@ -7,9 +7,7 @@ import { ReefError } from '../../../protocol/errors.ts';
 import { outcome } from '../builtin/execute.ts';
 import type { CommandSpec, RunCommand } from '../command.ts';
 import type { Tool, ToolContext } from '../tool.ts';
-import { PYTHON_RUN } from './python-source.ts';
-import { SCRIPT_RUN, SHELL_RUN } from './script-source.ts';
-import type { Declared, ToolFile } from './tool-file.ts';
+import { type Declared, programText, type ToolFile } from './tool-file.ts';
 
 export interface CustomToolDeps {
   run: RunCommand;
@@ -104,7 +102,7 @@ function program({ file, declared, given, context: { cwd, signal } }: Call): Com
       return {
         ...place,
         file: 'bash',
-        args: ['-c', SHELL_RUN, 'bash', file.path],
+        args: ['-c', programText('run.sh'), 'bash', file.path],
         env: {
           ...shellArguments(declared, given),
           REEF_FUNCTION: declared.name,
@@ -112,18 +110,18 @@ function program({ file, declared, given, context: { cwd, signal } }: Call): Com
         },
       };
     case 'py': {
-      const args = ['-c', PYTHON_RUN, file.path, declared.name];
+      const args = ['-c', programText('run.py'), file.path, declared.name];
       return { ...place, file: 'python3', args, input: JSON.stringify(given) };
     }
     case 'ts':
     case 'js': {
-      const args = ['--input-type=module', '-e', SCRIPT_RUN, file.path, declared.name];
+      const args = ['--input-type=module', '-e', programText('run.mjs'), file.path, declared.name];
       return { ...place, file: process.execPath, args, input: JSON.stringify(given) };
     }
   }
 }
 
-/** As in argc, true is 1 and false is unset. A list has one value per line; `SHELL_RUN` makes an array of it. */
+/** As in argc, true is 1 and false is unset. A list has one value per line; `run.sh` makes an array of it. */
 function shellArguments({ parameters }: Declared, given: Given): Record<string, string> {
   const properties = (parameters.properties ?? {}) as Record<string, { default?: unknown }>;
   const env: Record<string, string> = {};

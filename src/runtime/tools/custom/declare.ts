@@ -4,9 +4,7 @@ import { z } from 'zod';
 import { parseJson } from '../../../base/safe-json.ts';
 import type { RunCommand } from '../command.ts';
 import { parseArgcTags } from './argc-tags.ts';
-import { PYTHON_DECLARE } from './python-source.ts';
-import { SCRIPT_DECLARE } from './script-source.ts';
-import { type Declared, objectSchema, type ToolFile } from './tool-file.ts';
+import { type Declared, objectSchema, programText, type ToolFile } from './tool-file.ts';
 
 const TIMEOUT_MS = 15_000;
 const schema = z.record(z.string(), z.unknown());
@@ -44,7 +42,7 @@ async function declareShell({ path }: ToolFile) {
 }
 
 async function declarePython({ path }: ToolFile, run: RunCommand) {
-  const stdout = await output(run, { file: 'python3', args: ['-I', '-c', PYTHON_DECLARE, path], path });
+  const stdout = await output(run, { file: 'python3', args: ['-I', '-c', programText('declare.py'), path], path });
   const found = pythonSchema.parse(JSON.parse(stdout));
   if ('error' in found) throw new Error(found.error);
   const all = found.functions.map(
@@ -59,7 +57,7 @@ async function declarePython({ path }: ToolFile, run: RunCommand) {
 }
 
 async function declareScript({ path }: ToolFile, run: RunCommand) {
-  const args = ['--input-type=module', '-e', SCRIPT_DECLARE, path];
+  const args = ['--input-type=module', '-e', programText('declare.mjs'), path];
   const stdout = await output(run, { file: process.execPath, args, path });
   // The module itself may write while it loads; our line is the last.
   const parsed = parseJson(stdout.slice(stdout.lastIndexOf('\n') + 1));

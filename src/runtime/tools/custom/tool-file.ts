@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { JsonSchema } from '../../models/client.ts';
 
 /** One function of a tool file. */
@@ -23,4 +24,9 @@ export interface ToolFile {
 
 export function objectSchema(properties: Record<string, unknown>, required: readonly string[]): JsonSchema {
   return { type: 'object', properties, ...(required.length > 0 && { required }) };
+}
+
+/** The program that declares or runs tools of a language, for its interpreter's command line. */
+export function programText(name: 'declare.py' | 'run.py' | 'declare.mjs' | 'run.mjs' | 'run.sh'): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
 }

@@ -1,5 +1,4 @@
-/** Reads declarations from the syntax tree without running the file. Prints one JSON line per file. */
-export const PYTHON_DECLARE = String.raw`
+"""Reads declarations from the syntax tree without running the file. Prints one JSON line per file."""
 import ast, json, re, sys
 
 PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object", "list": "array"}
@@ -79,24 +78,3 @@ for path in sys.argv[1:]:
         print(json.dumps({"functions": [declare(node) for node in tree.body if isinstance(node, kinds)]}))
     except Exception as error:
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}))
-`;
-
-/** Calls one function of a file with the JSON on its input. */
-export const PYTHON_RUN = `
-import asyncio, importlib.util, inspect, json, os, sys
-
-path, name = sys.argv[1], sys.argv[2]
-sys.path.insert(0, os.path.dirname(path))
-given = json.load(sys.stdin)
-spec = importlib.util.spec_from_file_location("reef_tool", path)
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-result = getattr(module, name)(**given)
-if inspect.isawaitable(result):
-    async def wait():
-        return await result
-    result = asyncio.run(wait())
-if result is not None:
-    with open(os.environ["LLM_OUTPUT"], "a", encoding="utf-8") as file:
-        file.write(result if isinstance(result, str) else json.dumps(result, ensure_ascii=False))
-`;
