@@ -10,6 +10,7 @@ declare module 'better-sqlite3' {
     prepare(sql: string): Statement;
     exec(sql: string): void;
     pragma(text: string, options?: { simple: boolean }): unknown;
+    transaction<T>(work: () => T): { immediate(): T };
     close(): void;
   }
   export = Database;

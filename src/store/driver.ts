@@ -13,6 +13,8 @@ export interface Sqlite {
   /** Compiles each text once. The caller names the shape of the rows. */
   prepare<Row = unknown>(sql: string): Statement<Row>;
   exec(sql: string): void;
+  /** Does all of the work or nothing of it. Only one connection at a time is inside. */
+  transaction<T>(work: () => T): T;
   pragma(text: string): unknown;
   close(): void;
 }
@@ -29,6 +31,7 @@ export function openSqlite(path: string, access: 'read' | 'write' = 'write', bus
       return statement as Statement<Row>;
     },
     exec: (sql) => database.exec(sql),
+    transaction: (work) => database.transaction(work).immediate(),
     pragma: (text) => database.pragma(text, { simple: true }),
     close: () => database.close(),
   };

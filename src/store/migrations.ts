@@ -57,14 +57,9 @@ export function migrate(database: Sqlite, steps: readonly string[] = migrations)
   }
   for (const [index, sql] of steps.entries()) {
     if (index < version) continue;
-    database.exec('BEGIN IMMEDIATE');
-    try {
+    database.transaction(() => {
       database.exec(sql);
       database.pragma(`user_version = ${index + 1}`);
-      database.exec('COMMIT');
-    } catch (error) {
-      database.exec('ROLLBACK');
-      throw error;
-    }
+    });
   }
 }

@@ -76,23 +76,11 @@ export class Store {
   #transact<T>(synchronous: 'FULL' | 'NORMAL', work: () => T): T {
     try {
       this.#database.pragma(`synchronous = ${synchronous}`);
-      this.#database.exec('BEGIN IMMEDIATE');
-      const result = work();
-      this.#database.exec('COMMIT');
-      return result;
+      return this.#database.transaction(work);
     } catch (error) {
-      this.#rollBack();
+      this.events.rewind();
       throw sqliteCode(error) === '' ? error : unavailable(error as Error);
     }
-  }
-
-  #rollBack(): void {
-    try {
-      this.#database.exec('ROLLBACK');
-    } catch {
-      // SQLite has rolled back by itself, or BEGIN failed: nothing is open.
-    }
-    this.events.rewind();
   }
 }
 

@@ -16,6 +16,7 @@ const READERS = [
   'tree-memory.ts',
   'visibility.ts',
   'contract.ts',
+  '../../base/line-index.ts',
 ];
 const SCANNER = [
   'swift-scanner.ts',

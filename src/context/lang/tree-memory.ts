@@ -1,4 +1,5 @@
 import { type Language as Grammar, Node } from 'web-tree-sitter';
+import { LineIndex } from '../../base/line-index.ts';
 import { NEEDED, NEEDY, type QueryRoots, ROOT } from './query-roots.ts';
 
 /*
@@ -58,12 +59,13 @@ export function addAliased(roots: QueryRoots, grammar: Grammar, buffer: ArrayBuf
 
 /** Shows the nodes at which a pattern may begin, in the order of the text. They are one object that moves: there are many. */
 export function eachRoot(tree: Node, roots: QueryRoots, { text, buffer, show }: Showing): void {
-  const places = new Places(text);
+  const lines = new LineIndex(text);
   const node: Movable = Object.assign(Object.create(Node.prototype), { tree: tree.tree, 0: 0 });
   new TreeWalk(memoryOf(buffer), tree.id, roots).spots((slot, alias, start) => {
     node.id = slot;
     node.startIndex = start / UNIT;
-    node.startPosition = places.of(node.startIndex);
+    const { line, column } = lines.position(node.startIndex);
+    node.startPosition = { row: line - 1, column };
     node[0] = alias;
     show(node);
   });
@@ -164,32 +166,5 @@ class TreeWalk {
     const word = this.#words[slot >> 2] as number;
     const flags = (word & IS_LEAF) !== 0 ? word >>> 1 : (this.#halves[(word + FLAGS) >> 1] as number);
     return (flags & IS_EXTRA) !== 0;
-  }
-}
-
-/** Rows and columns of ascending indexes. */
-class Places {
-  readonly #text: string;
-  #row = 0;
-  #lineStart = 0;
-  #lineEnd: number;
-
-  constructor(text: string) {
-    this.#text = text;
-    this.#lineEnd = this.#endAfter(0);
-  }
-
-  of(index: number): { row: number; column: number } {
-    while (this.#lineEnd < index) {
-      this.#row += 1;
-      this.#lineStart = this.#lineEnd + 1;
-      this.#lineEnd = this.#endAfter(this.#lineStart);
-    }
-    return { row: this.#row, column: index - this.#lineStart };
-  }
-
-  #endAfter(start: number): number {
-    const end = this.#text.indexOf('\n', start);
-    return end === -1 ? this.#text.length : end;
   }
 }

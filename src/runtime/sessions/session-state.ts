@@ -1,40 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../models/message.ts';
-
-const opaque = z.record(z.string(), z.unknown()).exactOptional();
-const textPart = z.strictObject({ type: z.literal('text'), text: z.string(), opaque });
-const filePart = z.strictObject({
-  type: z.literal('file'),
-  mediaType: z.string(),
-  data: z.string(),
-  name: z.string().exactOptional(),
-});
-const reasoningPart = z.strictObject({ type: z.literal('reasoning'), text: z.string(), opaque });
-const callPart = z.strictObject({
-  type: z.literal('tool_call'),
-  id: z.string(),
-  name: z.string(),
-  arguments: z.unknown(),
-  opaque,
-});
-const resultPart = z.strictObject({
-  type: z.literal('tool_result'),
-  id: z.string(),
-  name: z.string(),
-  output: z.string(),
-  isError: z.literal(true).exactOptional(),
-});
-
-export const messageSchema = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.literal('system'), content: z.string() }),
-  z.strictObject({ role: z.literal('user'), content: z.array(z.union([textPart, filePart])) }),
-  z.strictObject({
-    role: z.literal('assistant'),
-    content: z.array(z.union([textPart, reasoningPart, callPart])),
-    interrupted: z.literal(true).exactOptional(),
-  }),
-  z.strictObject({ role: z.literal('tool'), content: z.array(resultPart) }),
-]) satisfies z.ZodType<Message>;
+import { messageSchema } from '../models/message-schema.ts';
 
 const share = z.number().min(0).max(2).nullable().default(null);
 const text = z.string().nullable().default(null);

@@ -10,8 +10,8 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { systemClock } from '../../base/clock.ts';
 import { holdLock } from '../../store/home-lock.ts';
 import { type Message, textOf, userText } from '../models/message.ts';
+import { messageSchema } from '../models/message-schema.ts';
 import type { Session } from './session.ts';
-import { messageSchema } from './session-state.ts';
 import { parseSession, sessionText } from './state-file.ts';
 import { SessionStore } from './store.ts';
 

@@ -8,7 +8,7 @@ import { agentVariables, fillVariables } from '../agent-spec/variables.ts';
 import type { Rag } from '../rag/rag.ts';
 import { fillFacts, systemFacts } from '../roles/system-facts.ts';
 import type { Session } from '../sessions/session.ts';
-import { AgentTodos } from './agent-todos.ts';
+import { AgentTodos } from '../tools/builtin/agent-todos.ts';
 import { type ContextData, notActive } from './context-data.ts';
 import { settingsOf } from './resolve.ts';
 import type { AgentRuntime } from './scope.ts';

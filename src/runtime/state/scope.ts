@@ -2,8 +2,8 @@ import type { Lease } from '../../base/lease.ts';
 import type { AgentSpec } from '../agent-spec/spec.ts';
 import type { McpRuntime } from '../mcp/factory.ts';
 import type { Rag } from '../rag/rag.ts';
+import type { AgentTodos } from '../tools/builtin/agent-todos.ts';
 import type { AskFn, Functions, ToolCallTracker } from '../tools/tool.ts';
-import type { AgentTodos } from './agent-todos.ts';
 
 /** The tools and servers of a context. A transition replaces it as a whole. */
 export interface ToolScope {

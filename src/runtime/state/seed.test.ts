@@ -8,8 +8,8 @@ import { FILE_KEYS } from '../config/app-config.ts';
 import { userText } from '../models/message.ts';
 import { createPaths } from '../paths.ts';
 import { emptyRole } from '../roles/role.ts';
+import { AgentTodos } from '../tools/builtin/agent-todos.ts';
 import { noFunctions } from '../tools/tool.ts';
-import { AgentTodos } from './agent-todos.ts';
 import { createAppState } from './app-state.ts';
 
 verifies('R-121').test('T1: fromParts(toAppConfig(x), toRequestContext(x)) is x, over all fields', async () => {

@@ -1,4 +1,5 @@
 import { basename, dirname, join, relative } from 'node:path';
+import { closest } from 'fastest-levenshtein';
 import { refusePath, safeParts } from '../../../base/safe-path.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import { lookAt } from '../tree/read-file.ts';
@@ -28,19 +29,5 @@ function nearest(path: string, view: View): string | undefined {
   const name = basename(path).toLowerCase();
   const same = view.paths.filter((each) => basename(each).toLowerCase() === name);
   const pool = same.length > 0 ? same : view.paths.filter((each) => dirname(each) === dirname(path));
-  let best: { path: string; score: number } | undefined;
-  for (const each of pool.length > 0 ? pool : view.paths) {
-    const score = similarity(each, path);
-    if (!best || score > best.score) best = { path: each, score };
-  }
-  return best?.path;
-}
-
-/** By pairs of letters in common: cheap, and good enough for a hint. */
-function similarity(one: string, other: string): number {
-  const pairs = new Set<string>();
-  for (let at = 0; at + 1 < one.length; at++) pairs.add(one.slice(at, at + 2));
-  let common = 0;
-  for (let at = 0; at + 1 < other.length; at++) if (pairs.has(other.slice(at, at + 2))) common += 1;
-  return (2 * common) / (one.length + other.length);
+  return closest(path, pool.length > 0 ? pool : view.paths) || undefined;
 }

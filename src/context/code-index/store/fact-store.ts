@@ -126,23 +126,12 @@ export class FactStore {
     const opened = this.#use();
     if (!opened) return undefined;
     try {
-      opened.database.exec('BEGIN IMMEDIATE');
-      const result = work(opened);
-      opened.database.exec('COMMIT');
+      const result = opened.database.transaction(() => work(opened));
       this.#failure = undefined;
       return result;
     } catch (error) {
-      this.#rollBack(opened);
       this.#handle(error);
       return undefined;
-    }
-  }
-
-  #rollBack({ database }: Opened): void {
-    try {
-      database.exec('ROLLBACK');
-    } catch {
-      // SQLite has rolled back already.
     }
   }
 

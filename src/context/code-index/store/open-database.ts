@@ -39,21 +39,13 @@ function prepared(file: string): Sqlite {
 
 /** Several servers may find an empty file at once: one makes the tables. Those of an older Reef are dropped and made again. */
 function create(database: Sqlite): void {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    if (Number(database.pragma('user_version')) < SCHEMA_VERSION) {
-      const tables = database.prepare(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-      );
-      for (const { name } of tables.all() as { name: string }[]) database.exec(`DROP TABLE "${name}"`);
-      database.exec(SCHEMA);
-      database.pragma(`user_version = ${SCHEMA_VERSION}`);
-    }
-    database.exec('COMMIT');
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
-  }
+  database.transaction(() => {
+    if (Number(database.pragma('user_version')) >= SCHEMA_VERSION) return;
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+    for (const { name } of tables.all() as { name: string }[]) database.exec(`DROP TABLE "${name}"`);
+    database.exec(SCHEMA);
+    database.pragma(`user_version = ${SCHEMA_VERSION}`);
+  });
 }
 
 /** No room, no permission or a failing disk: facts stay in memory meanwhile. */

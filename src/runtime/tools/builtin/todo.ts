@@ -2,19 +2,10 @@ import { z } from 'zod';
 import { ReefError } from '../../../protocol/errors.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
-
-/** An agent's list of things to do. */
-export interface TodoEntries {
-  init(goal: string): void;
-  add(task: string): number;
-  /** False if there is no such entry. */
-  done(id: number): boolean;
-  clear(): void;
-  render(): string;
-}
+import type { AgentTodos } from './agent-todos.ts';
 
 /** For agents with `auto_continue`. They only touch the list, so no permission is asked. */
-export function todoTools(list: TodoEntries): Tool[] {
+export function todoTools(list: AgentTodos): Tool[] {
   return [
     defineTool({
       name: 'todo__init',
