@@ -40,6 +40,12 @@ interface StateOperationsDeps {
 
 const MOST_JOBS = 1_000;
 
+interface Looked {
+  state: RepoState;
+  /** The job whose turns need no name: the last one there, or the one that asks. */
+  jobId: string;
+}
+
 /** RepoState for everybody but the native coder: rebuilt from git, the file and the events at each question. */
 export class StateOperations implements StateCore {
   readonly #deps: StateOperationsDeps;
@@ -53,14 +59,18 @@ export class StateOperations implements StateCore {
     caller: Caller,
   ): Promise<OperationOutput<'repo_state'>> {
     const path = await this.#deps.code.folderOf(worktree, caller);
-    const state = await this.#look(path);
-    const text = await this.#textOf(path, state, section);
+    const { state, jobId } = await this.#look(path);
+    const text = await this.#textOf(path, { state, jobId: caller.jobId ?? jobId }, section);
     return this.#deps.redact({ text, state });
   }
 
-  async #textOf(path: string, state: RepoState, section: OperationRequest<'repo_state'>['section']): Promise<string> {
-    if (section === 'all') return formatForPrompt(state);
-    if (section !== 'diff') return sectionText(state, section);
+  async #textOf(
+    path: string,
+    { state, jobId }: Looked,
+    section: OperationRequest<'repo_state'>['section'],
+  ): Promise<string> {
+    if (section === 'all') return formatForPrompt(state, { jobId });
+    if (section !== 'diff') return sectionText(state, section, jobId);
     const worktree = await this.#worktreeAt(path);
     if (!worktree) throw new ReefError('not_a_worktree', 'Only a worktree of Reef has a base to compare with.');
     return (await this.#deps.worktrees.diff(worktree.id)).patch;
@@ -127,9 +137,10 @@ export class StateOperations implements StateCore {
 
   /** What an agent is told about its worktree at hand-over. Empty where nothing has happened yet. */
   async brief(worktreePath: string): Promise<string> {
-    const state = await this.#look(worktreePath);
+    const { state } = await this.#look(worktreePath);
     const isFresh = state.files.every(({ status }) => status === 'unchanged') && state.runs.length === 0;
-    return isFresh ? '' : formatForPrompt(state);
+    // Whoever it is for has had no turn yet: every turn in it is somebody else's.
+    return isFresh ? '' : formatForPrompt(state, { jobId: '' });
   }
 
   /** The same for a job. The native coder keeps its own state; other agents can do without. */
@@ -160,12 +171,12 @@ export class StateOperations implements StateCore {
     return join(this.#deps.home.dir, 'artifacts');
   }
 
-  async #look(path: string): Promise<RepoState> {
+  async #look(path: string): Promise<Looked> {
     const tracker = await this.#open(path);
     try {
       await tracker.refresh('asked');
       await tracker.persist().catch(() => {}); // the native coder writes it while it works there
-      return structuredClone(tracker.getSnapshot()) as RepoState;
+      return { state: structuredClone(tracker.getSnapshot()) as RepoState, jobId: this.#jobsIn(path).at(-1)?.id ?? '' };
     } finally {
       await tracker.close();
     }
@@ -175,13 +186,13 @@ export class StateOperations implements StateCore {
     const { git, clock, log, store } = this.#deps;
     const checkout = await git.locate(path);
     const jobs = this.#jobsIn(path);
+    const last = jobs.at(-1)?.id;
     const base = (await this.#worktreeAt(path))?.base.commit ?? (await readHead(git, checkout)).commit;
-    const jobId = jobs.at(-1) ?? 'none';
     const tracker = new Tracker({
       workDir: path,
       stateDir: stateDirOf(this.#deps.home.dir, path),
-      storyId: jobId,
-      jobId,
+      storyId: last === undefined ? '' : (blockOf(store, last)?.runId ?? last),
+      jobId: last ?? 'none',
       base,
       clock,
       log,
@@ -189,16 +200,19 @@ export class StateOperations implements StateCore {
       tell: () => {},
     });
     await tracker.load();
-    for (const id of jobs) for (const event of store.events.allOf(id)) tracker.apply(event);
+    // The coder writes the state of its worktree itself: folded from its events again it would be there twice.
+    const others = jobs.filter(({ agent }) => agent !== CODER);
+    const { seq } = tracker.getSnapshot();
+    const news = others.flatMap(({ id }) => [...store.events.allOf(id)].filter((event) => event.seq > seq));
+    for (const event of news.sort((a, b) => a.seq - b.seq)) tracker.apply(event);
     return tracker;
   }
 
-  #jobsIn(path: string): string[] {
+  /** In the order they were made. */
+  #jobsIn(path: string): Job[] {
     const { jobs } = this.#deps.store;
     const all = [...jobs.live(), ...jobs.lastEnded(MOST_JOBS)].map(({ job }) => job);
-    // The coder writes the state of its worktree itself: folded from its events again it would be there twice.
-    const others = all.filter(({ cwd, agent }) => cwd === path && agent !== CODER);
-    return others.map(({ id }) => id).sort();
+    return all.filter(({ cwd }) => cwd === path).sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   async #worktreeAt(path: string) {

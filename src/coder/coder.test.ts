@@ -36,7 +36,7 @@ describe('the end', () => {
     });
     // Reef ran the missing check itself, and it holds for the tree as it is.
     const { checks, fingerprint } = scene.tracker.getSnapshot();
-    expect(checks).toEqual([{ name: 'test', ok: true, turn: 6, fingerprint }]);
+    expect(checks).toEqual([{ jobId: 'j-1', name: 'test', ok: true, turn: 6, fingerprint }]);
   });
 
   verifies('S-56').test('the third refusal asks a person, who may let it finish or send it on', async () => {

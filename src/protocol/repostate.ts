@@ -34,19 +34,30 @@ const taskSchema = z.looseObject({
   status: z.enum(['pending', 'in_progress', 'completed']),
 });
 
+/** The job whose turn it was. Absent in files of an older Reef. */
+const jobId = text.optional();
+
 const runFactSchema = z.looseObject({
+  jobId,
   turn: z.number().int(),
   command: text,
   exit: z.number().int().nullable(),
   line: text,
 });
-const checkFactSchema = z.looseObject({ name: text, ok: z.boolean(), turn: z.number().int(), fingerprint: text });
-const noteSchema = z.looseObject({ turn: z.number().int(), text });
+const checkFactSchema = z.looseObject({
+  jobId,
+  name: text,
+  ok: z.boolean(),
+  turn: z.number().int(),
+  fingerprint: text,
+});
+const noteSchema = z.looseObject({ jobId, turn: z.number().int(), text });
 
 /** The state of a worktree, from git, and who changed it, from events. The file has the same in snake case. */
 export const repoStateSchema = z.looseObject({
   version: z.literal(1),
   workDir: text,
+  /** The task or run that the state was last written for. */
   storyId: text,
   files: z.array(fileMetaSchema),
   filesOmitted: count,
@@ -64,7 +75,7 @@ export const repoStateSchema = z.looseObject({
   checks: z.array(checkFactSchema),
   notes: z.array(noteSchema),
   openQuestion: z.looseObject({ jobId: text, question: text }).optional(),
-  lastFailure: z.looseObject({ turn: z.number().int(), text }).optional(),
+  lastFailure: z.looseObject({ jobId, turn: z.number().int(), text }).optional(),
 });
 
 export type RepoState = z.infer<typeof repoStateSchema>;

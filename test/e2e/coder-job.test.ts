@@ -14,7 +14,7 @@ import { ADDS, PROJECT, RunsRig, SUBTRACTS, visitsOf } from './runs-rig.ts';
 let rig: RunsRig;
 beforeAll(async () => {
   rig = new RunsRig({ ...PROJECT, 'sum.mjs': SUBTRACTS });
-  const models = ['fixer', 'killed', 'blocks'].map((name) => ({ name, script: `${name}.yaml` }));
+  const models = ['fixer', 'killed', 'blocks', 'first', 'second'].map((name) => ({ name, script: `${name}.yaml` }));
   rig.world.configure({
     model: 'demo:blocks',
     clients: [{ type: 'scripted', name: 'demo', models }],
@@ -173,6 +173,40 @@ function coderBehind(pid: number): number {
   }
   throw new Error(`no coder below ${pid}`);
 }
+
+verifies('S-70').test(
+  'a second coder in the same checkout is told what the first one did as the work of somebody else',
+  async () => {
+    script('first', [
+      call('todo', { op: 'note', text: 'the first one decided this' }),
+      call('write_file', { path: 'one.txt', content: 'one\n' }),
+      call('run_command', { command: 'echo ran by the first' }),
+      done('The first is done.'),
+    ]);
+    script('second', [call('read_file', { path: 'one.txt' }), done('The second is done.')]);
+    const spawn = async (model: string) => {
+      const { agentId } = await rig.json('spawn', 'native:coder', `work of ${model}`, '--model', `demo:${model}`);
+      const { status } = await rig.world.until(agentId, ({ endedAt }) => endedAt !== undefined, 60_000);
+      return { id: agentId as string, status };
+    };
+    const first = await spawn('first');
+    const second = await spawn('second');
+    const log = readFileSync(join(jobDir(rig.world.home.dir, second.id), 'context-log.jsonl'), 'utf8');
+    const started = log.split('\n').find((line) => line.includes('context.started')) ?? '{}';
+    const { snapshot } = JSON.parse(started).payload as { snapshot: string };
+    expect([first.status, second.status]).toEqual(['completed', 'completed']);
+    expect(snapshot.split('\n').filter((line) => /Story|one\.txt|echo|decided/.test(line))).toEqual([
+      expect.stringContaining(`Story: ${second.id} | `),
+      expect.stringMatching(new RegExp(`one\\.txt .* created ${first.id}/t2$`)),
+      expect.stringContaining(`  ${first.id}/t3 $ echo ran by the first`),
+      `Notes: ${first.id}/t1 the first one decided this`,
+    ]);
+    // Its own turns need no name, and those of the first are marked for a person too.
+    const shown = await rig.reef('state');
+    expect(shown.out).toMatch(new RegExp(`one\\.txt .* created ${first.id}/t2`));
+  },
+  180_000,
+);
 
 const inBlock = (block: string, entry: object) => ({ when: { any_user: `${block}, visit` }, ...entry });
 

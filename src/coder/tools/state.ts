@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { RepoState } from '../../protocol/repostate.ts';
-import { formatForPrompt } from '../../repostate/snapshot/format.ts';
+import { formatForPrompt, turnName } from '../../repostate/snapshot/format.ts';
 import { defineTool } from '../../runtime/tools/define-tool.ts';
 import type { Tool } from '../../runtime/tools/tool.ts';
 import type { CoderDeps } from '../coder-deps.ts';
 import { taskLine } from './talk.ts';
 
 /** The state of the worktree, and texts that were left out of the prompt. */
-export function stateTools({ tracker, artifacts, counter, redact }: CoderDeps): Tool[] {
+export function stateTools({ tracker, artifacts, counter, redact, jobId }: CoderDeps): Tool[] {
   return [
     defineTool({
       name: 'repo_state',
@@ -17,7 +17,9 @@ export function stateTools({ tracker, artifacts, counter, redact }: CoderDeps): 
       run: async ({ section }) => {
         await tracker.refresh('asked');
         const state = tracker.getSnapshot();
-        return section ? sectionText(state, section) : formatForPrompt(state, { count: counter.count, redact });
+        return section
+          ? sectionText(state, section, jobId)
+          : formatForPrompt(state, { count: counter.count, redact, jobId });
       },
     }),
     defineTool({
@@ -41,12 +43,12 @@ export function stateTools({ tracker, artifacts, counter, redact }: CoderDeps): 
 }
 
 /** One section of the state, a line for each entry. */
-export function sectionText(state: RepoState, section: 'files' | 'tasks' | 'runs'): string {
+export function sectionText(state: RepoState, section: 'files' | 'tasks' | 'runs', jobId?: string): string {
   const { files, openTasks, runs } = state;
   const lines = {
     files: () => files.map(({ status, path, hash, size }) => `${status} ${path} ${hash.slice(0, 6)} ${size}`),
     tasks: () => openTasks.map(taskLine),
-    runs: () => runs.map(({ turn, command, exit, line }) => `t${turn} $ ${command} → ${exit}: ${line}`),
+    runs: () => runs.map((run) => `${turnName(run, jobId)} $ ${run.command} → ${run.exit}: ${run.line}`),
   };
   return lines[section]().join('\n');
 }

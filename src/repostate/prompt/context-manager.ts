@@ -248,11 +248,12 @@ export class ContextManager {
   }
 
   #render(tail: readonly TailEntry[] = this.#tail): string {
-    const { counter, redact } = this.#settings;
+    const { counter, redact, jobId } = this.#settings;
     const last = lastLeftOut(tail);
     const options = {
       count: counter.count,
       redact,
+      jobId,
       epoch: { n: this.#epoch, turn: this.#turn, ...(last !== undefined && { earlier: [0, last] as const }) },
       ...(this.#mode === 'snapshot' && { target: SNAPSHOT_MODE.snapshot }),
     };

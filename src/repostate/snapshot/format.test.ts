@@ -51,6 +51,27 @@ function sample(): RepoState {
   };
 }
 
+verifies('S-70').test('what another job did in the checkout carries its name, and never looks like an own turn', () => {
+  const state = {
+    ...sample(),
+    runs: [{ jobId: 'j-18', turn: 4, command: 'npm test', exit: 0, line: 'ok' }],
+    checks: [{ jobId: 'j-18', name: 'test', ok: true, turn: 4, fingerprint: 'now' }],
+    notes: [{ jobId: 'j-19', turn: 20, text: 'own' }],
+    openQuestion: { jobId: 'j-18', question: 'Which one?' },
+    lastFailure: { jobId: 'j-18', turn: 3, text: 'overloaded' },
+  };
+  const turns = (text: string) =>
+    text.split('\n').filter((line) => /^ {2}(j-|t\d)|^(Checks|Notes|Open question|Last f)/.test(line));
+  expect(turns(formatForPrompt(state, { count, jobId: 'j-19' }))).toEqual([
+    '  j-18/t4 $ npm test → 0: ok',
+    'Checks: test ok j-18/t4',
+    'Notes: t20 own',
+    'Open question of j-18: Which one?',
+    'Last failure j-18/t3: overloaded',
+  ]);
+  expect(formatForPrompt(state, { count, jobId: 'j-20' })).toContain('modified j-19/t38');
+});
+
 verifies('S-09', 'S-10', 'S-65').test('the snapshot has the sections of the seed, and an old check is stale', () => {
   const epoch = { n: 3, turn: 41, earlier: [0, 37] as const };
   expect(formatForPrompt(sample(), { count, epoch, names: ['RateTable', 'roundHalfEven', 'lineTotals'] })).toBe(

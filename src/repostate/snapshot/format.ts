@@ -7,6 +7,8 @@ interface FormatOptions {
   /** Characters ÷ 3 by default, which is more than the true count. */
   count?: (text: string) => number;
   redact?: Redact;
+  /** Whose prompt it is: turns of other jobs in the checkout are marked as theirs. Undefined for a reader without turns. */
+  jobId?: string;
   /** Of the prompt: its epoch, the turn of the snapshot, and the turns that are only artifacts now. */
   epoch?: { n: number; turn: number; earlier?: readonly [first: number, last: number] };
   /** Best first. As many as fit are shown. */
@@ -60,22 +62,40 @@ export function formatForPrompt(state: Readonly<RepoState>, options: FormatOptio
 
 function render(state: Readonly<RepoState>, detail: Detail, options: FormatOptions): string {
   const line = (value: string) => oneLine(value, options.redact);
+  const { jobId: own } = options;
+  const at: At = (fact) => line(turnName(fact, own));
   return [
     '--- Repository State ---',
     `Workspace: ${elide(line(state.workDir), detail.path * 2)}`,
     storyLine(state, options.epoch, (value) => elide(line(value), detail.path)),
     '',
-    ...fileLines(state, detail, line),
-    ...runLines(state, detail, line),
-    ...checkLines(state, line),
+    ...fileLines(state, detail, { line, at }),
+    ...runLines(state, detail, { line, at }),
+    ...checkLines(state, { line, at }),
     ...taskLines(state.openTasks, detail, line),
-    ...noteLines(state, detail, line),
+    ...noteLines(state, detail, { line, at, own }),
     ...namesLine(detail, options),
     `Last updated: ${utc(state.lastUpdated)}`,
   ].join('\n');
 }
 
+interface Turned {
+  jobId?: string | undefined;
+  turn: number;
+}
+
+/** The name of a turn, as `artifact_read` knows it: another job counts its own turns. */
+export function turnName({ jobId, turn }: Turned, own: string | undefined): string {
+  return own === undefined || (jobId ?? own) === own ? `t${turn}` : `${jobId}/t${turn}`;
+}
+
 type Line = (value: string) => string;
+type At = (fact: Turned) => string;
+
+interface Words {
+  line: Line;
+  at: At;
+}
 
 function storyLine(state: Readonly<RepoState>, epoch: FormatOptions['epoch'], line: Line): string {
   const { storyId, branch, base, source } = state;
@@ -88,7 +108,7 @@ function storyLine(state: Readonly<RepoState>, epoch: FormatOptions['epoch'], li
   ].join(' | ');
 }
 
-function fileLines({ files, filesOmitted }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
+function fileLines({ files, filesOmitted }: Readonly<RepoState>, detail: Detail, words: Words): string[] {
   const changed = newestFirst(
     files.filter(({ status }) => status !== 'unchanged'),
     'wrote',
@@ -98,13 +118,13 @@ function fileLines({ files, filesOmitted }: Readonly<RepoState>, detail: Detail,
     'read',
   );
   const counts = [`${changed.length} changed`, ...(read.length > 0 ? [`${read.length} read`] : [])].join(', ');
-  const shown = changed.slice(0, detail.changed).map((file) => `  • ${changedFile(file, detail, line)}`);
+  const shown = changed.slice(0, detail.changed).map((file) => `  • ${changedFile(file, detail, words)}`);
   const rest = changed.length - shown.length + filesOmitted;
   return [
     `Existing Files (${counts}):`,
     ...shown,
     ...(rest > 0 ? [`  … ${rest} more: repo_state files`] : []),
-    ...readLine(read, detail, line),
+    ...readLine(read, detail, words),
   ];
 }
 
@@ -117,9 +137,13 @@ function order(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-function changedFile({ path, hash, size, type, status, wrote, from }: FileMeta, detail: Detail, line: Line): string {
+function changedFile(
+  { path, hash, size, type, status, wrote, from }: FileMeta,
+  detail: Detail,
+  { line, at }: Words,
+): string {
   const by = { tool: '', command: ' by command', outside: ' outside this agent' }[wrote?.via ?? 'tool'];
-  const when = wrote && wrote.turn >= 0 ? ` t${wrote.turn}` : '';
+  const when = wrote && wrote.turn >= 0 ? ` ${at(wrote)}` : '';
   const origin = from === undefined ? '' : ` from ${elide(line(from), detail.path)}`;
   const shown = elide(line(path), detail.path);
   if (status === 'deleted') return `${shown} - deleted${by}${when}`;
@@ -127,11 +151,11 @@ function changedFile({ path, hash, size, type, status, wrote, from }: FileMeta, 
   return `${shown} (${hash.slice(0, 6)}, ${size} bytes) - ${cutTo(line(describeType(path, type)), 24)}, ${status}${origin}${by}${when}`;
 }
 
-function readLine(read: readonly FileMeta[], detail: Detail, line: Line): string[] {
+function readLine(read: readonly FileMeta[], detail: Detail, { line, at }: Words): string[] {
   if (read.length === 0) return [];
-  const shown = read.slice(0, detail.read).map(({ path, read: at }) => {
-    const range = at?.range ? `:${at.range[0]}-${at.range[1]}` : '';
-    return `${elide(line(path), detail.path)}${range} t${at?.turn ?? 0}`;
+  const shown = read.slice(0, detail.read).map(({ path, read: by = { turn: 0 } }) => {
+    const range = 'range' in by && by.range ? `:${by.range[0]}-${by.range[1]}` : '';
+    return `${elide(line(path), detail.path)}${range} ${at(by)}`;
   });
   const rest = read.length - shown.length;
   return [`  read: ${[...shown, ...(rest > 0 ? [`… ${rest} more`] : [])].join(', ')}`];
@@ -139,19 +163,19 @@ function readLine(read: readonly FileMeta[], detail: Detail, line: Line): string
 
 const COMMAND_WIDTH = 100;
 
-function runLines({ runs }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
+function runLines({ runs }: Readonly<RepoState>, detail: Detail, { line, at }: Words): string[] {
   const shown = runs.toReversed().slice(0, detail.runs);
   if (shown.length === 0) return [];
-  const runLine = ({ turn, command, exit, line: said }: RepoState['runs'][number]) =>
-    `  t${turn} $ ${cutTo(line(command), COMMAND_WIDTH)} → ${exit ?? 'no exit'}: ${cutTo(line(said), 80)}`;
+  const runLine = (run: RepoState['runs'][number]) =>
+    `  ${at(run)} $ ${cutTo(line(run.command), COMMAND_WIDTH)} → ${run.exit ?? 'no exit'}: ${cutTo(line(run.line), 80)}`;
   return ['Runs:', ...shown.map(runLine)];
 }
 
-function checkLines({ checks, fingerprint }: Readonly<RepoState>, line: Line): string[] {
+function checkLines({ checks, fingerprint }: Readonly<RepoState>, { line, at }: Words): string[] {
   if (checks.length === 0) return [];
   const shown = checks.slice(0, 8).map((check) => {
     const stale = check.fingerprint === fingerprint ? '' : ' (stale)';
-    return `${cutTo(line(check.name), 24)} ${check.ok ? 'ok' : 'FAIL'} t${check.turn}${stale}`;
+    return `${cutTo(line(check.name), 24)} ${check.ok ? 'ok' : 'FAIL'} ${at(check)}${stale}`;
   });
   return [`Checks: ${shown.join(', ')}`];
 }
@@ -170,13 +194,19 @@ function taskLines(tasks: readonly Task[], detail: Detail, line: Line): string[]
   ];
 }
 
-function noteLines({ notes, openQuestion, lastFailure }: Readonly<RepoState>, detail: Detail, line: Line): string[] {
+function noteLines(
+  { notes, openQuestion, lastFailure }: Readonly<RepoState>,
+  detail: Detail,
+  { line, at, own }: Words & { own: string | undefined },
+): string[] {
   const shown = notes.toReversed().slice(0, detail.notes);
-  const texts = shown.map(({ turn, text }) => `t${turn} ${cutTo(line(text), 120)}`);
+  const texts = shown.map((note) => `${at(note)} ${cutTo(line(note.text), 120)}`);
+  const isOwn = own === undefined || openQuestion?.jobId === own;
+  const whose = isOwn ? '' : ` of ${line(openQuestion?.jobId ?? '')}`;
   return [
     ...(texts.length > 0 ? [`Notes: ${texts.join('; ')}`] : []),
-    ...(openQuestion ? [`Open question: ${cutTo(line(openQuestion.question), detail.remark)}`] : []),
-    ...(lastFailure ? [`Last failure t${lastFailure.turn}: ${cutTo(line(lastFailure.text), detail.remark)}`] : []),
+    ...(openQuestion ? [`Open question${whose}: ${cutTo(line(openQuestion.question), detail.remark)}`] : []),
+    ...(lastFailure ? [`Last failure ${at(lastFailure)}: ${cutTo(line(lastFailure.text), detail.remark)}`] : []),
   ];
 }
 

@@ -90,7 +90,7 @@ verifies('S-10').test('an open question is part of the state until it is answere
   expect([open, openQuestion, notes]).toEqual([
     { jobId: 'j-1', question: 'Which port?' },
     undefined,
-    [{ turn: 0, text: 'user: 8080' }],
+    [{ jobId: 'j-1', turn: 0, text: 'user: 8080' }],
   ]);
 });
 

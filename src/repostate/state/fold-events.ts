@@ -7,6 +7,7 @@ const LINE = 200;
 
 /** What an event says about a file. Git says the rest at the next refresh. */
 export interface FileHint {
+  jobId: string;
   path: string;
   what: 'wrote' | 'read';
   via: 'tool' | 'command' | 'outside';
@@ -15,7 +16,10 @@ export interface FileHint {
 
 export interface Fold {
   state: RepoState;
+  /** Whose turns these are, and where the other jobs in the worktree were. */
+  jobId: string;
   turn: number;
+  turns: Map<string, number>;
   hints: FileHint[];
   /** A command ran, so it made the changes that the next scan finds. */
   hasRun: boolean;
@@ -29,15 +33,31 @@ export function foldEvent(fold: Fold, event: AgentEvent): void {
   const { state } = fold;
   if (event.seq <= state.seq) return;
   state.seq = event.seq;
+  if (fold.jobId !== event.agentId) takeTurnsOf(fold, event.agentId);
   state.lastUpdated = event.timestamp;
   if (event.type === 'tool_call') foldCall(fold, event.payload);
   else if (event.type === 'file_edit' && !event.payload.outside) {
-    fold.hints.push({ path: event.payload.path, what: 'wrote', via: 'tool', turn: fold.turn });
+    hint(fold, { path: event.payload.path, what: 'wrote', via: 'tool' });
   } else if (event.type === 'progress') foldProgress(fold, event.payload);
   else if (event.type === 'needs_input') {
     state.openQuestion = { jobId: event.agentId, question: event.payload.question };
   } else if (event.type === 'input_sent') foldAnswer(fold, event.payload);
-  else if (event.type === 'error') state.lastFailure = { turn: fold.turn, text: event.payload.message };
+  else if (event.type === 'error') state.lastFailure = { ...at(fold), text: event.payload.message };
+}
+
+function takeTurnsOf(fold: Fold, jobId: string): void {
+  fold.turns.set(fold.jobId, fold.turn);
+  fold.jobId = jobId;
+  fold.turn = fold.turns.get(jobId) ?? 0;
+}
+
+/** The turn of a fact, and whose it was: another job in the same checkout counts its own. */
+function at({ jobId, turn }: Pick<Fold, 'jobId' | 'turn'>): { jobId: string; turn: number } {
+  return { jobId, turn };
+}
+
+export function hint(fold: Fold, file: Pick<FileHint, 'path' | 'what' | 'via'>): void {
+  fold.hints.push({ ...file, ...at(fold) });
 }
 
 type Payload<T extends AgentEvent['type']> = Extract<AgentEvent, { type: T }>['payload'];
@@ -46,8 +66,7 @@ function foldCall(fold: Fold, { id, tool, input }: Payload<'tool_call'>): void {
   const args = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>;
   if (tool === 'shell') fold.commands.set(id, String(args.command ?? args.cmd ?? ''));
   const path = args.file_path ?? args.path;
-  if (tool === 'read' && typeof path === 'string')
-    fold.hints.push({ path, what: 'read', via: 'tool', turn: fold.turn });
+  if (tool === 'read' && typeof path === 'string') hint(fold, { path, what: 'read', via: 'tool' });
 }
 
 function foldProgress(fold: Fold, payload: Payload<'progress'>): void {
@@ -72,8 +91,8 @@ function foldNews(fold: Fold, payload: unknown): void {
   if (!fold.isReplay) return;
   const news = stateNewsSchema.safeParse(payload);
   if (news.success && news.data.kind === 'repostate.changed') {
-    const { path, via, turn } = news.data;
-    fold.hints.push({ path, what: 'wrote', via, turn });
+    const { kind: _, ...by } = news.data;
+    fold.hints.push({ ...by, what: 'wrote' });
   }
 }
 
@@ -83,8 +102,9 @@ function foldAnswer(fold: Fold, { text, option, questionId }: Payload<'input_sen
   if (said !== undefined && said !== '') addNote(fold, `user: ${said}`);
 }
 
-export function addNote({ state, turn }: Pick<Fold, 'state' | 'turn'>, text: string): void {
-  state.notes = [...state.notes, { turn, text: text.slice(0, LINE) }].slice(-MOST_NOTES);
+export function addNote(fold: Fold, text: string): void {
+  const { state } = fold;
+  state.notes = [...state.notes, { ...at(fold), text: text.slice(0, LINE) }].slice(-MOST_NOTES);
 }
 
 export function addRun(
@@ -92,7 +112,7 @@ export function addRun(
   { command, exit, output }: { command: string; exit: number | null; output: string },
 ): void {
   fold.hasRun = true;
-  const run = { turn: fold.turn, command: command.slice(0, LINE), exit, line: tellingLine(output) };
+  const run = { ...at(fold), command: command.slice(0, LINE), exit, line: tellingLine(output) };
   fold.state.runs = [...fold.state.runs, run].slice(-MOST_RUNS);
 }
 

@@ -233,8 +233,8 @@ test('runs keep the line that tells', async () => {
   await tracker.updateFromToolResult('run_command', { command: 'ls', exit: 0, output: 'a\nb\n' });
   await tracker.updateFromToolResult('run_command', { command: 'sleep 9', exit: null, output: '' });
   expect(tracker.getSnapshot().runs).toEqual([
-    { turn: 0, command: 'npm test', exit: 1, line: 'AssertionError: expected 1' },
-    { turn: 0, command: 'ls', exit: 0, line: 'b' },
-    { turn: 0, command: 'sleep 9', exit: null, line: '' },
+    { jobId: expect.any(String), turn: 0, command: 'npm test', exit: 1, line: 'AssertionError: expected 1' },
+    { jobId: expect.any(String), turn: 0, command: 'ls', exit: 0, line: 'b' },
+    { jobId: expect.any(String), turn: 0, command: 'sleep 9', exit: null, line: '' },
   ]);
 });

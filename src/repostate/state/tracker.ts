@@ -4,7 +4,7 @@ import type { Logger } from '../../base/log.ts';
 import type { AgentEvent } from '../../protocol/events.ts';
 import type { Attribution, FileMeta, RepoState, StateNews, Task } from '../../protocol/repostate.ts';
 import { oneLine } from '../snapshot/one-line.ts';
-import { addNote, addRun, type FileHint, type Fold, foldEvent } from './fold-events.ts';
+import { addNote, addRun, type FileHint, type Fold, foldEvent, hint } from './fold-events.ts';
 import { type GitSource, type GitView, isPrivatePath } from './git-view.ts';
 import { fingerprintOf, type Known, scan } from './scan.ts';
 import { emptyState, type LoadReport, readState, writeState } from './state-file.ts';
@@ -43,7 +43,16 @@ export class Tracker {
   constructor(settings: TrackerSettings) {
     this.#settings = settings;
     const state = { ...emptyState(settings.workDir, settings.storyId), base: settings.base };
-    this.#fold = { state, turn: 0, hints: [], hasRun: false, commands: new Map(), isReplay: true };
+    this.#fold = {
+      state,
+      jobId: settings.jobId,
+      turn: 0,
+      turns: new Map(),
+      hints: [],
+      hasRun: false,
+      commands: new Map(),
+      isReplay: true,
+    };
   }
 
   beginTurn(turn: number): void {
@@ -112,7 +121,7 @@ export class Tracker {
     if (report.from === 'newer') this.#settings.log.warn('repostate_newer', { asideAs: report.asideAs });
     if ('state' in report) {
       const { workDir, storyId, base } = this.#settings;
-      this.#fold.state = { ...report.state, workDir, storyId: report.state.storyId || storyId, base };
+      this.#fold.state = { ...report.state, workDir, storyId: storyId || report.state.storyId, base };
       this.#files = new Map(
         report.state.files.map((meta) => [meta.path, { meta: { ...meta }, isTouched: isTouched(meta) }]),
       );
@@ -140,21 +149,20 @@ export class Tracker {
   #recordCheck(name: string, ok: boolean): void {
     const { state, turn } = this.#fold;
     const others = state.checks.filter((check) => check.name !== name);
-    state.checks = [...others, { name, ok, turn, fingerprint: state.fingerprint }];
+    state.checks = [...others, { jobId: this.#settings.jobId, name, ok, turn, fingerprint: state.fingerprint }];
     this.#touch();
   }
 
   async #take(tool: string, result: Readonly<Record<string, unknown>>): Promise<void> {
-    const { turn } = this.#fold;
     this.#touch();
     if (result.noop === true) return;
     const path = typeof result.path === 'string' ? result.path : undefined;
     if (tool === 'run_command') await this.#takeRun(result);
     else if ((tool === 'write_file' || tool === 'edit_file') && path !== undefined && result.success === true) {
-      this.#fold.hints.push({ path, what: 'wrote', via: 'tool', turn });
+      hint(this.#fold, { path, what: 'wrote', via: 'tool' });
       await this.refresh('asked');
     } else if (tool === 'read_file' && path !== undefined) {
-      this.#fold.hints.push({ path, what: 'read', via: 'tool', turn });
+      hint(this.#fold, { path, what: 'read', via: 'tool' });
       await this.refresh('asked');
       this.#setRange(path, result.range);
     } else if (tool === 'ask_user' && typeof result.answer === 'string') this.note(`user: ${result.answer}`);
@@ -198,23 +206,20 @@ export class Tracker {
 
   /** The author of each change: the one of a hint, else the command that ran, else somebody outside. */
   #authors(changed: readonly string[], hints: readonly FileHint[], reason: RefreshReason): Map<string, Attribution> {
-    const { jobId } = this.#settings;
-    const { turn, hasRun } = this.#fold;
+    const { jobId, turn, hasRun } = this.#fold;
     const via = reason === 'command' || hasRun ? 'command' : 'outside';
     const guessed = this.#hasScanned ? changed : [];
     const authors = new Map<string, Attribution>(guessed.map((path) => [path, { jobId, turn, via }]));
-    for (const hint of hints) {
-      if (hint.what === 'wrote') authors.set(hint.path, { jobId, turn: hint.turn, via: hint.via });
-    }
+    for (const { what, path, ...by } of hints) if (what === 'wrote') authors.set(path, by);
     return authors;
   }
 
   #sign(changed: readonly string[], hints: readonly FileHint[], authors: ReadonlyMap<string, Attribution>): void {
-    for (const { path, what, via, turn } of hints) {
+    for (const { path, what, ...by } of hints) {
       const known = this.#files.get(path);
       if (!known) continue;
       known.isTouched = true;
-      if (what === 'read') known.meta.read = { jobId: this.#settings.jobId, turn, via };
+      if (what === 'read') known.meta.read = by;
     }
     for (const [path, by] of authors) {
       const known = this.#files.get(path);
