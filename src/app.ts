@@ -69,7 +69,7 @@ export async function openApp(options: AppOptions) {
   const newId = createIds(clock);
   const below = { home, env, clock, log, store, signal, capabilities, guards, newId, redact };
   const repository = found && (await openRepository({ ...below, registry, isPortFree, settings: readSettings }, found));
-  const engine = openEngine(below, repository);
+  const engine = openEngine({ ...below, onChange: () => snapshotter.changed() }, repository);
   const shared = { ...below, storage, registry, timings };
   const work = onceATurn(() => {
     repository?.activity.look();
@@ -120,8 +120,9 @@ export async function openApp(options: AppOptions) {
     lastSeq: () => store.events.lastSeq(),
     /** How long a daemon with nothing to do stays, in milliseconds. */
     idleMs: config.timings.daemon_idle ?? DAEMON_IDLE_MS,
-    /** Never throws: the audited call has its own answer. */
+    /** Called after each call that may have changed something. Never throws: the audited call has its own answer. */
     audit(entry: AuditEntry): void {
+      snapshotter.changed();
       try {
         store.audit.append(clock.now().toISOString(), entry);
       } catch (error) {
@@ -141,13 +142,17 @@ export async function openApp(options: AppOptions) {
 }
 
 /** Each step of a run may change worktrees and which analysis servers are needed, and wakes those who wait. */
-function openEngine(deps: { store: Store; clock: Clock; log: Logger; signal: ChangeSignal }, repository?: Repository) {
-  const { store, clock, log, signal } = deps;
+function openEngine(
+  deps: { store: Store; clock: Clock; log: Logger; signal: ChangeSignal; onChange(): void },
+  repository?: Repository,
+) {
+  const { store, clock, log, signal, onChange } = deps;
   return new DurableEngine({
     store,
     clock,
     log,
     onEntry(_runId, { kind }) {
+      onChange();
       if (kind === 'step') repository?.worktrees.touched();
       repository?.activity.look();
       repository?.worktrees.workChanged();

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { AgentEvent } from '../protocol/events.ts';
+import { takeWork } from '../store/kept-work.ts';
 import type { PersistenceHook, Snapshot } from '../store/snapshot-file.ts';
 import type { Store } from '../store/store.ts';
 import type { JobRuntime } from './job-runtime.ts';
@@ -81,7 +82,8 @@ export async function takeSnapshot(store: Store, clock: Clock): Promise<Snapshot
     await setImmediate();
     addJob(snapshot, store, job.id);
   }
-  return snapshot;
+  const work = takeWork(store);
+  return work.worktrees.length + work.runs.length > 0 ? { ...snapshot, work } : snapshot;
 }
 
 function addJob(snapshot: Snapshot, store: Store, id: string): void {

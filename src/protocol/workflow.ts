@@ -188,7 +188,7 @@ export type BlockStatus = z.infer<typeof statusSchema>;
 export const GATES = ['lint', 'build', 'test'] as const;
 export type Gate = (typeof GATES)[number];
 
-const gateViewSchema = z.strictObject({
+export const gateViewSchema = z.strictObject({
   ...positionSchema.shape,
   gate: text,
   result: z.enum(['passed', 'failed', 'not_run', 'waived']),

@@ -31,6 +31,12 @@ export class JournalTable {
     ).get(runId, runId, at, kind, key, data)?.n;
   }
 
+  /** An entry of an earlier database, with its old number. */
+  restore(runId: string, { n, at, kind, key, data }: JournalRow): void {
+    const sql = 'INSERT INTO journal (run_id, n, at, kind, key, data) VALUES (?, ?, ?, ?, ?, ?)';
+    this.#sql(sql).run(runId, n, at, kind, key, data);
+  }
+
   find(runId: string, kind: string, key: string): JournalRow | undefined {
     const sql = 'SELECT n, at, kind, key, data FROM journal WHERE run_id = ? AND kind = ? AND key = ?';
     return this.#sql<JournalRow>(sql).get(runId, kind, key);

@@ -1,6 +1,7 @@
 import { setAside } from '../base/atomic-file.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { restoreWork } from './kept-work.ts';
 import { openDatabase } from './open-database.ts';
 import type { PersistenceHook, Snapshot } from './snapshot-file.ts';
 import { Store } from './store.ts';
@@ -26,7 +27,8 @@ export async function openStore(files: Files, helpers: Helpers): Promise<Store> 
     clock: helpers.clock,
     onDamage: (aside) => helpers.log.error('the database is damaged and was set aside', { aside }),
   });
-  const isLost = snapshot !== null && snapshot.lastSeq > 0 && store.events.lastSeq() === 0;
+  const isEmpty = store.events.lastSeq() === 0 && store.worktrees.openRows().length === 0;
+  const isLost = snapshot !== null && (snapshot.lastSeq > 0 || snapshot.work !== undefined) && isEmpty;
   if (isLost) {
     rebuild(store, snapshot);
     helpers.log.warn('the database was rebuilt from state.json', { lastSeq: snapshot.lastSeq });
@@ -56,5 +58,6 @@ function rebuild(store: Store, snapshot: Snapshot): void {
     }
     for (const question of snapshot.questions) store.questions.insert(question);
     for (const row of snapshot.outbox) store.outbox.insert(row);
+    if (snapshot.work) restoreWork(store, snapshot.work);
   });
 }

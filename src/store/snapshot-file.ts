@@ -4,6 +4,7 @@ import { writeAtomic } from '../base/atomic-file.ts';
 import type { SafeDir } from '../base/safe-dir.ts';
 import { agentEventSchema } from '../protocol/events.ts';
 import { jobSchema } from '../protocol/jobs.ts';
+import { keptWorkSchema } from './kept-work.ts';
 import { outboxRowSchema } from './outbox-table.ts';
 import { storedQuestionSchema } from './question-table.ts';
 
@@ -19,6 +20,8 @@ const snapshotSchema = z.strictObject({
   /** Open questions and messages of active jobs, which no raw file has. */
   questions: z.array(storedQuestionSchema),
   outbox: z.array(outboxRowSchema),
+  /** Absent in snapshots of an older Reef. */
+  work: keptWorkSchema.optional(),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 

@@ -46,6 +46,13 @@ export class WorktreeTable {
     return this.#select<D>('AND open = 1 ORDER BY n', repository);
   }
 
+  /** Of all repositories, as they are stored. */
+  openRows(): WorktreeRow[] {
+    const sql = 'SELECT id, repository, task_id AS taskId, status, doc FROM worktree WHERE open = 1 ORDER BY n';
+    const rows = this.#sql<Omit<WorktreeRow<string>, 'isOpen'>>(sql).all();
+    return rows.map((row) => ({ ...row, isOpen: true, doc: JSON.parse(row.doc) }));
+  }
+
   all<D>(repository: string): D[] {
     return this.#select<D>('ORDER BY n', repository);
   }

@@ -5,7 +5,8 @@ import type { Home } from '../../base/home.ts';
 import { KeyedSerial } from '../../base/serial.ts';
 import type { Checkout } from '../../git/checkout.ts';
 import type { Git } from '../../git/git-command.ts';
-import { findRefLock } from '../../git/refs.ts';
+import { findRefLock, listRefs } from '../../git/refs.ts';
+import { listWorktrees } from '../../git/worktree.ts';
 import { WorktreeTable } from '../../store/worktree-table.ts';
 import { classify, look } from '../../worktrees/care/reconcile.ts';
 import { isAbandoned, refsOf } from '../../worktrees/care/recover.ts';
@@ -72,6 +73,9 @@ async function classes(deps: Deps): Promise<Result[]> {
     );
   };
   const found = await now();
+  const scene = await sceneOf(deps);
+  const put = await unrecorded(deps, scene);
+  if (found === undefined && put.length > 0) return put;
   if (found === undefined) return [ok('none yet', 'reef worktree list')];
   const isServed = await listens(deps.home.socket);
   const isGhost = (id: string) => async () => ((await now())?.ghosts ?? []).includes(id);
@@ -79,14 +83,33 @@ async function classes(deps: Deps): Promise<Result[]> {
     const fix = isServed ? restartDaemon : settledByDaemon(deps.client, isGhost(id));
     return warn(`${id} is recorded, but its folder is gone`, 'reef worktree list', fix);
   });
+  const branches = new Map((await listWorktrees(deps.git, scene.checkout)).map(({ path, branch }) => [path, branch]));
   const left = found.zombies.map(({ path, why }) => {
-    const fix = byHand('reef worktree prune shows what it is; with --yes it removes what holds no work');
+    const prune = 'reef worktree prune shows what it is; with --yes it removes what holds no work';
+    const fix = byHand(`${saves(path, branches.get(path))}${prune}`);
     return warn(`${path} is left over: ${why}`, path, fix);
   });
-  if (lost.length + left.length > 0) return [...lost, ...left];
+  if (lost.length + left.length + put.length > 0) return [...lost, ...left, ...put];
   const { live, held, foreign } = found;
   const what = `${live.length} live, ${held.length} held, ${foreign.length} not made by Reef`;
   return [ok(what, 'reef worktree list')];
+}
+
+/** What was put aside and no record names any more, as after the loss of the database: git still has it. */
+async function unrecorded({ git }: Deps, { checkout, rows }: Scene): Promise<Result[]> {
+  const known = new Set(rows.map(({ id }) => id));
+  return (await listRefs(git, checkout, 'refs/reef/held')).flatMap(({ ref }) => {
+    const id = ref.split('/').at(-1) ?? '';
+    const fix = byHand(`git branch saved-${id} ${ref}, then git merge saved-${id}`);
+    return known.has(id) ? [] : [warn(`${ref} holds work that no worktree names`, ref, fix)];
+  });
+}
+
+/** The work in a folder that no record names, by the hand of git. */
+function saves(path: string, ref: string | undefined): string {
+  if (ref === undefined) return '';
+  const branch = ref.replace(/^refs\/heads\//, '');
+  return `git -C ${path} add -A && git -C ${path} commit -m saved, then git merge ${branch}, saves its work; `;
 }
 
 const SELF = { self: { pid: process.pid, startTime: '', bootId: '' } };
