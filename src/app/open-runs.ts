@@ -18,6 +18,7 @@ import { RunStarter } from '../workflow/runs/start.ts';
 import { RunStatus } from '../workflow/runs/status.ts';
 import { WorkflowRuns } from '../workflow/runs/workflow-runs.ts';
 import { createRunCaptures } from '../worktrees/run-captures.ts';
+import { everyHour } from './home-retention.ts';
 import { bindMethods, createJobOperations } from './job-operations.ts';
 import { namingTasks } from './named-operations.ts';
 import type { Repository, RepositoryDeps } from './open-repository.ts';
@@ -62,16 +63,19 @@ export function openRuns(deps: RunsDeps) {
     ...bindMethods(states, 'repo_state', 'artifact_read', 'todo', 'context_calls'),
     ...bindMethods(project, 'trust'),
   };
+  let cleaning: ReturnType<typeof everyHour> | undefined;
   return {
     core: namingTasks({ core, names: new TaskNames({ store, worktrees }), signal }),
     async start() {
       void settle(repository, log);
+      cleaning = everyHour(() => repository.states.prune(), log);
       await status.storeOldVerdicts();
       await engine.recover();
       starter.recover();
       for (const { job } of store.jobs.live()) if (job.status === 'queued' && job.worktree) awaitWorktree(job.worktree);
     },
     async close() {
+      cleaning?.stop();
       await starter.close();
       await engine.close();
       await worktrees.close();
@@ -118,14 +122,13 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
 }
 
 /** Cleans up after an earlier daemon. Nobody waits for it. */
-async function settle({ worktrees, states }: Repository, log: Logger): Promise<void> {
+async function settle({ worktrees }: Repository, log: Logger): Promise<void> {
   try {
     await worktrees.reconcile();
     worktrees.evaluate();
   } catch (error) {
     log.warn('worktrees could not be reconciled', { error });
   }
-  await states.pruneArtifacts().catch((error: unknown) => log.warn('artifacts could not be pruned', { error }));
 }
 
 type ContextRequest = Parameters<NonNullable<WorkflowPorts['codeContext']>>[0];

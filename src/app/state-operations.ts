@@ -25,6 +25,7 @@ import type { Store } from '../store/store.ts';
 import { blockOf } from '../workflow/runs/spec.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import type { CodeOperations } from './code-operations.ts';
+import { pruneJobFolders } from './home-retention.ts';
 
 interface StateOperationsDeps {
   home: Home;
@@ -154,8 +155,8 @@ export class StateOperations implements StateCore {
     return createArtifactStore({ dir: this.#artifactsDir(), rootId, jobId, redact: (text) => redact(text) });
   }
 
-  /** Removes what was cut from the prompts of jobs and runs that are long over. */
-  async pruneArtifacts(): Promise<void> {
+  /** Removes what jobs and runs left that are long over: what was cut from their prompts, and their raw output. */
+  async prune(): Promise<void> {
     const { store, clock, log } = this.#deps;
     const active = new Set(store.jobs.live().flatMap(({ job }) => [job.id, job.rootId]));
     for (const { id } of store.runs.open()) active.add(id);
@@ -165,6 +166,8 @@ export class StateOperations implements StateCore {
       isActive: (tree) => active.has(tree),
     });
     if (files > 0) log.info('artifacts were pruned', { trees, files });
+    const jobs = await pruneJobFolders({ dir: join(this.#deps.home.dir, 'jobs'), store, now: clock.now() });
+    if (jobs.length > 0) log.info('the raw output of old jobs was removed', { jobs });
   }
 
   #artifactsDir(): string {

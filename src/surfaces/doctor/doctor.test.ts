@@ -17,6 +17,7 @@ import { derivedChecks } from './derived.ts';
 import { byHand, type Check, examine, type Fix, type Found, ok, warn } from './finding.ts';
 import { homeChecks, socketCheck } from './home.ts';
 import { logOut, machineChecks } from './machine.ts';
+import { sizeChecks } from './sizes.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -234,4 +235,16 @@ verifies('Q-100', 'Q-103').test('a disk without room is an error', async () => {
     fix: false,
   });
   expect(findings.find((each) => each.check === 'disk')).toMatchObject({ severity: 'error', what: '0 MiB free' });
+});
+
+verifies('S-72').test('--sizes shows each part of the home, the largest first, and what limits it', async () => {
+  const { dir: folder } = home();
+  await mkdir(join(folder, 'artifacts'), { recursive: true });
+  await writeFile(join(folder, 'artifacts', 'a'), Buffer.alloc(3 * 1_048_576));
+  await writeFile(join(folder, 'daemon.log'), Buffer.alloc(1_048_576));
+  const found = await examine(sizeChecks(home()), { fix: false });
+  expect(found.map(({ what }) => what)).toEqual([
+    'artifacts 3.0 MiB; removed 7 days after its job, above 1,024 MiB earlier',
+    'daemon.log 1.0 MiB; at most 8 MiB, and as much of the one before',
+  ]);
 });

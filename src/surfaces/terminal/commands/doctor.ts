@@ -16,12 +16,16 @@ import { machineChecks } from '../../doctor/machine.ts';
 import { projectChecks } from '../../doctor/project.ts';
 import { detectAll, userOf } from '../../doctor/ready-agents.ts';
 import { renderFindings } from '../../doctor/report.ts';
+import { sizeChecks } from '../../doctor/sizes.ts';
 import { storeChecks } from '../../doctor/store.ts';
 import { worktreeChecks } from '../../doctor/worktrees.ts';
 import type { Cli, Command } from '../cli.ts';
 
-export const doctor: Command<{ fix?: true; deep?: true }> = async (cli, _args, { fix = false, deep = false }) => {
-  const findings = await examine(checksFor(cli, deep), { fix });
+export const doctor: Command<{ fix?: true; deep?: true; sizes?: true }> = async (cli, _args, options) => {
+  const { fix = false, deep = false, sizes = false } = options;
+  const home = homeOf(cli);
+  const sized = sizes && !(home instanceof ReefError) ? sizeChecks(home) : [];
+  const findings = await examine([...checksFor(cli, deep), ...sized], { fix });
   cli.print({ findings }, () => renderFindings(findings, cli.style));
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
 };

@@ -6,7 +6,8 @@ export function declare(program: Command, run: Run): void {
     .command('doctor')
     .description('Check this machine, this repository and its .reef folder; changes nothing without --fix')
     .option('--fix', 'apply the fixes that are marked safe')
-    .option('--deep', 'also check the whole database and every git object; slow');
+    .option('--deep', 'also check the whole database and every git object; slow')
+    .option('--sizes', 'also show what each part of the home takes, and what limits it');
   definer(run, () => import('../commands/doctor.ts'))(doctor, 'doctor', 'reef doctor --fix');
 
   const init = program
