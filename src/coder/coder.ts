@@ -271,6 +271,7 @@ export class Coder {
       turn: this.#turn,
       state: tracker.getSnapshot(),
       hasNewReading: this.#hasNewReading,
+      isCircling: this.#rewrites.isCircling,
       required: Object.keys(checks),
     };
     this.#hasNewReading = false;

@@ -38,6 +38,29 @@ verifies('S-42', 'S-48').test(
   },
 );
 
+verifies('S-71').test(
+  'forty-one rewrites through the shell fire like those of a tool, and are no progress',
+  async () => {
+    const cat = (n: number) => call('run_command', { command: `cat > main.go <<'EOF'\n${PROGRAM(n)}EOF` });
+    const scene = await sceneOfTest({
+      script: Array.from({ length: 41 }, (_, n) => cat(n)),
+      answers: [choice('stop')],
+    });
+    expect(await scene.work()).toEqual({
+      result: 'Ended by a person: Nothing has changed for 16 turns. How should it go on?',
+      endedBy: 'person',
+    });
+    expect(scene.results()[3]).toContain(
+      'main.go was written for the 4th time almost unchanged (+1 −1 lines): use edit_file.',
+    );
+    const fired = firings(scene);
+    expect([fired.slice(0, 3), fired.filter((each) => !each.includes('rewrite'))]).toEqual([
+      ['t2 rewrite told', 't3 rewrite told', 't4 rewrite told'],
+      ['t11 stall reminded', 't19 stall asked'],
+    ]);
+  },
+);
+
 verifies('S-43', 'S-48').test('a call that failed three times alike is not made a fourth time', async () => {
   const edit = call('edit_file', { path: 'a.txt', old: 'absent', new: 'x' });
   const scene = await sceneOfTest({ script: [call('read_file', { path: 'a.txt' }), edit, edit, edit, edit, done()] });

@@ -8,7 +8,8 @@ import type { Repeats } from './watched.ts';
 const USUAL_S = 120;
 const LONGEST_S = 600;
 
-interface RunDeps extends Pick<CoderDeps, 'cwd' | 'runCommand' | 'tracker' | 'artifacts' | 'jobId' | 'checks'> {
+interface RunDeps
+  extends Pick<CoderDeps, 'cwd' | 'dir' | 'runCommand' | 'tracker' | 'artifacts' | 'jobId' | 'checks' | 'guards'> {
   repeats: Repeats;
   rewrites: RewriteWatch;
 }
@@ -46,11 +47,32 @@ export function commandTool(deps: RunDeps): Tool {
     }),
     claims: ({ command }) => ({ command }),
     run: async ({ command, timeout_s }, { signal }) => {
+      const before = hashesOf(deps);
       const ran = await runLine(deps, command, { timeoutS: timeout_s, signal });
+      const remarks = deps.guards === false ? [] : await remarksOn(deps, before);
       const { fingerprint } = deps.tracker.getSnapshot();
       const same = deps.repeats.afterCommand({ command, ...ran, fingerprint });
       if (same !== undefined) await deps.artifacts.put(ran.output, { jobId: deps.jobId });
-      return same ?? `exit ${ran.exit ?? 'none'}\n${ran.output}`;
+      return same ?? [...remarks, `exit ${ran.exit ?? 'none'}`, ran.output].join('\n');
     },
   });
+}
+
+function hashesOf({ tracker }: Pick<RunDeps, 'tracker'>): Map<string, string> {
+  return new Map(tracker.getSnapshot().files.map(({ path, hash }) => [path, hash]));
+}
+
+/** A larger file is generated. */
+const LARGEST_FILE = 256 * 1024;
+
+/** Files that the command wrote again almost unchanged: `cat > main.go <<EOF` is a rewrite like any other. */
+async function remarksOn(deps: RunDeps, before: ReadonlyMap<string, string>): Promise<string[]> {
+  const changed = [...hashesOf(deps)].filter(([path, hash]) => hash !== '' && hash !== (before.get(path) ?? ''));
+  const remarks: string[] = [];
+  for (const [path] of changed) {
+    const content = await deps.dir.read(path, LARGEST_FILE).catch(() => undefined);
+    const remark = content && deps.rewrites.judgeWritten(path, content.toString('utf8'));
+    if (remark !== undefined) remarks.push(remark);
+  }
+  return remarks;
 }

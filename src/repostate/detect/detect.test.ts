@@ -118,7 +118,7 @@ const judge = (
   progress: ProgressWatch,
   turn: number,
   { required = [], hasNewReading = false, ...more }: Partial<RepoState> & Facts = {},
-): Verdict => progress.judge({ turn, state: state(more), required, hasNewReading });
+): Verdict => progress.judge({ turn, state: state(more), required, hasNewReading, isCircling: false });
 
 verifies('S-46').test('eight turns without anything new remind, sixteen ask once', () => {
   const { progress, news } = watch();
@@ -190,7 +190,7 @@ function refusalsIn(run: Trajectory): string[] {
   const write = (path: string, content: string, tool: string) => {
     const before = files.get(path);
     if (tool === 'write_file' && before !== undefined) rewrites.judge(path, before, content);
-    rewrites.wrote(path);
+    rewrites.wrote(path, content);
     files.set(path, content);
   };
   for (const { tool, args, exit, files: after = {} } of run.turns.flatMap(({ calls }) => calls)) {

@@ -14,6 +14,8 @@ interface TurnFacts {
   state: Readonly<RepoState>;
   /** The turn read a file or range for the first time. */
   hasNewReading: boolean;
+  /** It only wrote files again that it had written before, almost unchanged: a new state of the tree is no progress then. */
+  isCircling: boolean;
   /** Names of the checks that must pass. */
   required: readonly string[];
 }
@@ -85,9 +87,11 @@ export class ProgressWatch {
   }
 
   /** Progress is something new: a state of the tree, a check that passes, a step of a task, a new reading. */
-  #hasMoved({ state, hasNewReading }: TurnFacts): boolean {
+  #hasMoved({ state, hasNewReading, isCircling }: TurnFacts): boolean {
+    const tree = `tree ${state.fingerprint}`;
+    if (isCircling) this.#marks.add(tree);
     const marks = [
-      `tree ${state.fingerprint}`,
+      tree,
       ...state.checks.filter(({ ok }) => ok).map(({ name }) => `check ${name}`),
       ...state.openTasks.map(({ id, status }) => `task ${id} ${status}`),
     ];

@@ -85,7 +85,7 @@ export class FileTools {
 
   async #put(name: string, data: Buffer, remark?: string): Promise<WriteResult> {
     await writeUnlessSame(this.#dir, name, data);
-    this.#rewrites.wrote(name);
+    this.#rewrites.wrote(name, data.toString('utf8'));
     const hash = hashOf(data);
     this.#seen.set(name, hash);
     return { success: true, noop: false, path: name, hash, size: data.length, ...(remark !== undefined && { remark }) };
