@@ -31,6 +31,6 @@ export const journeys = page('journeys', {
   'J-35': { from: '+', says: 'branches of a fork leave nothing behind, and several agents can try one task', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-36': { from: '+', says: 'checks and reviews of a pull request come back into the run', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-37': { from: '+', says: 'a roster of agents fails over', status: 'todo', because: 'not built yet: it came after the first build' },
-  'J-40': { from: '+', says: 'runs, plans and worktrees come back after the loss of the database', status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-40': { from: '+', says: 'runs, plans and worktrees come back after the loss of the database', status: 'done' },
   'J-41': { from: '+', says: 'a cursor from before a reset is told', status: 'todo', because: 'not built yet: it came after the first build' },
 });
