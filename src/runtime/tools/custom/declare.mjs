@@ -7,12 +7,12 @@ import { pathToFileURL } from 'node:url';
 const module = await import(pathToFileURL(process.argv[1]));
 const tools = module.tools ?? { run: module };
 const functions = Object.entries(tools).map(([name, tool]) => {
-  if (typeof tool.run !== 'function') throw new TypeError(name + ' has no function run');
+  if (typeof tool.run !== 'function') throw new TypeError(`${name} has no function run`);
   return {
     name,
     description: String(tool.description ?? ''),
     parameters: tool.parameters ?? { type: 'object', properties: {} },
   };
 });
-process.stdout.write('\n' + JSON.stringify({ functions }));
+process.stdout.write(`\n${JSON.stringify({ functions })}`);
 process.exit(0);

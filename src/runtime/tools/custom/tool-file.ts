@@ -26,7 +26,15 @@ export function objectSchema(properties: Record<string, unknown>, required: read
   return { type: 'object', properties, ...(required.length > 0 && { required }) };
 }
 
+const PROGRAMS = {
+  'declare.py': new URL('declare.py', import.meta.url),
+  'declare.mjs': new URL('declare.mjs', import.meta.url),
+  'run.py': new URL('run.py', import.meta.url),
+  'run.mjs': new URL('run.mjs', import.meta.url),
+  'run.sh': new URL('run.sh', import.meta.url),
+};
+
 /** The program that declares or runs tools of a language, for its interpreter's command line. */
-export function programText(name: 'declare.py' | 'run.py' | 'declare.mjs' | 'run.mjs' | 'run.sh'): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8');
+export function programText(name: keyof typeof PROGRAMS): string {
+  return readFileSync(PROGRAMS[name], 'utf8');
 }
