@@ -18,6 +18,7 @@ const PARTS: Record<WithId, Kind | 'other'> = {
   ...{ output: 'job', interrupt: 'job', context_calls: 'job' },
   ...{ run_status: 'run', run_control: 'run', run_replay: 'run' },
   ...{ diff: 'worktree', accept: 'worktree', worktree_setup: 'worktree', worktree_gates: 'worktree' },
+  ...{ worktree_update: 'worktree' },
   ...{ worktree_discard: 'worktree', worktree_hold: 'worktree' },
   ...{ status: 'other', send: 'other', kill: 'other', resume: 'other' },
   ...{ artifact_read: 'other', todo: 'other' },

@@ -44,7 +44,7 @@ export function openRuns(deps: RunsDeps) {
   const blobs = journalBlobs(store);
   const runs = new WorkflowRuns({ engine, blobs, clock, newId });
   defineWorkflows(engine, workflowPorts(deps, runs, blobs));
-  const starter = new RunStarter({ store, engine, runs, worktrees, signal, log, notice: notices.post });
+  const starter = new RunStarter({ ...deps, runs, worktrees, notice: notices.post });
   const calls = new CallLog({ store, signal, jobs, worktrees, newId });
   const status = new RunStatus({ store, runs, starter, worktrees, redact });
   const planner = new RunPlanner({ ...deps, project });
@@ -58,7 +58,7 @@ export function openRuns(deps: RunsDeps) {
     ...createJobOperations({ ...repository, jobs, store, runs: operations, status, newId, awaitWorktree }),
     ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_replay'),
     ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
-    ...createWorktreeOperations({ ...deps, ...repository, status, starter }),
+    ...createWorktreeOperations({ ...deps, ...repository, status, starter, operations }),
     ...code.core(),
     ...bindMethods(states, 'repo_state', 'artifact_read', 'todo', 'context_calls'),
     ...bindMethods(project, 'trust'),

@@ -4,6 +4,8 @@ import { ReefError } from '../protocol/errors.ts';
 import type { OperationOutput, WorktreeCore } from '../protocol/operations.ts';
 import type { Store } from '../store/store.ts';
 import type { DurableEngine } from '../workflow/durable/durable-engine.ts';
+import { resolveThem } from '../workflow/runs/give-back.ts';
+import type { RunOperations } from '../workflow/runs/operations.ts';
 import { endRunsIn, type RunStarter } from '../workflow/runs/start.ts';
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { Notice } from '../worktrees/deps.ts';
@@ -20,10 +22,11 @@ interface WorktreeOperationsDeps {
   engine: DurableEngine;
   jobs: JobManager;
   code: CodeOperations;
+  operations: RunOperations;
 }
 
 export function createWorktreeOperations(deps: WorktreeOperationsDeps): WorktreeCore {
-  const { worktrees, store, newId, redact, status, starter, engine, jobs, code } = deps;
+  const { worktrees, store, newId, redact, status, starter, engine, jobs, code, operations } = deps;
   return {
     worktrees: async ({ all }) => ({ worktrees: await worktrees.list({ all }) }),
     async worktree_create({ taskId, cwd, ...task }) {
@@ -38,6 +41,17 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
       return view;
     },
     worktree_gates: async ({ id }) => redact(await worktrees.gates(id)),
+    async worktree_update({ id, agent, into }, caller) {
+      const updated = await worktrees.update(id, into);
+      if (updated.status === 'updated') {
+        const gates = await worktrees.gates(updated.id).catch(ifUntrusted);
+        return redact({ ...updated, ...(gates && { gates: gates.gates }) });
+      }
+      if (updated.status === 'current' || agent === undefined) return updated;
+      const guidance = resolveThem(updated.target, updated.files);
+      const { runId } = await operations.workIn(updated.id, { guidance, agent }, caller);
+      return { ...updated, runId };
+    },
     async diff({ id }, { jobId }) {
       if (jobId !== undefined && worktrees.idOf(id) !== store.jobs.get(jobId)?.job.worktree) {
         throw new ReefError('not_yours', 'a job may look at its own worktree only');
@@ -68,6 +82,10 @@ export function createWorktreeOperations(deps: WorktreeOperationsDeps): Worktree
       return { report: await worktrees.scan(plan), worktrees: await worktrees.conflicts() };
     },
   };
+}
+
+function ifUntrusted(error: unknown): undefined {
+  if (!(error instanceof ReefError) || error.code !== 'repo_untrusted') throw error;
 }
 
 type InboxNotice = OperationOutput<'inbox'>['notices'][number];

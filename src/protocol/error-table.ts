@@ -160,7 +160,7 @@ export const errorTable = {
   disk_low: passing(507, 1, 'Free disk space, or move the worktrees with `worktrees.root`.'),
   ports_exhausted: passing(503, 1, 'Accept or discard some worktrees, or free ports from 20000 to 31999.'),
   setup_failed: final(502, 1, 'Fix what the command reports, then run it again: `reef worktree setup ID`, or `reef run retry ID` for a run.'),
-  merge_conflict: final(409, 1, 'Merge the target into the worktree, resolve the files named above, then accept again.'),
+  merge_conflict: final(409, 1, '`reef worktree update ID --agent AGENT` lets an agent resolve it; `reef worktree update ID` marks the files for you.'),
   not_fast_forward: final(409, 1, 'The target has moved: use --strategy squash or merge.'),
   target_unknown: final(400, 2, 'Name the branch to merge into with --into.'),
   target_dirty: passing(409, 1, 'Commit or stash the files named above; with --when-clean the merge then completes by itself.'),

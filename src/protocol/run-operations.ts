@@ -29,6 +29,9 @@ export const runSummarySchema = z.strictObject({
   merge: z.enum(['merged', 'waiting', 'not_merged']).optional(),
   /** Code of the error that keeps it from starting or from being merged. */
   obstacle: text.optional(),
+  /** The run that it goes on with, and the one that goes on with it. */
+  continues: text.optional(),
+  continuedBy: text.optional(),
   /** The job that started it: its agents are children of that job. */
   parentId: text.optional(),
   createdAt: text,
@@ -105,10 +108,10 @@ const run_control = operation({
   effect: 'acts',
   for: PEOPLE_AND_CLIENTS,
   summary:
-    'Answer a halted run (approve, resume, retry, skip, abort), put it aside (hold), or turn step mode on or off (step, go).',
+    'Answer a halted run (approve, resume, retry, skip, abort), go on with one that has ended (continue), put it aside (hold), or turn step mode on or off (step, go).',
   input: z.strictObject({
     id,
-    verb: z.enum(['approve', 'resume', 'retry', 'skip', 'abort', 'hold', 'step', 'go']),
+    verb: z.enum(['approve', 'resume', 'retry', 'skip', 'abort', 'hold', 'step', 'go', 'continue']),
     guidance: z.string().min(1).max(1_048_576).optional().describe('What the next agent should know'),
     ...haltAnswerSchema.pick({ signal: true }).shape,
     block: text.optional().describe('Needed when several branches halt'),

@@ -130,6 +130,16 @@ export type JudgedGate = z.infer<typeof judgedGateSchema>;
 const judgedTreeSchema = z.strictObject({ id: text, tree: oid, gates: z.array(judgedGateSchema) });
 export type JudgedTree = z.infer<typeof judgedTreeSchema>;
 
+const updatedSchema = z.strictObject({
+  id: text,
+  /** The branch that was brought in. */
+  target: text,
+  /** `current`: it had everything already. `conflict`: the files named below are marked. */
+  status: z.enum(['current', 'updated', 'conflict']),
+  files: z.array(text),
+});
+export type UpdatedWorktree = z.infer<typeof updatedSchema>;
+
 /** Ignored files are in no commit: they are named, not kept. */
 const keptSchema = z.strictObject({ ref: text, command: text, ignored: z.array(text) });
 export type KeptWork = z.infer<typeof keptSchema>;
@@ -239,6 +249,23 @@ export const worktreeOperations = {
     summary: 'Run the gates that have not judged the present files of a worktree, in a fresh checkout of them.',
     input: z.strictObject({ id }),
     output: judgedTreeSchema,
+  }),
+  worktree_update: operation({
+    effect: 'acts',
+    for: ['person'],
+    noTool: 'merge and resolve at a terminal, or let an agent do it with run_control',
+    summary:
+      'Bring the target branch into a worktree; conflicts are marked, or resolved by an agent that the gates judge.',
+    input: z.strictObject({
+      id,
+      into: z.string().min(1).max(1_000).exactOptional(),
+      agent: z.string().min(1).max(200).exactOptional().describe('Resolves what conflicts'),
+    }),
+    output: updatedSchema.extend({
+      /** The run that resolves the conflicts. */
+      runId: text.exactOptional(),
+      gates: z.array(judgedGateSchema).exactOptional(),
+    }),
   }),
   diff: operation({
     effect: 'reads',

@@ -29,6 +29,12 @@ export class BlockTable {
     ).run(jobId, runId, block, visit, branch, JSON.stringify(schema));
   }
 
+  /** A job that goes on for another visit works on that one from now. */
+  assign(block: Omit<BlockJob, 'result'>): void {
+    this.#sql('DELETE FROM block_job WHERE job_id = ?').run(block.jobId);
+    this.insert(block);
+  }
+
   /** Null when another turn begins: an earlier result does not answer it. */
   setResult(jobId: string, result: Json | null): void {
     const text = result === null ? null : JSON.stringify(result);

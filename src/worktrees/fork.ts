@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Capture, capture } from '../git/capture.ts';
 import type { Checkout } from '../git/checkout.ts';
 import { commitTree } from '../git/commit.ts';
+import { layFiles } from '../git/lay-files.ts';
 import { mergeTrees } from '../git/merge.ts';
-import { type Oid, worktreeBranch } from '../git/ref-name.ts';
+import { worktreeBranch } from '../git/ref-name.ts';
 import type { Deps } from './deps.ts';
 import { refs } from './layout.ts';
 import { freshFields, type StoredWorktree } from './records.ts';
@@ -39,8 +37,6 @@ export async function enterBranch(
   });
 }
 
-const CHECKOUT_MS = 600_000;
-
 /**
  * Merges a fork's branch into its parent's files; index and branch of the parent stay. Changes are counted from the files
  * both began with, so a repeat adds nothing. With conflicts nothing is written, and the branch keeps its work.
@@ -58,7 +54,7 @@ export async function mergeBack(deps: Deps, branchId: string, parentId: string):
   ];
   const { isClean, conflicts, tree } = await mergeTrees(git, into.worktree, { ours, theirs });
   if (!isClean) return { conflicts };
-  if (tree !== into.tree) await layFiles(deps, into.worktree, { from: into.tree, to: tree });
+  if (tree !== into.tree) await layFiles(deps.git, into.worktree, { from: into.tree, to: tree });
   return { conflicts: [] };
 }
 
@@ -70,17 +66,4 @@ async function take(deps: Deps, id: string): Promise<Capture & { worktree: Check
     worktree,
     ...(await capture(deps.git, worktree, { ref: refs.work(id), message, at: deps.clock.now() })),
   };
-}
-
-/** Uses an index of its own that knows every file: git writes what differs and refuses what changed meanwhile. */
-async function layFiles({ git }: Deps, worktree: Checkout, { from, to }: { from: Oid; to: Oid }): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'reef-join-'));
-  try {
-    const options = { indexFile: join(folder, 'index'), timeoutMs: CHECKOUT_MS };
-    await git.call(worktree, ['read-tree', from], options);
-    await git.call(worktree, ['update-index', '-q', '--refresh'], { ...options, okCodes: [0, 1] });
-    await git.call(worktree, ['read-tree', '-m', '-u', from, to], options);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }

@@ -11,6 +11,7 @@ import {
   type KeptWork,
   type PruneReport,
   type ReconcileReport,
+  type UpdatedWorktree,
   type WorktreeDiff,
   type WorktreeRecord,
   type WorktreeView,
@@ -23,10 +24,11 @@ import { enterBranch, mergeBack } from './fork.ts';
 import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
 import { findBaseAt } from './make/checks.ts';
-import { accept } from './merge/accept.ts';
+import { accept, takeBack } from './merge/accept.ts';
 import { type Judged, withGateCheckout } from './merge/gate-checkout.ts';
 import { judgeNow } from './merge/gates.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
+import { updateWorktree } from './merge/update.ts';
 import { addEntries, declaredPlan, touchedBy } from './plan.ts';
 import { claimWithin, draft, enter, type Task } from './queue.ts';
 import { announceHot, type Picture, Radar, recordObserved } from './radar/radar.ts';
@@ -269,6 +271,19 @@ export class GitWorktreeManager {
     return toRecord(await this.#build(id));
   }
 
+  /** Makes sure that work can go on in it: a merge that waits is taken back, and what was put aside comes back. False: nothing is left of it. */
+  async reopen(id: string): Promise<boolean> {
+    const { status, keptOn, setup } = this.#deps.records.get(id);
+    if (status === 'accepted') {
+      throw new ReefError('worktree_state', `The worktree ${id} is merged. Start a new task: reef run "…"`);
+    }
+    if (status === 'accepting') await this.#alone(id, () => takeBack(this.#deps, id));
+    if (status === 'discarded' && keptOn === undefined) return false;
+    if (status === 'held' || status === 'discarded' || status === 'lost') await this.reinflate(id);
+    else if (setup.state === 'failed') await this.setup(id);
+    return true;
+  }
+
   /** A worktree for one branch of a fork. The same key gives the same worktree. */
   async branchOff(key: string, from: { id: string }): Promise<{ id: string; path: string }> {
     const order = { key, parentId: from.id, id: this.#newId() };
@@ -292,6 +307,12 @@ export class GitWorktreeManager {
     });
     this.#deps.changed.notify();
     return this.view(id);
+  }
+
+  /** Brings the target in; what conflicts is left with marks. */
+  async update(text: string, into?: string): Promise<UpdatedWorktree> {
+    const id = this.idOf(text);
+    return this.#alone(id, () => updateWorktree(this.#deps, id, into)).finally(() => this.evaluate());
   }
 
   /** Runs the gates that have not judged its present files. */

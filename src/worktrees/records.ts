@@ -38,6 +38,8 @@ export interface StoredWorktree extends WorktreeRecord {
   setup: { state: 'none' | 'done' | 'failed'; message?: string };
   intent?: Intent;
   pending?: PendingMerge & { options: { strategy: 'squash' | 'merge' | 'ff'; yes: boolean; message?: string } };
+  /** Files that the last update left in conflict; those without marks took one side. */
+  conflict?: { files: string[]; unmarked: string[] };
   merged?: { commit: Oid; target: string };
   /** The ref that holds its work while it has no folder. */
   keptOn?: string;

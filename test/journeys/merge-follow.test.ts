@@ -43,21 +43,11 @@ verifies('J-34').test(
     await expect.poll(() => rig.git('log', '-1', '--format=%s').trim()).toBe('Rename');
     expect((await rig.reef('run', 'show', '@last', '--wait')).code).toBe(0);
 
-    // The target went another way meanwhile: refused, and why.
-    const late = [
-      {
-        shell: [
-          'sh',
-          '-c',
-          `cd '${rig.world.repository}' && echo 'export const sum = (n, m) => n + m;' > sum.mjs && git commit -qam Other`,
-        ],
-      },
-      { edit: { path: 'sum.mjs', content: 'export const sum = (p, q) => p + q;\n' } },
-      { say: 'Written.\nSIGNAL:SUCCESS' },
-    ];
-    const refused = await follow('Clash', rig.world.script('late', byBlock({ Quick__Write: late })));
-    expect([refused.code, /^success, not merged, after \S+: .+sum\.mjs/m.test(refused.out)]).toEqual([1, true]);
-    expect(rig.git('log', '-1', '--format=%s').trim()).toBe('Other');
+    // It edits what judges: only a person may agree to that, so it is refused, and it says why.
+    const edits = [{ edit: { path: '.github/workflows/ci.yml', content: 'on: push\n' } }, { say: 'SIGNAL:SUCCESS' }];
+    const refused = await follow('Judge', rig.world.script('edits', byBlock({ Quick__Write: edits })));
+    expect([refused.code, /^success, not merged, after \S+: .+ci\.yml/m.test(refused.out)]).toEqual([1, true]);
+    expect(rig.git('log', '-1', '--format=%s').trim()).toBe('Rename');
   },
   120_000,
 );

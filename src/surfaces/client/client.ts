@@ -41,7 +41,13 @@ export interface Connection {
 }
 
 /** They run the project's set-up or gates. */
-const LONG: readonly OperationName[] = ['accept', 'worktree_gates', 'worktree_setup', 'worktree_create'];
+const LONG: readonly OperationName[] = [
+  'accept',
+  'worktree_gates',
+  'worktree_update',
+  'worktree_setup',
+  'worktree_create',
+];
 
 type Request = Pick<Exchange, 'method' | 'path' | 'body' | 'signal' | 'isRepeatable' | 'isLong' | 'client'> &
   Pick<CallOptions, 'isAgreed'>;

@@ -17,6 +17,7 @@ interface StateRow {
 const step = (type: string, to: string): Step => ({ type, to });
 const SEE = step('reef diff ID', 'see what it did');
 const MERGE = step('reef accept ID', 'merge it');
+const GO_ON = step('reef run continue ID "…"', 'go on with it; say what it should do differently');
 const DROP = step('reef discard ID', 'drop it; its work is kept on a git ref');
 const RESTORE = step('reef worktree restore ID', 'bring its files back');
 const END = step('reef kill ID', 'end it');
@@ -55,16 +56,22 @@ export const TASK_STATES = {
   success: { means: 'The workflow is through and every gate passed.', steps: [SEE, MERGE, DROP] },
   failed: {
     means: 'The workflow ended without success.',
-    steps: [step('reef run show ID', 'see the whole run'), SEE, MERGE, DROP],
+    steps: [step('reef run show ID', 'see the whole run'), SEE, GO_ON, MERGE, DROP],
   },
-  aborted: { means: 'Somebody ended the run; its worktree is as it was.', steps: [SEE, MERGE, DROP] },
+  aborted: { means: 'Somebody ended the run; its worktree is as it was.', steps: [SEE, GO_ON, MERGE, DROP] },
   gates_failed: {
     means: 'A gate failed on what would be merged.',
     steps: [step('reef worktree gates ID', 'run the gates again, after you mended it'), MERGE, DROP],
   },
   conflict: {
     means: 'The target has changed the same lines.',
-    steps: [SEE, step('reef accept ID', 'merge it, once the target is merged into the worktree'), DROP],
+    steps: [
+      SEE,
+      step('reef worktree update ID --agent claude', 'let an agent resolve it'),
+      step('reef worktree update ID', 'bring the target in, and edit the marked files yourself'),
+      step('reef accept ID', 'merge it after that'),
+      DROP,
+    ],
   },
   merge_waits: {
     means: 'It is merged as soon as the checkout of the target has no uncommitted changes.',

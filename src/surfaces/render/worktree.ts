@@ -89,6 +89,26 @@ export function gateResults({ id, gates }: OperationOutput<'worktree_gates'>, { 
   return [...lines, ...next, ...(isGood ? [`To merge it: reef worktree accept ${id}`] : [])].join('\n');
 }
 
+export function updateReport(updated: OperationOutput<'worktree_update'>, style: Style): string {
+  const { id, status, target, files, gates, runId } = updated;
+  const accept = `reef worktree accept ${id}`;
+  if (status === 'current') return `It has everything of ${target} already. To merge it: ${accept}`;
+  if (status === 'updated') {
+    const judged = gates ? [gateResults({ id, tree: '', gates }, style)] : [`To merge it: ${accept}`];
+    return [`${target} was brought in.`, ...judged].join('\n');
+  }
+  const named = `${target} was brought in. Both sides changed: ${files.map(printable).join(', ')}`;
+  if (runId !== undefined) return `${named}\nAn agent resolves it, as run ${runId}.`;
+  return [
+    named,
+    'These files are marked (<<<<<<<). Edit them until no mark is left, then merge:',
+    `  ${accept}`,
+    'Or let an agent do it:',
+    `  reef worktree update ${id} --agent claude`,
+    'To take the update back, in the folder of the worktree: git reset --hard HEAD^1',
+  ].join('\n');
+}
+
 export function keptWork({ ref, command, ignored }: OperationOutput<'worktree_discard'>): string {
   const lost = ignored.length > 0 ? [`not kept, because git ignores them: ${ignored.map(printable).join(', ')}`] : [];
   return [`kept on ${ref}`, `  ${command}`, ...lost].join('\n');

@@ -25,6 +25,15 @@ export interface RunInput {
   model?: string;
   /** Together with the manifest's budget; the smaller one holds. */
   budget?: RunBudget;
+  /** It goes on with an earlier run in the same worktree. */
+  continued?: Continued;
+}
+
+export interface Continued {
+  guidance: string;
+  at: string;
+  /** A job of the earlier run: its session is used by the first visit if that is one of the same block. */
+  session?: { jobId: string; block: string };
 }
 
 /** The input of a branch: its run, its worktree, and what it begins with. */
@@ -38,8 +47,14 @@ export const WORKFLOW_BODY = 'workflow';
 export const BRANCH_BODY = 'workflow-branch';
 
 export function mainBranch(run: RunInput, tree: string | null): BranchStart {
-  const born = { args: {}, payload: [], payloadFrom: 0, visits: {}, applied: [] };
+  const born = { args: {}, payloadFrom: 0, visits: {}, applied: [], payload: guidanceOf(run) };
   return { ...born, branch: 'main', node: run.node, stepping: run.stepping, tree };
+}
+
+function guidanceOf({ continued, node }: RunInput): BranchStart['payload'] {
+  if (!continued) return [];
+  const place = { block: node, visit: 0, branch: 'main', timestamp: continued.at };
+  return [{ ...place, id: 'continued/guidance', type: 'HUMAN_GUIDANCE', content: continued.guidance }];
 }
 
 /** The smaller of the two budgets for every kind. */

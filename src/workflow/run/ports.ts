@@ -60,6 +60,8 @@ export interface AgentJobSpec {
   resultSchema: Json;
   /** Interrupts the turn at 100 %. */
   budget: RunBudget;
+  /** A job that has ended: where its session can go on, it takes the prompt and no new job is made. */
+  continues?: string;
   run: { runId: string; block: string; visit: number; branch: string };
 }
 

@@ -115,8 +115,16 @@ async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt, shown: 
     readonly: roster.readonly === true,
     resultSchema: resultJsonSchema(allowedSignals(block.def)),
     budget: budgetOf(at, order, block),
+    ...sessionFor(at, order),
     run: { runId: input.run.runId, block: order.block, visit: order.visit, branch: walk.branch },
   };
+}
+
+/** The first visit of a run that goes on continues the conversation about the same block. */
+function sessionFor({ input, walk }: BranchRun, { n, block }: VisitOrder): Pick<AgentJobSpec, 'continues'> {
+  const session = input.run.continued?.session;
+  const isMeant = n === 1 && walk.branch === 'main' && session?.block === block;
+  return isMeant ? { continues: session.jobId } : {};
 }
 
 interface Turn {

@@ -6,6 +6,7 @@ import { jobOperations } from '../../protocol/job-operations.ts';
 import type { Job } from '../../protocol/jobs.ts';
 import type { Caller } from '../../protocol/operations.ts';
 import type { Amounts } from '../../protocol/workflow.ts';
+import type { BlockJob } from '../../store/block-table.ts';
 import type { Store } from '../../store/store.ts';
 import type { AgentJobSpec, AgentJobs, JobEnd } from '../run/ports.ts';
 
@@ -36,6 +37,28 @@ export class BlockAgents implements AgentJobs {
   }
 
   async spawn(effectKey: string, spec: AgentJobSpec): Promise<string> {
+    const known = spec.continues === undefined ? undefined : await this.#takeUp(effectKey, spec, spec.continues);
+    return known ?? this.#begin(effectKey, spec);
+  }
+
+  /** Undefined: the session cannot go on, and a new job begins. */
+  async #takeUp(effectKey: string, spec: AgentJobSpec, jobId: string): Promise<string | undefined> {
+    const { jobs, store } = this.#deps;
+    const before = store.blocks.get(jobId);
+    const assign = (block: Omit<BlockJob, 'result'>) => store.commit(() => store.blocks.assign(block));
+    // First: the agent may hand in its result at once.
+    assign({ jobId, ...spec.run, schema: spec.resultSchema });
+    try {
+      await jobs.resume({ id: jobId, key: effectKey, text: spec.prompt }, REEF);
+      return jobId;
+    } catch (error) {
+      if (before) assign(before);
+      if (error instanceof ReefError && !error.retryable) return undefined;
+      throw error;
+    }
+  }
+
+  async #begin(effectKey: string, spec: AgentJobSpec): Promise<string> {
     const { jobs, store } = this.#deps;
     const permissions = this.#deps.permissionsOf(spec.run.runId);
     const request = jobOperations.spawn.input.parse({

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ChangeSignal } from '../../events/change-signal.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { Caller, OperationOutput, OperationRequest, RunCore } from '../../protocol/operations.ts';
-import type { RunSummary } from '../../protocol/run-operations.ts';
+import { type RunSummary, runOperations } from '../../protocol/run-operations.ts';
 import type { Halt, Json } from '../../protocol/workflow.ts';
 import type { Store } from '../../store/store.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
@@ -110,6 +110,8 @@ export class RunOperations implements RunCore {
       case 'hold':
         await this.#deps.worktrees.hold(run.worktreeId, await this.#deps.status.sessionOf(run.worktreeId));
         break;
+      case 'continue':
+        return this.#deps.status.summary(await this.#continue(run, request, caller));
       case 'step':
       case 'go':
         await this.#deps.runs.setStepping(run.id, request.verb === 'step');
@@ -122,6 +124,25 @@ export class RunOperations implements RunCore {
         await this.#answer(run, { ...request, verb: request.verb }, caller);
     }
     return this.#deps.status.summary(findRun(this.#deps.store, run.id));
+  }
+
+  /** One that halted is resumed, one whose worktree could not be made is tried again, one that has ended goes on as another run. */
+  async #continue(run: StoredRun, request: OperationRequest<'run_control'>, caller: Caller): Promise<StoredRun> {
+    const { starter, status, worktrees, store } = this.#deps;
+    const { guidance = 'Go on with the task.', key } = request;
+    const newest = store.runs.byWorktree<RunSpec>(run.worktreeId)[0] ?? run;
+    if (newest.state === 'over') return starter.goOn(newest, { guidance, by: caller.by, key });
+    if (newest.state === 'waiting' && starter.obstacle(newest.id)) {
+      await worktrees.reopen(newest.worktreeId);
+      starter.begin(newest);
+      return newest;
+    }
+    const halts = (await status.view(newest))?.halts ?? [];
+    if (halts.length === 0) {
+      throw new ReefError('run_not_halted', `The run ${newest.id} is at work. Talk to its agent with \`reef send\`.`);
+    }
+    await this.#answer(newest, { ...request, verb: 'resume' }, caller);
+    return newest;
   }
 
   async run_replay({ id }: OperationRequest<'run_replay'>): Promise<OperationOutput<'run_replay'>> {
@@ -152,6 +173,21 @@ export class RunOperations implements RunCore {
 
   async call_rerun(request: OperationRequest<'call_rerun'>, caller: Caller): Promise<OperationOutput<'call_rerun'>> {
     return this.#deps.redact(await this.#deps.calls.rerun(request, caller));
+  }
+
+  /** An agent works in a worktree that stands, and the gates judge: its last run goes on, or a first one begins there. */
+  async workIn(worktreeId: string, { guidance, agent }: { guidance: string; agent: string }, caller: Caller) {
+    const { store, starter, planner, worktrees } = this.#deps;
+    const [last] = store.runs.byWorktree<RunSpec>(worktreeId);
+    if (last) return this.#deps.status.summary(await starter.goOn(last, { guidance, agent, by: caller.by }));
+    const request = runOperations.run.input.parse({ task: guidance, agent });
+    const sandbox = store.jobs.anySandboxed(worktreeId);
+    const doc = await planner.plan({ ...request, sandbox }, caller);
+    await worktrees.reopen(worktreeId);
+    const run: StoredRun = { id: this.#deps.newId(), worktreeId, state: 'waiting', doc };
+    store.commit(() => store.runs.insert(run));
+    starter.begin(run);
+    return this.#deps.status.summary(run);
   }
 
   /** Ending twice is ending once, as with jobs. */

@@ -19,6 +19,8 @@ export interface RunSpec extends Omit<RunInput, 'runId' | 'worktree'> {
   anyway: boolean;
   createdAt: string;
   by: string;
+  /** The run it goes on with, and how often work came back from the merge by itself. */
+  continues?: { runId: string; returns: number };
 }
 export type StoredRun = RunRequest<RunSpec>;
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ChangeSignal } from '../../events/change-signal.ts';
 import { toReefError } from '../../protocol/errors.ts';
@@ -6,6 +7,8 @@ import type { Notice } from '../../worktrees/deps.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import { titleOf } from '../../worktrees/queue.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
+import { continueRun, type Going } from './continue.ts';
+import { mendThem, resolveThem } from './give-back.ts';
 import type { RunSpec, StoredRun } from './spec.ts';
 import type { WorkflowRuns } from './workflow-runs.ts';
 
@@ -15,9 +18,14 @@ interface StarterDeps {
   runs: WorkflowRuns;
   worktrees: GitWorktreeManager;
   signal: ChangeSignal;
+  clock: Clock;
   log: Logger;
+  newId(): string;
   notice(notice: Extract<Notice, { worktreeId: string }>): void;
 }
+
+/** How often work that cannot be merged goes back to its agent by itself. */
+const MOST_RETURNS = 2;
 
 /** Takes each run to its end: first a worktree, then the workflow, then the merge if requested. */
 export class RunStarter {
@@ -68,7 +76,7 @@ export class RunStarter {
     }
     const end = await engine.result(run.id, { abort: this.#ending.signal });
     const isSuccess = end.status === 'completed' && (end.value as { outcome?: string }).outcome === 'success';
-    if (isSuccess && run.doc.accept) await this.#accept(run, worktreeId);
+    if (isSuccess && run.doc.accept) await this.#merge(run, worktreeId);
     if (end.status !== 'stuck') store.commit(() => store.runs.move(run.id, 'over'));
   }
 
@@ -80,17 +88,40 @@ export class RunStarter {
     return isWanted;
   }
 
-  /** If the merge is refused, the work stays and a person is told. */
-  async #accept(run: StoredRun, worktreeId: string): Promise<void> {
+  /** A run that has ended goes on as another one in the same worktree. */
+  async goOn(ended: StoredRun, going: Going): Promise<StoredRun> {
+    const run = await continueRun(this.#deps, ended, going);
+    this.begin(run);
+    return run;
+  }
+
+  /**
+   * Merges are made one by one for each target. What cannot be merged goes back to its agent with what the gates said or what
+   * conflicts, a few times; then the work stays and a person is told. Nobody waits for it meanwhile.
+   */
+  async #merge(run: StoredRun, worktreeId: string): Promise<void> {
     const { status, pending } = await this.#deps.worktrees.view(worktreeId);
     if (pending || (status !== 'running' && status !== 'accepting')) return;
     try {
       await this.#deps.worktrees.accept(worktreeId, { whenClean: true });
     } catch (error) {
+      if (await this.#giveBack(run, worktreeId, error)) return;
       const { code, message } = toReefError(error);
       this.#obstacles.set(run.id, { code, message });
       this.#deps.notice({ kind: 'accept_failed', worktreeId, message: `run ${run.id}: ${code}: ${message}` });
     }
+  }
+
+  async #giveBack(run: StoredRun, worktreeId: string, error: unknown): Promise<boolean> {
+    const { code } = toReefError(error);
+    const returns = (run.doc.continues?.returns ?? 0) + 1;
+    if ((code !== 'gates_failed' && code !== 'merge_conflict') || returns > MOST_RETURNS) return false;
+    const { status, target, files } = await this.#deps.worktrees.update(worktreeId);
+    const guidance = status === 'conflict' ? resolveThem(target, files) : mendThem(error, target);
+    if (guidance === undefined) return false;
+    const key = `returned ${run.id}`; // after a kill it is given back once more, not twice
+    await this.goOn(run, { guidance, by: 'reef:merge', returns, key });
+    return true;
   }
 
   /** The same run always gets the same worktree. */
@@ -110,8 +141,13 @@ export class RunStarter {
   }
 }
 
-function inputOf({ task, node, manifest, gates, agent, model, stepping, autoResume, budget }: RunSpec) {
-  const chosen = { ...(agent !== undefined && { agent }), ...(model !== undefined && { model }) };
+function inputOf(doc: RunSpec) {
+  const { task, node, manifest, gates, agent, model, stepping, autoResume, budget, continued } = doc;
+  const chosen = {
+    ...(agent !== undefined && { agent }),
+    ...(model !== undefined && { model }),
+    ...(continued && { continued }),
+  };
   return { task, node, manifest, gates, stepping, autoResume, budget, ...chosen };
 }
 

@@ -59,11 +59,18 @@ export class RunStatus {
       ...(because !== undefined && { because }),
       ...(obstacle && { obstacle: obstacle.code }),
       ...(status === 'success' && mergeOf(worktree, run.doc.accept)),
+      ...this.#neighbours(run),
       ...(run.doc.leave.parentId !== undefined && { parentId: run.doc.leave.parentId }),
       createdAt: run.doc.createdAt,
       ...(endedAt !== undefined && { endedAt }),
     };
     return { summary, view };
+  }
+
+  #neighbours({ id, worktreeId, doc }: StoredRun): Pick<RunSummary, 'continues' | 'continuedBy'> {
+    const all = worktreeId === '' ? [] : this.#deps.store.runs.byWorktree<RunSpec>(worktreeId);
+    const next = all.find((other) => other.doc.continues?.runId === id);
+    return { ...(doc.continues && { continues: doc.continues.runId }), ...(next && { continuedBy: next.id }) };
   }
 
   /** Undefined if it has not begun. */

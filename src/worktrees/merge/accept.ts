@@ -11,6 +11,7 @@ import { refs } from '../layout.ts';
 import { type StoredWorktree, without } from '../records.ts';
 import { folderOf, openWorktree, patiently, withRegistry } from '../registry.ts';
 import { stampOf } from '../stamp.ts';
+import { openConflicts } from './conflict.ts';
 import { judge } from './judge.ts';
 import { commitMerge, commitWork, signatureOf } from './merge-commit.ts';
 
@@ -51,7 +52,7 @@ async function giveUp(deps: Deps, { id, pending }: StoredWorktree, error: unknow
   );
 }
 
-function targetOf(row: StoredWorktree, { into }: Options): string {
+export function targetOf(row: StoredWorktree, { into }: Pick<Options, 'into'>): string {
   const target = into ?? row.pending?.target ?? row.base.branch;
   if (target !== '') return target;
   throw new ReefError('target_unknown', `The worktree ${row.id} was made from a commit, not from a branch.`);
@@ -85,13 +86,17 @@ async function tryMerge(deps: Deps, { row, target, options }: Work): Promise<Acc
   const { git, checkout, records } = deps;
   const { id } = row;
   const worktree = await openWorktree(deps, folderOf(row));
+  const taken = await openConflicts(row);
+  if (taken.length > 0 && !options.yes) {
+    throw new ReefError('accept_needs_consent', `Look at these files first: ${taken.join('; ')}.`);
+  }
   const message = options.message ?? `${row.title}\n\nReef-Task: ${row.taskId}\n`;
   const onto = await readRef(git, checkout, refs.branch(target));
   if (onto === undefined) throw new ReefError('target_unknown', `There is no branch ${target}.`);
   const stamp = await stampOf(git, worktree);
   const signature = await signatureOf(deps);
   const tip = await commitWork(deps, { row, worktree, message, signature });
-  const merged = await commitMerge(deps, worktree, { strategy: options.strategy, onto, tip, message, signature });
+  const merged = await commitMerge(deps, worktree, { row, strategy: options.strategy, onto, tip, message, signature });
   await deps.at('accept.committed');
   const noted = await judge(deps, { row, worktree, onto, tip, merged, target, yes: options.yes });
   const intent = { kind: 'accept', by: deps.self, commit: merged.commit, target, stamp, head: tip.head } as const;

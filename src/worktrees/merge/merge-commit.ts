@@ -10,6 +10,7 @@ import type { MergeStrategy } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
 import type { StoredWorktree } from '../records.ts';
+import { conflictError } from './conflict.ts';
 
 export interface Tip {
   /** HEAD of the worktree. */
@@ -44,6 +45,7 @@ export async function commitWork(
 }
 
 export interface Merge extends Commit {
+  row: StoredWorktree;
   strategy: MergeStrategy;
   /** Where the target stands. */
   onto: Oid;
@@ -58,18 +60,14 @@ export interface Merged {
 /** Writes the merge as objects only, so conflicts change nothing. */
 export async function commitMerge(deps: Deps, worktree: Checkout, merge: Merge): Promise<Merged> {
   const { git } = deps;
-  const { strategy, onto, tip, message, signature } = merge;
+  const { row, strategy, onto, tip, message, signature } = merge;
   if (strategy === 'ff') {
     if (await isAncestor(git, worktree, { of: tip.commit, commit: onto }))
       return { commit: tip.commit, tree: tip.tree };
     throw new ReefError('not_fast_forward', 'The target has commits the worktree does not have.');
   }
-  const { tree, isClean, conflicts, messages } = await mergeTrees(git, worktree, { ours: onto, theirs: tip.commit });
-  if (!isClean) {
-    throw new ReefError('merge_conflict', `The merge conflicts in ${conflicts.slice(0, 20).join(', ')}.`, {
-      details: { files: conflicts, messages: messages.slice(0, 20) },
-    });
-  }
+  const { tree, isClean, conflicts } = await mergeTrees(git, worktree, { ours: onto, theirs: tip.commit });
+  if (!isClean) throw conflictError(row, conflicts, 'Not merged: both sides changed');
   if (tree === (await readTree(git, worktree, onto))) return { commit: onto, tree };
   const parents = strategy === 'merge' ? [onto, tip.commit] : [onto];
   return { tree, commit: await commitTree(git, worktree, { tree, parents, message, signature }) };

@@ -96,6 +96,7 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     worktrees: async () => ({ worktrees: [sampleWorktree()] }),
     worktree_create: async () => sampleRecord(),
     worktree_setup: async () => sampleWorktree({ setup: { state: 'done' } }),
+    worktree_update: async () => ({ id: 'one', target: 'main', status: 'current', files: [] }),
     worktree_gates: async () => ({ id: 'one', tree: commit, gates: [{ gate: 'test', result: 'passed' }] }),
     diff: async () => ({
       base: commit,

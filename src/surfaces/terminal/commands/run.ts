@@ -63,10 +63,20 @@ export const showRun: Command<{ follow?: true; wait?: true }> = async (
 
 type Verb = OperationInput<'run_control'>['verb'];
 
-export function controlRun(verb: Verb): Command<{ signal?: string; block?: string; visit?: number; branch?: string }> {
-  return async (cli, [id = '', guidance], options) => {
+interface ControlOptions {
+  signal?: string;
+  block?: string;
+  visit?: number;
+  branch?: string;
+  follow?: true;
+}
+
+export function controlRun(verb: Verb): Command<ControlOptions> {
+  return async (cli, [id = '', guidance], { follow: isFollowed, ...options }) => {
     const input = { id, verb, guidance: await textArgument(cli, guidance), ...options };
-    const summary = await cli.client().call('run_control', input);
+    const client = cli.client();
+    const summary = await client.call('run_control', input);
+    if (isFollowed) return follow(cli, client, summary.runId);
     cli.print(summary, () => `${summary.runId}  ${summary.status}${summary.because ? `: ${summary.because}` : ''}`);
     return 0;
   };
@@ -89,18 +99,25 @@ type Status = OperationOutput<'run_status'>;
 async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> {
   for (;;) {
     const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS });
-    if (!goesOn(result.runs[0])) return outcome(cli, client, result);
+    const next = goneBack(result);
+    if (!goesOn(result.runs[0]))
+      return next === undefined ? outcome(cli, client, result) : waitToEnd(cli, client, next);
   }
 }
 
 /** Prints a line for each visit that ends. At a terminal, questions on the way are asked right there. */
-async function follow(cli: Cli, client: Client, id: string): Promise<number> {
+export async function follow(cli: Cli, client: Client, id: string): Promise<number> {
   let told = { visits: 0, events: 0 };
   for (let after = 0; ; ) {
     const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS, after });
     told = tell(cli, result, told);
     after = result.view?.seq ?? 0;
-    if (!goesOn(result.runs[0]) && !(await answered(cli, client, result))) return outcome(cli, client, result);
+    if (!goesOn(result.runs[0]) && !(await answered(cli, client, result))) {
+      const next = goneBack(result);
+      if (next === undefined) return outcome(cli, client, result);
+      if (!cli.json) cli.talk(`It could not be merged and went back to its agent, as run ${next}.`);
+      return follow(cli, client, next);
+    }
     await systemClock.sleep(FOLLOW_MS);
   }
 }
@@ -145,6 +162,11 @@ async function outcome(cli: Cli, client: Client, result: Status): Promise<number
   );
   if (isAsked) cli.talk(`\nAfter you answer, watch it go on: reef run show ${summary.runId} --follow`);
   return exitCodeOfRun(summary);
+}
+
+/** The run that goes on with one that was to be merged: who waits for the merge waits for that one. */
+function goneBack({ runs: [run] }: Status): string | undefined {
+  return run?.merge === 'not_merged' ? run.continuedBy : undefined;
 }
 
 function theRun({ runs: [summary] }: Status): RunSummary {

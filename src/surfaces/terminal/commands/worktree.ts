@@ -1,15 +1,19 @@
 import type { OperationInput } from '../../../protocol/operations.ts';
+import { errorBody } from '../../client/request.ts';
 import {
   acceptance,
   conflictReport,
   gateResults,
   keptWork,
   pruneReport,
+  updateReport,
   worktreeDiff,
   worktreeTable,
 } from '../../render/worktree.ts';
 import { type Command, operationCommand } from '../cli.ts';
-import { folder } from './spawn.ts';
+import { askLine } from '../prompt/line-person.ts';
+import { follow } from './run.ts';
+import { absoluteScript, folder } from './spawn.ts';
 
 export const listWorktrees: Command<{ all?: true }> = async (cli, _args, { all }) => {
   const result = await cli.client().call('worktrees', { all: all ?? false });
@@ -44,6 +48,20 @@ export const judgeWorktree: Command<object> = async (cli, [id = '']) => {
   return judged.gates.some(({ result }) => result === 'failed') ? 1 : 0;
 };
 
+export const updateWorktree: Command<{ agent?: string; into?: string }> = async (cli, [id = ''], options) => {
+  const client = cli.client();
+  const { agent } = options;
+  const updated = await client.call('worktree_update', {
+    id,
+    ...options,
+    ...(agent !== undefined && { agent: absoluteScript(agent, cli.cwd) }),
+  });
+  cli.print(updated, () => updateReport(updated, cli.style));
+  if (updated.runId !== undefined) return follow(cli, client, updated.runId);
+  const isBad = updated.status === 'conflict' || updated.gates?.some(({ result }) => result === 'failed');
+  return isBad ? 1 : 0;
+};
+
 const byId = ([id = '']: string[]) => ({ id });
 
 export const diffWorktree = operationCommand('diff', byId, worktreeDiff);
@@ -54,11 +72,28 @@ export const restoreWorktree = operationCommand(
   ([ref = '']) => ({ ref }),
   ({ id, status, path }) => `${id}  ${status}  ${path ?? ''}`,
 );
-export const acceptWorktree = operationCommand(
-  'accept',
-  ([id = ''], options: Omit<OperationInput<'accept'>, 'id'>) => ({ id, ...options }),
-  acceptance,
-);
+/** At a terminal, a conflict is offered to an agent right there. */
+export const acceptWorktree: Command<Omit<OperationInput<'accept'>, 'id'>> = async (cli, args, options) => {
+  const [id = ''] = args;
+  try {
+    const accepted = await cli.client().call('accept', { id, ...options });
+    cli.print(accepted, () => acceptance(accepted, cli.style));
+    return 0;
+  } catch (error) {
+    const { code, message } = errorBody(error).error;
+    if (code !== 'merge_conflict' || cli.json || !cli.isInteractive) throw error;
+    cli.talk(message);
+    const agent = (
+      await askLine(cli, 'Which agent shall resolve it (such as claude)? Enter leaves it as it is: ')
+    )?.trim();
+    if (!agent) return 1;
+    const resolved = await updateWorktree(cli, args, {
+      agent,
+      ...(options.into !== undefined && { into: options.into }),
+    });
+    return resolved === 0 ? acceptWorktree(cli, args, options) : resolved;
+  }
+};
 
 export const pruneWorktrees: Command<{ yes?: true }> = async (cli, _args, { yes }) => {
   const report = await cli.client().call('worktree_prune', { yes: yes ?? false });

@@ -24,7 +24,7 @@ const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ worktrees: ['worktree list'], worktree_create: ['worktree create'], worktree_setup: ['worktree setup'] },
   ...{ diff: ['worktree diff'], accept: ['worktree accept'], worktree_discard: ['worktree discard'] },
   ...{ worktree_restore: ['worktree restore'], worktree_hold: ['worktree hold'], worktree_prune: ['worktree prune'] },
-  ...{ conflicts: ['conflicts'], worktree_gates: ['worktree gates'] },
+  ...{ conflicts: ['conflicts'], worktree_gates: ['worktree gates'], worktree_update: ['worktree update'] },
   ...{ get_file_outline: ['code outline'], get_directory_outline: ['code tree'], get_symbol: ['code symbol'] },
   ...{ get_symbol_references: ['code refs'], find_symbols: ['code find'], code_search: ['code search'] },
   ...{ repo_state: ['state'], artifact_read: ['state artifact'], context_calls: ['state calls'] },

@@ -61,6 +61,7 @@ const VERBS = {
   resume: 'Continue a halted run',
   retry: 'Do the halted block once more',
   skip: 'Count the halted block as done; a skipped gate stays marked as skipped',
+  continue: 'Go on with a run that has ended, failed or halted, in the same worktree and the session of its agent',
   abort: 'End a run and its agents; the worktree stays as it is',
   hold: 'Put a halted run and its worktree aside; `reef run resume` brings both back',
   step: 'From now on, ask before every block',
@@ -77,6 +78,8 @@ function controlCommands(task: Command, run: Run): void {
       .option('--block <block>', 'which halted block, when several branches wait')
       .option('--visit <n>', 'which visit of that block', wholeNumber)
       .option('--branch <branch>', 'which branch of a fork');
+    if (verb === 'continue')
+      command.option('--follow', 'print each block when it ends, until the run ends or asks something');
     if (verb === 'skip') command.option('--signal <signal>', 'what the block counts as (default: SIGNAL:SUCCESS)');
     const load = async () => ({ control: (await import('../commands/run.ts')).controlRun(verb) });
     definer(run, load)(command, 'control');

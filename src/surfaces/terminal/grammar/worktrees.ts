@@ -36,6 +36,13 @@ function makeCommands(worktree: Command, run: Run): void {
     .command('gates')
     .description('Run the gates that have not judged the present files of a worktree, in a fresh checkout of them');
   define(gates.argument('<id>', ID), 'judgeWorktree');
+  const update = worktree
+    .command('update')
+    .description('Bring the target branch into a worktree, and judge the result; conflicts are marked in its files')
+    .argument('<id>', ID)
+    .option('--agent <agent>', 'let this agent resolve what conflicts; the gates judge its work')
+    .option('--into <branch>', 'the branch to bring in (default: the one the worktree is merged into)');
+  define(update, 'updateWorktree', 'reef worktree update @last --agent claude');
   const diff = worktree.command('diff').description('Show what a worktree changes, compared with its base');
   define(diff.argument('<id>', ID), 'diffWorktree');
 }
