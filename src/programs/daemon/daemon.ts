@@ -14,7 +14,7 @@ import { createRedactor } from '../../base/redact.ts';
 import { version } from '../../base/version.ts';
 import { identify } from '../../process/identity.ts';
 import type { AttachInfo, DaemonInfo } from '../../protocol/daemon.ts';
-import { ReefError } from '../../protocol/errors.ts';
+import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { Core } from '../../protocol/operations.ts';
 import type { AuditEntry } from '../../store/audit-table.ts';
 import { personKey } from '../../surfaces/http/credential.ts';
@@ -75,7 +75,11 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   };
   const audit = (entry: AuditEntry) => app.audit(entry);
   const jobSockets = new JobSocketServers({ sockets: home.sockets, core: () => app.core, daemon, log, audit });
-  const app = await openApp({ home, env, log, version, jobSockets, isPortFree });
+  const app = await openApp({ home, env, log, version, jobSockets, isPortFree }).catch(async (error: unknown) => {
+    // Whoever waits for this daemon reads why there is none.
+    await writeAtomic(home.daemon, `${JSON.stringify({ pid: process.pid, failed: toReefError(error).toBody() })}\n`);
+    throw error;
+  });
   await app.start();
   const core = observed(app.core, () => {
     lastCallAt = systemClock.monotonicMs();

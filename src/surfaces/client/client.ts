@@ -102,7 +102,8 @@ export function openClient({
   env,
   cwd,
   surface,
-}: Pick<Connection, 'surface'> & { env: Environment; cwd: string }): Client {
+  onSlow,
+}: Pick<Connection, 'surface'> & { env: Environment; cwd: string; onSlow?: () => unknown }): Client {
   if (env.reefSocket) return connect({ socket: env.reefSocket, surface });
   const home = findHome(env, cwd);
   return connect({
@@ -112,7 +113,7 @@ export function openClient({
     startDaemon: async () => {
       // Imported late, because few commands have to start a daemon.
       const { launchDaemon } = await import('./launch-daemon.ts');
-      await launchDaemon(home, env, surface);
+      await launchDaemon(home, { env, surface, onSlow });
     },
   });
 }

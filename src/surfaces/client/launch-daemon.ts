@@ -13,7 +13,13 @@ async function pathFor(surface: 'cli' | 'mcp', env: Environment): Promise<string
   return surface === 'cli' ? env.path : joinedPath(env.path, (await loginPath(env)) ?? '');
 }
 
-export async function launchDaemon(home: Home, env: Environment, surface: 'cli' | 'mcp'): Promise<void> {
+interface Launch {
+  env: Environment;
+  surface: 'cli' | 'mcp';
+  onSlow?: (() => unknown) | undefined;
+}
+
+export async function launchDaemon(home: Home, { env, surface, onSlow }: Launch): Promise<void> {
   const repository = home.repository === undefined ? [] : ['--repository', home.repository];
   // A small young generation: under a flood of events V8 would otherwise grow by 200 MB before it collects.
   const args = ['--max-semi-space-size=8', DAEMON, '--home', home.dir, ...repository];
@@ -21,5 +27,5 @@ export async function launchDaemon(home: Home, env: Environment, surface: 'cli' 
   const cache = { NODE_COMPILE_CACHE: join(env.cacheHome, 'reef', 'compile-cache') };
   const PATH = await pathFor(surface, env);
   const launch = { env: { ...cache, ...env.all, PATH }, cwd: home.dir, logFile: home.log };
-  await startDaemon({ home, launch: () => startDetached(process.execPath, args, launch) });
+  await startDaemon({ home, onSlow, launch: () => startDetached(process.execPath, args, launch) });
 }

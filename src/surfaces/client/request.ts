@@ -112,7 +112,7 @@ async function parsed(response: IncomingMessage): Promise<unknown> {
   }
 }
 
-function isErrorBody(value: unknown): value is ErrorBody {
+export function isErrorBody(value: unknown): value is ErrorBody {
   const error = (value as Partial<ErrorBody> | null)?.error;
   return typeof error?.code === 'string' && typeof error.message === 'string';
 }

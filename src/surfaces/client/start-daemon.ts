@@ -1,20 +1,25 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '../../base/clock.ts';
 import type { Home } from '../../base/home.ts';
+import { parseJson } from '../../base/safe-json.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import { DaemonError, isErrorBody } from './request.ts';
 
 interface Start {
-  home: Pick<Home, 'dir' | 'socket' | 'log'>;
+  home: Pick<Home, 'dir' | 'socket' | 'log' | 'daemon'>;
   /** Starts the daemon as a process of its own. Of several, the lock of the home lets one stay. */
   launch(): Launched | Promise<Launched>;
   limitMs?: number;
+  /** Called once, when it takes longer than a person waits without wondering. */
+  onSlow?: (() => unknown) | undefined;
 }
 
 const POLL_MS = 20;
+const SLOW_MS = 1_500;
 /** For a daemon that hangs. One that ended is noticed at once, and a busy machine may start it slowly. */
 const LIMIT_MS = 60_000;
 /** A daemon that ended at once has lost the lock, perhaps to one that is just ending. Or it cannot start at all. */
@@ -26,12 +31,13 @@ const LOG_TAIL_BYTES = 2_048;
 type Launched = { pid: number | undefined };
 
 /** Resolves when a daemon listens at the socket of the home, whoever started it. */
-export async function startDaemon({ home, launch, limitMs = LIMIT_MS }: Start): Promise<void> {
+export async function startDaemon({ home, launch, limitMs = LIMIT_MS, onSlow }: Start): Promise<void> {
   await makeHome(home.dir);
   const marker = join(home.dir, 'daemon.starting');
   const begun = systemClock.monotonicMs();
   const pauses = [...RELAUNCH_AFTER_MS];
   let ours: Launched | undefined;
+  let tell = onSlow;
   const step = async (): Promise<boolean> => {
     if (!ours) {
       if (await takeTurn(marker)) ours = await launch();
@@ -41,6 +47,8 @@ export async function startDaemon({ home, launch, limitMs = LIMIT_MS }: Start): 
       await keep(marker);
       return true;
     }
+    const reason = await failureOf(home.daemon, ours.pid);
+    if (reason) throw reason;
     const pause = pauses.shift();
     if (pause === undefined) return false;
     await systemClock.sleep(pause);
@@ -51,11 +59,22 @@ export async function startDaemon({ home, launch, limitMs = LIMIT_MS }: Start): 
     while (!(await listens(home.socket))) {
       const waitedMs = systemClock.monotonicMs() - begun;
       if (waitedMs > limitMs || !(await step())) throw await unavailable(home.log, waitedMs);
+      if (waitedMs > SLOW_MS) {
+        tell?.();
+        tell = undefined;
+      }
       await systemClock.sleep(POLL_MS);
     }
   } finally {
     if (ours) await rm(marker, { force: true });
   }
+}
+
+/** Why the daemon with this pid could not start, as it said itself. */
+async function failureOf(file: string, pid: number | undefined): Promise<DaemonError | undefined> {
+  const said = parseJson(await readFile(file, 'utf8').catch(() => ''));
+  const { pid: by, failed } = (said.ok ? said.value : {}) as { pid?: unknown; failed?: unknown };
+  return by === pid && isErrorBody(failed) ? new DaemonError(failed) : undefined;
 }
 
 /** Of many commands that find no daemon, the one that makes the marker starts one. The others wait. */

@@ -3,9 +3,11 @@ import { dirname } from 'node:path';
 import type { Detection } from '../../agents/detect.ts';
 import type { Environment } from '../../base/env.ts';
 import { findOnPath } from '../../base/programs.ts';
+import { parseJson } from '../../base/safe-json.ts';
 import { loginPath } from '../../process/login-shell.ts';
 import type { DaemonInfo } from '../../protocol/daemon.ts';
 import type { Client } from '../client/client.ts';
+import { isErrorBody } from '../client/request.ts';
 import { bad, byHand, type Check, check, ok, type Result, warn } from './finding.ts';
 import { restartDaemon } from './settle.ts';
 
@@ -45,7 +47,7 @@ async function answerOf(client: Pick<Client, 'daemon'>): Promise<Answer> {
 }
 
 async function daemon(info: Answer, { version, file }: Pick<Deps, 'version' | 'file'>): Promise<Result> {
-  if (info === 'none') return ok('not running; the next command starts it', 'reef daemon status');
+  if (info === 'none') return absent(file);
   if (info === 'silent') {
     const pid = /"pid":(\d+)/.exec(await readFile(file, 'utf8').catch(() => ''))?.[1];
     const fix = byHand(`kill -9 ${pid ?? 'its pid'}; jobs keep running, and the next command starts another daemon`);
@@ -54,6 +56,15 @@ async function daemon(info: Answer, { version, file }: Pick<Deps, 'version' | 'f
   const evidence = `pid ${info.pid}, since ${info.startedAt}`;
   if (info.version === version) return ok(`runs version ${version}, ${info.jobs.live} jobs`, evidence);
   return warn(`runs version ${info.version}; this command is ${version}`, evidence, restartDaemon);
+}
+
+/** No daemon runs. The last one may have left word why it could not. */
+async function absent(file: string): Promise<Result> {
+  const left = parseJson(await readFile(file, 'utf8').catch(() => ''));
+  const { failed } = (left.ok ? left.value : {}) as { failed?: unknown };
+  if (!isErrorBody(failed)) return ok('not running; the next command starts it', 'reef daemon status');
+  const { code, message, hint } = failed.error;
+  return bad(`cannot start: ${message}`, code, byHand(hint));
 }
 
 type Given = Readonly<Record<string, string>>;

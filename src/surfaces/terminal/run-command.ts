@@ -41,6 +41,7 @@ function createCli(host: Host, json: boolean): Cli {
   const env = readEnvironment(host.env);
   const cwd = host.cwd();
   const style = styleFor(host, host.stdout);
+  const talk = (words: string) => void host.stderr.write(`${words}\n`);
   const out = (words: string) => void host.stdout.write(`${words}\n`);
   return {
     host,
@@ -50,11 +51,12 @@ function createCli(host: Host, json: boolean): Cli {
     style,
     isInteractive: host.stdin.isTTY === true && host.stdout.isTTY === true,
     out,
-    talk: (words) => void host.stderr.write(`${words}\n`),
+    talk,
     print: (value, words) => out(json ? JSON.stringify(value) : words()),
     stdin: async () => (await text(host.stdin)).trimEnd(),
     home: () => findHome(env, cwd),
-    client: () => openClient({ env, cwd, surface: 'cli' }),
+    client: () =>
+      openClient({ env, cwd, surface: 'cli', onSlow: () => host.stderr.isTTY && talk('Starting the daemon …') }),
   };
 }
 
