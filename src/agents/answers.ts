@@ -3,6 +3,7 @@ import { ReefError } from '../protocol/errors.ts';
 import type { Question } from '../protocol/jobs.ts';
 import type { OperationRequest } from '../protocol/operations.ts';
 import type { Answer } from './adapter.ts';
+import { fieldValue } from './form-field.ts';
 
 type SendRequest = OperationRequest<'send'>;
 
@@ -15,7 +16,16 @@ export function interpretSend(request: SendRequest, open: Question[]): Intent {
   if (given.length !== 1) throw new ReefError('bad_request', 'give exactly one of text, option or decision');
   if (text !== undefined && request.questionId === undefined && open.length === 0) return { is: 'message', text };
   const question = chooseQuestion(request, open);
-  return { is: 'answer', question, answer: toAnswer(request, question) };
+  const answer = toAnswer(request, question);
+  refuseMisfit(question, answer);
+  return { is: 'answer', question, answer };
+}
+
+/** A form is checked field by field before it is taken: a server would refuse it when nobody can be asked any more. */
+function refuseMisfit({ field, header }: Question, answer: Answer): void {
+  if (!field || answer.kind === 'permission') return;
+  const checked = fieldValue(field, answer);
+  if ('bad' in checked) throw new ReefError('bad_answer', `${header ?? field.name}: ${checked.bad}`);
 }
 
 function chooseQuestion(request: SendRequest, open: Question[]): Question {
@@ -42,7 +52,8 @@ function toAnswer(request: SendRequest, question: Question): Answer {
 }
 
 function toDecision(request: SendRequest, question: Question): Answer {
-  if (request.decision === undefined || question.kind !== 'permission') {
+  const isDeclined = request.decision === 'deny' && question.field !== undefined;
+  if (request.decision === undefined || (question.kind !== 'permission' && !isDeclined)) {
     throw new ReefError('bad_request', 'a decision answers a permission; this question wants an option or text');
   }
   if (request.fingerprint === undefined) {
@@ -76,6 +87,8 @@ function findChoice(choices: NonNullable<Question['choices']>, option: string) {
 function toText(text: string, question: Question): Answer {
   const label = question.choices?.find((choice) => choice.label === text);
   if (label) return { kind: 'choice', labels: [label.label], ids: [label.id] };
+  const isLeftOut = question.field !== undefined && !question.field.required && text.trim() === '';
+  if (isLeftOut && question.kind === 'choice') return { kind: 'choice', labels: [], ids: [] };
   if (!question.freeText) throw badOption('this question takes only its options', question);
   return question.kind === 'choice' ? { kind: 'choice', labels: [], ids: [], text } : { kind: 'text', text };
 }

@@ -97,6 +97,9 @@ export function giveAnswer(tx: JobTransaction, question: Question, given: { answ
   const id = { jobId: tx.job.id, questionId: question.questionId };
   if (!questions.move(id, 'open', { state: 'answered', answer })) return false;
   const request = requestRows(tx, question.requestId);
+  const next = request.find((row) => row.state === 'open');
+  // Who declines one field of a form declines all of it.
+  if (next && question.field && given.answer.kind === 'permission') return giveAnswer(tx, next.question, given);
   const isComplete = request.every((row) => row.state === 'answered') && request.length === (question.group?.of ?? 1);
   if (isComplete) enqueueAnswer(tx, question.requestId, request);
   return true;

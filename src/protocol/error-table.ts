@@ -23,6 +23,7 @@ export const errorTable = {
   // wrong usage
   bad_request: final(400, 2, 'Correct the named field; `reef <command> --help` shows an example.'),
   bad_option: final(400, 2, 'Answer with one of the listed labels, or its number counted from 1.'),
+  bad_answer: final(400, 2, 'Answer again: the question is still open. `reef send ID --deny` declines the whole form.'),
   bad_cursor: final(400, 2, 'Pass a `nextCursor` of an earlier page, or an ISO-8601 time.'),
   answer_needs_decision: final(400, 2, 'Use --allow or --deny: text never answers a permission.'),
   which_question: final(400, 2, 'Say which question you answer with --question ID. `reef inbox` shows each one and what to type.'),

@@ -112,6 +112,21 @@ const choiceSchema = z.strictObject({
   description: z.string().optional(),
 });
 
+/** What a field of a form takes, as an MCP server tells it. */
+export const fieldSchema = z.strictObject({
+  name: z.string(),
+  type: z.enum(['string', 'number', 'integer', 'boolean', 'array']),
+  required: z.boolean(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  minLength: count.optional(),
+  maxLength: count.optional(),
+  format: z.string().optional(),
+  minItems: count.optional(),
+  maxItems: count.optional(),
+});
+export type Field = z.infer<typeof fieldSchema>;
+
 /** The payload of `needs_input`, and an entry of the inbox. */
 export const questionSchema = z.strictObject({
   question: z.string(),
@@ -129,6 +144,8 @@ export const questionSchema = z.strictObject({
   tool: z.string().optional(),
   input: z.unknown().optional(),
   diff: z.string().optional(),
+  /** It is a field of a form: an answer that does not fit is refused, and `deny` declines the whole form. */
+  field: fieldSchema.optional(),
   /** Job ids from the root to the one that asks. */
   path: z.array(z.string()),
 });

@@ -1,5 +1,7 @@
+import { defined } from '../../base/defined.ts';
+import type { Field } from '../../protocol/jobs.ts';
 import type { Answer, AskedQuestion, Json } from '../adapter.ts';
-import { choicesOf, type FormField } from '../form-field.ts';
+import { choicesOf, type FormField, fieldOf, fieldValue } from '../form-field.ts';
 import type { Elicitation } from './messages.ts';
 
 const CONFIRMATION = [
@@ -14,24 +16,25 @@ export function toQuestions(asked: Elicitation): AskedQuestion[] {
   }
   const fields = fieldsOf(asked);
   if (fields.length === 0) return [{ kind: 'choice', question: asked.message, choices: CONFIRMATION }];
-  return fields.map(({ name, property, custom }) => {
+  return fields.map(({ name, property, custom, field }) => {
     const question = fields.length === 1 ? asked.message : (property.description ?? property.title ?? name);
-    const header = property.title ? { header: property.title } : {};
+    const about = { question, ...defined({ header: property.title || undefined, field }) };
     const choices = choicesOf(property);
-    if (!choices) return { kind: 'text', question, ...header, freeText: true };
+    if (!choices) return { kind: 'text', ...about, freeText: true };
     const multi = property.type === 'array';
-    return { kind: 'choice', question, ...header, choices, multi, freeText: custom !== null };
+    return { kind: 'choice', ...about, choices, multi, freeText: custom !== null };
   });
 }
 
-interface Field {
+interface FormEntry {
   name: string;
   property: FormField;
   /** The property that takes the free text beside a choice. */
   custom: string | null;
+  field: Field | undefined;
 }
 
-function fieldsOf(asked: Elicitation): Field[] {
+function fieldsOf(asked: Elicitation): FormEntry[] {
   const properties = new Map(Object.entries(asked.requestedSchema?.properties ?? {}));
   const isChoice = (name: string) => {
     const property = properties.get(name);
@@ -41,7 +44,9 @@ function fieldsOf(asked: Elicitation): Field[] {
     const isFreeText = name.endsWith('_custom') && isChoice(name.slice(0, -'_custom'.length));
     if (isFreeText) return [];
     const custom = isChoice(name) && properties.has(`${name}_custom`) ? `${name}_custom` : null;
-    return [{ name, property, custom }];
+    // Beside free text a choice may stay empty.
+    const required = custom === null ? (asked.requestedSchema?.required ?? []) : [];
+    return [{ name, property, custom, field: fieldOf(name, property, required) }];
   });
 }
 
@@ -54,29 +59,23 @@ export function toFormReply(asked: Elicitation, answers: Answer[]): FormReply {
   if (fields.length === 0) {
     return { result: { action: first?.kind === 'choice' && first.ids[0] === 'accept' ? 'accept' : 'decline' } };
   }
-  const filled = fields.map((field, at) => fill(field, answers[at]));
-  const bad = filled.find((entry) => typeof entry === 'string');
-  if (bad !== undefined) return { bad };
-  const entries = filled.filter((entry) => typeof entry !== 'string').flat();
+  if (first?.kind === 'permission') return { result: { action: 'decline' } };
+  const filled = fields.map((entry, at) => fill(entry, answers[at]));
+  const bad = filled.find((entry) => 'bad' in entry);
+  if (bad) return bad;
+  const entries = filled.flatMap((entry) => ('bad' in entry ? [] : entry.values));
   return { result: { action: 'accept', content: Object.fromEntries(entries) } };
 }
 
-/** The values of one field, or what is wrong with the answer. */
-function fill(field: Field, answer: Answer | undefined): [string, Json][] | string {
-  if (answer?.kind === 'choice') return fillChoice(field, answer);
-  if (answer?.kind !== 'text') return 'a decision is no answer to a form';
-  const { type } = field.property;
-  if (type !== 'number' && type !== 'integer') return [[field.name, answer.text]];
-  const number = answer.text.trim() === '' ? Number.NaN : Number(answer.text);
-  const fits = type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
-  return fits ? [[field.name, number]] : `${JSON.stringify(answer.text)} is not a number of type ${type}`;
-}
-
 /** Free text does not go into the listed property: the agent would drop it. */
-function fillChoice({ name, property, custom }: Field, answer: Extract<Answer, { kind: 'choice' }>): [string, Json][] {
-  const values = property.type === 'boolean' ? answer.ids.map((id) => id === 'true') : answer.ids;
-  const [first] = values;
-  const chosen: [string, Json][] =
-    property.type === 'array' ? [[name, values]] : first === undefined ? [] : [[name, first]];
-  return custom !== null && answer.text ? [...chosen, [custom, answer.text]] : chosen;
+function fill(
+  { name, custom, field }: FormEntry,
+  answer: Answer | undefined,
+): { values: [string, Json][] } | { bad: string } {
+  if (!field) return { bad: `${name} is of a type that Reef does not know` };
+  const filled = fieldValue(field, answer);
+  if ('bad' in filled) return { bad: `${name}: ${filled.bad}` };
+  const values: [string, Json][] = filled.value === undefined ? [] : [[name, filled.value]];
+  const own = answer?.kind === 'choice' ? answer.text : undefined;
+  return { values: custom !== null && own ? [...values, [custom, own]] : values };
 }

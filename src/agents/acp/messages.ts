@@ -99,7 +99,9 @@ export const elicitationSchema = z.object({
   message: z.string(),
   toolCallId: text,
   url: text,
-  requestedSchema: z.object({ properties: z.record(z.string(), formField).nullish() }).nullish(),
+  requestedSchema: z
+    .object({ properties: z.record(z.string(), formField).nullish(), required: z.array(z.string()).nullish() })
+    .nullish(),
 });
 export type Elicitation = z.infer<typeof elicitationSchema>;
 

@@ -182,7 +182,15 @@ describe('a form', () => {
       { id: 'sqlite', label: 'SQLite' },
     ];
     expect(ask(properties).asked).toEqual([
-      { kind: 'choice', question: 'Which database?', header: 'Database', choices, multi: false, freeText: true },
+      {
+        kind: 'choice',
+        question: 'Which database?',
+        header: 'Database',
+        field: { name: 'db', type: 'string', required: false },
+        choices,
+        multi: false,
+        freeText: true,
+      },
     ]);
     expect([
       ask(properties).talk.answer('q', chosen(['sqlite'])),
@@ -211,7 +219,7 @@ describe('a form', () => {
       talk.answer('q', db, parts, sure, text('a few'), text('x')),
       talk.answer('q', db, parts, sure, text('3'), text('x')),
     ]).toEqual([
-      [{ refuse: 'bad_option', message: '"a few" is not a number of type integer' }],
+      [{ refuse: 'bad_option', message: 'count: "a few" is not a whole number' }],
       accepted({ db: 'pg', parts: ['a', 'b'], sure: true, count: 3, name: 'x' }),
     ]);
   });

@@ -45,8 +45,8 @@ test('what is required must be given, and a number must be one', () => {
       { kind: 'text', text: age },
     ]);
   expect([reply('', '3'), reply('Ann', 'old'), reply('Ann', ' 30 ')]).toEqual([
-    'name must be given',
-    'Age must be a number',
+    'name: it is required',
+    'age: "old" is not a whole number',
     { action: 'accept', content: { name: 'Ann', age: 30 }, _meta: null },
   ]);
 });

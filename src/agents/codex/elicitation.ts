@@ -1,11 +1,11 @@
+import type { Field } from '../../protocol/jobs.ts';
 import type { Answer, AskedQuestion, Json } from '../adapter.ts';
-import { choicesOf, type FormField, formField } from '../form-field.ts';
+import { choicesOf, type FormField, fieldOf, fieldValue, formField } from '../form-field.ts';
 import type { RequestParams } from './schema.ts';
 
 type Params = RequestParams<'mcpServer/elicitation/request'>;
 
 const FORMS = ['form', 'openai/form', 'openaiForm'];
-const TYPES = ['string', 'number', 'integer', 'boolean', 'array'];
 
 /** What an MCP server asks through Codex. Undefined for what Reef cannot show. */
 export function elicitedQuestions(params: Params): AskedQuestion[] | undefined {
@@ -14,7 +14,7 @@ export function elicitedQuestions(params: Params): AskedQuestion[] | undefined {
   if (mode === 'url' && url != null) return [{ kind: 'text', question: `${message}\n${url}`, freeText: true }];
   const fields = formFields(params);
   if (!fields) return undefined;
-  return fields.length === 0 ? [approval(params)] : fields.map((field) => fieldQuestion(message, field));
+  return fields.length === 0 ? [approval(params)] : fields.map((entry) => fieldQuestion(message, entry));
 }
 
 /** A form without fields asks for a yes. This is how Codex asks whether a tool of a server may run. */
@@ -23,21 +23,27 @@ function approval({ serverName: server, message, _meta }: Params): AskedQuestion
   return { kind: 'permission', question: message, tool: 'mcp', input };
 }
 
-type Field = [name: string, shape: FormField];
-
-function formFields({ mode, requestedSchema }: Params): Field[] | undefined {
-  if (!FORMS.includes(mode) || !requestedSchema) return undefined;
-  const fields = Object.entries(requestedSchema.properties).map(([name, raw]) => [name, formField.safeParse(raw).data]);
-  const isKnown = (field: unknown[]): field is Field => TYPES.includes((field as Field)[1]?.type);
-  return fields.every(isKnown) ? fields : undefined;
+interface FormEntry {
+  shape: FormField;
+  field: Field;
 }
 
-function fieldQuestion(message: string, [name, shape]: Field): AskedQuestion {
+function formFields({ mode, requestedSchema }: Params): FormEntry[] | undefined {
+  if (!FORMS.includes(mode) || !requestedSchema) return undefined;
+  const entries = Object.entries(requestedSchema.properties).map(([name, raw]) => {
+    const { data: shape } = formField.safeParse(raw);
+    const field = shape && fieldOf(name, shape, requestedSchema.required);
+    return field && { shape, field };
+  });
+  return entries.every((entry) => entry !== undefined) ? entries : undefined;
+}
+
+function fieldQuestion(message: string, { shape, field }: FormEntry): AskedQuestion {
   const question = shape.description == null ? message : `${message}\n${shape.description}`;
-  const header = shape.title ?? name;
+  const header = shape.title ?? field.name;
   const choices = choicesOf(shape);
-  if (!choices) return { kind: 'text', question, header, freeText: true };
-  return { kind: 'choice', question, header, choices, multi: shape.type === 'array' };
+  if (!choices) return { kind: 'text', question, header, field, freeText: true };
+  return { kind: 'choice', question, header, field, choices, multi: shape.type === 'array' };
 }
 
 /** A string says why the answers cannot be sent. */
@@ -47,26 +53,12 @@ export function elicitedReply(params: Params, answers: Answer[]): { [key: string
   if (first?.kind === 'permission') return isAllowed(first) ? reply('accept', {}) : reply('decline', null);
   if (params.mode === 'url') return reply('accept', null);
   const content: { [key: string]: Json } = {};
-  for (const [index, [name, shape]] of (formFields(params) ?? []).entries()) {
-    const value = fieldValue(shape, answers[index]);
-    if (value === null && !params.requestedSchema?.required.includes(name)) continue;
-    if (value === null) return `${shape.title ?? name} must be ${shape.type === 'string' ? 'given' : 'a number'}`;
-    content[name] = value;
+  for (const [index, { field }] of (formFields(params) ?? []).entries()) {
+    const filled = fieldValue(field, answers[index]);
+    if ('bad' in filled) return `${field.name}: ${filled.bad}`;
+    if (filled.value !== undefined) content[field.name] = filled.value;
   }
   return reply('accept', content);
-}
-
-/** Null for an empty answer, or one that is no number where a number is wanted. */
-function fieldValue(shape: FormField, answer: Answer | undefined): Json {
-  if (answer?.kind === 'choice') return chosen(shape, answer.ids);
-  const text = answer?.kind === 'text' ? answer.text.trim() : '';
-  if (text === '' || shape.type === 'string') return text || null;
-  return Number.isNaN(Number(text)) ? null : Number(text);
-}
-
-function chosen(shape: FormField, ids: string[]): Json {
-  if (shape.type === 'array') return ids;
-  return shape.type === 'boolean' ? ids[0] === 'true' : (ids[0] ?? '');
 }
 
 const ALLOWING: readonly string[] = ['allow_once', 'allow_session', 'allow_always'];

@@ -190,7 +190,7 @@ test('a form that cannot be shown is refused, and an answer that does not fit it
   talk.hear(request);
   expect([hidden, talk.answer(request, [{ kind: 'text', text: 'many' }])]).toEqual([
     [{ do: 'unknown', name: method }, refused(0, method)],
-    { refuse: 'bad_option', message: 'n must be a number' },
+    { refuse: 'bad_option', message: expect.stringMatching(/^n: /) },
   ]);
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ErrorCode, errorTable } from '../../protocol/error-table.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
-import { decisionSchema, questionKindSchema } from '../../protocol/jobs.ts';
+import { decisionSchema, fieldSchema, questionKindSchema } from '../../protocol/jobs.ts';
 import type { Json } from '../../protocol/workflow.ts';
 
 /**
@@ -38,6 +38,7 @@ const questionSchema = z.object({
   tool: text.exactOptional(),
   input: json.exactOptional(),
   diff: text.exactOptional(),
+  field: fieldSchema.exactOptional(),
 });
 
 export type ReefQuestion = z.infer<typeof questionSchema>;

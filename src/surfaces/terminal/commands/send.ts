@@ -85,7 +85,7 @@ async function findQuestion(client: Client, id: string, options: SendOptions): P
   const { jobs } = await client.call('status', { id });
   const open = jobs
     .flatMap(questionsOf)
-    .filter(({ kind }) => !(options.allow || options.deny) || kind === 'permission');
+    .filter((question) => !(options.allow || options.deny) || isDecided(question, options));
   const wanted = options.question;
   const meant = wanted === undefined ? open : open.filter((question) => isNamed(question, wanted));
   const [first, second] = meant;
@@ -93,6 +93,11 @@ async function findQuestion(client: Client, id: string, options: SendOptions): P
   if (second && wanted === undefined)
     throw new ReefError('which_question', `${id} has ${open.length} open questions`, listed(open));
   return first;
+}
+
+/** A form cannot be allowed, only answered; it can be declined. */
+function isDecided({ kind, field }: Question, { deny }: SendOptions): boolean {
+  return kind === 'permission' || (deny === true && field !== undefined);
 }
 
 function isNamed({ questionId, fingerprint }: Question, name: string): boolean {

@@ -4,7 +4,7 @@ import type { OperationInput } from '../../../protocol/operations.ts';
 
 export type Answer = Pick<OperationInput<'send'>, 'text' | 'option' | 'decision'>;
 
-type Asked = Pick<InboxEntry, 'kind' | 'options' | 'choices' | 'multi' | 'freeText'>;
+type Asked = Pick<InboxEntry, 'kind' | 'options' | 'choices' | 'multi' | 'freeText' | 'field'>;
 
 const WORDS: Readonly<Record<Decision, readonly string[]>> = {
   allow_once: ['y', 'yes', 'allow_once'],
@@ -12,6 +12,7 @@ const WORDS: Readonly<Record<Decision, readonly string[]>> = {
   allow_always: ['a', 'allow_always'],
   deny: ['n', 'no', 'deny'],
 };
+const DECLINE = '/deny';
 const DECISIONS = Object.keys(WORDS) as Decision[];
 
 /** Undefined: the text is not a decision. */
@@ -25,9 +26,10 @@ const countOf = ({ choices, options }: Asked) => (choices ?? options ?? []).leng
 /** What the person may type. */
 export function howTo(asked: Asked): string {
   if (asked.kind === 'permission') return 'y = once, s = for this session, a = always, n = no';
-  if (countOf(asked) === 0) return 'your answer';
+  const decline = asked.field ? `, ${DECLINE} to decline the form` : '';
+  if (countOf(asked) === 0) return `your answer${decline}`;
   const numbers = asked.multi ? 'numbers, separated by commas' : 'a number';
-  return asked.freeText ? `${numbers}, or your own words` : numbers;
+  return `${asked.freeText ? `${numbers}, or your own words` : numbers}${decline}`;
 }
 
 /** Undefined: the text is not an answer. Numbers choose options; other words count only where free text is allowed. */
@@ -37,6 +39,7 @@ export function answerOf(asked: Asked, typed: string): Answer | undefined {
     const decision = decisionOf(text);
     return decision && { decision };
   }
+  if (asked.field && text === DECLINE) return { decision: 'deny' };
   const count = countOf(asked);
   if (count === 0) return { text };
   if (!/^\d+([\s,]+\d+)*$/.test(text)) return asked.freeText ? { text } : undefined;
