@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-/** The gates that ran since the last look. */
+/** The gates that ran since the last look. They write outside their checkout, which a sandbox would hide. */
 function ran(): string[] {
   const file = join(rig.world.repository, 'ran.txt');
   const names = readFileSync(file, 'utf8').split('\n').slice(0, -1);
@@ -67,7 +67,7 @@ const reset = () => rig.git('reset', '-q', '--hard', 'HEAD~1');
 
 async function fixed() {
   const agent = rig.world.script('right', byBlock({ Feature_Implement__GenerateCode: WRITES_IT_RIGHT }));
-  const followed = await rig.reef('run', 'test-fix', 'write sum', '--agent', agent, '--follow');
+  const followed = await rig.reef('run', 'test-fix', 'write sum', '--agent', agent, '--no-sandbox', '--follow');
   expect([followed.code, followed.err, [...new Set(ran())]]).toEqual([0, '', ['test']]);
   return (await rig.settled('@last')).run;
 }
@@ -135,7 +135,7 @@ verifies('J-30').test(
   'the worktree of a job without a run is judged by the same gates',
   async () => {
     const agent = rig.world.script('job', [writes('sum.mjs', SUBTRACTS), { say: 'Done.' }]);
-    const { agentId } = await rig.json('spawn', agent, 'write sum', '--worktree');
+    const { agentId } = await rig.json('spawn', agent, 'write sum', '--no-sandbox', '--worktree');
     const { worktree = '', cwd } = await rig.world.until(agentId, ({ status }) => status === 'completed');
     const refused = await rig.reef('worktree', 'accept', worktree);
     expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/^gates_failed: Not merged: test failed/)]);

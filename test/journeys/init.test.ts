@@ -134,7 +134,7 @@ verifies('J-15').test(
 
     rig.write({ '.reef/config.yaml': `reef:\n  gates:\n    test: npm test && echo judged > ${verdict()}\n` });
     await rig.reef('trust', '--yes');
-    const ran = await rig.json('run', 'write sum', '--agent', agent, '--wait');
+    const ran = await rig.json('run', 'write sum', '--agent', agent, '--no-sandbox', '--wait');
     expect([ran.runs[0].status, readFileSync(verdict(), 'utf8')]).toEqual(['success', 'judged\n']);
   },
 );
