@@ -129,7 +129,7 @@ for (const agent of ['claude', 'codex'] as const) {
     .test(
       `${agent} asks for a permission, shows the whole command, and runs it once allowed`,
       async () => {
-        const job = await rig.spawn({ agent, script: 'permission' });
+        const job = await rig.spawn({ agent, script: 'permission', sandbox: false });
         const question = await job.asked();
         expect(question).toMatchObject({
           kind: 'permission',
@@ -157,7 +157,7 @@ for (const agent of ['claude', 'codex'] as const) {
     .test(
       `${agent} is refused a permission: nothing happens on disk, and the model hears of it`,
       async () => {
-        const job = await rig.spawn({ agent, script: 'permission' });
+        const job = await rig.spawn({ agent, script: 'permission', sandbox: false });
         const { questionId, fingerprint } = await job.asked();
         expect(await refusal(job.send({ text: 'yes' }))).toBe('answer_needs_decision');
         const changed = job.send({ decision: 'allow_once', questionId, fingerprint: fingerprint.replace(/./, 'x') });
