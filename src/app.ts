@@ -58,10 +58,7 @@ export async function openApp(options: AppOptions) {
   const eventLog = new EventLog({ rows: store.events, clock, redact });
   const storage = { store, log: eventLog, clock, savedGrants: new GrantsFile(grantsPath(env)) };
   const signal = new ChangeSignal();
-  const onFailure = limited(clock, (error: unknown, count) =>
-    log.warn('state.json cannot be written', { error, count }),
-  );
-  const snapshotter = new Snapshotter({ store, hook, clock, onFailure });
+  const snapshotter = openSnapshotter({ store, hook, clock, log });
 
   const registry = new AdapterRegistry(() => readSettings().agents);
   const capabilities = await probeCapabilities();
@@ -139,6 +136,13 @@ export async function openApp(options: AppOptions) {
       store.close();
     },
   };
+}
+
+function openSnapshotter({ log, ...deps }: { store: Store; hook: SnapshotFile; clock: Clock; log: Logger }) {
+  const onFailure = limited(deps.clock, (error: unknown, count) =>
+    log.warn('state.json cannot be written', { error, count }),
+  );
+  return new Snapshotter({ ...deps, onFailure });
 }
 
 /** Each step of a run may change worktrees and which analysis servers are needed, and wakes those who wait. */
