@@ -135,7 +135,8 @@ function keepText(tx: JobTransaction, text: string, id: string | null): void {
 
 function noteSession(tx: JobTransaction, hello: Extract<Effect, { do: 'session' }>): void {
   const { do: _, ...payload } = hello;
-  const { sessionId, agentVersion, cwd } = payload;
+  // An agent may put anything into them, and the job keeps them.
+  const { sessionId, agentVersion, cwd } = tx.storage.log.redact(payload);
   const isNews = !tx.runtime.wasGreeted || sessionId !== tx.job.sessionId;
   const isResumed = tx.job.launch > 1;
   tx.runtime.wasGreeted = true;

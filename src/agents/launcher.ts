@@ -126,7 +126,7 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     // A terminal reports no turns: it counts as working as long as it exists.
     if (job.mode === 'headful') tx.runtime.turn = { is: 'open' };
     if (plan.sessionId !== undefined) tx.job.sessionId = plan.sessionId;
-    if (chosen.found.version !== undefined) tx.job.agentVersion = chosen.found.version;
+    if (chosen.found.version !== undefined) tx.job.agentVersion = tx.storage.log.redact(chosen.found.version);
     const { shellKeys: _before, ...rest } = tx.job;
     const shellKeys = shellKeysFor(chosen.agent, deps.env);
     tx.job = { ...rest, ...(shellKeys.length > 0 && { shellKeys }) };

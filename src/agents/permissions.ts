@@ -31,6 +31,17 @@ export function refuseDepth({ depth, maxDepth = MAX_DEPTH }: Pick<Job, 'depth' |
   if (depth >= maxDepth) throw new ReefError('agent_depth', `jobs go at most ${maxDepth} deep here`);
 }
 
+/** An agent that starts others without end would take every place and the memory of the daemon. */
+const MOST_CHILDREN = 64;
+const MOST_BELOW_ROOT = 256;
+
+export function refuseCrowd({ id, rootId }: Job, live: readonly { job: Job }[]): void {
+  const children = live.filter(({ job }) => job.parentId === id).length;
+  const family = live.filter(({ job }) => job.rootId === rootId).length;
+  if (children >= MOST_CHILDREN) throw new ReefError('too_many_children', `job ${id} has ${children} children at work`);
+  if (family >= MOST_BELOW_ROOT) throw new ReefError('too_many_children', `${family} jobs work below ${rootId}`);
+}
+
 /** A child may not go deeper than its parent may. */
 export function chooseDepth(wanted: number | undefined, parent: Pick<Job, 'maxDepth'> | undefined) {
   const limits = [wanted, parent?.maxDepth].filter((limit) => limit !== undefined);

@@ -13,7 +13,7 @@ import { findJob } from './find-job.ts';
 import { freshRuntime, type JobRuntime } from './job-runtime.ts';
 import { type JobStorage, JobTransaction } from './job-transaction.ts';
 import { enqueueMessage } from './outbox.ts';
-import { chooseDepth, chooseSandbox, refuseDepth, refuseEscape } from './permissions.ts';
+import { chooseDepth, chooseSandbox, refuseCrowd, refuseDepth, refuseEscape } from './permissions.ts';
 import { plainName } from './plain-name.ts';
 import type { AdapterRegistry } from './registry.ts';
 import { refuseHeadful } from './terminal/headful.ts';
@@ -47,7 +47,10 @@ export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller
   const known = request.key === undefined ? undefined : store.jobs.byKey<JobRuntime>(request.key);
   if (known) return findJob(store, known.job.id, caller).job;
   const parent = parentOf(deps, request, caller);
-  if (parent) refuseDepth(parent);
+  if (parent) {
+    refuseDepth(parent);
+    refuseCrowd(parent, store.jobs.live<JobRuntime>());
+  }
   // The folder of a worktree that is not made yet is set when the job starts.
   const cwd = workingFolder(request.cwd ?? parent?.cwd ?? deps.defaultCwd);
   if (parent && caller.jobId !== undefined) {
@@ -67,7 +70,7 @@ export function createJob(deps: SpawnDeps, request: SpawnRequest, caller: Caller
     id,
     agent: plainName(request.agent),
     mode: request.mode,
-    task: request.task,
+    task: deps.storage.log.redact(request.task),
     cwd,
     by: caller.by,
     ...defined({ worktree: request.worktree, model: request.model, parentId: parent?.id }),
@@ -99,7 +102,8 @@ export function noteOn({ budget }: Job, { title, tellsTokensLate }: AgentDescrip
   );
 }
 
-function insertQueued(deps: SpawnDeps, job: Job, { key, brief = '' }: Pick<SpawnRequest, 'key' | 'brief'>): Job {
+/** The agent hears the task as it was given; what is kept of it has no secrets. */
+function insertQueued(deps: SpawnDeps, job: Job, { key, task, brief = '' }: SpawnRequest): Job {
   const { store } = deps.storage;
   const position = store.jobs.queuedCount() + 1;
   if (position > MAX_QUEUED) throw new ReefError('queue_full', `${MAX_QUEUED} jobs are waiting already`);
@@ -107,7 +111,7 @@ function insertQueued(deps: SpawnDeps, job: Job, { key, brief = '' }: Pick<Spawn
   store.jobs.insert(record, key);
   const tx = new JobTransaction(deps.storage, record);
   tx.emit({ type: 'progress', payload: { kind: 'queued', position } });
-  const text = brief === '' ? job.task : `${job.task}\n\n${brief}`;
+  const text = brief === '' ? task : `${task}\n\n${brief}`;
   enqueueMessage(tx, { messageId: `${job.id}:task`, text, by: 'task', isTask: true });
   return tx.save().job;
 }

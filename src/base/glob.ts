@@ -2,12 +2,18 @@ import { ReefError } from '../protocol/errors.ts';
 
 /**
  * Globs: `*` and `?` within a part of a path, `**` for any number of parts, `{a,b}` for alternatives. Brackets are plain
- * characters: `app/[id]/page.tsx` is the name of a file. Matching never takes more than length × length.
+ * characters: `app/[id]/page.tsx` is the name of a file. Matching never takes more than length × length, and a caller with
+ * many patterns and paths counts its steps.
  */
 export interface Pattern {
   text: string;
   isGlob: boolean;
   alternatives: readonly (readonly string[])[];
+}
+
+/** How much comparing may still cost. When nothing is left, `matchesGlob` says yes to everything: ask `left` as well. */
+export interface Steps {
+  left: number;
 }
 
 const WILD = /[*?]|\{[^{}]*,[^{}]*\}/;
@@ -45,16 +51,18 @@ function expandBraces(text: string): string[] | undefined {
   return done;
 }
 
-export function matchesGlob({ text, isGlob, alternatives }: Pattern, path: string): boolean {
+export function matchesGlob({ text, isGlob, alternatives }: Pattern, path: string, steps?: Steps): boolean {
   if (!isGlob) return text === path;
-  const parts = { text: path.split('/'), isStar: (part: string) => part === '**', isEqual: matchesWildcard };
+  const isEqual = (pattern: string, part: string) => matchesWildcard(pattern, part, steps);
+  const parts = { text: path.split('/'), isStar: (part: string) => part === '**', isEqual, steps };
   return alternatives.some((pattern) => matchSequence({ pattern, ...parts }));
 }
 
 /** Over a whole text: `*` is any text, slashes and line ends too, `?` one character. */
-export function matchesWildcard(pattern: string, text: string): boolean {
+export function matchesWildcard(pattern: string, text: string, steps?: Steps): boolean {
+  if (!WILD.test(pattern)) return pattern === text;
   const isEqual = (wanted: string, found: string) => wanted === '?' || wanted === found;
-  return matchSequence({ pattern: [...pattern], text: [...text], isStar: (sign) => sign === '*', isEqual });
+  return matchSequence({ pattern: [...pattern], text: [...text], isStar: (sign) => sign === '*', isEqual, steps });
 }
 
 interface Sequences {
@@ -62,12 +70,14 @@ interface Sequences {
   text: readonly string[];
   isStar(item: string): boolean;
   isEqual(item: string, found: string): boolean;
+  steps: Steps | undefined;
 }
 
 /** The last star takes one more whenever what follows it does not fit: earlier stars need not be tried again. */
-function matchSequence({ pattern, text, isStar, isEqual }: Sequences): boolean {
+function matchSequence({ pattern, text, isStar, isEqual, steps }: Sequences): boolean {
   let [at, from, star, taken] = [0, 0, -1, 0];
   while (from < text.length) {
+    if (steps && --steps.left < 0) return true;
     const item = pattern[at];
     if (item !== undefined && isStar(item)) {
       star = at++;
@@ -95,11 +105,12 @@ function staticPrefixes({ alternatives }: Pattern): (readonly string[])[] {
  * Whether a glob and another entry may mean one file. Two globs may when the fixed beginning of one lies within that of
  * the other. A path may when it matches, or when it is a folder around the glob.
  */
-export function globMeets(glob: Pattern, other: Pattern): boolean {
+export function globMeets(glob: Pattern, other: Pattern, steps: Steps): boolean {
   const prefixes = staticPrefixes(glob);
+  steps.left -= prefixes.length * other.alternatives.length;
   if (other.isGlob) return staticPrefixes(other).some((b) => prefixes.some((a) => isNested(a, b)));
   const parts = other.text.split('/');
-  return matchesGlob(glob, other.text) || prefixes.some((a) => a.length >= parts.length && isNested(a, parts));
+  return matchesGlob(glob, other.text, steps) || prefixes.some((a) => a.length >= parts.length && isNested(a, parts));
 }
 
 function isNested(a: readonly string[], b: readonly string[]): boolean {

@@ -61,6 +61,7 @@ export const errorTable = {
   send_unsupported: final(409, 1, 'Wait until the job is idle, then `reef resume ID "<text>"`.'),
   interrupt_timeout: passing(504, 1, 'Try again, or end it with `reef kill ID`.'),
   queue_full: passing(503, 69, 'Wait until jobs have ended, or end some with `reef kill ID`.'),
+  too_many_children: passing(429, 1, 'Wait until some of them have ended, or end some with `reef kill ID`.'),
   not_yours: final(403, 1, 'A job may only act on itself and its own children.'),
   person_needed: final(403, 3, 'A person has to do this, in a terminal of their own: the message says what to type.'),
   // agents

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { compileGlob, globMeets, matchesGlob, type Pattern } from '../base/glob.ts';
+import { compileGlob, globMeets, matchesGlob, type Pattern, type Steps } from '../base/glob.ts';
 import { whyUnsafe } from '../base/safe-path.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Drift, PlanEntry } from '../protocol/worktrees.ts';
@@ -11,6 +11,8 @@ interface RefusedPath {
 }
 
 const MOST_ENTRIES = 5_000;
+/** All globs of a plan together: each one is compared with every file of every other task. */
+const MOST_ALTERNATIVES = 1_000;
 
 /** An entry as it is stored: slashes, no dots, composed characters; a folder means everything below it. */
 export function planPath(text: string): { path: string } | { why: string } {
@@ -41,18 +43,28 @@ export function addEntries(
 ): { entries: PlanEntry[]; refused: RefusedPath[] } {
   const entries = [...plan];
   const known = new Set(plan.map(({ path }) => path));
+  let alternatives = plan.reduce((sum, { path }) => sum + alternativesOf(path), 0);
   const refused: RefusedPath[] = [];
   for (const text of paths) {
     const found = planPath(text);
     if ('why' in found) refused.push({ path: text, why: found.why });
     else if (!known.has(found.path) && entries.length >= MOST_ENTRIES)
       refused.push({ path: text, why: `is more than the ${MOST_ENTRIES} entries a plan can have` });
+    else if (alternatives + alternativesOf(found.path) > MOST_ALTERNATIVES)
+      refused.push({ path: text, why: `is more than the ${MOST_ALTERNATIVES} patterns a plan can have` });
     else if (!known.has(found.path)) {
       known.add(found.path);
+      alternatives += alternativesOf(found.path);
       entries.push({ path: found.path, origin });
     }
   }
   return { entries, refused };
+}
+
+/** Of a plain path 0. */
+function alternativesOf(path: string): number {
+  const pattern = compileGlob(path);
+  return pattern?.isGlob ? pattern.alternatives.length : 0;
 }
 
 /** How names compare: composed, and without case where the file system folds it. */
@@ -87,8 +99,9 @@ export function joined(...all: readonly Touched[]): Touched {
 }
 
 /** Every place where two tasks meet, by the narrower name. A path also meets those below it. */
-export function meetings(one: Touched, other: Touched): string[] {
-  return [...new Set([...plainMeetings(one, other), ...globMeetings(one, other), ...globMeetings(other, one)])].sort();
+export function meetings(one: Touched, other: Touched, steps: Steps = { left: MOST_STEPS }): string[] {
+  const byGlob = [...globMeetings(one, other, steps), ...globMeetings(other, one, steps)];
+  return [...new Set([...plainMeetings(one, other), ...byGlob])].sort();
 }
 
 function plainMeetings(one: Touched, other: Touched): string[] {
@@ -100,12 +113,24 @@ function plainMeetings(one: Touched, other: Touched): string[] {
   return names(one).filter(isMet);
 }
 
-function globMeetings(one: Touched, other: Touched): string[] {
-  const globs = one.patterns.filter(({ isGlob }) => isGlob);
-  return globs.flatMap((glob) => {
-    const met = other.patterns.filter((each) => globMeets(glob, each));
-    return met.map((each) => narrower(glob, each).text);
-  });
+/** An agent writes plans and makes files: comparing them must not keep the daemon from anything else. */
+export const MOST_STEPS = 100_000;
+
+/** A glob that was not compared with everything when the steps were used up counts as met. */
+function globMeetings(one: Touched, other: Touched, steps: Steps): string[] {
+  const found: string[] = [];
+  for (const glob of one.patterns) {
+    if (!glob.isGlob) continue;
+    for (const each of other.patterns) {
+      const isMet = globMeets(glob, each, steps);
+      if (steps.left <= 0) break;
+      if (isMet) found.push(narrower(glob, each).text);
+    }
+    if (steps.left > 0) continue;
+    found.push(glob.text);
+    break;
+  }
+  return found;
 }
 
 function foldersOf(path: string): string[] {
@@ -118,8 +143,13 @@ function narrower(one: Pattern, other: Pattern): Pattern {
   return one.text.length >= other.text.length ? one : other;
 }
 
-export function isPlanned(plan: Touched, path: string): boolean {
-  return plan.patterns.some((pattern) => matchesGlob(pattern, path) || path.startsWith(`${pattern.text}/`));
+/** What was not compared when the steps were used up counts as not planned. */
+export function isPlanned(plan: Touched, path: string, steps: Steps = { left: MOST_STEPS }): boolean {
+  const isMet = plan.patterns.some((pattern) => {
+    steps.left--;
+    return steps.left < 0 || matchesGlob(pattern, path, steps) || path.startsWith(`${pattern.text}/`);
+  });
+  return isMet && steps.left >= 0;
 }
 
 /** Compares the real diff with the plan. Observed files are no plan, and without a plan there is no drift. */
@@ -128,8 +158,14 @@ export function driftOf(plan: readonly PlanEntry[], changed: readonly string[], 
   if (meant.length === 0) return { unplanned: [], untouched: [] };
   const planned = touchedBy(meant, fold);
   const real = changedFiles(changed, fold);
+  const [forward, back]: [Steps, Steps] = [{ left: MOST_STEPS }, { left: MOST_STEPS }];
   return {
-    unplanned: changed.filter((path) => !isPlanned(planned, fold(path))),
-    untouched: meant.filter((path) => meetings(touchedBy([path], fold), real).length === 0),
+    unplanned: changed.filter((path) => !isPlanned(planned, fold(path), forward)),
+    untouched: meant.filter((path) => isUntouched(path, real, { fold, steps: back })),
   };
+}
+
+function isUntouched(path: string, real: Touched, { fold, steps }: { fold: Fold; steps: Steps }): boolean {
+  steps.left -= real.patterns.length;
+  return steps.left > 0 && meetings(touchedBy([path], fold), real, steps).length === 0;
 }

@@ -1,4 +1,4 @@
-import { afterOptions, baseName, closingParenthesis, SHELLS, WRAPPERS } from './shell-syntax.ts';
+import { actsOnNames, afterOptions, baseName, closingParenthesis, SHELLS, WRAPPERS } from './shell-syntax.ts';
 
 /**
  * Splits a shell line for the permission rules into every command in it, however nested, and every file it redirects to.
@@ -167,7 +167,9 @@ class ShellLineReader {
     while (this.#line[this.#at] !== '"') {
       const character = this.#line[this.#at];
       if (character === undefined) throw new Unclear('has a quote that does not end');
-      if (character === '$' || character === '`') this.#expansion(word);
+      // Inside quotes a backslash means something else between backquotes, and shells differ in what.
+      if (character === '`') throw new Unclear('has backquotes inside quotes');
+      if (character === '$') this.#expansion(word);
       else if (character === '\\' && /["\\$`\n]/.test(this.#line[this.#at + 1] ?? '')) this.#escape(word);
       else this.#take(word, 1);
     }
@@ -187,7 +189,7 @@ class ShellLineReader {
   #expansion(word: Word): void {
     const rest = this.#line.slice(this.#at, this.#at + 3);
     if (rest.startsWith('`')) this.#backticks(word);
-    else if (rest.startsWith('$((')) throw new Unclear('computes');
+    else if (rest.startsWith('$((') || rest.startsWith('$[')) throw new Unclear('computes');
     else if (rest.startsWith('$(')) this.#substitution(word, 2);
     else if (rest.startsWith("$'") || rest.startsWith('$"')) throw new Unclear('has a quote with escapes');
     else this.#variable(word);
@@ -261,6 +263,7 @@ class ShellLineReader {
       this.#inner((words[0] === '--' ? words.slice(1) : words).join(' '));
       return;
     }
+    if (actsOnNames(name, rest)) throw new Unclear(`gives "${name}" what it may run`);
     if (SHELLS.has(name)) {
       this.#shell(rest);
       return;

@@ -29,6 +29,18 @@ export function afterOptions<Word extends { text: string }>(
   return words.slice(at + before);
 }
 
+/** They change what later words mean, or run an argument. */
+const CHANGING = new Set('alias bind compgen complete enable fc hash let mapfile readarray shopt'.split(' '));
+/** They take names of variables. */
+const NAMING = new Set('declare export getopts local read readonly typeset unset wait'.split(' '));
+
+/** Whether a builtin is given the name of a variable that may hold a subscript: the shell computes `a[$(rm x)]`, quoted or not. */
+export function actsOnNames(name: string, rest: readonly { text: string }[]): boolean {
+  if (CHANGING.has(name)) return true;
+  if (name === 'printf' || name === 'test' || name === '[') return rest.some(({ text }) => text.startsWith('-v'));
+  return NAMING.has(name) && rest.some(({ text }) => !/^[-+\w]*$/.test(text.split('=', 1)[0] ?? ''));
+}
+
 export const baseName = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 /** Counts parentheses outside quotes. A comment or `case` inside may mislead it; then the rest does not parse. */

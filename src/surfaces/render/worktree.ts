@@ -38,7 +38,9 @@ function statusWords({ status, queue, pending, failure }: WorktreeView, short: (
 export function conflictReport({ report, worktrees }: OperationOutput<'conflicts'>, style: Style): string {
   const lines = worktrees.flatMap(({ id, clashes }) => clashes.map((clash) => `${id}  ${clashLine(clash, style)}`));
   const own = report.clashes.map((clash) => `plan  ${clashLine(clash, style)}`);
-  const unsure = report.complete ? [] : [`not complete: ${(report.problems ?? ['no code index']).join('; ')}`];
+  const unsure = report.complete
+    ? []
+    : [`not complete: ${printable((report.problems ?? ['no code index']).join('; '))}`];
   return [report.status, ...own, ...lines, ...unsure].join('\n');
 }
 
@@ -48,7 +50,7 @@ function clashLine({ worktreeId, tier, files }: Clash, { paint }: Style): string
       ? `${printable(path)}:${lines.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(',')}`
       : printable(path),
   );
-  return `${paint(TIER_COLOURS[tier], tier)} with ${worktreeId}: ${names.join(', ')}`;
+  return `${paint(TIER_COLOURS[tier], tier)} with ${printable(worktreeId)}: ${names.join(', ')}`;
 }
 
 export function worktreeDiff({ files, patch, truncated, drift }: OperationOutput<'diff'>, { paint }: Style): string {

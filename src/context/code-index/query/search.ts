@@ -1,7 +1,7 @@
-import { join, matchesGlob } from 'node:path';
+import { join } from 'node:path';
+import { pathFilter } from '../../../base/glob.ts';
 import type { Oid } from '../../../git/ref-name.ts';
 import type { CodeToolArgs, CodeToolResult, SearchResult } from '../../../protocol/code.ts';
-import { ReefError } from '../../../protocol/errors.ts';
 import type { Definition } from '../../lang/contract.ts';
 import type { CodeIndex } from '../code-index.ts';
 import { readPart, Scratch } from '../tree/read-file.ts';
@@ -103,14 +103,7 @@ function summedRarity(terms: readonly Term[]): Map<Oid, number> {
 }
 
 function globFilter(glob: string | undefined): (path: string) => boolean {
-  if (glob === undefined) return () => true;
-  try {
-    matchesGlob('a', glob);
-  } catch (cause) {
-    throw new ReefError('bad_arguments', `glob: ${JSON.stringify(glob.slice(0, 200))} is no pattern.`, { cause });
-  }
-  const pattern = glob.includes('/') ? glob : `**/${glob}`;
-  return (path) => matchesGlob(path, pattern);
+  return glob === undefined ? () => true : pathFilter(glob.includes('/') ? glob : `**/${glob}`);
 }
 
 function rareness(index: CodeIndex, view: View, texts: readonly string[]): Term[] {
