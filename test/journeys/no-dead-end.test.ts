@@ -17,6 +17,8 @@ import { verifies } from '../support/verifies.ts';
 const rig = new RunsRig();
 const marker = () => join(rig.world.root, 'prepared');
 beforeAll(async () => {
+  // What the set-up misses lies outside its worktree, where a sandbox would show nothing.
+  rig.world.configure({ reef: { timings: { linger: 0 }, sandbox: 'off' } });
   rig.commit(
     {
       '.reef/workflows.yaml': QUICK,
