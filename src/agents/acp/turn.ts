@@ -92,7 +92,8 @@ function turnUsage(d: Draft, { usage, _meta }: PromptResult): UsageReport {
   const quota = _meta?.quota?.token_count;
   const input = usage ? usage.inputTokens : quota?.input_tokens;
   const output = usage ? usage.outputTokens : quota?.output_tokens;
-  if (!usage && input == null && output == null) return { partial: true };
+  // A cancelled request of opencode is told as 0: what was reckoned stays.
+  if ((input ?? 0) + (output ?? 0) === 0) return { partial: true };
   const tokens = {
     cacheRead: times * (usage?.cachedReadTokens ?? 0),
     cacheWrite: times * (usage?.cachedWriteTokens ?? 0),
