@@ -181,8 +181,8 @@ export class RunOperations implements RunCore {
     const [last] = store.runs.byWorktree<RunSpec>(worktreeId);
     if (last) return this.#deps.status.summary(await starter.goOn(last, { guidance, agent, by: caller.by }));
     const request = runOperations.run.input.parse({ task: guidance, agent });
-    const sandbox = store.jobs.anySandboxed(worktreeId);
-    const doc = await planner.plan({ ...request, sandbox }, caller);
+    const isWalled = store.jobs.anySandboxed(worktreeId);
+    const doc = await planner.plan({ ...request, ...(isWalled && { sandbox: true }) }, caller);
     await worktrees.reopen(worktreeId);
     const run: StoredRun = { id: this.#deps.newId(), worktreeId, state: 'waiting', doc };
     store.commit(() => store.runs.insert(run));
