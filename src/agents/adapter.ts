@@ -159,7 +159,12 @@ export type Effect =
 export interface AskedQuestion extends ReefQuestion {
   /** A tool of Reef's own server: the job's socket decides what it may do, so nobody is asked. */
   isOwnTool?: boolean;
+  /** What is asked for. Absent: whoever allows it for longer allows this tool with these very arguments. */
+  wants?: Wants;
 }
+
+/** Paths are as the agent gave them. A command is its line, with all that changes what it may do. */
+export type Wants = { edits: string[] } | { command: Json } | { mcpTool: string };
 
 export type UsageReport = Extract<News, { do: 'usage' }>['report'];
 

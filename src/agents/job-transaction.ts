@@ -11,7 +11,15 @@ import { foldStatus, isLive } from './job-status.ts';
 /** What a person has allowed for every job, for good. It is kept with the user, not in the home. */
 interface SavedGrants {
   has(fingerprint: string): boolean;
-  add(grant: { fingerprint: string; tool: string; input: unknown; cwd: string; at: string; by: string }): Promise<void>;
+  add(grant: {
+    fingerprint: string;
+    covers: string;
+    tool: string;
+    input: unknown;
+    cwd: string;
+    at: string;
+    by: string;
+  }): Promise<void>;
 }
 
 export interface JobStorage {

@@ -2,9 +2,10 @@ import { capJson } from '../base/cap.ts';
 import { defined } from '../base/defined.ts';
 import { fingerprint } from '../base/fingerprint.ts';
 import type { EventOf } from '../protocol/events.ts';
-import type { Job, Question } from '../protocol/jobs.ts';
+import { decisionSchema, type Question } from '../protocol/jobs.ts';
 import type { RawLine, StoredQuestion } from '../store/question-table.ts';
 import type { Answer, AskedQuestion, Json } from './adapter.ts';
+import { grantFor } from './grants.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { enqueueAnswer, type GivenAnswer, settleRow } from './outbox.ts';
 
@@ -15,11 +16,6 @@ interface Asking {
   questions: AskedQuestion[];
   /** Where the agent's request stands in the raw output, for replies that echo it. */
   line: RawLine;
-}
-
-/** What a saved grant is for: tool, arguments and folder, whoever asks. */
-export function grantKey(job: Job, question: { tool?: string | undefined; input?: unknown }): string {
-  return fingerprint({ tool: question.tool ?? null, input: (question.input ?? null) as Json, cwd: job.cwd });
 }
 
 /** A request of an agent becomes one `needs_input` per question; what a person allowed before is answered at once. */
@@ -50,7 +46,7 @@ function savedAnswer(tx: JobTransaction, asked: AskedQuestion): string | undefin
   if (tx.runtime.spent) return undefined;
   if (asked.isOwnTool) return 'own_tool';
   if (tx.job.yes) return 'yes';
-  const key = grantKey(tx.job, asked);
+  const key = grantFor(tx.job, asked).fingerprint;
   if (tx.storage.store.grants.find(key, tx.job.id) !== undefined) return 'session';
   return tx.storage.savedGrants.has(key) ? 'always' : undefined;
 }
@@ -60,12 +56,14 @@ function toQuestion(
   asked: AskedQuestion,
   at: { requestId: string; index: number; of: number },
 ): Question {
-  const { multi = false, freeText = false, secret = false, choices, isOwnTool: _, ...rest } = asked;
+  const { multi = false, freeText = false, secret = false, choices, isOwnTool: _, wants: _wants, ...rest } = asked;
   const print = fingerprint({ job: tx.job.id, cwd: tx.job.cwd, asked: asked as unknown as Json });
-  const options = choices?.map((choice) => choice.label);
+  const isPermission = asked.kind === 'permission';
+  const options = isPermission ? [...decisionSchema.options] : choices?.map((choice) => choice.label);
+  const grant = isPermission ? grantFor(tx.job, asked) : undefined;
   const question: Question = {
     ...rest,
-    ...defined({ choices, options }),
+    ...defined({ choices, options, grant }),
     multi,
     freeText,
     secret,

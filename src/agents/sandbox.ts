@@ -10,7 +10,7 @@ import type { JobRuntime } from './job-runtime.ts';
 import { type OwnPaths, ownHome } from './sandbox-home.ts';
 
 /** Files that the user's programs act on: whoever writes them runs code outside the sandbox. */
-const GUARDED = ['.reef', '.mcp.json', '.claude', '.codex', '.vscode', '.envrc', '.gitmodules'];
+export const GUARDED = ['.reef', '.mcp.json', '.claude', '.codex', '.vscode', '.envrc', '.gitmodules'];
 
 interface Surroundings {
   /** The agent's private copies of its own files. */

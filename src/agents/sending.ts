@@ -8,7 +8,7 @@ import { decideBudget } from './budget.ts';
 import { isLive } from './job-status.ts';
 import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
 import { enqueueMessage, type GivenAnswer, type OutboxDoc } from './outbox.ts';
-import { acknowledgeAnswer, giveAnswer, grantKey, isOwn } from './questions.ts';
+import { acknowledgeAnswer, giveAnswer, isOwn } from './questions.ts';
 
 interface Sending {
   job: Job;
@@ -95,13 +95,15 @@ function sendAnswer(tx: JobTransaction, intent: { question: Question; answer: An
 /** Reef keeps what is allowed for longer than once; the agent hears a single allow. */
 function remember(tx: JobTransaction, question: Question, given: { answer: Answer; by: string }): void {
   const { answer, by } = given;
-  if (answer.kind !== 'permission') return;
-  const grant = { fingerprint: grantKey(tx.job, question), at: tx.now(), by };
+  // A question from before there were grants in words is allowed once.
+  if (answer.kind !== 'permission' || !question.grant) return;
+  const { fingerprint, covers } = question.grant;
+  const grant = { fingerprint, at: tx.now(), by };
   if (answer.decision === 'allow_session') tx.storage.store.grants.insert({ ...grant, jobId: tx.job.id });
   if (answer.decision !== 'allow_always') return;
   const { tool = '', input } = question;
   // Nothing waits for it: a grant that could not be stored is only asked for again.
-  tx.storage.savedGrants.add({ ...grant, tool, input, cwd: tx.job.cwd }).catch((error: unknown) => {
+  tx.storage.savedGrants.add({ ...grant, covers, tool, input, cwd: tx.job.cwd }).catch((error: unknown) => {
     process.emitWarning(`a grant could not be stored: ${String(error)}`);
   });
 }

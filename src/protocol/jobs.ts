@@ -146,6 +146,8 @@ export const questionSchema = z.strictObject({
   diff: z.string().optional(),
   /** It is a field of a form: an answer that does not fit is refused, and `deny` declines the whole form. */
   field: fieldSchema.optional(),
+  /** Of a permission: what `allow_session` and `allow_always` would allow, in words, and the name it is kept by. */
+  grant: z.strictObject({ covers: z.string(), fingerprint: z.string() }).optional(),
   /** Job ids from the root to the one that asks. */
   path: z.array(z.string()),
 });

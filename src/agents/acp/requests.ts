@@ -48,7 +48,8 @@ function onPermission(d: Draft, { id, params }: Request, isSkeleton: boolean): v
   const { name, tool, title, input, changes } = noteTool(d, news, { isSkeleton, isAnnouncement: false });
   const diff = changes.flatMap((change) => change.diff ?? []).join('') || undefined;
   const question = { kind: 'permission', question: `Allow ${tool}: ${title}?`, tool: name, input } as const;
-  ask(d, id, { tool: news.toolCallId, isForm: false }, [{ ...question, ...defined({ diff }) }]);
+  const wants = tool === 'edit' && changes.length > 0 ? { edits: changes.map(({ path }) => path) } : undefined;
+  ask(d, id, { tool: news.toolCallId, isForm: false }, [{ ...question, ...defined({ diff, wants }) }]);
 }
 
 function onElicitation(d: Draft, { id, params }: Request): void {

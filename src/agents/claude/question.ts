@@ -2,7 +2,7 @@ import { capText } from '../../base/cap.ts';
 import { defined } from '../../base/defined.ts';
 import type { AskedQuestion, Json } from '../adapter.ts';
 import { questionsInput, type ToolRequest } from './schema.ts';
-import { fieldOf, proposedDiff, subjectOf, toolKind } from './tools.ts';
+import { editedPath, fieldOf, proposedDiff, subjectOf, toolKind } from './tools.ts';
 
 export const ASK_TOOL = 'AskUserQuestion';
 export const PLAN_TOOL = 'ExitPlanMode';
@@ -51,7 +51,17 @@ function permissionQuestion(request: ToolRequest): AskedQuestion {
     input: input as Json,
     ...defined({ diff }),
     ...(tool.startsWith(OWN_TOOLS) && { isOwnTool: true }),
+    ...defined({ wants: wantsOf(tool, request.input) }),
   };
+}
+
+/** A description and a time limit do not change what a command does. */
+function wantsOf(tool: string, input: ToolRequest['input']): AskedQuestion['wants'] {
+  const path = editedPath(tool, input);
+  if (path !== undefined) return { edits: [path] };
+  if (tool.startsWith('mcp__')) return { mcpTool: tool };
+  const { description: _, timeout: _timeout, ...command } = input;
+  return toolKind(tool) === 'shell' ? { command: { tool, ...command } as Json } : undefined;
 }
 
 /** Shown whole, however long: nobody can allow what is not shown. */

@@ -21,6 +21,7 @@ verifies('A-41', 'A-49', 'A-100').test(
       question: 'Run: rm -r x',
       tool: 'shell',
       input: { command: 'rm -r x', cwd: '/repo' },
+      wants: { command: { command: 'rm -r x', cwd: '/repo' } },
     };
     expect([asked, wire, taken]).toEqual([
       [{ do: 'ask', requestId: '0', questions: [question] }],

@@ -49,7 +49,10 @@ function commandQuestion(params: RequestParams<'item/commandExecution/requestApp
     ? `Connect to ${network.host} (${network.protocol})?`
     : `${isInput ? 'Type into a running command' : 'Run'}: ${command ?? 'a command it does not name'}`;
   const input = defined({ command, cwd, kind: isInput ? kind : null, network, additionalPermissions });
-  return { kind: 'permission', question: withReason(what, reason), tool: 'shell', input };
+  const asked = { kind: 'permission', question: withReason(what, reason), tool: 'shell', input } as const;
+  // Input for a running command, more permissions and the network are not what a command line is allowed for.
+  const isPlain = command != null && !isInput && !network && !additionalPermissions;
+  return isPlain ? { ...asked, wants: { command: { command, cwd: cwd ?? null } } } : asked;
 }
 
 function editQuestion(
@@ -61,7 +64,9 @@ function editQuestion(
   const { changes, digest, diff } = edit;
   const question = withReason(`Change ${changes.map((change) => change.path).join(', ')}?`, reason);
   const input = { changes, digest, ...defined({ grantRoot }) };
-  return [{ kind: 'permission', question, tool: 'edit', input, diff }];
+  const paths = changes.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
+  const wants = grantRoot == null ? { wants: { edits: paths } } : {};
+  return [{ kind: 'permission', question, tool: 'edit', input, diff, ...wants }];
 }
 
 /** Nobody may be asked to approve a change that cannot be shown. */

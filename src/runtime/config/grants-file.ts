@@ -7,8 +7,10 @@ import { readBy, writeSettings } from './settings-file.ts';
 
 const grantSchema = onFirstUse(() =>
   z.strictObject({
-    /** Of tool, arguments and folder: only exactly the same call is allowed again. */
+    /** Of what is allowed: a request with another one is asked about. */
     fingerprint: z.string(),
+    /** The same in words, as it was shown. Absent: exactly this tool with these arguments. */
+    covers: z.string().optional(),
     tool: z.string(),
     input: z.unknown(),
     cwd: z.string(),

@@ -36,6 +36,7 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
     ...request(asked).map((text) => line('', `│ ${text}`)),
     line('asks', `${asked.header && !isOfRun ? `${asked.header}: ` : ''}${asked.question}${part}`),
     ...(isOfRun ? [] : options(asked)).map((text) => line('', text)),
+    ...(asked.grant ? [line('longer', `--session and --always allow ${asked.grant.covers}`)] : []),
     ...answers.map((command, index) => line(index === 0 ? 'answer' : '', command)),
   ].join('\n');
 }

@@ -74,7 +74,10 @@ export const grants: Command<{ revoke?: string }> = async (cli, _args, { revoke 
   return 0;
 };
 
-function row({ fingerprint, tool, input, cwd, at }: Grant) {
-  const command = commandText((input as { command?: unknown } | null)?.command) ?? JSON.stringify(input ?? null);
-  return [fingerprint.slice(0, SHOWN), at.slice(0, 10), tool, cwd, command].map((text) => ({ text: printable(text) }));
+function row({ fingerprint, covers, tool, input, cwd, at }: Grant) {
+  const isWide = covers !== undefined && !/^(this|exactly) /.test(covers);
+  const request = commandText((input as { command?: unknown } | null)?.command) ?? JSON.stringify(input ?? null);
+  return [fingerprint.slice(0, SHOWN), at.slice(0, 10), tool, cwd, isWide ? covers : request].map((text) => ({
+    text: printable(text),
+  }));
 }

@@ -32,7 +32,7 @@ verifies('X-55').test('numbers choose among what there is; other words are an an
   ]);
   expect([sampleQuestion(), text, one, several, free].map(howTo)).toEqual([
     ...[
-      'y = once, s = for this session, a = always, n = no',
+      'y = once, s = for the rest of this job, a = always, n = no',
       'your answer',
       'a number',
       'numbers, separated by commas',

@@ -1,10 +1,11 @@
+import { printable } from '../../../base/printable.ts';
 import type { InboxEntry } from '../../../protocol/job-operations.ts';
 import type { Decision } from '../../../protocol/jobs.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
 
 export type Answer = Pick<OperationInput<'send'>, 'text' | 'option' | 'decision'>;
 
-type Asked = Pick<InboxEntry, 'kind' | 'options' | 'choices' | 'multi' | 'freeText' | 'field'>;
+type Asked = Pick<InboxEntry, 'kind' | 'options' | 'choices' | 'multi' | 'freeText' | 'field' | 'grant'>;
 
 const WORDS: Readonly<Record<Decision, readonly string[]>> = {
   allow_once: ['y', 'yes', 'allow_once'],
@@ -25,7 +26,10 @@ const countOf = ({ choices, options }: Asked) => (choices ?? options ?? []).leng
 
 /** What the person may type. */
 export function howTo(asked: Asked): string {
-  if (asked.kind === 'permission') return 'y = once, s = for this session, a = always, n = no';
+  if (asked.kind === 'permission') {
+    const covers = asked.grant ? `; s and a allow ${printable(asked.grant.covers)}` : '';
+    return `y = once, s = for the rest of this job, a = always, n = no${covers}`;
+  }
   const decline = asked.field ? `, ${DECLINE} to decline the form` : '';
   if (countOf(asked) === 0) return `your answer${decline}`;
   const numbers = asked.multi ? 'numbers, separated by commas' : 'a number';
