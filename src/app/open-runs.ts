@@ -67,7 +67,7 @@ export function openRuns(deps: RunsDeps) {
   return {
     core: namingTasks({ core, names: new TaskNames({ store, worktrees }), signal }),
     async start() {
-      void settle(repository, log);
+      void settle(repository, log).then(() => starter.dropBranches());
       cleaning = everyHour(() => repository.states.prune(), log);
       await status.storeOldVerdicts();
       await engine.recover();

@@ -146,7 +146,7 @@ export const errorTable = {
   visits_exhausted: final(409, 1, '`reef run retry ID` allows one more visit.'),
   no_progress: final(409, 1, 'The same gate failed twice on the same files: `reef run resume ID "<guidance>"`, or abort.'),
   fork_failed: final(409, 1, 'A branch ended without success: `reef run retry ID`, or skip or abort.'),
-  fork_conflict: final(409, 1, 'Branches changed the same lines, and their work is kept: `reef run retry ID`, or skip or abort.'),
+  fork_conflict: final(409, 1, 'Make the files named above agree in both folders, then `reef run resume ID`; `reef run skip ID` goes on without that branch.'),
   job_stale: final(409, 1, 'The job of this block was lost: `reef run retry ID` starts another one.'),
   job_killed: final(409, 1, 'The job of this block was killed: `reef run retry ID`, or skip or abort.'),
   gate_not_configured: final(422, 1, 'Name the command with `reef init`, or as `command` of this worker in the workflow file.'),

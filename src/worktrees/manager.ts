@@ -284,6 +284,20 @@ export class GitWorktreeManager {
     return true;
   }
 
+  /** Puts the worktrees of fork branches aside whose run has ended; their work stays on its ref. `isOver` is asked about the root. */
+  async dropBranches(isOver: (rootId: string) => boolean): Promise<void> {
+    const rootOf = (row: StoredWorktree): string =>
+      row.parentId === undefined ? row.id : rootOf(this.#deps.records.get(row.parentId));
+    const isLeft = ({ id, parentId, taskId }: StoredWorktree) =>
+      parentId !== undefined && !taskId.startsWith('rerun ') && !this.#deps.records.isBusy(id);
+    for (const row of this.#deps.records.open().filter(isLeft)) {
+      if (!isOver(rootOf(row))) continue;
+      await this.discard(row.id).catch((error: unknown) =>
+        this.#deps.log.warn('the worktree of a branch could not be put aside', { worktree: row.id, error }),
+      );
+    }
+  }
+
   /** A worktree for one branch of a fork. The same key gives the same worktree. */
   async branchOff(key: string, from: { id: string }): Promise<{ id: string; path: string }> {
     const order = { key, parentId: from.id, id: this.#newId() };

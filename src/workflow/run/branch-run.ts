@@ -3,10 +3,10 @@ import type { Durable } from '../durable/durable.ts';
 import { blockIn, FAILURE, isWorkerSignal, parseWorker, rosterEntry, type WorkerName } from '../language/names.ts';
 import type { GateCommands } from '../project/gate-commands.ts';
 import { allowance, type Ledger, raised } from '../walk/amounts.ts';
-import type { BranchStart, VisitOrder } from '../walk/outcomes.ts';
+import type { BranchEnd, BranchStart, VisitOrder } from '../walk/outcomes.ts';
 import type { Walk } from '../walk/walk.ts';
 import type { SystemMetadata } from '../workers/worker.ts';
-import type { WorkflowPorts } from './ports.ts';
+import type { Worktree, WorkflowPorts } from './ports.ts';
 
 /** The input of a run. Manifest and gates are frozen here, in the first entry of its journal. */
 export interface RunInput {
@@ -67,6 +67,12 @@ export function runBudget({ manifest, budget = {} }: RunInput): RunBudget {
   return limits;
 }
 
+/** What the branches of a fork came to. It is joined again when a person has settled a conflict. */
+export interface Forked {
+  places: { ok: Worktree[] } | { crash: { message: string; stack: string; code?: string } };
+  ends: (BranchEnd | null)[];
+}
+
 /** What all code that works for one branch is given. */
 export interface BranchRun {
   ports: WorkflowPorts;
@@ -74,6 +80,8 @@ export interface BranchRun {
   durable: Durable;
   input: BranchInput;
   walk: Walk;
+  /** Forks of this branch by their key. */
+  forks: Map<string, Forked>;
 }
 
 export interface BlockAt {

@@ -1,37 +1,51 @@
 import type { Json } from '../../protocol/workflow.ts';
 import { NOTHING, raised, verdict } from '../walk/amounts.ts';
 import type { BranchEnd, ForkOrder, Joined, JoinOutcome } from '../walk/outcomes.ts';
-import { BRANCH_BODY, type BranchInput, type BranchRun, runBudget } from './branch-run.ts';
+import { BRANCH_BODY, type BranchInput, type BranchRun, type Forked, runBudget } from './branch-run.ts';
 import type { Worktree } from './ports.ts';
 import { recordStep, type Tried, tried } from './visit-step.ts';
 
-type Ends = (BranchEnd | null)[];
+type Ends = Forked['ends'];
 
 export const BRANCHES_AT_ONCE = 4;
 
 /** Branches run in parallel. Their work is joined in declared order, not by time. */
 export async function fork(at: BranchRun, order: ForkOrder): Promise<JoinOutcome> {
-  const places = await branchPlaces(at, order);
-  const ends: Ends = 'ok' in places ? await runBranches(at, order, places.ok) : order.branches.map(() => null);
+  const { places, ends } = at.forks.get(order.key) ?? (await runFork(at, order));
+  at.forks.set(order.key, { places, ends });
   const merged = 'ok' in places ? await mergeBack(at, { order, ends, places: places.ok }) : places;
   const { captures, clock } = at.ports;
   const step = { key: joinKey(order), input: order.branches.map(({ branch }) => branch) };
   const joined = await recordStep(
     at.durable,
     step,
-    async (): Promise<Joined> => ({
-      at: clock.now().toISOString(),
-      tree: (await captures.treeId(at.input.worktree.path)) ?? null,
-      winner: order.join === 'any' ? ends.findIndex((end) => end?.outcome === 'success') : -1,
-      ...('crash' in merged ? { failure: merged.crash.message } : merged.ok),
-      ...exhausted(at, order),
-    }),
+    async (): Promise<Joined> => {
+      const isSettled = !('ok' in merged && merged.ok.conflict);
+      if (isSettled && 'ok' in places && order.isolation === 'worktree') await dropPlaces(at, places.ok);
+      return {
+        at: clock.now().toISOString(),
+        tree: (await captures.treeId(at.input.worktree.path)) ?? null,
+        winner: order.join === 'any' ? ends.findIndex((end) => end?.outcome === 'success') : -1,
+        ...('crash' in merged ? { failure: merged.crash.message } : merged.ok),
+        ...exhausted(at, order),
+      };
+    },
   );
   return joinOutcome(ends, joined);
 }
 
-export function joinKey({ key }: ForkOrder): string {
-  return `${key}/join`;
+async function runFork(at: BranchRun, order: ForkOrder): Promise<Forked> {
+  const places = await branchPlaces(at, order);
+  return { places, ends: 'ok' in places ? await runBranches(at, order, places.ok) : order.branches.map(() => null) };
+}
+
+/** Merged ones are gone; cancelled and lost ones go too, and their work stays on its ref. What fails goes with the run. */
+async function dropPlaces({ ports }: BranchRun, places: readonly Worktree[]): Promise<void> {
+  for (const { id } of places) await ports.worktrees.discard(id).catch(() => undefined);
+}
+
+export function joinKey({ key, again = 0 }: ForkOrder): string {
+  return `${key}/join${again === 0 ? '' : `-${again + 1}`}`;
 }
 
 /** With `join: any` only the first success counts. */
@@ -85,18 +99,18 @@ async function runBranches(at: BranchRun, order: ForkOrder, places: Worktree[]):
 async function mergeBack(
   { durable, ports, input }: BranchRun,
   { order, ends, places }: { order: ForkOrder; ends: Ends; places: Worktree[] },
-): Promise<Tried<{ conflict?: { branch: string; files: string[] } }>> {
+): Promise<Tried<Pick<Joined, 'conflict'>>> {
   if (order.isolation === 'shared') return { ok: {} };
   for (const [index, { branch }] of order.branches.entries()) {
     const place = places[index];
     if (ends[index]?.outcome !== 'success' || !place) continue;
-    const step = { key: `${order.key}/${branch}/merge`, input: place };
+    const step = { key: `${order.key}/${branch}/merge${order.again ? `-${order.again + 1}` : ''}`, input: place };
     const merged = await recordStep(durable, step, (scope) =>
       tried(ports, scope, () => ports.worktrees.mergeBack(place, input.worktree)),
     );
     if ('crash' in merged) return merged;
     const { conflicts } = merged.ok;
-    if (conflicts.length > 0) return { ok: { conflict: { branch, files: conflicts } } };
+    if (conflicts.length > 0) return { ok: { conflict: { branch, files: conflicts, path: place.path } } };
     if (order.join === 'any') break;
   }
   return { ok: {} };

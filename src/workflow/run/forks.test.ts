@@ -119,6 +119,7 @@ verifies('W-30', 'W-32').test('in a fork only the branch that asks halts, and it
 
 verifies('W-26').test('isolation: worktree gives each branch its own, merged back in declared order', async () => {
   const calls: string[] = [];
+  let isSettled = false;
   const jobs = new ScriptedJobs(() => finished('SIGNAL:SUCCESS'));
   bench = new Bench({
     dir,
@@ -133,7 +134,11 @@ verifies('W-26').test('isolation: worktree gives each branch its own, merged bac
         },
         async mergeBack(branch, parent) {
           calls.push(`merge ${branch.id} into ${parent.id}`);
-          return { conflicts: branch.id === 'w-2' ? ['a.ts'] : [] };
+          return { conflicts: branch.id === 'w-2' && !isSettled ? ['a.ts'] : [] };
+        },
+        async discard(id) {
+          calls.push(`discard ${id}`);
+          return { ref: '', command: '', ignored: [] };
         },
       },
     },
@@ -149,7 +154,12 @@ verifies('W-26').test('isolation: worktree gives each branch its own, merged bac
   ]);
   expect(jobs.specs.slice(1).map(({ worktreeId }) => worktreeId)).toEqual(['w-1', 'w-2', 'w-3']);
   expect([view.halt?.reason, view.halt?.files]).toEqual(['fork_conflict', ['a.ts']]);
+  isSettled = true;
   expect((await bench.answer(view, { verb: 'resume' })).outcome).toBe('success');
+  expect(calls.slice(5)).toEqual([
+    ...['merge w-1 into w1', 'merge w-2 into w1', 'merge w-3 into w1'],
+    ...['discard w-1', 'discard w-2', 'discard w-3'],
+  ]);
 });
 
 verifies('W-26').test('worktrees that cannot be made are a failed fork, not a broken run', async () => {

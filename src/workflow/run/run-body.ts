@@ -54,13 +54,13 @@ function branchBody(ports: WorkflowPorts, ledger: Ledger): Body {
 }
 
 /** The loop: do what the walk says and tell it the outcome. All it learns comes from the journal. */
-async function walkBranch(deps: Omit<BranchRun, 'walk'>): Promise<BranchEnd> {
+async function walkBranch(deps: Omit<BranchRun, 'walk' | 'forks'>): Promise<BranchEnd> {
   const { run, start } = deps.input;
   const { blobs } = deps.ports;
   const verdicts: GateView[] = [];
   const log = new VisitLog(run.manifest, (verdict) => verdicts.push(verdict));
   const walk = new Walk({ manifest: run.manifest, blobs, autoResume: run.autoResume }, start, log);
-  const at: BranchRun = { ...deps, walk };
+  const at: BranchRun = { ...deps, walk, forks: new Map() };
   for (;;) {
     await keepVerdicts(deps.ports, run.runId, verdicts);
     const { command } = walk;

@@ -77,7 +77,15 @@ export class RunStarter {
     const end = await engine.result(run.id, { abort: this.#ending.signal });
     const isSuccess = end.status === 'completed' && (end.value as { outcome?: string }).outcome === 'success';
     if (isSuccess && run.doc.accept) await this.#merge(run, worktreeId);
-    if (end.status !== 'stuck') store.commit(() => store.runs.move(run.id, 'over'));
+    if (end.status === 'stuck') return;
+    store.commit(() => store.runs.move(run.id, 'over'));
+    await this.dropBranches();
+  }
+
+  /** Branches of forks that were cancelled, or left by a daemon that died, have no run any more. */
+  async dropBranches(): Promise<void> {
+    const { store, worktrees } = this.#deps;
+    await worktrees.dropBranches((root) => store.runs.byWorktree(root).every(({ state }) => state === 'over'));
   }
 
   /** False if somebody ended it meanwhile. */

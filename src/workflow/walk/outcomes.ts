@@ -37,6 +37,8 @@ export interface ForkOrder {
   joinTo?: string;
   /** How often a person raised the budget of the run. */
   grants: number;
+  /** How often its branches were joined before, and conflicted. */
+  again?: number;
   branches: BranchStart[];
 }
 
@@ -114,7 +116,7 @@ export interface Joined {
   tree?: string | null;
   /** The first branch that succeeded with `join: any`; else -1. */
   winner: number;
-  conflict?: { branch: string; files: string[] };
+  conflict?: { branch: string; files: string[]; path?: string };
   /** Why no branch could begin. */
   failure?: string;
   /** A budget of the run that the branches used up. */

@@ -31,7 +31,12 @@ export interface Rules {
 
 /** What `resume` does; the other verbs are the same for every halt. */
 type Resume = () => Command;
-type About = Pick<Halt, 'visit' | 'message' | 'resumeAt' | 'files'> & { excerpt?: string | undefined; resume: Resume };
+type About = Pick<Halt, 'visit' | 'message' | 'resumeAt' | 'files'> & {
+  excerpt?: string | undefined;
+  resume: Resume;
+  /** Where the block itself is done and something after it is passed over. */
+  skip?: Resume;
+};
 
 const MOST_CALLS = 32;
 const EVERY_VERB: HaltVerb[] = ['resume', 'retry', 'skip', 'abort'];
@@ -57,6 +62,7 @@ export class Walk {
   #lastSignal: string | null = null;
   #exhausted: string | undefined;
   #resume: Resume | undefined;
+  #skip: Resume | undefined;
   #ordered = 0;
   #halts = 0;
   #branches = 0;
@@ -145,7 +151,9 @@ export class Walk {
   takeJoin(join: JoinOutcome): void {
     if (this.#command.do !== 'fork') throw new TypeError('no fork is under way');
     const { order } = this.#command;
-    order.branches.forEach(({ node, branch }, index) => {
+    // Joined again: what the branches said is known.
+    const news = order.again === undefined ? order.branches : [];
+    news.forEach(({ node, branch }, index) => {
       const end = join.ends[index] ?? null;
       if (end) this.#merge(branch, end);
       const place = { block: order.block, visit: order.visit, branch: this.branch, timestamp: join.at };
@@ -347,13 +355,19 @@ export class Walk {
     this.#limits.add(end.visits);
   }
 
-  #joined({ block, visit, join, joinTo }: ForkOrder, { ends, conflict, failure }: JoinOutcome): Command {
+  #joined(order: ForkOrder, { ends, conflict, failure }: JoinOutcome): Command {
+    const { block, visit, join, joinTo } = order;
     if (ends.some((end) => end?.outcome === 'aborted')) return this.#end('aborted');
     this.#at = block;
     const onward = () => this.#onward({ block, visit }, joinTo);
     if (conflict) {
-      const message = `The work of ${conflict.branch} conflicts with that of the branches before it.`;
-      return this.#halt('fork_conflict', { visit, message, files: conflict.files, resume: onward });
+      const { branch, files, path = 'its worktree' } = conflict;
+      const message = [
+        `The work of ${branch} conflicts with that of the branches before it in ${files.join(', ')}.`,
+        `To join it, make these files agree here and in ${path}, then resume. Skip goes on without what was not joined yet.`,
+      ].join(' ');
+      const resume = (): Command => ({ do: 'fork', order: { ...order, again: (order.again ?? 0) + 1 } });
+      return this.#halt('fork_conflict', { visit, message, files, resume, skip: onward });
     }
     const isGood = (end: BranchEnd | null) => end?.outcome === 'success';
     const succeeded = failure === undefined && (join === 'all' ? ends.every(isGood) : ends.some(isGood));
@@ -388,9 +402,10 @@ export class Walk {
     };
   }
 
-  #halt(reason: string, { resume, excerpt, ...about }: About): Command {
+  #halt(reason: string, { resume, skip, excerpt, ...about }: About): Command {
     this.#halts += 1;
     this.#resume = resume;
+    this.#skip = skip;
     const halt: Halt = {
       key: `${this.branch}/halt-${this.#halts}`,
       reason,
@@ -418,6 +433,7 @@ export class Walk {
       case 'abort':
         return this.#end('aborted');
       case 'skip': {
+        if (this.#skip) return this.#skip();
         const signal = answer.signal ?? SUCCESS;
         this.#limits.count({ block, visit });
         this.#lastSignal = signal;

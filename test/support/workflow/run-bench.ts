@@ -126,6 +126,7 @@ function hashCaptures(memory: string): WorkflowPorts['captures'] {
 export const noBranches = {
   branchOff: () => Promise.reject(new Error('no worktrees here')),
   mergeBack: () => Promise.reject(new Error('no worktrees here')),
+  discard: () => Promise.reject(new Error('no worktrees here')),
 };
 
 /** Here gates run where the agents work. */
