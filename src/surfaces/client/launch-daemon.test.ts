@@ -43,7 +43,7 @@ verifies('A-83').test(
       { mode: 0o755 },
     );
     world.configure({ reef: { agents: { 'acp:env': { command: [agent], env: { MINE: 'x' } } } } });
-    const { agentId } = await world.client.call('spawn', { agent: 'acp:env', task: 'look' });
+    const { agentId } = await world.client.call('spawn', { agent: 'acp:env', task: 'look', sandbox: false });
     await vi.waitUntil(() => existsSync(seen), { timeout: 20_000 });
     await world.client.call('kill', { id: agentId });
     const lines = readFileSync(seen, 'utf8').trimEnd().split('\n');

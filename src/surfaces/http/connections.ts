@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Connections that have not asked anything yet. Ours ask at once. */
-const MOST_SILENT = 32;
+/** Connections that have not asked anything yet. Ours ask at once, but a hundred commands may start in one moment. */
+const MOST_SILENT = 256;
 /** Calls that are being answered, those of MCP clients and jobs. */
 const MOST_CALLS = 64;
 const KEPT_FOR_PEOPLE = 16;

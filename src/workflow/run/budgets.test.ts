@@ -105,7 +105,7 @@ verifies('W-36').test(
     const view = await bench.settle();
     expect([view.halt?.reason, view.halt?.message, view.executionLog['N__A#1']?.status]).toEqual([
       'budget_exhausted',
-      'N__A used up its budget: turns.',
+      'A used up its budget: turns.',
       'failed',
     ]);
     const after = await bench.answer(view, { verb: 'retry' });

@@ -3,6 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readEnvironment } from '../../../src/base/env.ts';
 import { homeAt } from '../../../src/base/home.ts';
+import { personKey } from '../../../src/surfaces/http/credential.ts';
 import { serveSocket } from '../../../src/surfaces/http/server.ts';
 import { smallCore } from './small-core.ts';
 
@@ -13,7 +14,7 @@ import { smallCore } from './small-core.ts';
 const home = process.argv[2] ?? '';
 await appendFile(join(home, 'starts'), `${process.pid}\n`);
 const lock = join(home, 'lock');
-const { socket } = homeAt(home, readEnvironment({ XDG_STATE_HOME: home }));
+const { socket, person } = homeAt(home, readEnvironment({ XDG_STATE_HOME: home }));
 mkdirSync(dirname(socket), { recursive: true });
 try {
   const file = openSync(lock, 'wx');
@@ -26,6 +27,7 @@ const server = await serveSocket({
   path: socket,
   core: smallCore().core,
   caller: { by: 'test' },
+  credential: personKey(person),
   daemon: {
     info: () => ({
       pid: process.pid,
