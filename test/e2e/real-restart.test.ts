@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-const NOT_ASKED = { yes: true, unsafe: true };
+const NOT_ASKED = { yes: true, unsafe: true, sandbox: false };
 
 async function lastSeq(): Promise<number> {
   return (await rig.world.client.daemon())?.lastSeq ?? 0;
@@ -122,7 +122,7 @@ for (const agent of ['claude', 'codex'] as const) {
       `${agent} waits with its question while the daemon is killed, and has its answer from the next one`,
       async () => {
         const since = await lastSeq();
-        const job = await rig.spawn({ agent, script: 'permission' });
+        const job = await rig.spawn({ agent, script: 'permission', sandbox: false });
         const question = await job.asked();
         const before = await job.events();
         const { pid } = await job.view();
