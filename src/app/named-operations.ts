@@ -56,7 +56,7 @@ function decidedByState(deps: NamingDeps): Decided {
     send: (request, ...rest) => core.send({ ...request, id: names.listener(request.id) }, ...rest),
     kill: (request, ...rest) => core.kill({ ...request, id: names.whole(request.id)?.id ?? request.id }, ...rest),
     async resume(request, caller, signal) {
-      const id = names.listener(request.id);
+      const id = names.resumable(request.id);
       if (!names.isHalted(id)) return core.resume({ ...request, id }, caller, signal);
       const { text: guidance, key } = request;
       await core.run_control(

@@ -1,3 +1,4 @@
+import { isLive } from '../agents/job-status.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Store } from '../store/store.ts';
 import { blockOf, type RunSpec } from '../workflow/runs/spec.ts';
@@ -53,8 +54,17 @@ export class TaskNames {
     return { kind: 'job', id: jobId };
   }
 
-  /** Who hears a message: a run that waits for an answer itself, or else the job at work. */
+  /** Who hears a message: the job at work, or else the run, which says whether it waits for an answer. */
   listener(text: string): string {
+    const whole = this.whole(text);
+    if (whole?.kind !== 'run') return whole?.id ?? text;
+    const jobId = this.isHalted(whole.id) ? undefined : this.jobOfRun(whole.id);
+    const job = jobId === undefined ? undefined : this.#deps.store.jobs.get(jobId)?.job;
+    return job && isLive(job.status) ? job.id : whole.id;
+  }
+
+  /** What can go on: a run that waits for an answer, or else its last job. */
+  resumable(text: string): string {
     const whole = this.whole(text);
     if (whole?.kind !== 'run') return whole?.id ?? text;
     return this.isHalted(whole.id) ? whole.id : this.part(whole.id, 'job');
