@@ -114,10 +114,13 @@ function native(name: string, settings: AgentSettings): RegisteredAgent {
   return { adapter, settings: { ...own, ...settings, env: { ...own.env, ...settings.env } } };
 }
 
-/** Its process carries bytes to the one that asked for it, and has no conversation of its own to resume. */
+/**
+ * Its process carries bytes to the one that asked for it, and has no conversation of its own to resume. That one is in no
+ * sandbox, and the agents it starts are native ones.
+ */
 function chat(name: string): RegisteredAgent {
   const program = [AGENT_PROGRAM, '--chat', '--agent', CHAT.exec(name)?.[1] ?? ''];
-  return reefProgram(name, program, { resumes: false });
+  return reefProgram(name, program, { resumes: false, sandbox: false });
 }
 
 /** A script is checked before anything is started. */
