@@ -19,7 +19,7 @@ export interface World {
   env: NodeJS.ProcessEnv;
   /** Writes a script for the scripted agent and returns its name for `spawn`. */
   script(name: string, steps: unknown): string;
-  configure(config: unknown): void;
+  configure(config: { reef?: object; [key: string]: unknown }): void;
   events(id: string): Promise<AgentEvent[]>;
   job(id: string): Promise<JobView>;
   /** Until the condition holds, at most `limitMs`; the job as it was then. */
@@ -35,6 +35,8 @@ export interface World {
 export function makeWorld(parent?: string): World {
   const folder = disposableFolder(parent);
   const root = folder.path;
+  // A sandbox has a temporary folder of its own. Agents of a world that lies there meet their tests in files, so they have none.
+  const wall = parent === undefined ? { sandbox: 'off' } : {};
   const repository = join(root, 'repo');
   initRepository(repository);
   const env: NodeJS.ProcessEnv = {
@@ -62,7 +64,11 @@ export function makeWorld(parent?: string): World {
       writeFileSync(file, stringify(steps));
       return `scripted:${file}`;
     },
-    configure: (config) => writeFileSync(join(root, 'config', 'reef', 'config.yaml'), stringify(config)),
+    configure: ({ reef, ...config }) =>
+      writeFileSync(
+        join(root, 'config', 'reef', 'config.yaml'),
+        stringify(reef ? { ...config, reef: { ...wall, ...reef } } : { ...wall, ...config }),
+      ),
     events: (id) => allEvents(client, id),
     async job(id) {
       const { jobs } = await client.call('status', { id });
@@ -96,6 +102,7 @@ export function makeWorld(parent?: string): World {
       folder[Symbol.dispose]();
     },
   };
+  if (parent === undefined) world.configure({});
   return world;
 }
 
