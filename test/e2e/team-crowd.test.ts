@@ -174,7 +174,11 @@ verifies('R-08').test(
       { agent: 'hand', user: 'First', does: [call('agent__spawn', { agent: 'hand', prompt: 'Deeper' })] },
       { agent: 'hand', tool: 'agent__spawn', says: 'Not deeper.' },
     ]);
-    const { agentId: parentId } = await world.client.call('spawn', { agent: stranger, task: 'Be there', sandbox: false });
+    const { agentId: parentId } = await world.client.call('spawn', {
+      agent: stranger,
+      task: 'Be there',
+      sandbox: false,
+    });
     const id = await world.start('hand', 'First', { parentId });
     expect(await world.until(id, ({ endedAt }) => endedAt !== undefined)).toMatchObject({
       ...{ status: 'completed', lastOutput: 'Not deeper.', depth: 1 },
