@@ -42,7 +42,9 @@ verifies('A-83', 'J-12').test(
       `#!/bin/sh\n[ "$1" = --version ] && exit\nenv > ${seen}.part\nmv ${seen}.part ${seen}\nexec sleep 600\n`,
       { mode: 0o755 },
     );
-    world.configure({ reef: { pass_env: ['MY_INDEX'], agents: { 'acp:env': { command: [agent], env: { MINE: 'x' } } } } });
+    world.configure({
+      reef: { pass_env: ['MY_INDEX'], agents: { 'acp:env': { command: [agent], env: { MINE: 'x' } } } },
+    });
     const { agentId } = await world.client.call('spawn', { agent: 'acp:env', task: 'look', sandbox: false });
     await vi.waitUntil(() => existsSync(seen), { timeout: 20_000 });
     await world.client.call('kill', { id: agentId });
@@ -50,7 +52,13 @@ verifies('A-83', 'J-12').test(
     const given = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
     );
-    expect(given).toMatchObject({ PATH: '/usr/bin:/bin:/opt/agents', NO_COLOR: '1', MINE: 'x', MY_INDEX: 'there', LC_ALL: 'C.UTF-8' });
+    expect(given).toMatchObject({
+      PATH: '/usr/bin:/bin:/opt/agents',
+      NO_COLOR: '1',
+      MINE: 'x',
+      MY_INDEX: 'there',
+      LC_ALL: 'C.UTF-8',
+    });
     // X-20's names, the adapter's, what Reef says of the job, and what a shell adds of its own.
     const known =
       /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TERM|TZ|TMPDIR|NO_COLOR|MINE|MY_INDEX|REEF_\w+|PWD|OLDPWD|SHLVL|_)$/;

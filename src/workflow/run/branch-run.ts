@@ -6,7 +6,7 @@ import { allowance, type Ledger, raised } from '../walk/amounts.ts';
 import type { BranchEnd, BranchStart, VisitOrder } from '../walk/outcomes.ts';
 import type { Walk } from '../walk/walk.ts';
 import type { SystemMetadata } from '../workers/worker.ts';
-import type { Worktree, WorkflowPorts } from './ports.ts';
+import type { WorkflowPorts, Worktree } from './ports.ts';
 
 /** The input of a run. Manifest and gates are frozen here, in the first entry of its journal. */
 export interface RunInput {

@@ -16,21 +16,17 @@ export async function fork(at: BranchRun, order: ForkOrder): Promise<JoinOutcome
   const merged = 'ok' in places ? await mergeBack(at, { order, ends, places: places.ok }) : places;
   const { captures, clock } = at.ports;
   const step = { key: joinKey(order), input: order.branches.map(({ branch }) => branch) };
-  const joined = await recordStep(
-    at.durable,
-    step,
-    async (): Promise<Joined> => {
-      const isSettled = !('ok' in merged && merged.ok.conflict);
-      if (isSettled && 'ok' in places && order.isolation === 'worktree') await dropPlaces(at, places.ok);
-      return {
-        at: clock.now().toISOString(),
-        tree: (await captures.treeId(at.input.worktree.path)) ?? null,
-        winner: order.join === 'any' ? ends.findIndex((end) => end?.outcome === 'success') : -1,
-        ...('crash' in merged ? { failure: merged.crash.message } : merged.ok),
-        ...exhausted(at, order),
-      };
-    },
-  );
+  const joined = await recordStep(at.durable, step, async (): Promise<Joined> => {
+    const isSettled = !('ok' in merged && merged.ok.conflict);
+    if (isSettled && 'ok' in places && order.isolation === 'worktree') await dropPlaces(at, places.ok);
+    return {
+      at: clock.now().toISOString(),
+      tree: (await captures.treeId(at.input.worktree.path)) ?? null,
+      winner: order.join === 'any' ? ends.findIndex((end) => end?.outcome === 'success') : -1,
+      ...('crash' in merged ? { failure: merged.crash.message } : merged.ok),
+      ...exhausted(at, order),
+    };
+  });
   return joinOutcome(ends, joined);
 }
 

@@ -233,24 +233,27 @@ describe('forks', () => {
     expect([trail.visits.at(-1), trail.end?.outcome]).toEqual(['N__End#1', 'success']);
   });
 
-  verifies('W-26', 'J-35').test('a conflict halts with the files; resume joins again, skip goes on without the branch', () => {
-    const walk = new Walk(
-      { manifest: forked({ isolation: 'worktree' }), blobs: { get: () => Buffer.alloc(0) }, autoResume: false },
-      startAt('N'),
-    );
-    walk.takeVisit({ kind: 'done', signal: 'SIGNAL:SUCCESS', at: AT, segments: [] });
-    expect(walk.command).toMatchObject({
-      do: 'fork',
-      order: { isolation: 'worktree', key: 'main/N__A#1/fork-1', joinTo: 'N__End' },
-    });
-    walk.takeJoin({ at: AT, ends: [null, null], conflict: { branch: 'main.2', files: ['a.ts'] } });
-    expect(walk.command).toMatchObject({ do: 'ask', halt: { reason: 'fork_conflict', files: ['a.ts'] } });
-    walk.takeAnswer({ at: AT, verb: 'resume' });
-    expect(walk.command).toMatchObject({ do: 'fork', order: { key: 'main/N__A#1/fork-1', again: 1 } });
-    walk.takeJoin({ at: AT, ends: [null, null], conflict: { branch: 'main.2', files: ['a.ts'] } });
-    walk.takeAnswer({ at: AT, verb: 'skip' });
-    expect(walk.command).toMatchObject({ do: 'visit', order: { block: 'N__End' } });
-  });
+  verifies('W-26', 'J-35').test(
+    'a conflict halts with the files; resume joins again, skip goes on without the branch',
+    () => {
+      const walk = new Walk(
+        { manifest: forked({ isolation: 'worktree' }), blobs: { get: () => Buffer.alloc(0) }, autoResume: false },
+        startAt('N'),
+      );
+      walk.takeVisit({ kind: 'done', signal: 'SIGNAL:SUCCESS', at: AT, segments: [] });
+      expect(walk.command).toMatchObject({
+        do: 'fork',
+        order: { isolation: 'worktree', key: 'main/N__A#1/fork-1', joinTo: 'N__End' },
+      });
+      walk.takeJoin({ at: AT, ends: [null, null], conflict: { branch: 'main.2', files: ['a.ts'] } });
+      expect(walk.command).toMatchObject({ do: 'ask', halt: { reason: 'fork_conflict', files: ['a.ts'] } });
+      walk.takeAnswer({ at: AT, verb: 'resume' });
+      expect(walk.command).toMatchObject({ do: 'fork', order: { key: 'main/N__A#1/fork-1', again: 1 } });
+      walk.takeJoin({ at: AT, ends: [null, null], conflict: { branch: 'main.2', files: ['a.ts'] } });
+      walk.takeAnswer({ at: AT, verb: 'skip' });
+      expect(walk.command).toMatchObject({ do: 'visit', order: { block: 'N__End' } });
+    },
+  );
 
   verifies('W-31').test('an abort in a branch aborts the run', () => {
     const nodes = forked();
