@@ -67,7 +67,7 @@ export function makeWorld(parent?: string): World {
     configure: ({ reef, ...config }) =>
       writeFileSync(
         join(root, 'config', 'reef', 'config.yaml'),
-        stringify(reef ? { ...config, reef: { ...wall, ...reef } } : { ...wall, ...config }),
+        stringify({ ...config, ...((reef || parent === undefined) && { reef: { ...wall, ...reef } }) }),
       ),
     events: (id) => allEvents(client, id),
     async job(id) {
