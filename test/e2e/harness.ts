@@ -36,7 +36,7 @@ export function makeWorld(parent?: string): World {
   const folder = disposableFolder(parent);
   const root = folder.path;
   // A sandbox has a temporary folder of its own. Agents of a world that lies there meet their tests in files, so they have none.
-  const wall = parent === undefined ? { sandbox: 'off' } : {};
+  const wall = root.startsWith('/tmp/') ? { sandbox: 'off' } : undefined;
   const repository = join(root, 'repo');
   initRepository(repository);
   const env: NodeJS.ProcessEnv = {
@@ -67,7 +67,7 @@ export function makeWorld(parent?: string): World {
     configure: ({ reef, ...config }) =>
       writeFileSync(
         join(root, 'config', 'reef', 'config.yaml'),
-        stringify({ ...config, ...((reef || parent === undefined) && { reef: { ...wall, ...reef } }) }),
+        stringify({ ...config, ...((reef || wall) && { reef: { ...wall, ...reef } }) }),
       ),
     events: (id) => allEvents(client, id),
     async job(id) {
@@ -102,7 +102,7 @@ export function makeWorld(parent?: string): World {
       folder[Symbol.dispose]();
     },
   };
-  if (parent === undefined) world.configure({});
+  if (wall) world.configure({});
   return world;
 }
 

@@ -74,11 +74,12 @@ for (const agent of ['claude', 'codex'] as const) {
       `${agent} at the end of its budget is interrupted, and a person decides`,
       async () => {
         const job = await rig.spawn({ agent, script: 'steps', ...NOT_ASKED, budget: { turns: 2 } });
-        const question = await job.asked();
-        expect(question).toMatchObject({ kind: 'choice', options: ['Raise', 'Finish', 'Stop'], header: 'Budget' });
+        const question = await job.askedFor('Budget');
+        expect(question).toMatchObject({ kind: 'choice', options: ['Raise', 'Finish', 'Stop'] });
         expect(await job.progress('budget')).toMatchObject([{ what: 'turns', used: 2, limit: 2 }]);
-        await job.send({ option: ['Raise'] });
-        await job.until(({ questions }) => questions.some(({ requestId }) => requestId !== question.requestId));
+        await job.send({ option: ['Raise'], questionId: question.questionId });
+        await job.until(({ budget }) => budget?.turns === 4);
+        await job.askedFor('Budget');
         expect(await job.view()).toMatchObject({ status: 'awaiting_input', budget: { turns: 4 }, launch: 1, turns: 4 });
         const done = job.file('steps.txt') ?? '';
         await job.send({ option: ['Stop'] });

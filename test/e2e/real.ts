@@ -106,6 +106,15 @@ export class RealJob {
     return question;
   }
 
+  /** The question with this header, whatever else it asks before it is interrupted. */
+  async askedFor(header: string): Promise<Question> {
+    const isIt = (question: Question) => question.header === header;
+    const { questions } = await this.until((job) => job.questions.some(isIt) || job.activity === 'ended');
+    const question = questions.find(isIt);
+    if (!question) throw new Error(`job ${this.id} ended without a question about ${header}`);
+    return question;
+  }
+
   async decide(decision: Decision, reason?: string): Promise<Question> {
     const question = await this.asked();
     const { questionId, fingerprint } = question;

@@ -68,13 +68,7 @@ function capabilities({ bubblewrap, namespaces, tmux }: Capabilities, mode: Sand
 
 function sandbox(bubblewrap: string | undefined, mode: SandboxMode): Result {
   const open = 'agents can reach everything that you can, but for what a sandbox of their own keeps from them (Codex)';
-  if (mode === 'off') {
-    return warn(
-      `off: ${open}`,
-      'sandbox: off in your configuration',
-      byHand('take `sandbox: off` out of your configuration'),
-    );
-  }
+  if (mode === 'off') return ok(`off, as you chose: ${open}`, 'sandbox: off in your configuration');
   if (bubblewrap) return ok('agents, gates and scripts work in one', bubblewrap);
   const evidence = 'bwrap is missing, or may not create namespaces';
   const fix = byHand('install bubblewrap and allow user namespaces');
