@@ -62,6 +62,9 @@ function toDecision(request: SendRequest, question: Question): Answer {
   if (request.fingerprint !== question.fingerprint) {
     throw new ReefError('question_changed', 'the question is not the one this decision was made about');
   }
+  if (question.cut && request.decision !== 'deny') {
+    throw new ReefError('question_cut', `${question.cut.bytes} bytes were asked about, and not all of them were shown`);
+  }
   return { kind: 'permission', decision: request.decision, ...defined({ reason: request.reason }) };
 }
 

@@ -20,6 +20,8 @@ export interface Source {
   offset: number;
   bytes: number;
   text: string;
+  /** Long strings were cut out of it. */
+  skeleton?: true;
 }
 
 /** What an adapter understood of one line becomes events, questions and messages of the job. */
@@ -39,7 +41,7 @@ function applyEffect(tx: JobTransaction, effect: Effect, source: Source & { inde
       joinText(tx, effect);
       break;
     case 'ask':
-      ask(tx, { requestId: effect.requestId, questions: effect.questions, line: source });
+      ask(tx, { ...effect, line: source, isSkeleton: source.skeleton === true });
       break;
     case 'withdraw':
       withdraw(tx, effect.by, effect.requestId);

@@ -15,6 +15,7 @@ import { changeJob, type JobTransaction } from './job-transaction.ts';
 import { viewJob } from './job-view.ts';
 import { STUCK_PARENT_EXIT } from './native-agents.ts';
 import { enqueueInterrupt, enqueueMessage, type OutboxDoc } from './outbox.ts';
+import { wholeOf } from './questions.ts';
 import { send } from './sending.ts';
 import { COMPLETED_KEPT } from './snapshotter.ts';
 import { createJob, MAX_QUEUED, noteOn, type SpawnDeps, type SpawnRequest } from './spawn.ts';
@@ -151,14 +152,17 @@ export class JobManager implements JobCore {
     return { agentId: job.id, status: now.status, launch: now.launch };
   }
 
-  async inbox(_request: OperationRequest<'inbox'>, caller: Caller): Promise<OperationOutput<'inbox'>> {
+  async inbox({ whole }: OperationRequest<'inbox'>, caller: Caller): Promise<OperationOutput<'inbox'>> {
     const { store } = this.#deps.storage;
-    const questions = store.questions.open().flatMap(({ jobId, question, askedAt }) => {
+    const questions = store.questions.open().flatMap(({ jobId, question: shown, askedAt }) => {
       const record = store.jobs.get<JobRuntime>(jobId);
-      if (!record || !isTheirs(store, record, caller)) return [];
+      const question = whole === undefined ? shown : wholeOf(store, { jobId, question: shown }, whole);
+      if (!question || !record || !isTheirs(store, record, caller)) return [];
       const { agent, task, cwd } = record.job;
       return [{ ...question, jobId, agent, task, cwd, askedAt }];
     });
+    if (whole !== undefined && questions.length === 0)
+      throw new ReefError('question_not_found', `no open question has the fingerprint ${whole}`);
     return { questions, notices: [] };
   }
 

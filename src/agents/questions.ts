@@ -4,24 +4,30 @@ import { fingerprint } from '../base/fingerprint.ts';
 import type { EventOf } from '../protocol/events.ts';
 import { decisionSchema, type Question } from '../protocol/jobs.ts';
 import type { RawLine, StoredQuestion } from '../store/question-table.ts';
+import type { Store } from '../store/store.ts';
 import type { Answer, AskedQuestion, Json } from './adapter.ts';
 import { grantFor } from './grants.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { enqueueAnswer, type GivenAnswer, settleRow } from './outbox.ts';
 
 const QUESTION_CAP = 60 * 1024;
+/** What is longer is kept whole up to here, for whoever wants to allow it; beyond, it can only be denied. */
+const WHOLE_CAP = 1024 * 1024;
 
 interface Asking {
   requestId: string;
   questions: AskedQuestion[];
   /** Where the agent's request stands in the raw output, for replies that echo it. */
   line: RawLine;
+  /** The request came without its long strings. */
+  isSkeleton?: boolean;
 }
 
 /** A request of an agent becomes one `needs_input` per question; what a person allowed before is answered at once. */
-export function ask(tx: JobTransaction, { requestId, questions, line }: Asking): void {
+export function ask(tx: JobTransaction, { requestId, questions, line, isSkeleton = false }: Asking): void {
   for (const [index, asked] of questions.entries()) {
-    const question = tx.storage.log.redact(toQuestion(tx, asked, { requestId, index, of: questions.length }));
+    const at = { requestId, index, of: questions.length };
+    const { question, whole } = shorten(tx.storage.log.redact(toQuestion(tx, asked, at)), isSkeleton || asked.isCut);
     tx.emit({ type: 'needs_input', payload: question });
     tx.storage.store.questions.insert({
       jobId: tx.job.id,
@@ -30,6 +36,7 @@ export function ask(tx: JobTransaction, { requestId, questions, line }: Asking):
       state: 'open',
       askedAt: tx.now(),
       line: { offset: line.offset, bytes: line.bytes },
+      ...defined({ whole }),
     });
     const grant = asked.kind === 'permission' ? savedAnswer(tx, asked) : undefined;
     if (grant) {
@@ -56,12 +63,21 @@ function toQuestion(
   asked: AskedQuestion,
   at: { requestId: string; index: number; of: number },
 ): Question {
-  const { multi = false, freeText = false, secret = false, choices, isOwnTool: _, wants: _wants, ...rest } = asked;
+  const {
+    multi = false,
+    freeText = false,
+    secret = false,
+    choices,
+    isOwnTool: _,
+    wants: _wants,
+    isCut: _isCut,
+    ...rest
+  } = asked;
   const print = fingerprint({ job: tx.job.id, cwd: tx.job.cwd, asked: asked as unknown as Json });
   const isPermission = asked.kind === 'permission';
   const options = isPermission ? [...decisionSchema.options] : choices?.map((choice) => choice.label);
   const grant = isPermission ? grantFor(tx.job, asked) : undefined;
-  const question: Question = {
+  return {
     ...rest,
     ...defined({ choices, options, grant }),
     multi,
@@ -73,7 +89,27 @@ function toQuestion(
     ...(at.of > 1 ? { group: { index: at.index, of: at.of } } : {}),
     path: ancestry(tx),
   };
-  return capJson(question, QUESTION_CAP) as Question;
+}
+
+/** What is cut has a fingerprint of its own: a decision that names it was made about a part, and allows nothing. */
+function shorten(whole: Question, isCut = false): { question: Question; whole?: Question } {
+  const bytes = Buffer.byteLength(JSON.stringify(whole));
+  if (bytes <= QUESTION_CAP && !isCut) return { question: whole };
+  const isKept = bytes <= WHOLE_CAP && !isCut;
+  const part = { ...whole, cut: { bytes, isKept }, fingerprint: fingerprint({ part: whole.fingerprint }) };
+  const question = capJson(part, QUESTION_CAP) as Question;
+  return isKept ? { question, whole } : { question };
+}
+
+/** All of the question with this fingerprint, or with it as the one of its shown part. */
+export function wholeOf(
+  { questions }: Store,
+  { jobId, question }: Pick<StoredQuestion, 'jobId' | 'question'>,
+  name: string,
+): Question | undefined {
+  const whole = question.cut ? questions.whole(jobId, question.questionId) : question;
+  const isMeant = [question, whole].some((each) => each?.fingerprint.startsWith(name));
+  return isMeant ? (whole ?? question) : undefined;
 }
 
 /** Job ids from the root down to this one. */

@@ -36,7 +36,7 @@ export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: S
     const open = store.questions.unclosedOf(job.id).filter((row) => row.state === 'open');
     const intent = interpretSend(
       request,
-      open.map((row) => row.question),
+      open.map(({ question }) => asSeen(tx, question, request)),
     );
     const sent =
       intent.is === 'message'
@@ -47,6 +47,14 @@ export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: S
     if (key !== undefined && intent.is === 'answer') store.outbox.insert({ key, ...answered });
     return sent;
   });
+}
+
+/** Who names the fingerprint of the whole has seen it: for them nothing is cut. */
+function asSeen(tx: JobTransaction, question: Question, request: OperationRequest<'send'>): Question {
+  const { cut, ...seen } = question;
+  const whole = cut && tx.storage.store.questions.whole(tx.job.id, question.questionId);
+  if (!whole || request.fingerprint !== whole.fingerprint) return question;
+  return { ...seen, fingerprint: whole.fingerprint };
 }
 
 /** For a question that is no longer open: says who answered first, or that it was withdrawn. */

@@ -41,6 +41,9 @@ const RULES: { [N in OperationName]?: Rule<N> } = {
     if (!job || request.decision === 'deny') return undefined;
     return request.decision === undefined ? refuseText(deps, job, caller) : refuseAllow(deps, { job, request, caller });
   },
+  // What a client is given is cut again on its way.
+  inbox: (_, { whole }) =>
+    whole === undefined ? undefined : { what: 'be shown a question of that size', type: `reef inbox --whole ${whole}` },
   resume: (deps, { id }, caller) => {
     const job = jobOf(deps, id, caller);
     return job && refuseText(deps, job, caller);
@@ -93,10 +96,19 @@ function refuseAllow(
   if (decision === 'allow_session') return { what: 'allow anything for longer than once', type: `${allow} --session` };
   if (starterOf(deps.store, job.by) !== caller.by)
     return { what: 'allow what a job asks that it did not start', type: allow };
+  if (isTooLong(deps, job, fingerprint)) return { what: 'allow what is too long to be shown to it', type: allow };
   // An agent with a sandbox of its own asks when it wants to act outside it.
   return job.sandbox !== 'bubblewrap'
     ? { what: 'allow what a job asks that is in no sandbox of Reef', type: allow }
     : undefined;
+}
+
+/** A tool's result is cut at 20,000 bytes: nobody at the client has seen the rest of a longer question. */
+const SHOWN_TO_CLIENTS = 16_000;
+
+function isTooLong({ store }: ClientRulesDeps, { id }: Job, fingerprint: string): boolean {
+  const open = store.questions.unclosedOf(id).find(({ question }) => question.fingerprint === fingerprint);
+  return open !== undefined && Buffer.byteLength(JSON.stringify(open.question)) > SHOWN_TO_CLIENTS;
 }
 
 /** What is typed into a terminal may answer its dialogs, and an agent that is allowed everything does what it is told. */

@@ -93,8 +93,12 @@ function isRun({ store }: JobOperationsDeps, id: string): boolean {
   throw new ReefError('ambiguous_id', `"${id}" is the beginning of a job and of a run`);
 }
 
-async function inbox({ jobs, store, status, notices }: JobOperationsDeps, request: object, caller: Caller) {
-  const asked = await jobs.inbox(request as OperationRequest<'inbox'>, caller);
+async function inbox(
+  { jobs, store, status, notices }: JobOperationsDeps,
+  request: OperationRequest<'inbox'>,
+  caller: Caller,
+) {
+  const asked = await jobs.inbox(request, caller);
   const questions = asked.questions.flatMap((question) => {
     const at = blockOf(store, question.jobId);
     if (!at) return [question];
@@ -102,6 +106,7 @@ async function inbox({ jobs, store, status, notices }: JobOperationsDeps, reques
     const task = taskOf(store, { id: question.jobId, task: question.task });
     return isForReef ? [] : [{ ...question, task, runId: at.runId, block: at.block }];
   });
+  if (request.whole !== undefined) return { questions, notices: [] };
   const waits = store.journal.openWaits();
   const askedAt = (key: string, run: StoredRun) => waits.find((wait) => wait.key === key && wait.runId === run.id)?.at;
   const halts = (await status.halted(caller)).flatMap(({ run, path, halts: of }) =>

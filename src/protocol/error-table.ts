@@ -57,6 +57,7 @@ export const errorTable = {
   resume_unsupported: final(409, 1, 'This agent cannot continue a session: start another job with `reef spawn`.'),
   already_answered: final(409, 1, 'Somebody else answered first; the details say who and how.'),
   question_changed: final(409, 1, 'Look at the question again: its arguments have changed since you saw them.'),
+  question_cut: final(409, 1, 'See all of it first: `reef inbox` says what to type. You can deny it at once.'),
   question_withdrawn: final(409, 1, 'The agent no longer waits for an answer; there is nothing to do.'),
   send_unsupported: final(409, 1, 'Wait until the job is idle, then `reef resume ID "<text>"`.'),
   interrupt_timeout: passing(504, 1, 'Try again, or end it with `reef kill ID`.'),

@@ -188,7 +188,14 @@ const resume = operation({
 const inbox = operation({
   effect: 'reads',
   summary: 'List the open questions of all jobs, including child jobs, and of halted runs.',
-  input: z.strictObject({}),
+  input: z.strictObject({
+    whole: z
+      .string()
+      .min(6)
+      .max(100)
+      .optional()
+      .describe('The beginning of the fingerprint of a question that is cut: shows only that one, and all of it'),
+  }),
   output: z.strictObject({
     questions: z.array(inboxEntrySchema),
     /** News of worktrees that need no answer. */

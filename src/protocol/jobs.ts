@@ -150,6 +150,8 @@ export const questionSchema = z.strictObject({
   grant: z.strictObject({ covers: z.string(), fingerprint: z.string() }).optional(),
   /** Job ids from the root to the one that asks. */
   path: z.array(z.string()),
+  /** It is longer than what is shown here, and cannot be allowed under this fingerprint: the whole has another one. */
+  cut: z.strictObject({ bytes: count, isKept: z.boolean() }).optional(),
 });
 export type Question = z.infer<typeof questionSchema>;
 

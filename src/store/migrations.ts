@@ -47,6 +47,7 @@ const migrations: readonly string[] = [
   CREATE TABLE gate_verdict (n INTEGER PRIMARY KEY, run_id TEXT NOT NULL, branch TEXT NOT NULL, block TEXT NOT NULL, visit INTEGER NOT NULL,
     gate TEXT NOT NULL, result TEXT NOT NULL, tree TEXT, UNIQUE (run_id, branch, block, visit, result));
   `,
+  'ALTER TABLE question ADD COLUMN whole TEXT;',
 ];
 
 /** Each step commits with its version number: after a kill the schema is the old one or the new one. */

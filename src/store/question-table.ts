@@ -15,6 +15,7 @@ export const storedQuestionSchema = z.strictObject({
   answer: z.unknown().optional(),
 });
 export type StoredQuestion<A = unknown> = Omit<z.infer<typeof storedQuestionSchema>, 'answer'> & { answer?: A };
+type Question = StoredQuestion['question'];
 export type QuestionState = StoredQuestion['state'];
 export type RawLine = StoredQuestion['line'];
 
@@ -29,6 +30,8 @@ interface QuestionRow {
   answer: string | null;
 }
 
+const COLUMNS = 'job_id, launch, state, doc, asked_at, line_offset, line_bytes, answer';
+
 export class QuestionTable {
   readonly #sql: Sqlite['prepare'];
 
@@ -36,10 +39,20 @@ export class QuestionTable {
     this.#sql = prepare;
   }
 
-  insert({ jobId, question, state, askedAt, launch, line, answer }: StoredQuestion): void {
+  /** `whole` is kept beside a question that is cut until it is closed. No list reads it. */
+  insert({
+    jobId,
+    question,
+    state,
+    askedAt,
+    launch,
+    line,
+    answer,
+    whole,
+  }: StoredQuestion & { whole?: Question }): void {
     this.#sql(
       `INSERT OR REPLACE INTO question
-       (job_id, question_id, request_id, state, doc, asked_at, launch, line_offset, line_bytes, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (job_id, question_id, request_id, state, doc, asked_at, launch, line_offset, line_bytes, answer, whole) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ).run(
       jobId,
       question.questionId,
@@ -51,6 +64,7 @@ export class QuestionTable {
       line.offset,
       line.bytes,
       answer === undefined ? null : JSON.stringify(answer),
+      whole === undefined ? null : JSON.stringify(whole),
     );
   }
 
@@ -61,9 +75,15 @@ export class QuestionTable {
     to: { state: QuestionState; answer?: unknown },
   ): boolean {
     const answer = to.answer === undefined ? null : JSON.stringify(to.answer);
-    const sql =
-      'UPDATE question SET state = ?, answer = coalesce(?, answer) WHERE job_id = ? AND question_id = ? AND state = ?';
-    return this.#sql(sql).run(to.state, answer, jobId, questionId, from).changes === 1;
+    const sql = `UPDATE question SET state = ?, answer = coalesce(?, answer), whole = iif(? = 'closed', NULL, whole)
+       WHERE job_id = ? AND question_id = ? AND state = ?`;
+    return this.#sql(sql).run(to.state, answer, to.state, jobId, questionId, from).changes === 1;
+  }
+
+  whole(jobId: string, questionId: string): Question | undefined {
+    const sql = 'SELECT whole FROM question WHERE job_id = ? AND question_id = ?';
+    const [row] = this.#sql<{ whole: string | null }>(sql).all(jobId, questionId);
+    return row?.whole == null ? undefined : JSON.parse(row.whole);
   }
 
   get<A>(jobId: string, questionId: string): StoredQuestion<A> | undefined {
@@ -80,7 +100,7 @@ export class QuestionTable {
   }
 
   #select<A>(where: string, ...values: string[]): StoredQuestion<A>[] {
-    const rows = this.#sql<QuestionRow>(`SELECT * FROM question WHERE ${where}`).all(...values);
+    const rows = this.#sql<QuestionRow>(`SELECT ${COLUMNS} FROM question WHERE ${where}`).all(...values);
     return rows.map((row) => ({
       jobId: row.job_id,
       launch: row.launch,

@@ -64,3 +64,44 @@ verifies('X-138').test(
   },
   60_000,
 );
+
+verifies('X-138').test(
+  'a command of 70 KB is shown whole by what the inbox says to type, and cannot be allowed before',
+  async () => {
+    const { repository } = rig.world;
+    const command = `touch long.txt # ${'x'.repeat(70_000)} && rm -rf the-end`;
+    const steps = [{ edit: { path: 'long.txt', content: 'x\n' } }];
+    const asking = [{ permit: { tool: 'Bash', input: { command }, steps } }, { say: 'Done.' }];
+    await rig.reef('spawn', rig.world.script('long', asking), 'make it long', '--wait');
+
+    const listed = await rig.reef('inbox');
+    expect(/rm -rf the-end|--allow/.test(listed.out)).toBe(false);
+    const [, whole = '', part = ''] = /reef (inbox --whole (\S+)) {3}\(shows all \d+ KiB/.exec(listed.out) ?? [];
+    const blind = await rig.reef('send', '@last', '--question', part, '--allow');
+    expect([blind.code, blind.err]).toEqual([1, expect.stringMatching(/^question_cut: .*\n[\s\S]*`reef inbox`/)]);
+    const hidden = await rig.reef('send', '@last', '--question', part, '--allow', '--always');
+    expect(hidden.err).toMatch(/^question_cut/);
+
+    const kept = await atTerminal(['send', '@last', '--allow'], 'n');
+    expect([kept.code, kept.err.includes(command)]).toEqual([3, true]);
+    const shown = await rig.reef(...whole.split(' '));
+    expect(shown.out.includes(command)).toBe(true);
+    expect(existsSync(join(repository, 'long.txt'))).toBe(false);
+    const [, typed = ''] = /reef (send \S+ --question \S+ --allow)/.exec(shown.out) ?? [];
+    expect((await rig.reef(...typed.split(' '))).code).toBe(0);
+    expect((await rig.reef('wait', '@last')).code).toBe(0);
+    expect(existsSync(join(repository, 'long.txt'))).toBe(true);
+
+    const huge = [{ permit: { tool: 'Bash', input: { command: 'y'.repeat(600_000) }, steps } }, { say: 'Done.' }];
+    await rig.reef('spawn', rig.world.script('huge', huge), 'make it huge', '--wait');
+    const [, deny = ''] =
+      /\(too long to be shown whole[\s\S]*reef (send \S+ --question \S+ --deny)/.exec((await rig.reef('inbox')).out) ??
+      [];
+    expect((await rig.reef('send', '@last', '--question', deny.split(' ')[3] ?? '', '--allow')).err).toMatch(
+      /^question_cut/,
+    );
+    expect((await rig.reef(...deny.split(' '))).code).toBe(0);
+    expect((await rig.reef('wait', '@last')).code).toBe(0);
+  },
+  60_000,
+);

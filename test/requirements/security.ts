@@ -78,6 +78,6 @@ export const security = page('security', {
   'X-135': { from: '+', says: 'agent state inside a sandbox is a private copy of which only sessions come back', status: 'done' },
   'X-136': { from: '+', says: 'what judges is not what was judged: gates run in a fresh checkout with programs from outside', status: 'done' },
   'X-137': { from: '+', says: 'objects an agent writes go to a folder of its own and are checked when captured', status: 'todo', because: 'not built yet: it came after the first build' },
-  'X-138': { from: '+', says: 'a decision names the question it answers', status: 'todo', because: 'a decision names its question; of what was cut (a large change of Codex) only the beginning can be shown' },
+  'X-138': { from: '+', says: 'a decision names the question it answers', status: 'done' },
   'X-139': { from: '+', says: 'unclear shell text is asked about, and nothing an agent sends blocks the event loop', status: 'todo', because: 'shell text, globs, plans, children and what a job keeps are done; the code index, diffs and display of megabytes were not counted in steps' },
 });

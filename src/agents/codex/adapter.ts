@@ -33,7 +33,14 @@ function parse(state: CodexState, line: AgentLine): Step<CodexState> {
   if (OF_NO_INTEREST.has(method)) return step(state);
   const handle = notifications.get(method);
   if (!handle) return step(state, { do: 'unknown', name: method });
-  return handle(state, message.params) ?? unfit(state, message);
+  const next = handle(state, message.params) ?? unfit(state, message);
+  return line.skeleton ? { ...next, state: withCutEdits(state, next.state) } : next;
+}
+
+/** What a change that came in a line without its long strings would do cannot be shown. */
+function withCutEdits(before: CodexState, after: CodexState): CodexState {
+  const edits = after.edits.map((edit) => (before.edits.includes(edit) ? edit : { ...edit, isCut: true }));
+  return { ...after, edits };
 }
 
 /** A request that cannot be read is refused all the same: no agent waits for ever. */

@@ -8,7 +8,7 @@ import { type CodexState, type MessageCall, subAgent, withoutCall } from './stat
 import { type Step, step } from './step.ts';
 
 const MAX_OPEN_TOOLS = 64;
-/** A thread edits one at a time, but sub-agents edit too. Each edit may take 16 KiB of the state. */
+/** A thread edits one at a time, but sub-agents edit too. Each edit may take 128 KiB of the state. */
 const MAX_EDITS = 2;
 
 type ItemEvent = z.infer<typeof itemEvent>;

@@ -156,12 +156,16 @@ function fileEdits(id: string, changes: FileUpdate[]): FileEdit[] {
   return changes.map((change) => ({ id, ...place(change), diff: capText(unified(change), DIFF_CAP) }));
 }
 
-/** What a person must see to approve a change, small enough for the state. `digest` covers what is cut. */
+/** Of a change that waits for approval the whole is wanted, and the state is written with every round. */
+const APPROVABLE_CAP = 128 * 1024;
+
+/** What a person must see to approve a change. `digest` covers what is cut, which nobody can approve. */
 export function approvable(changes: FileUpdate[]): FileChanges {
   const places = changes.map(place);
   const diffs = changes.map((change) => `--- ${change.path}\n+++ ${place(change).path}\n${unified(change)}`);
   const seen = { changes: places, diff: diffs.join('') };
-  return { ...(capJson(seen, DIFF_CAP) as typeof seen), digest: fingerprint(changes) };
+  const shown = capJson(seen, APPROVABLE_CAP) as typeof seen;
+  return { ...shown, digest: fingerprint(changes), ...(shown !== seen && { isCut: true }) };
 }
 
 /** Codex gives hunks for an update, the bare content for a new or deleted file, and notes a move below the hunks. */

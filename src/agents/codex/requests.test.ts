@@ -69,24 +69,27 @@ verifies('A-100').test('a change that was never shown is declined, not asked', (
   ]);
 });
 
-verifies('A-51', 'A-100').test(
-  'a huge change is shown cut, told apart by its digest, and keeps the state small',
+verifies('A-51', 'A-100', 'X-138').test(
+  'a large change is shown whole; a huge one is cut and says so, told apart by its digest, and keeps the state small',
   () => {
-    const talks = ['1', '2'].map((end) => {
+    const talks = ['1', '2', 'whole'].map((end) => {
       const talk = busy();
-      const change = { path: '/repo/big', kind: { type: 'add' }, diff: `${'\u0001'.repeat(200_000)}${end}` };
+      const length = end === 'whole' ? 100_000 : 200_000;
+      const change = { path: '/repo/big', kind: { type: 'add' }, diff: `${'a'.repeat(length)}${end}` };
       const item = { type: 'fileChange', id: 'call_1', status: 'inProgress', changes: [change] };
       talk.note('item/started', { threadId: THREAD, turnId: TURN, item });
       return talk;
     });
     const sizes = talks.map((talk) => Buffer.byteLength(JSON.stringify(talk.state)));
-    const [one, two] = talks.map((talk) => talk.state.edits[0]);
+    const [one, two, whole] = talks.map((talk) => talk.state.edits[0]);
     expect({
-      isSmall: sizes.every((size) => size < 20_000),
+      isSmall: sizes.every((size) => size < 140_000),
+      areCut: [one, two, whole].map((edit) => edit?.isCut),
       sameDiff: one?.diff === two?.diff,
       sameDigest: one?.digest === two?.digest,
     }).toEqual({
       isSmall: true,
+      areCut: [true, true, undefined],
       sameDiff: true,
       sameDigest: false,
     });

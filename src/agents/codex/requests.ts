@@ -61,12 +61,12 @@ function editQuestion(
 ): AskedQuestion[] | 'unseen' {
   const edit = edits.find((candidate) => candidate.itemId === itemId);
   if (!edit) return 'unseen';
-  const { changes, digest, diff } = edit;
+  const { changes, digest, diff, isCut } = edit;
   const question = withReason(`Change ${changes.map((change) => change.path).join(', ')}?`, reason);
   const input = { changes, digest, ...defined({ grantRoot }) };
   const paths = changes.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]));
   const wants = grantRoot == null ? { wants: { edits: paths } } : {};
-  return [{ kind: 'permission', question, tool: 'edit', input, diff, ...wants }];
+  return [{ kind: 'permission', question, tool: 'edit', input, diff, ...wants, ...defined({ isCut }) }];
 }
 
 /** Nobody may be asked to approve a change that cannot be shown. */

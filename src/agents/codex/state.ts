@@ -22,7 +22,7 @@ export type MessageCall = {
 };
 
 export type ChangedFile = { path: string; kind: 'add' | 'update' | 'delete' | 'rename'; from?: string };
-export type FileChanges = { changes: ChangedFile[]; digest: string; diff: string };
+export type FileChanges = { changes: ChangedFile[]; digest: string; diff: string; isCut?: boolean };
 
 /** Everything the adapter must remember between two lines: JSON, bounded, committed with the events. */
 export type CodexState = SandboxState & {

@@ -91,7 +91,7 @@ function question(asked: Asked, style: Style): string {
 }
 
 /** The arguments of `send`, for the model to fill in. */
-function answerOf({ jobId: id, questionId, fingerprint, kind, options }: Asked): Record<string, unknown> {
-  if (kind === 'permission') return { id, questionId, fingerprint, decision: 'allow_once | deny' };
+function answerOf({ jobId: id, questionId, fingerprint, kind, options, cut }: Asked): Record<string, unknown> {
+  if (kind === 'permission') return { id, questionId, fingerprint, decision: cut ? 'deny' : 'allow_once | deny' };
   return options && options.length > 0 ? { id, questionId, option: [1] } : { id, questionId, text: '…' };
 }

@@ -86,13 +86,21 @@ export function answerCommands(asked: Asked): string[] {
   if (asked.runId === asked.jobId)
     return haltCommands(asked.jobId, (asked.options ?? []) as HaltVerb[]).map((text) => text.trim());
   const send = `reef send ${asked.jobId} --question ${asked.fingerprint.slice(0, FINGERPRINT_CHARACTERS)}`;
-  if (asked.kind === 'permission') return [`${send} --allow`, `${send} --deny "why not"`];
+  if (asked.kind === 'permission') return [allowCommand(asked, send), `${send} --deny "why not"`];
   const hasOptions = options(asked).length > 0;
   const byNumber = asked.multi ? `${send} --option 1 --option 2` : `${send} --option 1`;
   // A secret given as an argument would stay in the shell's history.
   const byText = asked.secret ? `${send} -   (reads it from standard input)` : `${send} "your answer"`;
   if (!hasOptions) return [byText];
   return asked.freeText ? [byNumber, byText] : [byNumber];
+}
+
+/** What is cut is first shown whole, and that shows the command which allows it. */
+function allowCommand({ cut, fingerprint }: Asked, send: string): string {
+  if (!cut) return `${send} --allow`;
+  if (!cut.isKept) return '(too long to be shown whole, so it can only be denied)';
+  const size = `${Math.ceil(cut.bytes / 1024)} KiB`;
+  return `reef inbox --whole ${fingerprint.slice(0, FINGERPRINT_CHARACTERS)}   (shows all ${size}; only then can it be allowed)`;
 }
 
 function labelled(label: string, value: string): string {

@@ -28,8 +28,8 @@ export const status: Command<object> = async (cli, [id]) => {
   return 0;
 };
 
-export const inbox: Command<object> = async (cli) => {
-  const result = await cli.client().call('inbox', {});
+export const inbox: Command<{ whole?: string }> = async (cli, _, { whole }) => {
+  const result = await cli.client().call('inbox', { whole });
   const questions = result.questions.map((question) => renderQuestion(question, cli.style));
   const notices = result.notices.map(
     ({ kind, message }) => `${cli.style.paint('yellow', kind)}  ${printable(message)}`,

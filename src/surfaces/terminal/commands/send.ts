@@ -1,3 +1,4 @@
+import { capText } from '../../../base/cap.ts';
 import { ReefError } from '../../../protocol/errors.ts';
 import type { Decision, Question } from '../../../protocol/jobs.ts';
 import type { OperationInput } from '../../../protocol/operations.ts';
@@ -17,13 +18,16 @@ interface SendOptions {
 }
 
 const SHORTEST_FINGERPRINT = 6;
+const LISTED_BYTES = 500;
 
 export const send: Command<SendOptions> = async (cli, [id = '', given], options) => {
   const text = await textArgument(cli, given);
   checkUsage(text, options);
   const client = cli.client();
   const isDecision = options.allow || options.deny;
-  const question = isDecision || options.question ? await findQuestion(client, id, options) : undefined;
+  const found = isDecision || options.question ? await findQuestion(client, id, options) : undefined;
+  const isShown = found?.cut?.isKept && options.allow && options.question === undefined && cli.isInteractive;
+  const question = isShown ? await wholeOf(client, found) : found;
   if (isDecision && question && options.question === undefined && !(await isMeant(cli, id, question, options))) {
     cli.talk('Nothing was sent: the question is still open.');
     return 3;
@@ -89,10 +93,28 @@ async function findQuestion(client: Client, id: string, options: SendOptions): P
   const wanted = options.question;
   const meant = wanted === undefined ? open : open.filter((question) => isNamed(question, wanted));
   const [first, second] = meant;
+  const cut = first ? undefined : await seenWhole(client, open, wanted);
+  if (cut) return cut;
   if (!first) throw notFound(id, options, open);
   if (second && wanted === undefined)
     throw new ReefError('which_question', `${id} has ${open.length} open questions`, listed(open));
   return first;
+}
+
+/** A question that is cut is listed by the fingerprint of its part; who has seen it whole names that of the whole. */
+async function seenWhole(client: Client, open: Asked[], wanted = ''): Promise<Asked | undefined> {
+  for (const question of open.filter(({ cut }) => cut?.isKept)) {
+    const whole = await wholeOf(client, question);
+    if (isNamed(whole, wanted)) return whole;
+  }
+  return undefined;
+}
+
+async function wholeOf(client: Client, { fingerprint }: Asked): Promise<Asked> {
+  const { questions } = await client.call('inbox', { whole: fingerprint });
+  const [whole] = questions;
+  if (!whole) throw new ReefError('question_not_found', `no open question has the fingerprint ${fingerprint}`);
+  return whole;
 }
 
 /** A form cannot be allowed, only answered; it can be declined. */
@@ -112,7 +134,9 @@ function notFound(id: string, { question }: SendOptions, open: Question[]): Reef
 function listed(open: Question[]) {
   return {
     details: {
-      questions: open.map(({ fingerprint, question }) => `--question ${fingerprint.slice(0, 10)}  ${question}`),
+      questions: open.map(
+        ({ fingerprint, question }) => `--question ${fingerprint.slice(0, 10)}  ${capText(question, LISTED_BYTES)}`,
+      ),
     },
   };
 }

@@ -59,7 +59,11 @@ function talkCommands(program: Command, run: Run): void {
     .option('--key <key>', 'repeating the command with the same key sends nothing again');
   definer(run, () => import('../commands/send.ts'))(send, 'send', 'reef send @last --option SQLite');
   const define = definer(run, () => import('../commands/jobs.ts'));
-  define(program.command('inbox').description('List the open questions of all jobs, and how to answer them'), 'inbox');
+  const inbox = program
+    .command('inbox')
+    .description('List the open questions of all jobs, and how to answer them')
+    .option('--whole <question>', 'show all of one question that is too long for the list');
+  define(inbox, 'inbox');
   const attach = program
     .command('attach')
     .description('Print the command that joins the terminal of a headful job')
