@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { type Dirent, existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxSpec } from '../process/sandbox.ts';
 
@@ -20,6 +20,9 @@ const TOOLS = [
 ];
 /** Beside a folder `bin` lies what its programs are made of. */
 const BESIDE_BIN = ['bin', 'lib', 'lib64', 'libexec', 'include'];
+
+/** As many links as the kernel follows, about. */
+const MOST_STEPS = 40;
 
 /** Files that make certificates of a company known, and where names are resolved. */
 const CERTIFICATES = [
@@ -51,9 +54,11 @@ export function ownHome(
   const bare = [...ROOTS, '/tmp', ...inHome(['.'])];
   const isHidden = (path: string) => bare.some((folder) => path.startsWith(`${folder}/`));
   const expand = (path: string) => (path.startsWith('~/') && home !== undefined ? join(home, path.slice(2)) : path);
+  const searched = (env.PATH ?? '').split(':').filter(isAbsolute);
   const shown = [
     ...[...programFolders(program, bare), dirname(process.execPath), REEF],
-    ...(env.PATH ?? '').split(':').flatMap((folder) => (isAbsolute(folder) ? toolFolders(folder, bare) : [])),
+    ...searched.flatMap((folder) => toolFolders(folder, bare)),
+    ...searched.filter((folder) => isHidden(`${folder}/`)).flatMap(linkedPrograms),
     ...CERTIFICATES.flatMap((name) => env[name] ?? []),
     ...['/etc/resolv.conf'].filter(existsSync).map((path) => realpathSync(path)),
   ];
@@ -90,10 +95,14 @@ function reefFolders(env: Readonly<NodeJS.ProcessEnv>): string[] {
 function programFolders(program: string, bare: readonly string[]): string[] {
   const paths = existsSync(program) ? [program, realpathSync(program)] : [program];
   return paths.map((path) => {
-    const packages = path.indexOf('/node_modules/');
-    if (packages >= 0) return path.slice(0, packages + '/node_modules'.length);
-    return bare.includes(dirname(path)) ? path : dirname(path);
+    const packages = packagesAround(path);
+    return packages ?? (bare.includes(dirname(path)) ? path : dirname(path));
   });
+}
+
+function packagesAround(path: string): string | undefined {
+  const at = path.indexOf('/node_modules/');
+  return at < 0 ? undefined : path.slice(0, at + '/node_modules'.length);
 }
 
 /** The whole of a known tool, another folder of PATH, and with a `bin` what lies beside it for its programs. */
@@ -105,10 +114,28 @@ function toolFolders(folder: string, bare: readonly string[]): string[] {
   return BESIDE_BIN.map((name) => join(around, name)).filter(isFilled);
 }
 
-function isFilled(folder: string): boolean {
+/** A program may be a link into another folder: the packages it is one of, or else just the file, at each step of the way. */
+function linkedPrograms(folder: string): string[] {
+  return entriesOf(folder).flatMap((entry) => {
+    const steps: string[] = [];
+    let link = entry.isSymbolicLink() ? join(folder, entry.name) : undefined;
+    while (link !== undefined && steps.length < MOST_STEPS) {
+      const target = resolve(dirname(link), readlinkSync(link));
+      steps.push(packagesAround(target) ?? target);
+      link = lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() ? target : undefined;
+    }
+    return steps;
+  });
+}
+
+function entriesOf(folder: string): Dirent[] {
   try {
-    return readdirSync(folder).length > 0;
+    return readdirSync(folder, { withFileTypes: true });
   } catch {
-    return false;
+    return [];
   }
+}
+
+function isFilled(folder: string): boolean {
+  return entriesOf(folder).length > 0;
 }
