@@ -34,7 +34,7 @@ const RULES: { [N in OperationName]?: Rule<N> } = {
       : undefined),
   accept: (deps, { id, yes }) => {
     if (mayDo(deps, 'accept') && !yes) return undefined;
-    return { what: yes ? 'merge what needs a yes' : 'merge', type: `reef worktree accept ${id}${yes ? ' --yes' : ''}` };
+    return { what: yes ? 'merge what needs a yes' : 'merge', type: `reef accept ${id}${yes ? ' --yes' : ''}` };
   },
   send: (deps, request, caller) => {
     const job = jobOf(deps, request.id, caller);

@@ -99,7 +99,7 @@ verifies('J-30', 'T-31').test(
     const refused = await rig.reef('worktree', 'accept', worktree);
     expect([refused.code, rig.git('rev-parse', 'main'), ran()]).toEqual([1, main, ['lint', 'build', 'test']]);
     expect(refused.err).toMatch(/^gates_failed: Not merged: test failed on these files\. To go on, mend it in \//);
-    for (const said of ['-1 !== 5', `reef worktree accept ${worktree}`]) expect(refused.err).toContain(said);
+    for (const said of ['-1 !== 5', `reef accept ${worktree}`]) expect(refused.err).toContain(said);
     const looked = await rig.reef('worktree', 'gates', worktree);
     expect([looked.code, looked.out.includes('-1 !== 5'), ran()]).toEqual([1, true, ['test']]);
     writeFileSync(file, `${ADDS}// by hand\n`);
@@ -107,7 +107,7 @@ verifies('J-30', 'T-31').test(
     expect([judged.code, judged.err, judged.out, ran()]).toEqual([
       0,
       '',
-      `lint  passed\nbuild  passed\ntest  passed\nTo merge it: reef worktree accept ${worktree}\n`,
+      `lint  passed\nbuild  passed\ntest  passed\nTo merge it: reef accept ${worktree}\n`,
       ['lint', 'build', 'test'],
     ]);
     rig.commit({ 'other.txt': 'moved\n' }, 'moved');

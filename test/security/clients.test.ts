@@ -102,7 +102,7 @@ verifies('X-131').test(
 
     const { id } = await world.client.call('worktree_create', { title: 'work' });
     const { text } = await client.call('accept', { id });
-    expect(text).toContain(`by typing: reef worktree accept ${id}`);
+    expect(text).toContain(`by typing: reef accept ${id}`);
   },
   SLOW_MS,
 );

@@ -54,7 +54,7 @@ async function sized(deps: Deps): Promise<Result[]> {
   for (const file of await indexesOf(deps)) {
     const times = await readDatabase(file, timesOutgrown);
     if (times === undefined) continue;
-    const fix = byHand('discard worktrees you no longer need: reef worktree discard ID');
+    const fix = byHand('discard worktrees you no longer need: reef discard ID');
     large.push(warn(`a code index is ${times.toFixed(1)} times as large as its source`, file, fix));
   }
   return large.length > 0 ? large : [ok('the code index and the state are readable', deps.home.dir)];

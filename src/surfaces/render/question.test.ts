@@ -38,7 +38,15 @@ verifies('X-51').test('what hides itself in a command is shown', () => {
 });
 
 verifies('X-57').test('arguments that are no command are shown as they are, with the diff', () => {
-  const inputs = [{ path: 'a.ts' }, ['a'], 'plain', 7, null, { command: ['git', 'push', '--force me'], timeout: 5 }];
+  const inputs = [
+    { path: 'a.ts' },
+    ['a'],
+    'plain',
+    7,
+    null,
+    { old_string: 'a', content: 'b\nc' },
+    { command: ['git', 'push', '--force me'], timeout: 5 },
+  ];
   const shown = inputs.map((input) => {
     const text = renderQuestion(sampleEntry(sampleQuestion({ input, diff: '-a\n+b' })), style);
     return text
@@ -52,6 +60,7 @@ verifies('X-57').test('arguments that are no command are shown as they are, with
     ['plain', '-a', '+b'],
     ['7', '-a', '+b'],
     ['null', '-a', '+b'],
+    ['{', '  "content": "b\\nc"', '}', '-a', '+b'],
     ["git push '--force me'", '{', '  "timeout": 5', '}', '-a', '+b'],
   ]);
 });

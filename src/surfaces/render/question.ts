@@ -36,7 +36,7 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
     ...request(asked).map((text) => line('', `│ ${text}`)),
     line('asks', `${asked.header && !isOfRun ? `${asked.header}: ` : ''}${asked.question}${part}`),
     ...(isOfRun ? [] : options(asked)).map((text) => line('', text)),
-    ...(asked.grant ? [line('longer', `--session and --always allow ${asked.grant.covers}`)] : []),
+    ...(asked.grant ? [line('longer', `--allow --session, or --always: ${asked.grant.covers}`)] : []),
     ...answers.map((command, index) => line(index === 0 ? 'answer' : '', command)),
   ].join('\n');
 }
@@ -55,8 +55,26 @@ function beginning(task: string): string {
 
 /** Never cut: a person must see all of what they approve. */
 function request({ kind, input, diff }: Asked): string[] {
-  const lines = kind === 'permission' && input !== undefined ? inputText(input).split('\n') : [];
-  return diff ? [...lines, ...diff.trimEnd().split('\n')] : lines;
+  const changed = diff ? diff.trimEnd().split('\n') : [];
+  const lines = kind === 'permission' && input !== undefined ? inputText(besideDiff(input, changed)).split('\n') : [];
+  return [...lines, ...changed];
+}
+
+/** The names that agents give to the text of an edit. */
+const EDITED = /^(old|new)_?string$|^content$/i;
+
+/** What the difference shows line by line is not shown a second time. */
+function besideDiff(input: unknown, changed: readonly string[]): unknown {
+  if (changed.length === 0 || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  const shown = new Set(changed.map((line) => line.slice(1)));
+  const isShown = ([name, value]: [string, unknown]) =>
+    EDITED.test(name) &&
+    typeof value === 'string' &&
+    value
+      .trimEnd()
+      .split('\n')
+      .every((line) => shown.has(line));
+  return Object.fromEntries(Object.entries(input).filter((field) => !isShown(field)));
 }
 
 function inputText(input: unknown): string {

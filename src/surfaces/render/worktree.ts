@@ -88,12 +88,12 @@ export function gateResults({ id, gates }: OperationOutput<'worktree_gates'>, { 
   const isNone = gates.every(({ result }) => result === 'not_configured');
   const next = isNone ? ['Nothing judged it: name the gates with `reef init`.'] : [];
   const isGood = !isNone && gates.every(({ result }) => result !== 'failed');
-  return [...lines, ...next, ...(isGood ? [`To merge it: reef worktree accept ${id}`] : [])].join('\n');
+  return [...lines, ...next, ...(isGood ? [`To merge it: reef accept ${id}`] : [])].join('\n');
 }
 
 export function updateReport(updated: OperationOutput<'worktree_update'>, style: Style): string {
   const { id, status, target, files, gates, runId } = updated;
-  const accept = `reef worktree accept ${id}`;
+  const accept = `reef accept ${id}`;
   if (status === 'current') return `It has everything of ${target} already. To merge it: ${accept}`;
   if (status === 'updated') {
     const judged = gates ? [gateResults({ id, tree: '', gates }, style)] : [`To merge it: ${accept}`];

@@ -121,7 +121,7 @@ verifies('T-32', 'Q-52').test(
         code: 'target_dirty',
         checkout,
         files: ['a.txt'],
-        command: `reef worktree accept ${work.id} --when-clean`,
+        command: `reef accept ${work.id} --when-clean`,
       },
       noted: UNJUDGED,
     });
@@ -261,7 +261,7 @@ verifies('T-31', 'J-30').test(
     edit(work, 'b.txt', 'y\n');
     await expect(manager.accept(work.id)).rejects.toMatchObject({
       code: 'gates_failed',
-      message: expect.stringMatching(/^Not merged: test failed on these files\. .*reef worktree accept/),
+      message: expect.stringMatching(/^Not merged: test failed on these files\. .*reef accept/),
       details: { test: 'said' },
     });
     expect(judged()).toBe('lint\n1 y\n');

@@ -155,7 +155,7 @@ function pend(deps: Deps, id: string, options: Options, pending: Omit<PendingMer
   const { checkout, files, commit, ref } = pending;
   const named = files.length === 0 ? 'an operation under way' : files.slice(0, 20).join(', ');
   deps.announce({ kind: 'pending', worktreeId: id, message: `${checkout} has changes: ${named}.` });
-  const command = `reef worktree accept ${id} --when-clean`;
+  const command = `reef accept ${id} --when-clean`;
   return { status: 'pending', commit, ref, waiting: { code: 'target_dirty', checkout, files, command } } as const;
 }
 

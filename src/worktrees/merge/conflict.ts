@@ -26,6 +26,6 @@ export async function openConflicts(row: StoredWorktree): Promise<string[]> {
 export function conflictError({ id, path }: StoredWorktree, files: readonly string[], what: string): ReefError {
   const named = files.slice(0, 20).join(', ');
   const by = `Let an agent resolve it: reef worktree update ${id} --agent claude`;
-  const own = `Or do it yourself: reef worktree update ${id}, edit the marked files in ${path}, then reef worktree accept ${id}`;
+  const own = `Or do it yourself: reef worktree update ${id}, edit the marked files in ${path}, then reef accept ${id}`;
   return new ReefError('merge_conflict', `${what} ${named}. ${by}. ${own}.`, { details: { files: [...files] } });
 }

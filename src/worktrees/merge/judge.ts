@@ -69,7 +69,7 @@ async function requirePass(
   const { id, path } = bench.row;
   const names = failed.map(({ gate }) => gate).join(', ');
   const bring = target === undefined ? '' : `bring it in with \`git -C ${path} merge ${target}\`, `;
-  const next = `To go on, ${bring}mend it in ${path}, then: reef worktree accept ${id}`;
+  const next = `To go on, ${bring}mend it in ${path}, then: reef accept ${id}`;
   throw new ReefError('gates_failed', `Not merged: ${names} failed on ${where}. ${next}`, {
     details: { tree, ...Object.fromEntries(failed.map(({ gate, log }) => [gate, log ?? ''])) },
   });

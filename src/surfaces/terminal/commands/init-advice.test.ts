@@ -59,8 +59,8 @@ test('what is typed next begins with what is missing', () => {
     'reef trust',
     'reef run "Add a test for something that has none" --follow',
     'reef inbox',
-    'reef worktree diff @last',
-    'reef worktree accept @last',
+    'reef diff @last',
+    'reef accept @last',
   ]);
 });
 
@@ -69,6 +69,6 @@ test('without a test there is no run to begin with, and another agent is named',
   expect(typed(untested, { ...person, isInteractive: false })).toEqual([
     'reef spawn codex "Write down how this project is tested" --worktree',
     'reef inbox',
-    'reef worktree diff @last',
+    'reef diff @last',
   ]);
 });

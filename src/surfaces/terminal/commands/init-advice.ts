@@ -75,8 +75,8 @@ export function nextCommands(
     ...(isTrusted ? [] : [{ type: trust, to: 'see what Reef would run here, and allow it' }]),
     isJudged ? firstRun(agent, person.wanted) : firstJob(agent),
     { type: 'reef inbox', to: 'see what it asks, and what to type to answer' },
-    { type: 'reef worktree diff @last', to: 'see what it did' },
-    ...(isJudged ? [{ type: 'reef worktree accept @last', to: 'merge it' }] : []),
+    { type: 'reef diff @last', to: 'see what it did' },
+    ...(isJudged ? [{ type: 'reef accept @last', to: 'merge it' }] : []),
   ];
 }
 
