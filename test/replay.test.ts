@@ -213,7 +213,10 @@ class Replay {
     this.#commit((tx) => {
       for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `1:greeting:${index}`);
     });
-    noteStarted({ storage: this.#storage }, this.#id, { identity: { pid: 1, startTime: '1', bootId: 'b' }, plan });
+    noteStarted({ storage: this.#storage, homeDir: this.#files.dir }, this.#id, {
+      identity: { pid: 1, startTime: '1', bootId: 'b' },
+      plan,
+    });
   }
 
   #openRaw(): RawOutput {

@@ -16,7 +16,7 @@ import { AgentHome, stateDir } from './agent-state.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
 import { changeJob, loadJob } from './job-transaction.ts';
-import { type LaunchDeps, launchJob, noteStarted } from './launcher.ts';
+import { forgetLaunch, type LaunchDeps, launchJob, noteStarted } from './launcher.ts';
 import { LiveJob } from './live-job.ts';
 import type { GuardedFolders } from './sandbox.ts';
 import { jobDir } from './sandbox.ts';
@@ -133,7 +133,7 @@ export class JobRunner {
       if (identity) {
         noteStarted(this.#deps, job.id, { identity });
         this.#attach(job.id, identity, { isFresh: false });
-      } else this.#fail(job, 'spawn_interrupted', 'the daemon ended while it started this job');
+      } else forgetLaunch(this.#deps, job.id);
       return;
     }
     if (!runtime.hasProcess) return;

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '../base/defined.ts';
 import type { Capabilities } from '../process/capabilities.ts';
 import { allowedEnv } from '../process/environment.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { launch } from '../process/launch.ts';
+import { sweep } from '../process/sweep.ts';
 import { launchTerminal } from '../process/terminal.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
@@ -52,6 +53,8 @@ export interface JobSockets {
 export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIdentity> {
   const agent = deps.registry.get(job.agent);
   checkFolder(job);
+  // What an earlier launch left would work beside this one.
+  if (job.launch > 0) await sweep(job.id);
   const found = await findAgent(agent, { ...deps.env, ...agent.settings.env });
   const mcp = await deps.jobSockets.open(job.id);
   const names = agent.adapter.describe().project;
@@ -131,7 +134,6 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     const shellKeys = shellKeysFor(chosen.agent, deps.env);
     tx.job = { ...rest, ...(shellKeys.length > 0 && { shellKeys }) };
     for (const [index, line] of plan.greeting.entries()) enqueueLine(tx, line, `${tx.job.launch}:greeting:${index}`);
-    if (plan.stdin === 'file' && prompt) tx.storage.store.outbox.move(prompt.key, 'delivered');
     return { plan, prompt: prompt?.text ?? '' };
   });
 }
@@ -166,22 +168,37 @@ function childEnv(
 
 /** Phase two, also for a launch whose daemon died in between: the process exists, so the job runs. */
 export function noteStarted(
-  deps: Pick<LaunchDeps, 'storage'>,
+  deps: Pick<LaunchDeps, 'storage' | 'homeDir'>,
   id: string,
   started: { identity: ProcessIdentity; plan?: LaunchPlan; note?: string | undefined },
 ): void {
   changeJob(deps.storage, id, (tx) => {
     const { pid, startTime, bootId } = started.identity;
     const { endedAt: _ended, exitCode: _code, signal: _signal, resumeAt: _resume, ...job } = tx.job;
+    const resumed = job.startedAt !== undefined;
     tx.job = { ...job, startedAt: tx.now(), pid, pidStartTime: startTime, bootId };
     tx.runtime.isLaunching = false;
     tx.runtime.hasProcess = true;
     const { agent, mode, cwd, sandbox, sessionId, launch: n } = tx.job;
     const command = started.plan ? [started.plan.file, ...started.plan.args] : [];
     const about = { agent, mode, cwd, pid, command, sandbox, ...defined({ sessionId }) };
-    tx.emit({ type: 'started', payload: { ...about, launch: n, resumed: n > 1 } });
+    tx.emit({ type: 'started', payload: { ...about, launch: n, resumed } });
+    const readsFile = existsSync(join(jobDir(deps.homeDir, id), String(n), 'prompt'));
+    const prompt = readsFile ? firstMessage(tx) : undefined;
+    if (prompt) tx.storage.store.outbox.move(prompt.key, 'delivered');
     if (started.note !== undefined) tx.warn(started.note);
     const key = shellKeyWords(tx.job.shellKeys);
     if (key !== undefined) tx.warn(`${key}. To use a log-in instead, log in with the agent itself`);
+  });
+}
+
+/** For a launch whose program never ran: the job waits for its turn as before, and the next launch greets anew. */
+export function forgetLaunch({ storage }: Pick<LaunchDeps, 'storage'>, id: string): void {
+  changeJob(storage, id, (tx) => {
+    tx.runtime.isLaunching = false;
+    for (const { key, doc } of storage.store.outbox.open<OutboxDoc>(id))
+      if (doc.kind === 'line') storage.store.outbox.move(key, 'failed');
+    // It was only chosen, and no agent knows it.
+    if (tx.job.startedAt === undefined) delete tx.job.sessionId;
   });
 }

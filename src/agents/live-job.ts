@@ -180,6 +180,8 @@ export class LiveJob {
   }
 
   async #finish(end: ProcessEnd): Promise<void> {
+    // A wrapper that was killed ended nobody: without this the agent would work on beside the next launch.
+    if (end === 'unknown') this.#endTree();
     await this.#ending;
     // Its last lines may have come after the last look at the files.
     while (hasLines(await this.#read()));

@@ -81,7 +81,6 @@ export const errorTable = {
   bad_line: final(502, 1, 'The agent printed a line that is not part of its protocol; the line was skipped.'),
   spawn_failed: passing(502, 1, 'See the cause above; `reef doctor` checks what a launch needs.'),
   exit_unknown: final(502, 1, 'Nobody saw how the process ended; `reef resume ID` continues the job.'),
-  spawn_interrupted: passing(502, 1, 'The daemon stopped while it started the job: `reef resume ID`, or spawn it again.'),
   rate_limit: passing(429, 1, '`reef resume ID` continues it when the limit has passed.'),
   ceiling: final(504, 1, 'The job ran longer than the limit allows; `reef resume ID` continues it.'),
   output_limit: final(507, 1, 'The job wrote more than 1 GiB and was ended; start another one with a smaller task.'),

@@ -22,7 +22,7 @@ export const journeys = page('journeys', {
   'J-24': { from: '+', says: 'gates run on a tree once, and a verdict is reused', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-25': { from: '+', says: 'gates are an ordered map of any names', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-26': { from: '+', says: "MCP answers are slim, and a relative folder means the client's", status: 'todo', because: 'not built yet: it came after the first build' },
-  'J-27': { from: '+', says: 'a job whose wrapper dies leaves no process', status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-27': { from: '+', says: 'a job whose wrapper dies leaves no process', status: 'done' },
   'J-30': { from: '+', says: 'accept runs the gates that are missing', status: 'done' },
   'J-31': { from: '+', says: 'worktree update brings the target in and resolves conflicts', status: 'done' },
   'J-32': { from: '+', says: 'several accepts merge one by one in a queue', status: 'done' },

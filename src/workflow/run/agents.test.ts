@@ -332,10 +332,3 @@ describe('claims and proof', () => {
     expect(failed.view.executionLog['N__A#1']?.signal).toBe('SIGNAL:FAILURE');
   });
 });
-
-verifies('W-77').test('a job whose start was interrupted never ran, and another takes its place', async () => {
-  let starts = 0;
-  const unborn: JobEnd = { how: 'error', code: 'spawn_interrupted', message: 'the daemon was ended', spent: SPENT };
-  const { view, jobs } = await runWith(() => (++starts < 3 ? unborn : finished('SIGNAL:SUCCESS')));
-  expect([view.outcome, jobs.specs.length, Object.keys(view.executionLog)]).toEqual(['success', 3, ['N__A#1']]);
-});

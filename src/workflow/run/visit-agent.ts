@@ -21,7 +21,6 @@ import type { AgentJobSpec, DegradedSlice, JobEnd } from './ports.ts';
 import { type Crash, checkpoint, keep, recordStep, stepInput, type Tried, tried, visitFacts } from './visit-step.ts';
 
 const CORRECTIONS = 2;
-const MOST_STARTS = 5;
 type Made = Pick<ContextSegment, 'type' | 'content'> & Partial<Pick<ContextSegment, 'filePath'>>;
 
 /** Several steps: the job begins, each turn is awaited, the end is judged. After a kill it goes on with the same job. */
@@ -37,18 +36,7 @@ interface Worked {
   read: ReadResult | undefined;
 }
 
-/** A daemon killed between intent and process leaves a job that never ran; another takes its place. */
 async function workWith(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
-  for (let start = 1; ; start++) {
-    const key = start === 1 ? order.key : `${order.key}/start-${start}`;
-    const worked = await workOnce(at, { ...order, key }, block);
-    const isUnborn =
-      'ok' in worked && worked.ok.end.how === 'error' && worked.ok.end.code === 'spawn_interrupted' && !order.jobId;
-    if (!isUnborn || start === MOST_STARTS) return worked;
-  }
-}
-
-async function workOnce(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Tried<Worked>> {
   const begun = order.jobId === undefined ? await beginJob(at, order, block) : { ok: order.jobId };
   if ('crash' in begun) return begun;
   const jobId = begun.ok;
