@@ -61,6 +61,8 @@ export interface AgentDescription {
   reads?: readonly string[];
   /** Keys and endpoints that reach it from the user's shell only while it has no log-in of its own: a key is billed by use. */
   shellKeys?: readonly string[];
+  /** The variables that its own settings, as the user wrote them, name for a key: they reach it also beside a log-in. */
+  keysInSettings?: (env: Readonly<NodeJS.ProcessEnv>) => string[];
   /** Names of variables that reach it from the user's environment, beside the common ones. */
   passEnv: string[];
 }

@@ -133,6 +133,17 @@ describe('a key in the shell', () => {
     expect(found()).toEqual([]);
   });
 
+  verifies('X-20', 'J-11').test('reaches Codex where its own settings name it, also beside a log-in', async () => {
+    install(join(bin, 'codex'), registry().get('codex').adapter.describe().tested ?? '');
+    mkdirSync(join(dir, '.codex'));
+    writeFileSync(join(dir, '.codex', 'config.toml'), '[model_providers.house]\n  env_key = "HOUSE_KEY"\n');
+    const seen = { ...env(), HOUSE_KEY: 'k', OPENAI_API_KEY: 'other', HOME: dir };
+    const codex = async () => (await detectAgents(registry(), seen)).find(({ name }) => name === 'codex');
+    expect(await codex()).toMatchObject({ login: 'yes', shellKeys: ['HOUSE_KEY'] });
+    writeFileSync(join(dir, '.codex', 'auth.json'), '{}');
+    expect(await codex()).toMatchObject({ login: 'yes', shellKeys: ['HOUSE_KEY'] });
+  });
+
   verifies('X-20').test('goes to Gemini unless another way to log in is configured', () => {
     const gemini = (settings: AgentSettings) =>
       shellKeysFor(registry({ 'acp:gemini': settings }).get('gemini'), { ...env(), GEMINI_API_KEY: 'k', HOME: dir });

@@ -100,20 +100,23 @@ export type Login = 'yes' | 'no' | 'unknown';
  * log-in may be in the keychain, which only its owner opens: there a missing sign means nothing.
  */
 function loginOf(agent: RegisteredAgent, env: NodeJS.ProcessEnv): Login {
-  const { loginSigns, passEnv } = agent.adapter.describe();
+  const { loginSigns, passEnv, keysInSettings } = agent.adapter.describe();
   if (loginSigns === undefined) return 'unknown';
   const names = [...passEnv, ...(agent.settings.pass_env ?? []), ...shellKeysFor(agent, env)];
   const given = allowedEnv(env, names, agent.settings.env ?? {});
-  if (loginSigns.some((sign) => isShown(sign, given))) return 'yes';
+  const signs = [...loginSigns, ...(keysInSettings?.(given) ?? []).map((name) => `$${name}`)];
+  if (signs.some((sign) => isShown(sign, given))) return 'yes';
   return process.platform === 'darwin' ? 'unknown' : 'no';
 }
 
 /**
- * Keys and endpoints of the user's shell for an agent that has no log-in of its own and none in the configuration. Not on a
- * Mac, where nobody sees a log-in in the keychain.
+ * Keys and endpoints of the user's shell: those that the agent's own settings name, or else for an agent that has no log-in of
+ * its own and none in the configuration. The latter not on a Mac, where nobody sees a log-in in the keychain.
  */
 export function shellKeysFor({ adapter, settings }: RegisteredAgent, env: NodeJS.ProcessEnv): string[] {
-  const { shellKeys = [], loginSigns = [], passEnv } = adapter.describe();
+  const { shellKeys = [], loginSigns = [], passEnv, keysInSettings } = adapter.describe();
+  const named = (keysInSettings?.({ ...env, ...settings.env }) ?? []).filter((name) => env[name]);
+  if (named.length > 0) return named;
   const there = shellKeys.filter((name) => env[name]);
   const isConfigured = shellKeys.some((name) => settings.env?.[name] !== undefined);
   if (there.length === 0 || isConfigured || process.platform === 'darwin') return [];

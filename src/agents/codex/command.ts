@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defined } from '../../base/defined.ts';
 import type { AgentDescription, LaunchPlan, LaunchRequest, MachineFacts } from '../adapter.ts';
@@ -105,6 +106,16 @@ function behindLauncher(realPath: string): string[] {
   ]);
 }
 
+/** A provider of the user's own says where its key is. */
+function keysInSettings({ CODEX_HOME, HOME = '/' }: Readonly<NodeJS.ProcessEnv>): string[] {
+  try {
+    const settings = readFileSync(join(CODEX_HOME || join(HOME, '.codex'), 'config.toml'), 'utf8');
+    return [...settings.matchAll(/^[ \t]*env_key[ \t]*=[ \t]*["'](\w+)["']/gm)].flatMap(([, name]) => name ?? []);
+  } catch {
+    return []; // it has no settings
+  }
+}
+
 const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> = {
   executable: 'codex',
   behindLauncher,
@@ -135,6 +146,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
   ],
   sandbox: 'own',
   shellKeys: ['CODEX_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL'],
+  keysInSettings,
   passEnv: ['CODEX_HOME'],
 };
 

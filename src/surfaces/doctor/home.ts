@@ -62,8 +62,8 @@ export function socketCheck(home: Home, client: Pick<Client, 'call'>): Check {
 /** Files that Reef makes. Others, such as a workflow kept in git, may be readable by everybody. */
 const OURS = /^(?:jobs|index|artifacts|reef\.db.*|state\.json.*|daemon\..*|.*\.sock|.*lock|token)$/;
 
-/** Made by other programs inside a private folder: mount points of a sandbox, and Node's compile cache. */
-const THEIRS = /^(?:index\/[^/]+\/(?:sandbox|compile-cache)|jobs\/[^/]+\/sandbox)(?:\/|$)/;
+/** Made by other programs inside a private folder: mount points of a sandbox, an agent's own state, Node's compile cache. */
+const THEIRS = /^(?:index\/[^/]+\/(?:sandbox|compile-cache)|jobs\/[^/]+\/(?:sandbox|agent))(?:\/|$)/;
 
 /** Only the owner may read the files that Reef makes. */
 async function modes(dir: string): Promise<Result> {
