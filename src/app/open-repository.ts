@@ -78,7 +78,13 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
   const { home, env, clock, log, store, signal, newId, isPortFree, redact } = deps;
   const project = new Project({ root, trust: new TrustFile(trustPath(env)), clock });
   const notices = new NoticeBoard(clock);
-  const gates = gateDeps(deps);
+  const items = {
+    include: () => project.include(),
+    // What the repository says wins over what the user says for all repositories.
+    scripts: async () => ({ ...deps.settings().worktree, ...(await project.scripts()) }),
+  };
+  const setup = async () => [(await items.scripts()).setup ?? null, (await items.include()) ?? null].flat();
+  const gates = { ...gateDeps(deps), setup };
   const context = openCodeContext({ ...deps, commonDir: checkout.commonDir, settings: deps.settings().context });
   const { root: folder, max_active } = deps.settings().worktrees;
   const worktrees = await GitWorktreeManager.open({
@@ -104,11 +110,7 @@ export async function openRepository(deps: RepositoryDeps, { root, git, checkout
     gatesOf: worktreeGates({ ...gates, ...deps, project, openDir: createSafeDir }),
     vacate: (path) => context.servers.spinDownServer(path),
     references: referencesOf(context),
-    items: {
-      include: () => project.include(),
-      // What the repository says wins over what the user says for all repositories.
-      scripts: async () => ({ ...deps.settings().worktree, ...(await project.scripts()) }),
-    },
+    items,
     announce(notice) {
       notices.post(notice);
       signal.notify();

@@ -116,6 +116,7 @@ function workflowPorts(deps: RunsDeps, runs: WorkflowRuns, blobs: WorkflowPorts[
     repoState: (path) => states.brief(path),
     codeContext: (request) => blockContext(repository, request),
     keepVerdicts: (runId, verdicts) => store.commit(() => store.verdicts.insert(runId, verdicts)),
+    hasPassed: (tree, key) => store.verdicts.hasPassed(tree, key),
     isAgent: (name) => registry.names().includes(name) || isByName(name),
     steppingOf: (runId) => runs.steppingOf(runId),
   };

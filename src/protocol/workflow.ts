@@ -184,14 +184,26 @@ const positionSchema = z.strictObject({ block: text, visit: count, branch: text 
 const statusSchema = z.enum(['pending', 'active', 'complete', 'failed', 'halted', 'skipped']);
 export type BlockStatus = z.infer<typeof statusSchema>;
 
-/** In the order they are run. */
+/** The gates that have a worker of their own, in the order they are run. A project may have others by any name. */
 export const GATES = ['lint', 'build', 'test'] as const;
 export type Gate = (typeof GATES)[number];
 
-export const gateViewSchema = z.strictObject({
-  ...positionSchema.shape,
+const gateVerdictShape = {
   gate: text,
   result: z.enum(['passed', 'failed', 'not_run', 'waived']),
+  /** What the verdict depends on besides the files: command and environment. */
+  key: text.optional(),
+  /** It did not run: it had passed on the very same files before. */
+  reused: z.literal(true).optional(),
+  /** Absent: it does. One that does not is shown and stops nothing. */
+  blocks: z.literal(false).optional(),
+};
+const gateVerdictSchema = z.strictObject(gateVerdictShape);
+export type GateVerdict = z.infer<typeof gateVerdictSchema>;
+
+export const gateViewSchema = z.strictObject({
+  ...positionSchema.shape,
+  ...gateVerdictShape,
   /** The tree it judged. */
   tree: text.optional(),
 });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { operation, PEOPLE_AND_CLIENTS } from './operation.ts';
-import { GATES } from './workflow.ts';
 
 const text = z.string();
 const count = z.number().int().nonnegative();
@@ -121,8 +120,12 @@ const acceptedSchema = z.strictObject({
 export type Accepted = z.infer<typeof acceptedSchema>;
 
 const judgedGateSchema = z.strictObject({
-  gate: z.enum(GATES),
+  gate: text,
   result: z.enum(['passed', 'failed', 'waived', 'not_configured']),
+  /** It did not run: it had passed on the very same files before. */
+  reused: z.literal(true).exactOptional(),
+  /** False: it is shown and does not stop a merge. */
+  blocks: z.literal(false).exactOptional(),
   /** The last lines of a gate that failed. */
   log: text.exactOptional(),
 });

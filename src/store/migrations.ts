@@ -48,6 +48,15 @@ const migrations: readonly string[] = [
     gate TEXT NOT NULL, result TEXT NOT NULL, tree TEXT, UNIQUE (run_id, branch, block, visit, result));
   `,
   'ALTER TABLE question ADD COLUMN whole TEXT;',
+  `
+  ALTER TABLE gate_verdict RENAME TO old_verdict;
+  CREATE TABLE gate_verdict (n INTEGER PRIMARY KEY, run_id TEXT NOT NULL, branch TEXT NOT NULL, block TEXT NOT NULL, visit INTEGER NOT NULL,
+    gate TEXT NOT NULL, result TEXT NOT NULL, tree TEXT, key TEXT, UNIQUE (run_id, branch, block, visit, gate, result));
+  INSERT INTO gate_verdict (n, run_id, branch, block, visit, gate, result, tree)
+    SELECT n, run_id, branch, block, visit, gate, result, tree FROM old_verdict;
+  DROP TABLE old_verdict;
+  CREATE INDEX gate_verdict_tree ON gate_verdict (tree, key) WHERE result = 'passed';
+  `,
 ];
 
 /** Each step commits with its version number: after a kill the schema is the old one or the new one. */

@@ -15,18 +15,29 @@ export class VerdictTable {
   /** A run that is taken up again tells its verdicts again; each is stored once. */
   insert(runId: string, verdicts: readonly GateView[]): void {
     const statement = this.#sql(
-      `INSERT INTO gate_verdict (run_id, branch, block, visit, gate, result, tree) VALUES (?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO gate_verdict (run_id, branch, block, visit, gate, result, tree, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO NOTHING`,
     );
-    for (const { branch, block, visit, gate, result, tree } of verdicts) {
-      statement.run(runId, branch, block, visit, gate, result, tree ?? null);
+    for (const { branch, block, visit, gate, result, tree, key } of verdicts) {
+      statement.run(runId, branch, block, visit, gate, result, tree ?? null, key ?? null);
     }
   }
 
   /** In the order they were made. */
   ofRun(runId: string): GateView[] {
-    const sql = 'SELECT branch, block, visit, gate, result, tree FROM gate_verdict WHERE run_id = ? ORDER BY n';
-    const rows = this.#sql<Omit<GateView, 'tree'> & { tree: string | null }>(sql).all(runId);
-    return rows.map(({ tree, ...rest }) => (tree === null ? rest : { ...rest, tree }));
+    const sql = 'SELECT branch, block, visit, gate, result, tree, key FROM gate_verdict WHERE run_id = ? ORDER BY n';
+    type Row = Omit<GateView, 'tree' | 'key'> & { tree: string | null; key: string | null };
+    const rows = this.#sql<Row>(sql).all(runId);
+    return rows.map(({ tree, key, ...rest }) => ({
+      ...rest,
+      ...(tree !== null && { tree }),
+      ...(key !== null && { key }),
+    }));
+  }
+
+  /** Whether a gate has passed on exactly these files. A failure counts for nothing: its cause may have gone. */
+  hasPassed(tree: string, key: string): boolean {
+    const sql = `SELECT 1 FROM gate_verdict WHERE tree = ? AND key = ? AND result = 'passed' LIMIT 1`;
+    return this.#sql(sql).all(tree, key).length > 0;
   }
 }

@@ -11,7 +11,6 @@ import { LOCK_WAIT_MS } from '../git/hardening.ts';
 import type { Oid } from '../git/ref-name.ts';
 import { identify, type ProcessIdentity } from '../process/identity.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Gate } from '../protocol/workflow.ts';
 import type { Store } from '../store/store.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import { PortBook } from './make/port-book.ts';
@@ -39,8 +38,12 @@ interface RepositoryItems {
 
 /** A gate with its command, judged as in a run. */
 export interface ConfiguredGate {
-  gate: Gate;
+  gate: string;
   command: readonly string[];
+  /** What its verdict depends on besides the files. */
+  key: string;
+  /** One that does not is shown and stops no merge. */
+  blocks: boolean;
   run(folder: string): Promise<{ passed: boolean; log: string }>;
 }
 
@@ -49,6 +52,8 @@ export interface GateCheckout {
   /** What the set-up depends on. */
   inputs: string;
   tree: Oid;
+  /** The gates that have run on this tree here. */
+  ran: Set<string>;
   /** The files that the set-up made: names, each with a NUL, and a digest of their state. */
   made: Buffer;
   state: string | undefined;

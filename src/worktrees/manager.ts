@@ -25,7 +25,7 @@ import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
 import { findBaseAt } from './make/checks.ts';
 import { accept, takeBack } from './merge/accept.ts';
-import { type Judged, withGateCheckout } from './merge/gate-checkout.ts';
+import { type GateFolder, type Judged, withGateCheckout } from './merge/gate-checkout.ts';
 import { judgeNow } from './merge/gates.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
 import { updateWorktree } from './merge/update.ts';
@@ -336,9 +336,9 @@ export class GitWorktreeManager {
   }
 
   /** Calls `use` with a checkout of exactly these files, set up, in which no agent has worked. */
-  inGateCheckout<T>(id: string, judged: Judged, use: (folder: string) => Promise<T>): Promise<T> {
+  inGateCheckout<T>(id: string, judged: Judged, use: (at: GateFolder) => Promise<T>): Promise<T> {
     const row = this.#deps.records.get(id);
-    return this.#background.track(withGateCheckout(this.#deps, row, judged, ({ folder }) => use(folder)));
+    return this.#background.track(withGateCheckout(this.#deps, row, judged, use));
   }
 
   async diff(text: string): Promise<WorktreeDiff> {

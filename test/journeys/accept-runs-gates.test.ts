@@ -1,17 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
-import {
-  ADDS,
-  byBlock,
-  done,
-  leftovers,
-  PROJECT,
-  RunsRig,
-  SUBTRACTS,
-  WRITES_IT_RIGHT,
-  writes,
-} from '../e2e/runs-rig.ts';
+import { ADDS, byBlock, done, leftovers, PROJECT, RunsRig, SUBTRACTS, writes } from '../e2e/runs-rig.ts';
 import { verifies } from '../support/verifies.ts';
 
 /** A project with three gates, of which the workflow runs one: `accept` runs the others, in a checkout that is set up. */
@@ -65,8 +55,10 @@ function ran(): string[] {
 }
 const reset = () => rig.git('reset', '-q', '--hard', 'HEAD~1');
 
-async function fixed() {
-  const agent = rig.world.script('right', byBlock({ Feature_Implement__GenerateCode: WRITES_IT_RIGHT }));
+/** Each test has files of its own: on the same ones no gate would run again. */
+async function fixed(code = ADDS) {
+  const steps = [writes('sum.mjs', code), done('Written.')];
+  const agent = rig.world.script('right', byBlock({ Feature_Implement__GenerateCode: steps }));
   const followed = await rig.reef('run', 'test-fix', 'write sum', '--agent', agent, '--no-sandbox', '--follow');
   expect([followed.code, followed.err, [...new Set(ran())]]).toEqual([0, '', ['test']]);
   return (await rig.settled('@last')).run;
@@ -92,7 +84,7 @@ verifies('J-30', 'T-31').test(
 verifies('J-30', 'T-31').test(
   'after an edit by hand the gates judge the new files; what fails is named with its log, and mending it is enough',
   async () => {
-    const { worktree, path } = await fixed();
+    const { worktree, path } = await fixed(`${ADDS}// by an agent\n`);
     const file = join(path ?? '', 'sum.mjs');
     writeFileSync(file, SUBTRACTS);
     const main = rig.git('rev-parse', 'main');
@@ -139,7 +131,7 @@ verifies('J-30').test(
     const { worktree = '', cwd } = await rig.world.until(agentId, ({ status }) => status === 'completed');
     const refused = await rig.reef('worktree', 'accept', worktree);
     expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(/^gates_failed: Not merged: test failed/)]);
-    writeFileSync(join(cwd, 'sum.mjs'), ADDS);
+    writeFileSync(join(cwd, 'sum.mjs'), `${ADDS}// without a run\n`);
     ran();
     const accepted = await rig.reef('worktree', 'accept', worktree);
     expect([accepted.code, accepted.err, ran()]).toEqual([0, '', ['lint', 'build', 'test']]);

@@ -114,20 +114,18 @@ verifies('J-15').test(
     };
     const typo = 'reef:\n  gates:\n    lint: [npm, run, lint]\n    tets: npm test\n';
     const told =
-      'config_invalid: .reef/config.yaml:4: reef.gates.tets is not known here: did you mean reef.gates.test?';
+      'config_invalid: .reef/config.yaml:4: reef.gates.tets: expected test, or a name that is less like it, found "npm test"';
     for (const args of [['init'], ['run', 'write sum', '--agent', agent]]) {
       expect(await say(typo, ...args)).toEqual([2, expect.stringContaining(told)]);
     }
-    expect(await say('reef:\n  gates:\n    typecheck: tsc\n', 'init')).toEqual([
+    expect(await say('reef:\n  gates:\n    test: { comand: npm test }\n', 'init')).toEqual([
       2,
-      expect.stringContaining(
-        '.reef/config.yaml:3: reef.gates.typecheck is not known here; known are test, lint, build',
-      ),
+      expect.stringContaining('reef.gates.test.comand is not known here: did you mean reef.gates.test.command?'),
     ]);
-    expect(await say('reef:\n  gates:\n    test: { run: npm test }\n', 'init')).toEqual([
+    expect(await say('reef:\n  gates:\n    unit: 5\n', 'init')).toEqual([
       2,
       expect.stringContaining(
-        '.reef/config.yaml:3: reef.gates.test: expected a command such as "npm test" or ["npm", "test"], found keys with values',
+        '.reef/config.yaml:3: reef.gates.unit: expected a command such as "npm test" or ["npm", "test"], or keys such as command and timeout, found 5',
       ),
     ]);
     expect((await rig.json('runs')).runs).toEqual([]);

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { commandFrom } from '../../base/command-line.ts';
+import { nearestName } from '../../base/nearest.ts';
 import { sandboxModeSchema } from '../../protocol/jobs.ts';
+import { GATES } from '../../protocol/workflow.ts';
 
 const seconds = z.number().min(0).max(86_400);
 
@@ -36,12 +38,14 @@ const agentSchema = z.strictObject({
   pass_env: z.array(variable).exactOptional(),
 });
 
+const A_COMMAND = 'a command such as "npm test" or ["npm", "test"]';
+
 /** `npm test` or `[npm, test]`. */
 const command = z.unknown().transform((value, { addIssue }): string[] => {
   const words = typeof value === 'string' && value.trim() !== '' ? commandFrom(value) : value;
   const isCommand = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string' && word);
   if (isCommand) return words;
-  addIssue({ code: 'custom', message: 'a command such as "npm test" or ["npm", "test"]' });
+  addIssue({ code: 'custom', message: A_COMMAND });
   return z.NEVER;
 });
 
@@ -57,6 +61,36 @@ const sandboxSchema = z.preprocess(
     write: z.array(ownPath).default([]),
   }),
 );
+
+const detailedGate = z.strictObject({
+  command,
+  /** Seconds. */
+  timeout: z.number().int().min(1).max(86_400).exactOptional(),
+  /** A JUnit or JSON report of its tests, relative to the root of the repository. */
+  report: z.string().min(1).max(1_000).exactOptional(),
+  min_tests: z.number().int().min(1).exactOptional(),
+  /** False: it is run and shown, and stops nothing. */
+  blocks: z.boolean().exactOptional(),
+});
+
+/** A command, or keys of which one is the command. */
+const gateSchema = z.preprocess((value, { addIssue }) => {
+  if (typeof value === 'string' || Array.isArray(value)) return { command: value };
+  if (typeof value === 'object' && value !== null) return value;
+  addIssue({ code: 'custom', message: `${A_COMMAND}, or keys such as command and timeout` });
+  return z.NEVER;
+}, detailedGate);
+
+/** By any name, in the order they run. A name that is nearly a known one is a slip, which would leave that gate unset. */
+const gatesSchema = z
+  .record(z.string().regex(/^[A-Za-z][\w:.-]{0,39}$/, 'a name of letters, digits and - _ : .'), gateSchema)
+  .superRefine((gates, { addIssue }) => {
+    for (const name of Object.keys(gates)) {
+      const near = nearestName(name, GATES);
+      if (near === undefined || near === name || name.length > near.length + 1) continue;
+      addIssue({ code: 'custom', path: [name], message: `${near}, or a name that is less like it` });
+    }
+  });
 
 /** Milliseconds. */
 const timingsSchema = z.strictObject({
@@ -89,7 +123,7 @@ export const reefSchema = z.strictObject({
   /** The agent of a workflow's worker that names none. */
   default_agent: z.string().min(1).max(200).default('claude'),
   /** Gates for repositories and workflows that name none. */
-  gates: z.strictObject({ test: command, lint: command, build: command }).partial().default({}),
+  gates: gatesSchema.default({}),
   /** Commands that set up and tear down a worktree, if the repository names none. */
   worktree: z.strictObject({ setup: command.exactOptional(), teardown: command.exactOptional() }).default({}),
   worktrees: z

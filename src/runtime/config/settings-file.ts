@@ -218,8 +218,9 @@ function keysAt(schema: z.core.$ZodType, path: Path): string[] {
 }
 
 function withinOptional(schema: z.core.$ZodType): z.core.$ZodType {
-  const { innerType } = schema._zod.def as { innerType?: z.core.$ZodType };
-  return innerType === undefined ? schema : withinOptional(innerType);
+  const { innerType, out } = schema._zod.def as { innerType?: z.core.$ZodType; out?: z.core.$ZodType };
+  const inner = innerType ?? out;
+  return inner === undefined ? schema : withinOptional(inner);
 }
 
 function expectedBy(issue: z.core.$ZodIssue): string {

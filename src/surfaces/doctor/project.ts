@@ -39,7 +39,8 @@ async function gates(
   const lacking = missing({ root, searchPath: env.path, setup, found });
   if (lacking !== undefined)
     return warn(lacking, PROJECT_CONFIG, byHand('install it, or name another command in the configuration'));
-  if (found.test) return ok(Object.keys(found).join(', '), PROJECT_CONFIG);
+  if (Object.keys(found).some((name) => name !== 'lint' && name !== 'build'))
+    return ok(Object.keys(found).join(', '), PROJECT_CONFIG);
   return warn(
     'no test command is known, and a run needs one',
     PROJECT_CONFIG,

@@ -7,6 +7,7 @@ import { nextLines, stateOfRun } from './next-steps.ts';
 import { duration } from './quantities.ts';
 import { shortIds } from './short-names.ts';
 import type { Colour, Style } from './style.ts';
+import { aside } from './worktree.ts';
 
 const COLOURS: Record<RunSummary['status'], Colour> = {
   queued: 'cyan',
@@ -80,8 +81,11 @@ export function visitLine(
   { paint }: Style,
 ): string {
   const { block, visit, signal, status } = ended;
-  const gate = view?.gates.find((each) => each.block === block && each.visit === visit);
-  if (gate) return `${shortBlock(block, visit)}  ${gateWord(gate, paint)}`;
+  const judged = view?.gates.filter((each) => each.block === block && each.visit === visit) ?? [];
+  const [only, ...more] = judged;
+  const words =
+    more.length === 0 ? only && [gateWord(only, paint)] : judged.map((each) => `${each.gate} ${gateWord(each, paint)}`);
+  if (words) return `${shortBlock(block, visit)}  ${words.join(', ')}`;
   const said = signal?.replace(/^SIGNAL:/, '').toLowerCase() ?? status;
   return `${shortBlock(block, visit)}  ${paint(said === 'success' ? 'green' : 'yellow', said)}`;
 }
@@ -175,9 +179,10 @@ function gates({ gates: all }: Pick<RunView, 'gates'>, { paint }: Style): string
   return words.length === 0 ? [] : [`${paint('dim', 'gates')}     ${words.join(', ')}`];
 }
 
-function gateWord({ result }: RunView['gates'][number], paint: Style['paint']): string {
+function gateWord({ result, reused, blocks }: RunView['gates'][number], paint: Style['paint']): string {
   if (result === 'not_run') return paint('dim', 'not configured');
-  return paint(result === 'passed' ? 'green' : result === 'failed' ? 'red' : 'yellow', result);
+  const word = paint(result === 'passed' ? 'green' : result === 'failed' ? 'red' : 'yellow', result);
+  return `${word}${aside({ reused, blocks })}`;
 }
 
 function events({ events: all }: RunView, { paint }: Style): string[] {

@@ -78,16 +78,22 @@ export function acceptance({ status, commit, waiting, noted }: OperationOutput<'
   );
 }
 
+/** What goes with the result of a gate. */
+export function aside({ reused, blocks }: { reused?: true | undefined; blocks?: false | undefined }): string {
+  const notes = [...(reused ? ['before, on the same files'] : []), ...(blocks === false ? ['does not block'] : [])];
+  return notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+}
+
 const RESULT_COLOURS = { passed: 'green', failed: 'red', waived: 'yellow', not_configured: 'dim' } as const;
 
 export function gateResults({ id, gates }: OperationOutput<'worktree_gates'>, { paint }: Style): string {
-  const lines = gates.flatMap(({ gate, result, log }) => [
-    `${gate}  ${paint(RESULT_COLOURS[result], result.replace('_', ' '))}`,
+  const lines = gates.flatMap(({ gate, result, log, reused, blocks }) => [
+    `${gate}  ${paint(RESULT_COLOURS[result], result.replace('_', ' '))}${aside({ reused, blocks })}`,
     ...(log === undefined ? [] : printable(log).split('\n')).map((line) => `  ${line}`),
   ]);
   const isNone = gates.every(({ result }) => result === 'not_configured');
   const next = isNone ? ['Nothing judged it: name the gates with `reef init`.'] : [];
-  const isGood = !isNone && gates.every(({ result }) => result !== 'failed');
+  const isGood = !isNone && gates.every(({ result, blocks }) => result !== 'failed' || blocks === false);
   return [...lines, ...next, ...(isGood ? [`To merge it: reef accept ${id}`] : [])].join('\n');
 }
 

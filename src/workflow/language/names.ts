@@ -94,6 +94,12 @@ export function gateOf(worker: WorkerName | undefined): Gate | undefined {
   return worker?.kind === 'internal' ? GATE_OF[worker.name] : undefined;
 }
 
+/** The gates that some block of the workflow runs. */
+export function gatesIn({ nodes }: WorkflowManifest): Gate[] {
+  const workers = Object.values(nodes).flatMap(({ blocks }) => Object.values(blocks).map(({ worker }) => worker));
+  return [...new Set(workers.flatMap((worker) => gateOf(parseWorker(worker)) ?? []))];
+}
+
 /** The roster names a worker as blocks do, or by its bare name. */
 export function rosterEntry(workers: WorkflowManifest['workers'], worker: WorkerName): WorkerDef | undefined {
   const spellings =

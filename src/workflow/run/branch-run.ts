@@ -2,6 +2,7 @@ import type { BlockDef, RunBudget, WorkerDef, WorkflowManifest } from '../../pro
 import type { Durable } from '../durable/durable.ts';
 import { blockIn, FAILURE, isWorkerSignal, parseWorker, rosterEntry, type WorkerName } from '../language/names.ts';
 import type { GateCommands } from '../project/gate-commands.ts';
+import { GATE_SECONDS } from '../project/gate-commands.ts';
 import { allowance, type Ledger, raised } from '../walk/amounts.ts';
 import type { BranchEnd, BranchStart, VisitOrder } from '../walk/outcomes.ts';
 import type { Walk } from '../walk/walk.ts';
@@ -91,7 +92,6 @@ export interface BlockAt {
 }
 
 const AGENT_SECONDS = 3_600;
-export const GATE_SECONDS = 900;
 
 export function blockAt({ input: { run } }: BranchRun, { block }: VisitOrder): BlockAt {
   const def = blockIn(run.manifest, block);

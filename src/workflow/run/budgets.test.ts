@@ -157,9 +157,9 @@ verifies('W-36').test('a gate has 900 s unless told otherwise, and no more than 
       },
     },
   });
-  const command = { command: ['x'], from: 'roster' as const };
+  const command = (word: string) => ({ command: [word], from: 'roster' as const });
   const workers = { RunLinter: { timeout_s: 70 } };
-  await bench.start({ ...gates, workers }, { gates: { test: command, lint: command, build: command } });
+  await bench.start({ ...gates, workers }, { gates: { test: command('t'), lint: command('l'), build: command('b') } });
   expect((await bench.settle()).outcome).toBe('success');
   expect(timeouts).toEqual([900_000, 70_000, 5_000]);
 });

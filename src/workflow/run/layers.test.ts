@@ -146,7 +146,7 @@ verifies('W-03', 'X-17').test(
     const cheat = JSON.stringify({ scripts: { test: 'true' } });
     const gates = await findGateCommands({
       workers: undefined,
-      configured: { test: ['/bin/sh', '-c', 'echo honest; exit 1'] },
+      configured: { test: { command: ['/bin/sh', '-c', 'echo honest; exit 1'] } },
       readProject: async () => cheat,
     });
     const nodes = manifest({

@@ -5,7 +5,7 @@ import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import type { RunCaptures } from '../../worktrees/run-captures.ts';
 import type { PromptBudget } from '../agent/prompt.ts';
 import type { Blobs } from '../memory/segment.ts';
-import type { RunGate } from '../workers/gates.ts';
+import type { GateSurroundings } from '../workers/gates.ts';
 import type { ChangePlans } from '../workers/update-change-plan.ts';
 
 export interface Worktree {
@@ -14,12 +14,10 @@ export interface Worktree {
 }
 
 /** Everything a run reaches outside itself; `app.ts` wires it. */
-export interface WorkflowPorts {
+export interface WorkflowPorts extends GateSurroundings {
   clock: Clock;
   blobs: Blobs;
   openDir(root: string): SafeDir;
-  runGate: RunGate;
-  gateEnv(worktreePath: string): Record<string, string>;
   jobs: AgentJobs;
   captures: RunCaptures;
   /** For change plans, gates, and FORK branches with `isolation: worktree`. After a crash they are called again. */
@@ -31,6 +29,8 @@ export interface WorkflowPorts {
   codeContext?(request: CodeContextRequest): Promise<{ text: string; degraded: DegradedSlice[] }>;
   /** Stores gate verdicts for the merge. A run that is taken up again tells them again. */
   keepVerdicts(runId: string, verdicts: readonly GateView[]): void;
+  /** Whether a gate with this key has passed on exactly this tree before. */
+  hasPassed(tree: string, key: string): boolean;
   defaultAgent: string;
   /** Whether a name is an agent, so that `Agent:claude` needs no roster. */
   isAgent(name: string): boolean;

@@ -31,8 +31,9 @@ async function bench(files: Record<string, string> = {}) {
   const gatesOf = worktreeGates({
     ...{ store, project, clock: systemClock, openDir: createSafeDir, registry: new AdapterRegistry(() => ({})) },
     runGate: boundGates({ capabilities: await probeCapabilities() }),
+    setup: async () => [],
     gateEnv: () => ({ PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(':') }),
-    settings: () => ({ gates: { test: sh('echo tested; exit 1') } }),
+    settings: () => ({ gates: { test: { command: sh('echo tested; exit 1') } } }),
     redact: (value) => value,
   });
   const judged = async () => {

@@ -1,21 +1,20 @@
 import type { AdapterRegistry } from '../../agents/registry.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
-import { GATES, type Gate, type Json, type WorkflowManifest } from '../../protocol/workflow.ts';
+import type { Gate, Json, WorkflowManifest } from '../../protocol/workflow.ts';
 import type { ReefBlock } from '../../runtime/config/reef-block.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConfiguredGate } from '../../worktrees/deps.ts';
-import { type InternalWorker, rosterEntry, SUCCESS } from '../language/names.ts';
+import { SUCCESS } from '../language/names.ts';
 import { knownAgents } from '../manifest/check-block.ts';
 import { checkManifest } from '../manifest/check-manifest.ts';
-import { findGateCommands, type GateCommands } from '../project/gate-commands.ts';
+import { findGateCommands, type GateCommands, isKnown, settingsOf } from '../project/gate-commands.ts';
 import type { Project } from '../project/project.ts';
-import { GATE_SECONDS } from '../run/branch-run.ts';
-import { type GateParts, runBuilder, runLinter, testRunner } from '../workers/gates.ts';
+import { type GateSurroundings, gateKey, namedGate, runBuilder, runLinter, testRunner } from '../workers/gates.ts';
 import type { GateSettings, Worker, WorkerOutput } from '../workers/worker.ts';
 import type { RunSpec } from './spec.ts';
 
-interface WorktreeGatesDeps extends GateParts {
+interface WorktreeGatesDeps extends GateSurroundings {
   openDir(root: string): SafeDir;
   store: Store;
   clock: Clock;
@@ -27,25 +26,26 @@ interface WorktreeGatesDeps extends GateParts {
 
 type Workers = WorkflowManifest['workers'];
 
-const WORKERS: Record<Gate, { name: InternalWorker; make(parts: WorktreeGatesDeps): Worker }> = {
-  lint: { name: 'RunLinter', make: runLinter },
-  build: { name: 'RunBuilder', make: runBuilder },
-  test: { name: 'TestRunner', make: testRunner },
+const WORKERS: Record<Gate, (parts: WorktreeGatesDeps) => Worker> = {
+  lint: runLinter,
+  build: runBuilder,
+  test: testRunner,
 };
 
 /** The gates of a worktree outside a run: the same workers judge, with the limits of the same roster. */
 export function worktreeGates(deps: WorktreeGatesDeps): (worktreeId: string) => Promise<ConfiguredGate[]> {
   return async (worktreeId) => {
-    const [run] = deps.store.runs.byWorktree<RunSpec>(worktreeId);
-    const { gates, workers } = run
-      ? { gates: run.doc.gates, workers: run.doc.manifest?.workers }
+    const [ran] = deps.store.runs.byWorktree<RunSpec>(worktreeId);
+    const { gates, workers } = ran
+      ? { gates: ran.doc.gates, workers: ran.doc.manifest?.workers }
       : await ofProject(deps);
-    return GATES.flatMap((gate) => {
-      const command = gates[gate]?.command;
-      if (command === undefined) return [];
-      const settings = settingsOf(gate, command, workers);
-      return [{ gate, command, run: (folder: string) => runGate(deps, { gate, settings, folder, worktreeId }) }];
+    const all = Object.entries(gates).map(async ([gate, said]) => {
+      const settings = settingsOf(gates, gate, workers);
+      const run = (folder: string) => runGate(deps, { gate, settings, folder, worktreeId });
+      const key = await gateKey(settings, deps);
+      return { gate, command: said.command, key, blocks: said.blocks !== false, run };
     });
+    return Promise.all(all);
   };
 }
 
@@ -61,18 +61,8 @@ async function ofProject({
   return { workers, gates: await findGateCommands({ workers, configured, readProject: project.readGateFile }) };
 }
 
-function settingsOf(gate: Gate, command: string[], workers: Workers): GateSettings {
-  const { report, min_tests, timeout_s } = rosterEntry(workers, { kind: 'internal', name: WORKERS[gate].name }) ?? {};
-  return {
-    command,
-    timeoutMs: (timeout_s ?? GATE_SECONDS) * 1_000,
-    ...(report !== undefined && { report }),
-    ...(min_tests !== undefined && { minTests: min_tests }),
-  };
-}
-
 interface Order {
-  gate: Gate;
+  gate: string;
   settings: GateSettings;
   folder: string;
   worktreeId: string;
@@ -80,7 +70,8 @@ interface Order {
 
 async function runGate(deps: WorktreeGatesDeps, { gate, settings, folder, worktreeId }: Order) {
   const place = { block_id: gate, run_id: '', visit: 1, branch: 'accept' };
-  const output = await WORKERS[gate].make(deps)(
+  const worker = isKnown(gate) ? WORKERS[gate](deps) : namedGate(gate, deps);
+  const output = await worker(
     {
       execution_payload: [],
       block_contract: { task: '', signals: [], args: {}, returned: {} },

@@ -6,6 +6,7 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { type AgentScript, Bench, finished, ScriptedJobs } from '../../../test/support/workflow/run-bench.ts';
 import type { RunView } from '../../protocol/workflow.ts';
 import { checkManifest, runnableManifest } from '../manifest/check-manifest.ts';
+import type { GateCommand, GateCommands } from '../project/gate-commands.ts';
 import { chooseStart } from '../runs/plan.ts';
 import { DEFAULT_SHIPPED, SHIPPED, type ShippedName, shippedWorkflow } from './shipped.ts';
 
@@ -25,7 +26,7 @@ const TESTS = [
 function workflow(
   name: ShippedName,
   answers: string[],
-  gates: object = { test: { command: TESTS, from: 'configuration' } },
+  gates: GateCommands = { test: { command: TESTS, from: 'configuration' } },
 ) {
   const { manifest } = runnableManifest(shippedWorkflow(name), { agents });
   let n = 0;
@@ -134,12 +135,12 @@ verifies('W-66').test(
 );
 
 verifies('W-66').test('full-gates: a lint failure is mended before anything is built', async () => {
-  const lint = {
+  const lint: GateCommand = {
     command: ['/bin/sh', '-c', 'grep -q tidy answer.txt || { echo \'[{"errorCount":1}]\'; exit 1; }'],
     from: 'roster',
   };
-  const build = { command: ['/bin/sh', '-c', 'test -f answer.txt'], from: 'roster' };
-  const gates = { lint, build, test: { command: TESTS, from: 'roster' } };
+  const build: GateCommand = { command: ['/bin/sh', '-c', 'test -f answer.txt'], from: 'roster' };
+  const gates: GateCommands = { lint, build, test: { command: TESTS, from: 'roster' } };
   const { bench, jobs, start } = workflow('full-gates', ['right but ugly', 'right and tidy'], gates);
   await start();
   const view = await bench.settle();

@@ -112,8 +112,8 @@ verifies('W-80').test(
       budget: { limit: {}, spent: { tokens: 20, turns: 2, seconds: 4, usd: 1 }, warned: [] },
       stats: { filesWritten: 0, linesWritten: 0, segments: 4 },
       gates: [
-        { ...at('Main__Test', 1), gate: 'test', result: 'failed', tree: 'tree-0' },
-        { ...at('Main__Test', 2), gate: 'test', result: 'passed', tree: 'tree-1' },
+        { ...at('Main__Test', 1), gate: 'test', result: 'failed', tree: 'tree-0', key: expect.any(String) },
+        { ...at('Main__Test', 2), gate: 'test', result: 'passed', tree: 'tree-1', key: expect.any(String) },
       ],
       events: [],
       executionLog: {

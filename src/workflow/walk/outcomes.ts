@@ -1,4 +1,4 @@
-import type { Amounts, Halt, HaltAnswer, Json } from '../../protocol/workflow.ts';
+import type { Amounts, GateVerdict, Halt, HaltAnswer, Json } from '../../protocol/workflow.ts';
 import type { Signal } from '../language/names.ts';
 import type { StoredSegment } from '../memory/segment.ts';
 
@@ -81,6 +81,7 @@ interface VisitFacts {
   checkpoint?: string;
   jobId?: string;
   gate?: GateFacts;
+  verdicts?: GateVerdict[];
   /** Segments that are already in the files or the plan. */
   applied?: string[];
   filesWritten?: number;

@@ -85,7 +85,9 @@ export class VisitLog {
     const { gate } = this.#blockOf(at.block);
     if (gate === undefined || outcome.kind !== 'done') return;
     const passed = FAILED.has(outcome.signal) ? 'failed' : 'passed';
-    this.#pass({ ...at, gate, result: outcome.gate ? passed : 'not_run' }, outcome.tree);
+    // Runs of an earlier Reef recorded no verdicts.
+    const verdicts = outcome.verdicts ?? [{ gate, result: outcome.gate ? passed : 'not_run' }];
+    for (const verdict of verdicts) this.#pass({ ...at, ...verdict }, outcome.tree);
   }
 
   #pass(gate: GateView, tree: string | undefined): void {

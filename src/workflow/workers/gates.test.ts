@@ -440,10 +440,10 @@ verifies('W-41').test('a gate comes from the roster, the configuration, the proj
     await find({ devDependencies: { vitest: '1' }, dependencies: { eslint: '9' } }),
     await find({ devDependencies: { vitest: '1' }, dependencies: { eslint: '9' }, scripts }),
     await find({ scripts: { test: 'echo "Error: no test specified" && exit 1' } }),
-    await find({ scripts }, { configured: { lint: ['biome', 'check'] } }),
+    await find({ scripts }, { configured: { lint: { command: ['biome', 'check'] } } }),
     await find(
       { scripts },
-      { configured: { test: ['a'] }, workers: { 'Internal:TestRunner': { command: ['b', 'c'] } } },
+      { configured: { test: { command: ['a'] } }, workers: { 'Internal:TestRunner': { command: ['b', 'c'] } } },
     ),
     await find(undefined),
     await find('{nonsense'),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { RunResult, RunSpec } from '../../base/programs.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
 import { parseJson } from '../../base/safe-json.ts';
@@ -21,6 +22,11 @@ export interface GateParts {
   runGate: RunGate;
   /** The environment of a gate in this worktree. */
   gateEnv(worktreePath: string): Record<string, string>;
+}
+
+export interface GateSurroundings extends GateParts {
+  /** What the set-up of a worktree runs and copies. */
+  setup(): Promise<Json>;
 }
 
 interface Ended {
@@ -50,7 +56,7 @@ interface GateCall {
 
 async function judge(call: GateCall, reading: GateReading): Promise<WorkerOutput> {
   const { input, context } = call;
-  const { command } = context.gate;
+  const { command, reused } = context.gate;
   const pass = (signal: Signal, made: Parameters<typeof makeSegments>[2], gate?: GateFacts) => ({
     signal,
     new_payload: [...input.execution_payload, ...makeSegments(input.system_metadata, context, made)],
@@ -59,6 +65,14 @@ async function judge(call: GateCall, reading: GateReading): Promise<WorkerOutput
   if (command === undefined) {
     const message = `No command is configured for ${reading.type.replace('_RESULT', '').toLowerCase()}.`;
     return pass(FAILURE, [{ type: 'ERROR', content: { code: 'gate_not_configured', message } }]);
+  }
+  if (reused) {
+    const told = {
+      type: reading.type,
+      outcome: 'PASS' as const,
+      content: 'reef: it passed on the same files before\n',
+    };
+    return pass(SUCCESS, reading.tellsSuccess ? [told] : [], { command, code: 0, signal: null, timedOut: false });
   }
   const ended = await execute(command, call, reading.output);
   if ('cause' in ended) {
@@ -118,23 +132,26 @@ async function execute(
   return { stdout, log: stdout + stderr + end, facts };
 }
 
+type TestParts = GateParts & { openDir(root: string): SafeDir };
+
 /** `Internal:TestRunner` runs the project's tests; their exit code decides. */
-export function testRunner(parts: GateParts & { openDir(root: string): SafeDir }): Worker {
+export function testRunner(parts: TestParts): Worker {
+  return testsAs(parts, { tellsSuccess: true, content: ({ log }) => log });
+}
+
+/** A gate without a worker of its own is judged as tests are, and what it said begins with its name. */
+export function namedGate(name: string, parts: TestParts): Worker {
+  return testsAs(parts, { tellsSuccess: false, content: ({ log }) => `reef: gate ${name}\n${log}` });
+}
+
+function testsAs(parts: TestParts, reading: Pick<GateReading, 'tellsSuccess' | 'content'>): Worker {
   return async (input, context) => {
-    const { report, folder = input.system_metadata.worktree_path } = context.gate;
+    const { report, reused, folder = input.system_metadata.worktree_path } = context.gate;
     const dir = parts.openDir(folder);
     // An old or invented report must not count for this run.
-    if (report !== undefined) await dir.remove(report).catch(() => undefined);
-    return judge(
-      { input, context, parts },
-      {
-        output: 'together',
-        type: 'TEST_RESULT',
-        tellsSuccess: true,
-        content: ({ log }) => log,
-        objection: () => tooFew(dir, context.gate),
-      },
-    );
+    if (report !== undefined && !reused) await dir.remove(report).catch(() => undefined);
+    const objection = () => tooFew(dir, context.gate);
+    return judge({ input, context, parts }, { output: 'together', type: 'TEST_RESULT', ...reading, objection });
   };
 }
 
@@ -149,6 +166,15 @@ async function tooFew(dir: SafeDir, { report, minTests }: GateSettings): Promise
   const count = countTests(text);
   if (count === undefined) return `the report ${report} is neither JUnit nor JSON of a known kind`;
   return count < minTests ? `${count} tests ran, at least ${minTests} must` : undefined;
+}
+
+/** What a verdict depends on besides the files. */
+export async function gateKey(
+  { command, report, minTests }: GateSettings,
+  { gateEnv, setup }: GateSurroundings,
+): Promise<string> {
+  const depends = [command, report ?? null, minTests ?? null, Object.entries(gateEnv('')).sort(), await setup()];
+  return createHash('sha256').update(JSON.stringify(depends)).digest('hex');
 }
 
 /** `Internal:RunLinter` gives its findings as data, so that a block can fix them. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../protocol/workflow.ts';
+import type { GateVerdict, Json } from '../../protocol/workflow.ts';
 import type { Signal } from '../language/names.ts';
 import type { ContextSegment } from '../memory/segment.ts';
 import type { GateFacts } from '../walk/outcomes.ts';
@@ -45,6 +45,8 @@ export interface WorkerOutput {
   /** Segments that are now in the files or the plan; they are never applied again. */
   applied?: string[];
   gate?: GateFacts;
+  /** Of each gate that the worker ran or knew. */
+  verdicts?: GateVerdict[];
 }
 
 export interface GateSettings {
@@ -55,6 +57,8 @@ export interface GateSettings {
   folder?: string;
   report?: string;
   minTests?: number;
+  /** It has passed on the very same files, so it does not run. */
+  reused?: true;
 }
 
 export interface WorkerContext {

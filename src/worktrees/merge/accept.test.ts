@@ -228,6 +228,8 @@ function judgedWorld(commands: Partial<Record<Gate, string>>, more: Partial<Mana
   const gates = entries.map(([gate, script]) => ({
     gate,
     command: ['sh', '-c', script],
+    key: gate,
+    blocks: true,
     async run(cwd: string) {
       const env = { PATH: process.env.PATH ?? '' };
       const { code, stdout } = await run({ file: 'sh', args: ['-c', script], cwd, env, timeoutMs: 20_000 });
@@ -242,7 +244,7 @@ function runIn({ store }: World, worktreeId: string) {
   const run = { id: `RUN-${worktreeId}`, worktreeId, state: 'over', doc: {} } as const;
   store.commit(() => store.runs.insert(run));
   return (gate: Gate, result: GateView['result'], tree: string) => {
-    const verdict = { block: `Core__${gate}`, visit: 1, branch: 'main', gate, result, tree };
+    const verdict = { block: `Core__${gate}`, visit: 1, branch: 'main', gate, result, tree, key: gate };
     store.commit(() => store.verdicts.insert(run.id, [verdict]));
   };
 }
@@ -270,11 +272,12 @@ verifies('T-31', 'J-30').test(
     verdict('lint', 'passed', gitIn(work.path, 'rev-parse', 'HEAD^{tree}'));
     const seen = await manager.gates(work.id);
     expect(seen.gates).toEqual([
-      { gate: 'lint', result: 'passed' },
+      { gate: 'lint', result: 'passed', reused: true },
       { gate: 'test', result: 'passed' },
       { gate: 'build', result: 'not_configured' },
     ]);
-    expect([await manager.gates(work.id), judged()]).toEqual([seen, 'lint\n1 y\n1 x\n']);
+    const again = seen.gates.map((gate) => (gate.result === 'passed' ? { ...gate, reused: true } : gate));
+    expect([(await manager.gates(work.id)).gates, judged()]).toEqual([again, 'lint\n1 y\n1 x\n']);
     write('a.txt', 'moved\n2\n3\n4\n5\n');
     commit('moved');
     const done = await manager.accept(work.id);

@@ -29,7 +29,7 @@ verifies('X-136').test(
       const worktree = await world.git.locate(work.path);
       const at = new Date();
       const taken = await capture(world.git, worktree, { ref: `refs/reef/trees/${work.id}`, message: 'look', at });
-      await world.manager.inGateCheckout(work.id, taken, async (folder) => use(folder));
+      await world.manager.inGateCheckout(work.id, taken, async ({ folder }) => use(folder));
     };
     const installs = () => textOf(dirname(work.path), `scratch-${work.id}-installed`)?.length ?? 0;
     const seen: unknown[] = [];

@@ -22,8 +22,8 @@ export interface Judged {
 
 export interface GateFolder {
   folder: string;
-  /** Gates have run on these files here before, and what they built is still there. */
-  isSame: boolean;
+  /** The gates that have run on these files here: what they built is still there. Whoever runs one adds it. */
+  ran: Set<string>;
 }
 
 /**
@@ -43,14 +43,34 @@ export function withGateCheckout<T>(
     const known = deps.gateCheckouts.get(row.id);
     const isUsable = known?.inputs === inputs && (await moveTo(deps, { known, folder, judged }));
     if (isUsable) {
-      const isSame = known.tree === judged.tree;
+      if (known.tree !== judged.tree) known.ran.clear();
       known.tree = judged.tree;
-      return use({ folder, isSame });
+      return use({ folder, ran: known.ran });
     }
     await dropGateCheckout(deps, row);
-    await make(deps, { row, judged, inputs, folder });
-    return use({ folder, isSame: false });
+    const ran = new Set<string>();
+    await make(deps, { row, judged, inputs, folder, ran });
+    return use({ folder, ran });
   });
+}
+
+/**
+ * Runs a gate. It may need what gates before it build: those of `earlier` that have not run here, because they passed on
+ * these files elsewhere, run only if it fails without.
+ */
+export async function runInOrder<R extends { passed: boolean }>(
+  { ran }: GateFolder,
+  { gate, earlier, run }: { gate: string; earlier: readonly string[]; run(gate: string): Promise<R> },
+): Promise<R> {
+  const alone = await run(gate);
+  ran.add(gate);
+  const absent = earlier.filter((name) => !ran.has(name));
+  if (alone.passed || absent.length === 0) return alone;
+  for (const name of absent) {
+    await run(name);
+    ran.add(name);
+  }
+  return run(gate);
 }
 
 interface Wanted {
@@ -58,16 +78,17 @@ interface Wanted {
   judged: Judged;
   inputs: string;
   folder: string;
+  ran: Set<string>;
 }
 
-async function make(deps: Deps, { row, judged, inputs, folder }: Wanted): Promise<void> {
+async function make(deps: Deps, { row, judged, inputs, folder, ran }: Wanted): Promise<void> {
   const { commit, tree } = judged;
   const checkout = await addEntry(deps, { path: folder, commit, reason: `reef scratch ${row.id}` });
   const scratch = await gateRow(deps, row);
   await copyRepositoryFiles(deps, scratch);
   const { state, message } = await runSetup(deps, scratch);
   const made = state === 'failed' ? Buffer.of() : await untracked(deps, checkout);
-  deps.gateCheckouts.set(row.id, { inputs, tree, made, state: await stateOf(folder, made) });
+  deps.gateCheckouts.set(row.id, { inputs, tree, ran, made, state: await stateOf(folder, made) });
   if (state !== 'failed') return;
   await dropGateCheckout(deps, row);
   throw await notSetUp(deps, row, { inputs, message: (message ?? '').replaceAll(folder, row.path ?? folder) });

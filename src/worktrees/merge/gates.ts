@@ -6,7 +6,7 @@ import type { ConfiguredGate, Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
 import type { StoredWorktree } from '../records.ts';
 import { folderOf, openWorktree } from '../registry.ts';
-import { type Judged, withGateCheckout } from './gate-checkout.ts';
+import { type GateFolder, type Judged, runInOrder, withGateCheckout } from './gate-checkout.ts';
 
 /** The gates of a worktree, and what was said of its trees so far. */
 export interface Bench {
@@ -24,11 +24,11 @@ export async function openBench(deps: Deps, row: StoredWorktree): Promise<Bench>
   return { row, gates: await deps.gatesOf(row.id), owner: run?.id ?? row.id };
 }
 
-/** What was said last of exactly this tree. */
-export function verdictOn({ store }: Deps, { owner }: Bench, { gate, command }: ConfiguredGate, tree: Oid) {
-  const isMeant = (each: GateView) =>
-    each.gate === gate && each.tree === tree && (each.branch !== BRANCH || each.block === command.join(' '));
-  return store.verdicts.ofRun(owner).findLast(isMeant)?.result;
+/** Whether the gate may be left out for exactly this tree: it has passed on it, or a person waived it in the run. */
+export function verdictOn({ store }: Deps, { owner }: Bench, gate: ConfiguredGate, tree: Oid): JudgedGate | undefined {
+  const isWaived = ({ result, ...of }: GateView) => result === 'waived' && of.gate === gate.gate && of.tree === tree;
+  if (store.verdicts.hasPassed(tree, gate.key)) return { ...about(gate), result: 'passed', reused: true };
+  return store.verdicts.ofRun(owner).some(isWaived) ? { ...about(gate), result: 'waived' } : undefined;
 }
 
 export function notConfigured({ gates }: Bench): Gate[] {
@@ -41,41 +41,35 @@ export function notConfigured({ gates }: Bench): Gate[] {
  */
 export async function judgeTree(deps: Deps, bench: Bench, { commit, tree }: Judged): Promise<JudgedGate[]> {
   const before = bench.gates.map((gate) => ({ gate, said: verdictOn(deps, bench, gate, tree) }));
-  const settled = ({ gate, said }: (typeof before)[number]) => ({ gate: gate.gate, result: said as 'passed' });
-  const isOpen = ({ said }: (typeof before)[number]) => said !== 'passed' && said !== 'waived';
-  if (!before.some(isOpen)) return before.map(settled);
-  return withGateCheckout(deps, bench.row, { commit, tree }, async ({ folder, isSame }) => {
+  const settled = before.flatMap(({ said }) => said ?? []);
+  if (settled.length === before.length) return settled;
+  return withGateCheckout(deps, bench.row, { commit, tree }, async (at) => {
     const all: JudgedGate[] = [];
-    const absent = isSame ? [] : before.filter((each) => !isOpen(each)).map(({ gate }) => gate);
-    for (const each of before) {
-      all.push(isOpen(each) ? await judgeNew(deps, bench, { ...each, absent, folder, tree }) : settled(each));
-    }
+    for (const { gate, said } of before) all.push(said ?? (await judgeNew(deps, bench, { gate, before, at, tree })));
     return all;
   });
 }
 
 interface NewJudgement {
   gate: ConfiguredGate;
-  /** Gates that passed in another checkout. */
-  absent: ConfiguredGate[];
-  folder: string;
+  /** All gates, with what is known of those that have passed. */
+  before: readonly { gate: ConfiguredGate; said: JudgedGate | undefined }[];
+  at: GateFolder;
   tree: Oid;
 }
 
-async function judgeNew(deps: Deps, bench: Bench, { gate, absent, folder, tree }: NewJudgement): Promise<JudgedGate> {
-  const { passed, log } = await runWith(gate, absent, folder);
+async function judgeNew(deps: Deps, bench: Bench, { gate, before, at, tree }: NewJudgement): Promise<JudgedGate> {
+  const index = bench.gates.indexOf(gate);
+  const earlier = before.slice(0, index).flatMap(({ said }) => (said ? [said.gate] : []));
+  const byName = new Map(bench.gates.map((each) => [each.gate, each]));
+  const run = (name: string) => (byName.get(name) ?? gate).run(at.folder);
+  const { passed, log } = await runInOrder(at, { gate: gate.gate, earlier, run });
   const result = passed ? 'passed' : 'failed';
   keep(deps, bench, gate, { result, tree });
-  return { gate: gate.gate, result, ...(!passed && { log: lastLines(log) }) };
+  return { ...about(gate), result, ...(!passed && { log: lastLines(log) }) };
 }
 
-/** It may need what gates before it build; those that passed in another checkout run here only if it fails without. */
-async function runWith(gate: ConfiguredGate, absent: ConfiguredGate[], folder: string) {
-  const alone = await gate.run(folder);
-  if (alone.passed || absent.length === 0) return alone;
-  for (const earlier of absent.splice(0)) await earlier.run(folder);
-  return gate.run(folder);
-}
+const about = ({ gate, blocks }: ConfiguredGate) => ({ gate, ...(!blocks && { blocks: false as const }) });
 
 /** The tree as it is in the worktree now, uncommitted work included. */
 export async function judgeNow(deps: Deps, row: StoredWorktree): Promise<JudgedTree> {
@@ -91,12 +85,12 @@ export async function judgeNow(deps: Deps, row: StoredWorktree): Promise<JudgedT
 function keep(
   { store }: Deps,
   { owner }: Bench,
-  { gate, command }: ConfiguredGate,
+  { gate, command, key }: ConfiguredGate,
   said: Pick<GateView, 'result' | 'tree'>,
 ) {
   store.commit(() => {
     const visit = store.verdicts.ofRun(owner).filter(({ branch }) => branch === BRANCH).length + 1;
-    store.verdicts.insert(owner, [{ branch: BRANCH, block: command.join(' '), visit, gate, ...said }]);
+    store.verdicts.insert(owner, [{ branch: BRANCH, block: command.join(' '), visit, gate, key, ...said }]);
   });
 }
 

@@ -28,7 +28,7 @@ interface Case {
 export async function judge(deps: Deps, wanted: Case): Promise<string[]> {
   const { row, tip, merged, target, yes } = wanted;
   const { bench, remarks } = await benchFor(deps, row);
-  const waived = bench.gates.filter((gate) => verdictOn(deps, bench, gate, tip.tree) === 'waived');
+  const waived = bench.gates.filter((gate) => verdictOn(deps, bench, gate, tip.tree)?.result === 'waived');
   const concerns = await concernsOf(deps, wanted, waived);
   const listed = Object.values(concerns).flat();
   if (listed.length > 0 && !yes) {
@@ -38,12 +38,15 @@ export async function judge(deps: Deps, wanted: Case): Promise<string[]> {
   }
   // The files of a worktree without a run were never judged before: what would be merged decides.
   const isOfRun = bench.owner !== row.id;
-  if (isOfRun || merged.tree === tip.tree) await requirePass(deps, bench, { ...tip, where: 'these files' });
+  const shown: string[] = [];
+  if (isOfRun || merged.tree === tip.tree)
+    shown.push(...(await requirePass(deps, bench, { ...tip, where: 'these files' })));
   if (merged.tree !== tip.tree) {
     const gates = bench.gates.filter((gate) => !waived.includes(gate));
-    await requirePass(deps, { ...bench, gates }, { ...merged, where: `these files merged into ${target}`, target });
+    const where = `these files merged into ${target}`;
+    shown.push(...(await requirePass(deps, { ...bench, gates }, { ...merged, where, target })));
   }
-  return [...listed, ...remarks];
+  return [...listed, ...remarks, ...new Set(shown)];
 }
 
 /** A repository that is not trusted has no gates of its own, which a person is told. */
@@ -58,14 +61,15 @@ async function benchFor(deps: Deps, row: StoredWorktree): Promise<{ bench: Bench
   }
 }
 
+/** Returns what failed and does not block. */
 async function requirePass(
   deps: Deps,
   bench: Bench,
   { commit, tree, where, target }: Merged & { where: string; target?: string },
-): Promise<void> {
-  const failed = (await judgeTree(deps, bench, { commit, tree })).filter(({ result }) => result === 'failed');
-  const [first] = failed;
-  if (!first) return;
+): Promise<string[]> {
+  const bad = (await judgeTree(deps, bench, { commit, tree })).filter(({ result }) => result === 'failed');
+  const failed = bad.filter(({ blocks }) => blocks !== false);
+  if (failed.length === 0) return bad.map(({ gate }) => `gate failed, which does not stop a merge: ${gate}`);
   const { id, path } = bench.row;
   const names = failed.map(({ gate }) => gate).join(', ');
   const bring = target === undefined ? '' : `bring it in with \`git -C ${path} merge ${target}\`, `;

@@ -131,7 +131,7 @@ export const noBranches = {
 
 /** Here gates run where the agents work. */
 export function judgedInPlace(folder: string): Pick<WorkflowPorts['worktrees'], 'inGateCheckout'> {
-  return { inGateCheckout: async (_id, _judged, use) => use(folder) };
+  return { inGateCheckout: async (_id, _judged, use) => use({ folder, ran: new Set() }) };
 }
 
 export interface BenchOptions {
@@ -165,6 +165,7 @@ export class Bench {
       openDir: createSafeDir,
       runGate: run,
       gateEnv: () => ({ PATH: '/usr/bin:/bin' }),
+      setup: async () => [],
       jobs: jobs ?? new ScriptedJobs(() => finished('SIGNAL:SUCCESS')),
       captures: hashCaptures(join(dir, 'trees')),
       worktrees: {
@@ -178,6 +179,7 @@ export class Bench {
         outline: ({ path }) => `(outline)\noutline of ${path}`,
       },
       keepVerdicts: (runId, verdicts) => this.store.commit(() => this.store.verdicts.insert(runId, verdicts)),
+      hasPassed: (tree, key) => this.store.verdicts.hasPassed(tree, key),
       defaultAgent: 'claude',
       isAgent: (name) => name === 'claude' || name === 'codex',
       steppingOf: (runId) => this.runs.steppingOf(runId),

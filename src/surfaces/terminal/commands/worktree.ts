@@ -45,7 +45,7 @@ export const setupWorktree: Command<object> = async (cli, [id = '']) => {
 export const judgeWorktree: Command<object> = async (cli, [id = '']) => {
   const judged = await cli.client().call('worktree_gates', { id });
   cli.print(judged, () => gateResults(judged, cli.style));
-  return judged.gates.some(({ result }) => result === 'failed') ? 1 : 0;
+  return judged.gates.some(({ result, blocks }) => result === 'failed' && blocks !== false) ? 1 : 0;
 };
 
 export const updateWorktree: Command<{ agent?: string; into?: string }> = async (cli, [id = ''], options) => {
