@@ -104,7 +104,7 @@ module.exports = {
     only('processes', ['process'], ['child_process']),
     only(
       'sockets',
-      ['surfaces', 'runtime/mcp', 'app/runtime/http-requests'],
+      ['surfaces', 'runtime/mcp', 'app/runtime/http-requests', 'process/egress'],
       ['net', 'tls', 'http', 'https', 'http2', 'dgram', 'hono', '@hono/[^/]+'],
     ),
     only('mcp', ['surfaces', 'runtime/mcp', 'context/server'], ['@modelcontextprotocol/[^/]+']),

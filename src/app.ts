@@ -79,7 +79,7 @@ export async function openApp(options: AppOptions) {
     sockets: home.sockets,
     version: options.version,
     jobSockets: options.jobSockets,
-    sandboxPaths: () => readSettings().sandbox,
+    sandboxSettings: () => readSettings().sandbox,
     maxJobs: () => config.max_jobs,
     folderOf: (worktreeId) => repository?.worktrees.folder(worktreeId),
     passEnv: () => readSettings().pass_env,

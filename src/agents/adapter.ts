@@ -53,6 +53,8 @@ export interface AgentDescription {
   ignoresRepeats: boolean;
   /** What it keeps in the user's home. In a sandbox it finds private copies there. */
   state: readonly AgentPlace[];
+  /** Where its models and its log-in are: a sandbox lets it connect there. */
+  hosts?: readonly string[];
   /** How a repository steers it. Absent: not at all. */
   project?: ProjectNames;
   /** False: it needs what a sandbox hides. `own`: it has one of its own, which stays on where Reef's is not up. */
@@ -77,6 +79,8 @@ export interface AgentPlace {
   without?: RegExp;
   /** The folder of its conversations, and the paths in it that come back from a sandbox. */
   sessions?: { folder: string; file: RegExp };
+  /** Files in the folder in which the user names other addresses of models and servers. A sandbox lets it connect there too. */
+  endpoints?: readonly string[];
   /** Files with a log-in, by their names in the folder. */
   logins?: Readonly<Record<string, LoginFile>>;
 }

@@ -15,10 +15,11 @@ import { lendState, stateDir } from './agent-state.ts';
 import { type Found, findAgent, shellKeysFor } from './detect.ts';
 import { freshRuntime } from './job-runtime.ts';
 import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
+import { networkFor } from './network.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import { type ProjectFiles, type ProjectNames, withheldText } from './project-files.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
-import { gitMounts, jobDir, sandboxFor } from './sandbox.ts';
+import { egressSocket, gitMounts, jobDir, sandboxFor } from './sandbox.ts';
 import type { OwnPaths } from './sandbox-home.ts';
 import { shellKeyWords } from './shell-keys.ts';
 import { forMode } from './terminal/headful.ts';
@@ -39,8 +40,8 @@ export interface LaunchDeps {
   passEnv(): readonly string[];
   /** What a folder brings for an agent, and what of it is trusted. */
   projectFilesOf(cwd: string, names: ProjectNames): Promise<ProjectFiles>;
-  /** What the user's configuration shows to agents in a sandbox. */
-  sandboxPaths(): OwnPaths;
+  /** What the user's configuration shows to agents in a sandbox, and where it lets them connect to. */
+  sandboxSettings(): OwnPaths & { hosts: readonly string[] };
 }
 
 /** The socket through which a job reaches Reef. It is open while the job has a process. */
@@ -67,12 +68,14 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   const env = childEnv(deps, job, { agent, planned: plan.env });
   const { homeDir, sockets } = deps;
   const { state, reads } = agent.adapter.describe();
+  const isOpen = job.sandbox === 'bubblewrap' && !deps.capabilities.sandboxesNetwork;
   const around = {
     homeDir,
     sockets,
     reads,
     env: { ...deps.env, ...env },
-    own: deps.sandboxPaths(),
+    own: deps.sandboxSettings(),
+    network: networkOf(deps, job, agent),
     program: plan.file,
   };
   const lent = { state, env, dir: stateDir(homeDir, job.id), sessionId: job.sessionId };
@@ -94,8 +97,22 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
           { ...spec, stdin: plan.stdin === 'file' ? { file: join(dir, 'prompt') } : 'fifo' },
           deps.capabilities,
         );
-  noteStarted(deps, job.id, { identity, plan, note: project && withheldText(project) });
+  const notes = [project && withheldText(project), isOpen ? OPEN_NETWORK : undefined];
+  noteStarted(deps, job.id, { identity, plan, notes: notes.filter((note) => note !== undefined) });
   return identity;
+}
+
+const OPEN_NETWORK = 'this machine gives a sandbox no network of its own: the agent can reach what you can reach';
+
+/** The adapter's own variables hold text of the repository, so they name nothing. */
+function networkOf(deps: LaunchDeps, job: Job, agent: RegisteredAgent) {
+  if (!deps.capabilities.sandboxesNetwork) return undefined;
+  return networkFor({
+    socket: egressSocket(deps.sockets, job.id),
+    env: childEnv(deps, job, { agent, planned: {} }),
+    hosts: deps.sandboxSettings().hosts,
+    agent: agent.adapter.describe(),
+  });
 }
 
 function checkFolder(job: Job): void {
@@ -170,7 +187,7 @@ function childEnv(
 export function noteStarted(
   deps: Pick<LaunchDeps, 'storage' | 'homeDir'>,
   id: string,
-  started: { identity: ProcessIdentity; plan?: LaunchPlan; note?: string | undefined },
+  started: { identity: ProcessIdentity; plan?: LaunchPlan; notes?: readonly string[] },
 ): void {
   changeJob(deps.storage, id, (tx) => {
     const { pid, startTime, bootId } = started.identity;
@@ -186,7 +203,7 @@ export function noteStarted(
     const readsFile = existsSync(join(jobDir(deps.homeDir, id), String(n), 'prompt'));
     const prompt = readsFile ? firstMessage(tx) : undefined;
     if (prompt) tx.storage.store.outbox.move(prompt.key, 'delivered');
-    if (started.note !== undefined) tx.warn(started.note);
+    for (const note of started.notes ?? []) tx.warn(note);
     const key = shellKeyWords(tx.job.shellKeys);
     if (key !== undefined) tx.warn(`${key}. To use a log-in instead, log in with the agent itself`);
   });

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Checkout, readCheckout } from '../git/checkout.ts';
+import type { EgressRules } from '../process/egress/rules.ts';
 import { type SandboxSpec, unguard } from '../process/sandbox.ts';
 import type { Job } from '../protocol/jobs.ts';
 import type { Store } from '../store/store.ts';
@@ -22,6 +23,8 @@ interface Surroundings {
   env: Readonly<NodeJS.ProcessEnv>;
   /** What the user's configuration shows to all. */
   own?: OwnPaths | undefined;
+  /** Absent where the machine cannot make a network: then it is the machine's. */
+  network?: EgressRules | undefined;
   /** What git may write beside the folder of the job. */
   git?: GitMounts | undefined;
   /** What the job runs. Its temporary folder is private and would hide a program that lies there. */
@@ -41,13 +44,19 @@ export function jobSocketPath(sockets: string, jobId: string): string {
   return join(jobSocketDir(sockets, jobId), 'sock');
 }
 
+/** Where the proxy of a job listens: beside its own socket, in the folder that its sandbox shows. */
+export function egressSocket(sockets: string, jobId: string): string {
+  return join(jobSocketDir(sockets, jobId), 'net');
+}
+
 /** A job in a sandbox may write its folder, a home and a temporary folder of its own. Of the user's folders it sees what is named. */
 export async function sandboxFor(
   job: Pick<Job, 'id' | 'cwd' | 'sandbox' | 'readonly'>,
   of: Surroundings,
 ): Promise<SandboxSpec | undefined> {
   if (job.sandbox !== 'bubblewrap') return undefined;
-  const socketDir = jobSocketDir(of.sockets, job.id);
+  const socketDir = of.network === undefined ? jobSocketDir(of.sockets, job.id) : dirname(of.network.socket);
+  if (of.network !== undefined) mkdirSync(socketDir, { recursive: true, mode: 0o700 });
   const around = ownHome(of.env, of.program, of.own);
   const { writable = [], readOnly = [], hidden = [], guarded = [] } = of.git ?? {};
   return {
@@ -66,7 +75,7 @@ export async function sandboxFor(
     ],
     hidden: [of.homeDir, of.sockets, ...around.hidden, ...hidden],
     guarded: [...guardedIn(job.cwd), ...guarded],
-    network: 'host',
+    network: of.network ?? 'host',
     scratch: join(jobDir(of.homeDir, job.id), SCRATCH),
   };
 }

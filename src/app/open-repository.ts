@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { basename, join } from 'node:path';
+import { networkFor } from '../agents/network.ts';
 import type { AdapterRegistry } from '../agents/registry.ts';
 import type { GuardedFolders } from '../agents/sandbox.ts';
-import { sandboxFor } from '../agents/sandbox.ts';
+import { egressSocket, sandboxFor } from '../agents/sandbox.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Environment } from '../base/env.ts';
 import type { Home } from '../base/home.ts';
@@ -128,7 +130,7 @@ function gateDeps(deps: RepositoryDeps) {
   const { env, capabilities, guards } = deps;
   const runGate = boundGates({
     capabilities,
-    sandboxOf: (path, { REEF_ROOT: root }) => worktreeSandbox(deps, path, root),
+    sandboxOf: (path, own) => worktreeSandbox(deps, path, own),
     enter: (path) => guards.enter(path),
   });
   return {
@@ -143,18 +145,23 @@ function gateDeps(deps: RepositoryDeps) {
  * The sandbox belongs to the worktree: gates and scripts execute what an agent wrote there. Scripts are told where the user's
  * own checkout lies, to take from it what a fresh one lacks, so they may read it.
  */
-async function worktreeSandbox(deps: RepositoryDeps, path: string, root: string | undefined) {
+async function worktreeSandbox(deps: RepositoryDeps, path: string, ofProgram: Readonly<Record<string, string>>) {
   const { home, env } = deps;
   const id = basename(path).replace(/^scratch-/, '');
   if (!isWalled(deps, id)) return undefined;
   const { dir: homeDir, sockets } = home;
   const own = deps.settings().sandbox;
+  const { REEF_ROOT: root } = ofProgram;
+  // A folder for each: gates of one worktree run side by side.
+  const socket = egressSocket(sockets, `gate-${randomBytes(4).toString('hex')}`);
+  const network = networkFor({ socket, env: ofProgram, hosts: own.hosts });
   const surroundings = {
     own,
     homeDir,
     sockets,
     env: env.all,
     program: '/bin/sh',
+    ...(deps.capabilities.sandboxesNetwork && { network }),
     ...(root !== undefined && { reads: [root] }),
   };
   return sandboxFor({ id: `gate-${id}`, cwd: path, sandbox: 'bubblewrap' }, surroundings);

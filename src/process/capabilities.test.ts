@@ -30,7 +30,7 @@ test('where only root may make namespaces the user namespace is left out', async
 });
 
 test('tools are absolute paths', async () => {
-  const { namespaces: _, isolatesNetwork: __, ...tools } = await probeCapabilities();
+  const { namespaces: _, isolatesNetwork: __, sandboxesNetwork: ___, ...tools } = await probeCapabilities();
   const found = Object.values(tools).filter((path) => path !== undefined);
   expect(found.filter((path) => !path.startsWith('/'))).toEqual([]);
 });

@@ -11,6 +11,8 @@ export interface Capabilities {
   /** Whether such a tree can be given an empty network of its own. */
   isolatesNetwork: boolean;
   bubblewrap: string | undefined;
+  /** Whether a sandbox can have a network of its own, and perl a way out of it. */
+  sandboxesNetwork: boolean;
   setpriv: string | undefined;
   /** GNU's: others open no process group. */
   timeout: string | undefined;
@@ -23,6 +25,12 @@ export const UNSHARE_OPTIONS = {
   'user+pid': ['--user', '--map-current-user', '--pid', '--fork', '--kill-child', '--mount-proc'],
   pid: ['--pid', '--fork', '--kill-child', '--mount-proc'],
 } as const;
+
+/** Some machines make a network whose loopback stays down. */
+const LISTEN = [
+  ...['-MFcntl', '-MSocket', '-e'],
+  'socket(S, AF_INET, SOCK_STREAM, 0) && bind(S, pack_sockaddr_in(0, INADDR_LOOPBACK)) or die',
+];
 
 /** Each program calls it once and hands the result down. */
 export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promise<Capabilities> {
@@ -37,7 +45,11 @@ export async function probeCapabilities(searchPath: string = SYSTEM_PATH): Promi
   const unshare = namespaces === 'none' ? undefined : find('unshare');
   const isolatesNetwork =
     namespaces !== 'none' && (await works(unshare, [...UNSHARE_OPTIONS[namespaces], '--net', 'true'])) !== undefined;
-  return { namespaces, unshare, isolatesNetwork, bubblewrap, setpriv, timeout, perl, tmux: find('tmux') };
+  const sandboxesNetwork =
+    perl !== undefined &&
+    (await works(bubblewrap, [...SANDBOX_BASE, '--unshare-net', '--', perl, ...LISTEN])) !== undefined;
+  const tools = { unshare, bubblewrap, setpriv, timeout, perl, tmux: find('tmux') };
+  return { namespaces, isolatesNetwork, sandboxesNetwork, ...tools };
 }
 
 async function probeNamespaces(unshare: string | undefined): Promise<Capabilities['namespaces']> {

@@ -1,5 +1,6 @@
 import { ReefError } from '../protocol/errors.ts';
 import { type Capabilities, UNSHARE_OPTIONS } from './capabilities.ts';
+import { egressCommand } from './egress/command.ts';
 import { type SandboxSpec, sandboxOptions } from './sandbox.ts';
 
 export interface Program {
@@ -23,6 +24,10 @@ const FIRST_PROCESS = 'exec 3>&2 2>/dev/null; (echo >&4; exec "$@" 2>&3 3>&- 4>&
 /** Opens the filter of system calls as descriptor 9. Bubblewrap does not block SIGTERM as `unshare` does: it would die and take the agent along without grace. */
 const DEAF = 'trap "" TERM; exec 9<"$1"; shift; exec "$@"';
 
+/** The same, with the proxy of the sandbox beside it. The proxy keeps the errors: what it refuses is said there. */
+const DEAF_WITH_PROXY =
+  'trap "" TERM; "$1" "$2" "$3" $$ </dev/null >/dev/null 4>&- & proxy=$!; exec 9<"$4"; shift 4; "$@"; code=$?; kill -KILL $proxy; exit $code';
+
 /** The same as `timeout -k 5`: a group of its own, SIGTERM, SIGKILL 5 s later, and 124 as exit code. */
 const CEILING = `
   setpgrp(0, 0);
@@ -40,12 +45,17 @@ const CEILING = `
 /** The command that holds a program together with its tree, by what the machine offers. */
 export function contained(program: Program, capabilities: Capabilities): string[] {
   const command = [program.file, ...program.args];
-  const { namespaces, unshare, bubblewrap } = capabilities;
+  const { namespaces, unshare, bubblewrap, perl } = capabilities;
   if (program.sandbox) {
     if (!bubblewrap) throw new ReefError('sandbox_unavailable', 'Bubblewrap is missing here or not allowed to work');
     const { filter, options } = sandboxOptions(program.sandbox, program.cwd);
     const undeaf = ['/usr/bin/env', '--default-signal=TERM', '/bin/sh', '-c', BEGIN, 'sh'];
-    return ['/bin/sh', '-c', DEAF, 'sh', filter, bubblewrap, ...options, '--', ...undeaf, ...command];
+    const { network, scratch } = program.sandbox;
+    if (typeof network === 'string')
+      return ['/bin/sh', '-c', DEAF, 'sh', filter, bubblewrap, ...options, '--', ...undeaf, ...command];
+    const way = egressCommand(network, scratch, perl ?? 'perl');
+    const boxed = [bubblewrap, ...options, ...way.options, '--', ...undeaf, ...way.inside, ...command];
+    return ['/bin/sh', '-c', DEAF_WITH_PROXY, 'sh', ...way.outside, filter, ...boxed];
   }
   if (namespaces === 'none' || unshare === undefined) return ['/bin/sh', '-c', BEGIN, 'sh', ...command];
   const network = program.isOffline && capabilities.isolatesNetwork ? ['--net'] : [];

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
+import type { EgressRules } from './egress/rules.ts';
 import { seccompFilter } from './seccomp.ts';
 
 /**
@@ -22,8 +23,8 @@ export interface SandboxSpec {
   hidden: readonly string[];
   /** Cannot be changed. One that is absent is an empty folder meanwhile, which `unguard` removes. */
   guarded?: readonly string[];
-  /** `host` keeps abstract sockets reachable as well; only `none` closes those. */
-  network: 'host' | 'none';
+  /** `host` keeps abstract sockets reachable as well; the others close those. */
+  network: 'host' | 'none' | EgressRules;
   /** A folder of ours for what the sandbox itself needs: its private /tmp lies here. */
   scratch: string;
 }
@@ -73,7 +74,7 @@ export function sandboxOptions(spec: SandboxSpec, cwd: string): { options: strin
   const options = [
     ...SANDBOX_BASE,
     ...(hasFilter ? ['--seccomp', '9'] : []),
-    ...(spec.network === 'none' ? ['--unshare-net'] : []),
+    ...(spec.network === 'host' ? [] : ['--unshare-net']),
     ...mounts.sort((a, b) => a.path.length - b.path.length).flatMap((mount) => mount.options),
     // Last, because the mounts within need their folders made first.
     ...[...hidden.filter(isFolder), ...absent].flatMap((path) => ['--remount-ro', path]),

@@ -6,6 +6,7 @@ export const noCapabilities: Capabilities = {
   unshare: undefined,
   isolatesNetwork: false,
   bubblewrap: undefined,
+  sandboxesNetwork: false,
   setpriv: undefined,
   timeout: undefined,
   perl: undefined,

@@ -42,6 +42,7 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
     state: [
       {
         at: ['~/.gemini'],
+        endpoints: ['settings.json', '.env'],
         without: /^(?:tmp|history|antigravity.*|.*\.tmp)$/,
         sessions: { folder: 'tmp', file: /^[\w.-]+\/(?:\.project_root|chats\/session-[\w-]+\.jsonl?)$/ },
         logins: {
@@ -52,6 +53,10 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
           },
         },
       },
+    ],
+    hosts: [
+      ...['generativelanguage.googleapis.com', 'cloudcode-pa.googleapis.com', 'aiplatform.googleapis.com'],
+      ...['oauth2.googleapis.com', 'accounts.google.com', 'www.googleapis.com'],
     ],
     passEnv: ['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION'],
   },
@@ -88,7 +93,11 @@ export const knownAcpAgents: Record<string, KnownAgent> = {
       },
       { at: ['~/.local/state/opencode'], without: /./ },
       { at: ['~/.cache/opencode'] },
-      { at: ['~/.config/opencode'] },
+      { at: ['~/.config/opencode'], endpoints: ['opencode.json', 'opencode.jsonc', 'config.json'] },
+    ],
+    hosts: [
+      ...['opencode.ai', 'api.opencode.ai', 'models.dev', 'api.anthropic.com', 'api.openai.com', 'openrouter.ai'],
+      'generativelanguage.googleapis.com',
     ],
     shellKeys: ['OPENCODE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY'],
     passEnv: ['OPENCODE_CONFIG'],

@@ -132,6 +132,7 @@ const STATE: AgentDescription['state'] = [
   {
     at: ['$CLAUDE_CONFIG_DIR', '~/.claude'],
     without: new RegExp(`^(?:${OF_OTHER_PROJECTS.join('|').replaceAll('.', '\\.')})$`),
+    endpoints: ['settings.json'],
     // Beside a conversation lies a folder of its name with those of its sub-agents.
     sessions: {
       folder: 'projects',
@@ -169,6 +170,7 @@ export const description: AgentDescription = {
   resumes: true,
   ignoresRepeats: true,
   state: STATE,
+  hosts: ['api.anthropic.com', 'console.anthropic.com', 'platform.claude.com', 'claude.ai', 'mcp-proxy.anthropic.com'],
   project: { settings: ['.claude', '.mcp.json'], instructions: ['CLAUDE.md'] },
   shellKeys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'],
   passEnv: [

@@ -132,6 +132,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
   state: [
     {
       at: ['$CODEX_HOME', '~/.codex'],
+      endpoints: ['config.toml'],
       without:
         /\.sqlite(?:-\w+)?$|\.lock$|^(?:(?:archived_)?sessions|history\.jsonl|log|logs|tmp|\.tmp|worktrees|shell_snapshots|thread-writer-locks)$/,
       sessions: { folder: 'sessions', file: /^\d{4}\/\d\d\/\d\d\/rollout-[\w-]+\.jsonl$/ },
@@ -144,6 +145,7 @@ const common: Omit<AgentDescription, 'name' | 'title' | 'asks' | 'busyMessage'> 
       },
     },
   ],
+  hosts: ['api.openai.com', 'auth.openai.com', 'chatgpt.com'],
   sandbox: 'own',
   shellKeys: ['CODEX_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL'],
   keysInSettings,

@@ -49,7 +49,7 @@ const INITIAL_REEF: ReefBlock = {
   agents: {},
   pass_env: [],
   timings: {},
-  sandbox: { mode: 'auto', read: [], write: [] },
+  sandbox: { mode: 'auto', read: [], write: [], hosts: [] },
   default_agent: 'claude',
   gates: {},
   worktree: {},

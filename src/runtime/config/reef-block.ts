@@ -51,6 +51,17 @@ const command = z.unknown().transform((value, { addIssue }): string[] => {
 
 const ownPath = z.string().regex(/^(?:~\/|\/).+/, 'an absolute path, or one that begins with ~/');
 
+const hostPattern = z
+  .string()
+  .regex(
+    /^(?:\*\.)?(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?$/,
+    'a host such as example.com, *.example.com or localhost:4873',
+  )
+  .refine(
+    (host) => !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(host),
+    'a host of this machine needs a port: localhost:4873',
+  );
+
 /** What stands around agents, and around gates and scripts of the worktrees they work in. `sandbox: off` is short for `{ mode: off }`. */
 const sandboxSchema = z.preprocess(
   (value) => (typeof value === 'string' ? { mode: value } : value),
@@ -59,6 +70,8 @@ const sandboxSchema = z.preprocess(
     /** Files and folders that are shown beside those Reef knows, `~/…` or absolute. */
     read: z.array(ownPath).default([]),
     write: z.array(ownPath).default([]),
+    /** Where programs inside may connect to, beside what Reef knows. */
+    hosts: z.array(hostPattern).default([]),
   }),
 );
 

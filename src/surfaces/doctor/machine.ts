@@ -49,7 +49,7 @@ async function git(path: string): Promise<Result> {
     : ok(version?.[0] ?? said, said);
 }
 
-function capabilities({ bubblewrap, namespaces, tmux }: Capabilities, mode: SandboxMode): Found[] {
+function capabilities({ bubblewrap, sandboxesNetwork, namespaces, tmux }: Capabilities, mode: SandboxMode): Found[] {
   const held =
     namespaces === 'none'
       ? warn(
@@ -60,16 +60,22 @@ function capabilities({ bubblewrap, namespaces, tmux }: Capabilities, mode: Sand
       : ok(`all processes of a job end with it (${namespaces})`, 'unshare');
   const terminal = tmux ? ok('found', tmux) : ok('not installed; only --mode headful needs it', 'tmux');
   return [
-    { check: 'sandbox', ...sandbox(bubblewrap, mode) },
+    { check: 'sandbox', ...sandbox(bubblewrap, sandboxesNetwork, mode) },
     { check: 'processes', ...held },
     { check: 'tmux', ...terminal },
   ];
 }
 
-function sandbox(bubblewrap: string | undefined, mode: SandboxMode): Result {
+function sandbox(bubblewrap: string | undefined, sandboxesNetwork: boolean, mode: SandboxMode): Result {
   const open = 'agents can reach everything that you can, but for what a sandbox of their own keeps from them (Codex)';
   if (mode === 'off') return ok(`off, as you chose: ${open}`, 'sandbox: off in your configuration');
-  if (bubblewrap) return ok('agents, gates and scripts work in one', bubblewrap);
+  if (bubblewrap && sandboxesNetwork) return ok('agents, gates and scripts work in one', bubblewrap);
+  if (bubblewrap)
+    return warn(
+      'agents, gates and scripts work in one, but have the network of the machine',
+      'bwrap --unshare-net does not work, or perl is missing',
+      byHand('install perl and allow network namespaces'),
+    );
   const evidence = 'bwrap is missing, or may not create namespaces';
   const fix = byHand('install bubblewrap and allow user namespaces');
   return mode === 'require'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { rmSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { isProgram, type RunResult } from '../../base/programs.ts';
 import { type BoundProcess, launchBound } from '../../process/bound.ts';
@@ -36,6 +36,9 @@ export function boundGates({ capabilities, sandboxOf, enter }: BoundGatesOptions
       child.stdin.end(spec.input ?? '');
       return await finish(child, spec);
     } finally {
+      // The socket of its proxy, in a folder of its own.
+      if (typeof sandbox?.network === 'object')
+        rmSync(dirname(sandbox.network.socket), { recursive: true, force: true });
       leave?.();
     }
   };
