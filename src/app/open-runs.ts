@@ -56,7 +56,7 @@ export function openRuns(deps: RunsDeps) {
       .finally(() => runner.kick());
   const core: Core = {
     ...createJobOperations({ ...repository, jobs, store, runs: operations, status, newId, awaitWorktree }),
-    ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_replay'),
+    ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'run_log'),
     ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
     ...createWorktreeOperations({ ...deps, ...repository, status, starter, operations }),
     ...code.core(),

@@ -31,6 +31,7 @@ export const readingOperations: ReadonlySet<string> = new Set([
   'runs',
   'run_status',
   'run_replay',
+  'run_log',
   'calls',
   'worktrees',
   'diff',

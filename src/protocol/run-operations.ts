@@ -131,6 +131,18 @@ const run_replay = operation({
   output: z.strictObject({ runId: text, walked: text.nullable(), recorded: text, isSame: z.boolean() }),
 });
 
+const run_log = operation({
+  effect: 'reads',
+  for: ['person'],
+  noTool: 'run_status has the end of what failed',
+  summary: 'Print what the blocks of a run left, whole: the output of gates, the results of agents.',
+  input: z.strictObject({ id, block: z.string().min(1).max(200).optional() }),
+  output: z.strictObject({
+    runId: text,
+    visits: z.array(z.strictObject({ block: text, visit: z.number().int(), type: text, text })),
+  }),
+});
+
 const segmentContent = z.union([
   z.string(),
   z.number(),
@@ -200,4 +212,14 @@ const call_rerun = operation({
   output: z.strictObject({ before: callSchema, jobId: text }),
 });
 
-export const runOperations = { run, runs, run_status, run_control, run_replay, block_result, calls, call_rerun };
+export const runOperations = {
+  run,
+  runs,
+  run_status,
+  run_control,
+  run_replay,
+  run_log,
+  block_result,
+  calls,
+  call_rerun,
+};

@@ -75,22 +75,19 @@ function lastOf({ gates: all }: RunView): RunView['gates'] {
   return [...new Map(all.map((each) => [each.gate, each])).values()];
 }
 
-export function visitLine(
-  ended: Pick<LogEntry, 'block' | 'visit' | 'signal' | 'status'>,
+/** What the gates of a visit said; undefined if it had none. */
+export function gateWords(
+  { block, visit }: Pick<LogEntry, 'block' | 'visit'>,
   view: RunView | null,
   { paint }: Style,
-): string {
-  const { block, visit, signal, status } = ended;
+): string | undefined {
   const judged = view?.gates.filter((each) => each.block === block && each.visit === visit) ?? [];
   const [only, ...more] = judged;
-  const words =
-    more.length === 0 ? only && [gateWord(only, paint)] : judged.map((each) => `${each.gate} ${gateWord(each, paint)}`);
-  if (words) return `${shortBlock(block, visit)}  ${words.join(', ')}`;
-  const said = signal?.replace(/^SIGNAL:/, '').toLowerCase() ?? status;
-  return `${shortBlock(block, visit)}  ${paint(said === 'success' ? 'green' : 'yellow', said)}`;
+  if (more.length === 0) return only && gateWord(only, paint);
+  return judged.map((each) => `${each.gate} ${gateWord(each, paint)}`).join(', ');
 }
 
-const shortBlock = (block: string, visit: number) =>
+export const shortBlock = (block: string, visit: number) =>
   `${block.slice(block.indexOf('__') + 2)}${visit > 1 ? `#${visit}` : ''}`;
 
 export function runDetails(run: RunSummary, view: RunView | null, style: Style): string {
@@ -190,7 +187,7 @@ function events({ events: all }: RunView, { paint }: Style): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-export function eventText({ block, visit, slice, code, message }: RunEvent): string {
+function eventText({ block, visit, slice, code, message }: RunEvent): string {
   return printable(`${block}#${visit}: ${slice === '' ? '' : `${slice}: `}${message} (${code})`);
 }
 

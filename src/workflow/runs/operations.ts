@@ -151,6 +151,23 @@ export class RunOperations implements RunCore {
     return { runId: run.id, walked, ...rest };
   }
 
+  async run_log({ id, block }: OperationRequest<'run_log'>): Promise<OperationOutput<'run_log'>> {
+    const { store, runs, redact } = this.#deps;
+    const { id: runId } = findRun(store, id);
+    const isMeant = (each: string) => block === undefined || each === block || each.endsWith(`__${block}`);
+    const visits = (await runs.segments(runId)).filter((segment) => isMeant(segment.block));
+    if (block !== undefined && visits.length === 0) {
+      throw new ReefError(
+        'bad_request',
+        `${block} is no block of run ${runId} that left anything: \`reef run show ${runId}\``,
+      );
+    }
+    return redact({
+      runId,
+      visits: visits.map(({ block: of, visit, type, content }) => ({ block: of, visit, type, text: textOf(content) })),
+    });
+  }
+
   /** Checked at the call, so that the agent can correct itself in the same turn. */
   async block_result(request: OperationRequest<'block_result'>, caller: Caller): Promise<{ taken: true }> {
     const { store } = this.#deps;
@@ -254,4 +271,9 @@ function chooseHalt(
   if (only) return only;
   if (block !== undefined && visit !== undefined) return { block, visit, branch: branch ?? 'main' };
   throw new ReefError('run_not_halted', 'The run does not wait there.');
+}
+
+/** Gates leave an object whose `output` is what was printed. */
+function textOf(content: Json): string {
+  return typeof content === 'string' ? content : JSON.stringify(content, null, 2);
 }

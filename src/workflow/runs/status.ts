@@ -158,8 +158,9 @@ function startOf({ base, submodules }: WorktreeView): Pick<RunSummary, 'target' 
 const FILL_THEM = 'If the task needs them, let `worktree.setup` run `git submodule update --init`.';
 
 /** What a worktree waits for, in the queue or at its merge. */
-function waitsBecause({ pending, queue }: WorktreeView): string | undefined {
+function waitsBecause({ pending, queue, status }: WorktreeView): string | undefined {
   if (pending) return `it is merged when ${pending.checkout} has no changes of its own (${pending.files.join(', ')})`;
+  if (status === 'creating') return 'its worktree is being made and set up';
   const waitsFor = queue?.waitsFor.map(({ worktreeId, files }) => `${worktreeId} (${files.join(', ')})`);
   return waitsFor && `waits for ${waitsFor.join('; ') || 'room: as many tasks as may run at once are at work'}`;
 }

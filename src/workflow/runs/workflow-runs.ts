@@ -3,10 +3,10 @@ import { ReefError } from '../../protocol/errors.ts';
 import { type Halt, type HaltAnswer, haltAnswerSchema, type Json, type RunView } from '../../protocol/workflow.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
 import { isWorkerSignal } from '../language/names.ts';
-import type { Blobs } from '../memory/segment.ts';
+import { type Blobs, type ContextSegment, openSegment } from '../memory/segment.ts';
 import { type RunInput, WORKFLOW_BODY } from '../run/branch-run.ts';
 import { RunFold } from '../view/run-fold.ts';
-import type { Answer } from '../walk/outcomes.ts';
+import type { Answer, VisitOutcome } from '../walk/outcomes.ts';
 
 interface RunsDeps {
   engine: DurableEngine;
@@ -83,6 +83,16 @@ export class WorkflowRuns {
           walkedEnd?.tree === recorded?.tree
         : walkedEnd === undefined;
     return { walked: walkedEnd?.outcome, recorded: outcome, isSame };
+  }
+
+  /** What all visits left, in order, with whole contents. */
+  async segments(runId: string): Promise<ContextSegment[]> {
+    const found: ContextSegment[] = [];
+    for await (const { kind, data } of this.#deps.engine.history(runId, 0)) {
+      const { segments = [] } = (kind === 'step' && data.value ? data.value : {}) as unknown as Partial<VisitOutcome>;
+      found.push(...segments.map((segment) => openSegment(segment, this.#deps.blobs)));
+    }
+    return found;
   }
 
   async #fold(runId: string): Promise<RunFold> {

@@ -90,6 +90,7 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     run_status: async () => ({ runs: [sampleRun()], view: sampleView() }),
     run_control: async () => sampleRun({ status: 'running' }),
     run_replay: async () => ({ runId: sampleRun().runId, walked: 'success', recorded: 'success', isSame: true }),
+    run_log: async () => ({ runId: sampleRun().runId, visits: [] }),
     block_result: async () => ({ taken: true }),
     calls: async () => ({ calls: [sampleCall()] }),
     call_rerun: async () => ({ before: sampleCall(), jobId: sampleCall().jobId }),

@@ -4,9 +4,10 @@ import type { InboxEntry } from '../../../protocol/job-operations.ts';
 import type { OperationInput, OperationOutput } from '../../../protocol/operations.ts';
 import type { RunSummary } from '../../../protocol/run-operations.ts';
 import type { Client } from '../../client/client.ts';
-import { parseSeconds } from '../../render/quantities.ts';
+import { duration, parseSeconds } from '../../render/quantities.ts';
 import { renderQuestion } from '../../render/question.ts';
-import { eventText, runDetails, runOutcome, runTable, visitLine } from '../../render/run.ts';
+import { runDetails, runOutcome, runTable } from '../../render/run.ts';
+import { RunLog, visitText } from '../../render/run-log.ts';
 import { type Cli, type Command, textArgument } from '../cli.ts';
 import { answerHere } from '../prompt/job-questions.ts';
 import { exitCodeOfRun } from './exit-codes.ts';
@@ -61,6 +62,19 @@ export const showRun: Command<{ follow?: true; wait?: true }> = async (
   return exitCodeOfRun(summary);
 };
 
+export const logRun: Command<object> = async (cli, [id = '', block]) => {
+  const client = cli.client();
+  if (block !== undefined || cli.json) {
+    const result = await client.call('run_log', { id, block });
+    cli.print(result, () => result.visits.map((visit) => visitText(visit, cli.style)).join('\n\n'));
+    return 0;
+  }
+  const result = await client.call('run_status', { id });
+  for await (const line of openLog(cli, client).news(result)) cli.out(line);
+  cli.out(runOutcome(theRun(result), result.view, cli.style));
+  return 0;
+};
+
 type Verb = OperationInput<'run_control'>['verb'];
 
 interface ControlOptions {
@@ -93,6 +107,8 @@ export const replayRun: Command<object> = async (cli, [id = '']) => {
 };
 
 const FOLLOW_MS = 200;
+const AGENT_MS = 1_000;
+const QUIET_MS = 10_000;
 
 type Status = OperationOutput<'run_status'>;
 
@@ -105,13 +121,18 @@ async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> 
   }
 }
 
-/** Prints a line for each visit that ends. At a terminal, questions on the way are asked right there. */
+/** Prints what goes on. At a terminal, questions on the way are asked right there. */
 export async function follow(cli: Cli, client: Client, id: string): Promise<number> {
+  const log = { log: openLog(cli, client), quiet: { since: systemClock.monotonicMs(), nextMs: QUIET_MS } };
   let told = { visits: 0, events: 0 };
+  let waitMs = 0;
   for (let after = 0; ; ) {
-    const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS, after });
-    told = tell(cli, result, told);
+    const result = await client.call('run_status', { id, waitMs, after });
+    if (cli.json) told = tell(cli, result, told);
+    else await tellLog(cli, log, result);
     after = result.view?.seq ?? 0;
+    // While an agent works, its events come between those of the run.
+    waitMs = !cli.json && (!result.view || RunLog.atWork(result.view).length > 0) ? AGENT_MS : QUIET_MS;
     if (!goesOn(result.runs[0]) && !(await answered(cli, client, result))) {
       const next = goneBack(result);
       if (next === undefined) return outcome(cli, client, result);
@@ -122,17 +143,37 @@ export async function follow(cli: Cli, client: Client, id: string): Promise<numb
   }
 }
 
-/** Prints what is new since `told`, and returns how much has been printed now. */
+/** Prints what is new, or at ever longer intervals that it still goes on. */
+async function tellLog(cli: Cli, { log, quiet }: Followed, result: Status): Promise<void> {
+  const now = systemClock.monotonicMs();
+  for await (const line of log.news(result)) {
+    cli.out(line);
+    Object.assign(quiet, { since: now, nextMs: QUIET_MS });
+  }
+  const block = result.runs[0]?.block;
+  if (!block || now - quiet.since < quiet.nextMs) return;
+  cli.talk(`    … ${block} is at work, nothing new for ${duration(now - quiet.since)}`);
+  quiet.nextMs *= 2;
+}
+
+interface Followed {
+  log: RunLog;
+  quiet: { since: number; nextMs: number };
+}
+
+function openLog({ style }: Cli, client: Client): RunLog {
+  return new RunLog({ style, read: (id, since) => client.call('output', { id, since }) });
+}
+
+/** Prints what is new since `told` as JSON, and returns how much has been printed now. */
 function tell(cli: Cli, { view }: Status, told: { visits: number; events: number }): typeof told {
   const visits = Object.values(view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
   const events = view?.events ?? [];
   for (const { block, visit, signal, status } of visits.slice(told.visits)) {
     const ended = { block, visit, status, ...(signal !== undefined && { signal }) };
-    cli.out(cli.json ? JSON.stringify(ended) : visitLine(ended, view, cli.style));
+    cli.out(JSON.stringify(ended));
   }
-  for (const event of events.slice(told.events)) {
-    cli.out(cli.json ? JSON.stringify(event) : `${event.type}  ${eventText(event)}`);
-  }
+  for (const event of events.slice(told.events)) cli.out(JSON.stringify(event));
   return { visits: visits.length, events: events.length };
 }
 
@@ -156,7 +197,8 @@ async function outcome(cli: Cli, client: Client, result: Status): Promise<number
   const questions = isAsked ? await questionsOf(client, summary.runId) : [];
   cli.print(result, () =>
     [
-      runOutcome(summary, result.view, cli.style),
+      // Not the moment at which the command was typed.
+      runOutcome(summary, result.view, { ...cli.style, now: new Date() }),
       ...questions.map((question) => `\n${renderQuestion(question, cli.style)}`),
     ].join('\n'),
   );

@@ -18,7 +18,12 @@ async function reef(args: string[]): Promise<{ code: number; out: string }> {
 const COMMAND_OF: Record<OperationName, string[]> = {
   ...{ spawn: ['spawn'], status: ['status', 'ps'], send: ['send'], output: ['output'], kill: ['kill'], wait: ['wait'] },
   ...{ interrupt: ['interrupt'], resume: ['resume'], inbox: ['inbox'], run: ['run'], runs: ['runs'] },
-  ...{ run_status: ['run show'], run_control: ['run resume', 'run hold'], run_replay: ['run replay'] },
+  ...{
+    run_status: ['run show'],
+    run_control: ['run resume', 'run hold'],
+    run_replay: ['run replay'],
+    run_log: ['run log'],
+  },
   block_result: [], // only the agent of a block has a result to hand in
   ...{ calls: ['calls list', 'calls show'], call_rerun: ['calls rerun'], trust: ['trust'] },
   ...{ worktrees: ['worktree list'], worktree_create: ['worktree create'], worktree_setup: ['worktree setup'] },

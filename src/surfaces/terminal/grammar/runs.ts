@@ -37,16 +37,22 @@ function taskCommands(program: Command, run: Run): void {
     .option('--unsafe', 'with --yes: confirm that the agents may run without a sandbox')
     .option('--key <key>', 'repeating the command with the same key starts nothing new')
     .option('--wait', 'wait until the run ends or asks something; the exit code says which')
-    .option('--follow', 'print each block when it ends, until the run ends or asks something');
+    .option('--follow', 'print what goes on until the run ends or asks something');
   const define = definer(run, () => import('../commands/run.ts'));
   define(task, 'run', 'reef run "make the failing test pass" --follow');
   const show = task
     .command('show')
     .description('Draw the workflow of a run, and the path it took')
     .argument('<id>', RUN_ID)
-    .option('--follow', 'print each block when it ends')
+    .option('--follow', 'print what goes on until the run ends or asks something')
     .option('--wait', 'wait until the run ends or asks something');
   define(show, 'showRun');
+  const log = task
+    .command('log')
+    .description('Print what went on in a run: blocks, agents in a line each, gates with their seconds')
+    .argument('<id>', RUN_ID)
+    .argument('[block]', 'a block: print everything it left, such as the whole output of a gate');
+  define(log, 'logRun', 'reef run log @last Test');
   controlCommands(task, run);
   const replay = task
     .command('replay')
@@ -78,8 +84,7 @@ function controlCommands(task: Command, run: Run): void {
       .option('--block <block>', 'which halted block, when several branches wait')
       .option('--visit <n>', 'which visit of that block', wholeNumber)
       .option('--branch <branch>', 'which branch of a fork');
-    if (verb === 'continue')
-      command.option('--follow', 'print each block when it ends, until the run ends or asks something');
+    if (verb === 'continue') command.option('--follow', 'print what goes on until the run ends or asks something');
     if (verb === 'skip') command.option('--signal <signal>', 'what the block counts as (default: SIGNAL:SUCCESS)');
     const load = async () => ({ control: (await import('../commands/run.ts')).controlRun(verb) });
     definer(run, load)(command, 'control');

@@ -1,0 +1,115 @@
+import { printable } from '../../base/printable.ts';
+import type { OperationOutput } from '../../protocol/operations.ts';
+import type { LogEntry, RunView } from '../../protocol/workflow.ts';
+import { oneLine } from './columns.ts';
+import { gateWords, shortBlock } from './run.ts';
+import type { Style } from './style.ts';
+import { eventLine, type LoggedEvent } from './timeline.ts';
+
+type Page = OperationOutput<'output'>;
+
+interface RunLogDeps {
+  style: Style;
+  /** The events of a job after a cursor, without waiting. */
+  read(jobId: string, since: string | undefined): Promise<Page>;
+}
+
+/** The end of a gate's log: enough to see what failed. */
+const FAILING_LINES = 12;
+const INDENT = '    ';
+
+/** What goes on in a run, as it happens or afterwards: its blocks, what their agents do in a line each, gates with their seconds. */
+export class RunLog {
+  readonly #deps: RunLogDeps;
+  readonly #begun = new Set<string>();
+  readonly #ended = new Map<string, string>();
+  readonly #cursors = new Map<string, string>();
+  readonly #last = new Map<string, LoggedEvent>();
+  #because: string | undefined;
+  #path: string | null = null;
+
+  constructor(deps: RunLogDeps) {
+    this.#deps = deps;
+  }
+
+  /** The lines that are new since the last call. */
+  async *news({ runs: [run], view }: OperationOutput<'run_status'>): AsyncGenerator<string> {
+    if (run && !view && run.because !== undefined && run.because !== this.#because) yield `· ${printable(run.because)}`;
+    this.#because = run?.because;
+    this.#path = run?.path ?? this.#path;
+    for (const [key, entry] of Object.entries(view?.executionLog ?? {})) yield* this.#visit(key, entry, view);
+  }
+
+  /** The jobs that are at work on a block. */
+  static atWork(view: RunView | null): string[] {
+    const entries = Object.values(view?.executionLog ?? {});
+    return entries.flatMap(({ status, jobId }) => (status === 'active' && jobId !== undefined ? [jobId] : []));
+  }
+
+  async *#visit(key: string, entry: LogEntry, view: RunView | null): AsyncGenerator<string> {
+    const { style } = this.#deps;
+    const name = shortBlock(entry.block, entry.visit);
+    const isOver = entry.endedAt !== undefined;
+    if (isOver && this.#ended.get(key) === entry.endedAt) return;
+    if (!this.#begun.has(key)) yield style.paint('bold', `▶ ${name}`);
+    this.#begun.add(key);
+    if (entry.jobId !== undefined) yield* this.#agent(entry.jobId);
+    if (!isOver) return;
+    this.#ended.set(key, entry.endedAt ?? '');
+    yield* ending(entry, view, style);
+  }
+
+  /** The folder of the worktree is long and the same on every line. */
+  #inWorktree(text: string): string {
+    const path = this.#path;
+    return path === null ? text : text.replaceAll(`${path}/`, '').replaceAll(path, 'its worktree');
+  }
+
+  async *#agent(jobId: string): AsyncGenerator<string> {
+    const { style, read } = this.#deps;
+    const room = Math.max(20, style.width - INDENT.length);
+    for (;;) {
+      const page = await read(jobId, this.#cursors.get(jobId));
+      this.#cursors.set(jobId, page.nextCursor);
+      for (const event of withoutSettled(page.events)) {
+        const line = eventLine(event, this.#last.get(jobId));
+        this.#last.set(jobId, event);
+        if (line) yield INDENT + style.paint(line.colour ?? 'dim', oneLine(this.#inWorktree(line.text), room));
+      }
+      if (!page.truncated) return;
+    }
+  }
+}
+
+/** Nobody was asked what Reef allowed at once. */
+function withoutSettled(events: readonly LoggedEvent[]): LoggedEvent[] {
+  const settled = events.flatMap(({ payload }) => (payload.kind === 'auto_answered' ? [payload.questionId] : []));
+  return events.filter(({ payload }) => payload.questionId === undefined || !settled.includes(payload.questionId));
+}
+
+function* ending(entry: LogEntry, view: RunView | null, style: Style): Generator<string> {
+  const { block, visit, signal, status, spent, segments } = entry;
+  const seconds = spent && spent.seconds > 0 ? `, ${spent.seconds.toFixed(1)} s` : '';
+  const word = signal?.replace(/^SIGNAL:/, '').toLowerCase() ?? status;
+  const isGood = status === 'complete';
+  const mark = style.paint(isGood ? 'green' : 'red', isGood ? '✔' : '✘');
+  yield `${mark} ${shortBlock(block, visit)}  ${gateWords(entry, view, style) ?? word}${seconds}`;
+  const isFailedGate = view?.gates.some(
+    (each) => each.block === block && each.visit === visit && each.result === 'failed',
+  );
+  if (!isFailedGate) return;
+  // Where it halts, the question below shows them.
+  const isAsked = view?.halts.some((halt) => halt.block === block && halt.visit === visit);
+  for (const segment of isAsked ? [] : segments) {
+    const lines = printable(segment.tail ?? segment.head)
+      .trimEnd()
+      .split('\n');
+    yield* lines.slice(-FAILING_LINES).map((line) => `${INDENT}│ ${line}`);
+  }
+  yield `${INDENT}all of it: reef run log ${view?.runId} ${shortBlock(block, 1)}`;
+}
+
+/** Everything that a visit of a block left. */
+export function visitText({ block, visit, text }: OperationOutput<'run_log'>['visits'][number], style: Style): string {
+  return `${style.paint('bold', shortBlock(block, visit))}\n${printable(text).trimEnd()}`;
+}
