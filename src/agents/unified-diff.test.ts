@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { verifies } from '../../test/support/verifies.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 describe('a unified diff', () => {
@@ -39,6 +40,17 @@ describe('a unified diff', () => {
     expect(unifiedDiff(many('a'), many('b')).split('\n')).toHaveLength(40_002);
     expect(unifiedDiff('', 'a\n'.repeat(5_000))).toMatch(/^@@ -0,0 \+1,5000 @@\n\+a\n/);
   });
+});
+
+verifies('X-139').test('what lies before and after the changes of a large file costs no search', () => {
+  const lines = Array.from({ length: 60_000 }, (_, at) => `${at}\n`);
+  const changed = lines.with(40_000, 'changed\n').join('');
+  expect(unifiedDiff(lines.join(''), changed)).toBe(
+    '@@ -39998,7 +39998,7 @@\n 39997\n 39998\n 39999\n-40000\n+changed\n 40001\n 40002\n 40003\n',
+  );
+  // Nothing in common but the amount: the search for the shortest diff would take seconds.
+  const [one, other] = [3, 7].map((step) => lines.map((_, at) => `${(at * step) % 10}\n`).join(''));
+  expect(unifiedDiff(one ?? '', other ?? '')).toMatch(/^@@ -1,\d+ \+1,\d+ @@\n(?: .\n){0,4}-/);
 });
 
 describe('git apply', () => {

@@ -1,13 +1,41 @@
 import { formatPatch, OMIT_HEADERS, type StructuredPatchHunk, structuredPatch } from 'diff';
 
-/** With more changed lines the whole file is shown as replaced: the shortest diff would cost too much time. */
-const MAX_CHANGED_LINES = 600;
+/** With more, all that lies between the first and the last change is shown as replaced: the shortest diff would hold up the daemon. */
+const MAX_CHANGED_LINES = 200;
+const MAX_CHARACTERS = 32 * 1024;
+const CONTEXT = 3;
 
 /** The hunks of a unified diff, without file names; empty when the texts are equal. */
 export function unifiedDiff(before: string, after: string): string {
-  const options = { context: 3, maxEditLength: MAX_CHANGED_LINES };
-  const patch = structuredPatch('', '', before, after, undefined, undefined, options);
-  return formatHunks(patch?.hunks ?? [replacement(before, after)]);
+  if (before === after) return '';
+  const { start, old, now } = changedPart(before, after);
+  const options = { context: CONTEXT, maxEditLength: MAX_CHANGED_LINES };
+  const isSmall = old.length + now.length <= MAX_CHARACTERS;
+  const patch = isSmall ? structuredPatch('', '', old, now, undefined, undefined, options) : undefined;
+  const skipped = before.slice(0, start).split('\n').length - 1;
+  const moved = (hunk: StructuredPatchHunk) => ({
+    ...hunk,
+    oldStart: hunk.oldStart + skipped,
+    newStart: hunk.newStart + skipped,
+  });
+  return formatHunks((patch?.hunks ?? [replacement(old, now)]).map(moved));
+}
+
+/** Whole lines from just before the first difference to just after the last one. */
+function changedPart(before: string, after: string) {
+  const shorter = Math.min(before.length, after.length);
+  let same = 0;
+  while (same < shorter && before.charCodeAt(same) === after.charCodeAt(same)) same++;
+  let end = 0;
+  const atEnd = (text: string) => text.charCodeAt(text.length - 1 - end);
+  while (end < shorter - same && atEnd(before) === atEnd(after)) end++;
+  let start = same;
+  for (let line = 0; line <= CONTEXT && start > 0; line++) start = before.lastIndexOf('\n', start - 1);
+  start = Math.max(0, start + (start > 0 ? 1 : 0));
+  let stop = before.length - end;
+  for (let line = 0; line <= CONTEXT && stop < before.length; line++)
+    stop = before.indexOf('\n', stop) + 1 || before.length;
+  return { start, old: before.slice(start, stop), now: after.slice(start, after.length - (before.length - stop)) };
 }
 
 export function formatHunks(hunks: StructuredPatchHunk[]): string {
@@ -16,8 +44,11 @@ export function formatHunks(hunks: StructuredPatchHunk[]): string {
   return formatPatch({ ...unnamed, hunks }, OMIT_HEADERS);
 }
 
+/** More than any reader keeps of a diff. */
+const MAX_REPLACED = 128 * 1024;
+
 function replacement(before: string, after: string): StructuredPatchHunk {
-  const [old, now] = [toLines(before), toLines(after)];
+  const [old, now] = [toLines(before.slice(0, MAX_REPLACED)), toLines(after.slice(0, MAX_REPLACED))];
   const lines = [...marked('-', old), ...marked('+', now)];
   return { oldStart: 1, oldLines: old.length, newStart: 1, newLines: now.length, lines };
 }

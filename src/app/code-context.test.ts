@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -7,13 +7,14 @@ import { writePlayer } from '../../test/fixtures/context/roberto/programs.ts';
 import { PATH } from '../../test/support/programs.ts';
 import { makeRepository } from '../../test/support/repository.ts';
 import { verifies } from '../../test/support/verifies.ts';
+import { until } from '../../test/support/wait.ts';
 import { systemClock } from '../base/clock.ts';
 import { readEnvironment } from '../base/env.ts';
 import { homeAt } from '../base/home.ts';
 import { probeCapabilities } from '../process/capabilities.ts';
 import { argumentsOf, processRows } from '../process/process-table.ts';
 import { prepareHome } from '../programs/daemon/home.ts';
-import { openCodeContext } from './code-context.ts';
+import { openCodeContext, referencesOf } from './code-context.ts';
 
 const capabilities = await probeCapabilities();
 const canEnter = spawnSync('nsenter', ['--version']).status === 0;
@@ -106,6 +107,20 @@ verifies('C-002', 'X-27')
     },
     90_000,
   );
+
+verifies('X-139').test('a control character in the name of one file does not cost the answer about the others', async () => {
+  const { worktree, context } = await world();
+  writeFileSync(join(worktree, 'src/pay.ts'), "import { total } from './cart.ts';\ntotal();\n");
+  const hostile = 'src/\u001b]0;owned\u0007\u202e.ts';
+  writeFileSync(join(worktree, hostile), 'total();\n');
+  symlinkSync('cart.ts', join(worktree, 'src/link.ts'));
+  await context.servers.ensureServer(worktree);
+  const { related } = referencesOf(context);
+  await until('the index is whole', async () => (await related(worktree, ['src/cart.ts'], 2)).complete);
+  const found = await related(worktree, [hostile, 'src/link.ts', 'src/cart.ts', 'src/absent.ts'], 2);
+  expect([found.complete, found.files.some(({ path }) => path === 'src/pay.ts')]).toEqual([false, true]);
+  expect(await related(worktree, ['src/absent.ts'], 2)).toEqual({ complete: true, files: [] });
+});
 
 verifies('C-095').test(
   'a program that `context.server` names answers in the place of the own one, in the same sandbox, and never as complete',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ownHome } from '../agents/sandbox-home.ts';
 import type { Clock } from '../base/clock.ts';
@@ -8,6 +8,7 @@ import type { Home } from '../base/home.ts';
 import { lazily } from '../base/lazily.ts';
 import type { Logger } from '../base/log.ts';
 import { createSafeDir } from '../base/safe-dir.ts';
+import { whyUnsafe } from '../base/safe-path.ts';
 import { loadTokenCounter } from '../base/tokens.ts';
 import { configuredServer, ownServer } from '../context/manager/server-command.ts';
 import { R_Mcp_ServerManager } from '../context/manager/server-manager.ts';
@@ -87,17 +88,24 @@ export function referencesOf({ servers, service }: ReturnType<typeof openCodeCon
     async related(worktreePath, files, hops) {
       if (!servers.getClientFor(worktreePath)) return { complete: false, files: [] };
       // A plan may name files that do not exist yet, and a diff files that are gone: nothing refers to them.
-      const there = files.filter((file) => existsSync(join(worktreePath, file))).slice(0, MOST_FILES);
-      if (there.length === 0) return { complete: true, files: [] };
+      const all = files.filter((file) => existsSync(join(worktreePath, file))).slice(0, MOST_FILES);
+      // One name that the index refuses must not cost the answer about all the others.
+      const root = realpathSync(worktreePath);
+      const there = all.filter((file) => isPlain(root, file));
+      if (there.length === 0) return { complete: all.length === 0, files: [] };
       const args = { files: there, depth: Math.min(3, hops) };
       const found = await service.callTool('get_hops', { worktreePath, args });
       if (found.files === 'unknown') return { complete: false, files: [] };
       return {
-        complete: true,
+        complete: there.length === all.length,
         files: found.files.map(({ file_path, distance }) => ({ path: file_path, hops: distance })),
       };
     },
   };
+}
+
+function isPlain(root: string, file: string): boolean {
+  return whyUnsafe(file) === undefined && realpathSync(join(root, file)) === join(root, file);
 }
 
 function storeOf({ home, commonDir }: CodeContextDeps): string {

@@ -1,4 +1,6 @@
-export type Parsed = { ok: true; value: unknown } | { ok: false; why: string };
+export type Parsed =
+  /** `dropped`: it had keys that change prototypes, and no longer has them. */
+  { ok: true; value: unknown; dropped?: true } | { ok: false; why: string };
 
 const DEFAULT_DEPTH = 64;
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
@@ -9,8 +11,8 @@ export function parseJson(text: string, { maxDepth = DEFAULT_DEPTH } = {}): Pars
   if (isDeeperThan(text, maxDepth)) return { ok: false, why: `nested deeper than ${maxDepth} levels` };
   try {
     const value: unknown = JSON.parse(text);
-    if (mayPollute(text)) removePollution(value);
-    return { ok: true, value };
+    const dropped = mayPollute(text) && removePollution(value);
+    return { ok: true, value, ...(dropped && { dropped }) };
   } catch (error) {
     return { ok: false, why: error instanceof Error ? error.message : String(error) };
   }
@@ -44,16 +46,18 @@ function mayPollute(text: string): boolean {
 }
 
 /** `constructor` is a normal key in data about code; only with `prototype` below it can it pollute. */
-function removePollution(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return;
+function removePollution(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  let found = false;
   if (!Array.isArray(value)) {
     const object = value as Record<string, unknown>;
-    if (Object.hasOwn(object, '__proto__')) Reflect.deleteProperty(object, '__proto__');
+    if (Object.hasOwn(object, '__proto__')) found = Reflect.deleteProperty(object, '__proto__');
     if (Object.hasOwn(object, 'constructor') && hasPrototypeKey(object.constructor)) {
-      Reflect.deleteProperty(object, 'constructor');
+      found = Reflect.deleteProperty(object, 'constructor');
     }
   }
-  for (const child of Object.values(value)) removePollution(child);
+  for (const child of Object.values(value)) found = removePollution(child) || found;
+  return found;
 }
 
 function hasPrototypeKey(value: unknown): boolean {

@@ -157,6 +157,6 @@ verifies('X-109').test('whatever a task is called, its branch is a name git acce
       const branch = worktreeBranch(title, '01J8ZQ4T6W3N5R7V9XABCDEFGH');
       expect(branch).toMatch(/^reef\/[a-z0-9]+(-[a-z0-9]+)*-abcdefgh\/tip$/);
     }),
-    { numRuns: 3_000 },
+    { numRuns: 10_000 },
   );
 });

@@ -215,7 +215,7 @@ verifies('X-109').test('hostile names of branches, refs and revisions are refuse
         isRefusal(error) ? outcomes.refused++ : outcomes.wrong.push(`${JSON.stringify(name)}: ${error}`),
     );
   };
-  for (const name of sample(3_000)) {
+  for (const name of sample(10_000)) {
     const isTried = outcomes.made < 50; // what is not refused takes a process or two
     const branch = `new/${name}`;
     if (isTried || whyBadName(name) !== undefined) {

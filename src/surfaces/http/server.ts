@@ -232,6 +232,8 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   }
   const parsed = parseJson(await readText(request));
   if (!parsed.ok) throw new ReefError('bad_request', `The body is not JSON: ${parsed.why}`);
+  // Unknown keys are refused, and these would be gone before a schema sees them.
+  if (parsed.dropped) throw new ReefError('bad_request', 'The body has a key that changes prototypes');
   return parsed.value;
 }
 

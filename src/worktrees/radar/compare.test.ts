@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect } from 'vitest';
 import { verifies } from '../../../test/support/verifies.ts';
 import type { FileRanges } from '../../git/diff.ts';
@@ -35,6 +36,22 @@ verifies('T-12').test('lines meet where both ranges have them', () => {
     [12, 12],
   ]);
   expect(sharedLines([[1, 3]], [[4, 5]])).toEqual([]);
+});
+
+verifies('X-139', 'T-12').test('as many ranges as an agent likes are compared in one walk along them', () => {
+  const every = (step: number, from: number) =>
+    Array.from({ length: 100_000 }, (_, n): [number, number] => [from + n * step, from + n * step]);
+  // Every pair would be ten thousand million.
+  expect(sharedLines(every(2, 0), every(3, 0)).length).toBe(33_334);
+  const small = fc.array(fc.tuple(fc.nat(20), fc.nat(4)).map(([a, b]): [number, number] => [a, a + b]));
+  const linesOf = (ranges: readonly (readonly [number, number])[]) =>
+    new Set(ranges.flatMap(([a, b]) => Array.from({ length: b - a + 1 }, (_, n) => a + n)));
+  fc.assert(
+    fc.property(small, small, (one, other) => {
+      const lines = [...linesOf(one)].filter((line) => linesOf(other).has(line));
+      expect(linesOf(sharedLines(one, other))).toEqual(new Set(lines));
+    }),
+  );
 });
 
 verifies('T-12', 'T-13').test(

@@ -5,10 +5,29 @@ import type { Fold } from '../plan.ts';
 type ClashFile = Clash['files'][number];
 type LineRange = NonNullable<FileRanges['lines']>[number];
 
-/** The lines that two lists of ranges share. */
+/** The lines that two lists of ranges share. One walk along both: an agent chooses how many ranges there are. */
 export function sharedLines(one: readonly LineRange[], other: readonly LineRange[]): [number, number][] {
-  const shared = one.flatMap(([a, b]) => other.map(([c, d]): [number, number] => [Math.max(a, c), Math.min(b, d)]));
-  return shared.filter(([first, last]) => first <= last).sort(([a], [b]) => a - b);
+  const [here, there] = [joined(one), joined(other)];
+  const shared: [number, number][] = [];
+  for (let i = 0, j = 0; ; ) {
+    const [a, b] = [here[i], there[j]];
+    if (!a || !b) return shared;
+    const [first, last] = [Math.max(a[0], b[0]), Math.min(a[1], b[1])];
+    if (first <= last) shared.push([first, last]);
+    if (a[1] < b[1]) i++;
+    else j++;
+  }
+}
+
+/** In order, and those that overlap as one. */
+function joined(ranges: readonly LineRange[]): [number, number][] {
+  const result: [number, number][] = [];
+  for (const [first, last] of ranges.toSorted(([a], [b]) => a - b)) {
+    const before = result.at(-1);
+    if (before && first <= before[1]) before[1] = Math.max(before[1], last);
+    else result.push([first, last]);
+  }
+  return result;
 }
 
 interface Pair {
