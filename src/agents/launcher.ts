@@ -88,7 +88,11 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
     env,
     ceilingMs: deps.timings.ceiling,
     tag: job.id,
-    sandbox: await sandboxFor(job, { ...around, binds, git: await gitMounts(job) }),
+    sandbox: await sandboxFor(job, {
+      ...around,
+      binds,
+      git: around.own.git === 'read' ? undefined : await gitMounts(job),
+    }),
   };
   const identity =
     typeof plan.stdin === 'object'

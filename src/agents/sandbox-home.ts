@@ -38,6 +38,7 @@ const REEF = basename(dirname(ROOT)) === 'node_modules' ? dirname(ROOT) : ROOT;
 export interface OwnPaths {
   read: readonly string[];
   write: readonly string[];
+  git?: 'commit' | 'read';
 }
 
 const NO_PATHS: OwnPaths = { read: [], write: [] };

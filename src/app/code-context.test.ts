@@ -108,19 +108,22 @@ verifies('C-002', 'X-27')
     90_000,
   );
 
-verifies('X-139').test('a control character in the name of one file does not cost the answer about the others', async () => {
-  const { worktree, context } = await world();
-  writeFileSync(join(worktree, 'src/pay.ts'), "import { total } from './cart.ts';\ntotal();\n");
-  const hostile = 'src/\u001b]0;owned\u0007\u202e.ts';
-  writeFileSync(join(worktree, hostile), 'total();\n');
-  symlinkSync('cart.ts', join(worktree, 'src/link.ts'));
-  await context.servers.ensureServer(worktree);
-  const { related } = referencesOf(context);
-  await until('the index is whole', async () => (await related(worktree, ['src/cart.ts'], 2)).complete);
-  const found = await related(worktree, [hostile, 'src/link.ts', 'src/cart.ts', 'src/absent.ts'], 2);
-  expect([found.complete, found.files.some(({ path }) => path === 'src/pay.ts')]).toEqual([false, true]);
-  expect(await related(worktree, ['src/absent.ts'], 2)).toEqual({ complete: true, files: [] });
-});
+verifies('X-139').test(
+  'a control character in the name of one file does not cost the answer about the others',
+  async () => {
+    const { worktree, context } = await world();
+    writeFileSync(join(worktree, 'src/pay.ts'), "import { total } from './cart.ts';\ntotal();\n");
+    const hostile = 'src/\u001b]0;owned\u0007\u202e.ts';
+    writeFileSync(join(worktree, hostile), 'total();\n');
+    symlinkSync('cart.ts', join(worktree, 'src/link.ts'));
+    await context.servers.ensureServer(worktree);
+    const { related } = referencesOf(context);
+    await until('the index is whole', async () => (await related(worktree, ['src/cart.ts'], 2)).complete);
+    const found = await related(worktree, [hostile, 'src/link.ts', 'src/cart.ts', 'src/absent.ts'], 2);
+    expect([found.complete, found.files.some(({ path }) => path === 'src/pay.ts')]).toEqual([false, true]);
+    expect(await related(worktree, ['src/absent.ts'], 2)).toEqual({ complete: true, files: [] });
+  },
+);
 
 verifies('C-095').test(
   'a program that `context.server` names answers in the place of the own one, in the same sandbox, and never as complete',

@@ -102,6 +102,31 @@ boxed('X-24').test(
   SLOW_MS,
 );
 
+boxed('X-24').test(
+  'with `git: read` an agent writes nothing of git, not even an object, and what it did is merged all the same',
+  async () => {
+    rig.world.configure({ reef: { sandbox: { git: 'read' } } });
+    const store = () => rig.git('count-objects', '-v') + rig.git('for-each-ref', 'refs/heads');
+    const open = ['echo one > one.txt', 'git status', 'git log', 'git diff'];
+    const closed = [
+      'git add -A',
+      'git commit -qam one',
+      'echo x | git hash-object -w --stdin',
+      'echo x > "$(git rev-parse --git-common-dir)/objects/x"',
+      'echo x > "$(git rev-parse --git-dir)/HEAD"',
+    ];
+    const { id } = await rig.world.client.call('worktree_create', { title: 'reads', plan: [] });
+    const before = store();
+    const { job, said } = await ended(await start('reads', [...open, ...closed], '--worktree', id));
+    const exits = said.map((text) => / *exit (\d+)\s*$/.exec(text)?.[1] === '0');
+    expect(exits).toEqual([...open.map(() => true), ...closed.map(() => false)]);
+    expect(store().split('\n').at(-1)).toBe(before.split('\n').at(-1));
+    expect((await rig.json('worktree', 'accept', job.worktree ?? '')).status).toBe('merged');
+    expect(rig.git('show', 'main:one.txt')).toBe('one');
+  },
+  SLOW_MS,
+);
+
 boxed('X-25', 'X-114').test(
   'what programs act on when they next come by cannot be made or changed in the sandbox, and nothing of its guard is left',
   async () => {

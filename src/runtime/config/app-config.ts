@@ -49,7 +49,7 @@ const INITIAL_REEF: ReefBlock = {
   agents: {},
   pass_env: [],
   timings: {},
-  sandbox: { mode: 'auto', read: [], write: [], hosts: [] },
+  sandbox: { mode: 'auto', read: [], write: [], hosts: [], git: 'commit' },
   default_agent: 'claude',
   gates: {},
   worktree: {},

@@ -72,6 +72,8 @@ const sandboxSchema = z.preprocess(
     write: z.array(ownPath).default([]),
     /** Where programs inside may connect to, beside what Reef knows. */
     hosts: z.array(hostPattern).default([]),
+    /** `read`: an agent commits nothing and writes no object; Reef makes the commits of its work. */
+    git: z.enum(['commit', 'read']).default('commit'),
   }),
 );
 
