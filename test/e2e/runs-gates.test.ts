@@ -38,7 +38,8 @@ verifies('W-07', 'W-42', 'W-43', 'W-44', 'W-60', 'W-62', 'W-65', 'W-66', 'W-80',
       byBlock({ Feature_Implement__GenerateCode: WRITES_IT_WRONG, Feature_Troubleshoot__FixCode: MENDS_IT }),
     );
     const ran = await rig.reef('run', 'full-gates', 'write sum', '--agent', agent, '--follow');
-    expect([ran.code, ran.err, ran.out.split('\n').slice(0, 7)]).toEqual([
+    const ended = [...ran.out.matchAll(/^\S (\w+(?:#\d)? {2}[a-z ]+)/gm)].map(([, line]) => line);
+    expect([ran.code, ran.err, ended.slice(0, 7)]).toEqual([
       0,
       '',
       [
@@ -52,16 +53,9 @@ verifies('W-07', 'W-42', 'W-43', 'W-44', 'W-60', 'W-62', 'W-65', 'W-66', 'W-80',
       ],
     ]);
     const { run, view } = await rig.settled('@last');
-    expect([run.status, visitsOf(view).slice(-6)]).toEqual([
+    expect([run.status, visitsOf(view).slice(-3)]).toEqual([
       'success',
-      [
-        'RunTests#2 SUCCESS',
-        'GenerateDocs#1 SUCCESS',
-        'WriteArtifacts#3 SUCCESS',
-        'RunLinter#3 FAILURE',
-        'RunBuilder#3 FAILURE',
-        'RunTests#3 SUCCESS',
-      ],
+      ['RunLinter#2 FAILURE', 'RunBuilder#2 FAILURE', 'RunTests#2 SUCCESS'],
     ]);
     const { jobId = '' } = view.executionLog['Feature_Troubleshoot__FixCode#1'] ?? {};
     const { calls } = await rig.world.client.call('calls', { job: jobId });

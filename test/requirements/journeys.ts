@@ -19,7 +19,7 @@ export const journeys = page('journeys', {
   'J-21': { from: '+', says: 'whatever is paused or waits says so and when it goes on', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-22': { from: '+', says: 'an ended task gives its place back, and settings take effect without a restart', status: 'todo', because: 'an ended task gives its place back; settings still need a restart of the daemon' },
   'J-23': { from: '+', says: 'an agent that changed files without reporting goes on to the gates', status: 'todo', because: 'it does; the halt after failed corrections does not show the first fault yet' },
-  'J-24': { from: '+', says: 'gates run on a tree once, and a verdict is reused', status: 'todo', because: 'a gate that passed runs once; the shipped workflows still have a documentation block that nobody asked for' },
+  'J-24': { from: '+', says: 'gates run on a tree once, and a verdict is reused', status: 'done' },
   'J-25': { from: '+', says: 'gates are an ordered map of any names', status: 'done' },
   'J-26': { from: '+', says: "MCP answers are slim, and a relative folder means the client's", status: 'todo', because: 'not built yet: it came after the first build' },
   'J-27': { from: '+', says: 'a job whose wrapper dies leaves no process', status: 'done' },

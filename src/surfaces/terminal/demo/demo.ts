@@ -31,7 +31,7 @@ interface DemoRun {
 
 /** Reef's own agent with models that play a script: real processes, real files, real gates; no key and no network. */
 const RUNS: DemoRun[] = [
-  { name: 'rounder', colour: 'green', task: 'Make the failing test pass', plan: ['tax.mjs', 'README.md'] },
+  { name: 'rounder', colour: 'green', task: 'Make the failing test pass', plan: ['tax.mjs'] },
   // It plans the same file as the first, so it waits.
   { name: 'zero', colour: 'yellow', task: 'Support a rate of zero', plan: ['tax.mjs', 'zero.test.mjs'] },
 ];
