@@ -21,7 +21,7 @@ const passing = rows(true);
  */
 export const errorTable = {
   // wrong usage
-  bad_request: final(400, 2, 'Correct the named field; `reef <command> --help` shows an example.'),
+  bad_request: final(400, 2, 'Correct what is named; `reef help` lists the commands, `reef help <command>` shows an example of one.'),
   bad_option: final(400, 2, 'Answer with one of the listed labels, or its number counted from 1.'),
   bad_answer: final(400, 2, 'Answer again: the question is still open. `reef send ID --deny` declines the whole form.'),
   bad_cursor: final(400, 2, 'Pass a `nextCursor` of an earlier page, or an ISO-8601 time.'),

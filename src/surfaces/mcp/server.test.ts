@@ -100,7 +100,7 @@ for (const era of ['legacy', 'modern'] as const) {
   verifies('U-15').test(`bad arguments of a ${era} client are tool errors that name the field`, async () => {
     const { client, calls } = await connect(era);
     const cases: [string, Record<string, unknown>, RegExp][] = [
-      ['spawn', { agent: 'claude' }, /^bad_request: spawn: task: .+\nCorrect the named field/s],
+      ['spawn', { agent: 'claude' }, /^bad_request: spawn: task: .+\nCorrect what is named/s],
       ['output', { id: '@last', limit: 0 }, /output: limit: /],
       ['wait', { timeoutMs: 46_000 }, /wait: timeoutMs: /],
       ['send', { id: '@last', text: 'x', approved: true }, /"approved"/],
