@@ -3,11 +3,13 @@ import { benchMcp } from './mcp.ts';
 import { runBenches } from './run-benches.ts';
 import { benchSpawn } from './spawn.ts';
 import { benchStart } from './start.ts';
+import { benchTurn } from './turn.ts';
 import { benchWorkflow } from './workflow.ts';
 
 await runBenches({
   start: benchStart,
   spawn: benchSpawn,
+  turn: benchTurn,
   mcp: benchMcp,
   events: benchEvents,
   load: benchLoad,
