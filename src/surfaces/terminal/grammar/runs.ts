@@ -74,6 +74,9 @@ const VERBS = {
   go: 'Stop asking before every block',
 } as const;
 
+/** After these there is nothing to watch. */
+const ENDS: ReadonlySet<keyof typeof VERBS> = new Set(['abort', 'hold']);
+
 function controlCommands(task: Command, run: Run): void {
   for (const verb of Object.keys(VERBS) as (keyof typeof VERBS)[]) {
     const command = task
@@ -84,7 +87,7 @@ function controlCommands(task: Command, run: Run): void {
       .option('--block <block>', 'which halted block, when several branches wait')
       .option('--visit <n>', 'which visit of that block', wholeNumber)
       .option('--branch <branch>', 'which branch of a fork');
-    if (verb === 'continue') command.option('--follow', 'print what goes on until the run ends or asks something');
+    if (!ENDS.has(verb)) command.option('--follow', 'print what goes on until the run ends or asks something');
     if (verb === 'skip') command.option('--signal <signal>', 'what the block counts as (default: SIGNAL:SUCCESS)');
     const load = async () => ({ control: (await import('../commands/run.ts')).controlRun(verb) });
     definer(run, load)(command, 'control');
