@@ -72,7 +72,8 @@ function toolsPage(): string {
 ${NOTE}
 
 One table of operations, three faces: \`reef <operation> --json\`, the MCP tool of the same name, and \`POST /v1/op/<operation>\`
-on the socket of the home take this input and give this output. Unknown fields are refused.
+on the socket of the home take this input and give this output. Unknown fields are refused. A tool
+returns less of it where records are long: lists, events and views of runs have what a model needs to go on.
 
 ${sections.join('\n\n')}
 `;

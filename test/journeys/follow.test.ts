@@ -1,3 +1,6 @@
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { installed, Rig } from '../e2e/real.ts';
 import { ADDS, PROJECT, QUICK, RunsRig, SUBTRACTS } from '../e2e/runs-rig.ts';
@@ -26,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-verifies('J-05')
+verifies('J-05', 'J-26')
   .needs(...installed('claude'))
   .test(
     'who follows a run sees its blocks, what the agent does, gates with their seconds and what failed, and again afterwards',
@@ -59,6 +62,33 @@ verifies('J-05')
       expect(resumed.code).toBe(0);
       const rest = await runs.reef('run', 'show', id, '--follow');
       expect([rest.code, rest.out]).toEqual([0, expect.stringMatching(/✔ Test#2 {2}passed, [\d.]+ s/)]);
+      await slimOverMcp(id);
     },
     120_000,
   );
+
+const HALF = expect.toSatisfy((share: number) => share < 0.5);
+
+/** Bytes of what a tool returns to a model, beside the records of the same operation. */
+async function slimOverMcp(id: string): Promise<void> {
+  const { repository: cwd, env, client } = runs.world;
+  const mcp = new Client({ name: 'user', version: '1' });
+  const args = [fileURLToPath(new URL('../../bin/reef.cjs', import.meta.url)), 'mcp'];
+  await mcp.connect(
+    new StdioClientTransport({ command: process.execPath, args, cwd, env: env as Record<string, string> }),
+  );
+  try {
+    const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+    const calls = { status: {}, wait: { ids: [id] }, output: { id }, run_status: { id } } as const;
+    const sizes: Record<string, [before: number, after: number]> = {};
+    for (const [name, input] of Object.entries(calls)) {
+      const { structuredContent } = await mcp.callTool({ name, arguments: input });
+      sizes[name] = [bytes(await client.call(name as 'status', input as object)), bytes(structuredContent)];
+    }
+    process.stdout.write(`bytes over MCP, before and after: ${JSON.stringify(sizes)}\n`);
+    const shares = Object.fromEntries(Object.entries(sizes).map(([name, [before, after]]) => [name, after / before]));
+    expect([Math.max(...Object.values(shares)) < 1, shares.status, shares.run_status]).toEqual([true, HALF, HALF]);
+  } finally {
+    await mcp.close();
+  }
+}

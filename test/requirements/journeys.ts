@@ -21,7 +21,7 @@ export const journeys = page('journeys', {
   'J-23': { from: '+', says: 'an agent that changed files without reporting goes on to the gates', status: 'todo', because: 'it does; the halt after failed corrections does not show the first fault yet' },
   'J-24': { from: '+', says: 'gates run on a tree once, and a verdict is reused', status: 'done' },
   'J-25': { from: '+', says: 'gates are an ordered map of any names', status: 'done' },
-  'J-26': { from: '+', says: "MCP answers are slim, and a relative folder means the client's", status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-26': { from: '+', says: "MCP answers are slim, and a relative folder means the client's", status: 'done' },
   'J-27': { from: '+', says: 'a job whose wrapper dies leaves no process', status: 'done' },
   'J-30': { from: '+', says: 'accept runs the gates that are missing', status: 'done' },
   'J-31': { from: '+', says: 'worktree update brings the target in and resolves conflicts', status: 'done' },

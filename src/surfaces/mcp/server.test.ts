@@ -15,10 +15,11 @@ import { verifies } from '../../../test/support/verifies.ts';
 import { codeQueries } from '../../protocol/code-operations.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { JobView } from '../../protocol/job-operations.ts';
-import { type Core, type OperationName, operations } from '../../protocol/operations.ts';
+import type { Core, OperationName } from '../../protocol/operations.ts';
 import { parseInput } from '../parse-input.ts';
 import { createMcpServer, toolsFor } from './server.ts';
-import { textOf } from './text.ts';
+import { resultSchema } from './slim.ts';
+import { asTools, textOf } from './text.ts';
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -91,7 +92,7 @@ for (const era of ['legacy', 'modern'] as const) {
         calls.length = 0;
         const result = await client.callTool({ name, arguments: GOOD[name] ?? {} });
         expect([name, result.isError ?? false, calls.map(({ operation }) => operation)]).toEqual([name, false, [name]]);
-        expect(operations[name].output.safeParse(result.structuredContent).success).toBe(true);
+        expect(resultSchema(name).safeParse(result.structuredContent).success).toBe(true);
         expect(textIn(result)).not.toBe('');
       }
     },
@@ -207,19 +208,47 @@ verifies('U-12').test(
   },
 );
 
-verifies('U-12').test('one event over the limit is still delivered', async () => {
-  const huge = sampleEvent('progress', { kind: 'text', text: 'x'.repeat(60_000) });
-  const { client } = await connect('modern', undefined, {
-    output: async () => ({
-      agentId: JOB_ID,
-      status: 'running',
-      events: [huge, huge],
-      nextCursor: '2',
-      truncated: false,
+verifies('U-12', 'J-26').test(
+  'an event that is too long says where the rest is, and a question stays whole',
+  async () => {
+    const huge = sampleEvent('progress', { kind: 'text', text: 'x'.repeat(60_000) });
+    const question = sampleEvent('needs_input', { ...sampleQuestion(), input: { command: 'y'.repeat(5_000) } });
+    const { client } = await connect('modern', undefined, {
+      output: async () => ({
+        agentId: JOB_ID,
+        status: 'running',
+        events: [huge, question],
+        nextCursor: '2',
+        truncated: false,
+      }),
+    });
+    const result = await client.callTool({ name: 'output', arguments: { id: '@last' } });
+    const { events } = result.structuredContent as { events: { payload: { text: string } }[] };
+    expect(events[0]?.payload.text).toMatch(/^x+…\[cut \d+ bytes; the rest: reef output\]$/);
+    expect(events[1]?.payload).toEqual(question.payload);
+  },
+);
+
+verifies('J-26').test('the status of many jobs is small, and hints name tools', async () => {
+  const many = Array.from({ length: 17 }, (_, n) =>
+    sampleJob({
+      id: `${JOB_ID.slice(0, -2)}${n + 10}`,
+      task: 'Mend what is broken. '.repeat(50),
+      lastOutput: 'z'.repeat(9_000),
     }),
-  });
-  const result = await client.callTool({ name: 'output', arguments: { id: '@last' } });
-  expect(result.structuredContent).toMatchObject({ events: [huge], nextCursor: '1', truncated: true });
+  );
+  const { client } = await connect('modern', undefined, { status: async () => ({ jobs: many }) });
+  const { structuredContent } = await client.callTool({ name: 'status', arguments: {} });
+  expect(Buffer.byteLength(JSON.stringify(structuredContent))).toBeLessThan(4_000);
+  expect(asTools('`reef run show 01J --follow`, `reef run retry 01J`, `reef inbox`, `reef doctor`')).toBe(
+    '`run_status {"id":"01J"}`, `run_control {"id":"01J","verb":"retry"}`, `inbox`, `reef doctor`',
+  );
+});
+
+verifies('J-26').test("a relative folder is the client's, and worktree: true a new one", async () => {
+  const { client, calls } = await connect('modern');
+  await client.callTool({ name: 'spawn', arguments: { agent: 'claude', task: 't', cwd: 'lib', worktree: true } });
+  expect(calls).toMatchObject([{ operation: 'spawn', input: { cwd: '/work/lib', worktree: '' } }]);
 });
 
 verifies('X-51').test('the words of a tool carry no control character of an agent', () => {

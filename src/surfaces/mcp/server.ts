@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import {
@@ -11,7 +12,7 @@ import {
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { version } from '../../base/version.ts';
 import { mayUse, type Operation, type OperationEffect, type User } from '../../protocol/operation.ts';
-import { type OperationName, type OperationOutput, operations } from '../../protocol/operations.ts';
+import { type OperationName, operations } from '../../protocol/operations.ts';
 import type { Client } from '../client/client.ts';
 import { errorBody } from '../client/request.ts';
 import { parseInput } from '../parse-input.ts';
@@ -19,7 +20,8 @@ import { renderError } from '../render/error.ts';
 import { createStyle } from '../render/style.ts';
 import { answerOf, askPerson, canAsk, clientName } from './agreement.ts';
 import { ProtocolLines } from './protocol-lines.ts';
-import { textOf } from './text.ts';
+import { resultSchema, slimResult } from './slim.ts';
+import { asTools, textOf } from './text.ts';
 
 /** What a client may tell its user before the call. `acts`: the agent may change files. */
 const ANNOTATIONS: Record<OperationEffect, object> = {
@@ -51,10 +53,15 @@ export function toolsFor(user: User): OperationName[] {
 export function createMcpServer(client: Pick<Client, 'call'>, served: Served): McpServer {
   const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
   for (const name of toolsFor(served.user)) {
-    const { summary, input, output, effect }: Operation = operations[name];
+    const { summary, input, effect }: Operation = operations[name];
     server.registerTool(
       name,
-      { description: summary, inputSchema: advertised(input), outputSchema: output, annotations: ANNOTATIONS[effect] },
+      {
+        description: summary,
+        inputSchema: advertised(input),
+        outputSchema: resultSchema(name),
+        annotations: ANNOTATIONS[effect],
+      },
       (args, context) => answer({ client, server, served }, { name, args }, context),
     );
   }
@@ -76,7 +83,7 @@ async function answer(
 ): Promise<CallToolResult | InputRequiredResult> {
   let agreed: ReturnType<typeof answerOf> = 'not asked';
   try {
-    const call = { name, input: parseInput(name, args) };
+    const call = { name, input: parseInput(name, ofClient(args, served.folder)) };
     agreed = answerOf(call, context);
     const output = await client
       .call(name, call.input as never, {
@@ -93,39 +100,31 @@ async function answer(
         throw error;
       });
     if (isInputRequiredResult(output)) return output;
-    const structured = name === 'output' ? fitPage(output as OperationOutput<'output'>) : output;
     return {
-      content: [{ type: 'text', text: textOf(name, structured as never, { now: new Date(), rest: REST }) }],
-      structuredContent: structured as Record<string, unknown>,
+      content: [{ type: 'text', text: asTools(textOf(name, output as never, { now: new Date(), rest: REST })) }],
+      structuredContent: slimResult(name, output as never),
     };
   } catch (error) {
     const text = renderError(errorBody(error), createStyle({ colour: false, width: 120, now: new Date() }));
     const no = agreed === 'no' ? '\nThe user was asked and did not agree.' : '';
-    return { isError: true, content: [{ type: 'text', text: text + no }] };
+    return { isError: true, content: [{ type: 'text', text: asTools(text) + no }] };
   }
+}
+
+/** A folder is meant as the client sees it, and `worktree: true` is a new one named after the task. */
+function ofClient(args: unknown, folder: string): unknown {
+  if (typeof args !== 'object' || args === null) return args;
+  const { cwd, worktree }: { cwd?: unknown; worktree?: unknown } = args;
+  return {
+    ...args,
+    ...(typeof cwd === 'string' && { cwd: resolve(folder, cwd) }),
+    ...(worktree === true && { worktree: '' }),
+  };
 }
 
 /** Shown to clients, but not enforced by the SDK: our own check gives errors a code, a field and a hint. */
 function advertised(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
   return { '~standard': { ...schema['~standard'], validate: (value: unknown) => ({ value }) } };
-}
-
-type Page = OperationOutput<'output'>;
-
-/** A result goes whole into the window of a model, and a page of the log may be megabytes. */
-const MAX_BYTES = 32_768;
-
-/** As many events as fit, at least one. The cursor names the last of them, so the next call continues there. */
-function fitPage(page: Page): Page {
-  let size = 0;
-  const kept = page.events.findIndex((event) => {
-    size += Buffer.byteLength(JSON.stringify(event));
-    return size > MAX_BYTES;
-  });
-  const events = kept === -1 ? page.events : page.events.slice(0, Math.max(1, kept));
-  const last = events.at(-1);
-  if (!last || events.length === page.events.length) return page;
-  return { ...page, events, nextCursor: String(last.seq), truncated: true };
 }
 
 interface Stdio {

@@ -31,6 +31,20 @@ export function textOf<N extends OperationName>(
   return capText(text, MAX_BYTES, rest);
 }
 
+/** Hints are written for people, who type commands; a model has the tools of the same names. */
+export function asTools(text: string): string {
+  return text
+    .replaceAll(/\breef run show (\S+)(?: --follow)?/g, 'run_status {"id":"$1"}')
+    .replaceAll(
+      /\breef run (resume|retry|skip|abort|approve|hold|continue) (\w+)/g,
+      'run_control {"id":"$2","verb":"$1"}',
+    )
+    .replaceAll(/\breef (?:ps|status)\b/g, 'status')
+    .replaceAll(/\breef runs\b/g, 'run_status')
+    .replaceAll(/\breef worktree list\b/g, 'worktrees')
+    .replaceAll(/\breef (spawn|send|wait|kill|inbox|interrupt|resume|diff|accept|output|run)\b(?! ID --raw)/g, '$1');
+}
+
 /** Operations that are not listed are shown as JSON. */
 const WORDS: { [N in OperationName]?: (output: OperationOutput<N>, style: Style) => string } = {
   spawn: ({ agentId, status }) => `Job ${agentId} is ${status}. Follow it with wait or output.`,
