@@ -105,9 +105,12 @@ async function answer(
       structuredContent: slimResult(name, output as never),
     };
   } catch (error) {
-    const text = renderError(errorBody(error), createStyle({ colour: false, width: 120, now: new Date() }));
+    const body = errorBody(error);
+    const said = renderError(body, createStyle({ colour: false, width: 120, now: new Date() }));
+    // What a person has to type stays a command: a tool would be refused again.
+    const text = body.error.code === 'person_needed' ? said : asTools(said);
     const no = agreed === 'no' ? '\nThe user was asked and did not agree.' : '';
-    return { isError: true, content: [{ type: 'text', text: asTools(text) + no }] };
+    return { isError: true, content: [{ type: 'text', text: text + no }] };
   }
 }
 

@@ -40,7 +40,10 @@ function slimJob(job: JobView, sizes: Sizes): z.infer<typeof jobSchema> {
   const { id, agent, task, status, reason, resumeAt, worktree, questions, lastOutput, exitCode, usage } = job;
   const { input, output, costUsd } = usage;
   return {
-    ...{ id, agent, task: capText(task, sizes.task), status },
+    id,
+    agent,
+    task: capText(task, sizes.task),
+    status,
     ...defined({ reason, resumeAt, worktree }),
     ...(questions.length > 0 && { awaiting_input: true as const, questions }),
     ...(lastOutput !== '' && { lastOutput: capText(lastOutput, sizes.said, 'output') }),
@@ -91,7 +94,10 @@ function slimView(view: RunView): z.infer<typeof viewSchema> {
     ),
     gates: [...last.values()].map(({ gate, result }) => ({ gate, result })),
     halts: view.halts.map(({ block, visit, message, options, excerpt }) => ({
-      ...{ block, visit, message, options },
+      block,
+      visit,
+      message,
+      options,
       ...(excerpt !== undefined && { excerpt: excerpt.slice(-EXCERPT_BYTES) }),
     })),
     tokens: view.budget.spent.tokens,
