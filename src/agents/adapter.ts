@@ -172,7 +172,7 @@ export interface AskedQuestion extends ReefQuestion {
 }
 
 /** Paths are as the agent gave them. A command is its line, with all that changes what it may do. */
-export type Wants = { edits: string[] } | { command: Json } | { mcpTool: string };
+export type Wants = { edits: string[] } | { command: Json } | { mcpTool: string } | { host: string };
 
 export type UsageReport = Extract<News, { do: 'usage' }>['report'];
 

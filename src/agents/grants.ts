@@ -23,8 +23,16 @@ export function grantFor(job: Pick<Job, 'cwd'>, { tool, input, wants }: AskedQue
       covers: `the tool ${wants.mcpTool} with any arguments, in ${cwd}`,
       fingerprint: fingerprint({ mcpTool: wants.mcpTool, cwd }),
     };
+  if (wants && 'host' in wants)
+    return { covers: `connections to ${wants.host} from a sandbox`, fingerprint: fingerprint({ host: wants.host }) };
   const exact = { tool: tool ?? null, input: (input ?? null) as Json, cwd };
   return { covers: `exactly this request in ${cwd}`, fingerprint: fingerprint(exact) };
+}
+
+/** Edits of files in the folder, and commands: with a sandbox around it, whose network asks for itself, neither gets out. */
+export function staysInside({ cwd }: Pick<Job, 'cwd'>, { wants }: AskedQuestion): boolean {
+  if (!wants) return false;
+  return 'command' in wants || ('edits' in wants && areEditsInside(cwd, wants.edits));
 }
 
 /** Not through a link that leads out, and none of the files that programs of the user act on. */

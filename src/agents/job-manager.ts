@@ -8,6 +8,7 @@ import type { Job, JobStatus } from '../protocol/jobs.ts';
 import type { Caller, JobCore, OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import type { JobRecord } from '../store/job-table.ts';
 import { findJob, isTheirs } from './find-job.ts';
+import { askAboutHost, hostAnswer } from './hosts.ts';
 import type { JobRunner } from './job-runner.ts';
 import type { JobRuntime } from './job-runtime.ts';
 import { isLive } from './job-status.ts';
@@ -116,6 +117,20 @@ export class JobManager implements JobCore {
     } finally {
       takeBack?.();
     }
+  }
+
+  /** Of the proxy of the calling job's sandbox. */
+  async ask_host(
+    { questionId: known, waitMs, ...target }: OperationRequest<'ask_host'>,
+    { jobId = '' }: Caller,
+    signal: AbortSignal,
+  ): Promise<OperationOutput<'ask_host'>> {
+    const { storage } = this.#deps;
+    const asked = known === undefined ? changeJob(storage, jobId, (tx) => askAboutHost(tx, target)) : undefined;
+    const questionId = known ?? asked?.questionId;
+    if (asked && (questionId === undefined || asked.answer !== 'open')) return asked;
+    const look = () => hostAnswer(storage, jobId, questionId ?? '');
+    return this.#until(look, { isMet: ({ answer }) => answer !== 'open', timeoutMs: waitMs, signal });
   }
 
   async interrupt(request: OperationRequest<'interrupt'>, caller: Caller): Promise<OperationOutput<'interrupt'>> {

@@ -46,6 +46,8 @@ export interface JobRuntime {
   /** The launch intent is recorded before the process is started. */
   isLaunching: boolean;
   hasProcess: boolean;
+  /** It runs in a sandbox of Reef's, and its network is behind the proxy. */
+  isWalled?: boolean;
   /** First byte of each raw file that has not been read yet. */
   read: { out: number; err: number };
   adapter: Json;

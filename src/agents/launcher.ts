@@ -19,7 +19,7 @@ import { networkFor } from './network.ts';
 import { enqueueLine, type OutboxDoc } from './outbox.ts';
 import { type ProjectFiles, type ProjectNames, withheldText } from './project-files.ts';
 import type { AdapterRegistry, RegisteredAgent } from './registry.ts';
-import { egressSocket, gitMounts, jobDir, sandboxFor } from './sandbox.ts';
+import { egressSocket, gitMounts, jobDir, jobSocketPath, sandboxFor } from './sandbox.ts';
 import type { OwnPaths } from './sandbox-home.ts';
 import { shellKeyWords } from './shell-keys.ts';
 import { forMode } from './terminal/headful.ts';
@@ -116,6 +116,7 @@ function networkOf(deps: LaunchDeps, job: Job, agent: RegisteredAgent) {
     env: childEnv(deps, job, { agent, planned: {} }),
     hosts: deps.sandboxSettings().hosts,
     agent: agent.adapter.describe(),
+    ask: jobSocketPath(deps.sockets, job.id),
   });
 }
 
@@ -146,7 +147,9 @@ function announce(deps: LaunchDeps, job: Job, chosen: Chosen): { plan: LaunchPla
     const request = toRequest(deps, tx.job, prompt?.text ?? '', chosen);
     const plan = adapter.command(request, facts);
     tx.job.launch += 1;
-    tx.runtime = { ...freshRuntime(tx.runtime), isLaunching: true, adapter: adapter.initial(request, facts) };
+    const isWalled = job.sandbox === 'bubblewrap' && deps.capabilities.sandboxesNetwork;
+    const own = { isLaunching: true, isWalled, adapter: adapter.initial(request, facts) };
+    tx.runtime = { ...freshRuntime(tx.runtime), ...own };
     // A terminal reports no turns: it counts as working as long as it exists.
     if (job.mode === 'headful') tx.runtime.turn = { is: 'open' };
     if (plan.sessionId !== undefined) tx.job.sessionId = plan.sessionId;

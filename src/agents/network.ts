@@ -23,10 +23,12 @@ interface Asked {
   /** `sandbox.hosts` of the user's configuration. */
   hosts: readonly string[];
   agent?: Pick<AgentDescription, 'hosts' | 'state'> | undefined;
+  /** The socket of the job, through which a person is asked about other hosts. Absent: they are refused. */
+  ask?: string;
 }
 
 /** Where a program in a sandbox may connect to: what Reef knows of it, and what the user named anywhere outside of the repository. */
-export function networkFor({ socket, env, hosts, agent }: Asked): EgressRules {
+export function networkFor({ socket, env, hosts, agent, ask }: Asked): EgressRules {
   const value = (name: string) => env[name] || env[name.toLowerCase()] || undefined;
   const all = value('ALL_PROXY')?.match(/^(?!socks).*/i)?.[0];
   const upstream = {
@@ -47,6 +49,7 @@ export function networkFor({ socket, env, hosts, agent }: Asked): EgressRules {
     named: [...new Set([...hosts, ...texts.flatMap(hostsIn)])],
     known: [...(agent?.hosts ?? []), ...REGISTRIES],
     upstream: defined(upstream),
+    ...defined({ ask }),
   };
 }
 

@@ -6,7 +6,7 @@ import { decisionSchema, type Question } from '../protocol/jobs.ts';
 import type { RawLine, StoredQuestion } from '../store/question-table.ts';
 import type { Store } from '../store/store.ts';
 import type { Answer, AskedQuestion, Json } from './adapter.ts';
-import { grantFor } from './grants.ts';
+import { grantFor, staysInside } from './grants.ts';
 import type { JobTransaction } from './job-transaction.ts';
 import { enqueueAnswer, type GivenAnswer, settleRow } from './outbox.ts';
 
@@ -47,15 +47,22 @@ export function ask(tx: JobTransaction, { requestId, questions, line, isSkeleton
   }
 }
 
+/** What was allowed for longer than once. */
+export function savedGrant(tx: JobTransaction, { fingerprint: key }: { fingerprint: string }): string | undefined {
+  if (tx.storage.store.grants.find(key, tx.job.id) !== undefined) return 'session';
+  return tx.storage.savedGrants.has(key) ? 'always' : undefined;
+}
+
 function savedAnswer(tx: JobTransaction, asked: AskedQuestion): string | undefined {
+  // The answer is the wall here: neither `yes` nor the sandbox gives it.
+  if (asked.wants && 'host' in asked.wants) return undefined;
   if (tx.job.readonly && !asked.isOwnTool) return 'readonly';
   // An interrupt is on its way: a yes would be overtaken by one more call of the model.
   if (tx.runtime.spent) return undefined;
   if (asked.isOwnTool) return 'own_tool';
   if (tx.job.yes) return 'yes';
-  const key = grantFor(tx.job, asked).fingerprint;
-  if (tx.storage.store.grants.find(key, tx.job.id) !== undefined) return 'session';
-  return tx.storage.savedGrants.has(key) ? 'always' : undefined;
+  if (tx.runtime.isWalled && staysInside(tx.job, asked)) return 'sandbox';
+  return savedGrant(tx, grantFor(tx.job, asked));
 }
 
 function toQuestion(
@@ -166,11 +173,14 @@ function inputSent(question: Question, given: GivenAnswer): EventOf<'input_sent'
   return { ...common, ...defined({ option, text }) };
 }
 
-const OWN = 'reef:';
-
-/** A question of Reef's own, about a budget: it outlives the turn, and no agent waits for its answer. */
+/** A question of Reef's own: no agent waits for its answer. */
 export function isOwn(question: { requestId: string }): boolean {
-  return question.requestId.startsWith(OWN);
+  return question.requestId.startsWith('reef:');
+}
+
+/** It outlives the turn. */
+function isOfBudget(question: { requestId: string }): boolean {
+  return question.requestId.startsWith('reef:budget:');
 }
 
 /** Questions the agent no longer waits for: one request's, or all. */
@@ -178,7 +188,7 @@ export function withdraw(tx: JobTransaction, by: string, requestId?: string): vo
   const rows = tx.storage.store.questions.unclosedOf<GivenAnswer>(tx.job.id);
   for (const row of rows) {
     const isOthers =
-      requestId === undefined ? by !== 'exit' && isOwn(row.question) : row.question.requestId !== requestId;
+      requestId === undefined ? by !== 'exit' && isOfBudget(row.question) : row.question.requestId !== requestId;
     if (isOthers) continue;
     const id = { jobId: tx.job.id, questionId: row.question.questionId };
     tx.storage.store.questions.move(id, row.state, {

@@ -5,6 +5,7 @@ import type { Caller, OperationRequest } from '../protocol/operations.ts';
 import type { Adapter, Answer } from './adapter.ts';
 import { interpretSend } from './answers.ts';
 import { decideBudget } from './budget.ts';
+import { isOfHost } from './hosts.ts';
 import { isLive } from './job-status.ts';
 import { changeJob, type JobStorage, type JobTransaction } from './job-transaction.ts';
 import { enqueueMessage, type GivenAnswer, type OutboxDoc } from './outbox.ts';
@@ -93,7 +94,7 @@ function sendAnswer(tx: JobTransaction, intent: { question: Question; answer: An
   remember(tx, question, { answer, by: caller.by });
   if (isOwn(question)) {
     acknowledgeAnswer(tx, question.requestId);
-    decideBudget(tx, answer, messageId);
+    if (!isOfHost(question)) decideBudget(tx, answer, messageId);
     return { messageId };
   }
   const key = `${tx.job.id}:answer:${tx.job.launch}:${question.requestId}`;

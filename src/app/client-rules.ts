@@ -1,4 +1,5 @@
 import { findJob } from '../agents/find-job.ts';
+import { isOfHost } from '../agents/hosts.ts';
 import type { AdapterRegistry } from '../agents/registry.ts';
 import { ReefError } from '../protocol/errors.ts';
 import type { Job } from '../protocol/jobs.ts';
@@ -93,6 +94,10 @@ function refuseAllow(
   const allow = `reef send ${job.id} --question ${fingerprint.slice(0, 10)} --allow`;
   if (decision === 'allow_always') return { what: 'allow anything for good', type: `${allow} --always` };
   if (mayDo(deps, 'allow')) return undefined;
+  const open = deps.store.questions.unclosedOf(job.id).map(({ question }) => question);
+  // The sandbox is no wall against what the answer lets out of it.
+  if (open.some((question) => isOfHost(question) && question.fingerprint === request.fingerprint))
+    return { what: 'let a sandbox connect to another host', type: allow };
   if (decision === 'allow_session') return { what: 'allow anything for longer than once', type: `${allow} --session` };
   if (starterOf(deps.store, job.by) !== caller.by)
     return { what: 'allow what a job asks that it did not start', type: allow };

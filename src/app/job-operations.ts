@@ -37,7 +37,7 @@ interface JobOperationsDeps {
 export function createJobOperations(deps: JobOperationsDeps): JobCore {
   const { jobs } = deps;
   return {
-    ...bindMethods(jobs, 'output', 'interrupt', 'resume'),
+    ...bindMethods(jobs, 'output', 'interrupt', 'resume', 'ask_host'),
     status: async (request, caller) => asTasked(deps, await jobs.status(request, caller)),
     wait: async (request, caller, signal) => asTasked(deps, await jobs.wait(request, caller, signal)),
     spawn: async (request, caller) =>
@@ -186,7 +186,19 @@ const NO_REPOSITORY = new ReefError('not_a_repository', 'This home belongs to no
 export function withoutRepository(jobs: JobManager, reason = NO_REPOSITORY): Core {
   const refuse = () => Promise.reject(new ReefError(reason.code, reason.message, { cause: reason }));
   const refusing = Object.fromEntries(Object.keys(operations).map((name) => [name, refuse])) as unknown as Core;
-  const served = bindMethods(jobs, 'spawn', 'status', 'send', 'output', 'kill', 'wait', 'interrupt', 'resume', 'inbox');
+  const served = bindMethods(
+    jobs,
+    'spawn',
+    'status',
+    'send',
+    'output',
+    'kill',
+    'wait',
+    'interrupt',
+    'resume',
+    'inbox',
+    'ask_host',
+  );
   return { ...refusing, ...served };
 }
 

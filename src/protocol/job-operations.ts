@@ -185,6 +185,24 @@ const resume = operation({
   output: jobRef.extend({ launch: z.number().int() }),
 });
 
+const askHost = operation({
+  effect: 'settles',
+  for: ['job'],
+  noTool: 'the proxy of a sandbox calls it',
+  summary: 'Ask whether programs in the sandbox of a job may connect to a host that nobody named.',
+  input: z.strictObject({
+    host: z.string().regex(/^[a-z0-9._:-]{1,253}$/),
+    port: z.number().int().min(1).max(65_535),
+    questionId: z.string().max(400).optional().describe('Of an earlier answer: only what has become of that question'),
+    waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait up to this long for an answer'),
+  }),
+  output: z.strictObject({
+    /** `over`: withdrawn, or too long ago. */
+    answer: z.enum(['open', 'allow', 'allow_once', 'deny', 'over']),
+    questionId: z.string().exactOptional(),
+  }),
+});
+
 const inbox = operation({
   effect: 'reads',
   summary: 'List the open questions of all jobs, including child jobs, and of halted runs.',
@@ -203,4 +221,4 @@ const inbox = operation({
   }),
 });
 
-export const jobOperations = { spawn, status, send, output, kill, wait, interrupt, resume, inbox };
+export const jobOperations = { spawn, status, send, output, kill, wait, interrupt, resume, inbox, ask_host: askHost };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
+import { probeCapabilities } from '../../src/process/capabilities.ts';
 import type { Decision } from '../../src/protocol/jobs.ts';
 import type { Scripts, Turn } from '../model-server/script.ts';
 import { verifies } from '../support/verifies.ts';
@@ -12,13 +13,25 @@ const command = (n: number): Turn => ({
 });
 const ten = Array.from({ length: 10 }, (_, n) => n + 1);
 
-const scripts: Scripts = { session: [...ten.map(edit), ...ten.map(command), { text: 'All done.' }] };
+const session = [...ten.map(edit), ...ten.map(command)];
+const scripts: Scripts = {
+  session: [...session, { text: 'All done.' }],
+  guarded: [...session, { tools: [{ write: '.vscode/tasks.json', content: '{}' }] }, { text: 'All done.' }],
+};
 
 let rig: Rig;
+/** Not in /tmp, of which a sandbox has one of its own. */
+let walled: Rig;
 beforeAll(async () => {
   rig = await openRig(scripts);
+  walled = await openRig(scripts, '/var/tmp');
 });
-afterAll(() => rig.close());
+afterAll(async () => {
+  await rig.close();
+  await walled.close();
+});
+
+const { sandboxesNetwork } = await probeCapabilities();
 
 /** Answers all it is asked, and returns the questions. */
 async function answerAll(job: RealJob, decision: Decision): Promise<string[]> {
@@ -59,3 +72,22 @@ verifies('J-20')
     },
     SLOW_MS,
   );
+
+/** The only question: what would act outside of the sandbox later. Codex tries without asking, and the sandbox refuses it. */
+const STILL_ASKED = { claude: 1, codex: 0 };
+
+for (const agent of ['claude', 'codex'] as const)
+  verifies('J-20')
+    .needs(...installed(agent))
+    .needs(sandboxesNetwork, 'bubblewrap makes no networks here, or perl is missing')
+    .test(
+      `${agent} in the default sandbox asks about none of ten edits and ten commands, and of protected files as before`,
+      async () => {
+        const job = await walled.spawn({ agent, script: 'guarded' });
+        expect(await answerAll(job, 'deny')).toHaveLength(STILL_ASKED[agent]);
+        expect(await job.view()).toMatchObject({ sandbox: 'bubblewrap' });
+        expect([job.file('file-10.txt'), job.file('steps.txt')?.length]).toEqual(['10\n', 20]);
+        expect(job.file('.vscode/tasks.json')).toBe(undefined);
+      },
+      SLOW_MS,
+    );

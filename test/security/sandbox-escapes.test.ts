@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
@@ -10,7 +11,7 @@ import { verifies } from '../support/verifies.ts';
 
 /** What an agent that was misled tries from inside the sandbox that `reef spawn` makes when nobody says anything. */
 
-const { bubblewrap } = await probeCapabilities();
+const { bubblewrap, sandboxesNetwork } = await probeCapabilities();
 const boxed = (...ids: Parameters<typeof verifies>) =>
   verifies(...ids).needs(bubblewrap !== undefined, 'bubblewrap is not installed or not allowed to work');
 
@@ -54,8 +55,8 @@ function plant(path: string): void {
   writeFileSync(path, `${CANARY}\n`);
 }
 
-function listen(path: string): Promise<Server> {
-  const server = createServer((socket) => socket.end(CANARY));
+function listen(path: string | number): Promise<Server> {
+  const server = createServer((socket) => socket.on('error', () => {}).end(CANARY));
   return new Promise((resolve) => server.listen(path, () => resolve(server)));
 }
 
@@ -235,3 +236,52 @@ boxed('X-58', 'X-125').test(
   },
   SLOW_MS,
 );
+
+boxed('X-134', 'X-23')
+  .needs(sandboxesNetwork, 'bubblewrap makes no networks here, or perl is missing')
+  .test(
+    'services of the machine, its networks and other jobs cannot be reached, nor names be looked up or packets be made',
+    async () => {
+      const web = await listen(0);
+      const { port } = web.address() as AddressInfo;
+      const abstract = `reef-escape-${process.pid}`;
+      const others = join(rig.world.home.sockets, 'other-job');
+      mkdirSync(others, { recursive: true });
+      servers.push(web, await listen(`\0${abstract}`), await listen(join(others, 'net')));
+      const lan = Object.values(networkInterfaces()).flatMap((each) =>
+        (each ?? []).filter(({ internal, family }) => !internal && family === 'IPv4').map(({ address }) => address),
+      );
+      const tcp = (host: string, to = port) =>
+        `timeout 5 perl -MIO::Socket::IP -e '$s = IO::Socket::IP->new(PeerAddr => "${host}:${to}") or die; print $s $ARGV[0]; print <$s>' "$(printf 'GET / HTTP/1.0\\r\\n\\r\\n')"`;
+      // A proxy that refuses answers too, so only the word behind it counts.
+      const through = (head: string) =>
+        `timeout 5 perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new($ENV{HTTP_PROXY} =~ m{//(.*)}) or die; print $s "${head}\\r\\n\\r\\n"; $all = join "", <$s>; print $all; exit($all =~ m{^HTTP/1.1 200} ? 0 : 1)'`;
+      const own = [
+        ...['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', ...lan].flatMap((host) => [
+          tcp(host),
+          through(`CONNECT ${host}:${port} HTTP/1.1`),
+          through(`GET http://${host}:${port}/ HTTP/1.1`),
+        ]),
+        ...['127.1', '2130706433', '[::ffff:127.0.0.1]', 'localhost.'].map((host) =>
+          through(`CONNECT ${host}:${port} HTTP/1.1`),
+        ),
+        ...['169.254.169.254', '100.100.100.200', 'fd00:ec2::254'].map((host) => tcp(host, 80)),
+        through('GET http://169.254.169.254/latest/meta-data/ HTTP/1.1'),
+        through('CONNECT unlisted.example:443 HTTP/1.1'),
+        through('CONNECT github.com:22 HTTP/1.1'),
+        `perl -MSocket -e 'socket(S, AF_INET, SOCK_RAW, 1) or die'`,
+        `perl -MSocket -e 'socket(S, 17, SOCK_RAW, 768) or die'`,
+        `perl -e 'gethostbyname("example.com") or die'`,
+        `timeout 5 perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(Proto => "udp", PeerAddr => "1.1.1.1:53") or die; send($s, "x", 0) or die'`,
+        `timeout 5 perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pack("Sa*", AF_UNIX, "\\0${abstract}")) or die; print <S>'`,
+        connect(join(others, 'net')),
+        `ls -A '${rig.world.home.sockets}' | grep -v "^$(basename "$(dirname "$REEF_SOCKET")")$"`,
+        `cat '${join(rig.world.home.dir, 'jobs')}'/*/sandbox/egress.json`,
+        'ip link set lo down',
+        'grep -v "lo:" /proc/net/dev | grep :',
+      ];
+      const { worked, said } = await attempt('calls', own);
+      expect(worked.map((line) => [line, said[own.indexOf(line ?? '')]])).toEqual([]);
+    },
+    SLOW_MS,
+  );

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, createServer, isIP, type LookupFunction, type Server, type Socket } from 'node:net';
+import { HostQuestions, type Verdict } from './ask.ts';
 import {
   type EgressRules,
   isInternal,
@@ -13,6 +14,13 @@ import {
 
 const LONGEST_HEAD = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
+
+const WHY: Record<Exclude<Verdict, 'allow'> | 'unasked', string> = {
+  unasked: 'is not among the hosts that are allowed',
+  deny: 'was not allowed',
+  silence: 'is not among the hosts that are allowed, and nobody answered the question about it in time',
+};
+const HOW = 'To allow it, add it to `hosts` of `sandbox` in your configuration';
 
 interface Head {
   text: string;
@@ -42,9 +50,10 @@ class Refusal extends Error {
 /** An HTTP proxy for one sandbox. It resolves names itself and connects to the very addresses that it judged. */
 export function serveEgress(rules: EgressRules, say: (line: string) => void): Server {
   const told = new Set<string>();
+  const questions = rules.ask === undefined ? undefined : new HostQuestions(rules.ask);
   return createServer({ allowHalfOpen: true }, (client) => {
     client.on('error', () => client.destroy());
-    serve(rules, client).catch((error: Error) => {
+    serve(rules, client, questions).catch((error: Error) => {
       const status = error instanceof Refusal ? error.status : '502 Bad Gateway';
       const line = `reef: the network of the sandbox: ${error.message}`;
       if (status.startsWith('403') && !told.has(line)) say(line);
@@ -55,14 +64,14 @@ export function serveEgress(rules: EgressRules, say: (line: string) => void): Se
   });
 }
 
-async function serve(rules: EgressRules, client: Socket): Promise<void> {
+async function serve(rules: EgressRules, client: Socket, questions: HostQuestions | undefined): Promise<void> {
   const head = await readHead(client);
   if (!head) {
     client.destroy();
     return;
   }
   const request = readRequest(head.text);
-  const lookupJudged = await judge(rules, request.target);
+  const lookupJudged = await judge(rules, request.target, questions);
   const upstream = isLoopback(request.target.host) ? undefined : upstreamFor(rules, request.target);
   const remote = upstream ? await connected(upstream) : await connected(request.target, lookupJudged);
   for (const [one, other] of [
@@ -137,14 +146,15 @@ function credentials(upstream: URL | undefined): string[] {
 }
 
 /** Refuses, or gives the addresses to connect to. Behind an upstream only that one knows the addresses. */
-async function judge(rules: EgressRules, target: Target): Promise<LookupFunction | undefined> {
-  const { host, port } = target;
+async function judge(
+  rules: EgressRules,
+  target: Target,
+  questions: HostQuestions | undefined,
+): Promise<LookupFunction | undefined> {
+  const { host } = target;
   const isNamed = isListed(rules.named, target);
-  const where = port === 443 || port === 80 ? host : `${host}:${port}`;
-  if (!isNamed && !isListed(rules.known, target)) {
-    const more = 'To allow it, add it to `hosts` of `sandbox` in your configuration';
-    throw new Refusal('403 Forbidden', `${where} is not among the hosts that are allowed. ${more}`);
-  }
+  // Nothing is looked up before: a name can carry what nobody allowed to leave.
+  if (!isNamed && !isListed(rules.known, target)) await askOrRefuse(target, questions);
   if (isLoopback(host) || isIP(host) !== 0 || upstreamFor(rules, target)) return undefined;
   const found = await lookup(host, { all: true }).catch((error: Error) => {
     throw new Refusal('502 Bad Gateway', `cannot find ${host}: ${error.message}`);
@@ -153,14 +163,21 @@ async function judge(rules: EgressRules, target: Target): Promise<LookupFunction
   const addresses = isNamed ? found : found.filter(({ address }) => !isInternal(address));
   if (addresses.length === 0) {
     const why = `${host} leads to ${found[0]?.address}, an address of your own network`;
-    throw new Refusal(
-      '403 Forbidden',
-      `${why}. To allow that, add it to \`hosts\` of \`sandbox\` in your configuration`,
-    );
+    throw new Refusal('403 Forbidden', `${why}. ${HOW}`);
   }
   const [first] = addresses;
   return (_name, options, callback) =>
     options.all ? callback(null, addresses) : callback(null, first?.address ?? '', first?.family);
+}
+
+/** About an address of the user's own network nobody is asked. */
+async function askOrRefuse(target: Target, questions: HostQuestions | undefined): Promise<void> {
+  const { host, port } = target;
+  const isOwnNetwork = isLoopback(host) || (isIP(host) !== 0 && isInternal(host));
+  const verdict = isOwnNetwork ? undefined : await questions?.may(target);
+  if (verdict === 'allow') return;
+  const where = port === 443 || port === 80 ? host : `${host}:${port}`;
+  throw new Refusal('403 Forbidden', `${where} ${WHY[verdict ?? 'unasked']}. ${HOW}`);
 }
 
 async function connected(to: Target | URL, lookupJudged?: LookupFunction): Promise<Socket> {

@@ -8,6 +8,8 @@ export interface EgressRules {
   named: readonly string[];
   /** What Reef knows: model hosts and package registries. Such a name never leads into the user's own network. */
   known: readonly string[];
+  /** The socket of the job, through which a person is asked about any other host. Absent: it is refused. */
+  ask?: string;
   /** The user's own proxy. */
   upstream: { http?: string; https?: string; except?: string };
 }

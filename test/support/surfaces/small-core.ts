@@ -60,6 +60,7 @@ export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {
       find(id);
       return { agentId: job.id, status: 'queued', launch: 2 };
     },
+    ask_host: async () => ({ answer: 'deny' }),
     inbox: async () => ({ questions: job.questions.map((question) => sampleEntry(question)), notices: [] }),
     ...runsAndWorktrees(),
     ...sampleCode(),
