@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { readEnvironment } from '../../src/base/env.ts';
+import { openSqlite } from '../../src/store/driver.ts';
 import { openClient } from '../../src/surfaces/client/client.ts';
 import { makeWorld, type World } from '../e2e/harness.ts';
-import { plainGit } from '../support/repository.ts';
+import { plainGit, writeFiles } from '../support/repository.ts';
 import { spoken } from '../support/surfaces/spoken.ts';
 import { verifies } from '../support/verifies.ts';
 
@@ -132,6 +133,61 @@ verifies('X-130').test(
     expect((await reef('ps')).out).not.toContain(id);
     expect((await reef('doctor', '--fix')).out).toMatch(/old home +jobs of an older Reef lie in the repository: fixed/);
     expect((await reef('ps')).out).toContain(id);
+  },
+  SLOW_MS,
+);
+
+/** A home as the last Reef wrote it that kept homes in repositories: a job, a run whose work is not merged, a worktree with an edit. */
+const OLD_HOME = new URL('../fixtures/old-home.json', import.meta.url);
+
+interface Dump {
+  version: number;
+  schema: string[];
+  tables: Record<string, Record<string, string | number | null | { base64: string }>[]>;
+  files: Record<string, string>;
+  bytes: Record<string, string>;
+}
+
+function layOldHome(root: string): void {
+  const { version, schema, tables, files, bytes }: Dump = JSON.parse(
+    readFileSync(OLD_HOME, 'utf8').replaceAll('@ROOT@', root),
+  );
+  writeFiles(root, files);
+  writeFiles(
+    root,
+    Object.fromEntries(Object.entries(bytes).map(([path, text]) => [path, Buffer.from(text, 'base64')])),
+  );
+  const database = openSqlite(inReef('reef.db'));
+  for (const sql of schema) database.exec(sql);
+  for (const [table, rows] of Object.entries(tables)) {
+    for (const row of rows) {
+      const places = Object.keys(row).map(() => '?');
+      const values = Object.values(row).map((value) =>
+        typeof value === 'object' && value !== null ? Buffer.from(value.base64, 'base64') : value,
+      );
+      database.prepare(`INSERT INTO ${table} (${Object.keys(row)}) VALUES (${places})`).run(...values);
+    }
+  }
+  database.pragma(`user_version = ${version}`);
+  database.close();
+}
+
+verifies('X-130').test(
+  'a home that an older Reef wrote is taken over with its jobs, runs and worktrees, and its work can be merged',
+  async () => {
+    world = makeWorld();
+    world.configure({});
+    rmSync(world.repository, { recursive: true });
+    layOldHome(world.root);
+    const [job, run, ofRun, byHand] = ['01M7Q1JPGJ', '01M7Q1JST8', '01M7Q1JSTA', '01M7Q1JZYQ'];
+    expect((await reef('ps')).out).toContain('an old job');
+    expect((await reef('output', job)).out).toContain('From before.');
+    expect((await reef('run', 'show', run)).out).toMatch(/success[\s\S]*test passed/);
+    expect((await reef('worktree', 'list')).out).toMatch(/reef\/write-sum[\s\S]*reef\/by-hand/);
+    expect((await reef('diff', byHand)).out).toContain('+by hand');
+    expect((await reef('accept', ofRun)).out).toContain('merged');
+    expect(plainGit(world.repository)('show', 'main:sum.mjs')).toContain('a + b');
+    expect([existsSync(inReef('reef.db')), existsSync(join(world.home.dir, 'reef.db'))]).toEqual([false, true]);
   },
   SLOW_MS,
 );
