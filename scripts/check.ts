@@ -30,6 +30,11 @@ const GATES: Gate[] = [
     command: ['knip', '--production', '--config', 'knip.production.ts', '--no-progress', '--no-config-hints'],
   },
   { name: 'tree', command: ['node', 'scripts/figures.ts', '--check'] },
+  {
+    name: 'lockfile',
+    command: ['node', 'scripts/complete-lockfile.mjs', '--check'],
+    judge: (output) => ({ note: output.trim(), ok: true }),
+  },
   { name: 'commits', command: ['node', 'scripts/check-commits.ts'] },
 ];
 

@@ -1,10 +1,11 @@
 /**
- * node scripts/complete-lockfile.mjs [package-lock.json]
+ * node scripts/complete-lockfile.mjs [--check] [package-lock.json]
  *
  * npm leaves a platform's optional package out of the lockfile when the registry in use does not carry it, and `npm ci`
- * then refuses the lockfile wherever that platform's npm expects it. This adds the missing entries; run it after
- * every `npm install`. They carry no integrity hash, since nobody here has seen the package.
+ * then refuses the lockfile wherever that platform's npm expects it. This adds the missing entries, with the hash of those that
+ * the registry knows; run it after every `npm install`. `--check` refuses any other package without a hash.
  */
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const OPERATING_SYSTEMS = [
@@ -51,10 +52,33 @@ function missingEntries(packages) {
   );
 }
 
-const file = process.argv[2] ?? 'package-lock.json';
+/** Anything without a hash may be exchanged on its way. Allowed is a tool of another platform, which no user of Reef installs. */
+const isUnverified = ([path, entry]) => path !== '' && !entry.link && entry.integrity === undefined;
+const isOfAnotherPlatform = ({ optional, dev, os, cpu }) =>
+  optional === true && dev === true && (os ?? cpu) !== undefined;
+
+function withHash([path, entry]) {
+  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const { stdout } = spawnSync('npm', ['view', `${name}@${entry.version}`, 'dist.integrity'], { encoding: 'utf8' });
+  const integrity = /^sha512-\S+$/m.exec(stdout ?? '')?.[0];
+  const { version, ...rest } = entry;
+  return [path, integrity === undefined ? entry : { version, integrity, ...rest }];
+}
+
+const isCheck = process.argv.includes('--check');
+const file = process.argv.slice(2).find((word) => word !== '--check') ?? 'package-lock.json';
 const lock = JSON.parse(readFileSync(file, 'utf8'));
-const added = missingEntries(lock.packages);
-const entries = Object.entries({ ...lock.packages, ...Object.fromEntries(added) });
-lock.packages = Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
-console.log(`${added.length} entries added to ${file}`);
+if (isCheck) {
+  const unverified = Object.entries(lock.packages).filter(isUnverified);
+  const bad = unverified.filter(([, entry]) => !isOfAnotherPlatform(entry));
+  for (const [path] of bad) console.log(`${path} has no integrity: run node scripts/complete-lockfile.mjs`);
+  console.log(`${unverified.length} packages of other platforms without a hash`);
+  process.exitCode = bad.length > 0 ? 1 : 0;
+} else {
+  const added = missingEntries(lock.packages);
+  const all = Object.entries({ ...lock.packages, ...Object.fromEntries(added) });
+  const entries = all.map((entry) => (isUnverified(entry) ? withHash(entry) : entry));
+  lock.packages = Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+  console.log(`${added.length} entries added to ${file}`);
+}
