@@ -5,6 +5,7 @@ import { ends, says, TestStorage } from '../../test/support/job-storage.ts';
 import { type ManualClock, manualClock } from '../../test/support/manual-clock.ts';
 import { verifies } from '../../test/support/verifies.ts';
 import { limited } from '../base/log.ts';
+import { createSafeDir } from '../base/safe-dir.ts';
 import type { EventBody } from '../protocol/events.ts';
 import { type PersistenceHook, type Snapshot, SnapshotFile } from '../store/snapshot-file.ts';
 import type { Store } from '../store/store.ts';
@@ -199,6 +200,19 @@ describe('when it is written', () => {
     add('A', says('the last word'));
     await snapshotter.close();
     expect(await hook.load()).toEqual(await takeSnapshot(store, clock));
+  });
+
+  verifies('X-50').test('the copy that agents can read has nothing of what is on its way to one of them', async () => {
+    mkdirSync(join(dir, 'repo'));
+    const file = new SnapshotFile(join(dir, 'state.json'), createSafeDir(join(dir, 'repo')));
+    add('A', says('one'));
+    store.outbox.insert({ key: 'k', jobId: 'A', ref: 'm', state: 'new', doc: { text: 'the canary' } });
+    const snapshot = await takeSnapshot(store, clock);
+    await file.save(snapshot);
+    expect([
+      JSON.stringify(snapshot).includes('canary'),
+      readFileSync(join(dir, 'repo', 'state.json'), 'utf8'),
+    ]).toEqual([true, expect.not.stringContaining('canary')]);
   });
 
   verifies('Q-11').test('the file is the old or the new one, private, and leaves nothing beside it', async () => {

@@ -51,8 +51,10 @@ export class SnapshotFile implements PersistenceHook {
   }
 
   async save(snapshot: Snapshot): Promise<void> {
-    const text = `${JSON.stringify(snapshot)}\n`;
-    await writeAtomic(this.#path, text);
-    await this.#copyIn?.write('state.json', Buffer.from(text));
+    await writeAtomic(this.#path, `${JSON.stringify(snapshot)}\n`);
+    // Agents can read it: what is on its way to one of them, in its own words and with its secrets, is for no other.
+    const { work: _, ...rest } = snapshot;
+    const forReaders = { ...rest, runtimes: {}, outbox: [] };
+    await this.#copyIn?.write('state.json', Buffer.from(`${JSON.stringify(forReaders)}\n`));
   }
 }

@@ -31,7 +31,7 @@ export const security = page('security', {
   'X-42': { from: '+', says: 'writing replaces links and reading refuses what is no regular file under the cap', status: 'done' },
   'X-43': { from: '+', says: 'what a sandboxed process planted is not followed later', status: 'done' },
   'X-44': { from: '+', says: "no fixed name in a shared folder; all of Reef's files are 0700 or 0600", status: 'done' },
-  'X-50': { from: '+', says: 'secrets are redacted in events, snapshots, logs, streams and results', status: 'todo', because: 'state.json keeps what an agent has not taken yet as it is' },
+  'X-50': { from: '+', says: 'secrets are redacted in events, snapshots, logs, streams and results', status: 'todo', because: 'the state.json of the home keeps what an agent has not taken yet as it is, as the database does; the copy that others read has none of it' },
   'X-51': { from: '+', says: 'no escape, control, bidi or zero-width character reaches a terminal', status: 'done' },
   'X-55': { from: '+', says: 'decisions are a closed vocabulary and anything else is deny', status: 'done' },
   'X-56': { from: '+', says: 'an answer names the fingerprint it saw, and 100 answers have one effect', status: 'done' },
