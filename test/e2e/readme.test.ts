@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, expect, test } from 'vitest';
+import { probeCapabilities } from '../../src/process/capabilities.ts';
 import { makeAgentHome, realAgent } from '../agents/real-agents.ts';
 import type { Turn } from '../model-server/script.ts';
 import { startModelServer } from '../model-server/server.ts';
@@ -14,7 +15,10 @@ import { argumentsOf, commandsOf, firstLie, SHOP, transcriptOf, withQuestion } f
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const claude = realAgent('claude');
-const world = makeWorld();
+// As a person has it: outside of the temporary folder agents work in a sandbox.
+const world = makeWorld('/var/tmp');
+const { sandboxesNetwork } = await probeCapabilities();
+const needed = [claude.available && sandboxesNetwork, claude.why ?? 'a sandbox with a network of its own'] as const;
 afterAll(() => world.close());
 
 const commands = commandsOf(readme);
@@ -45,7 +49,13 @@ const mends: Turn[] = [
   { text: 'Every line is rounded now.\n\nSIGNAL:SUCCESS' },
   { text: 'There is nothing to document.\n\nSIGNAL:SUCCESS' },
 ];
-const adds: Turn[] = [{ tools: [{ shell: 'touch a.test' }] }, { text: 'Added.' }, { text: 'Shorter.' }];
+const asks = { ask: [{ question: 'By which runner?', options: ['node:test', 'vitest'] }] };
+const adds: Turn[] = [
+  { tools: [asks] },
+  { tools: [{ shell: 'touch a.test' }] },
+  { text: 'Added.' },
+  { text: 'Shorter.' },
+];
 
 /** As a person has it: the program on PATH, its log-in in the configuration. */
 function install(modelUrl: string): NodeJS.ProcessEnv {
@@ -58,7 +68,7 @@ function install(modelUrl: string): NodeJS.ProcessEnv {
 }
 
 verifies('U-06', 'U-41')
-  .needs(claude.available, claude.why ?? '')
+  .needs(...needed)
   .test(
     'the first ten minutes: init, doctor, trust, a run of the real Claude Code and a merge say what the README says',
     async () => {
@@ -70,13 +80,10 @@ verifies('U-06', 'U-41')
       const model = await startModelServer({ scripts: { mends } });
       const env = install(model.runUrl('mends', 'first'));
       const typed = transcriptOf(readme);
-      expect(typed.length).toBeGreaterThan(7);
-      let asked = '';
+      expect(typed.length).toBeGreaterThan(5);
       for (const { line, says } of typed) {
-        const { code, said } = await run(withQuestion(line, asked), env);
-        asked = said;
-        const wanted = line.endsWith('"Make the failing test pass" --follow') ? 3 : 0;
-        expect({ line, code, lie: firstLie(says, said), said }).toEqual({ line, code: wanted, lie: undefined, said });
+        const { code, said } = await run(line, env);
+        expect({ line, code, lie: firstLie(says, said), said }).toEqual({ line, code: 0, lie: undefined, said });
       }
       await model.close();
       expect(git('log', '--format=%s')).toBe('Make the failing test pass\nA shop\nfirst\n');
@@ -87,7 +94,7 @@ verifies('U-06', 'U-41')
   );
 
 verifies('U-41')
-  .needs(claude.available, claude.why ?? '')
+  .needs(...needed)
   .test(
     'every command of the README does what it says, in its order, with the real Claude Code',
     async () => {
