@@ -66,9 +66,9 @@ const cases: [LoggedEvent, string][] = [
     sampleEvent('needs_input', { kind: 'choice', question: 'Which?', options: ['A', 'B'] }),
     '? Which?\n             1  A\n             2  B',
   ],
-  [sampleEvent('input_sent', { by: 'uid:1', decision: 'allow_once' }), '‹ uid:1: allow_once'],
-  [sampleEvent('input_sent', { by: 'uid:1', option: ['A', 'B'] }), '‹ uid:1: A, B'],
-  [sampleEvent('input_sent', { by: 'uid:1', text: 'hi', maybe_repeated: true }), '‹ uid:1: hi (perhaps a second time)'],
+  [sampleEvent('input_sent', { by: 'uid:1', decision: 'allow_once' }), '‹ you: allow_once'],
+  [sampleEvent('input_sent', { by: 'uid:1', option: ['A', 'B'] }), '‹ you: A, B'],
+  [sampleEvent('input_sent', { by: 'uid:1', text: 'hi', maybe_repeated: true }), '‹ you: hi (perhaps a second time)'],
   [
     sampleEvent('error', { code: 'agent_exit', message: 'exit 1', fatal: true, stderrTail: 'boom\n' }),
     '✗ agent_exit: exit 1\n           boom',

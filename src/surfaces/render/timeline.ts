@@ -31,6 +31,9 @@ export function renderEvents(events: readonly LoggedEvent[], style: Style): stri
 /** Bookkeeping, results and what is shown as a question anyway: left out where each event has one line. */
 const UNTOLD = new Set(['queued', 'turn', 'usage', 'session', 'thinking', 'context.cache_miss', 'context.rolled']);
 
+/** With which an agent ends its block: the line of the block says it. */
+const SIGNAL = /\s*\bSIGNAL:\w+$/;
+
 /** What an agent did or said, for a place that has one line for it; undefined if it is not worth one. */
 export function eventLine(event: LoggedEvent, previous: LoggedEvent | undefined): Entry | undefined {
   const payload = new Payload(event.payload);
@@ -39,7 +42,7 @@ export function eventLine(event: LoggedEvent, previous: LoggedEvent | undefined)
   if (isQuiet || (event.type === 'progress' && UNTOLD.has(kind)) || isContinued(event, previous)) return undefined;
   const entry = ENTRIES[event.type](payload);
   const text = event.type === 'file_edit' ? entry.text.split('\n', 1)[0] : entry.text.trim();
-  return { ...entry, text: `${entry.mark} ${text}`.trim() };
+  return { ...entry, text: `${entry.mark} ${text?.replace(SIGNAL, '')}`.trim() };
 }
 
 const ENTRIES: Record<LoggedEvent['type'], (payload: Payload) => Entry> = {
@@ -58,6 +61,11 @@ function started(p: Payload): Entry {
   const where = sandbox === undefined ? '' : `, ${sandbox}`;
   const verb = p.is('resumed') ? 'resumed' : 'started';
   return { mark: '▶', text: `${p.text('agent')} ${verb} in ${p.text('cwd')}${where}`, colour: 'bold' };
+}
+
+/** The daemon serves one user: a uid is whoever reads this. */
+function whoSaid(by: string): string {
+  return by.startsWith('uid:') ? 'you' : by;
 }
 
 function toolCall(p: Payload): Entry {
@@ -88,7 +96,7 @@ function needsInput(p: Payload): Entry {
 function inputSent(p: Payload): Entry {
   const said = p.text('decision') || p.texts('option').join(', ') || p.text('text');
   const again = p.is('maybe_repeated') ? ' (perhaps a second time)' : '';
-  return { mark: '‹', text: `${p.text('by')}: ${said}${again}`, colour: 'bold' };
+  return { mark: '‹', text: `${whoSaid(p.text('by'))}: ${said}${again}`, colour: 'bold' };
 }
 
 function failed(p: Payload): Entry {
