@@ -188,6 +188,10 @@ export type BlockStatus = z.infer<typeof statusSchema>;
 export const GATES = ['lint', 'build', 'test'] as const;
 export type Gate = (typeof GATES)[number];
 
+export const comparedFailuresSchema = z.strictObject({ already: z.array(text), fresh: z.array(text) });
+/** What a gate names as failed, by whether it failed before the change too. */
+export type ComparedFailures = z.infer<typeof comparedFailuresSchema>;
+
 const gateVerdictShape = {
   gate: text,
   result: z.enum(['passed', 'failed', 'not_run', 'waived']),
@@ -197,9 +201,20 @@ const gateVerdictShape = {
   reused: z.literal(true).optional(),
   /** Absent: it does. One that does not is shown and stops nothing. */
   blocks: z.literal(false).optional(),
+  /** Of a failure, where something of it was there before the change. */
+  compared: comparedFailuresSchema.optional(),
 };
 const gateVerdictSchema = z.strictObject(gateVerdictShape);
 export type GateVerdict = z.infer<typeof gateVerdictSchema>;
+
+/** Whether a gate's verdict stops a merge: a failure does, unless it does not block or brings nothing new. */
+export function stopsMerge({
+  result,
+  blocks,
+  compared,
+}: Pick<GateVerdict, 'blocks' | 'compared'> & { result: string }) {
+  return result === 'failed' && blocks !== false && compared?.fresh.length !== 0;
+}
 
 export const gateViewSchema = z.strictObject({
   ...positionSchema.shape,

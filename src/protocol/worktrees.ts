@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { operation, PEOPLE_AND_CLIENTS } from './operation.ts';
+import { comparedFailuresSchema } from './workflow.ts';
 
 const text = z.string();
 const count = z.number().int().nonnegative();
@@ -126,6 +127,8 @@ const judgedGateSchema = z.strictObject({
   reused: z.literal(true).exactOptional(),
   /** False: it is shown and does not stop a merge. */
   blocks: z.literal(false).exactOptional(),
+  /** Of a failure, where something of it was there before the change. */
+  compared: comparedFailuresSchema.exactOptional(),
   /** The last lines of a gate that failed. */
   log: text.exactOptional(),
 });

@@ -57,6 +57,7 @@ const migrations: readonly string[] = [
   DROP TABLE old_verdict;
   CREATE INDEX gate_verdict_tree ON gate_verdict (tree, key) WHERE result = 'passed';
   `,
+  'CREATE TABLE base_failure (tree TEXT NOT NULL, key TEXT NOT NULL, failures TEXT NOT NULL, PRIMARY KEY (tree, key)) WITHOUT ROWID;',
 ];
 
 /** Each step commits with its version number: after a kill the schema is the old one or the new one. */

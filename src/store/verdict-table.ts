@@ -40,4 +40,19 @@ export class VerdictTable {
     const sql = `SELECT 1 FROM gate_verdict WHERE tree = ? AND key = ? AND result = 'passed' LIMIT 1`;
     return this.#sql(sql).all(tree, key).length > 0;
   }
+
+  /** What a gate named as failed on a tree before anybody changed it; undefined if it was not judged. */
+  baseFailures(tree: string, key: string): string[] | undefined {
+    const sql = 'SELECT failures FROM base_failure WHERE tree = ? AND key = ?';
+    const [row] = this.#sql<{ failures: string }>(sql).all(tree, key);
+    return row && (JSON.parse(row.failures) as string[]);
+  }
+
+  keepBaseFailures(tree: string, key: string, failures: readonly string[]): void {
+    this.#sql('INSERT OR REPLACE INTO base_failure (tree, key, failures) VALUES (?, ?, ?)').run(
+      tree,
+      key,
+      JSON.stringify(failures),
+    );
+  }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Json } from '../protocol/workflow.ts';
+import type { ComparedFailures, Json } from '../protocol/workflow.ts';
 import {
   type Accepted,
   type AcceptOptions,
@@ -25,6 +25,7 @@ import { beginReturn, discard, hold, recordOf } from './keep/put-aside.ts';
 import { abandon, build } from './make/build.ts';
 import { findBaseAt } from './make/checks.ts';
 import { accept, takeBack } from './merge/accept.ts';
+import { compareWithBase } from './merge/base-failures.ts';
 import { type GateFolder, type Judged, withGateCheckout } from './merge/gate-checkout.ts';
 import { judgeNow } from './merge/gates.ts';
 import { PendingMerges } from './merge/pending-merges.ts';
@@ -339,6 +340,13 @@ export class GitWorktreeManager {
   inGateCheckout<T>(id: string, judged: Judged, use: (at: GateFolder) => Promise<T>): Promise<T> {
     const row = this.#deps.records.get(id);
     return this.#background.track(withGateCheckout(this.#deps, row, judged, use));
+  }
+
+  /** What of a gate's failure in this worktree was there before the change. */
+  async compareWithBase(id: string, gate: string, log: string): Promise<ComparedFailures | undefined> {
+    const row = this.#deps.records.get(id);
+    const gates = await this.#deps.gatesOf(id);
+    return this.#background.track(compareWithBase(this.#deps, { row, gates, gate, log, base: row.base.commit }));
   }
 
   async diff(text: string): Promise<WorktreeDiff> {

@@ -100,7 +100,9 @@ function* ending(entry: LogEntry, view: RunView | null, style: Style): Generator
   if (!isFailedGate) return;
   // Where it halts, the question below shows them.
   const isAsked = view?.halts.some((halt) => halt.block === block && halt.visit === visit);
-  for (const segment of isAsked ? [] : segments) {
+  // The line above names what failed before the change.
+  const shown = isAsked ? [] : segments.filter(({ type }) => type !== 'ALREADY_FAILING');
+  for (const segment of shown) {
     const lines = printable(segment.tail ?? segment.head)
       .trimEnd()
       .split('\n');

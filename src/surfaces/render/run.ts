@@ -176,10 +176,10 @@ function gates({ gates: all }: Pick<RunView, 'gates'>, { paint }: Style): string
   return words.length === 0 ? [] : [`${paint('dim', 'gates')}     ${words.join(', ')}`];
 }
 
-function gateWord({ result, reused, blocks }: RunView['gates'][number], paint: Style['paint']): string {
+function gateWord({ result, ...rest }: RunView['gates'][number], paint: Style['paint']): string {
   if (result === 'not_run') return paint('dim', 'not configured');
   const word = paint(result === 'passed' ? 'green' : result === 'failed' ? 'red' : 'yellow', result);
-  return `${word}${aside({ reused, blocks })}`;
+  return `${word}${aside(rest)}`;
 }
 
 function events({ events: all }: RunView, { paint }: Style): string[] {

@@ -1,5 +1,6 @@
 import { printable } from '../../base/printable.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
+import { type GateVerdict, stopsMerge } from '../../protocol/workflow.ts';
 import type { Clash, WorktreeView } from '../../protocol/worktrees.ts';
 import { type Cell, heading, table } from './columns.ts';
 import { duration } from './quantities.ts';
@@ -79,21 +80,37 @@ export function acceptance({ status, commit, waiting, noted }: OperationOutput<'
 }
 
 /** What goes with the result of a gate. */
-export function aside({ reused, blocks }: { reused?: true | undefined; blocks?: false | undefined }): string {
-  const notes = [...(reused ? ['before, on the same files'] : []), ...(blocks === false ? ['does not block'] : [])];
-  return notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+export function aside({
+  reused,
+  blocks,
+  compared,
+}: Partial<Pick<GateVerdict, 'reused' | 'blocks' | 'compared'>>): string {
+  const old = compared && `already failing before the change: ${names(compared.already)}`;
+  const fresh = compared && compared.fresh.length > 0 ? [`new: ${names(compared.fresh)}`] : [];
+  const notes = [
+    ...(reused ? ['before, on the same files'] : []),
+    ...(blocks === false ? ['does not block'] : []),
+    ...fresh,
+    ...(old === undefined ? [] : [old]),
+  ];
+  return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
+}
+
+function names(all: readonly string[]): string {
+  const rest = all.length > 3 ? ` and ${all.length - 3} more` : '';
+  return `${printable(all.slice(0, 3).join(', '))}${rest}`;
 }
 
 const RESULT_COLOURS = { passed: 'green', failed: 'red', waived: 'yellow', not_configured: 'dim' } as const;
 
 export function gateResults({ id, gates }: OperationOutput<'worktree_gates'>, { paint }: Style): string {
-  const lines = gates.flatMap(({ gate, result, log, reused, blocks }) => [
-    `${gate}  ${paint(RESULT_COLOURS[result], result.replace('_', ' '))}${aside({ reused, blocks })}`,
+  const lines = gates.flatMap(({ gate, result, log, ...rest }) => [
+    `${gate}  ${paint(RESULT_COLOURS[result], result.replace('_', ' '))}${aside(rest)}`,
     ...(log === undefined ? [] : printable(log).split('\n')).map((line) => `  ${line}`),
   ]);
   const isNone = gates.every(({ result }) => result === 'not_configured');
   const next = isNone ? ['Nothing judged it: name the gates with `reef init`.'] : [];
-  const isGood = !isNone && gates.every(({ result, blocks }) => result !== 'failed' || blocks === false);
+  const isGood = !isNone && !gates.some(stopsMerge);
   return [...lines, ...next, ...(isGood ? [`To merge it: reef accept ${id}`] : [])].join('\n');
 }
 

@@ -128,6 +128,7 @@ verifies('W-26').test('isolation: worktree gives each branch its own, merged bac
       worktrees: {
         addToChangePlan: () => Promise.reject(new Error('no plans here')),
         inGateCheckout: () => Promise.reject(new Error('no gates here')),
+        compareWithBase: async () => undefined,
         async branchOff(key, from) {
           calls.push(`create ${key} from ${from.id}`);
           return { id: `w-${calls.length}`, path: bench.worktree };

@@ -21,7 +21,8 @@ export interface WorkflowPorts extends GateSurroundings {
   jobs: AgentJobs;
   captures: RunCaptures;
   /** For change plans, gates, and FORK branches with `isolation: worktree`. After a crash they are called again. */
-  worktrees: ChangePlans & Pick<GitWorktreeManager, 'branchOff' | 'mergeBack' | 'inGateCheckout' | 'discard'>;
+  worktrees: ChangePlans &
+    Pick<GitWorktreeManager, 'branchOff' | 'mergeBack' | 'inGateCheckout' | 'compareWithBase' | 'discard'>;
   prompt: PromptBudget;
   /** The state of the worktree in a few hundred tokens; empty while nothing has happened there. */
   repoState?(worktreePath: string): Promise<string>;

@@ -1,11 +1,18 @@
 import { ReefError } from '../../protocol/errors.ts';
-import type { Gate, GateVerdict } from '../../protocol/workflow.ts';
+import type { ComparedFailures, Gate, GateVerdict } from '../../protocol/workflow.ts';
 import { type GateFolder, runInOrder } from '../../worktrees/merge/gate-checkout.ts';
 import { gatesIn, SUCCESS } from '../language/names.ts';
 import { gatesAt, settingsOf } from '../project/gate-commands.ts';
 import type { VisitOrder } from '../walk/outcomes.ts';
-import { gateKey, namedGate, notSetUp } from '../workers/gates.ts';
-import type { GateSettings, Worker, WorkerContext, WorkerInput, WorkerOutput } from '../workers/worker.ts';
+import { gateKey, logOf, namedGate, notSetUp } from '../workers/gates.ts';
+import {
+  type GateSettings,
+  makeSegments,
+  type Worker,
+  type WorkerContext,
+  type WorkerInput,
+  type WorkerOutput,
+} from '../workers/worker.ts';
 import { type BlockAt, type BranchRun, budgetOf } from './branch-run.ts';
 
 interface GateVisit {
@@ -33,21 +40,75 @@ export async function visitGates(at: BranchRun, visit: GateVisit): Promise<Worke
   return { ...output, signal: SUCCESS, verdicts };
 }
 
-async function judge(at: BranchRun, visit: GateVisit, gate: string) {
+async function judge(
+  at: BranchRun,
+  visit: GateVisit,
+  gate: string,
+): Promise<{ said: WorkerOutput; verdict: GateVerdict }> {
   const settings = gateSettings(at, visit, gate);
   const known = await knownOf(at, visit, gate);
+  const told = toldBefore(visit, gate);
+  if (told) {
+    const said: WorkerOutput = { signal: SUCCESS, new_payload: visit.input.execution_payload };
+    return { said, verdict: { gate, result: 'failed', ...known, compared: told } };
+  }
   const isRun = settings.command !== undefined && !known.reused;
   const said = isRun
     ? await inCheckout(at, visit, gate)
     : await work(at, visit, { gate, settings: { ...settings, ...(known.reused && { reused: true }) } });
   const failed = said.gate ? ('failed' as const) : ('not_run' as const);
+  const compared = said.signal !== SUCCESS && isRun ? await compare(at, visit, { gate, said }) : undefined;
   const verdict: GateVerdict = {
     gate,
     result: said.signal === SUCCESS ? 'passed' : failed,
     ...known,
     ...(at.input.run.gates[gate]?.blocks === false && { blocks: false }),
+    ...(compared && { compared }),
   };
-  return { said, verdict };
+  return { said: compared ? withTold(visit, { gate, said, compared }) : said, verdict };
+}
+
+const ALREADY_FAILING = 'ALREADY_FAILING';
+
+/** The agent knows that nothing new fails on exactly these files, and has left them so. */
+function toldBefore({ input, judged }: GateVisit, gate: string): ComparedFailures | undefined {
+  for (const { type, content } of input.execution_payload) {
+    if (type !== ALREADY_FAILING) continue;
+    const told = content as unknown as Told;
+    if (told.gate === gate && told.tree === judged.tree && !told.isNew) return { already: told.already, fresh: [] };
+  }
+  return undefined;
+}
+
+interface Told extends ComparedFailures {
+  gate: string;
+  tree: string;
+  isNew: boolean;
+}
+
+async function compare(
+  { ports, input }: BranchRun,
+  visit: GateVisit,
+  { gate, said }: { gate: string; said: WorkerOutput },
+) {
+  if (input.run.gates[gate]?.blocks === false) return undefined;
+  const [first] = said.new_payload.slice(visit.input.execution_payload.length);
+  return first && ports.worktrees.compareWithBase(input.worktree.id, gate, logOf(first.content));
+}
+
+/** What failed before the change is not the agent's fault, and it is told so. */
+function withTold(
+  { input, context, judged, order }: GateVisit,
+  { gate, said, compared }: { gate: string; said: WorkerOutput; compared: ComparedFailures },
+): WorkerOutput {
+  const message =
+    compared.fresh.length === 0
+      ? `${gate} fails only where it failed before the change. If the task asks for it, mend it; if not, change nothing more and end with success.`
+      : `Since the change ${gate} fails in what is listed as fresh: mend that. What is listed as already failed before, and is not your doing.`;
+  const content = { message, gate, tree: judged.tree, isNew: compared.fresh.length > 0, ...compared };
+  const at = { ...context, visitKey: `${order.key}/${gate}/before` };
+  const [told] = makeSegments(input.system_metadata, at, [{ type: ALREADY_FAILING, content }]);
+  return { ...said, new_payload: [...said.new_payload, ...(told ? [told] : [])] };
 }
 
 /** What is known of a gate on these files. */

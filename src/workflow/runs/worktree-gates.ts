@@ -1,7 +1,7 @@
 import type { AdapterRegistry } from '../../agents/registry.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { SafeDir } from '../../base/safe-dir.ts';
-import type { Gate, Json, WorkflowManifest } from '../../protocol/workflow.ts';
+import type { Gate, WorkflowManifest } from '../../protocol/workflow.ts';
 import type { ReefBlock } from '../../runtime/config/reef-block.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConfiguredGate } from '../../worktrees/deps.ts';
@@ -10,8 +10,16 @@ import { knownAgents } from '../manifest/check-block.ts';
 import { checkManifest } from '../manifest/check-manifest.ts';
 import { findGateCommands, type GateCommands, isKnown, settingsOf } from '../project/gate-commands.ts';
 import type { Project } from '../project/project.ts';
-import { type GateSurroundings, gateKey, namedGate, runBuilder, runLinter, testRunner } from '../workers/gates.ts';
-import type { GateSettings, Worker, WorkerOutput } from '../workers/worker.ts';
+import {
+  type GateSurroundings,
+  gateKey,
+  logOf,
+  namedGate,
+  runBuilder,
+  runLinter,
+  testRunner,
+} from '../workers/gates.ts';
+import type { GateSettings, Worker } from '../workers/worker.ts';
 import type { RunSpec } from './spec.ts';
 
 interface WorktreeGatesDeps extends GateSurroundings {
@@ -87,13 +95,5 @@ async function runGate(deps: WorktreeGatesDeps, { gate, settings, folder, worktr
       gate: settings,
     },
   );
-  return { passed: output.signal === SUCCESS, log: deps.redact(logOf(output)) };
-}
-
-/** The first segment holds what the command wrote; that of a linter may be data. */
-function logOf({ new_payload: [first] }: WorkerOutput): string {
-  const said: Json = first?.content ?? '';
-  if (typeof said === 'string') return said;
-  const { raw } = said as { raw?: unknown };
-  return typeof raw === 'string' ? raw : JSON.stringify(said, null, 2);
+  return { passed: output.signal === SUCCESS, log: deps.redact(logOf(output.new_payload[0]?.content ?? '')) };
 }

@@ -6,6 +6,7 @@ import type { ConfiguredGate, Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
 import type { StoredWorktree } from '../records.ts';
 import { folderOf, openWorktree } from '../registry.ts';
+import { compareWithBase } from './base-failures.ts';
 import { type GateFolder, type Judged, runInOrder, withGateCheckout } from './gate-checkout.ts';
 
 /** The gates of a worktree, and what was said of its trees so far. */
@@ -39,7 +40,20 @@ export function notConfigured({ gates }: Bench): Gate[] {
  * The verdict of each gate on a tree. Gates that have neither passed nor been waived run now, in a checkout of their own.
  * A failure is tried again: its cause may lie outside the tree, and its log is wanted.
  */
-export async function judgeTree(deps: Deps, bench: Bench, { commit, tree }: Judged): Promise<JudgedGate[]> {
+export async function judgeTree(deps: Deps, bench: Bench, judged: Judged & { base: Oid }): Promise<JudgedGate[]> {
+  const all: JudgedGate[] = [];
+  for (const { log, ...said } of await verdictsOn(deps, bench, judged)) {
+    const { row, gates } = bench;
+    const isCompared = log !== undefined && said.blocks !== false;
+    const compared =
+      isCompared && (await compareWithBase(deps, { row, gates, gate: said.gate, log, base: judged.base }));
+    all.push({ ...said, ...(log !== undefined && { log: lastLines(log) }), ...(compared && { compared }) });
+  }
+  return all;
+}
+
+/** Logs are whole. */
+async function verdictsOn(deps: Deps, bench: Bench, { commit, tree }: Judged): Promise<JudgedGate[]> {
   const before = bench.gates.map((gate) => ({ gate, said: verdictOn(deps, bench, gate, tree) }));
   const settled = before.flatMap(({ said }) => said ?? []);
   if (settled.length === before.length) return settled;
@@ -66,7 +80,7 @@ async function judgeNew(deps: Deps, bench: Bench, { gate, before, at, tree }: Ne
   const { passed, log } = await runInOrder(at, { gate: gate.gate, earlier, run });
   const result = passed ? 'passed' : 'failed';
   keep(deps, bench, gate, { result, tree });
-  return { ...about(gate), result, ...(!passed && { log: lastLines(log) }) };
+  return { ...about(gate), result, ...(!passed && { log }) };
 }
 
 const about = ({ gate, blocks }: ConfiguredGate) => ({ gate, ...(!blocks && { blocks: false as const }) });
@@ -77,7 +91,7 @@ export async function judgeNow(deps: Deps, row: StoredWorktree): Promise<JudgedT
   const worktree = await openWorktree(deps, folderOf(row));
   const at = deps.clock.now();
   const taken = await capture(deps.git, worktree, { ref: refs.work(row.id), message: row.title, at });
-  const gates = await judgeTree(deps, bench, taken);
+  const gates = await judgeTree(deps, bench, { ...taken, base: row.base.commit });
   const rest = notConfigured(bench).map((gate) => ({ gate, result: 'not_configured' }) as const);
   return { id: row.id, tree: taken.tree, gates: [...gates, ...rest] };
 }

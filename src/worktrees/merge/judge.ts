@@ -2,6 +2,8 @@ import type { Checkout } from '../../git/checkout.ts';
 import { diffTrees } from '../../git/diff.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { ReefError } from '../../protocol/errors.ts';
+import { stopsMerge } from '../../protocol/workflow.ts';
+import type { JudgedGate } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { driftOf } from '../plan.ts';
 import type { StoredWorktree } from '../records.ts';
@@ -26,27 +28,33 @@ interface Case {
  * and on the merged one if the target has moved. Those that have not judged it yet run now. Returns what a person should know.
  */
 export async function judge(deps: Deps, wanted: Case): Promise<string[]> {
-  const { row, tip, merged, target, yes } = wanted;
+  const { row, onto, tip, merged, target, yes } = wanted;
   const { bench, remarks } = await benchFor(deps, row);
   const waived = bench.gates.filter((gate) => verdictOn(deps, bench, gate, tip.tree)?.result === 'waived');
   const concerns = await concernsOf(deps, wanted, waived);
   const listed = Object.values(concerns).flat();
-  if (listed.length > 0 && !yes) {
-    throw new ReefError('accept_needs_consent', `Accepting needs your consent: ${listed.slice(0, 20).join('; ')}.`, {
-      details: concerns,
-    });
-  }
+  if (listed.length > 0 && !yes) throw needsConsent(listed, concerns);
   // The files of a worktree without a run were never judged before: what would be merged decides.
   const isOfRun = bench.owner !== row.id;
-  const shown: string[] = [];
+  const failed: JudgedGate[] = [];
   if (isOfRun || merged.tree === tip.tree)
-    shown.push(...(await requirePass(deps, bench, { ...tip, where: 'these files' })));
+    failed.push(...(await requirePass(deps, bench, { ...tip, base: row.base.commit, where: 'these files' })));
   if (merged.tree !== tip.tree) {
     const gates = bench.gates.filter((gate) => !waived.includes(gate));
     const where = `these files merged into ${target}`;
-    shown.push(...(await requirePass(deps, { ...bench, gates }, { ...merged, where, target })));
+    failed.push(...(await requirePass(deps, { ...bench, gates }, { ...merged, base: onto, where, target })));
   }
-  return [...listed, ...remarks, ...new Set(shown)];
+  const old = failed.flatMap(({ gate, compared }) => (compared ? [`${gate}: ${compared.already.join(', ')}`] : []));
+  const already = [...new Set(old)].map((what) => `already failing before the change: ${what}`);
+  if (already.length > 0 && !yes) throw needsConsent(already, { already });
+  const shown = failed.filter(({ blocks }) => blocks === false);
+  const notes = shown.map(({ gate }) => `gate failed, which does not stop a merge: ${gate}`);
+  return [...listed, ...remarks, ...already, ...new Set(notes)];
+}
+
+function needsConsent(listed: readonly string[], details: Record<string, string[]>): ReefError {
+  const what = `Accepting needs your consent: ${listed.slice(0, 20).join('; ')}.`;
+  return new ReefError('accept_needs_consent', what, { details });
 }
 
 /** A repository that is not trusted has no gates of its own, which a person is told. */
@@ -61,15 +69,15 @@ async function benchFor(deps: Deps, row: StoredWorktree): Promise<{ bench: Bench
   }
 }
 
-/** Returns what failed and does not block. */
+/** Returns what failed and does not stop the merge. */
 async function requirePass(
   deps: Deps,
   bench: Bench,
-  { commit, tree, where, target }: Merged & { where: string; target?: string },
-): Promise<string[]> {
-  const bad = (await judgeTree(deps, bench, { commit, tree })).filter(({ result }) => result === 'failed');
-  const failed = bad.filter(({ blocks }) => blocks !== false);
-  if (failed.length === 0) return bad.map(({ gate }) => `gate failed, which does not stop a merge: ${gate}`);
+  { commit, tree, base, where, target }: Merged & { base: Oid; where: string; target?: string },
+): Promise<JudgedGate[]> {
+  const bad = (await judgeTree(deps, bench, { commit, tree, base })).filter(({ result }) => result === 'failed');
+  const failed = bad.filter(stopsMerge);
+  if (failed.length === 0) return bad;
   const { id, path } = bench.row;
   const names = failed.map(({ gate }) => gate).join(', ');
   const bring = target === undefined ? '' : `bring it in with \`git -C ${path} merge ${target}\`, `;

@@ -130,8 +130,11 @@ export const noBranches = {
 };
 
 /** Here gates run where the agents work. */
-export function judgedInPlace(folder: string): Pick<WorkflowPorts['worktrees'], 'inGateCheckout'> {
-  return { inGateCheckout: async (_id, _judged, use) => use({ folder, ran: new Set() }) };
+export function judgedInPlace(folder: string): Pick<WorkflowPorts['worktrees'], 'inGateCheckout' | 'compareWithBase'> {
+  return {
+    compareWithBase: async () => undefined,
+    inGateCheckout: async (_id, _judged, use) => use({ folder, ran: new Set() }),
+  };
 }
 
 export interface BenchOptions {

@@ -1,4 +1,5 @@
 import type { OperationInput } from '../../../protocol/operations.ts';
+import { stopsMerge } from '../../../protocol/workflow.ts';
 import { errorBody } from '../../client/request.ts';
 import {
   acceptance,
@@ -45,7 +46,7 @@ export const setupWorktree: Command<object> = async (cli, [id = '']) => {
 export const judgeWorktree: Command<object> = async (cli, [id = '']) => {
   const judged = await cli.client().call('worktree_gates', { id });
   cli.print(judged, () => gateResults(judged, cli.style));
-  return judged.gates.some(({ result, blocks }) => result === 'failed' && blocks !== false) ? 1 : 0;
+  return judged.gates.some(stopsMerge) ? 1 : 0;
 };
 
 export const updateWorktree: Command<{ agent?: string; into?: string }> = async (cli, [id = ''], options) => {

@@ -1,0 +1,40 @@
+import { expect } from 'vitest';
+import { verifies } from '../../../test/support/verifies.ts';
+import { failuresIn } from './base-failures.ts';
+
+verifies('J-10').test(
+  'what test runners, compilers and linters name as failed is read without times and folders',
+  () => {
+    const log = [
+      '✖ adds two numbers (1.360891ms)',
+      '✖ failing tests:',
+      'not ok 3 - subtracts',
+      '\u001b[31m FAIL \u001b[39m /x/scratch-w1/src/a.test.ts > sums',
+      '   × sums 12ms',
+      '  ● money › rounds',
+      'FAILED tests/test_a.py::test_b - assert 1 == 2',
+      'FAIL: test_c (tests.C.test_c)',
+      '--- FAIL: TestParse (0.01s)',
+      'test parser::empty ... FAILED',
+      "src/a.ts(12,5): error TS2322: Type 'x'",
+      '/x/w1/src/b.c:3:9: error: expected ;',
+      '  4:2  error  Unexpected console  no-console',
+      '✔ passes (1ms)',
+      'ok 1 - passes',
+    ].join('\n');
+    expect(failuresIn(log, 'w1')).toEqual([
+      'adds two numbers',
+      'subtracts',
+      'src/a.test.ts > sums',
+      'sums',
+      'money › rounds',
+      'tests/test_a.py::test_b - assert 1 == 2',
+      'test_c (tests.C.test_c)',
+      'TestParse',
+      'parser::empty',
+      "src/a.ts error TS2322: Type 'x'",
+      'src/b.c error: expected ;',
+      'error  Unexpected console  no-console',
+    ]);
+  },
+);
