@@ -9,7 +9,8 @@ const ROUNDS = 10;
 
 /** From the call to the first line of the program: through Reef, and the program alone. */
 export async function benchSpawn(): Promise<boolean> {
-  const world = makeWorld();
+  // Not in /tmp, of which a sandbox has one of its own: there the worlds of tests use none.
+  const world = makeWorld('/var/tmp');
   try {
     const agent = world.script('hello', [{ say: 'hello' }]);
     world.configure({ timings: { linger: 0 } });
@@ -24,7 +25,7 @@ export async function benchSpawn(): Promise<boolean> {
     }
     return printRows('From spawn to the first line of the agent', [
       { what: 'through Reef · the bare command', ours: median(ours), theirs: median(theirs), unit: 'ms' },
-      { what: 'in the sandbox · without one', ours: median(ours), theirs: median(bare), unit: 'ms' },
+      { what: 'in the sandbox · without one (goal: 60 ms more)', ours: median(ours), theirs: median(bare), unit: 'ms' },
     ]);
   } finally {
     await world.close();

@@ -133,7 +133,10 @@ export class JobRunner {
       if (identity) {
         noteStarted(this.#deps, job.id, { identity });
         this.#attach(job.id, identity, { isFresh: false });
-      } else forgetLaunch(this.#deps, job.id);
+        return;
+      }
+      forgetLaunch(this.#deps, job.id);
+      if (job.sandbox === 'bubblewrap') this.#deps.guards.leave(job.cwd);
       return;
     }
     if (!runtime.hasProcess) return;

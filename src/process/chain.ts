@@ -26,7 +26,7 @@ const DEAF = 'trap "" TERM; exec 9<"$1"; shift; exec "$@"';
 
 /** The same, with the proxy of the sandbox beside it. The proxy keeps the errors: what it refuses is said there. */
 const DEAF_WITH_PROXY =
-  'trap "" TERM; "$1" "$2" "$3" $$ </dev/null >/dev/null 4>&- & proxy=$!; exec 9<"$4"; shift 4; "$@"; code=$?; kill -KILL $proxy; exit $code';
+  'trap "" TERM; "$1" "$2" "$3" "$4" "$5" $$ </dev/null >/dev/null 4>&- & proxy=$!; exec 9<"$6"; shift 6; "$@"; code=$?; kill -KILL $proxy; exit $code';
 
 /** The same as `timeout -k 5`: a group of its own, SIGTERM, SIGKILL 5 s later, and 124 as exit code. */
 const CEILING = `

@@ -1,6 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { probeCapabilities } from '../../src/process/capabilities.ts';
 import { verifies } from '../support/verifies.ts';
 import { installed, openRig, type Rig, SLOW_MS } from './real.ts';
@@ -14,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-const { bubblewrap } = await probeCapabilities();
+const { bubblewrap, sandboxesNetwork } = await probeCapabilities();
 
 /** What says which programs it runs; absent before Claude Code first starts. */
 const SETTINGS = { claude: '~/.claude/settings.json', codex: '~/codex/config.toml' };
@@ -99,5 +102,66 @@ for (const agent of ['claude', 'codex'] as const) {
         expect(conversation()).toContain('I remember.');
       },
       2 * SLOW_MS,
+    );
+}
+
+/** The smallest registry: one package, `coral`, on loopback. */
+async function startRegistry(folder: string): Promise<string> {
+  mkdirSync(join(folder, 'package'), { recursive: true });
+  writeFileSync(join(folder, 'package', 'package.json'), '{"name":"coral","version":"1.0.0","main":"coral.js"}');
+  writeFileSync(join(folder, 'package', 'coral.js'), 'module.exports = "pink";\n');
+  execFileSync('tar', ['-czf', 'coral.tgz', 'package'], { cwd: folder });
+  const server = createServer((request, response) => {
+    if (request.url?.endsWith('.tgz')) return response.end(readFileSync(join(folder, 'coral.tgz')));
+    const dist = { tarball: `http://${request.headers.host}/coral.tgz` };
+    const version = { name: 'coral', version: '1.0.0', dist };
+    return response.end(
+      JSON.stringify({ name: 'coral', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': version } }),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+for (const agent of ['claude', 'codex'] as const) {
+  verifies('X-134')
+    .needs(...installed(agent))
+    .needs(sandboxesNetwork, 'bubblewrap makes no networks here, or perl is missing')
+    .test(
+      `${agent} in the default sandbox installs a package from a registry that its settings name, and commits`,
+      async () => {
+        const registry = await startRegistry(join(rig.world.root, `registry-${agent}`));
+        const identity = '-c user.name=A -c user.email=a@example.invalid';
+        const commands = [
+          'npm install --no-audit --no-fund coral && node -p \'require("coral")\' > colour.txt',
+          'echo node_modules > .gitignore; git add .gitignore colour.txt package.json',
+          `git ${identity} commit -qm "Add a coral"`,
+        ];
+        rig.scripts[`installs-${agent}`] = [
+          ...commands.map((shell) => ({ tools: [{ shell }] })),
+          { text: 'Installed.' },
+        ];
+        const env = { npm_config_registry: registry, npm_config_fetch_retries: '0' };
+        const job = await rig.spawn({ agent, script: `installs-${agent}`, env, worktree: `coral ${agent}` });
+        const { cwd, ...ended } = await job.ended();
+        const said = (await job.progress('tool_result')).map(({ text }) => text).join('\n');
+        expect([ended.status, ended.sandbox, ended.lastOutput], said).toEqual([
+          'completed',
+          'bubblewrap',
+          'Installed.',
+        ]);
+        const log = execFileSync('git', ['-C', cwd, 'log', '-1', '--format=%an %s', '--name-only'], {
+          encoding: 'utf8',
+        });
+        expect(log.split('\n').filter(Boolean), said).toEqual([
+          'A Add a coral',
+          '.gitignore',
+          'colour.txt',
+          'package.json',
+        ]);
+        expect(readFileSync(join(cwd, 'colour.txt'), 'utf8')).toBe('pink\n');
+      },
+      SLOW_MS,
     );
 }

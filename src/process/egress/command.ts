@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { getCompileCacheDir } from 'node:module';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type EgressRules, loopbackPorts } from './rules.ts';
 
@@ -20,6 +21,7 @@ const NO_PROXY = 'localhost,127.0.0.1,::1';
 export function egressCommand(rules: EgressRules, scratch: string, perl: string) {
   const file = join(scratch, 'egress.json');
   writeFileSync(file, JSON.stringify(rules), { mode: 0o600 });
+  const cache = getCompileCacheDir();
   const ports = loopbackPorts(rules.named);
   let port = FIRST_PORT;
   while (ports.includes(port)) port += 1;
@@ -31,7 +33,14 @@ export function egressCommand(rules: EgressRules, scratch: string, perl: string)
     ...{ NO_PROXY, no_proxy: NO_PROXY, NODE_USE_ENV_PROXY: '1' },
   };
   return {
-    outside: [process.execPath, PROXY, file],
+    // With what was compiled before it starts in a third of the time.
+    outside: [
+      '/usr/bin/env',
+      `NODE_COMPILE_CACHE=${cache === undefined ? '' : dirname(cache)}`,
+      process.execPath,
+      PROXY,
+      file,
+    ],
     inside: [perl, FORWARD, rules.socket, ...[port, ...ports].map(String), '--'],
     options: Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
   };

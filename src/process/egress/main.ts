@@ -1,4 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { serveEgress } from './proxy.ts';
 import type { EgressRules } from './rules.ts';
 
@@ -16,4 +17,6 @@ setInterval(() => {
 
 const rules = JSON.parse(readFileSync(rulesFile, 'utf8')) as EgressRules;
 rmSync(rules.socket, { force: true }); // of an earlier launch
-serveEgress(rules, (line) => process.stderr.write(`${line}\n`)).listen(rules.socket);
+const server = serveEgress(rules, (line) => process.stderr.write(`${line}\n`));
+// It is killed in the end, and then nothing is written any more.
+server.listen(rules.socket, () => flushCompileCache());
