@@ -39,7 +39,7 @@ export const security = page('security', {
   'X-58': { from: '+', says: 'standing grants are stored outside the repository, listed and revocable', status: 'done' },
   'X-60': { from: '+', says: 'lines, payloads, bodies, depth, questions and queues have caps', status: 'todo', because: 'connections, logins and rates belong to reef serve' },
   'X-65': { from: '+', says: 'MCP servers and tools are approved by hash, and a changed byte suspends them', status: 'todo', because: "servers and custom tools are the user's own configuration; approval of each by hash is not written" },
-  'X-66': { from: '+', says: 'descriptions and results are data: capped, printable, labelled', status: 'todo', because: 'results are capped and printable; descriptions of a hostile server were not tried' },
+  'X-66': { from: '+', says: 'descriptions and results are data: capped, printable, labelled', status: 'done' },
   'X-67': { from: '+', says: 'URLs are parsed once, pinned, and private addresses refused', status: 'done' },
   'X-68': { from: '+', says: 'loaders run bound, without network, and extract nothing to disk', status: 'done' },
   'X-70': { from: '+', says: 'each state-changing call leaves an append-only audit row, refusals included', status: 'done' },

@@ -1,4 +1,6 @@
 import type { CallToolResult, ContentBlock, Tool as ServerTool, Transport } from '@modelcontextprotocol/client';
+import { capText } from '../../../base/cap.ts';
+import { printable } from '../../../base/printable.ts';
 import { ReefError, toReefError } from '../../../protocol/errors.ts';
 import type { McpCallResult, McpTool } from '../factory.ts';
 
@@ -35,7 +37,7 @@ export async function converse(
   const { Client } = await import('@modelcontextprotocol/client');
   let tools: readonly McpTool[] = [];
   const onChanged = (error: Error | null, changed: readonly ServerTool[] | null) => {
-    if (!error && changed) tools = changed.map(toTool);
+    if (!error && changed) tools = changed.flatMap(toTool);
   };
   const client = new Client({ name: 'reef', version }, { listChanged: { tools: { onChanged } } });
   const over = Promise.withResolvers<string>();
@@ -49,7 +51,7 @@ export async function converse(
   client.onerror = () => {}; // a failed call rejects; a stray line is no failure
   await client.connect(backing.transport, { signal, timeout: CALL_TIMEOUT_MS });
   if (client.getServerCapabilities()?.tools) {
-    tools = (await client.listTools(undefined, { signal, timeout: CALL_TIMEOUT_MS })).tools.map(toTool);
+    tools = (await client.listTools(undefined, { signal, timeout: CALL_TIMEOUT_MS })).tools.flatMap(toTool);
   }
 
   const failure = async (error: unknown, what: string, aborted?: AbortSignal) => {
@@ -88,8 +90,30 @@ export async function converse(
   };
 }
 
-function toTool({ name, description = '', inputSchema }: ServerTool): McpTool {
-  return { name, description, inputSchema };
+const MAX_DESCRIPTION = 4 * 1024;
+const MAX_SCHEMA = 64 * 1024;
+const LONGEST_NAME = 128;
+
+/** What a server says of a tool is data that a model and a person read: bounded, and nothing in it hides. A name that hides is no tool. */
+function toTool({ name, description = '', inputSchema }: ServerTool): McpTool[] {
+  const isPlain = name.length <= LONGEST_NAME && printable(name) === name;
+  if (!isPlain || Buffer.byteLength(JSON.stringify(inputSchema)) > MAX_SCHEMA) return [];
+  return [
+    { name, description: words(description), inputSchema: withPlainWords(inputSchema) as McpTool['inputSchema'] },
+  ];
+}
+
+const words = (text: string) => capText(printable(text), MAX_DESCRIPTION);
+
+/** Only what is there to be read: an exact value or a pattern would become another one. */
+function withPlainWords(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withPlainWords);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema).map(([key, value]) => {
+    const isText = (key === 'description' || key === 'title') && typeof value === 'string';
+    return [key, isText ? words(value) : withPlainWords(value)];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** A model reads text: other blocks are named by kind and size. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { serverSpec, testFactory } from '../../../../test/support/runtime/mcp.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
+import { printable } from '../../../base/printable.ts';
 import { loadTokenCounter } from '../../../base/tokens.ts';
 import type { Tool, ToolContext } from '../../tools/tool.ts';
 import type { McpTool } from '../factory.ts';
@@ -43,6 +44,7 @@ verifies('R-92').test('three tools stand for a server: search finds, describe sh
     ],
     found: [{ tool: 'echo', description: 'Repeats a message word for word.' }],
     described: {
+      server: 'fixture',
       tool: 'echo',
       description: 'Repeats a message word for word.',
       arguments: expect.objectContaining({ required: ['message'] }),
@@ -50,6 +52,32 @@ verifies('R-92').test('three tools stand for a server: search finds, describe sh
     invoked: 'hi hi',
   });
 });
+
+verifies('X-66', 'X-60').test(
+  'what a hostile server says of its tools is bounded, and nothing in it hides',
+  async () => {
+    const factory = await testFactory();
+    await using _ = { [Symbol.asyncDispose]: () => factory.close() };
+    const runtime = await acquireRuntime(factory, [serverSpec('evil', { args: ['--hostile'] })]);
+    const tools = metaTools(runtime);
+    const run = (name: string, args: unknown) => tools.find((each) => each.name === name)?.run(args, context);
+    const found = (await run('mcp_search_evil', { query: 'innocent' })) as { tool: string; description: string }[];
+    const described = (await run('mcp_describe_evil', { tool: 'innocent' })) as { description: string; server: string };
+    const all = JSON.stringify([found, described]);
+    expect(
+      runtime.servers
+        .values()
+        .next()
+        .value?.value.tools.filter(({ name }) => !/^\w+$/.test(name)),
+    ).toEqual([]);
+    expect([printable(all) === all, described.server, Buffer.byteLength(described.description) <= 4_096]).toEqual([
+      true,
+      'evil',
+      true,
+    ]);
+    expect([found[0]?.tool, Buffer.byteLength(found[0]?.description ?? '') <= 300]).toEqual(['innocent', true]);
+  },
+);
 
 verifies('R-92').test('arguments that do not fit are answered with the schema and never sent', async () => {
   await using scope = await toolsOf('fixture');

@@ -60,7 +60,7 @@ function describeTool(server: McpHandle, suffix: string): Tool {
     effect: 'read',
     async run(args) {
       const { name, description, inputSchema } = find(server, parseArguments('describe', describeArguments, args).tool);
-      return { tool: name, description, arguments: inputSchema };
+      return { server: server.name, tool: name, description, arguments: inputSchema };
     },
   };
 }
