@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -12,9 +13,12 @@ import { smallCore } from '../../../test/support/surfaces/small-core.ts';
 import { openSocket, type TestSocket } from '../../../test/support/surfaces/socket.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
+import { main } from '../../programs/reef.ts';
 
 /** The real program, `reef mcp`, over its real standard input and output. */
 const REEF = fileURLToPath(new URL('../../../bin/reef.cjs', import.meta.url));
+
+const CLIENTS = 50;
 
 let dir: string;
 let socket: TestSocket | undefined;
@@ -113,4 +117,42 @@ verifies('U-03').test('a place without a repository is said by the tool, not by 
   await server.next();
   server.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status","arguments":{}}}');
   expect(JSON.stringify(await server.next())).toContain('not_a_repository: / is not inside a git repository');
+});
+
+verifies('X-105').test('fifty clients with equal ids get their own answers and no other', async () => {
+  const waiting: (() => void)[] = [];
+  const { core } = smallCore(undefined, {
+    // Nobody is answered before all have asked, and then the last comes first.
+    output: async ({ id }) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        if (waiting.length === CLIENTS) for (const go of waiting.toReversed()) setImmediate(go);
+      });
+      return { agentId: id, status: 'running', events: [], nextCursor: id, truncated: false };
+    },
+  });
+  socket = await openSocket(core);
+  const env = { HOME: dir, ...socket.env };
+  const call = (id: string) => ({
+    ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+    params: { name: 'output', arguments: { id } },
+  });
+  const answers = await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, n) => {
+      const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+      const lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
+      const next = async () => JSON.parse((await lines.next()).value);
+      const over = main({
+        ...{ argv: ['node', 'reef', 'mcp'], env, cwd: () => dir, stdin, stdout, stderr: new PassThrough() },
+      });
+      stdin.write(`${hello}\n`);
+      await next();
+      stdin.write(`${JSON.stringify(call(`JOB${n}`))}\n`);
+      const { id, result } = await next();
+      stdin.end();
+      await over;
+      return [id, result.structuredContent.agentId];
+    }),
+  );
+  expect(answers).toEqual(Array.from({ length: CLIENTS }, (_, n) => [1, `JOB${n}`]));
 });

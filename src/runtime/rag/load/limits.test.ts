@@ -1,9 +1,11 @@
-import { readFileSync, truncateSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect } from 'vitest';
 import { newNonce, survivorsOf } from '../../../../test/support/programs.ts';
+import { writeFiles } from '../../../../test/support/repository.ts';
 import { ragWorld, runCommand } from '../../../../test/support/runtime/rag.ts';
 import { zip } from '../../../../test/support/runtime/zip.ts';
 import { verifies } from '../../../../test/support/verifies.ts';
@@ -124,3 +126,42 @@ verifies('X-68').test('a Word document that unpacks to a hundred times its size 
   expect(bomb.length).toBeLessThan(20_000);
   expect(() => docxToText(bomb)).toThrow(expect.objectContaining({ code: 'loader_failed' }));
 });
+
+verifies('X-124', 'X-68').test(
+  'a hostile archive writes nothing anywhere and is text or a refusal, never a crash',
+  async () => {
+    const names = [
+      '../../evil',
+      '/etc/evil',
+      '..\\..\\evil',
+      'word/../../evil',
+      'C:\\evil',
+      'word/document.xml/../../evil',
+      '~/evil',
+    ];
+    const world = ragWorld();
+    const settings = { cwd: world.root, run, loaders: {}, fetch };
+    for (const [n, name] of names.entries())
+      for (const end of ['docx', 'zip', 'jar', 'epub'])
+        writeFiles(world.root, { [`docs/${n}.${end}`]: zip(name, 'evil') });
+    const before = readdirSync(world.root, { recursive: true }).sort();
+    const found: string[] = [];
+    for await (const document of documentsOf(['docs/**'], settings)) found.push(await said(document.text()));
+    expect(found.filter((text) => text.startsWith('loader_failed')).length).toBeGreaterThan(0);
+    expect(readdirSync(world.root, { recursive: true }).sort()).toEqual(before);
+    const whole = zip('word/document.xml', '<w:p><w:t>a</w:t></w:p>');
+    const spoilt = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(spoilt, (changes) => {
+        const bytes = Buffer.from(whole);
+        for (const [at, value] of changes) bytes[at] = value;
+        try {
+          return typeof docxToText(bytes) === 'string';
+        } catch (error) {
+          return (error as { code?: string }).code === 'loader_failed';
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+  },
+);
