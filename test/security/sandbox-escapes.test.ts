@@ -276,7 +276,7 @@ boxed('X-134', 'X-23')
         `timeout 5 perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pack("Sa*", AF_UNIX, "\\0${abstract}")) or die; print <S>'`,
         connect(join(others, 'net')),
         `ls -A '${rig.world.home.sockets}' | grep -v "^$(basename "$(dirname "$REEF_SOCKET")")$"`,
-        `cat '${join(rig.world.home.dir, 'jobs')}'/*/sandbox/egress.json`,
+        `cat '${join(rig.world.home.dir, 'jobs')}'/*/sandbox/egress*`,
         'ip link set lo down',
         'grep -v "lo:" /proc/net/dev | grep :',
       ];

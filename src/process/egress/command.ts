@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type EgressRules, loopbackPorts } from './rules.ts';
 
@@ -19,7 +19,8 @@ const NO_PROXY = 'localhost,127.0.0.1,::1';
  * programs are told. Writes the rules to the scratch folder, which the sandbox does not show.
  */
 export function egressCommand(rules: EgressRules, scratch: string, perl: string) {
-  const file = join(scratch, 'egress.json');
+  // Gates of one worktree share its scratch folder.
+  const file = join(scratch, `egress-${basename(dirname(rules.socket))}.json`);
   writeFileSync(file, JSON.stringify(rules), { mode: 0o600 });
   const cache = getCompileCacheDir();
   const ports = loopbackPorts(rules.named);

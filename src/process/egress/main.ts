@@ -16,6 +16,7 @@ setInterval(() => {
 }, LOOK_MS);
 
 const rules = JSON.parse(readFileSync(rulesFile, 'utf8')) as EgressRules;
+rmSync(rulesFile); // it may hold a password
 rmSync(rules.socket, { force: true }); // of an earlier launch
 const server = serveEgress(rules, (line) => process.stderr.write(`${line}\n`));
 // It is killed in the end, and then nothing is written any more.
