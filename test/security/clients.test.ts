@@ -14,7 +14,7 @@ import { verifies } from '../support/verifies.ts';
 
 const REEF = fileURLToPath(new URL('../../bin/reef.cjs', import.meta.url));
 const SLOW_MS = 120_000;
-const { bubblewrap } = await probeCapabilities();
+const { bubblewrap, sandboxesNetwork } = await probeCapabilities();
 
 let world: World;
 const opened: Client[] = [];
@@ -179,6 +179,24 @@ verifies('X-131').test(
   },
   SLOW_MS,
 );
+
+verifies('X-131', 'X-134')
+  .needs(sandboxesNetwork, 'bubblewrap makes no networks here, or perl is missing')
+  .test(
+    'it does not let even its own walled job connect to another host, but may deny that',
+    async () => {
+      const fetches = { shell: [process.execPath, '-e', "fetch('http://asked.example/')"] };
+      const inside = join(world.repository, 'fetches.yaml');
+      copyFileSync(world.script('fetches', [fetches, { say: 'Done.' }]).slice('scripted:'.length), inside);
+      configure([`scripted:${inside}`]);
+      const client = await connect();
+      const id = await spawned(client, { agent: `scripted:${inside}`, sandbox: true });
+      expect((await allow(client, id)).text).toMatch(/^person_needed: .*let a sandbox connect to another host/);
+      expect(await allow(client, id, 'deny')).toMatchObject({ isError: false });
+      expect(await world.until(id, ({ activity }) => activity === 'ended')).toMatchObject({ status: 'completed' });
+    },
+    SLOW_MS,
+  );
 
 verifies('X-131').test(
   'with `mcp: { may: [allow, accept] }` a client allows and merges, but nothing for good',
