@@ -72,8 +72,9 @@ const ALREADY_FAILING = 'ALREADY_FAILING';
 
 /** The agent knows that nothing new fails on exactly these files, and has left them so. */
 function toldBefore({ input, judged }: GateVisit, gate: string): ComparedFailures | undefined {
-  for (const { type, content } of input.execution_payload) {
-    if (type !== ALREADY_FAILING) continue;
+  for (const { type, content, block } of input.execution_payload) {
+    // An agent may return a segment of any type: only what this gate itself said counts.
+    if (type !== ALREADY_FAILING || block !== input.system_metadata.block_id) continue;
     const told = content as unknown as Told;
     if (told.gate === gate && told.tree === judged.tree && !told.isNew) return { already: told.already, fresh: [] };
   }

@@ -44,7 +44,9 @@ export async function judge(deps: Deps, wanted: Case): Promise<string[]> {
     const where = `these files merged into ${target}`;
     failed.push(...(await requirePass(deps, { ...bench, gates }, { ...merged, base: onto, where, target })));
   }
-  const old = failed.flatMap(({ gate, compared }) => (compared ? [`${gate}: ${compared.already.join(', ')}`] : []));
+  const old = failed.flatMap(({ gate, compared }) =>
+    compared ? [`${gate}: ${compared.already.slice(0, 10).join(', ')}`] : [],
+  );
   const already = [...new Set(old)].map((what) => `already failing before the change: ${what}`);
   if (already.length > 0 && !yes) throw needsConsent(already, { already });
   const shown = failed.filter(({ blocks }) => blocks === false);
