@@ -14,7 +14,7 @@ export const journeys = page('journeys', {
   'J-14': { from: '+', says: 'an agent is who it is at home once the repository is trusted', status: 'done' },
   'J-15': { from: '+', says: 'a wrong key in the configuration names file, line and the nearest right one', status: 'done' },
   'J-16': { from: '+', says: 'run starts from what is checked out where it is typed', status: 'done' },
-  'J-17': { from: '+', says: "reef mcp install writes a client's own configuration and takes it back", status: 'todo', because: 'not built yet: it came after the first build' },
+  'J-17': { from: '+', says: "reef mcp install writes a client's own configuration and takes it back", status: 'done' },
   'J-20': { from: '+', says: 'grants are shown in words before they are given, and a sandbox asks less', status: 'todo', because: 'grants say in words what they cover, and in a sandbox edits and commands are not asked about; read-only tools of MCP servers still are' },
   'J-21': { from: '+', says: 'whatever is paused or waits says so and when it goes on', status: 'todo', because: 'not built yet: it came after the first build' },
   'J-22': { from: '+', says: 'an ended task gives its place back, and settings take effect without a restart', status: 'todo', because: 'an ended task gives its place back; settings still need a restart of the daemon' },

@@ -40,6 +40,13 @@ export function declare(program: Command, run: Run): void {
     .description('Serve Reef as an MCP server on standard input and output')
     .option('--cwd <dir>', 'repository to serve (default: the one around this folder)');
   definer(run, () => import('../commands/mcp.ts'))(mcp, 'mcp', 'claude mcp add reef -- reef mcp');
+  const install = mcp
+    .command('install')
+    .description("Add Reef to a client's own configuration; shows the change and asks first")
+    .argument('<client>', 'claude, codex, gemini, opencode, cursor, vscode or zed')
+    .option('--remove', 'take it out again')
+    .option('--yes', 'do not ask');
+  definer(run, () => import('../commands/mcp-install.ts'))(install, 'installMcp', 'reef mcp install claude');
   const demo = program.command('demo').description('Show in half a minute what Reef does, in a temporary repository');
   definer(run, () => import('../demo/demo.ts'))(demo, 'demo');
 }
