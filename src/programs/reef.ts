@@ -89,9 +89,16 @@ export async function createProgram(host: Host, run: Run): Promise<Command> {
     return { body: body(describe(program)) };
   };
   const example = 'reef completions bash > ~/.local/share/bash-completion/completions/reef';
-  definer(run, load)(completions.argument('<shell>', 'bash, zsh or fish'), 'body', example);
+  definer(run, load)(
+    completions.argument('<shell>', 'bash, zsh or fish; or what they ask for: ids, agents or workflows'),
+    'body',
+    example,
+  );
   return program;
 }
+
+/** The names of first arguments whose words a shell can offer. */
+const TAKES: Record<string, CommandLine['takes']> = { id: 'ids', agent: 'agents', 'workflow-or-task': 'workflows' };
 
 function describe(command: Command): CommandLine {
   const help = command.createHelp();
@@ -99,6 +106,7 @@ function describe(command: Command): CommandLine {
     name: command.name(),
     summary: command.description(),
     options: help.visibleOptions(command).map(({ long, description }) => ({ flag: long ?? '', summary: description })),
+    takes: TAKES[command.registeredArguments[0]?.name() ?? ''],
     commands: help.visibleCommands(command).map(describe),
   };
 }
