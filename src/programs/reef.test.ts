@@ -212,7 +212,7 @@ verifies('U-02').test('wrong usage is exit 2, says what is wrong, and calls nobo
   for (const args of wrong) {
     const { code, out, err } = await reef(args);
     expect([args, code, out]).toEqual([args, 2, '']);
-    expect(err).toMatch(/^bad_request: .+\n.*reef <command> --help/s);
+    expect(err).toMatch(/^bad_request: .+\n.*reef help <command>/s);
     const json = await reef([...args, '--json']);
     expect([args, json.code, JSON.parse(json.out).error.code, json.err]).toEqual([args, 2, 'bad_request', '']);
   }
