@@ -2,7 +2,7 @@ import { findJob } from '../agents/find-job.ts';
 import { isOfHost } from '../agents/hosts.ts';
 import type { AdapterRegistry } from '../agents/registry.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { Job } from '../protocol/jobs.ts';
+import type { Job, Question } from '../protocol/jobs.ts';
 import type { Caller, Core, OperationName, OperationRequest } from '../protocol/operations.ts';
 import type { ReefBlock } from '../runtime/config/reef-block.ts';
 import type { Store } from '../store/store.ts';
@@ -93,15 +93,15 @@ function refuseAllow(
   const { decision, fingerprint = 'ID' } = request;
   const allow = `reef send ${job.id} --question ${fingerprint.slice(0, 10)} --allow`;
   if (decision === 'allow_always') return { what: 'allow anything for good', type: `${allow} --always` };
-  if (mayDo(deps, 'allow')) return undefined;
   const open = deps.store.questions.unclosedOf(job.id).map(({ question }) => question);
+  const asked = open.find((question) => question.fingerprint === request.fingerprint);
+  if (asked && isTooLong(asked)) return { what: 'allow what is too long to be shown to it', type: allow };
+  if (mayDo(deps, 'allow')) return undefined;
   // The sandbox is no wall against what the answer lets out of it.
-  if (open.some((question) => isOfHost(question) && question.fingerprint === request.fingerprint))
-    return { what: 'let a sandbox connect to another host', type: allow };
+  if (asked && isOfHost(asked)) return { what: 'let a sandbox connect to another host', type: allow };
   if (decision === 'allow_session') return { what: 'allow anything for longer than once', type: `${allow} --session` };
   if (starterOf(deps.store, job.by) !== caller.by)
     return { what: 'allow what a job asks that it did not start', type: allow };
-  if (isTooLong(deps, job, fingerprint)) return { what: 'allow what is too long to be shown to it', type: allow };
   // An agent with a sandbox of its own asks when it wants to act outside it.
   return job.sandbox !== 'bubblewrap'
     ? { what: 'allow what a job asks that is in no sandbox of Reef', type: allow }
@@ -111,9 +111,8 @@ function refuseAllow(
 /** A tool's result is cut at 20,000 bytes: nobody at the client has seen the rest of a longer question. */
 const SHOWN_TO_CLIENTS = 16_000;
 
-function isTooLong({ store }: ClientRulesDeps, { id }: Job, fingerprint: string): boolean {
-  const open = store.questions.unclosedOf(id).find(({ question }) => question.fingerprint === fingerprint);
-  return open !== undefined && Buffer.byteLength(JSON.stringify(open.question)) > SHOWN_TO_CLIENTS;
+function isTooLong(question: Question): boolean {
+  return Buffer.byteLength(JSON.stringify(question)) > SHOWN_TO_CLIENTS;
 }
 
 /** What is typed into a terminal may answer its dialogs, and an agent that is allowed everything does what it is told. */

@@ -198,6 +198,23 @@ verifies('X-131', 'X-134')
     SLOW_MS,
   );
 
+verifies('X-138', 'X-131').test(
+  'a client allows nothing that is too long to be shown to it, even where it may allow',
+  async () => {
+    const input = { command: `touch long.txt # ${'x'.repeat(20_000)}` };
+    const agent = world.script('long', [{ permit: { tool: 'Bash', input, steps: [] } }, { say: 'Done.' }]);
+    configure([agent], { mcp: { may: ['allow'] } });
+    const client = await connect();
+    const id = await spawned(client, { agent });
+    expect((await allow(client, id)).text).toMatch(/^person_needed: .* too long to be shown to it.* --allow/);
+    const { fingerprint } = await questionOf(id);
+    const whole = await client.call('inbox', { whole: fingerprint });
+    expect(whole.text).toMatch(/^person_needed: .* by typing: reef inbox --whole /);
+    await client.call('send', { id, ...(await questionOf(id)), decision: 'deny' });
+  },
+  SLOW_MS,
+);
+
 verifies('X-131').test(
   'with `mcp: { may: [allow, accept] }` a client allows and merges, but nothing for good',
   async () => {
