@@ -88,7 +88,12 @@ const typed = (agent: string): string[][] => [
     ['code', 'status'],
     ['code', 'slice', 'outline:a.ts'],
   ],
-  ...[['ask', '--model', 'scripted:m', 'hello'], ['chat', '--model', 'scripted:m'], ['mcp']],
+  ...[
+    ['ask', '--model', 'scripted:m', 'hello'],
+    ['chat', '--model', 'scripted:m'],
+    ['mcp'],
+    ['mcp', 'install', 'claude'],
+  ],
   ...['config', 'role', 'macro', 'agent'].flatMap((what) => [
     [what, 'show', 'x'],
     [what, what === 'config' ? 'import' : 'list'],
