@@ -34,7 +34,10 @@ export function send(deps: { storage: JobStorage; adapter: Adapter }, sending: S
   if (!isLive(job.status)) throw new ReefError('job_ended', `job ${job.id} is over (${job.status})`);
   return changeJob(deps.storage, job.id, (tx) => {
     refuseLateAnswer(tx, request);
-    const open = store.questions.unclosedOf(job.id).filter((row) => row.state === 'open');
+    // A text is for the agent, which does not know that one of its connections waits for a person.
+    const isMeant = (question: Question) => request.text === undefined || !isOfHost(question);
+    const unclosed = store.questions.unclosedOf(job.id);
+    const open = unclosed.filter(({ state, question }) => state === 'open' && isMeant(question));
     const intent = interpretSend(
       request,
       open.map(({ question }) => asSeen(tx, question, request)),

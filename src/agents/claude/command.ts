@@ -170,7 +170,7 @@ export const description: AgentDescription = {
   resumes: true,
   ignoresRepeats: true,
   state: STATE,
-  hosts: ['api.anthropic.com', 'console.anthropic.com', 'platform.claude.com', 'claude.ai', 'mcp-proxy.anthropic.com'],
+  hosts: ['claude.ai', '*.claude.ai', 'claude.com', '*.claude.com', '*.anthropic.com'],
   project: { settings: ['.claude', '.mcp.json'], instructions: ['CLAUDE.md'] },
   shellKeys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'],
   passEnv: [
