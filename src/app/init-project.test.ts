@@ -44,7 +44,10 @@ test('what is written is what a run reads, is the same the next time, and what w
   const { checkout, write } = makeRepository({ 'Cargo.toml': CARGO });
   const look = await lookAtProject({ root: checkout, below: '', path: '', said: { test: "echo 'so' && true" } });
   const text = configText(look.proposal);
-  expect(readOverlay(text).gates).toMatchObject({ build: ['cargo', 'build'], test: ['sh', '-c', "echo 'so' && true"] });
+  expect(readOverlay(text).gates).toMatchObject({
+    build: { command: ['cargo', 'build'] },
+    test: { command: ['sh', '-c', "echo 'so' && true"] },
+  });
   expect(await configState(checkout, text, false)).toBe('new');
   const clock = manualClock(new Date('2026-05-06T07:08:09Z'));
   expect(await writeConfig(checkout, text, clock)).toBeUndefined();

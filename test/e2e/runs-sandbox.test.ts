@@ -28,7 +28,8 @@ async function tracesOf(sandbox?: boolean): Promise<string[]> {
   });
   await rig.trust();
   const agent = rig.world.script('sly', [
-    writes('sum.mjs', `${byGate}${ADDS}`),
+    // Other files each time: a gate that passed on the same ones does not run again.
+    writes('sum.mjs', `// sandbox: ${sandbox}\n${byGate}${ADDS}`),
     writes('tidy.sh', `touch '${outside('by-teardown')}'\n`),
     done('Written.'),
   ]);

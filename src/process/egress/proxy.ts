@@ -41,8 +41,12 @@ interface Request {
 /** What a client gets in place of a connection. */
 class Refusal extends Error {
   readonly status: string;
-  constructor(status: '400 Bad Request' | '403 Forbidden' | '502 Bad Gateway', message: string) {
-    super(message);
+  constructor(
+    status: '400 Bad Request' | '403 Forbidden' | '502 Bad Gateway',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
     this.status = status;
   }
 }
@@ -157,7 +161,7 @@ async function judge(
   if (!isNamed && !isListed(rules.known, target)) await askOrRefuse(target, questions);
   if (isLoopback(host) || isIP(host) !== 0 || upstreamFor(rules, target)) return undefined;
   const found = await lookup(host, { all: true }).catch((error: Error) => {
-    throw new Refusal('502 Bad Gateway', `cannot find ${host}: ${error.message}`);
+    throw new Refusal('502 Bad Gateway', `cannot find ${host}: ${error.message}`, { cause: error });
   });
   // Whoever owns a name decides where it leads: not to the user's own machines, unless the user named it.
   const addresses = isNamed ? found : found.filter(({ address }) => !isInternal(address));
@@ -194,7 +198,8 @@ async function connected(to: Target | URL, lookupJudged?: LookupFunction): Promi
   try {
     await once(socket, isTls ? 'secureConnect' : 'connect');
   } catch (error) {
-    throw new Refusal('502 Bad Gateway', `cannot connect to ${host}:${options.port}: ${(error as Error).message}`);
+    const why = (error as Error).message;
+    throw new Refusal('502 Bad Gateway', `cannot connect to ${host}:${options.port}: ${why}`, { cause: error });
   }
   return socket;
 }
