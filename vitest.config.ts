@@ -16,7 +16,8 @@ export default defineConfig({
     hookTimeout: 90_000,
     expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
-    maxWorkers: 2,
+    // More than cores: most of a test that starts daemons and agents is waiting.
+    maxWorkers: 3,
     reporters: ['default', new RequirementsReporter()],
     coverage: { enabled: false, provider: 'v8', include: ['src/**/*.ts'], exclude: ['**/*.test.ts'] },
     projects: [
