@@ -87,7 +87,7 @@ function inPages(): Named[] {
 
 /** Words as a shell would make them; the end of a pipe or a redirection is the shell's own. */
 function wordsOf(line: string): string[] {
-  const found = line.split(/ [|>&]+ /)[0]?.matchAll(/"([^"]*)"|'([^']*)'|<[^>]*>|\[[^\]]*\]|\S+/g) ?? [];
+  const found = line.split(/ [|>&]+ | \d?>/)[0]?.matchAll(/"([^"]*)"|'([^']*)'|<[^>]*>|\[[^\]]*\]|\S+/g) ?? [];
   return [...found].map(([word, double, single]) => double ?? single ?? word).filter((word) => !/^\[/.test(word));
 }
 

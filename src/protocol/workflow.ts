@@ -207,15 +207,6 @@ const gateVerdictShape = {
 const gateVerdictSchema = z.strictObject(gateVerdictShape);
 export type GateVerdict = z.infer<typeof gateVerdictSchema>;
 
-/** Whether a gate's verdict stops a merge: a failure does, unless it does not block or brings nothing new. */
-export function stopsMerge({
-  result,
-  blocks,
-  compared,
-}: Pick<GateVerdict, 'blocks' | 'compared'> & { result: string }) {
-  return result === 'failed' && blocks !== false && compared?.fresh.length !== 0;
-}
-
 export const gateViewSchema = z.strictObject({
   ...positionSchema.shape,
   ...gateVerdictShape,

@@ -1,6 +1,7 @@
 import { printable } from '../../base/printable.ts';
 import type { OperationOutput } from '../../protocol/operations.ts';
-import { type GateVerdict, stopsMerge } from '../../protocol/workflow.ts';
+import { stopsMerge } from '../../protocol/stops-merge.ts';
+import type { GateVerdict } from '../../protocol/workflow.ts';
 import type { Clash, WorktreeView } from '../../protocol/worktrees.ts';
 import { type Cell, heading, table } from './columns.ts';
 import { duration } from './quantities.ts';

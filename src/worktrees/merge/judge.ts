@@ -2,7 +2,7 @@ import type { Checkout } from '../../git/checkout.ts';
 import { diffTrees } from '../../git/diff.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { ReefError } from '../../protocol/errors.ts';
-import { stopsMerge } from '../../protocol/workflow.ts';
+import { stopsMerge } from '../../protocol/stops-merge.ts';
 import type { JudgedGate } from '../../protocol/worktrees.ts';
 import type { Deps } from '../deps.ts';
 import { driftOf } from '../plan.ts';

@@ -25,10 +25,26 @@ import { nextCommands, notesOf } from './init-advice.ts';
 import { type ConfigOutcome, renderAhead, renderFound } from './init-report.ts';
 import { isOpen, shown, trustShown } from './trust.ts';
 
-type Options = Partial<Record<CommandWish, string>> & { dryRun?: true; force?: true; yes?: true };
+type Options = Partial<Record<CommandWish, string>> & { dryRun?: boolean; force?: boolean; yes?: boolean };
 
 /** Looks at a repository, writes down what Reef should run in it, and says what a first run still needs. */
-export const init: Command<Options> = async (cli, _args, { dryRun = false, force = false, yes = false, ...said }) => {
+export const init: Command<Options> = async (cli, _args, options) => {
+  const { report, rest } = await prepare(cli, options);
+  cli.print({ ...report, ...rest }, () => renderAhead(rest, cli.style));
+  return 0;
+};
+
+/** At a terminal, before a run: what `reef init` would find, and whether the person trusts what the repository brings. */
+export async function prepareFirstRun(cli: Cli): Promise<void> {
+  const root = findRepository(cli.cwd);
+  if (root === undefined || cli.env.reefSocket !== undefined) return;
+  const isNew = !existsSync(join(root, PROJECT_CONFIG));
+  const { proposal } = await lookAtProject({ root, below: '', path: cli.env.path, said: {} });
+  if (isNew && hasCommands(proposal)) await prepare(cli, {});
+  else await offerTrust(cli, false);
+}
+
+async function prepare(cli: Cli, { dryRun = false, force = false, yes = false, ...said }: Options) {
   if (cli.env.reefSocket !== undefined)
     throw new ReefError(
       'not_yours',
@@ -64,10 +80,8 @@ export const init: Command<Options> = async (cli, _args, { dryRun = false, force
   const seen = { look, checkout, agents, items, isKept: state === 'different' && !isMeant };
   const notes = notesOf(seen);
   const next = nextCommands(seen, { wanted: user.wanted, isInteractive: cli.isInteractive, isDry: dryRun });
-  const rest = { trust: items.map(({ name, trusted }) => ({ name, trusted })), notes, next };
-  cli.print({ ...report, ...rest }, () => renderAhead(rest, cli.style));
-  return 0;
-};
+  return { report, rest: { trust: items.map(({ name, trusted }) => ({ name, trusted })), notes, next } };
+}
 
 function repositoryAround(cwd: string): string {
   const found = findRepository(cwd);

@@ -54,6 +54,7 @@ async function follow(lines: readonly string[], isTTY = true) {
   // A person types when they are asked; at the end of the list they close the terminal.
   const person = (stdin: PassThrough, stderr: PassThrough) =>
     void stderr.on('data', (said: Buffer) => {
+      if (said.toString().includes('Merge it into main? ')) stdin.write('n\n');
       if (!said.toString().includes('Main__Test? ')) return;
       const line = left.shift();
       if (line === WAITS) return;

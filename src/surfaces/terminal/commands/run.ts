@@ -1,18 +1,14 @@
-import { systemClock } from '../../../base/clock.ts';
-import { ReefError } from '../../../protocol/errors.ts';
-import type { InboxEntry } from '../../../protocol/job-operations.ts';
-import type { OperationInput, OperationOutput } from '../../../protocol/operations.ts';
-import type { RunSummary } from '../../../protocol/run-operations.ts';
+import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
-import { duration, parseSeconds } from '../../render/quantities.ts';
-import { renderQuestion } from '../../render/question.ts';
+import { parseSeconds } from '../../render/quantities.ts';
 import { runDetails, runOutcome, runTable } from '../../render/run.ts';
-import { RunLog, visitText } from '../../render/run-log.ts';
+import { visitText } from '../../render/run-log.ts';
 import { type Cli, type Command, textArgument } from '../cli.ts';
-import { answerHere } from '../prompt/job-questions.ts';
+import { askLine } from '../prompt/line-person.ts';
 import { exitCodeOfRun } from './exit-codes.ts';
-import { LONGEST_CALL_MS } from './output.ts';
+import { follow, openLog, theRun, waitToEnd } from './follow.ts';
 import { absoluteScript, folder } from './spawn.ts';
+import { acceptWorktree } from './worktree.ts';
 
 interface RunOptions extends Omit<OperationInput<'run'>, 'task' | 'workflow' | 'budget'> {
   budgetTokens?: number;
@@ -26,8 +22,9 @@ export const run: Command<RunOptions> = async (cli, args, options) => {
   const [workflow, task] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
   const client = cli.client();
   const input = runInput(cli, (await textArgument(cli, task)) ?? '', options);
+  if (cli.isInteractive && !cli.json) await (await import('./init.ts')).prepareFirstRun(cli);
   const started = await client.call('run', { ...input, workflow });
-  if (options.follow) return follow(cli, client, started.runId);
+  if (options.follow) return followToMerge(cli, client, started.runId);
   if (options.wait) return waitToEnd(cli, client, started.runId);
   cli.print(started, () => `${started.runId}  ${started.status}`);
   if (!cli.json) for (const note of started.notes ?? []) cli.talk(note);
@@ -54,7 +51,7 @@ export const showRun: Command<{ follow?: true; wait?: true }> = async (
   { follow: isFollowed, wait },
 ) => {
   const client = cli.client();
-  if (isFollowed) return follow(cli, client, id);
+  if (isFollowed) return followToMerge(cli, client, id);
   if (wait) return waitToEnd(cli, client, id);
   const result = await client.call('run_status', { id });
   const summary = theRun(result);
@@ -90,10 +87,20 @@ export function controlRun(verb: Verb): Command<ControlOptions> {
     const input = { id, verb, guidance: await textArgument(cli, guidance), ...options };
     const client = cli.client();
     const summary = await client.call('run_control', input);
-    if (isFollowed) return follow(cli, client, summary.runId);
+    if (isFollowed) return followToMerge(cli, client, summary.runId);
     cli.print(summary, () => `${summary.runId}  ${summary.status}${summary.because ? `: ${summary.because}` : ''}`);
     return 0;
   };
+}
+
+/** At a terminal, whoever has watched a run succeed is asked whether to merge it. */
+async function followToMerge(cli: Cli, client: Client, id: string): Promise<number> {
+  const code = await follow(cli, client, id);
+  if (code !== 0 || cli.json || !cli.isInteractive) return code;
+  const { runId, merge, target } = theRun(await client.call('run_status', { id }));
+  if (merge !== undefined || target === undefined) return code;
+  const answer = await askLine(cli, `\nMerge it into ${target}? [y/N] `);
+  return /^y(es)?$/i.test(answer?.trim() ?? '') ? acceptWorktree(cli, [runId], {}) : code;
 }
 
 export const replayRun: Command<object> = async (cli, [id = '']) => {
@@ -105,117 +112,3 @@ export const replayRun: Command<object> = async (cli, [id = '']) => {
   );
   return result.isSame ? 0 : 1;
 };
-
-const FOLLOW_MS = 200;
-const AGENT_MS = 1_000;
-const QUIET_MS = 10_000;
-
-type Status = OperationOutput<'run_status'>;
-
-async function waitToEnd(cli: Cli, client: Client, id: string): Promise<number> {
-  for (;;) {
-    const result = await client.call('run_status', { id, waitMs: LONGEST_CALL_MS });
-    const next = goneBack(result);
-    if (!goesOn(result.runs[0]))
-      return next === undefined ? outcome(cli, client, result) : waitToEnd(cli, client, next);
-  }
-}
-
-/** Prints what goes on. At a terminal, questions on the way are asked right there. */
-export async function follow(cli: Cli, client: Client, id: string): Promise<number> {
-  const log = { log: openLog(cli, client), quiet: { since: systemClock.monotonicMs(), nextMs: QUIET_MS } };
-  let told = { visits: 0, events: 0 };
-  let waitMs = 0;
-  for (let after = 0; ; ) {
-    const result = await client.call('run_status', { id, waitMs, after });
-    if (cli.json) told = tell(cli, result, told);
-    else await tellLog(cli, log, result);
-    after = result.view?.seq ?? 0;
-    // While an agent works, its events come between those of the run.
-    waitMs = !cli.json && (!result.view || RunLog.atWork(result.view).length > 0) ? AGENT_MS : QUIET_MS;
-    if (!goesOn(result.runs[0]) && !(await answered(cli, client, result))) {
-      const next = goneBack(result);
-      if (next === undefined) return outcome(cli, client, result);
-      if (!cli.json) cli.talk(`It could not be merged and went back to its agent, as run ${next}.`);
-      return follow(cli, client, next);
-    }
-    await systemClock.sleep(FOLLOW_MS);
-  }
-}
-
-/** Prints what is new, or at ever longer intervals that it still goes on. */
-async function tellLog(cli: Cli, { log, quiet }: Followed, result: Status): Promise<void> {
-  const now = systemClock.monotonicMs();
-  for await (const line of log.news(result)) {
-    cli.out(line);
-    Object.assign(quiet, { since: now, nextMs: QUIET_MS });
-  }
-  const block = result.runs[0]?.block;
-  if (!block || now - quiet.since < quiet.nextMs) return;
-  cli.talk(`    … ${block} is at work, nothing new for ${duration(now - quiet.since)}`);
-  quiet.nextMs *= 2;
-}
-
-interface Followed {
-  log: RunLog;
-  quiet: { since: number; nextMs: number };
-}
-
-function openLog({ style }: Cli, client: Client): RunLog {
-  return new RunLog({ style, read: (id, since) => client.call('output', { id, since }) });
-}
-
-/** Prints what is new since `told` as JSON, and returns how much has been printed now. */
-function tell(cli: Cli, { view }: Status, told: { visits: number; events: number }): typeof told {
-  const visits = Object.values(view?.executionLog ?? {}).filter(({ endedAt }) => endedAt !== undefined);
-  const events = view?.events ?? [];
-  for (const { block, visit, signal, status } of visits.slice(told.visits)) {
-    const ended = { block, visit, status, ...(signal !== undefined && { signal }) };
-    cli.out(JSON.stringify(ended));
-  }
-  for (const event of events.slice(told.events)) cli.out(JSON.stringify(event));
-  return { visits: visits.length, events: events.length };
-}
-
-/** False: nobody is there to ask, or the person leaves the question open. */
-async function answered(cli: Cli, client: Client, { runs: [summary] }: Status): Promise<boolean> {
-  if (cli.json || !cli.isInteractive || summary?.status !== 'awaiting_input') return false;
-  const asked = await questionsOf(client, summary.runId);
-  for (const question of asked) if (!(await answerHere(cli, client, question))) return false;
-  return true; // with no questions: somebody else has answered meanwhile
-}
-
-async function questionsOf(client: Client, runId: string): Promise<InboxEntry[]> {
-  const { questions } = await client.call('inbox', {});
-  return questions.filter((question) => question.runId === runId && question.jobId !== runId);
-}
-
-/** Prints how the run stands, its questions with the commands that answer them, and what to type next. */
-async function outcome(cli: Cli, client: Client, result: Status): Promise<number> {
-  const summary = theRun(result);
-  const isAsked = !cli.json && summary.status === 'awaiting_input';
-  const questions = isAsked ? await questionsOf(client, summary.runId) : [];
-  cli.print(result, () =>
-    [
-      // Not the moment at which the command was typed.
-      runOutcome(summary, result.view, { ...cli.style, now: new Date() }),
-      ...questions.map((question) => `\n${renderQuestion(question, cli.style)}`),
-    ].join('\n'),
-  );
-  if (isAsked) cli.talk(`\nAfter you answer, watch it go on: reef run show ${summary.runId} --follow`);
-  return exitCodeOfRun(summary);
-}
-
-/** The run that goes on with one that was to be merged: who waits for the merge waits for that one. */
-function goneBack({ runs: [run] }: Status): string | undefined {
-  return run?.merge === 'not_merged' ? run.continuedBy : undefined;
-}
-
-function theRun({ runs: [summary] }: Status): RunSummary {
-  if (!summary) throw new ReefError('run_not_found', 'There is no such run');
-  return summary;
-}
-
-function goesOn(run: RunSummary | undefined): boolean {
-  return run?.status === 'queued' || run?.status === 'running';
-}

@@ -1,5 +1,5 @@
 import type { OperationInput } from '../../../protocol/operations.ts';
-import { stopsMerge } from '../../../protocol/workflow.ts';
+import { stopsMerge } from '../../../protocol/stops-merge.ts';
 import { errorBody } from '../../client/request.ts';
 import {
   acceptance,
@@ -13,7 +13,7 @@ import {
 } from '../../render/worktree.ts';
 import { type Command, operationCommand } from '../cli.ts';
 import { askLine } from '../prompt/line-person.ts';
-import { follow } from './run.ts';
+import { follow } from './follow.ts';
 import { absoluteScript, folder } from './spawn.ts';
 
 export const listWorktrees: Command<{ all?: true }> = async (cli, _args, { all }) => {
