@@ -79,5 +79,5 @@ export const security = page('security', {
   'X-136': { from: '+', says: 'what judges is not what was judged: gates run in a fresh checkout with programs from outside', status: 'done' },
   'X-137': { from: '+', says: 'objects an agent writes go to a folder of its own and are checked when captured', status: 'todo', because: 'objects alone cannot be moved without the refs that name them; sandbox.git: read closes both, and docs/decisions/0019 has the plan' },
   'X-138': { from: '+', says: 'a decision names the question it answers', status: 'done' },
-  'X-139': { from: '+', says: 'unclear shell text is asked about, and nothing an agent sends blocks the event loop', status: 'todo', because: 'everything is linear in what was sent, but one line of 1 MiB still takes some 30 ms to parse, redact and cut' },
+  'X-139': { from: '+', says: 'unclear shell text is asked about, and nothing an agent sends blocks the event loop', status: 'todo', because: 'everything is linear in what was sent, but one line of 1 MiB still takes 30 to 200 ms to parse, redact and cut, and the difference of a large edit as long' },
 });
