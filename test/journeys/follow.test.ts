@@ -43,7 +43,7 @@ verifies('J-05', 'J-26')
         / {4}▶ claude started in .*sandbox/,
         / {4}→ Write.*sum\.mjs/,
         / {4}± add sum\.mjs/,
-        / {4}I wrote sum\.mjs\. SIGNAL:SUCCESS/,
+        / {4}I wrote sum\.mjs\.\n/,
         /✔ Write {2}success, [\d.]+ s/,
         /▶ Test\n✘ Test {2}failed, [\d.]+ s\n {4}all of it/,
       ];

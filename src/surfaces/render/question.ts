@@ -36,7 +36,8 @@ export function renderQuestion(asked: Asked, style: Style, answers = answerComma
     ...request(asked).map((text) => line('', `│ ${text}`)),
     line('asks', `${asked.header && !isOfRun ? `${asked.header}: ` : ''}${asked.question}${part}`),
     ...(isOfRun ? [] : options(asked)).map((text) => line('', text)),
-    ...(asked.grant ? [line('longer', `--allow --session, or --always: ${asked.grant.covers}`)] : []),
+    // What is cut cannot be allowed yet, and so not for longer either.
+    ...(asked.grant && !asked.cut ? [line('longer', `--allow --session, or --always: ${asked.grant.covers}`)] : []),
     ...answers.map((command, index) => line(index === 0 ? 'answer' : '', command)),
   ].join('\n');
 }

@@ -6,7 +6,7 @@ import type { RunSummary } from '../../../protocol/run-operations.ts';
 import type { Client } from '../../client/client.ts';
 import { duration } from '../../render/quantities.ts';
 import { renderQuestion } from '../../render/question.ts';
-import { runOutcome } from '../../render/run.ts';
+import { runOutcome, shortBlock } from '../../render/run.ts';
 import { RunLog } from '../../render/run-log.ts';
 import type { Cli } from '../cli.ts';
 import { answerHere } from '../prompt/job-questions.ts';
@@ -59,7 +59,7 @@ async function tellLog(cli: Cli, { log, quiet }: Followed, result: Status): Prom
   }
   const block = result.runs[0]?.block;
   if (!block || now - quiet.since < quiet.nextMs) return;
-  cli.talk(`    … ${block} is at work, nothing new for ${duration(now - quiet.since)}`);
+  cli.talk(`    … ${shortBlock(block, 1)} is at work, nothing new for ${duration(now - quiet.since)}`);
   quiet.nextMs *= 2;
 }
 
