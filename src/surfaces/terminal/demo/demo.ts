@@ -93,7 +93,7 @@ async function startAll({ cli, client, stage }: Scene): Promise<Lane[]> {
     const started = await client.call('run', { task, agent: AGENT, model: `demo:${name}`, plan, accept: true });
     lanes.push({ name, colour, worktree: started.worktree, runId: started.runId });
     cli.out(`$ reef run "${task}" --agent ${AGENT}${plan.map((path) => ` --plan ${path}`).join('')} --accept`);
-    if (started.because !== undefined) cli.out(`  ${started.status}: it ${started.because}`);
+    if (started.because?.startsWith('waits')) cli.out(`  ${started.status}: it ${started.because}`);
   }
   const { worktree = '' } = await client.call('spawn', JOB.input);
   lanes.push({ name: JOB.name, colour: JOB.colour, worktree });
