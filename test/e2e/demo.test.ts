@@ -22,7 +22,7 @@ verifies('W-66', 'T-20', 'T-23', 'U-41').test(
       /RunTests failure, exit code 1[\s\S]+FixCode success[\s\S]+RunTests success/,
       /tokens per turn {2}[▁-█]{10,} {2}at most \d+/,
       /events from two daemons, none lost, none twice\./,
-      /Next, in a repository of your own:\n {2}npm link .*\n {2}reef init .*\n {2}reef doctor .*\n {2}reef trust /,
+      /Next, in a repository of your own:\n {2}npm link .*\n {2}reef run .*\n {2}reef doctor /,
     ]) {
       expect(stdout).toMatch(line);
     }

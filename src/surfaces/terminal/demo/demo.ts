@@ -206,13 +206,12 @@ async function summary({ cli, client, throwaway, stage }: Scene, lanes: Lane[]):
 function nextLines(path: string): string {
   const lines = [
     ...(findOnPath('reef', path) ? [] : [['npm link', 'in this folder: puts `reef` on your PATH']]),
-    ['reef init', 'find out what tests it, and what a first run needs'],
+    [
+      'reef run "make the failing test pass" --follow',
+      'with claude, or --agent codex, gemini, opencode; it asks what it needs to know',
+    ],
     ['reef doctor', 'what is missing, and what mends it'],
-    ['reef trust', 'see what Reef would run there, and let it'],
-    ['reef run "make the failing test pass" --follow', 'with claude, or --agent codex, native:coder, gemini'],
-    ['reef diff @last', 'what it did'],
-    ['reef accept @last', 'merge it'],
-    ['claude mcp add reef -- reef mcp', 'let your own agent start others'],
+    ['reef mcp install claude', 'let your own agent start others'],
   ];
   return lines.map(([type = '', to = '']) => `  ${type.padEnd(48)}${to}`).join('\n');
 }
