@@ -1,3 +1,4 @@
+import { targetText } from '../process/egress/rules.ts';
 import type { OperationOutput, OperationRequest } from '../protocol/operations.ts';
 import type { AskedQuestion } from './adapter.ts';
 import { grantFor } from './grants.ts';
@@ -22,7 +23,7 @@ export function askAboutHost(
   tx: JobTransaction,
   { host, port }: Pick<OperationRequest<'ask_host'>, 'host' | 'port'>,
 ): Asked {
-  const where = port === 443 || port === 80 ? host : `${host}:${port}`;
+  const where = targetText({ host, port });
   const asked: AskedQuestion = {
     kind: 'permission',
     header: 'Network',

@@ -9,6 +9,7 @@ import {
   isLoopback,
   parseAuthority,
   type Target,
+  targetText,
   upstreamFor,
 } from './rules.ts';
 
@@ -176,12 +177,11 @@ async function judge(
 
 /** About an address of the user's own network nobody is asked. */
 async function askOrRefuse(target: Target, questions: HostQuestions | undefined): Promise<void> {
-  const { host, port } = target;
+  const { host } = target;
   const isOwnNetwork = isLoopback(host) || (isIP(host) !== 0 && isInternal(host));
   const verdict = isOwnNetwork ? undefined : await questions?.may(target);
   if (verdict === 'allow') return;
-  const where = port === 443 || port === 80 ? host : `${host}:${port}`;
-  throw new Refusal('403 Forbidden', `${where} ${WHY[verdict ?? 'unasked']}. ${HOW}`);
+  throw new Refusal('403 Forbidden', `${targetText(target)} ${WHY[verdict ?? 'unasked']}. ${HOW}`);
 }
 
 async function connected(to: Target | URL, lookupJudged?: LookupFunction): Promise<Socket> {

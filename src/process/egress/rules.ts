@@ -52,6 +52,11 @@ export function parseAuthority(text: string): { host: string; port: number | und
   return host === '' || port === 0 || (port ?? 0) > 65_535 ? undefined : { host, port };
 }
 
+/** As people write it: the ports of the web go without saying. */
+export function targetText({ host, port }: Target): string {
+  return WEB_PORTS.includes(port) ? host : `${host}:${port}`;
+}
+
 /** The machine's own loopback, by any of its names. */
 export function isLoopback(host: string): boolean {
   return /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|::1)$/.test(host);

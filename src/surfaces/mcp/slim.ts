@@ -7,6 +7,7 @@ import type { Operation } from '../../protocol/operation.ts';
 import { type OperationName, type OperationOutput, operations } from '../../protocol/operations.ts';
 import { type RunSummary, runSummarySchema } from '../../protocol/run-operations.ts';
 import { type GateView, gateViewSchema, haltVerbSchema, type RunView } from '../../protocol/workflow.ts';
+import { BOOKKEEPING } from '../render/timeline.ts';
 
 /** Results of tools go whole into the window of a model: what it needs to go on, not the record of the store. */
 
@@ -108,9 +109,6 @@ type Page = OperationOutput<'output'>;
 const pageSchema = operations.output.output.extend({
   events: z.array(z.strictObject({ seq: z.number(), type: text, payload: z.record(text, z.unknown()) })),
 });
-
-/** Said by the status as well, or of no use to whoever asked for the work. */
-const BOOKKEEPING = new Set(['queued', 'session', 'turn', 'usage', 'context.cache_miss', 'context.rolled']);
 
 /** As many events as fit, at least one. The cursor names the last of them, so the next call continues there. */
 function slimPage(page: Page): z.infer<typeof pageSchema> {

@@ -28,18 +28,26 @@ export function renderEvents(events: readonly LoggedEvent[], style: Style): stri
   return events.map((event, index) => renderEvent(event, events[index - 1], style)).join('\n');
 }
 
-/** Bookkeeping, results and what is shown as a question anyway: left out where each event has one line. */
-const UNTOLD = new Set(['queued', 'turn', 'usage', 'session', 'thinking', 'context.cache_miss', 'context.rolled']);
+/** Said by the status of a job as well. */
+export const BOOKKEEPING: ReadonlySet<string> = new Set([
+  ...['queued', 'session', 'turn', 'usage'],
+  ...['context.cache_miss', 'context.rolled'],
+]);
 
 /** With which an agent ends its block: the line of the block says it. */
-const SIGNAL = /\s*\bSIGNAL:\w+$/;
+const SIGNAL = /\bSIGNAL:\w+$/;
 
 /** What an agent did or said, for a place that has one line for it; undefined if it is not worth one. */
 export function eventLine(event: LoggedEvent, previous: LoggedEvent | undefined): Entry | undefined {
   const payload = new Payload(event.payload);
   const kind = payload.text('kind');
   const isQuiet = event.type === 'completed' || (kind === 'tool_result' && payload.is('ok'));
-  if (isQuiet || (event.type === 'progress' && UNTOLD.has(kind)) || isContinued(event, previous)) return undefined;
+  if (
+    isQuiet ||
+    (event.type === 'progress' && (BOOKKEEPING.has(kind) || kind === 'thinking')) ||
+    isContinued(event, previous)
+  )
+    return undefined;
   const entry = ENTRIES[event.type](payload);
   const text = event.type === 'file_edit' ? entry.text.split('\n', 1)[0] : entry.text.trim();
   return { ...entry, text: `${entry.mark} ${text?.replace(SIGNAL, '')}`.trim() };

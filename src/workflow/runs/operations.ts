@@ -10,6 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { GitWorktreeManager } from '../../worktrees/manager.ts';
 import { readResult } from '../agent/read-result.ts';
 import type { DurableEngine } from '../durable/durable-engine.ts';
+import { logOf } from '../workers/gates.ts';
 import type { CallLog } from './call-log.ts';
 import type { RunPlanner } from './plan.ts';
 import { findRun, findTheirRun, type RunSpec, type StoredRun } from './spec.ts';
@@ -164,7 +165,7 @@ export class RunOperations implements RunCore {
     }
     return redact({
       runId,
-      visits: visits.map(({ block: of, visit, type, content }) => ({ block: of, visit, type, text: textOf(content) })),
+      visits: visits.map(({ block: of, visit, type, content }) => ({ block: of, visit, type, text: logOf(content) })),
     });
   }
 
@@ -271,9 +272,4 @@ function chooseHalt(
   if (only) return only;
   if (block !== undefined && visit !== undefined) return { block, visit, branch: branch ?? 'main' };
   throw new ReefError('run_not_halted', 'The run does not wait there.');
-}
-
-/** Gates leave an object whose `output` is what was printed. */
-function textOf(content: Json): string {
-  return typeof content === 'string' ? content : JSON.stringify(content, null, 2);
 }

@@ -38,3 +38,9 @@ verifies('J-10').test(
     ]);
   },
 );
+
+verifies('X-139').test('a log made to be slow to read takes no longer than any other of its size', () => {
+  const MIB = 1024 * 1024;
+  const logs = ['x', '/', ' ', '1', '1:1', '✖ 1', '✖ a\n'].map((part) => `✖ a${part.repeat(MIB / part.length)}x`);
+  expect(logs.map((log) => failuresIn(log, 'w1').length > 0)).toEqual(logs.map(() => true));
+});

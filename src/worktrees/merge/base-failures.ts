@@ -16,19 +16,23 @@ const FAILURES = [
   /^(\S+?)[(:]\d+[,:]\d+\)?(?: -|:) +(error.*)$/, // tsc, gcc, eslint
   /^ +\d+:\d+ +(error +.+)$/, // eslint
 ];
-const SECONDS = / *[([]?\d+(?:\.\d+)? ?m?s[)\]]?$/;
+/** Looked at from its first digit only, so that a long number takes no longer than its length. */
+const SECONDS = /[([]?(?<!\d)\d+(?:\.\d+)? ?m?s[)\]]?$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one
 const COLOURS = /\u001b\[[\d;]*m/g;
 const MOST = 200;
 const LONGEST = 200;
+const LONGEST_LINE = 1_000;
 
 /** What a log names as failed, without times and without the folder it ran in. */
 export function failuresIn(log: string, worktreeId: string): string[] {
-  const folder = new RegExp(`\\S*/(?:scratch-)?${worktreeId}/`, 'g');
-  const lines = log.replace(COLOURS, '').replace(folder, '').split('\n');
-  const named = lines.flatMap((line) => {
+  // From the beginning of a word only: tests of the agent's wrote the log, and it may hold anything.
+  const folder = new RegExp(`(?<!\\S)\\S*?/(?:scratch-)?${worktreeId}/`, 'g');
+  const lines = log.replace(COLOURS, '').split('\n');
+  const named = lines.flatMap((whole) => {
+    const line = whole.slice(0, LONGEST_LINE).replace(folder, '').trimEnd();
     for (const pattern of FAILURES) {
-      const found = pattern.exec(line.trimEnd());
+      const found = pattern.exec(line);
       if (found) return [found.slice(1).join(' ').replace(SECONDS, '').trim().slice(0, LONGEST)];
     }
     return [];

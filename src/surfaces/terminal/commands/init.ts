@@ -38,10 +38,12 @@ export const init: Command<Options> = async (cli, _args, options) => {
 export async function prepareFirstRun(cli: Cli): Promise<void> {
   const root = findRepository(cli.cwd);
   if (root === undefined || cli.env.reefSocket !== undefined) return;
-  const isNew = !existsSync(join(root, PROJECT_CONFIG));
-  const { proposal } = await lookAtProject({ root, below: '', path: cli.env.path, said: {} });
-  if (isNew && hasCommands(proposal)) await prepare(cli, {});
+  if (!existsSync(join(root, PROJECT_CONFIG)) && (await hasTests(cli, root))) await prepare(cli, {});
   else await offerTrust(cli, false);
+}
+
+async function hasTests({ env }: Cli, root: string): Promise<boolean> {
+  return hasCommands((await lookAtProject({ root, below: '', path: env.path, said: {} })).proposal);
 }
 
 async function prepare(cli: Cli, { dryRun = false, force = false, yes = false, ...said }: Options) {

@@ -6,8 +6,8 @@ import { writeAtomic } from '../../../base/atomic-file.ts';
 import type { Environment } from '../../../base/env.ts';
 import { printable } from '../../../base/printable.ts';
 import { ReefError } from '../../../protocol/errors.ts';
-import type { Cli, Command } from '../cli.ts';
-import { askLine } from '../prompt/line-person.ts';
+import type { Command } from '../cli.ts';
+import { agrees } from '../prompt/line-person.ts';
 
 const REEF = fileURLToPath(new URL('../../../../bin/reef.cjs', import.meta.url));
 const NAME = 'reef';
@@ -75,7 +75,8 @@ export const installMcp: Command<InstallOptions> = async (cli, [name = ''], { re
   const after = changed(client, file, { before, isWanted: !remove });
   const isAsked = after !== before && !yes;
   if (isAsked) cli.talk(`${file}\n${printable(unifiedDiff(before, after)).trimEnd()}`);
-  if (isAsked && !(await isAgreed(cli, client.title))) {
+  const question = `Change the settings of ${client.title} like this?`;
+  if (isAsked && !(cli.isInteractive && (await agrees(cli, question)))) {
     cli.talk(`Nothing was changed. To agree beforehand: reef mcp install ${name}${remove ? ' --remove' : ''} --yes`);
     return 3;
   }
@@ -91,11 +92,6 @@ export const installMcp: Command<InstallOptions> = async (cli, [name = ''], { re
   );
   return 0;
 };
-
-async function isAgreed(cli: Cli, title: string): Promise<boolean> {
-  if (!cli.isInteractive) return false;
-  return /^y(es)?$/i.test((await askLine(cli, `Change the settings of ${title} like this? [y/N] `))?.trim() ?? '');
-}
 
 function changed(client: McpClient, file: string, { before, isWanted }: { before: string; isWanted: boolean }): string {
   try {

@@ -4,7 +4,7 @@ import { parseSeconds } from '../../render/quantities.ts';
 import { runDetails, runOutcome, runTable } from '../../render/run.ts';
 import { visitText } from '../../render/run-log.ts';
 import { type Cli, type Command, textArgument } from '../cli.ts';
-import { askLine } from '../prompt/line-person.ts';
+import { agrees } from '../prompt/line-person.ts';
 import { exitCodeOfRun } from './exit-codes.ts';
 import { follow, openLog, theRun, waitToEnd } from './follow.ts';
 import { absoluteScript, folder } from './spawn.ts';
@@ -99,8 +99,7 @@ async function followToMerge(cli: Cli, client: Client, id: string): Promise<numb
   if (code !== 0 || cli.json || !cli.isInteractive) return code;
   const { runId, merge, target } = theRun(await client.call('run_status', { id }));
   if (merge !== undefined || target === undefined) return code;
-  const answer = await askLine(cli, `\nMerge it into ${target}? [y/N] `);
-  return /^y(es)?$/i.test(answer?.trim() ?? '') ? acceptWorktree(cli, [runId], {}) : code;
+  return (await agrees(cli, `\nMerge it into ${target}?`)) ? acceptWorktree(cli, [runId], {}) : code;
 }
 
 export const replayRun: Command<object> = async (cli, [id = '']) => {

@@ -5,7 +5,7 @@ import type { OperationInput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { type Asked, questionsOf, renderQuestion } from '../../render/question.ts';
 import { type Cli, type Command, textArgument } from '../cli.ts';
-import { askLine } from '../prompt/line-person.ts';
+import { agrees } from '../prompt/line-person.ts';
 
 interface SendOptions {
   option?: string[];
@@ -67,8 +67,7 @@ async function isMeant(cli: Cli, id: string, question: Asked, options: SendOptio
     throw new ReefError('which_question', `${id} asks, and the decision does not say about what`, listed([question]));
   const decision = decisionOf(options);
   cli.talk(renderQuestion(question, cli.style, []));
-  const answer = await askLine(cli, `${ASKS[decision]} [y/N] `);
-  return /^y(es)?$/i.test(answer?.trim() ?? '');
+  return agrees(cli, ASKS[decision]);
 }
 
 const ASKS: Readonly<Record<Decision, string>> = {

@@ -6,7 +6,7 @@ import { type Grant, GrantsFile, grantsPath } from '../../../runtime/config/gran
 import { table } from '../../render/columns.ts';
 import { commandText } from '../../render/question.ts';
 import type { Cli, Command } from '../cli.ts';
-import { askLine } from '../prompt/line-person.ts';
+import { agrees } from '../prompt/line-person.ts';
 
 export const trust: Command<{ yes?: true }> = async (cli, _args, { yes = false }) => {
   const found = await cli.client().call('trust', {});
@@ -34,7 +34,8 @@ export async function trustShown(
   open: readonly TrustItem[],
   yes: boolean,
 ): Promise<OperationOutput<'trust'> | undefined> {
-  const isMeant = yes || (cli.isInteractive && (await confirmed(cli, open.length)));
+  const what = open.length === 1 ? 'this item' : `these ${open.length} items`;
+  const isMeant = yes || (cli.isInteractive && (await agrees(cli, `Trust ${what}?`)));
   if (!isMeant) return undefined;
   const result = await cli.client().call('trust', { hashes: open.map(({ hash }) => hash) });
   cli.talk(`Trusted: ${open.map(({ name }) => name).join(', ')}`);
@@ -51,11 +52,6 @@ export function shown(
     .split('\n')
     .map((line) => `  │ ${line}`);
   return [`${style.paint('bold', name)}  ${state}`, ...lines].join('\n');
-}
-
-async function confirmed(cli: Cli, count: number): Promise<boolean> {
-  const answer = await askLine(cli, `Trust ${count === 1 ? 'this item' : `these ${count} items`}? [y/N] `);
-  return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
 
 const SHOWN = 10;

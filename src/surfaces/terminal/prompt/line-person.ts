@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Cli } from '../cli.ts';
-import type { Person } from './person.ts';
+import { isYes, type Person } from './person.ts';
 
 /** The person at the terminal of a command that is no chat. `whole` withdraws every question. */
 export function linePerson(cli: Cli, whole?: AbortSignal): Person {
@@ -16,6 +16,11 @@ export function linePerson(cli: Cli, whole?: AbortSignal): Person {
     secret: (text, signal) => ask(text, true, signal),
     tell: (text) => cli.talk(text),
   };
+}
+
+/** Only an exact y or yes agrees. */
+export async function agrees(cli: Pick<Cli, 'host'>, question: string): Promise<boolean> {
+  return isYes((await askLine(cli, `${question} [y/N] `)) ?? '', false);
 }
 
 interface Asking {

@@ -14,7 +14,8 @@ export interface Person {
   tell(text: string): void;
 }
 
-const isYes = (typed: string, preset: boolean) => (typed.trim() === '' ? preset : /^y(es)?$/i.test(typed.trim()));
+export const isYes = (typed: string, preset: boolean) =>
+  typed.trim() === '' ? preset : /^y(es)?$/i.test(typed.trim());
 
 export function userPort(person: Person): UserPort {
   return {
