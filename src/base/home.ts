@@ -82,7 +82,7 @@ function nameOf(repository: string): string {
  * One folder of sockets per home, below the user's state folder. Where that path is too long for a socket, the runtime or
  * cache folder takes its place. Never the temporary folder: another user could create the socket there first and listen on it.
  */
-function socketsOf(dir: string, env: Environment): string {
+export function socketsOf(dir: string, env: Environment): string {
   const name = shortHash(dir);
   const usual = join(homesFolder(env), 'run', name);
   const fits = Buffer.byteLength(usual) + LONGEST_IN_SOCKETS < LONGEST_SOCKET;

@@ -9,12 +9,18 @@ import { definer, type Run } from '../surfaces/terminal/grammar/define.ts';
  * pays for what this file imports.
  */
 export async function main(host: Host): Promise<number> {
-  const json = wantsJson(host.argv);
-  const argv = inFull(host.argv);
+  const { on: named, argv } = takeOn(host);
+  const json = wantsJson(argv);
+  const where = named === undefined ? 'here' : (await import('../surfaces/remote/where.ts')).whereRuns(argv.slice(2));
+  const on = where === 'here' ? undefined : named;
+  if (on !== undefined && where === 'there') {
+    const { runThere } = await import('../surfaces/terminal/commands/on.ts');
+    return runThere({ ...host, argv }, { json, on });
+  }
   let exitCode = 0;
   const program = await createProgram({ ...host, argv }, async (body, id) => {
     const { runCommand } = await import('../surfaces/terminal/run-command.ts');
-    exitCode = await runCommand(host, { json, id }, body);
+    exitCode = await runCommand(host, { json, id, on }, body);
   });
   try {
     await program.parseAsync(argv);
@@ -35,6 +41,14 @@ const SHORT: Readonly<Record<string, string>> = { diff: 'worktree', accept: 'wor
 export function inFull([node = '', reef = '', first = '', ...rest]: readonly string[]): string[] {
   const left = Object.hasOwn(SHORT, first) ? SHORT[first] : undefined;
   return [node, reef, ...(left === undefined ? [] : [left]), ...(first === '' ? [] : [first]), ...rest];
+}
+
+/** `--on` stands before the command; `REEF_ON` says it once for all commands of a shell. */
+function takeOn({ argv, env }: Host): { on: string | undefined; argv: string[] } {
+  const [node = '', reef = '', first = '', ...rest] = argv;
+  if (first.startsWith('--on=')) return { on: first.slice('--on='.length), argv: inFull([node, reef, ...rest]) };
+  if (first === '--on') return { on: rest[0] ?? '', argv: inFull([node, reef, ...rest.slice(1)]) };
+  return { on: env.REEF_ON || undefined, argv: inFull(argv) };
 }
 
 function wantsJson(argv: readonly string[]): boolean {
@@ -61,7 +75,10 @@ const GRAMMAR = [
   { words: 'code', load: () => import('../surfaces/terminal/grammar/code.ts') },
   { words: 'ask chat', load: () => import('../surfaces/terminal/grammar/ask.ts') },
   { words: 'config role rag macro vault agent', load: () => import('../surfaces/terminal/grammar/runtime.ts') },
-  { words: 'trust doctor init grants daemon mcp demo', load: () => import('../surfaces/terminal/grammar/home.ts') },
+  {
+    words: 'trust doctor init grants daemon mcp host demo',
+    load: () => import('../surfaces/terminal/grammar/home.ts'),
+  },
 ];
 
 /** Anything but a known word, such as `--help`, needs the whole grammar. */
@@ -75,6 +92,7 @@ export async function createProgram(host: Host, run: Run): Promise<Command> {
   const program = new Command('reef')
     .description('Run coding agents on a git repository, side by side.')
     .version(version)
+    .option('--on <box>', 'a machine with a Reef of its own, as ssh://[user@]machine/folder; or set REEF_ON')
     .addHelpText('after', `\n\`reef worktree\` may be left out of: ${Object.keys(SHORT).join(', ')}.`)
     .exitOverride()
     .configureOutput({

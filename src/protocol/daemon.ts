@@ -55,3 +55,20 @@ export interface AttachInfo {
   file: string;
   args: string[];
 }
+
+/** What `reef host` says to a Reef on another machine, which brings this socket to itself. */
+export interface HostInfo {
+  version: string;
+  socket: string;
+  credential: string;
+}
+
+export function isHostInfo(value: unknown): value is HostInfo {
+  const { version, socket, credential } = (value ?? {}) as { [Field in keyof HostInfo]?: unknown };
+  return typeof version === 'string' && isSocketPath(socket) && typeof credential === 'string';
+}
+
+/** It becomes part of an argument of ssh, where a colon ends it. */
+function isSocketPath(value: unknown): value is string {
+  return typeof value === 'string' && /^\/[^:\p{Cc}]{1,200}$/u.test(value);
+}

@@ -175,6 +175,8 @@ export const errorTable = {
   kept_not_found: final(404, 4, '`git for-each-ref refs/reef` lists the work that is kept.'),
   // daemon and home
   daemon_unavailable: passing(503, 69, 'Try again; `reef doctor` says what is wrong with the home.'),
+  box_unreachable: passing(503, 69, 'Try `ssh` to that machine by hand: when it works, so does this. What runs there goes on.'),
+  reef_not_there: final(503, 69, 'Install Reef there, so that `reef --version` works in a login shell of that machine.'),
   home_in_use: final(409, 69, 'Another daemon owns this home; `reef daemon status` shows it.'),
   home_not_writable: final(500, 69, 'Make the home writable, or choose another with REEF_HOME.'),
   daemon_busy: passing(503, 69, 'Try again in a moment; `reef daemon stop` ends the daemon, and jobs run on.'),

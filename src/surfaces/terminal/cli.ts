@@ -20,7 +20,8 @@ export interface Cli {
   print(value: unknown, words: () => string): void;
   stdin(): Promise<string>;
   home(): Home;
-  client(): Client;
+  /** Of the daemon of this folder, or of the machine that `--on` names. */
+  client(options?: { surface?: 'cli' | 'mcp'; folder?: string }): Client;
 }
 
 /** Resolves with the exit code. */

@@ -14,9 +14,12 @@ const WIDTH_WITHOUT_TERMINAL = 120;
 
 /** Runs the body of a command. What it throws becomes a message and an exit code. */
 export async function runCommand(host: Host, call: Call, body: (cli: Cli) => Promise<number>): Promise<number> {
-  const cli = createCli(host, call.json);
   try {
-    return await body(cli);
+    const code = await body(await createCli(host, call));
+    if (call.on !== undefined && host.env.REEF_ON === undefined && host.stderr.isTTY && !call.json) {
+      host.stderr.write(`All of it is on that machine: type --on ${call.on} again, or export REEF_ON=${call.on}\n`);
+    }
+    return code;
   } catch (error) {
     return reportError(host, call, errorBody(error));
   }
@@ -26,6 +29,8 @@ interface Call {
   json: boolean;
   /** The task that the command names: what a hint says to type next is about the same one. */
   id?: string | undefined;
+  /** The machine whose daemon is meant, as `--on` names it. */
+  on?: string | undefined;
 }
 
 /** Prints the error: with `--json` as a document on stdout, otherwise as words on stderr. */
@@ -37,12 +42,14 @@ export function reportError(host: Host, { json, id }: Call, { error }: ErrorBody
   return errorRow(error.code).exit;
 }
 
-function createCli(host: Host, json: boolean): Cli {
+async function createCli(host: Host, { json, on }: Call): Promise<Cli> {
   const env = readEnvironment(host.env);
-  const cwd = host.cwd();
   const style = styleFor(host, host.stdout);
   const talk = (words: string) => void host.stderr.write(`${words}\n`);
   const out = (words: string) => void host.stdout.write(`${words}\n`);
+  const remote = on === undefined ? undefined : (await import('../remote/on-box.ts')).onBox(on, { env, talk });
+  const cwd = remote?.folder ?? host.cwd();
+  const onSlow = () => host.stderr.isTTY && talk('Starting the daemon …');
   return {
     host,
     env,
@@ -55,8 +62,8 @@ function createCli(host: Host, json: boolean): Cli {
     print: (value, words) => out(json ? JSON.stringify(value) : words()),
     stdin: async () => (await text(host.stdin)).trimEnd(),
     home: () => findHome(env, cwd),
-    client: () =>
-      openClient({ env, cwd, surface: 'cli', onSlow: () => host.stderr.isTTY && talk('Starting the daemon …') }),
+    client: ({ surface = 'cli', folder = cwd } = {}) =>
+      remote?.client(surface) ?? openClient({ env, cwd: folder, surface, ...(surface === 'cli' && { onSlow }) }),
   };
 }
 

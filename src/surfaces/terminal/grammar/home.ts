@@ -47,6 +47,10 @@ export function declare(program: Command, run: Run): void {
     .option('--remove', 'take it out again')
     .option('--yes', 'do not ask');
   definer(run, () => import('../commands/mcp-install.ts'))(install, 'installMcp', 'reef mcp install claude');
+  const host = program
+    .command('host', { hidden: true })
+    .description('Say where the daemon listens: asked over ssh by --on');
+  definer(run, () => import('../commands/host.ts'))(host, 'host');
   const demo = program.command('demo').description('Show in half a minute what Reef does, in a temporary repository');
   definer(run, () => import('../demo/demo.ts'))(demo, 'demo');
 }
