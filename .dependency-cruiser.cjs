@@ -28,13 +28,18 @@ const ADAPTERS = 'acp|claude|codex|native|reef-protocol';
 /** Development dependencies that the build copies into the package (docs/decisions/0013). */
 const BUNDLED = [
   '@ai-sdk/[^/]+',
+  '@dagrejs/dagre',
   '@modelcontextprotocol/(client|server)',
+  '@preact/signals',
   'ai',
   'commander',
   'diff',
   'fastest-levenshtein',
   'gpt-tokenizer',
+  'marked',
+  'preact',
   'unpdf',
+  'virtua',
   'web-tree-sitter',
   'yaml',
   'zod',

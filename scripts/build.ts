@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'rolldown';
 import { isTest, ROOT, sourceFiles } from '../test/support/source-files.ts';
+import { buildWeb } from './build-web.ts';
 
 const DIST = join(ROOT, 'dist');
 const PACKAGES = join(ROOT, 'node_modules');
@@ -146,5 +147,5 @@ const built = await build({
   },
 });
 const modules = [...cli, ...built.output.filter((file) => file.type === 'chunk')].flatMap(({ moduleIds }) => moduleIds);
-const bundled = modules.flatMap((id) => packageOf(id) ?? []);
+const bundled = [...modules, ...(await buildWeb())].flatMap((id) => packageOf(id) ?? []);
 writeFileSync(join(DIST, 'THIRD-PARTY.md'), thirdParty([...bundled, ...copyGrammars()]));

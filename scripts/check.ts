@@ -22,6 +22,7 @@ function judgeCount(output: string): { note: string; ok: boolean } {
 
 const GATES: Gate[] = [
   { name: 'types', command: ['tsc', '-p', '.', '--noEmit'] },
+  { name: 'types of page', command: ['tsc', '-p', 'web', '--noEmit'] },
   { name: 'lint, format', command: ['biome', 'ci', '.', '--error-on-warnings', '--colors=off'] },
   { name: 'layers', command: ['depcruise', ...FOLDERS, '--config', '.dependency-cruiser.cjs'], judge: judgeCount },
   { name: 'unused code', command: ['knip', '--no-progress', '--no-config-hints'] },

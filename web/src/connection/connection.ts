@@ -1,0 +1,190 @@
+import { computed, signal } from '@preact/signals';
+import type { AgentEvent } from '../../../src/protocol/events.ts';
+import { isOurServer, keep, kept, logIn, type Session, setRemembers, takeCode } from './session.ts';
+import { readMessages, type StreamMessage } from './sse.ts';
+
+export interface HomeInfo {
+  repository: string;
+  folder: string;
+  version: string;
+  lastSeq: number;
+}
+
+/** What has changed, without saying how: look again. */
+export interface Change {
+  kind: string;
+  id?: string;
+}
+
+/** `impostor`: something else answers at the daemon's address, and gets no token. */
+type Phase = 'starting' | 'signed-out' | 'live' | 'lost' | 'impostor';
+
+export const phase = signal<Phase>('starting');
+/** Since when it has been lost. */
+export const lostSince = signal<Date | undefined>(undefined);
+export const info = signal<HomeInfo | undefined>(undefined);
+/** Events that were gone before we could read them. */
+export const skipped = signal(0);
+export const isLive = computed(() => phase.value === 'live');
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+
+type EventReader = (event: AgentEvent) => void;
+type ChangeReader = (change: Change) => void;
+
+/** One connection to the daemon: signs in, follows the event stream, and comes back by itself when it is lost. */
+class Connection {
+  readonly #events = new Set<EventReader>();
+  readonly #changes = new Set<ChangeReader>();
+  readonly #returns = new Set<() => void>();
+  #session: Session | undefined;
+  #lastSeq: number | undefined;
+  #stream = new AbortController();
+  #wake: () => void = () => {};
+
+  onEvent(reader: EventReader): () => void {
+    this.#events.add(reader);
+    return () => this.#events.delete(reader);
+  }
+
+  onChange(reader: ChangeReader): () => void {
+    this.#changes.add(reader);
+    return () => this.#changes.delete(reader);
+  }
+
+  /** Each time the connection is there, the first time included: what was shown may be old. */
+  onLive(reader: () => void): () => void {
+    this.#returns.add(reader);
+    if (phase.peek() === 'live') reader();
+    return () => this.#returns.delete(reader);
+  }
+
+  async start(): Promise<void> {
+    addEventListener('online', () => this.#wake());
+    document.addEventListener('visibilitychange', () => this.#wake());
+    const code = takeCode();
+    this.#session = code === undefined ? kept() : await logIn(code).catch(() => undefined);
+    keep(this.#session);
+    if (!this.#session) phase.value = 'signed-out';
+    else await this.#follow(code !== undefined);
+  }
+
+  remember(wanted: boolean): void {
+    setRemembers(wanted, this.#session);
+  }
+
+  /** A request with our token. It is not sent while we do not know who listens. */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const token = this.#session?.token;
+    if (token === undefined || phase.peek() !== 'live') throw new Error('not connected');
+    return this.#authorized(path, init, token);
+  }
+
+  async #authorized(path: string, init: RequestInit, token: string): Promise<Response> {
+    const headers = { ...init.headers, authorization: `Bearer ${token}` };
+    const response = await fetch(path, { ...init, headers }).catch((error: unknown) => {
+      if (!init.signal?.aborted) this.#lose();
+      throw error;
+    });
+    if (response.status === 401) this.#signOut();
+    return response;
+  }
+
+  #signOut(): void {
+    this.#session = undefined;
+    keep(undefined);
+    phase.value = 'signed-out';
+    this.#stream.abort();
+  }
+
+  #lose(): void {
+    if (phase.peek() !== 'live') return;
+    phase.value = 'lost';
+    lostSince.value = new Date();
+    this.#stream.abort();
+  }
+
+  async #follow(isProven: boolean): Promise<void> {
+    let isTrusted = isProven;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (this.#session) {
+      try {
+        if (!isTrusted) await this.#prove(this.#session);
+        await this.#listen(this.#session, () => {
+          pauseMs = FIRST_PAUSE_MS;
+        });
+      } catch {
+        // Whatever it was: the daemon is not there, and we try again.
+      }
+      isTrusted = false;
+      if (!this.#session) return;
+      this.#lose();
+      if (phase.peek() === 'starting') this.#loseAtStart();
+      await this.#pause(pauseMs);
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    }
+  }
+
+  #loseAtStart(): void {
+    phase.value = 'lost';
+    lostSince.value = new Date();
+  }
+
+  async #prove(session: Session): Promise<void> {
+    if (await isOurServer(session)) return;
+    phase.value = 'impostor';
+    lostSince.value ??= new Date();
+    throw new Error('it could not prove that it is our daemon');
+  }
+
+  /** Until the stream ends. */
+  async #listen({ token }: Session, onOpen: () => void): Promise<void> {
+    this.#stream = new AbortController();
+    const { signal } = this.#stream;
+    const told = await this.#authorized('/v1/info', { signal }, token);
+    if (!told.ok) throw new Error(`info: ${told.status}`);
+    const home = (await told.json()) as HomeInfo;
+    this.#lastSeq ??= home.lastSeq;
+    const response = await this.#authorized(`/v1/events?since=${this.#lastSeq}`, { signal }, token);
+    if (!response.ok) throw new Error(`events: ${response.status}`);
+    onOpen();
+    info.value = home;
+    lostSince.value = undefined;
+    phase.value = 'live';
+    for (const reader of this.#returns) reader();
+    for await (const message of readMessages(response, () => this.#stream.abort())) this.#take(message);
+  }
+
+  #take({ event, data }: StreamMessage): void {
+    if (event === 'job') this.#takeEvent(JSON.parse(data) as AgentEvent);
+    if (event === 'gap') {
+      const { from, to } = JSON.parse(data) as { from: number; to: number };
+      skipped.value += to - from + 1;
+      for (const reader of this.#returns) reader();
+    }
+    if (event === 'changed') {
+      const change = JSON.parse(data) as Change;
+      for (const reader of this.#changes) reader(change);
+    }
+  }
+
+  /** Each `seq` once, whatever a stream that is taken up again repeats. */
+  #takeEvent(event: AgentEvent): void {
+    if (event.seq <= (this.#lastSeq ?? 0)) return;
+    this.#lastSeq = event.seq;
+    for (const reader of this.#events) reader(event);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+export const connection = new Connection();

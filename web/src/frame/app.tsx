@@ -1,0 +1,59 @@
+import { useSignal, useSignalEffect } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { info, phase } from '../connection/connection.ts';
+import { place, type ScreenProps } from '../screens.tsx';
+import { openQuestions } from '../store/home.ts';
+import { Empty } from '../widgets/empty.tsx';
+import { Header } from './header.tsx';
+import { Rail } from './rail.tsx';
+import { SignedOut } from './signed-out.tsx';
+
+export function App() {
+  useSignalEffect(() => {
+    const name = place.value.screen?.title ?? 'Not found';
+    const asked = openQuestions.value > 0 ? `(${openQuestions.value}) ` : '';
+    const repository = info.value ? ` · ${info.value.repository}` : '';
+    document.title = `${asked}${name}${repository} · Reef`;
+  });
+  if (phase.value === 'signed-out') return <SignedOut />;
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Rail />
+      <div class="stage">
+        <Header />
+        <main id="main" tabIndex={-1}>
+          <CurrentScreen />
+        </main>
+      </div>
+    </div>
+  );
+}
+
+function CurrentScreen() {
+  const { screen, id } = place.value;
+  const loaded = useSignal<{ name: string; Component: ComponentType<ScreenProps> } | undefined>(undefined);
+  useEffect(() => {
+    if (!screen) return;
+    let isWanted = true;
+    void Promise.resolve(screen.load()).then((Component) => {
+      if (isWanted) loaded.value = { name: screen.name, Component };
+    });
+    return () => {
+      isWanted = false;
+    };
+  }, [screen, loaded]);
+  if (!screen) {
+    return (
+      <Empty title="There is nothing at this address" command="reef ps">
+        The rail leads to every screen there is.
+      </Empty>
+    );
+  }
+  if (loaded.value?.name !== screen.name) return null;
+  const { Component } = loaded.value;
+  return id === undefined ? <Component /> : <Component key={id} id={id} />;
+}

@@ -1,0 +1,29 @@
+import { computed } from '@preact/signals';
+import { path } from './router.ts';
+import type { Screen } from './screen.ts';
+import { Now } from './screens/now/now.tsx';
+
+/** Every screen there is; the rail, the keys, the palette and the router are made from this. */
+export const screens: readonly Screen[] = [
+  { name: 'now', title: 'Now', path: 'now', rail: { icon: 'now', letter: 'n' }, load: () => Now },
+  {
+    name: 'job',
+    title: 'Job',
+    path: 'jobs',
+    takesId: true,
+    load: () => import('./screens/job/job.tsx').then(({ Job }) => Job),
+  },
+];
+
+interface Place {
+  screen: Screen | undefined;
+  id: string | undefined;
+}
+
+/** Where we are. `undefined` is an address that leads nowhere. */
+export const place = computed((): Place => {
+  const [first = '', id, ...rest] = path.value.split('/').filter(Boolean).map(decodeURIComponent);
+  const isKnown = (screen: Screen) =>
+    screen.path === (first || 'now') && (screen.takesId ?? false) === (id !== undefined) && rest.length === 0;
+  return { screen: screens.find(isKnown), id };
+});
