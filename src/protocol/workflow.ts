@@ -215,6 +215,17 @@ export const gateViewSchema = z.strictObject({
 });
 export type GateView = z.infer<typeof gateViewSchema>;
 
+const promptPartSchema = z.strictObject({
+  /** The heading that it stands under. */
+  section: text,
+  /** Of several under one heading: a file, a rule, or what a visit left. */
+  name: text.optional(),
+  tokens: count,
+  /** Absent: whole. */
+  shown: z.enum(['outline', 'cut', 'pointer']).optional(),
+});
+export type PromptPart = z.infer<typeof promptPartSchema>;
+
 const logEntrySchema = z.strictObject({
   ...positionSchema.shape,
   worker: text,
@@ -222,6 +233,8 @@ const logEntrySchema = z.strictObject({
   signal: text.optional(),
   endedAt: text.optional(),
   jobId: text.optional(),
+  /** What the first prompt of its job was made of; absent in runs of an older Reef. */
+  prompt: z.array(promptPartSchema).optional(),
   tree: text.optional(),
   checkpoint: text.optional(),
   exit: z.strictObject({ code: z.number().int().nullable(), timedOut: z.boolean() }).optional(),
@@ -252,7 +265,15 @@ export const runViewSchema = z.strictObject({
   graph: z.strictObject({
     nodeId: text,
     blocks: z.array(text),
-    transitions: z.array(z.strictObject({ from: text, to: text, signal: text })),
+    transitions: z.array(
+      z.strictObject({
+        from: text,
+        to: text,
+        signal: text,
+        /** Of a CALL or FORK: where the RETURN of what it enters leads. */
+        back: text.optional(),
+      }),
+    ),
   }),
   statuses: z.record(text, statusSchema),
   /** Of the main branch; null when the run has ended. */

@@ -155,8 +155,19 @@ const changedFileSchema = z.strictObject({
   path: text,
   from: text.exactOptional(),
 });
+const gateStandingSchema = judgedGateSchema.pick({ gate: true, blocks: true }).extend({
+  result: z.enum(['passed', 'failed', 'waived', 'not_run', 'not_configured']),
+  /** The files it judged last, which are not always the present ones. */
+  tree: oid.exactOptional(),
+});
+export type GateStanding = z.infer<typeof gateStandingSchema>;
+
 const diffSchema = z.strictObject({
   base: oid,
+  /** The present files. */
+  tree: oid.exactOptional(),
+  /** What each gate said last; absent where no gate may run, because the repository is not trusted. */
+  gates: z.array(gateStandingSchema).exactOptional(),
   files: z.array(changedFileSchema),
   patch: text,
   truncated: z.boolean(),

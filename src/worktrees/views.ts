@@ -6,10 +6,11 @@ import type { Oid } from '../git/ref-name.ts';
 import { operationUnderWay } from '../git/repository.ts';
 import { readStatus } from '../git/status.ts';
 import { ReefError } from '../protocol/errors.ts';
-import type { WorktreeDiff, WorktreeView } from '../protocol/worktrees.ts';
+import type { GateStanding, WorktreeDiff, WorktreeView } from '../protocol/worktrees.ts';
 import type { Deps } from './deps.ts';
 import { refs } from './layout.ts';
 import { currentTip } from './make/checks.ts';
+import { openBench, standings } from './merge/gates.ts';
 import { mergeBase } from './merge/merge-commit.ts';
 import { driftOf } from './plan.ts';
 import { type QueueSettings, queuePlaces } from './queue.ts';
@@ -78,7 +79,18 @@ export async function worktreeDiff(deps: Deps, row: StoredWorktree): Promise<Wor
   const changes = await diffTrees(git, worktree, { from: base, to: tree });
   const files = changes.map(({ status, path, from }) => ({ status, path, ...(from !== undefined && { from }) }));
   const drift = driftOf(row.changePlan, changes.flatMap(namesOf), fold);
-  return { base, files, ...(await patchOf(deps, worktree, [base, tree])), drift };
+  const gates = await standingsOf(deps, row, tree);
+  return { base, tree, ...(gates && { gates }), files, ...(await patchOf(deps, worktree, [base, tree])), drift };
+}
+
+/** Undefined where no gate may run. */
+async function standingsOf(deps: Deps, row: StoredWorktree, tree: Oid): Promise<GateStanding[] | undefined> {
+  try {
+    return standings(deps, await openBench(deps, row), tree);
+  } catch (error) {
+    if (error instanceof ReefError && error.code === 'repo_untrusted') return undefined;
+    throw error;
+  }
 }
 
 async function patchOf({ git }: Deps, worktree: Checkout, [from, to]: readonly [Oid, Oid]) {

@@ -151,6 +151,10 @@ const SLIM: { [N in OperationName]?: Slim<N> } = {
     of: (given) => ({ ...given, jobs: jobs(given.jobs), ...(given.runs && { runs: runs(given.runs) }) }),
   },
   output: { schema: pageSchema, of: slimPage },
+  diff: {
+    schema: operations.diff.output.omit({ tree: true, gates: true }),
+    of: ({ tree: _, gates: _gates, ...rest }) => rest,
+  },
   run: { schema: runSchema, of: (run) => slimRun(run, ALONE) },
   run_control: { schema: runSchema, of: (run) => slimRun(run, ALONE) },
   run_status: {

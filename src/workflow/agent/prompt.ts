@@ -1,3 +1,4 @@
+import type { PromptPart } from '../../protocol/workflow.ts';
 import { artifactId, cutMiddle } from '../../repostate/prompt/caps.ts';
 import type { StoredSegment } from '../memory/segment.ts';
 import type { WorkerInput } from '../workers/worker.ts';
@@ -22,10 +23,16 @@ interface Rendered {
   text: string;
   /** Texts that it shows only in part. They are kept before anybody sees the prompt. */
   leftOut: string[];
+  /** What it was made of, in its order. */
+  parts: PromptPart[];
 }
 
 interface Form {
+  /** Under which people find it again. */
+  name: string;
   text: string;
+  /** Absent: whole. */
+  shown?: NonNullable<PromptPart['shown']>;
   leftOut?: string;
 }
 /** The fullest form first. A shorter one is made only when needed, because an outline asks another process. */
@@ -60,14 +67,21 @@ export function renderPrompt(
   const forms: Parts<Forms> = {
     files: input.primary_artifacts.map(({ path, content }): Forms => {
       const title = `### ${path}\n\n`;
-      const outlined = async () => ({ text: `${title}${await budget.outline({ worktreePath, path, content })}` });
-      return [{ text: `${title}${content}` }, outlined];
+      const outlined = async (): Promise<Form> => {
+        const text = `${title}${await budget.outline({ worktreePath, path, content })}`;
+        return { name: path, text, shown: 'outline' };
+      };
+      return [{ name: path, text: `${title}${content}` }, outlined];
     }),
     segments: input.execution_payload.map((segment) => segmentForms(segment, stored.get(segment.id))),
     inherited: Object.entries(input.inherited_context).map(([key, value]): Forms => {
       const title = `### INHERITED_CONTEXT ${key}\n\n`;
       const content = typeof value === 'string' ? value : JSON.stringify(value);
-      return [{ text: `${title}${content}` }, () => ({ text: `${title}${pointer(content)}`, leftOut: content })];
+      const pointed = (): Form => {
+        const text = `${title}${pointer(content)}`;
+        return { name: key, text, shown: 'pointer', leftOut: content };
+      };
+      return [{ name: key, text: `${title}${content}` }, pointed];
     }),
   };
   return shrink(input, forms, budget);
@@ -80,14 +94,16 @@ async function shrink(input: WorkerInput, forms: Parts<Forms>, { limit, measure 
     segments: fullest(forms.segments),
     inherited: fullest(forms.inherited),
   };
-  const render = (): Rendered => ({
-    text: assemble(input, shown),
+  const done = async (text: string): Promise<Rendered> => ({
+    text,
     leftOut: Object.values(shown).flatMap((parts: Form[]) => parts.flatMap(({ leftOut }) => leftOut ?? [])),
+    parts: await partsOf(sectionsOf(input, shown), measure),
   });
+  const render = () => sectionsOf(input, shown).map(sectionText).join('\n\n');
   let rendered = render();
   for (const [layer, level] of SHRINKING) {
     for (const [index, [, ...shorterForms]] of forms[layer].entries()) {
-      if ((await measure(rendered.text)) <= limit) return rendered;
+      if ((await measure(rendered)) <= limit) return done(rendered);
       const shorter = await shorterForms[level - 1]?.();
       const isShorter = shorter !== undefined && shorter.text.length < (shown[layer][index]?.text.length ?? 0);
       if (!isShorter) continue;
@@ -95,20 +111,30 @@ async function shrink(input: WorkerInput, forms: Parts<Forms>, { limit, measure 
       rendered = render();
     }
   }
-  return rendered;
+  return done(rendered);
+}
+
+async function partsOf(sections: Section[], measure: PromptBudget['measure']): Promise<PromptPart[]> {
+  const parts: PromptPart[] = [];
+  for (const { title, body } of sections) {
+    for (const { name, text, shown } of typeof body === 'string' ? [{ name: undefined, text: body }] : body) {
+      const about = { ...(name !== undefined && { name }), ...(shown && { shown }) };
+      parts.push({ section: title, ...about, tokens: await measure(text) });
+    }
+  }
+  return parts;
 }
 
 /** Content that is kept as a blob is never shown whole. */
 function segmentForms(segment: WorkerInput['execution_payload'][number], stored: StoredSegment | undefined): Forms {
   const { type, block, visit, outcome, filePath } = segment;
-  const about = [`### ${type}`, `${block}#${visit}`, outcome, filePath]
-    .filter((word) => word !== undefined)
-    .join(' · ');
+  const name = [type, `${block}#${visit}`, outcome, filePath].filter((word) => word !== undefined).join(' · ');
   const content = plain(segment.content);
-  const whole = { text: `${about}\n\n${content}` };
+  const form = (text: string) => ({ name, text: `### ${name}\n\n${text}` });
+  const whole = form(content);
   const { text, id } = cutMiddle(content, SHOWN_CHARACTERS);
-  const cut = id === undefined ? whole : { text: `${about}\n\n${text}`, leftOut: content };
-  const pointed = () => ({ text: `${about}\n\n${pointer(content)}`, leftOut: content });
+  const cut: Form = id === undefined ? whole : { ...form(text), shown: 'cut', leftOut: content };
+  const pointed = (): Form => ({ ...form(pointer(content)), shown: 'pointer', leftOut: content });
   return [stored?.blob ? cut : whole, () => cut, pointed];
 }
 
@@ -121,29 +147,35 @@ function plain(content: WorkerInput['execution_payload'][number]['content']): st
   return typeof content === 'string' ? content : JSON.stringify(content, null, 2);
 }
 
-function assemble({ block_contract, system_metadata }: WorkerInput, shown: Parts<Form>): string {
+interface Section {
+  title: string;
+  body: string | Form[];
+}
+
+function sectionsOf({ block_contract, system_metadata }: WorkerInput, shown: Parts<Form>): Section[] {
   const { task, instructions, persona, signals, args, returned } = block_contract;
   const bound = Object.keys(args).length + Object.keys(returned).length > 0;
   const { block_id, run_id, visit, branch, worktree_path } = system_metadata;
+  const here = `${block_id}, visit ${visit}, branch ${branch} of run ${run_id}, in ${worktree_path}`;
   return [
-    section('Task', task),
-    ...(persona === undefined ? [] : [section('Who you are', persona)]),
-    ...(instructions === undefined ? [] : [section('What to do in this block', instructions)]),
-    ...(bound ? [section('Arguments', JSON.stringify({ args, returned }, null, 2))] : []),
+    { title: 'Task', body: task },
+    ...(persona === undefined ? [] : [{ title: 'Who you are', body: persona }]),
+    ...(instructions === undefined ? [] : [{ title: 'What to do in this block', body: instructions }]),
+    ...(bound ? [{ title: 'Arguments', body: JSON.stringify({ args, returned }, null, 2) }] : []),
     ...list('What happened so far', shown.segments),
     ...list('Rules that hold here', shown.inherited),
     ...list('Files', shown.files),
-    section('Where you are', `${block_id}, visit ${visit}, branch ${branch} of run ${run_id}, in ${worktree_path}`),
-    section('How to answer', howToAnswer(signals)),
-  ].join('\n\n');
+    { title: 'Where you are', body: here },
+    { title: 'How to answer', body: howToAnswer(signals) },
+  ];
 }
 
-function section(title: string, text: string): string {
-  return `## ${title}\n\n${text}`;
+function list(title: string, body: Form[]): Section[] {
+  return body.length === 0 ? [] : [{ title, body }];
 }
 
-function list(title: string, parts: Form[]): string[] {
-  return parts.length === 0 ? [] : [section(title, parts.map(({ text }) => text).join('\n\n'))];
+function sectionText({ title, body }: Section): string {
+  return `## ${title}\n\n${typeof body === 'string' ? body : body.map(({ text }) => text).join('\n\n')}`;
 }
 
 function howToAnswer(signals: string[]): string {

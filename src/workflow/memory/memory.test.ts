@@ -206,5 +206,18 @@ verifies('W-10', 'S-37').test(
     ]);
     for (const { content } of [old, log])
       expect(pointers.text).toContain(`left out: artifact_read "${artifactId(String(content))}"`);
+    const told = ({ parts }: typeof cut) => parts.map(({ section, name, shown: how }) => [section, name, how]);
+    const rest = [
+      ['Where you are', undefined, undefined],
+      ['How to answer', undefined, undefined],
+    ];
+    const task = ['Task', undefined, undefined];
+    const happened = (id: string, how?: string) => ['What happened so far', id, how];
+    expect([told(cut), told(pointers)]).toEqual([
+      [task, happened('AGENT_OUTPUT · N__A#1'), happened('TEST_RESULT · N__A#1', 'cut'), ...rest],
+      [task, happened('AGENT_OUTPUT · N__A#1', 'pointer'), happened('TEST_RESULT · N__A#1', 'pointer'), ...rest],
+    ]);
+    const counted = cut.parts.reduce((sum, { tokens }) => sum + tokens, 0);
+    expect(cut.text.length - counted).toBeLessThan(200); // the headings, and the lines between
   },
 );

@@ -153,6 +153,7 @@ describe('a run under way', () => {
         worker: 'Agent:claude',
         status: 'active',
         jobId: 'job-1',
+        prompt: ['Task', 'Where you are', 'How to answer'].map((section) => ({ section, tokens: expect.any(Number) })),
         segments: [],
       },
     ]);

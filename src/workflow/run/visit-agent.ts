@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../protocol/workflow.ts';
+import type { PromptPart, RunEvent } from '../../protocol/workflow.ts';
 import { renderPrompt } from '../agent/prompt.ts';
 import {
   type BlockResult,
@@ -66,19 +66,23 @@ function correction(faults: string[]): string {
   return `Your answer cannot be used:\n${list}\n\nAnswer again in the form asked for. Change nothing else.`;
 }
 
-/** The job's id as the journal keeps it, and what its prompt had to do without. */
-type Begun = Tried<string> & { events?: RunEvent[] };
+/** The job's id as the journal keeps it, what its prompt was made of, and what it had to do without. */
+type Begun = Tried<string> & { prompt?: PromptPart[]; events?: RunEvent[] };
 
 function beginJob(at: BranchRun, order: VisitOrder, block: BlockAt): Promise<Begun> {
   const step = { key: `${order.key}/job`, input: stepInput(at, order, block) };
   return recordStep(at.durable, step, async (scope): Promise<Begun> => {
     let degraded: DegradedSlice[] = [];
+    let prompt: PromptPart[] = [];
     const begun = await tried(at.ports, scope, async () => {
       const assembled = await assembleInput(at, order, block);
       degraded = assembled.degraded;
-      return at.ports.jobs.spawn(scope.effectKey, await jobSpec(at, order, block, assembled));
+      const { parts, ...spec } = await jobSpec(at, order, block, assembled);
+      prompt = parts;
+      return at.ports.jobs.spawn(scope.effectKey, spec);
     });
-    return degraded.length === 0 ? begun : { ...begun, events: degradedEvents(at, order, degraded) };
+    const events = degraded.length > 0 && { events: degradedEvents(at, order, degraded) };
+    return { ...begun, ...(prompt.length > 0 && { prompt }), ...events };
   });
 }
 
@@ -87,10 +91,15 @@ function degradedEvents({ ports, walk }: BranchRun, { block, visit }: VisitOrder
   return degraded.map((each): RunEvent => ({ type: 'context_degraded', ...where, ...each }));
 }
 
-async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt, shown: Assembled): Promise<AgentJobSpec> {
+async function jobSpec(
+  at: BranchRun,
+  order: VisitOrder,
+  block: BlockAt,
+  shown: Assembled,
+): Promise<AgentJobSpec & { parts: PromptPart[] }> {
   const { ports, input, walk } = at;
   const { roster, worker } = block;
-  const { text: prompt, leftOut } = await renderPrompt(shown.input, shown.stored, ports.prompt);
+  const { text: prompt, leftOut, parts } = await renderPrompt(shown.input, shown.stored, ports.prompt);
   for (const text of leftOut) await ports.prompt.keep?.(input.run.runId, text);
   const named = roster.agent ?? (ports.isAgent(worker.name) ? worker.name : undefined);
   const model = roster.model ?? (named === undefined ? input.run.model : undefined);
@@ -98,6 +107,7 @@ async function jobSpec(at: BranchRun, order: VisitOrder, block: BlockAt, shown: 
     agent: named ?? input.run.agent ?? ports.defaultAgent,
     ...(model !== undefined && { model }),
     prompt,
+    parts,
     cwd: input.worktree.path,
     worktreeId: input.worktree.id,
     readonly: roster.readonly === true,

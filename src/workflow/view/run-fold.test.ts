@@ -71,6 +71,7 @@ verifies('W-80').test(
       signal: 'SIGNAL:SUCCESS',
       endedAt: AT,
       jobId,
+      prompt: expect.arrayContaining([expect.objectContaining({ section: 'Task' })]),
       spent: SPENT,
       segments: [segment(`${id}#${visit}`, 'AGENT_OUTPUT', 'did it')],
     });
@@ -96,7 +97,7 @@ verifies('W-80').test(
         transitions: [
           { from: 'Main__Write', to: 'Main__Test', signal: 'SIGNAL:SUCCESS' },
           { from: 'Main__Test', to: 'RETURN', signal: 'SIGNAL:SUCCESS' },
-          { from: 'Main__Test', to: 'Fix__Go', signal: 'SIGNAL:FAILURE' },
+          { from: 'Main__Test', to: 'Fix__Go', signal: 'SIGNAL:FAILURE', back: 'Main__Test' },
           { from: 'Fix__Go', to: 'RETURN', signal: 'SIGNAL:SUCCESS' },
           { from: 'Fix__Go', to: 'HALT_AND_FLAG', signal: 'SIGNAL:FAIL_DEFAULT' },
         ],

@@ -1,4 +1,12 @@
-import type { BlockStatus, Halt, LogEntry, RunEvent, RunView, WorkflowManifest } from '../../protocol/workflow.ts';
+import type {
+  BlockDef,
+  BlockStatus,
+  Halt,
+  LogEntry,
+  RunEvent,
+  RunView,
+  WorkflowManifest,
+} from '../../protocol/workflow.ts';
 import type { EntryData, JournalEntry } from '../durable/journal.ts';
 import { type Action, actionTargets, parseAction } from '../language/action.ts';
 import { blockIdOf, blockIn } from '../language/names.ts';
@@ -25,6 +33,8 @@ export class RunFold {
   readonly #forks = new Map<string, string[]>();
   readonly #answered: AnsweredHalt[] = [];
   readonly #events: RunEvent[] = [];
+  /** By visit, as in the log. */
+  readonly #prompts = new Map<string, Pick<LogEntry, 'prompt'>>();
   #seq = 0;
   #run: RunInput | undefined;
   #rules: Rules | undefined;
@@ -77,7 +87,7 @@ export class RunFold {
     if (kind === 'step' && key === 'begin')
       this.#branch(mainBranch(this.#runOf(), (data.value ?? null) as string | null));
     if (kind === 'answer') this.#noteStepping(data);
-    if (kind === 'step' && key.endsWith('/job')) this.#noteEvents(data);
+    if (kind === 'step' && key.endsWith('/job')) this.#noteJob(key, data);
     if (kind === 'end') this.#end = data;
     this.#advance();
   }
@@ -109,7 +119,7 @@ export class RunFold {
       stats: { filesWritten: log.filesWritten, linesWritten: log.linesWritten, segments: main?.segmentCount ?? 0 },
       gates: [...log.gates],
       events: [...this.#events],
-      executionLog: Object.fromEntries(entries),
+      executionLog: Object.fromEntries(entries.map(([key, entry]) => [key, { ...entry, ...this.#prompts.get(key) }])),
     };
   }
 
@@ -135,9 +145,10 @@ export class RunFold {
     if (typeof step === 'boolean') this.#stepping = step;
   }
 
-  #noteEvents({ value }: EntryData): void {
-    const { events = [] } = value as unknown as { events?: RunEvent[] };
+  #noteJob(key: string, { value }: EntryData): void {
+    const { events = [], prompt } = value as unknown as { events?: RunEvent[] } & Pick<LogEntry, 'prompt'>;
     this.#events.push(...events);
+    if (prompt) this.#prompts.set(key.replace(/^main\//, '').replace(/\/job$/, ''), { prompt });
   }
 
   #keep(kind: string, key: string, data: EntryData): void {
@@ -248,13 +259,16 @@ export class RunFold {
 function drawRunGraph(manifest: WorkflowManifest, nodeId: string): RunView['graph'] {
   const transitions = Object.entries(manifest.nodes).flatMap(([node, { blocks }]) =>
     Object.entries(blocks).flatMap(([name, block]) =>
-      block.transitions.flatMap(({ on_signal, action }) =>
-        targetsOf(parseAction(action)).map((to) => ({
-          from: blockIdOf(node, name),
-          to: enter(manifest, to),
-          signal: on_signal,
-        })),
-      ),
+      block.transitions.flatMap(({ on_signal, action: text }) => {
+        const action = parseAction(text);
+        if ('error' in action) return [];
+        const from = blockIdOf(node, name);
+        const back = enter(manifest, backOf(action, block) ?? from);
+        return targetsOf(action).map((to) => ({
+          ...{ from, to: enter(manifest, to), signal: on_signal },
+          ...(isEntered(action, to) && { back }),
+        }));
+      }),
     ),
   );
   const blocks = new Set([enter(manifest, nodeId)]);
@@ -264,12 +278,22 @@ function drawRunGraph(manifest: WorkflowManifest, nodeId: string): RunView['grap
   return { nodeId, blocks: [...blocks], transitions: transitions.filter(({ from }) => blocks.has(from)) };
 }
 
+function backOf(action: Action, { returns_to }: BlockDef): string | undefined {
+  if (action.do === 'call') return action.returnTo ?? returns_to;
+  return action.do === 'fork' ? action.joinTo : undefined;
+}
+
+/** Whether it goes into that node to come back. */
+function isEntered(action: Action, target: string): boolean {
+  if (action.do === 'call') return action.node === target;
+  return action.do === 'fork' && action.nodes.includes(target);
+}
+
 function enter(manifest: WorkflowManifest, target: string): string {
   return manifest.nodes[target]?.entry_block ?? target;
 }
 
-function targetsOf(action: Action | { error: string }): string[] {
-  if ('error' in action) return [];
+function targetsOf(action: Action): string[] {
   if (action.do === 'return') return ['RETURN'];
   return action.do === 'halt' ? ['HALT_AND_FLAG'] : actionTargets(action);
 }

@@ -267,7 +267,17 @@ verifies('T-31', 'J-30').test(
       details: { test: 'said' },
     });
     expect(judged()).toBe('lint\n1 y\n');
+    const bad = await manager.diff(work.id);
     edit(work, 'b.txt', 'x\n');
+    const stale = await manager.diff(work.id);
+    const last = { lint: 'passed', test: 'failed' };
+    const standing = (results: Record<string, string>, tree: string | undefined) => [
+      ...Object.entries(results).map(([gate, result]) => ({ gate, result, tree })),
+      { gate: 'build', result: 'not_configured' },
+    ];
+    // Said of the files as they were: no gate has run since.
+    expect([bad.gates, stale.gates]).toEqual([standing(last, bad.tree), standing(last, bad.tree)]);
+    expect(stale.tree).not.toBe(bad.tree);
     gitIn(work.path, 'commit', '-qam', 'agent');
     verdict('lint', 'passed', gitIn(work.path, 'rev-parse', 'HEAD^{tree}'));
     const seen = await manager.gates(work.id);
@@ -278,6 +288,7 @@ verifies('T-31', 'J-30').test(
     ]);
     const again = seen.gates.map((gate) => (gate.result === 'passed' ? { ...gate, reused: true } : gate));
     expect([(await manager.gates(work.id)).gates, judged()]).toEqual([again, 'lint\n1 y\n1 x\n']);
+    expect((await manager.diff(work.id)).gates).toEqual(standing({ lint: 'passed', test: 'passed' }, stale.tree));
     write('a.txt', 'moved\n2\n3\n4\n5\n');
     commit('moved');
     const done = await manager.accept(work.id);
@@ -319,6 +330,7 @@ verifies('J-30').test(
     const work = await world.start('task');
     world.edit(work, 'b.txt', 'x\n');
     expect(await codeOf(world.manager.gates(work.id))).toBe('repo_untrusted');
+    expect(await world.manager.diff(work.id)).not.toHaveProperty('gates');
     expect((await world.manager.accept(work.id)).noted).toEqual([expect.stringContaining('not trusted')]);
   },
 );

@@ -1,7 +1,7 @@
 import { capture } from '../../git/capture.ts';
 import type { Oid } from '../../git/ref-name.ts';
 import { GATES, type Gate, type GateView } from '../../protocol/workflow.ts';
-import type { JudgedGate, JudgedTree } from '../../protocol/worktrees.ts';
+import type { GateStanding, JudgedGate, JudgedTree } from '../../protocol/worktrees.ts';
 import type { ConfiguredGate, Deps } from '../deps.ts';
 import { refs } from '../layout.ts';
 import type { StoredWorktree } from '../records.ts';
@@ -84,6 +84,19 @@ async function judgeNew(deps: Deps, bench: Bench, { gate, before, at, tree }: Ne
 }
 
 const about = ({ gate, blocks }: ConfiguredGate) => ({ gate, ...(!blocks && { blocks: false as const }) });
+
+/** What each gate said last, and of which files. Runs none. */
+export function standings(deps: Deps, bench: Bench, tree: Oid): GateStanding[] {
+  const stored = deps.store.verdicts.ofRun(bench.owner).toReversed();
+  const known = bench.gates.map((gate): GateStanding => {
+    const now = verdictOn(deps, bench, gate, tree);
+    if (now) return { ...about(gate), result: now.result, tree };
+    const isOfIt = (of: GateView) => of.gate === gate.gate && of.key === gate.key && of.tree !== undefined;
+    const { result = 'not_run', tree: judged } = stored.find(isOfIt) ?? {};
+    return { ...about(gate), result, ...(judged !== undefined && { tree: judged }) };
+  });
+  return [...known, ...notConfigured(bench).map((gate) => ({ gate, result: 'not_configured' as const }))];
+}
 
 /** The tree as it is in the worktree now, uncommitted work included. */
 export async function judgeNow(deps: Deps, row: StoredWorktree): Promise<JudgedTree> {

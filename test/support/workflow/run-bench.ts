@@ -178,7 +178,8 @@ export class Bench {
       },
       prompt: {
         limit: 100_000,
-        measure: (text) => text.length,
+        // The same in every folder.
+        measure: (text) => text.replaceAll(this.worktree, '').length,
         outline: ({ path }) => `(outline)\noutline of ${path}`,
       },
       keepVerdicts: (runId, verdicts) => this.store.commit(() => this.store.verdicts.insert(runId, verdicts)),
