@@ -4,7 +4,7 @@
 const { isTooOld, refuse } = require('../scripts/check-node.cjs');
 const { existsSync } = require('node:fs');
 const { homedir } = require('node:os');
-const { join } = require('node:path');
+const { dirname, join } = require('node:path');
 
 /** A checkout has a Node of its own, which npm's scripts find by PATH; whoever linked `reef` has only the machine's. */
 const OWN_NODE = join(__dirname, '../node_modules/node/bin/node');
@@ -47,6 +47,17 @@ function program() {
   return builtLoader(join(CACHE, 'built'), command)('reef.cjs');
 }
 
-if (!isTooOld) void start();
+/** In a job the daemon serves the tools. Without that, as where it has just ended in order, this process does. */
+function toolsOfJob() {
+  const [, , word, ...rest] = process.argv;
+  const socket = process.env.REEF_SOCKET;
+  if (word !== 'mcp' || rest.length > 0 || !socket) return undefined;
+  const path = join(dirname(socket), 'mcp');
+  return existsSync(path) ? path : undefined;
+}
+
+const tools = isTooOld ? undefined : toolsOfJob();
+if (tools !== undefined) require('./job-mcp.cjs').pipeTools(tools);
+else if (!isTooOld) void start();
 else if (existsSync(OWN_NODE)) startAgain();
 else refuse();

@@ -62,8 +62,10 @@ export class JobRunner {
 
   /** Recovery is the ordinary start: for every stored job it finds the process again, or its end. */
   async start(): Promise<void> {
-    for (const record of this.#deps.storage.store.jobs.live<JobRuntime>()) this.#recover(record);
-    await Promise.all([...this.#live.keys()].map((id) => this.#deps.jobSockets.open(id)));
+    const stored = this.#deps.storage.store.jobs.live<JobRuntime>();
+    for (const record of stored) this.#recover(record);
+    const recovered = stored.filter(({ job }) => this.#live.has(job.id));
+    await Promise.all(recovered.map(({ job }) => this.#deps.jobSockets.open(job)));
     await this.#sweepLeftovers();
     this.#seenSeq = this.#deps.storage.store.events.lastSeq();
     this.#schedule();

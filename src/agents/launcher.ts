@@ -46,7 +46,7 @@ export interface LaunchDeps {
 
 /** The socket through which a job reaches Reef. It is open while the job has a process. */
 export interface JobSockets {
-  open(jobId: string): Promise<LaunchRequest['mcp']>;
+  open(job: Pick<Job, 'id' | 'cwd'>): Promise<LaunchRequest['mcp']>;
   close(jobId: string): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export async function launchJob(deps: LaunchDeps, job: Job): Promise<ProcessIden
   // What an earlier launch left would work beside this one.
   if (job.launch > 0) await sweep(job.id);
   const found = await findAgent(agent, { ...deps.env, ...agent.settings.env });
-  const mcp = await deps.jobSockets.open(job.id);
+  const mcp = await deps.jobSockets.open(job);
   const names = agent.adapter.describe().project;
   const project = names && (await deps.projectFilesOf(job.cwd, names));
   const { plan, prompt } = announce(deps, job, { agent, found, mcp, project });

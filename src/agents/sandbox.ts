@@ -44,6 +44,11 @@ export function jobSocketPath(sockets: string, jobId: string): string {
   return join(jobSocketDir(sockets, jobId), 'sock');
 }
 
+/** Where the daemon serves a job's tools; `reef mcp` in the job finds it beside the socket. */
+export function jobToolsPath(sockets: string, jobId: string): string {
+  return join(jobSocketDir(sockets, jobId), 'mcp');
+}
+
 /** Where the proxy of a job listens: beside its own socket, in the folder that its sandbox shows. */
 export function egressSocket(sockets: string, jobId: string): string {
   return join(jobSocketDir(sockets, jobId), 'net');

@@ -1,6 +1,6 @@
 import { lstat, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer, type Server as SocketListener } from 'node:net';
 import type { Logger } from '../../base/log.ts';
 import { parseJson } from '../../base/safe-json.ts';
 import { type AttachInfo, CLIENT_HEADER, type DaemonInfo, PERSON_HEADER, routes } from '../../protocol/daemon.ts';
@@ -14,7 +14,6 @@ import { Connections } from './connections.ts';
 import { isSameKey } from './credential.ts';
 
 export interface SocketServerOptions {
-  /** An old socket at this path is replaced: the caller holds the lock of the home. */
   path: string;
   core: Core;
   /** With `jobId` this is the socket of a job. It serves only operations, as that job. */
@@ -40,7 +39,6 @@ const CLOSE_GRACE_MS = 1_000;
 const LONGEST_CLIENT = 500;
 
 export async function serveSocket(options: SocketServerOptions): Promise<SocketServer> {
-  await removeOldSocket(options.path);
   const closing = new AbortController();
   const server = createServer((request, response) => {
     const call = { request, response, signal: untilGone(response, closing.signal) };
@@ -50,7 +48,7 @@ export async function serveSocket(options: SocketServerOptions): Promise<SocketS
     } else refuse(call, new ReefError('daemon_busy', 'The daemon answers too many calls at once'));
   });
   const connections = new Connections(server);
-  await listen(server, options.path);
+  await listenAt(server, options.path);
   return {
     close: () =>
       new Promise((resolve) => {
@@ -207,8 +205,10 @@ async function removeOldSocket(path: string): Promise<void> {
   await rm(path);
 }
 
-function listen(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** An old socket is replaced: the caller holds the lock of the home. */
+export async function listenAt(server: SocketListener, path: string): Promise<void> {
+  await removeOldSocket(path);
+  await new Promise((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', (error) =>
       reject(new ReefError('home_not_writable', `Cannot listen at ${path}: ${error.message}`, { cause: error })),

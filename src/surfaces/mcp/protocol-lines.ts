@@ -1,4 +1,6 @@
-import { Transform, type TransformCallback } from 'node:stream';
+import { once } from 'node:events';
+import { Transform, type TransformCallback, type Writable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server';
 import { LineSplitter } from '../../base/line-splitter.ts';
 
@@ -29,6 +31,29 @@ export class ProtocolLines extends Transform {
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#lines.push(chunk);
     done();
+  }
+}
+
+/** A client that does not read its answers gets no more of them. */
+const MOST_UNREAD_BYTES = 1_048_576;
+
+/** One message a turn of the event loop, for the daemon serves others too; none while too many answers wait to be read. */
+export class Paced extends Transform {
+  readonly #answers: Writable;
+
+  constructor(answers: Writable) {
+    super();
+    this.#answers = answers;
+  }
+
+  override _transform(message: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    void this.#turn().then(() => done(null, message));
+  }
+
+  async #turn(): Promise<void> {
+    await nextTurn();
+    if (this.#answers.writableLength <= MOST_UNREAD_BYTES || !this.#answers.writableNeedDrain) return;
+    await Promise.race([once(this.#answers, 'drain'), once(this.#answers, 'close')]).catch(() => undefined);
   }
 }
 

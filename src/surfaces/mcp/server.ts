@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -10,6 +10,7 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { onFirstUse } from '../../base/lazily.ts';
 import { version } from '../../base/version.ts';
 import { mayUse, type Operation, type OperationEffect, type User } from '../../protocol/operation.ts';
 import { type OperationName, operations } from '../../protocol/operations.ts';
@@ -19,7 +20,7 @@ import { parseInput } from '../parse-input.ts';
 import { renderError } from '../render/error.ts';
 import { createStyle } from '../render/style.ts';
 import { answerOf, askPerson, canAsk, clientName } from './agreement.ts';
-import { ProtocolLines } from './protocol-lines.ts';
+import { Paced, ProtocolLines } from './protocol-lines.ts';
 import { resultSchema, slimResult } from './slim.ts';
 import { asTools, textOf } from './text.ts';
 
@@ -49,25 +50,41 @@ export function toolsFor(user: User): OperationName[] {
   return names.filter((name) => rows[name].noTool === undefined && mayUse(rows[name], user));
 }
 
+/** A tool as a client sees it. */
+export interface Tool {
+  name: OperationName;
+  about: {
+    description: string;
+    inputSchema: StandardSchemaWithJSON;
+    outputSchema: StandardSchemaWithJSON;
+    annotations: object;
+  };
+}
+
+/** Who serves many clients makes them once: most of the work is in their schemas. */
+export function toolList(user: User): Tool[] {
+  return toolsFor(user).map((name) => {
+    const { summary: description, input, effect }: Operation = operations[name];
+    const [inputSchema, outputSchema] = [advertised(input), converted(resultSchema(name))];
+    return { name, about: { description, inputSchema, outputSchema, annotations: ANNOTATIONS[effect] } };
+  });
+}
+
 /** One server for one client. It owns nothing: the daemon does. */
-export function createMcpServer(client: Pick<Client, 'call'>, served: Served): McpServer {
+export function createMcpServer(
+  client: Pick<Client, 'call'>,
+  served: Served,
+  tools: readonly Tool[] = toolList(served.user),
+): McpServer {
   const server = new McpServer({ name: 'reef', version }, { instructions: INSTRUCTIONS });
-  for (const name of toolsFor(served.user)) {
-    const { summary, input, effect }: Operation = operations[name];
-    server.registerTool(
-      name,
-      {
-        description: summary,
-        inputSchema: advertised(input),
-        outputSchema: resultSchema(name),
-        annotations: ANNOTATIONS[effect],
-      },
-      (args, context) => answer({ client, server, served }, { name, args }, context),
-    );
+  for (const { name, about } of tools) {
+    server.registerTool(name, about, (args, context) => answer({ client, server, served }, { name, args }, context));
   }
   return server;
 }
 
+/** The only one that the SDK asks for. */
+const DRAFT = { target: 'draft-2020-12' } as const;
 const REST = 'the structured result, or a smaller limit';
 
 interface Serving {
@@ -127,25 +144,37 @@ function ofClient(args: unknown, folder: string): unknown {
 
 /** Shown to clients, but not enforced by the SDK: our own check gives errors a code, a field and a hint. */
 function advertised(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
-  return { '~standard': { ...schema['~standard'], validate: (value: unknown) => ({ value }) } };
+  const { '~standard': standard } = converted(schema);
+  return { '~standard': { ...standard, validate: (value: unknown) => ({ value }) } };
+}
+
+/** The SDK converts a schema for each client that asks. */
+function converted(schema: StandardSchemaWithJSON): StandardSchemaWithJSON {
+  const { '~standard': standard } = schema;
+  const { jsonSchema } = standard;
+  const made = { input: onFirstUse(() => jsonSchema.input(DRAFT)), output: onFirstUse(() => jsonSchema.output(DRAFT)) };
+  return { '~standard': { ...standard, jsonSchema: made } };
 }
 
 interface Stdio {
   stdin: Readable;
   stdout: Writable;
+  tools?: readonly Tool[];
 }
 
 /** Serves one client until it disconnects. Starts nothing before the first call. */
-export async function serveMcp(open: () => Client, { stdin, stdout, ...served }: Stdio & Served): Promise<void> {
+export async function serveMcp(open: () => Client, { stdin, stdout, tools, ...served }: Stdio & Served): Promise<void> {
   // Opened late: outside a repository the server starts all the same, and each tool says what is wrong.
   const client: Pick<Client, 'call'> = {
     call: async (operation, input, options) => open().call(operation, input, options),
   };
   const lines = new ProtocolLines((message) => stdout.write(`${JSON.stringify(message)}\n`));
-  const handle = serveStdio(() => createMcpServer(client, served), {
-    transport: new StdioServerTransport(stdin.pipe(lines), stdout),
+  const messages = new Paced(stdout);
+  void pipeline(stdin, lines, messages).catch(() => {}); // the client went away
+  const handle = serveStdio(() => createMcpServer(client, served, tools), {
+    transport: new StdioServerTransport(messages, stdout),
     onerror: () => {}, // already answered
   });
-  await finished(stdin, { writable: false }).catch(() => {});
+  await finished(messages, { writable: false }).catch(() => {});
   await handle.close();
 }
