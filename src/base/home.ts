@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ReefError } from '../protocol/errors.ts';
 import type { Environment } from './env.ts';
@@ -39,6 +39,17 @@ export function findHome(env: Environment, cwd: string): Home {
 /** All homes that `REEF_HOME` does not move lie here. */
 function homesFolder(env: Pick<Environment, 'stateHome'>): string {
   return join(env.stateHome, 'reef');
+}
+
+/** The homes of this user in which a daemon has run, by the name of the repository. */
+export function everyHome(env: Environment): { name: string; home: Home }[] {
+  const folder = homesFolder(env);
+  const found = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
+  return found
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => ({ name: name.replace(/-[0-9a-f]{12}$/, ''), home: homeAt(join(folder, name), env) }))
+    .filter(({ home }) => existsSync(home.daemon))
+    .sort((one, other) => one.name.localeCompare(other.name));
 }
 
 export function homeAt(dir: string, env: Environment, repository?: string): Home {

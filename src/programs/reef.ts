@@ -67,7 +67,7 @@ async function wrongUsage(host: Host, json: boolean, { message }: CommanderError
 /** The first words of each part of the grammar: only the part that is needed is read. */
 const GRAMMAR = [
   {
-    words: 'spawn status ps send inbox output attach wait interrupt resume kill',
+    words: 'spawn status ps top send inbox output attach wait interrupt resume kill',
     load: () => import('../surfaces/terminal/grammar/jobs.ts'),
   },
   { words: 'run runs workflow calls', load: () => import('../surfaces/terminal/grammar/runs.ts') },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Environment } from '../../base/env.ts';
-import { findHome } from '../../base/home.ts';
+import { findHome, type Home } from '../../base/home.ts';
 import { type AttachInfo, type DaemonInfo, readingOperations, routes } from '../../protocol/daemon.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
@@ -116,6 +116,11 @@ export function openClient({
       await launchDaemon(home, { env, surface, onSlow });
     },
   });
+}
+
+/** A client of a daemon that runs already: it starts none. Whoever may read the credential of that home is its person. */
+export function clientOfHome({ socket, person }: Pick<Home, 'socket' | 'person'>): Client {
+  return connect({ socket, surface: 'cli', credential: () => readCredential(person) });
 }
 
 /** Undefined before the first daemon of the home has made it, or where it must not be read. */

@@ -2,6 +2,7 @@ import { printable } from '../../../base/printable.ts';
 import { errorRow } from '../../../protocol/error-table.ts';
 import { type ErrorBody, ReefError } from '../../../protocol/errors.ts';
 import { isOver } from '../../../protocol/is-over.ts';
+import type { JobView } from '../../../protocol/job-operations.ts';
 import type { OperationOutput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { errorBody } from '../../client/request.ts';
@@ -10,7 +11,7 @@ import { jobDetails, jobTable } from '../../render/job.ts';
 import { renderQuestion } from '../../render/question.ts';
 import { runDetails } from '../../render/run.ts';
 import { shellQuote } from '../../render/short-names.ts';
-import { type Command, operationCommand, textArgument } from '../cli.ts';
+import { type Cli, type Command, operationCommand, textArgument } from '../cli.ts';
 
 export const status: Command<object> = async (cli, [id]) => {
   const client = cli.client();
@@ -27,6 +28,25 @@ export const status: Command<object> = async (cli, [id]) => {
     cli.print(result, () => (id !== undefined && job ? jobDetails(job, cli.style) : jobTable(result.jobs, cli.style)));
   return 0;
 };
+
+/** The jobs of this repository, or of every one whose daemon runs. */
+export const ps: Command<{ all?: true }> = async (cli, args, { all }) => {
+  if (!all) return status(cli, args, {});
+  const { everyClient } = await import('../../client/every-client.ts');
+  const asked = (await everyClient(cli.env)).map(async ({ name, home, client }) => {
+    const { jobs } = await client.call('status', {});
+    return { repository: name, home, jobs };
+  });
+  const repositories = await Promise.all(asked);
+  if (!cli.json && repositories.length === 0) cli.talk('No daemon runs. A command in a repository starts one: reef ps');
+  else cli.print({ repositories }, () => repositories.map((each) => repositoryWords(each, cli)).join('\n\n'));
+  return 0;
+};
+
+function repositoryWords({ repository, jobs }: { repository: string; jobs: JobView[] }, { style }: Cli): string {
+  const head = style.paint('bold', printable(repository));
+  return jobs.length === 0 ? `${head}  no jobs` : `${head}\n${jobTable(jobs, style)}`;
+}
 
 export const inbox: Command<{ whole?: string }> = async (cli, _, { whole }) => {
   const result = await cli.client().call('inbox', { whole });

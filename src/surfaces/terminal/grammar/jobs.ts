@@ -38,7 +38,15 @@ function startCommands(program: Command, run: Run): void {
     .description('Show one task, or all active jobs and the last 20 that ended')
     .argument('[id]', ID);
   define(status, 'status');
-  define(program.command('ps').description('The same as status without an id'), 'status');
+  const ps = program
+    .command('ps')
+    .description('The same as status without an id')
+    .option('--all', 'of every repository of yours whose daemon runs');
+  define(ps, 'ps', 'reef ps --all');
+  const top = program
+    .command('top')
+    .description('Watch all repositories live: answer, look at, accept and end tasks with single keys');
+  definer(run, () => import('../commands/top.ts'))(top, 'top');
 }
 
 function talkCommands(program: Command, run: Run): void {
