@@ -13,7 +13,7 @@ const SEARCH_EVERY = 10;
 
 export const top: Command<object> = async (cli) => {
   if (!cli.isInteractive || cli.json)
-    throw new ReefError('bad_request', 'reef top needs a terminal: type `reef ps --all` for the same, printed once');
+    throw new ReefError('bad_request', 'This needs a terminal. The same, printed once: `reef ps --all`');
   const { stdin, stdout } = cli.host as typeof cli.host & { stdin: NodeJS.ReadStream; stdout: NodeJS.WriteStream };
   const frame = new Frame((text) => stdout.write(text));
   const overview = new Top({
