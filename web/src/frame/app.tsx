@@ -7,6 +7,10 @@ import { place } from '../screens.tsx';
 import { openQuestions } from '../store/home.ts';
 import { Empty } from '../widgets/empty.tsx';
 import { Header } from './header.tsx';
+import { Help } from './help.tsx';
+import { openDialog } from './keys.ts';
+import { LiveRegion } from './live-region.tsx';
+import { Palette } from './palette.tsx';
 import { Rail } from './rail.tsx';
 import { SignedOut } from './signed-out.tsx';
 
@@ -30,6 +34,9 @@ export function App() {
           <CurrentScreen />
         </main>
       </div>
+      <LiveRegion />
+      {openDialog.value === 'palette' && <Palette />}
+      {openDialog.value === 'help' && <Help />}
     </div>
   );
 }

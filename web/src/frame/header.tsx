@@ -2,6 +2,12 @@ import { info, lostSince, phase, skipped } from '../connection/connection.ts';
 import { clock, plural } from '../format.ts';
 import { openQuestions } from '../store/home.ts';
 import { Dot } from '../widgets/badge.tsx';
+import { Button } from '../widgets/button.tsx';
+import { openDialog } from './keys.ts';
+
+function open(dialog: 'palette' | 'help'): void {
+  openDialog.value = dialog;
+}
 
 export function Header() {
   return (
@@ -15,6 +21,8 @@ export function Header() {
         </a>
       )}
       <ConnectionState />
+      <Button kind="quiet" icon="search" label="Find (Ctrl K)" onClick={() => open('palette')} />
+      <Button kind="quiet" icon="question" label="Keys and settings (?)" onClick={() => open('help')} />
     </header>
   );
 }

@@ -1,15 +1,91 @@
-import { jobs } from '../../store/home.ts';
-import { Card } from '../../widgets/card.tsx';
+import type { ComponentChildren } from 'preact';
+import { isLive, lostSince } from '../../connection/connection.ts';
+import { clock, plain, plural } from '../../format.ts';
+import { cards } from '../../questions/asked.ts';
+import { Questions } from '../../questions/questions.tsx';
+import { notices, openQuestions, readAt } from '../../store/home.ts';
 import { Empty } from '../../widgets/empty.tsx';
-import { Page } from '../../widgets/page.tsx';
+import { Page, Section } from '../../widgets/page.tsx';
+import { Ago } from '../../widgets/time.tsx';
+import { TaskCard } from './task-card.tsx';
+import { type Place, tasks } from './tasks.ts';
+
+const PLACES: readonly { place: Place; title: string; hint?: string }[] = [
+  { place: 'needs', title: 'Needs you' },
+  { place: 'working', title: 'Working' },
+  { place: 'waiting', title: 'Waiting' },
+  { place: 'ended', title: 'Ended' },
+];
 
 export function Now() {
   return (
-    <Page title="Now">
-      {jobs.value.length === 0 && <Empty title="Nothing is at work" command={'reef run "what should be done"'} />}
-      {jobs.value.map(({ id, task }) => (
-        <Card key={id} title={task} href={`/jobs/${id}`} />
-      ))}
+    <Page title={headline()}>
+      <Old />
+      {cards.value.length > 0 && (
+        <Section title="Questions" hint="The oldest first. q goes to the next one.">
+          <Questions asked={cards.value} />
+        </Section>
+      )}
+      <Tasks />
+      <News />
     </Page>
+  );
+}
+
+function headline(): ComponentChildren {
+  if (readAt.value === undefined) return 'Now';
+  const asked = openQuestions.value;
+  if (asked > 0) return `${plural(asked, 'question')} for you`;
+  const working = tasks.value.filter(({ place }) => place === 'working').length;
+  return working > 0 ? `${plural(working, 'task')} at work` : 'All is calm';
+}
+
+/** What is shown is of the last moment we were connected. */
+function Old() {
+  if (isLive.value || readAt.value === undefined || lostSince.value === undefined) return null;
+  return (
+    <p class="notice tone-waits">
+      This is what was known at {clock(lostSince.value)}. Nothing can be answered until the daemon is back; what you
+      write is kept.
+    </p>
+  );
+}
+
+function Tasks() {
+  if (readAt.value === undefined) return null;
+  if (tasks.value.length === 0) {
+    return (
+      <Empty title="Nothing is at work" command={'reef run "what should be done"'}>
+        Each task gets a worktree and a branch of its own, and comes back here when it needs you.
+      </Empty>
+    );
+  }
+  return PLACES.map(({ place, title }) => {
+    const here = tasks.value.filter((task) => task.place === place);
+    if (here.length === 0) return null;
+    return (
+      <Section key={place} title={title} amount={here.length}>
+        <div class="cards">
+          {here.map((task) => (
+            <TaskCard key={task.id} task={task} />
+          ))}
+        </div>
+      </Section>
+    );
+  });
+}
+
+function News() {
+  if (notices.value.length === 0) return null;
+  return (
+    <Section title="News">
+      <ul class="news">
+        {notices.value.map(({ at, message, worktreeId }) => (
+          <li key={`${at} ${worktreeId} ${message}`}>
+            {plain(message)} <Ago at={at} />
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }

@@ -1,0 +1,66 @@
+import { cost, firstLine, plain, plural, tokens } from '../../format.ts';
+import { Badge, Dot } from '../../widgets/badge.tsx';
+import { Card } from '../../widgets/card.tsx';
+import { Ago } from '../../widgets/time.tsx';
+import type { Task } from './tasks.ts';
+import { sayJob, sayRun } from './words.ts';
+
+export function TaskCard({ task }: { task: Task }) {
+  const { id, run, job, place } = task;
+  const line = plain(lastLine(job?.lastOutput ?? ''));
+  const because = place === 'ended' ? undefined : run?.because;
+  return (
+    <Card
+      href={run ? `/runs/${id}` : `/jobs/${id}`}
+      title={plain(firstLine(run?.task ?? job?.task ?? id))}
+      badge={<State task={task} />}
+      foot={<Foot task={task} />}
+    >
+      {because && <p class="because">{plain(firstLine(because))}</p>}
+      {line && <p class="last-line">{line}</p>}
+    </Card>
+  );
+}
+
+function State({ task: { run, job, place } }: { task: Task }) {
+  const said = run ? sayRun(run) : job && sayJob(job);
+  if (!said) return null;
+  return (
+    <Badge tone={said.tone}>
+      {place === 'working' && <Dot tone={said.tone} />}
+      {said.text}
+    </Badge>
+  );
+}
+
+function Foot({ task: { run, job, others } }: { task: Task }) {
+  const worktree = run?.worktree ?? job?.worktree;
+  const endedAt = run ? run.endedAt : job?.endedAt;
+  const at = endedAt ?? run?.createdAt ?? job?.createdAt;
+  return (
+    <>
+      <span>{who(run?.block, job?.agent)}</span>
+      {worktree && <span class="worktree">{plain(worktree)}</span>}
+      {job && <Figures job={job} />}
+      {others > 0 && <span>{plural(others, run ? 'earlier job' : 'child job')}</span>}
+      {at && <Ago at={at} words={endedAt ? 'ago' : ''} />}
+    </>
+  );
+}
+
+function Figures({ job: { usage } }: { job: NonNullable<Task['job']> }) {
+  return (
+    <>
+      <span class="number">{tokens(usage)} tokens</span>
+      <span class="number">{usage.costUsd === null ? 'cost unknown' : cost(usage.costUsd)}</span>
+    </>
+  );
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split('\n').at(-1) ?? '';
+}
+
+function who(block: string | null | undefined, agent: string | undefined): string {
+  return [agent && plain(agent), block && plain(block.replace('__', ' › '))].filter(Boolean).join(' · ') || 'workflow';
+}
