@@ -29,6 +29,7 @@ const ADAPTERS = 'acp|claude|codex|native|reef-protocol';
 const BUNDLED = [
   '@ai-sdk/[^/]+',
   '@dagrejs/dagre',
+  '@hono/node-server',
   '@modelcontextprotocol/(client|server)',
   '@preact/signals',
   'ai',
@@ -36,6 +37,7 @@ const BUNDLED = [
   'diff',
   'fastest-levenshtein',
   'gpt-tokenizer',
+  'hono',
   'marked',
   'preact',
   'unpdf',

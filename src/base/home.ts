@@ -11,6 +11,10 @@ export interface Home {
   socket: string;
   /** The credential of a person: whoever can read this file may decide. */
   person: string;
+  /** The token of scripts for the door over TCP, worth as much as the credential of a person. */
+  token: string;
+  /** Where the door over TCP was open, and hashes of the page tokens. */
+  door: string;
   /** Held by the daemon for as long as it lives. */
   lock: string;
   /** Pid and version of the daemon, for people and for `reef doctor`. */
@@ -59,6 +63,8 @@ export function homeAt(dir: string, env: Environment, repository?: string): Home
     sockets,
     socket: join(sockets, 'reefd.sock'),
     person: join(sockets, 'person.key'),
+    token: join(sockets, 'door.token'),
+    door: join(dir, 'door.json'),
     lock: join(dir, 'daemon.lock'),
     daemon: join(dir, 'daemon.json'),
     log: join(dir, 'daemon.log'),

@@ -75,6 +75,7 @@ const GRAMMAR = [
   { words: 'code', load: () => import('../surfaces/terminal/grammar/code.ts') },
   { words: 'ask chat', load: () => import('../surfaces/terminal/grammar/ask.ts') },
   { words: 'config role rag macro vault agent', load: () => import('../surfaces/terminal/grammar/runtime.ts') },
+  { words: 'serve open token', load: () => import('../surfaces/terminal/grammar/door.ts') },
   {
     words: 'trust doctor init grants daemon mcp host demo',
     load: () => import('../surfaces/terminal/grammar/home.ts'),

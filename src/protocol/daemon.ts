@@ -9,6 +9,25 @@ export interface DaemonInfo {
   startedAt: string;
   jobs: { live: number; queued: number };
   lastSeq: number;
+  /** The address of the open door over TCP. A daemon with an open door does not end when it is idle. */
+  door?: string;
+}
+
+/** What a person may ask about the door over TCP. `open` keeps what it does not name as it was. */
+export type DoorAsk =
+  | { do: 'open'; port?: number; host?: string; origin?: string; isRemoteShell?: boolean }
+  | { do: 'login' | 'rotate' | 'close' | 'look' };
+
+export interface DoorInfo {
+  isOpen: boolean;
+  /** Absent: it is closed. */
+  address?: string;
+  /** A second address, at which a tunnel or proxy of the user's brings people here. */
+  origin?: string;
+  /** The file with the token of scripts. */
+  tokenFile: string;
+  /** Of `login`: lets one browser in, within a minute. */
+  code?: string;
 }
 
 /** Headers of a request: the credential of a person, and the name of an MCP client with the folder it works in. */
@@ -19,6 +38,7 @@ export const routes = {
   operation: (name: string) => `/v1/op/${name}`,
   daemon: '/v1/daemon',
   stop: '/v1/daemon/stop',
+  door: '/v1/daemon/door',
   attach: (id: string) => `/v1/attach/${encodeURIComponent(id)}`,
 } as const;
 

@@ -26,7 +26,7 @@ export type OperationOutput<N extends OperationName> = z.infer<(typeof operation
 /** Who calls. A job may act only on itself and its descendants. */
 export interface Caller {
   by: string;
-  surface: 'cli' | 'mcp' | 'job';
+  surface: 'cli' | 'mcp' | 'job' | 'web';
   jobId?: string;
   /** It called through the socket of the home without the credential of a person. */
   isClient?: true;

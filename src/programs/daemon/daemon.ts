@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isLive } from '../../agents/job-status.ts';
 import { attachCommand } from '../../agents/terminal/headful.ts';
@@ -17,8 +18,9 @@ import type { AttachInfo, DaemonInfo } from '../../protocol/daemon.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
 import type { Core } from '../../protocol/operations.ts';
 import type { AuditEntry } from '../../store/audit-table.ts';
-import { personKey } from '../../surfaces/http/credential.ts';
+import { keyFile } from '../../surfaces/http/credential.ts';
 import { isPortFree, serveSocket } from '../../surfaces/http/server.ts';
+import { DoorKeeper } from './door-keeper.ts';
 import { lockOrLeave, prepareHome } from './home.ts';
 import { JobSocketServers } from './job-sockets.ts';
 
@@ -63,6 +65,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
       startedAt,
       jobs: app.counts(),
       lastSeq: app.lastSeq(),
+      ...(door.address !== undefined && { door: door.address }),
     }),
     async stop(killJobs: boolean) {
       if (killJobs) {
@@ -72,6 +75,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
       setImmediate(askStop);
     },
     attach: (id: string) => attach(app.core, home.dir, id),
+    door: (asked: unknown) => door.ask(asked),
   };
   const audit = (entry: AuditEntry) => app.audit(entry);
   const jobSockets = new JobSocketServers({ sockets: home.sockets, core: () => app.core, daemon, log, audit });
@@ -84,15 +88,20 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
   const core = observed(app.core, () => {
     lastCallAt = systemClock.monotonicMs();
   });
-  const credential = personKey(home.person);
+  const credential = keyFile(home.person);
+  const folder = home.repository ?? home.dir;
+  const page = () => ({ repository: basename(folder), folder, version, lastSeq: app.lastSeq() });
+  const door = new DoorKeeper({ home, log, core, audit, by: OWNER.by, info: page });
   const server = await serveSocket({ path: home.socket, core, caller: OWNER, credential, daemon, log, audit });
   await writeAtomic(home.daemon, `${JSON.stringify({ ...self, socket: home.socket, version, startedAt })}\n`);
   log.info('the daemon is up', { pid: process.pid, version });
+  void door.reopen();
 
   const idleCheck = setInterval(
     () => {
       const { live, queued } = app.counts();
-      const isIdle = live === 0 && queued === 0 && systemClock.monotonicMs() - lastCallAt > app.idleMs;
+      const isWorking = live > 0 || queued > 0 || door.address !== undefined;
+      const isIdle = !isWorking && systemClock.monotonicMs() - lastCallAt > app.idleMs;
       if (isIdle || !existsSync(home.lock)) askStop(); // a removed home cannot be written to any more
     },
     Math.min(Math.max(app.idleMs, 100), 10_000),
@@ -102,6 +111,7 @@ async function runDaemon(options: { dir: string; repository: string | undefined 
 
   await stopAsked;
   clearInterval(idleCheck);
+  await door.close();
   await server.close();
   await jobSockets.closeAll();
   await app.close(endJobs);

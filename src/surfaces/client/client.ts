@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Environment } from '../../base/env.ts';
 import { findHome, type Home } from '../../base/home.ts';
-import { type AttachInfo, type DaemonInfo, readingOperations, routes } from '../../protocol/daemon.ts';
+import {
+  type AttachInfo,
+  type DaemonInfo,
+  type DoorAsk,
+  type DoorInfo,
+  readingOperations,
+  routes,
+} from '../../protocol/daemon.ts';
 import { ReefError } from '../../protocol/errors.ts';
 import type { OperationInput, OperationName, OperationOutput } from '../../protocol/operations.ts';
 import { type Exchange, exchange, NobodyListens } from './request.ts';
@@ -21,6 +28,8 @@ export interface Client {
   /** Asks the daemon to end; false when none listened. */
   stop(killJobs: boolean): Promise<boolean>;
   attach(id: string): Promise<AttachInfo>;
+  /** Starts a daemon when none listens. */
+  door(asked: Sent<DoorAsk>): Promise<DoorInfo>;
 }
 
 interface CallOptions {
@@ -90,6 +99,7 @@ export function connect({ socket, surface, startDaemon, credential }: Connection
     stop: async (killJobs) =>
       (await ifRunning({ method: 'POST', path: routes.stop, body: { killJobs } })) !== undefined,
     attach: async (id) => (await orStart({ method: 'GET', path: routes.attach(id) })) as AttachInfo,
+    door: async (asked) => (await orStart({ method: 'POST', path: routes.door, body: asked })) as DoorInfo,
   };
 }
 

@@ -16,8 +16,8 @@ export class Connections {
   readonly #silent = new Set<Socket>();
   #calls = 0;
 
-  constructor(server: Server) {
-    server.headersTimeout = HEADERS_MS;
+  constructor(server: Server, headersMs = HEADERS_MS) {
+    server.headersTimeout = headersMs;
     server.on('connection', (socket: Socket) => {
       this.#silent.add(socket);
       socket.once('close', () => this.#silent.delete(socket));

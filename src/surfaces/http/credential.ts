@@ -4,15 +4,21 @@ import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 const KEY = /^[0-9a-f]{64}$/;
 
 /**
- * The credential of a person, made once for a home. Its file lies beside the sockets, where no sandbox looks, and only the
- * command line sends it: that is what tells a person from an MCP client or an agent that found the socket.
+ * A credential: 256 random bits in a file that only its owner can read, made once for a home, and anew where others could
+ * read it. The files lie beside the sockets, where no sandbox looks. Only the command line sends that of the person: it is
+ * what tells a person from an MCP client or an agent that found the socket.
  */
-export function personKey(path: string): string {
+export function keyFile(path: string): string {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isFile() && (found.mode & 0o077) === 0) {
     const key = readFileSync(path, 'utf8').trim();
     if (KEY.test(key)) return key;
   }
+  return newKey(path);
+}
+
+/** Replaces the key: the old one is worth nothing from now on. */
+export function newKey(path: string): string {
   rmSync(path, { force: true });
   const key = randomBytes(32).toString('hex');
   writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx' });

@@ -2,16 +2,24 @@ import { lstat, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Server as SocketListener } from 'node:net';
 import type { Logger } from '../../base/log.ts';
-import { parseJson } from '../../base/safe-json.ts';
-import { type AttachInfo, CLIENT_HEADER, type DaemonInfo, PERSON_HEADER, routes } from '../../protocol/daemon.ts';
-import { errorTable } from '../../protocol/error-table.ts';
+import {
+  type AttachInfo,
+  CLIENT_HEADER,
+  type DaemonInfo,
+  type DoorInfo,
+  PERSON_HEADER,
+  routes,
+} from '../../protocol/daemon.ts';
 import { ReefError, toReefError } from '../../protocol/errors.ts';
-import { mayUse, type Operation, type User } from '../../protocol/operation.ts';
-import { type Caller, type Core, type OperationName, operations } from '../../protocol/operations.ts';
+import type { User } from '../../protocol/operation.ts';
+import type { Core } from '../../protocol/operations.ts';
 import type { AuditEntry } from '../../store/audit-table.ts';
-import { isOperation, parseInput } from '../parse-input.ts';
+import { isOperation } from '../parse-input.ts';
 import { Connections } from './connections.ts';
 import { isSameKey } from './credential.ts';
+import { readJson } from './json-body.ts';
+import { operate, refuseUser } from './operate.ts';
+import { refuse, respond, untilGone } from './response.ts';
 
 export interface SocketServerOptions {
   path: string;
@@ -25,6 +33,8 @@ export interface SocketServerOptions {
     /** Resolves when the answer may be sent; the server is closed after that. */
     stop(killJobs: boolean): Promise<void>;
     attach(id: string): Promise<AttachInfo>;
+    /** Opens, closes or describes the door over TCP. It reads what is asked itself. */
+    door(asked: unknown): Promise<DoorInfo>;
   };
   log: Pick<Logger, 'error'>;
   audit(entry: AuditEntry): void;
@@ -45,7 +55,7 @@ export async function serveSocket(options: SocketServerOptions): Promise<SocketS
     if (connections.begin(request.socket, userOf(options, call) === 'person')) {
       response.once('close', () => connections.end());
       void answer(options, call);
-    } else refuse(call, new ReefError('daemon_busy', 'The daemon answers too many calls at once'));
+    } else refuse(response, new ReefError('daemon_busy', 'The daemon answers too many calls at once'));
   });
   const connections = new Connections(server);
   await listenAt(server, options.path);
@@ -77,12 +87,8 @@ async function answer(options: SocketServerOptions, call: Call): Promise<void> {
     if (known.code === 'internal') {
       options.log.error('a call failed', { path: call.request.url, error });
     }
-    refuse(call, known);
+    refuse(call.response, known);
   }
-}
-
-function refuse({ response }: Call, error: ReefError): void {
-  if (!response.destroyed) respond(response, errorTable[error.code].status, error.toBody());
 }
 
 async function route(options: SocketServerOptions, call: Call): Promise<unknown> {
@@ -90,7 +96,11 @@ async function route(options: SocketServerOptions, call: Call): Promise<unknown>
   const endpoint = `${call.request.method} ${pathname}`;
   const operation = after(`POST ${routes.operation('')}`, endpoint);
   if (operation !== undefined && isOperation(operation)) {
-    return operate(options, call, operation);
+    const user = userOf(options, call);
+    const surface = user === 'job' ? 'job' : surfaceOf(call.request);
+    const by = (user === 'job' ? undefined : clientOf(call.request)) ?? options.caller.by;
+    const caller = { ...options.caller, by, surface } as const;
+    return operate(options, { operation, user, caller, input: () => bodyOf(call), signal: call.signal });
   }
   if (options.caller.jobId === undefined) return home(options, call, endpoint);
   throw new ReefError('not_yours', `A job may not use ${pathname}`);
@@ -107,48 +117,40 @@ function userOf({ caller, credential }: SocketServerOptions, { request }: Call):
   return isShown ? 'person' : 'client';
 }
 
-function refuseUser(name: string, row: Pick<Operation, 'for'>, user: User): void {
-  if (mayUse(row, user)) return;
-  if (user === 'client') throw new ReefError('person_needed', `${name} is for a person at the command line`);
-  throw new ReefError('not_yours', `${name} is not for ${user === 'job' ? 'jobs' : 'people'}`);
-}
-
 async function home(options: SocketServerOptions, call: Call, endpoint: string): Promise<unknown> {
-  const { daemon, audit, caller } = options;
+  const { daemon } = options;
   if (endpoint === `GET ${routes.daemon}`) return daemon.info();
   const attached = after(`GET ${routes.attach('')}`, endpoint);
-  if (!attached && endpoint !== `POST ${routes.stop}`) throw new ReefError('not_found', `There is no ${endpoint}`);
+  const change = attached ? undefined : changes(options, endpoint);
+  if (!attached && !change) throw new ReefError('not_found', `There is no ${endpoint}`);
   refuseUser(endpoint, { for: ['person'] }, userOf(options, call));
-  if (attached) return daemon.attach(unescaped(attached));
-  const body = await readJson(call.request);
-  const killJobs = (body as { killJobs?: unknown } | null)?.killJobs;
-  if (typeof killJobs !== 'boolean') throw new ReefError('bad_request', 'killJobs: expected true or false');
-  await daemon.stop(killJobs);
-  audit({ by: caller.by, surface: surfaceOf(call.request), operation: 'daemon.stop', outcome: 'ok' });
-  return {};
+  return attached ? daemon.attach(unescaped(attached)) : change?.(call);
 }
 
-async function operate(options: SocketServerOptions, call: Call, operation: OperationName): Promise<unknown> {
-  const user = userOf(options, call);
-  const surface = user === 'job' ? 'job' : surfaceOf(call.request);
-  const by = (user === 'job' ? undefined : clientOf(call.request)) ?? options.caller.by;
-  const record = (target: string | undefined, outcome: string) => {
-    if (operations[operation].effect === 'reads') return;
-    options.audit({ by, surface, operation, ...(target ? { target } : {}), outcome });
+/** What a person does to the daemon itself. */
+function changes({ daemon, audit, caller }: SocketServerOptions, endpoint: string) {
+  const record = (call: Call, operation: string) =>
+    audit({ by: caller.by, surface: surfaceOf(call.request), operation, outcome: 'ok' });
+  const known: Record<string, (call: Call) => Promise<unknown>> = {
+    [`POST ${routes.stop}`]: async (call) => {
+      const killJobs = ((await bodyOf(call)) as { killJobs?: unknown } | null)?.killJobs;
+      if (typeof killJobs !== 'boolean') throw new ReefError('bad_request', 'killJobs: expected true or false');
+      await daemon.stop(killJobs);
+      record(call, 'daemon.stop');
+      return {};
+    },
+    [`POST ${routes.door}`]: async (call) => {
+      const asked = (await bodyOf(call)) as { do?: unknown } | null;
+      const info = await daemon.door(asked);
+      record(call, `door.${asked?.do}`);
+      return info;
+    },
   };
-  let body: unknown;
-  try {
-    refuseUser(operation, operations[operation], user);
-    body = await readJson(call.request);
-    const input = parseInput(operation, body);
-    const caller: Caller = { ...options.caller, by, surface, ...(user === 'client' && { isClient: true }) };
-    const output = await options.core[operation](input as never, caller, call.signal);
-    record(text(output, 'agentId'), 'ok');
-    return output;
-  } catch (error) {
-    record(text(body, 'id') ?? text(body, 'agent'), toReefError(error).code);
-    throw error;
-  }
+  return Object.hasOwn(known, endpoint) ? known[endpoint] : undefined;
+}
+
+function bodyOf({ request }: Call): Promise<unknown> {
+  return readJson(request.headers['content-type'], request);
 }
 
 function unescaped(id: string): string {
@@ -157,25 +159,6 @@ function unescaped(id: string): string {
   } catch (cause) {
     throw new ReefError('bad_request', `${id} is not an id`, { cause });
   }
-}
-
-function respond(response: ServerResponse, status: number, body: unknown): void {
-  const json = JSON.stringify(body);
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(json),
-    'cache-control': 'no-store',
-  });
-  response.end(json);
-}
-
-/** Aborted when the client leaves before it has its answer, or when the server closes. */
-function untilGone(response: ServerResponse, closing: AbortSignal): AbortSignal {
-  const gone = new AbortController();
-  response.once('close', () => {
-    if (!response.writableFinished) gone.abort(new ReefError('daemon_unavailable', 'The caller went away'));
-  });
-  return AbortSignal.any([gone.signal, closing]);
 }
 
 function surfaceOf(request: IncomingMessage): 'cli' | 'mcp' {
@@ -190,11 +173,6 @@ function clientOf({ headers }: IncomingMessage): string | undefined {
 
 function after(start: string, whole: string): string | undefined {
   return whole.startsWith(start) ? whole.slice(start.length) : undefined;
-}
-
-function text(value: unknown, key: string): string | undefined {
-  const field = (value as Record<string, unknown> | null | undefined)?.[key];
-  return typeof field === 'string' ? field.slice(0, 200) : undefined;
 }
 
 async function removeOldSocket(path: string): Promise<void> {
@@ -221,33 +199,6 @@ export async function listenAt(server: SocketListener, path: string): Promise<vo
       process.umask(mask);
     }
   });
-}
-
-const MAX_BODY_BYTES = 1_048_576;
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const type = request.headers['content-type'] ?? '';
-  if (!/^application\/json\s*(?:;|$)/i.test(type)) {
-    throw new ReefError('unsupported_media_type', `The body must be application/json, not ${type || 'without a type'}`);
-  }
-  const parsed = parseJson(await readText(request));
-  if (!parsed.ok) throw new ReefError('bad_request', `The body is not JSON: ${parsed.why}`);
-  // Unknown keys are refused, and these would be gone before a schema sees them.
-  if (parsed.dropped) throw new ReefError('bad_request', 'The body has a key that changes prototypes');
-  return parsed.value;
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Reads and drops the rest: a client that is still writing would not see the refusal.
-  for await (const chunk of request) {
-    size += chunk.length;
-    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
-    else chunks.length = 0;
-  }
-  if (size > MAX_BODY_BYTES) throw new ReefError('body_too_large', `The body has ${size} bytes`);
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Whether a port of the loopback interface can be bound right now. */

@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readEnvironment } from '../../../src/base/env.ts';
 import { homeAt } from '../../../src/base/home.ts';
-import { personKey } from '../../../src/surfaces/http/credential.ts';
+import { keyFile } from '../../../src/surfaces/http/credential.ts';
 import { serveSocket } from '../../../src/surfaces/http/server.ts';
 import { smallCore } from './small-core.ts';
 
@@ -27,7 +27,7 @@ const server = await serveSocket({
   path: socket,
   core: smallCore().core,
   caller: { by: 'test' },
-  credential: personKey(person),
+  credential: keyFile(person),
   daemon: {
     info: () => ({
       pid: process.pid,
@@ -46,6 +46,7 @@ const server = await serveSocket({
       });
     },
     attach: () => Promise.reject(new Error('nothing to attach to')),
+    door: () => Promise.reject(new Error('there is no door')),
   },
   log: { error: (message) => process.stderr.write(`${message}\n`) },
   audit: () => {},

@@ -4,7 +4,7 @@ import { readEnvironment } from '../../../src/base/env.ts';
 import { homeAt } from '../../../src/base/home.ts';
 import type { Core } from '../../../src/protocol/operations.ts';
 import type { AuditEntry } from '../../../src/store/audit-table.ts';
-import { personKey } from '../../../src/surfaces/http/credential.ts';
+import { keyFile } from '../../../src/surfaces/http/credential.ts';
 import { type SocketServerOptions, serveSocket } from '../../../src/surfaces/http/server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { smallCore } from './small-core.ts';
@@ -30,7 +30,7 @@ export async function openSocket(
   const env = { REEF_HOME: dir, XDG_STATE_HOME: join(dir, 'state') };
   const { socket: path, person } = homeAt(dir, readEnvironment(env));
   mkdirSync(dirname(path), { recursive: true });
-  const credential = personKey(person);
+  const credential = keyFile(person);
   const [audit, logged, stops]: [AuditEntry[], unknown[], boolean[]] = [[], [], []];
   const server = await serveSocket({
     path,
@@ -53,6 +53,7 @@ export async function openSocket(
         setImmediate(() => void server.close());
       },
       attach: async (id) => ({ file: 'tmux', args: ['-L', 'reef', 'attach', '-t', id] }),
+      door: async () => ({ isOpen: false, tokenFile: join(dir, 'door.token') }),
     },
     log: { error: (message, fields) => logged.push([message, fields]) },
     audit: (row) => audit.push(row),

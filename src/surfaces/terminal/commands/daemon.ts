@@ -14,7 +14,8 @@ export const daemonStatus: Command<object> = async (cli) => {
   cli.print(info ? { running: true, ...info } : { running: false, home: dir, socket }, () => {
     if (!info) return `not running  ${dir}`;
     const up = duration(cli.style.now.getTime() - Date.parse(info.startedAt));
-    return `running  pid ${info.pid}, up ${up}, ${info.jobs.live} jobs live, ${info.jobs.queued} queued  ${info.home}`;
+    const door = info.door === undefined ? '' : `, open at ${info.door}`;
+    return `running  pid ${info.pid}, up ${up}, ${info.jobs.live} jobs live, ${info.jobs.queued} queued${door}  ${info.home}`;
   });
   return info ? 0 : NOT_RUNNING;
 };
