@@ -7,6 +7,7 @@ import { Snapshotter } from './agents/snapshotter.ts';
 import { defaultTimings } from './agents/timings.ts';
 import { withClientRules } from './app/client-rules.ts';
 import { withoutRepository } from './app/job-operations.ts';
+import { Notices } from './app/notices.ts';
 import { adoptOldHome } from './app/old-home.ts';
 import { findRepository, openRepository, type Repository } from './app/open-repository.ts';
 import { activeRuns, openRuns } from './app/open-runs.ts';
@@ -64,6 +65,7 @@ export async function openApp(options: AppOptions) {
   const capabilities = await probeCapabilities();
   const guards = new GuardedFolders(store);
   const newId = createIds(clock);
+  const folder = home.repository ?? home.dir;
   const below = { home, env, clock, log, store, signal, capabilities, guards, newId, redact };
   const repository = found && (await openRepository({ ...below, registry, isPortFree, settings: readSettings }, found));
   const engine = openEngine({ ...below, onChange: () => snapshotter.changed() }, repository);
@@ -92,7 +94,7 @@ export async function openApp(options: AppOptions) {
   const jobs = new JobManager({
     ...shared,
     runner,
-    defaultCwd: home.repository ?? home.dir,
+    defaultCwd: folder,
     searchPath: env.path,
     sandboxMode: () => readSettings().sandbox.mode,
     ...(repository && {
@@ -103,31 +105,27 @@ export async function openApp(options: AppOptions) {
   const runs =
     repository &&
     openRuns({ ...below, isPortFree, settings: readSettings, registry, runner, jobs, engine, repository });
+  const core = runs?.core ?? withoutRepository(jobs, refusal);
+  const notices = new Notices({ ...below, core, env: env.all, folder, settings: readSettings });
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
   return {
-    core: withClientRules(runs?.core ?? withoutRepository(jobs, refusal), { store, registry, settings: readSettings }),
+    core: withClientRules(core, { store, registry, settings: readSettings }),
     /** Finds the process of every stored job, and begins to work. */
     async start() {
       await runner.start();
       await runs?.start();
       void jobs.endOrphans();
+      notices.start();
     },
     /** Jobs and runs at work, and jobs that wait for a process. */
     counts: () => ({ live: runner.liveCount + (runs ? activeRuns(store) : 0), queued: store.jobs.queuedCount() }),
     lastSeq: () => store.events.lastSeq(),
     /** How long a daemon with nothing to do stays, in milliseconds. */
     idleMs: config.timings.daemon_idle ?? DAEMON_IDLE_MS,
-    /** Called after each call that may have changed something. Never throws: the audited call has its own answer. */
-    audit(entry: AuditEntry): void {
-      snapshotter.changed();
-      try {
-        store.audit.append(clock.now().toISOString(), entry);
-      } catch (error) {
-        log.error('the audit cannot be written', { entry, error });
-      }
-    },
+    audit: openAudit({ ...below, onCall: () => snapshotter.changed() }),
     /** Closes everything; agents run on. `beforeJobs` is called when runs start no more jobs and jobs can still be ended. */
     async close(beforeJobs?: () => Promise<void>): Promise<void> {
+      await notices.close();
       await runs?.close();
       await beforeJobs?.();
       await runner.close();
@@ -135,6 +133,18 @@ export async function openApp(options: AppOptions) {
       await snapshotter.close();
       store.close();
     },
+  };
+}
+
+/** Called after each call that may have changed something. Never throws: the audited call has its own answer. */
+function openAudit({ store, clock, log, onCall }: { store: Store; clock: Clock; log: Logger; onCall(): void }) {
+  return (entry: AuditEntry): void => {
+    onCall();
+    try {
+      store.audit.append(clock.now().toISOString(), entry);
+    } catch (error) {
+      log.error('the audit cannot be written', { entry, error });
+    }
   };
 }
 

@@ -35,7 +35,7 @@ export const surfaces = page('surfaces', {
   'U-39': { from: '+', says: 'the page has no accessibility violations in light and dark, narrow and wide', status: 'todo', because: 'not built yet: it came after the first build' },
   'U-40': { from: '+', says: 'the demo runs on a fresh machine without key or network in under two minutes', status: 'todo', because: 'under two minutes without key or network, by test; there is no page whose address it could print, and no --agent' },
   'U-41': { from: '+', says: 'every command in the README is run by a test', status: 'done' },
-  'U-42': { from: '+', says: "notifications come from the browser or from the user's own command", status: 'todo', because: 'not built yet: it came after the first build' },
+  'U-42': { from: '+', says: "notifications come from the browser or from the user's own command", status: 'todo', because: 'the command of a person runs for questions, halts and ends; those of the browser are not proved yet' },
   'U-43': { from: '+', says: 'the page stays within its budgets of bytes, frames and memory', status: 'todo', because: 'not built yet: it came after the first build' },
   'U-48': { from: '+', says: 'reef top shows the overview live at a terminal and answers in place', status: 'done' },
   'U-49': { from: '+', says: "reef worktree push and pr publish a branch by the forge's own command line", status: 'todo', because: 'not built yet: it came after the first build' },

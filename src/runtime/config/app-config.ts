@@ -48,6 +48,7 @@ const INITIAL_REEF: ReefBlock = {
   max_jobs: 8,
   agents: {},
   pass_env: [],
+  notify: {},
   timings: {},
   sandbox: { mode: 'auto', read: [], write: [], hosts: [], git: 'commit' },
   default_agent: 'claude',

@@ -133,6 +133,8 @@ export const reefSchema = z.strictObject({
   agents: z.record(z.string().max(200), agentSchema).default({}),
   /** Variables of the user's shell that reach set-up, gates and agents, beside those that always do. */
   pass_env: z.array(variable).default([]),
+  /** Runs when an agent asks, a run halts or a task ends; what happened is in its REEF_NOTICE_ variables. */
+  notify: z.strictObject({ command: command.exactOptional() }).default({}),
   timings: timingsSchema.default({}),
   sandbox: sandboxSchema.prefault({}),
   /** The agent of a workflow's worker that names none. */
