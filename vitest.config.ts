@@ -1,12 +1,26 @@
 import { defineConfig } from 'vitest/config';
 import RequirementsReporter from './test/requirements-reporter.ts';
+import { COMPILED } from './test/support/compile-cache.ts';
 
 const HEAVY = ['test/agents/**', 'test/e2e/**', 'test/faults/**', 'test/journeys/**'];
 
+interface Group {
+  order: number;
+  maxWorkers: number;
+  include: string[];
+  exclude?: string[];
+}
+
 /** Groups run one after the other: what kills daemons and starts real agents must not starve the small tests. */
-function group(name: string, groupOrder: number, files: { include: string[]; exclude?: string[] }) {
-  const exclude = ['**/node_modules/**', ...(files.exclude ?? [])];
-  return { extends: true as const, test: { name, include: files.include, exclude, sequence: { groupOrder } } };
+function group(name: string, { order, maxWorkers, include, exclude = [] }: Group) {
+  const test = {
+    name,
+    include,
+    exclude: ['**/node_modules/**', ...exclude],
+    maxWorkers,
+    sequence: { groupOrder: order },
+  };
+  return { extends: true as const, test };
 }
 
 export default defineConfig({
@@ -15,15 +29,19 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: 30_000 } },
+    env: { NODE_COMPILE_CACHE: COMPILED },
     pool: 'forks',
-    // More than cores: most of a test that starts daemons and agents is waiting.
-    maxWorkers: 3,
     reporters: ['default', new RequirementsReporter()],
     coverage: { enabled: false, provider: 'v8', include: ['src/**/*.ts'], exclude: ['**/*.test.ts'] },
     projects: [
-      group('unit', 0, { include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: HEAVY }),
-      group('e2e', 1, { include: ['agents', 'e2e', 'journeys'].map((folder) => `test/${folder}/**/*.test.ts`) }),
-      group('faults', 2, { include: ['test/faults/**/*.test.ts'] }),
+      // More workers than cores: much of a test that starts daemons and agents is waiting.
+      group('unit', { order: 0, maxWorkers: 3, include: ['src/**/*.test.ts', 'test/**/*.test.ts'], exclude: HEAVY }),
+      group('e2e', {
+        order: 1,
+        maxWorkers: 4,
+        include: ['agents', 'e2e', 'journeys'].map((folder) => `test/${folder}/**/*.test.ts`),
+      }),
+      group('faults', { order: 2, maxWorkers: 4, include: ['test/faults/**/*.test.ts'] }),
     ],
   },
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
+import { COMPILED } from '../support/compile-cache.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { verifies } from '../support/verifies.ts';
 import { firstLie, shownAfter } from './transcript.ts';
@@ -14,7 +15,7 @@ const home = temporaryFolder();
 verifies('W-66', 'T-20', 'T-23', 'U-41').test(
   'the demo mends the failing test by a workflow, lets the clashing run wait, survives kill -9 and merges all three',
   async () => {
-    const env = { PATH: process.env.PATH ?? '', HOME: home, TMPDIR: home };
+    const env = { PATH: process.env.PATH ?? '', HOME: home, NODE_COMPILE_CACHE: COMPILED, TMPDIR: home };
     const { stdout } = await run(process.execPath, [REEF, 'demo'], { cwd: home, env, timeout: 290_000 });
     for (const line of [
       /queued: it waits for \w+ \(tax\.mjs\)/,

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { COMPILED } from '../support/compile-cache.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 export const REEF = join(import.meta.dirname, '../../bin/reef.cjs');
-const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/reef/compile-cache');
 const FIXTURE = join(import.meta.dirname, '../fixtures/runtime/config');
 
 export interface Said {

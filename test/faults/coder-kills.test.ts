@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { stringify } from 'yaml';
 import { type Step, type SteppingModel, steppingModel } from '../support/coder/stepping-model.ts';
+import { COMPILED } from '../support/compile-cache.ts';
 import { GIT_ENV, initRepository, plainGit, writeFiles } from '../support/repository.ts';
 import { scale, tier } from '../support/scale.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -71,6 +72,7 @@ class Place {
     return {
       PATH: process.env.PATH ?? '',
       HOME: root,
+      NODE_COMPILE_CACHE: COMPILED,
       XDG_CONFIG_HOME: join(root, 'config'),
       REEF_SOCKET: join(this.job, 'door', 'sock'),
       REEF_JOB_DIR: this.job,

@@ -4,7 +4,7 @@ import { makeWorld, type World } from '../e2e/harness.ts';
 import { scale } from '../support/scale.ts';
 import { verifies } from '../support/verifies.ts';
 
-const KILLS = scale('Q-01', { test: 200, faults: 1_000, soak: 10_000 });
+const KILLS = scale('Q-01', { test: 40, faults: 1_000, soak: 10_000 });
 const AT_ONCE = 8;
 const LINES = 400;
 
@@ -62,7 +62,7 @@ verifies('Q-01', 'Q-02', 'Q-21', 'Q-22', 'Q-25', 'A-03', 'A-174').test(
     expect(ran.map(story)).toEqual(ran.map(() => ({ texts: said, started: 1, ends: [['completed', true]] })));
     expect(seqs).toEqual(seqs.map((_, index) => index + 1));
   },
-  60_000 + KILLS * 3_000,
+  120_000 + KILLS * 5_000,
 );
 
 async function ended(of: World, id: string): Promise<AgentEvent[]> {

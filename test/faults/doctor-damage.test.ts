@@ -151,7 +151,7 @@ verifies('Q-102', 'Q-103').test(
   120_000,
 );
 
-const KILLS = scale('Q-102', { test: 8, faults: 100, soak: 500 });
+const KILLS = scale('Q-102', { test: 4, faults: 100, soak: 500 });
 
 verifies('Q-102').test(
   `doctor --fix killed at any moment leaves nothing that the next one does not finish, ${KILLS} times`,

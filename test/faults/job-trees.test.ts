@@ -7,7 +7,7 @@ import { scale } from '../support/scale.ts';
 import { verifies } from '../support/verifies.ts';
 import { until } from '../support/wait.ts';
 
-const JOBS = scale('Q-20', { test: 200, faults: 1_000, soak: 10_000 });
+const JOBS = scale('Q-20', { test: 40, faults: 1_000, soak: 10_000 });
 const TREE = join(import.meta.dirname, '../fixtures/programs/tree.sh');
 const AT_ONCE = 8;
 

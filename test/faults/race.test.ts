@@ -139,7 +139,7 @@ async function raceUntil(
     if (!isMet(now)) await at?.(now);
     return now;
   };
-  await eventually(look, isMet, { withinMs: limitMs, everyMs: 25, explain });
+  await eventually(look, isMet, { withinMs: limitMs, everyMs: at ? 25 : 200, explain });
 }
 
 /** Three merges, B on top of A, nothing of Reef's left but archives, no process, and the user's files as they were. */

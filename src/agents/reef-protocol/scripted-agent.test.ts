@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { COMPILED } from '../../../test/support/compile-cache.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
 import { eventBodySchema } from '../../protocol/events.ts';
@@ -38,7 +39,8 @@ class Job {
     const spec = { jobId: 'j', cwd: folder, freshSessionId: 'fresh', prompt: '', clientVersion: '1', ...more };
     const command: [string, ...string[]] = [process.execPath, agent, script];
     const { file, args } = adapter.command(spec, { command, agentSandbox: true, settings: {} });
-    this.child = spawn(file, args, { cwd: folder, env: { PATH: process.env.PATH ?? '', REEF_JOB: 'the-job' } });
+    const env = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: COMPILED, REEF_JOB: 'the-job' };
+    this.child = spawn(file, args, { cwd: folder, env });
     running.push(this.child);
     this.child.stderr.on('data', (chunk) => {
       this.stderr += chunk;

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
+import { COMPILED } from '../../../test/support/compile-cache.ts';
 import { PATH } from '../../../test/support/programs.ts';
 import { initRepository, plainGit } from '../../../test/support/repository.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
@@ -49,7 +50,10 @@ function shop(options: Partial<ServerManagerOptions> = {}) {
   const git = initRepository(one, { 'src/cart.ts': CART, 'src/shop.ts': SHOP });
   git('worktree', 'add', '-q', two);
   const manager = new R_Mcp_ServerManager({
-    server: ownServer({ storeOf: () => join(store, 'code.db'), env: { PATH, HOME: dir } }),
+    server: ownServer({
+      storeOf: () => join(store, 'code.db'),
+      env: { PATH, HOME: dir, NODE_COMPILE_CACHE: COMPILED },
+    }),
     launch: (spec) => launchBound(spec, capabilities),
     clock: systemClock,
     log: { warn: () => {} },

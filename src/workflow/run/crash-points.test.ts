@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect } from 'vitest';
+import { COMPILED } from '../../../test/support/compile-cache.ts';
 import { scale } from '../../../test/support/scale.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { verifies } from '../../../test/support/verifies.ts';
@@ -69,7 +70,7 @@ verifies('W-78', 'W-77', 'W-70').test(
   async () => {
     const { told, moments } = await undisturbed();
     expect(moments.length).toBeGreaterThan(100);
-    const chosen = sample(moments, scale('W-78', { test: 60, faults: 1_000, soak: 1_000 }));
+    const chosen = sample(moments, scale('W-78', { test: 20, faults: 1_000, soak: 1_000 }));
     for (const [n, moment] of chosen.entries()) {
       const at = join(dir, String(n));
       const faults = new Faults((name) => name === moment, die);
@@ -117,7 +118,7 @@ verifies('W-78', 'Q-41').test(
     const program = new URL('../../../test/support/workflow/crash-bench.ts', import.meta.url).pathname;
     for (const [n, moment] of chosen.entries()) {
       const at = join(dir, `killed-${n}`);
-      const env = { PATH: '/usr/bin:/bin' };
+      const env = { PATH: '/usr/bin:/bin', NODE_COMPILE_CACHE: COMPILED };
       const { signal, stderr } = await run({
         file: process.execPath,
         args: [program, at, moment],

@@ -1,9 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ownServer } from '../../../src/context/manager/server-command.ts';
 import { type CodeToolArgs, type CodeToolName, type CodeToolResult, codeTools } from '../../../src/protocol/code.ts';
+import { COMPILED } from '../compile-cache.ts';
 
 const PEAK = /VmHWM:\s+(\d+)/;
 
@@ -39,8 +39,7 @@ export class ServerClient {
   constructor({ worktree, store, maxMemoryMb = 256, within = [] }: Serving) {
     const { PATH = '', HOME = '' } = process.env;
     // From the first module on: set by the program itself, it would come too late for its own file and the type stripper.
-    const NODE_COMPILE_CACHE = join(dirname(store), 'compile-cache');
-    const ownEnv = { PATH, HOME, NODE_COMPILE_CACHE, ROBERTO_MAX_MEMORY_MB: String(maxMemoryMb) };
+    const ownEnv = { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ROBERTO_MAX_MEMORY_MB: String(maxMemoryMb) };
     const { command, args, env } = ownServer({ storeOf: () => store, env: ownEnv });
     const [program = '', ...rest] = [...within, command, ...args(worktree, maxMemoryMb)];
     this.child = spawn(program, rest, { env, stdio: 'pipe' });
