@@ -11,6 +11,7 @@ import { Notices } from './app/notices.ts';
 import { adoptOldHome } from './app/old-home.ts';
 import { findRepository, openRepository, type Repository } from './app/open-repository.ts';
 import { activeRuns, openRuns } from './app/open-runs.ts';
+import { RecordOperations } from './app/record-operations.ts';
 import { openRepositoryFolder } from './app/repository-folder.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { Environment } from './base/env.ts';
@@ -49,7 +50,7 @@ const DAEMON_IDLE_MS = 600_000;
 export async function openApp(options: AppOptions) {
   const { home, env, log, isPortFree } = options;
   const clock = systemClock;
-  const { readSettings, redact } = openSettings(env);
+  const { readSettings, redact, secrets } = openSettings(env);
   const config = readSettings();
   const timings = { ...defaultTimings, ...config.timings };
   const { found, refusal } = await findRepository({ home, env });
@@ -102,12 +103,12 @@ export async function openApp(options: AppOptions) {
       endRuns: (jobId: string) => endRunsOf({ store, engine, worktrees: repository.worktrees }, jobId),
     }),
   });
-  const runs =
-    repository &&
-    openRuns({ ...below, isPortFree, settings: readSettings, registry, runner, jobs, engine, repository });
-  const core = runs?.core ?? withoutRepository(jobs, refusal);
-  const notices = new Notices({ ...below, core, env: env.all, folder, settings: readSettings });
+  const records = new RecordOperations({ home, store, log: eventLog, signal, clock, redact, secrets });
+  const ofRuns = { ...shared, isPortFree, settings: readSettings, runner, jobs, engine, records };
+  const runs = repository && openRuns({ ...ofRuns, repository });
   if (refusal) log.warn('worktrees and runs are not served', { reason: refusal.message });
+  const core = runs?.core ?? withoutRepository(jobs, records, refusal);
+  const notices = new Notices({ ...below, core, env: env.all, folder, settings: readSettings });
   return {
     core: withClientRules(core, { store, registry, settings: readSettings }),
     /** Finds the process of every stored job, and begins to work. */
@@ -203,5 +204,6 @@ function openSettings(env: Environment) {
       return settings;
     },
     redact: <T>(value: T): T => redactDeep(redactText, value),
+    secrets: () => [...secrets],
   };
 }

@@ -17,6 +17,7 @@ import { blockOf, findRun, findTheirRun, jobsAbove, type RunSpec, type StoredRun
 import type { RunStatus } from '../workflow/runs/status.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import { titleOf } from '../worktrees/queue.ts';
+import type { RecordOperations } from './record-operations.ts';
 import type { StateOperations } from './state-operations.ts';
 import type { NoticeBoard } from './worktree-operations.ts';
 
@@ -183,7 +184,7 @@ async function endRun(
 const NO_REPOSITORY = new ReefError('not_a_repository', 'This home belongs to no repository.');
 
 /** Without a repository jobs are served; every other operation is refused with the reason. */
-export function withoutRepository(jobs: JobManager, reason = NO_REPOSITORY): Core {
+export function withoutRepository(jobs: JobManager, records: RecordOperations, reason = NO_REPOSITORY): Core {
   const refuse = () => Promise.reject(new ReefError(reason.code, reason.message, { cause: reason }));
   const refusing = Object.fromEntries(Object.keys(operations).map((name) => [name, refuse])) as unknown as Core;
   const served = bindMethods(
@@ -199,7 +200,7 @@ export function withoutRepository(jobs: JobManager, reason = NO_REPOSITORY): Cor
     'inbox',
     'ask_host',
   );
-  return { ...refusing, ...served };
+  return { ...refusing, ...served, ...bindMethods(records, 'usage', 'job_log', 'events') };
 }
 
 /** The named methods, bound to their object. */

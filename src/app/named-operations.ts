@@ -15,7 +15,7 @@ type WithId = { [N in OperationName]: HasId<N> extends true ? N : never }[Operat
 
 /** Which part of a task the `id` of an operation names. `other`: it is no task, or the operation decides below. */
 const PARTS: Record<WithId, Kind | 'other'> = {
-  ...{ output: 'job', interrupt: 'job', context_calls: 'job' },
+  ...{ output: 'job', job_log: 'job', interrupt: 'job', context_calls: 'job' },
   ...{ run_status: 'run', run_control: 'run', run_replay: 'run', run_log: 'run' },
   ...{ diff: 'worktree', accept: 'worktree', worktree_setup: 'worktree', worktree_gates: 'worktree' },
   ...{ worktree_update: 'worktree' },
@@ -48,7 +48,7 @@ export function namingTasks(deps: NamingDeps): Core {
 }
 
 /** Operations for which it depends on the state of the task whether its run or its job is meant. */
-type Decided = Pick<Core, 'send' | 'kill' | 'resume' | 'status' | 'wait' | 'worktree_restore'>;
+type Decided = Pick<Core, 'send' | 'kill' | 'resume' | 'status' | 'wait' | 'review' | 'worktree_restore'>;
 
 function decidedByState(deps: NamingDeps): Decided {
   const { core, names } = deps;
@@ -74,6 +74,8 @@ function decidedByState(deps: NamingDeps): Decided {
       const { jobs } = id === undefined ? { jobs: [] } : await core.status({ id }, caller, signal);
       return { jobs, runs };
     },
+    review: (request, ...rest) =>
+      core.review({ ...request, worktree: names.part(request.worktree, 'worktree') }, ...rest),
     worktree_restore: ({ ref }, ...rest) =>
       core.worktree_restore({ ref: ref.startsWith('refs/') ? ref : names.part(ref, 'worktree') }, ...rest),
     wait: (request, caller, signal) => waitForTasks(deps, { request, caller, signal }),

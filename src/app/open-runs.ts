@@ -22,6 +22,7 @@ import { everyHour } from './home-retention.ts';
 import { bindMethods, createJobOperations } from './job-operations.ts';
 import { namingTasks } from './named-operations.ts';
 import type { Repository, RepositoryDeps } from './open-repository.ts';
+import type { RecordOperations } from './record-operations.ts';
 import { TaskNames } from './task-names.ts';
 import { createWorktreeOperations } from './worktree-operations.ts';
 
@@ -30,6 +31,7 @@ interface RunsDeps extends RepositoryDeps {
   runner: JobRunner;
   jobs: JobManager;
   engine: DurableEngine;
+  records: RecordOperations;
 }
 
 /** The longest hand-over to an agent; the rest is kept as an artifact. */
@@ -39,7 +41,7 @@ const CHARACTERS_PER_TOKEN = 16;
 
 /** Runs, and all operations of a repository. */
 export function openRuns(deps: RunsDeps) {
-  const { clock, log, store, signal, runner, jobs, engine, newId, redact, repository } = deps;
+  const { clock, log, store, signal, runner, jobs, engine, newId, redact, repository, records } = deps;
   const { worktrees, notices, code, states, project, context } = repository;
   const blobs = journalBlobs(store);
   const runs = new WorkflowRuns({ engine, blobs, clock, newId });
@@ -56,6 +58,7 @@ export function openRuns(deps: RunsDeps) {
       .finally(() => runner.kick());
   const core: Core = {
     ...createJobOperations({ ...repository, jobs, store, runs: operations, status, newId, awaitWorktree }),
+    ...bindMethods(records, 'usage', 'job_log', 'events'),
     ...bindMethods(operations, 'run', 'runs', 'run_status', 'run_control', 'run_replay', 'run_log'),
     ...bindMethods(operations, 'block_result', 'calls', 'call_rerun'),
     ...createWorktreeOperations({ ...deps, ...repository, status, starter, operations }),

@@ -11,6 +11,7 @@ import type { RunStatus } from '../workflow/runs/status.ts';
 import type { Notice } from '../worktrees/deps.ts';
 import type { GitWorktreeManager } from '../worktrees/manager.ts';
 import type { CodeOperations } from './code-operations.ts';
+import { review } from './review.ts';
 
 interface WorktreeOperationsDeps {
   worktrees: GitWorktreeManager;
@@ -28,6 +29,7 @@ interface WorktreeOperationsDeps {
 export function createWorktreeOperations(deps: WorktreeOperationsDeps): WorktreeCore {
   const { worktrees, store, newId, redact, status, starter, engine, jobs, code, operations } = deps;
   return {
+    review: (request, caller) => review({ worktrees, store, status, jobs, operations, redact }, request, caller),
     worktrees: async ({ all }) => ({ worktrees: await worktrees.list({ all }) }),
     async worktree_create({ taskId, cwd, ...task }) {
       const { base } = await worktrees.startingPoint({ cwd, base: task.base });

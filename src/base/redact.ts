@@ -1,6 +1,6 @@
 export type Redact = (text: string) => string;
 
-const MARK = '[redacted]';
+export const MARK = '[redacted]';
 /** Shorter values occur everywhere by chance. */
 const SHORTEST = 8;
 
@@ -22,24 +22,35 @@ const TOKEN_SHAPES: readonly (readonly [hint: string, shape: RegExp])[] = [
   ['earer', /(?<=\b[Bb]earer(?: |%20|\+))[A-Za-z0-9._~+/=-]{16,}/g],
 ];
 
-type Span = [start: number, end: number];
+export type Span = [start: number, end: number];
 
 /** Replaces known secrets (plain, and as JSON, URL or base64 would write them) and tokens of well-known shape. Secrets under 8 characters are ignored. */
 export function createRedactor(secrets: readonly string[]): Redact {
   const needles = [...new Set(secrets.flatMap(formsOf))];
   return (text) => {
-    const spans: Span[] = [];
-    for (const needle of needles) {
-      for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + 1)) {
-        spans.push([at, at + needle.length]);
-      }
-    }
-    for (const [hint, shape] of TOKEN_SHAPES) {
-      if (!text.includes(hint)) continue;
-      for (const match of text.matchAll(shape)) spans.push([match.index, match.index + match[0].length]);
-    }
+    const spans = secretSpans(text, needles);
     return spans.length === 0 ? text : withoutSpans(text, spans);
   };
+}
+
+/** Where the same secrets lie among bytes: for those who pass on a part, and must not pass on a part of a secret. */
+export function findSecrets(secrets: readonly string[], bytes: Buffer): Span[] {
+  const needles = new Set(secrets.flatMap(formsOf).map((form) => Buffer.from(form).toString('latin1')));
+  return secretSpans(bytes.toString('latin1'), needles).sort((a, b) => a[0] - b[0]);
+}
+
+function secretSpans(text: string, needles: Iterable<string>): Span[] {
+  const spans: Span[] = [];
+  for (const needle of needles) {
+    for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + 1)) {
+      spans.push([at, at + needle.length]);
+    }
+  }
+  for (const [hint, shape] of TOKEN_SHAPES) {
+    if (!text.includes(hint)) continue;
+    for (const match of text.matchAll(shape)) spans.push([match.index, match.index + match[0].length]);
+  }
+  return spans;
 }
 
 /** For payloads that are already parsed: all strings, keys included. */

@@ -11,6 +11,7 @@ export interface EventRows {
   firstSeqSince(at: string): number | undefined;
   lastSeq(): number;
   ofJob(query: { jobId: string; after: number; limit: number }): AgentEvent[];
+  ofAll(query: { after: number; limit: number }): AgentEvent[];
 }
 
 export interface Page {
@@ -46,12 +47,19 @@ export class EventLog {
     });
   }
 
-  /** A `seq` is exclusive, an instant inclusive: read by time a page may repeat events, but it loses none. */
-  slice(query: { jobId: string; since?: string | undefined; limit: number }): Page {
-    const cursor = parseCursor(query.since);
-    const after =
-      'after' in cursor ? cursor.after : (this.#rows.firstSeqSince(cursor.at) ?? this.#rows.lastSeq() + 1) - 1;
-    const found = this.#rows.ofJob({ jobId: query.jobId, after, limit: query.limit + 1 });
+  /** The `seq` after which a cursor reads on. */
+  after(since: string | undefined): number {
+    const cursor = parseCursor(since);
+    if ('after' in cursor) return cursor.after;
+    return (this.#rows.firstSeqSince(cursor.at) ?? this.#rows.lastSeq() + 1) - 1;
+  }
+
+  /** Of one job or of all. A `seq` is exclusive, an instant inclusive: read by time a page may repeat events, but it loses none. */
+  slice(query: { jobId?: string; since?: string | undefined; limit: number }): Page {
+    const { jobId } = query;
+    const after = this.after(query.since);
+    const wanted = { after, limit: query.limit + 1 };
+    const found = jobId === undefined ? this.#rows.ofAll(wanted) : this.#rows.ofJob({ jobId, ...wanted });
     const events = found.slice(0, query.limit);
     const nextCursor = String(events.at(-1)?.seq ?? after);
     return { events, nextCursor, truncated: found.length > events.length };

@@ -67,11 +67,11 @@ async function wrongUsage(host: Host, json: boolean, { message }: CommanderError
 /** The first words of each part of the grammar: only the part that is needed is read. */
 const GRAMMAR = [
   {
-    words: 'spawn status ps top send inbox output attach wait interrupt resume kill',
+    words: 'spawn status ps top send inbox output attach wait interrupt resume kill usage events',
     load: () => import('../surfaces/terminal/grammar/jobs.ts'),
   },
   { words: 'run runs workflow calls', load: () => import('../surfaces/terminal/grammar/runs.ts') },
-  { words: 'worktree conflicts state', load: () => import('../surfaces/terminal/grammar/worktrees.ts') },
+  { words: 'worktree review conflicts state', load: () => import('../surfaces/terminal/grammar/worktrees.ts') },
   { words: 'code', load: () => import('../surfaces/terminal/grammar/code.ts') },
   { words: 'ask chat', load: () => import('../surfaces/terminal/grammar/ask.ts') },
   { words: 'config role rag macro vault agent', load: () => import('../surfaces/terminal/grammar/runtime.ts') },

@@ -48,6 +48,11 @@ export const errorTable = {
   no_run: final(409, 1, 'It is a single job without a workflow: `reef status ID` shows it.'),
   no_worktree: final(409, 1, 'It works in the checkout itself: `git diff` shows what is changed there.'),
   no_job_yet: final(409, 1, '`reef status ID` says what it waits for.'),
+  no_output: final(
+    404,
+    4,
+    '`reef status ID` says whether it has started. Raw output is removed some time after the end; `reef output ID` still has the events.',
+  ),
   // state
   job_ended: final(409, 1, '`reef resume ID` continues it; `reef spawn` starts another.'),
   invalid_transition: final(409, 1, 'Look at the job with `reef status ID`.'),
@@ -59,6 +64,13 @@ export const errorTable = {
   question_changed: final(409, 1, 'Look at the question again: its arguments have changed since you saw them.'),
   question_cut: final(409, 1, 'See all of it first: `reef inbox` says what to type. You can deny it at once.'),
   question_withdrawn: final(409, 1, 'The agent no longer waits for an answer; there is nothing to do.'),
+  answer_first: final(409, 1, '`reef inbox` shows the question and what to type.'),
+  review_stale: final(409, 1, 'Look at these files again with `reef worktree diff ID`, and comment on what they are now.'),
+  review_unheard: passing(
+    409,
+    1,
+    '`reef run show ID` says what it is at. Answer what it asks, or send the review again when an agent works there or the run is over.',
+  ),
   send_unsupported: final(409, 1, 'Wait until the job is idle, then `reef resume ID "<text>"`.'),
   interrupt_timeout: passing(504, 1, 'Try again, or end it with `reef kill ID`.'),
   queue_full: passing(503, 69, 'Wait until jobs have ended, or end some with `reef kill ID`.'),

@@ -14,12 +14,20 @@ import { operation } from './operation.ts';
 import { runSummarySchema } from './run-operations.ts';
 import { planSchema } from './worktrees.ts';
 
-const id = z
+export const jobId = z
   .string()
   .min(1)
   .max(64)
   .describe('A task: id of its job, run or worktree, a unique beginning of one, @last, or the beginning of its title');
-const MAX_WAIT_MS = 45_000;
+const id = jobId;
+export const MAX_WAIT_MS = 45_000;
+
+export const eventPageSchema = z.strictObject({
+  events: z.array(agentEventSchema),
+  nextCursor: z.string(),
+  /** There are more events. */
+  truncated: z.boolean(),
+});
 
 const jobViewSchema = jobSchema.extend({
   awaiting_input: z.boolean(),
@@ -124,14 +132,7 @@ const output = operation({
     limit: z.number().int().min(1).max(1000).default(200),
     waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait up to this long for a first event'),
   }),
-  output: z.strictObject({
-    agentId: z.string(),
-    status: jobStatusSchema,
-    events: z.array(agentEventSchema),
-    nextCursor: z.string(),
-    /** There are more events. */
-    truncated: z.boolean(),
-  }),
+  output: eventPageSchema.extend({ agentId: z.string(), status: jobStatusSchema }),
 });
 
 const kill = operation({

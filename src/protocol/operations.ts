@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { codeOperations } from './code-operations.ts';
 import { jobOperations } from './job-operations.ts';
+import { recordOperations } from './record-operations.ts';
 import { runOperations } from './run-operations.ts';
 import { stateOperations } from './state-operations.ts';
 import { trustOperations } from './trust.ts';
@@ -9,6 +10,7 @@ import { worktreeOperations } from './worktrees.ts';
 /** Every verb of Reef. --json, the result of the MCP tool and the body on the socket are the same object. */
 export const operations = {
   ...jobOperations,
+  ...recordOperations,
   ...runOperations,
   ...worktreeOperations,
   ...codeOperations,
@@ -39,6 +41,7 @@ type CorePart<N extends OperationName> = {
 /** What every surface calls. */
 export type Core = CorePart<OperationName>;
 export type JobCore = CorePart<keyof typeof jobOperations>;
+export type RecordCore = CorePart<keyof typeof recordOperations>;
 export type RunCore = CorePart<keyof typeof runOperations>;
 export type WorktreeCore = CorePart<keyof typeof worktreeOperations>;
 export type CodeCore = CorePart<keyof typeof codeOperations>;

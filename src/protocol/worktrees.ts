@@ -218,7 +218,43 @@ export const acceptOptionsSchema = z.strictObject({
 });
 export type AcceptOptions = z.input<typeof acceptOptionsSchema>;
 
+const commentSchema = z.strictObject({
+  path: z.string().min(1).max(4_096),
+  side: z.enum(['old', 'new']).default('new'),
+  line: z.number().int().min(1),
+  blob: z
+    .string()
+    .regex(/^[0-9a-f]{7,64}$/)
+    .describe('Of the file as it was seen: the id in the index line of the diff, or the beginning of it'),
+  text: z.string().min(1).max(16_384),
+});
+export type ReviewComment = z.infer<typeof commentSchema>;
+
+const review = operation({
+  effect: 'acts',
+  for: ['person'],
+  noTool: 'a review is what a person says about the work of agents',
+  summary: 'Send comments on lines of a worktree to its agent, as one message: it works on, or begins again with them.',
+  input: z.strictObject({
+    worktree: z.string().min(1).max(64).describe('Worktree id, any unique prefix of it, or @last for the newest'),
+    base: oid.optional().describe('The commit it was compared with; another one now is refused'),
+    comments: z.array(commentSchema).max(500).default([]),
+    text: z.string().min(1).max(65_536).optional().describe('About all of it'),
+    verdict: z.enum(['changes', 'ok']).default('changes').describe('ok: also approves a run that asks for approval'),
+    key: z.string().min(1).max(200).optional().describe('Repeating a call with the same key sends nothing again'),
+  }),
+  output: z.strictObject({
+    /** `delivered` to an agent at work, `resumed` a job that rested, `retried` or `approved` its run. */
+    how: z.enum(['delivered', 'resumed', 'retried', 'approved']),
+    agentId: text.exactOptional(),
+    runId: text.exactOptional(),
+    /** What the agent is told. */
+    message: text,
+  }),
+});
+
 export const worktreeOperations = {
+  review,
   worktrees: operation({
     effect: 'reads',
     for: PEOPLE_AND_CLIENTS,

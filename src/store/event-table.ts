@@ -64,6 +64,17 @@ export class EventTable {
     return this.#sql<EventRow>(sql).all(jobId, after, limit).map(toEvent);
   }
 
+  ofAll({ after, limit }: { after: number; limit: number }): AgentEvent[] {
+    return this.#sql<EventRow>('SELECT * FROM event WHERE seq > ? ORDER BY seq LIMIT ?').all(after, limit).map(toEvent);
+  }
+
+  /** The model that an agent first said it uses. It says so at its beginning: the rest is not looked at. */
+  modelOf(jobId: string): string | undefined {
+    const sql = `SELECT payload ->> '$.model' AS model FROM (SELECT * FROM event WHERE job_id = ? ORDER BY seq LIMIT 50)
+      WHERE type = 'progress' AND payload ->> '$.kind' = 'session' AND model IS NOT NULL LIMIT 1`;
+    return this.#sql<{ model: string }>(sql).get(jobId)?.model;
+  }
+
   /** Every event of a job, a page at a time: a statement left open would hold the database. */
   *allOf(jobId: string): Generator<AgentEvent> {
     for (let after = 0, isMore = true; isMore; ) {

@@ -1,10 +1,23 @@
-import type { Job } from '../protocol/jobs.ts';
+import type { Job, Usage } from '../protocol/jobs.ts';
 import type { Sqlite } from './driver.ts';
 
 /** A job as it is stored: what everyone may see, and what only the job manager keeps (opaque here). */
 export interface JobRecord<R = unknown> {
   job: Job;
   runtime: R;
+}
+
+/** What a job used, without the rest of it: a thousand tasks may be a thousand megabytes. */
+export interface JobUsage {
+  id: string;
+  parentId: string | null;
+  /** The run whose block it works on. */
+  runId: string | null;
+  agent: string;
+  /** The one that was asked for. */
+  model: string | null;
+  createdAt: string;
+  usage: Usage;
 }
 
 interface Row {
@@ -74,6 +87,14 @@ export class JobTable {
 
   lastEnded<R>(count: number): JobRecord<R>[] {
     return this.#select<R>('ended_seq IS NOT NULL ORDER BY ended_seq DESC LIMIT ?', count);
+  }
+
+  /** Of every job, oldest first. */
+  usages(): JobUsage[] {
+    const sql = `SELECT id, parent_id AS parentId, run_id AS runId, doc ->> '$.agent' AS agent, doc ->> '$.model' AS model,
+      doc ->> '$.createdAt' AS createdAt, doc -> '$.usage' AS usage FROM job LEFT JOIN block_job ON job_id = id ORDER BY id`;
+    const rows = this.#sql<Omit<JobUsage, 'usage'> & { usage: string }>(sql).all();
+    return rows.map((row) => ({ ...row, usage: JSON.parse(row.usage) }));
   }
 
   childrenOf<R>(id: string): JobRecord<R>[] {

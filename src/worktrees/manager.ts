@@ -37,7 +37,7 @@ import { type Foreign, foreignWork, reportOf } from './radar/report.ts';
 import { type StoredWorktree, toRecord } from './records.ts';
 import { folderOf } from './registry.ts';
 import { runSetup } from './scripts.ts';
-import { viewsOf, worktreeDiff } from './views.ts';
+import { type OpenChanges, openChanges, viewsOf, worktreeDiff } from './views.ts';
 
 /**
  * The worktrees of one repository, from the queue to the merge. One operation at a time works on a worktree, and it
@@ -352,6 +352,11 @@ export class GitWorktreeManager {
   async diff(text: string): Promise<WorktreeDiff> {
     const id = this.idOf(text);
     return this.#alone(id, () => worktreeDiff(this.#deps, this.#deps.records.get(id)));
+  }
+
+  async openChanges(text: string): Promise<OpenChanges> {
+    const id = this.idOf(text);
+    return this.#alone(id, () => openChanges(this.#deps, this.#deps.records.get(id)));
   }
 
   async list({ all = false } = {}): Promise<WorktreeView[]> {

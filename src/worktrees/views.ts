@@ -1,7 +1,8 @@
 import { capText } from '../base/cap.ts';
+import { readBlobs } from '../git/blobs.ts';
 import { capture } from '../git/capture.ts';
 import type { Checkout } from '../git/checkout.ts';
-import { diffTrees } from '../git/diff.ts';
+import { diffTrees, type FileChange } from '../git/diff.ts';
 import type { Oid } from '../git/ref-name.ts';
 import { operationUnderWay } from '../git/repository.ts';
 import { readStatus } from '../git/status.ts';
@@ -66,21 +67,46 @@ async function healthOf(deps: Deps, { path }: StoredWorktree): Promise<WorktreeV
 
 const SHOWN = 1024 * 1024;
 const READ = 64 * 1024 * 1024;
-const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--find-renames', '--submodule=short', '--no-abbrev'];
+const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color', '--find-renames', '--submodule=short', '--full-index'];
 
 /** Its changes since it left its target, uncommitted ones included. */
 export async function worktreeDiff(deps: Deps, row: StoredWorktree): Promise<WorktreeDiff> {
-  const { git, checkout, clock, fold } = deps;
+  const { worktree, base, tree, changes } = await changesOf(deps, row);
+  const files = changes.map(({ status, path, from }) => ({ status, path, ...(from !== undefined && { from }) }));
+  const drift = driftOf(row.changePlan, changes.flatMap(namesOf), deps.fold);
+  const gates = await standingsOf(deps, row, tree);
+  return { base, tree, ...(gates && { gates }), files, ...(await patchOf(deps, worktree, [base, tree])), drift };
+}
+
+/** The same changes by the ids of the files, and the text of one of them. */
+export async function openChanges(deps: Deps, row: StoredWorktree): Promise<OpenChanges> {
+  const { worktree, base, changes } = await changesOf(deps, row);
+  return {
+    base,
+    changes,
+    async textOf(oid) {
+      for await (const blob of readBlobs(deps.git, worktree, { oids: [oid] }))
+        if (blob.state === 'read') return blob.content.toString('utf8');
+      return undefined;
+    },
+  };
+}
+
+export interface OpenChanges {
+  base: string;
+  changes: readonly FileChange[];
+  /** Undefined if it is too large to be shown. */
+  textOf(oid: Oid): Promise<string | undefined>;
+}
+
+async function changesOf(deps: Deps, row: StoredWorktree) {
+  const { git, checkout, clock } = deps;
   const worktree = await openWorktree(deps, folderOf(row));
   const message = `Reef saw ${row.title}`;
   const { parent, tree } = await capture(git, worktree, { ref: refs.work(row.id), message, at: clock.now() });
   const tip = await currentTip(git, checkout, row.base);
   const base = (await mergeBase(git, worktree, [parent, tip])) ?? row.base.commit;
-  const changes = await diffTrees(git, worktree, { from: base, to: tree });
-  const files = changes.map(({ status, path, from }) => ({ status, path, ...(from !== undefined && { from }) }));
-  const drift = driftOf(row.changePlan, changes.flatMap(namesOf), fold);
-  const gates = await standingsOf(deps, row, tree);
-  return { base, tree, ...(gates && { gates }), files, ...(await patchOf(deps, worktree, [base, tree])), drift };
+  return { worktree, base, tree, changes: await diffTrees(git, worktree, { from: base, to: tree }) };
 }
 
 /** Undefined where no gate may run. */

@@ -108,7 +108,7 @@ export const agents = page('agents', {
   'A-172': { from: '+', says: 'a job ends at once when its agent has nothing outstanding, without a fixed pause', status: 'todo', because: 'it does, and its tools start as a pipe; bench turn has not shown bare + 250 ms on a quiet machine' },
   'A-173': { from: '+', says: 'what a launch used is known even when it dies; compaction, lasting errors and retries are one event each', status: 'todo', because: 'usage of a launch that dies is kept; the events are not gathered yet' },
   'A-174': { from: '+', says: 'a launch interrupted before its program ran is launched again by itself', status: 'done' },
-  'A-175': { from: '+', says: 'output --raw gives every byte, by range when asked', status: 'todo', because: 'not built yet: it came after the first build' },
+  'A-175': { from: '+', says: 'output --raw gives every byte, by range when asked', status: 'done' },
   'A-176': { from: '+', says: 'permissions list their valid decisions, and a job paused by a limit is in the inbox', status: 'todo', because: 'permissions do; a job paused by a limit is not in the inbox yet' },
   'A-177': { from: '+', says: 'the reason why a daemon cannot start is the answer of the command, without a stack', status: 'done' },
   'A-178': { from: '+', says: 'headful jobs raise questions too', status: 'todo', because: 'not built yet: it came after the first build' },

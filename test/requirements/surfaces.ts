@@ -20,7 +20,7 @@ export const surfaces = page('surfaces', {
   'U-22': { from: '+', says: 'completions and sessions are served, and a client that leaves cancels within 2 s', status: 'todo', because: 'issue not started' },
   'U-23': { from: '+', says: 'every operation has a REST route, or says why not, from one schema', status: 'todo', because: 'not built yet: it came after the first build' },
   'U-24': { from: '+', says: 'MCP over Streamable HTTP from the same server definition', status: 'todo', because: 'not built yet: it came after the first build' },
-  'U-25': { from: '+', says: 'the operations the page needs exist on every face: usage, review and the others', status: 'todo', because: 'not built yet: it came after the first build' },
+  'U-25': { from: '+', says: 'the operations the page needs exist on every face: usage, review and the others', status: 'todo', because: 'the operations, their commands and the tool are there; their REST routes come with the door' },
   'U-26': { from: '+', says: "reef serve --origin adds one exact host behind the user's own tunnel", status: 'todo', because: 'not built yet: it came after the first build' },
   'U-27': { from: '+', says: 'GET /metrics gives the figures of the home and sends nothing anywhere', status: 'todo', because: 'not built yet: it came after the first build' },
   'U-30': { from: '+', says: 'the page shows jobs and runs now, with questions answerable in place', status: 'todo', because: 'issue not started' },

@@ -9,6 +9,7 @@ import { type Asked, questionsOf, renderQuestion } from '../render/question.ts';
 import { runDetails, runTable } from '../render/run.ts';
 import { createStyle, type Style } from '../render/style.ts';
 import { renderEvents } from '../render/timeline.ts';
+import { usageTable } from '../render/usage.ts';
 import { acceptance, conflictReport, worktreeDiff, worktreeTable } from '../render/worktree.ts';
 
 /** Even hexadecimal, at some two bytes per token, stays below 10,000 tokens. */
@@ -68,6 +69,7 @@ const WORDS: { [N in OperationName]?: (output: OperationOutput<N>, style: Style)
   resume: ({ agentId, status, launch }) => `Job ${agentId} is ${status}, launch ${launch}.`,
   inbox: ({ questions }, style) =>
     questions.length === 0 ? 'No open questions.' : questions.map((each) => question(each, style)).join('\n\n'),
+  usage: (used, style) => usageTable(used, style),
   run: (summary, style) => `${runDetails(summary, null, style)}\nFollow it with run_status.`,
   run_status: ({ runs, view }, style) => {
     const [only, another] = runs;

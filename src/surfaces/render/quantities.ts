@@ -40,7 +40,7 @@ export function cost({ costUsd }: Usage): string {
   return costUsd > 0 && costUsd < 0.01 ? '<$0.01' : `$${costUsd.toFixed(2)}`;
 }
 
-function short(count: number): string {
+export function short(count: number): string {
   if (count < 1_000) return String(count);
   if (count < 999_950) return `${(count / 1_000).toFixed(1)}k`;
   return `${(count / 1_000_000).toFixed(1)}M`;

@@ -62,6 +62,21 @@ export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {
     },
     ask_host: async () => ({ answer: 'deny' }),
     inbox: async () => ({ questions: job.questions.map((question) => sampleEntry(question)), notices: [] }),
+    usage: async () => ({
+      rows: [{ key: job.agent, ...sampleUse(job) }],
+      totals: sampleUse(job),
+      leftOut: 0,
+    }),
+    job_log: async ({ id }) => {
+      find(id);
+      const at = { from: 0, next: 6, size: 6 };
+      return { agentId: job.id, launches: [1], launch: 1, text: 'hello\n', encoding: 'utf8', ...at };
+    },
+    events: async () => ({
+      events: [sampleEvent('progress', { kind: 'turn', n: 1 })],
+      nextCursor: '1',
+      truncated: false,
+    }),
     ...runsAndWorktrees(),
     ...sampleCode(),
     ...sampleStates(),
@@ -76,6 +91,8 @@ export function smallCore(job: JobView = sampleJob(), changes: Partial<Core> = {
   ]);
   return { core: Object.fromEntries(recorded) as Core, calls };
 }
+
+const sampleUse = ({ usage }: JobView) => ({ ...usage, jobs: 1, unpriced: 0 });
 
 /** One halted run in one worktree. */
 function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
@@ -95,6 +112,7 @@ function runsAndWorktrees(): RunCore & WorktreeCore & TrustCore {
     block_result: async () => ({ taken: true }),
     calls: async () => ({ calls: [sampleCall()] }),
     call_rerun: async () => ({ before: sampleCall(), jobId: sampleCall().jobId }),
+    review: async () => ({ how: 'delivered', agentId: '01J', message: 'A person has reviewed your work.' }),
     worktrees: async () => ({ worktrees: [sampleWorktree()] }),
     worktree_create: async () => sampleRecord(),
     worktree_setup: async () => sampleWorktree({ setup: { state: 'done' } }),

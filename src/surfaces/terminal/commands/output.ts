@@ -4,8 +4,9 @@ import type { OperationOutput } from '../../../protocol/operations.ts';
 import type { Client } from '../../client/client.ts';
 import { type LoggedEvent, renderEvent } from '../../render/timeline.ts';
 import type { Cli, Command } from '../cli.ts';
+import type { RawOptions } from './raw-output.ts';
 
-interface OutputOptions {
+interface OutputOptions extends RawOptions {
   since?: string;
   limit?: number;
   follow?: true;
@@ -32,14 +33,12 @@ export const output: Command<OutputOptions> = async (cli, [id = ''], options) =>
   return 0;
 };
 
-async function raw(cli: Cli, id: string, { since, limit, follow }: OutputOptions): Promise<number> {
-  if (since !== undefined || limit !== undefined || follow || cli.json) {
-    throw new ReefError('bad_request', '--raw prints the files of the agent as they are: leave out the other options');
+async function raw(cli: Cli, id: string, { since, limit, follow, raw: _, ...range }: OutputOptions): Promise<number> {
+  if (since !== undefined || limit !== undefined || follow) {
+    throw new ReefError('bad_request', '--raw prints bytes, not events: leave out --since, --limit and --follow');
   }
-  const { jobs } = await cli.client().call('status', { id });
   const { printRaw } = await import('./raw-output.ts');
-  await printRaw(cli, jobs[0]?.id ?? id);
-  return 0;
+  return printRaw(cli, id, range);
 }
 
 export type Page = OperationOutput<'output'>;

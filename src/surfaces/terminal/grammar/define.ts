@@ -44,6 +44,11 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+export function byteNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('expected a whole number');
+  return Number(text);
+}
+
 export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }

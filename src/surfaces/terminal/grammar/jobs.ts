@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import { collect, definer, TASK_ID as ID, type Run, wholeNumber } from './define.ts';
+import { byteNumber, collect, definer, TASK_ID as ID, type Run, wholeNumber } from './define.ts';
 
 export function declare(program: Command, run: Run): void {
   startCommands(program, run);
   talkCommands(program, run);
   endCommands(program, run);
+  recordCommands(program, run);
 }
 
 function startCommands(program: Command, run: Run): void {
@@ -84,8 +85,33 @@ function talkCommands(program: Command, run: Run): void {
     .option('--since <cursor>', 'start after this cursor or ISO-8601 time')
     .option('--limit <n>', 'print at most this many events', wholeNumber)
     .option('--follow', 'keep printing until the job ends')
-    .option('--raw', 'print what the agent itself wrote, without secrets');
+    .option('--raw', 'print every byte that the agent itself wrote, without secrets')
+    .option('--stream <name>', 'with --raw: only out or err')
+    .option('--launch <n>', 'with --raw: only this launch, counted from 1', wholeNumber)
+    .option('--from <n>', 'with --raw: start at this byte of one stream, counted from 0', byteNumber)
+    .option('--bytes <n>', 'with --raw: print at most this many bytes of one stream', wholeNumber);
   definer(run, () => import('../commands/output.ts'))(output, 'output', 'reef output @last --follow');
+}
+
+function recordCommands(program: Command, run: Run): void {
+  const define = definer(run, () => import('../commands/records.ts'));
+  const usage = program
+    .command('usage')
+    .description('Sum up the tokens and the cost of all jobs')
+    .option('--by <what>', 'agent (default), model, day or run')
+    .option('--since <time>', 'only jobs started since then: an ISO-8601 time, or a time ago such as 7d')
+    .option('--limit <n>', 'print at most this many rows', wholeNumber);
+  define(usage, 'usage', 'reef usage --by day --since 7d');
+  const events = program
+    .command('events')
+    .description('Print what happened in all jobs, in the order it happened')
+    .option(
+      '--since <cursor>',
+      'start after this cursor or ISO-8601 time (default: with --follow now, else the beginning)',
+    )
+    .option('--limit <n>', 'print at most this many events', wholeNumber)
+    .option('--follow', 'keep printing until you stop it');
+  define(events, 'events', 'reef events --follow');
 }
 
 function endCommands(program: Command, run: Run): void {

@@ -5,6 +5,7 @@ export function declare(program: Command, run: Run): void {
   const worktree = program.command('worktree').description('Manage the worktrees in which agents work');
   makeCommands(worktree, run);
   endCommands(worktree, run);
+  reviewCommand(program, run);
   stateCommands(program, run);
   const conflicts = program
     .command('conflicts')
@@ -73,6 +74,24 @@ function endCommands(worktree: Command, run: Run): void {
     .description('Show which leftover worktrees could be removed, with size, age and reason')
     .option('--yes', 'remove what is shown');
   define(prune, 'pruneWorktrees');
+}
+
+function reviewCommand(program: Command, run: Run): void {
+  const review = program
+    .command('review')
+    .description('Send comments on the lines of a worktree to its agent, as one message')
+    .argument('<id>', ID)
+    .argument('[text]', 'about all of it; - reads it from standard input')
+    .option(
+      '--comment <place>',
+      '"FILE:LINE: what you say", or FILE:-LINE for a line as it was; may be repeated',
+      collect,
+    )
+    .option('--file <file>', 'a review as JSON: comments with path, side, line, blob and text, and a verdict')
+    .option('--ok', 'you agree: approves a run that asks for approval')
+    .option('--key <key>', 'repeating the command with the same key sends nothing again');
+  const example = 'reef review @last --comment "src/tax.ts:12: use the constant"';
+  definer(run, () => import('../commands/review.ts'))(review, 'review', example);
 }
 
 function stateCommands(program: Command, run: Run): void {
