@@ -68,6 +68,27 @@ verifies('C-022', 'C-030').test('dirty content is extracted by the server of its
   expect((await one.view()).withBlob(oid)).toEqual([]);
 });
 
+verifies('C-022', 'C-024', 'C-144').test(
+  'dirty content that its server has not registered yet is kept by the others, however small the store may be',
+  async () => {
+    const repository = makeRepository({ 'a.ts': 'export const a = 1;\n' });
+    const two = join(repository.root, 'two');
+    repository.plain('worktree', 'add', '-q', '-b', 'two', two);
+    const [one, other] = [await openIndex(repository), await openIndex(repository, two)];
+    const isDone = (index: CodeIndex) => index.until(() => index.pendingWords + index.pendingStructures === 0);
+    await Promise.all([one.view(), other.view()]);
+    await Promise.all([isDone(one), isDone(other)]);
+    await other.until(() => one.store.look(({ registry }) => registry.worktree(two), undefined) !== undefined);
+    // Within a minute of what it told of itself, it tells nothing more.
+    writeFileSync(join(two, 'a.ts'), 'export const dirtyInTwo = 1;\n');
+    await other.view();
+    await isDone(other);
+    await other.until(() => one.store.look(({ registry }) => registry.fresh(two), []).length > 0);
+    expect(await collect({ git: repository.git, tree: one.tree, store: one.store })).toBe(0);
+    expect(other.names.definers('dirtyInTwo')).toHaveLength(1);
+  },
+);
+
 verifies('C-013', 'C-024').test(
   'what another server drops is extracted again by the one that has it, and no answer is complete without it',
   async () => {
@@ -85,6 +106,7 @@ verifies('C-013', 'C-024').test(
     for (let times = 0; dropped === 0 && times < 3; times++) {
       await other.view();
       await isDone(other);
+      other.store.write(({ registry }) => registry.forgetFresh(two)); // as a server of an older Reef has it
       // Nothing, if one of the two came to rest just now: each drops by itself, once.
       dropped = await collect({ git: repository.git, tree: one.tree, store: one.store });
     }

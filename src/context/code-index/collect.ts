@@ -44,10 +44,10 @@ function timesSource(tree: WorktreeTree, store: FactStore): number {
  */
 export async function collect(deps: RemembranceDeps): Promise<number> {
   const { store, tree } = deps;
+  const blobs = store.look(({ facts }) => facts.blobs(), []); // first: what is written later is nobody's to drop
   const mapped = await mappedBlobs(deps).catch(() => undefined);
   if (!mapped) return 0;
   const isNeeded = timesSource(tree, store) > TIGHT;
-  const blobs = store.look(({ facts }) => facts.blobs(), []);
   const seen = blobs.filter(({ oid, seenDay }) => mapped.has(oid) && seenDay < today());
   const doomed = blobs
     .filter(({ oid, seenDay }) => !mapped.has(oid) && (isNeeded || today() - seenDay > UNSEEN_DAYS))
@@ -103,10 +103,7 @@ async function vacuum(store: FactStore): Promise<void> {
   }
 }
 
-/**
- * Changes whenever something was dropped. A server registers what it maps only once a minute, so another may drop what it has just
- * read. Then it reads that again.
- */
+/** Changes whenever something was dropped. A server that finds its own content gone reads it again. */
 export function dropsOf(store: FactStore): string {
   return store.look(({ registry }) => registry.meta(DROPS), undefined) ?? '';
 }
@@ -119,7 +116,19 @@ async function mappedBlobs({ git, tree, store }: RemembranceDeps): Promise<Set<O
     if (!living.has(row.path) && !existsSync(row.path)) store.write(({ registry }) => registry.unregister(row.path));
     else for await (const oid of blobsOf(git, tree.checkout, row)) mapped.add(oid);
   }
+  for (const oid of freshBlobs(store, living)) mapped.add(oid);
   return mapped;
+}
+
+/** What living worktrees alone have and have not registered yet. */
+function freshBlobs(store: FactStore, living: ReadonlySet<string>): Oid[] {
+  return store
+    .look(({ registry }) => registry.freshWorktrees(), [])
+    .flatMap((path) => {
+      if (living.has(path) || existsSync(path)) return store.look(({ registry }) => registry.fresh(path), []);
+      store.write(({ registry }) => registry.forgetFresh(path));
+      return [];
+    });
 }
 
 /** We may not see another worktree's files, but its commit is in the shared objects and the rest is registered here. */

@@ -44,26 +44,29 @@ const CHAIN = {
   'src/unrelated.ts': 'export function paintWindow() {\n  return 1;\n}\n',
 };
 
-verifies('C-065').test(
+verifies('C-065', 'C-141').test(
   'a small definition is shown whole; of a large one its signature and the lines that match, as they stand in the file',
   async () => {
     const { repository, explore } = serve(CHAIN);
-    const { slices } = await explore({ question: 'where is the price rounded for a customer?', budget_tokens: 4_000 });
+    const { slices } = await explore({ question: 'where is the price rounded for a customer?', budget_tokens: 600 });
     const lines = readFileSync(join(repository.checkout, 'src/billing.ts'), 'utf8').split('\n');
     for (const { file_path, start_line, end_line, text } of slices.filter((one) => one.file_path === 'src/billing.ts'))
       expect([file_path, text]).toEqual([file_path, lines.slice(start_line - 1, end_line).join('\n')]);
     const texts = slices.filter(({ file_path }) => file_path === 'src/billing.ts').map(({ text }) => text);
     const place = '  const total = roundPrice(amount);';
+    const { slices: roomy } = await explore({ question: 'where is the price rounded for a customer?' });
     expect({
       whole: texts.find((text) => text.startsWith('export function roundPrice'))?.split('\n').length,
       signature: texts.find((text) => text.startsWith('export function billCustomer')),
       matching: texts.find((text) => text.includes(place))?.split('\n').length,
       rest: texts.some((text) => text.includes('step30();')),
+      withRoom: roomy.some(({ text }) => text.startsWith('export function billCustomer') && text.includes('step30();')),
     }).toEqual({
       whole: 3,
       signature: 'export function billCustomer(\n  customer: string,\n  amount: number,\n): void {',
-      matching: 4,
+      matching: 6,
       rest: false,
+      withRoom: true,
     });
   },
 );
@@ -82,7 +85,7 @@ verifies('C-065').test(
     expect(await files({ question: 'whole' })).toEqual(near); // by search: only a comment has the word
     expect(await files({ question: 'nothing of it', files: ['src/charge.ts'] })).toContain('src/record.ts');
     const { map } = await explore({ question: 'roundPrice' });
-    expect(map.split('\n').map((line) => line.replace(/:.*/, ''))).toEqual(near);
+    expect(map.split('\n').map((line) => line.replace(/:.*/, ''))).toEqual(near.slice(1));
     expect(await files({ question: 'roundPrice', paths: ['src/ledger.ts'] })).not.toContain('src/charge.ts');
   },
 );
@@ -106,10 +109,49 @@ verifies('C-065').test(
     expect([one.slices[0]?.file_path, one.tokens <= 1_000, one.tokens >= 850]).toEqual(['src/best.ts', true, true]);
     const shown = new Set(one.slices.map(({ file_path, start_line }) => `${file_path}:${start_line}`));
     expect([one.left_out.length > 0, one.left_out.filter((place) => shown.has(place))]).toEqual([true, []]);
-    const all = [...shown, ...one.left_out].map((place) => place.replace(/:\d+$/, '')).sort();
-    expect(all).toEqual([...Object.keys(many), 'src/best.ts'].sort());
+    const named = one.map.split('\n').filter((line) => !line.startsWith(' '));
+    const all = [...shown, ...named, ...one.left_out].map((place) => place.replace(/:.*$/, ''));
+    expect([...new Set(all)].sort()).toEqual([...Object.keys(many), 'src/best.ts'].sort());
   },
 );
+
+const SHOP = {
+  'src/prices.ts': `export function roundPrice(price: number) {\n${'  price = step(price);\n'.repeat(30)}  return price;\n}\n`,
+  'src/bill.ts':
+    "import { roundPrice } from './prices.ts';\nexport class Bill {\n  total(lines: number[]) {\n    return roundPrice(lines.length);\n  }\n}\n",
+  'test/prices.test.ts':
+    "test('rounds a price', () => {\n  function roundsPrice() {\n    return roundPrice(1);\n  }\n});\n",
+  'docs/prices.md': 'How a price is rounded: roundPrice rounds the price.\n',
+};
+
+verifies('C-141').test(
+  'bodies come first and whole, with what they call and who calls them, named as people write it',
+  async () => {
+    const { explore } = serve(SHOP);
+    const { slices, tokens } = await explore({ question: 'how are prices rounded?', budget_tokens: 1_000 });
+    expect(slices[0]).toMatchObject({
+      ...{ file_path: 'src/prices.ts', start_line: 1, end_line: 33 },
+      why: 'defines roundPrice; called by Bill.total',
+    });
+    expect(slices.find(({ why }) => why.startsWith('defines Bill.total'))).toMatchObject({
+      start_line: 3,
+      end_line: 5,
+    });
+    expect(tokens).toBeLessThanOrEqual(1_000);
+  },
+);
+
+verifies('C-141').test('tests come after the code, and first only if the question asks for them', async () => {
+  const { explore } = serve(SHOP);
+  const first = async (question: string) => {
+    const { slices } = await explore({ question });
+    return slices[0]?.file_path;
+  };
+  expect([await first('rounds a price'), await first('which test rounds a price')]).toEqual([
+    'src/prices.ts',
+    'test/prices.test.ts',
+  ]);
+});
 
 verifies('C-065').test('the order in which files came into the index does not change the answer', async () => {
   const file = (at: number) => [`src/m${at}.ts`, `export function settle(due: number) {\n  return due - ${at};\n}\n`];

@@ -89,8 +89,10 @@ export class ToolSet {
         sure ??= new SureUses(index);
         return hops({ index, graph: await graphOf(), sure }, args, ms);
       },
-      explore_code: async (args) =>
-        (await import('../code-index/query/explore.ts')).explore({ index, graph: await graphOf() }, args),
+      explore_code: async (args, { ms }) => {
+        const { explore } = await import('../code-index/explore/explore.ts');
+        return explore({ index, graph: await graphOf() }, args, { parseMs: ms });
+      },
     };
     const shrink = (what: 'cheap' | 'all') => {
       index.shrink();

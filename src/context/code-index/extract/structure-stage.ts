@@ -207,7 +207,9 @@ export class StructureStage {
     const { git, tree, store, coverage } = this.#deps;
     const here = path === undefined ? undefined : blobFromFile(tree, want.oid, path);
     const blob = here ?? (await blobsFromGit(git, tree, [want.oid])).get(want.oid);
-    const fact = blob && (await this.#toFact(want, blob));
+    const isLocal = here !== undefined && path !== undefined && tree.files.get(path)?.isLocal === true;
+    const made = blob && (await this.#toFact(want, blob));
+    const fact = made && (isLocal ? { ...made, localTo: tree.checkout.toplevel } : made);
     this.#todo.delete(keyOf(want.lang, want.oid));
     if (fact) {
       store.put(fact);

@@ -167,13 +167,17 @@ export class WordStage {
     const { status, sketch } = this.#read(blob);
     const { buffer, byteOffset, byteLength } = words.add(oid, sketch);
     const data = new Uint8Array(buffer, byteOffset, byteLength);
-    const fact: Fact = { ...keyOf(oid), status, bytes: blob.size, data };
+    const fact: Fact = { ...keyOf(oid), status, bytes: blob.size, data, ...this.#localTo(oid) };
     store.put(fact);
     coverage.add(fact);
     this.#todo.delete(oid);
     this.#heldSince = Math.min(this.#heldSince, performance.now());
     this.extracted += 1;
     onRead(oid);
+  }
+
+  #localTo(oid: Oid): Pick<Fact, 'localTo'> {
+    return this.#todo.get(oid)?.isLocal ? { localTo: this.#deps.tree.checkout.toplevel } : {};
   }
 
   #read({ bytes }: ReadBlob): { status: FactStatus; sketch: Sketch } {

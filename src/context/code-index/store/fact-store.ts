@@ -241,10 +241,17 @@ export class FactStore {
   }
 }
 
-function writeFacts({ facts: table, claims }: Tables, facts: readonly Fact[]): true {
+function writeFacts({ facts: table, claims, registry }: Tables, facts: readonly Fact[]): true {
   for (const fact of facts) {
     table.put(fact);
     claims.done(fact);
   }
+  const local = Map.groupBy(facts, ({ localTo }) => localTo);
+  for (const [worktree, own] of local)
+    if (worktree !== undefined)
+      registry.addFresh(
+        worktree,
+        own.map(({ oid }) => oid),
+      );
   return true;
 }

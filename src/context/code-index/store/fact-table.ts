@@ -23,6 +23,8 @@ export interface Fact extends FactKey {
   /** Absent for words and for what was skipped: neither defines anything. */
   summary?: PackedSummary;
   bytes: number;
+  /** The worktree that alone has this content: git does not. */
+  localTo?: string;
 }
 
 export type FactBody = Pick<Fact, 'extractor' | 'status' | 'data'>;

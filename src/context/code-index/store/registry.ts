@@ -12,6 +12,7 @@ export interface WorktreeRow {
 
 const OUTGROWN = 'outgrown';
 const SOURCE = 'source ';
+const FRESH = 'fresh ';
 const RANKS_KEPT = 8;
 
 /** The worktrees that use this store, and the base ranks of their trees. */
@@ -34,6 +35,24 @@ export class Registry {
     this.setMeta(`${SOURCE}${path}`, String(sourceBytes));
     const sql = 'INSERT OR REPLACE INTO worktree (path, head, overlay, staged, used_at) VALUES (?, ?, ?, ?, ?)';
     this.#sql(sql).run(path, head, overlay, staged, Date.now());
+  }
+
+  /** Notes content that only this worktree has and that is not in its row yet: nobody else may drop it. */
+  addFresh(path: string, oids: Iterable<Oid>): void {
+    this.setMeta(`${FRESH}${path}`, [...new Set([...this.fresh(path), ...oids])].join(' '));
+  }
+
+  fresh(path: string): Oid[] {
+    return (this.meta(`${FRESH}${path}`) ?? '').split(' ').filter(Boolean);
+  }
+
+  forgetFresh(path: string): void {
+    this.setMeta(`${FRESH}${path}`, undefined);
+  }
+
+  freshWorktrees(): string[] {
+    const rows = this.#sql(`SELECT k FROM meta WHERE k LIKE '${FRESH}%'`).all() as { k: string }[];
+    return rows.map(({ k }) => k.slice(FRESH.length));
   }
 
   unregister(path: string): void {

@@ -32,7 +32,10 @@ export class Remembrance {
     const overlay = JSON.stringify(tree.overlay());
     const staged = (await this.#staged(head)).join(' ');
     const row = { path: tree.checkout.toplevel, head, overlay, staged };
-    store.write(({ registry }) => registry.register(row, tree.sourceBytes));
+    store.write(({ registry }) => {
+      registry.register(row, tree.sourceBytes);
+      if (tree.version === version) registry.forgetFresh(row.path); // else some may be newer than the row
+    });
   }
 
   /** Where index and commit differ. In a clean checkout git answers this at once. */
