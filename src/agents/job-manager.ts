@@ -85,9 +85,11 @@ export class JobManager implements JobCore {
   ): Promise<OperationOutput<'output'>> {
     const { id } = this.#find(request.id, caller).job;
     // Both at one moment: with a later status a reader would stop before the events in between.
+    const { log } = this.#deps.storage;
+    const { since, before, limit } = request;
     const read = () => ({
       status: this.#find(id, caller).job.status,
-      ...this.#deps.storage.log.slice({ jobId: id, since: request.since, limit: request.limit }),
+      ...(before === undefined ? log.slice({ jobId: id, since, limit }) : log.before({ jobId: id, before, limit })),
     });
     const isMet = ({ events, status }: ReturnType<typeof read>) => events.length > 0 || !isLive(status);
     return { agentId: id, ...(await this.#until(read, { isMet, timeoutMs: request.waitMs, signal })) };

@@ -229,6 +229,21 @@ describe('reading', () => {
     expect(read).toEqual(Array.from({ length: 10 }, () => all('J')));
   });
 
+  test('who begins at the end reads backwards, page by page, and misses nothing', () => {
+    for (const text of ['1', '2', '3', '4', '5']) append('J', says(text));
+    append('other', says('6'));
+    const back = (before: number) => {
+      const { events, truncated } = log.before({ jobId: 'J', before, limit: 2 });
+      return { seqs: events.map(({ seq }) => seq), truncated };
+    };
+    expect([back(Number.MAX_SAFE_INTEGER), back(4), back(2), back(1)]).toEqual([
+      { seqs: [4, 5], truncated: true },
+      { seqs: [2, 3], truncated: true },
+      { seqs: [1], truncated: false },
+      { seqs: [], truncated: false },
+    ]);
+  });
+
   verifies('Q-04').test('what is no cursor is bad_cursor', () => {
     expect(() => log.slice({ jobId: 'J', since: 'last week', limit: 1 })).toThrow(
       expect.objectContaining({ code: 'bad_cursor' }),

@@ -12,6 +12,7 @@ export interface EventRows {
   lastSeq(): number;
   ofJob(query: { jobId: string; after: number; limit: number }): AgentEvent[];
   ofAll(query: { after: number; limit: number }): AgentEvent[];
+  tail(jobId: string, count: number, before: number): AgentEvent[];
 }
 
 export interface Page {
@@ -63,6 +64,13 @@ export class EventLog {
     const events = found.slice(0, query.limit);
     const nextCursor = String(events.at(-1)?.seq ?? after);
     return { events, nextCursor, truncated: found.length > events.length };
+  }
+
+  /** The last events before a `seq`, oldest first: who opens a long log begins at its end. */
+  before(query: { jobId: string; before: number; limit: number }): Page {
+    const found = this.#rows.tail(query.jobId, query.limit + 1, query.before);
+    const events = found.slice(-query.limit);
+    return { events, nextCursor: String(events.at(-1)?.seq ?? 0), truncated: found.length > events.length };
   }
 }
 

@@ -129,6 +129,7 @@ const output = operation({
   input: z.strictObject({
     id,
     since: z.string().max(64).optional().describe('A nextCursor, or an ISO-8601 time'),
+    before: z.number().int().min(1).optional().describe('Instead of since: the last events before this seq'),
     limit: z.number().int().min(1).max(1000).default(200),
     waitMs: z.number().int().min(0).max(MAX_WAIT_MS).default(0).describe('Wait up to this long for a first event'),
   }),

@@ -85,9 +85,10 @@ export class EventTable {
     }
   }
 
-  tail(jobId: string, count: number): AgentEvent[] {
-    const sql = 'SELECT * FROM event WHERE job_id = ? ORDER BY seq DESC LIMIT ?';
-    return this.#sql<EventRow>(sql).all(jobId, count).map(toEvent).reverse();
+  /** The last events of a job, or the last ones before a `seq`; the oldest of them first. */
+  tail(jobId: string, count: number, before = Number.MAX_SAFE_INTEGER): AgentEvent[] {
+    const sql = 'SELECT * FROM event WHERE job_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?';
+    return this.#sql<EventRow>(sql).all(jobId, before, count).map(toEvent).reverse();
   }
 
   #readLast(): number {

@@ -34,7 +34,7 @@ export function cost(usd: number | null): string {
 }
 
 export function clock(date: Date): string {
-  return date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 }
 
 export function firstLine(text: string): string {
@@ -57,6 +57,8 @@ const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})(?:\ufe0f\u200d|[\ufe0e\ufe0f
 
 /** Text of others: without the colours of a terminal, and with nothing in it that acts but is not seen. */
 export function plain(text: string): string {
+  // What was cut to its cap may lack it.
+  if (typeof text !== 'string') return '';
   const lines = text.replace(FOR_TERMINALS, '').replaceAll('\r\n', '\n').replace(EMOJI_STYLE, '');
   return lines.replace(UNSAFE, (character) => {
     const code = character.codePointAt(0) ?? 0;

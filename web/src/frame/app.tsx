@@ -6,6 +6,7 @@ import type { ScreenProps } from '../screen.ts';
 import { place } from '../screens.tsx';
 import { openQuestions } from '../store/home.ts';
 import { Empty } from '../widgets/empty.tsx';
+import { Guard } from '../widgets/guard.tsx';
 import { Header } from './header.tsx';
 import { Help } from './help.tsx';
 import { openDialog } from './keys.ts';
@@ -63,5 +64,17 @@ function CurrentScreen() {
   }
   if (loaded.value?.name !== screen.name) return null;
   const { Component } = loaded.value;
-  return id === undefined ? <Component /> : <Component key={id} id={id} />;
+  return (
+    <Guard key={`${screen.name} ${id}`} otherwise={(error) => <Failed error={error} />}>
+      {id === undefined ? <Component /> : <Component id={id} />}
+    </Guard>
+  );
+}
+
+function Failed({ error }: { error: Error }) {
+  return (
+    <Empty title="This screen could not be drawn" command="reef doctor">
+      {error.message}. That is a fault of Reef; the other screens still work.
+    </Empty>
+  );
 }

@@ -1,0 +1,202 @@
+import type { AgentEvent, EventOf } from '../../../../src/protocol/events.ts';
+
+type ToolCall = EventOf<'tool_call'>['payload'];
+interface ToolResult {
+  ok: boolean;
+  text: string;
+  exitCode?: number | undefined;
+  closedBy?: string | undefined;
+}
+
+interface Head {
+  seq: number;
+  at: string;
+  /** Of a sub-agent. */
+  isChild: boolean;
+}
+interface TextRow extends Head {
+  is: 'text' | 'thinking';
+  text: string;
+}
+export interface ToolRow extends Head {
+  is: 'tool';
+  call: ToolCall;
+  result?: ToolResult | undefined;
+}
+interface ResultRow extends Head {
+  is: 'result';
+  result: ToolResult;
+}
+export interface EditRow extends Head {
+  is: 'edit';
+  edit: EventOf<'file_edit'>['payload'];
+}
+interface QuestionRow extends Head {
+  is: 'question';
+  question: EventOf<'needs_input'>['payload'];
+}
+interface InputRow extends Head {
+  is: 'input';
+  input: EventOf<'input_sent'>['payload'];
+}
+interface ErrorRow extends Head {
+  is: 'error';
+  error: EventOf<'error'>['payload'];
+}
+interface StartRow extends Head {
+  is: 'started';
+  started: EventOf<'started'>['payload'];
+}
+interface EndRow extends Head {
+  is: 'end';
+  end: EventOf<'completed'>['payload'];
+}
+interface TurnRow extends Head {
+  is: 'turn';
+  n: number;
+}
+export interface PlanRow extends Head {
+  is: 'plan';
+  entries: readonly { text: string; status?: string | undefined }[];
+}
+interface NoteRow extends Head {
+  is: 'note';
+  text: string;
+  isWarning: boolean;
+}
+
+/** What is about the job itself. */
+export type MomentRow = QuestionRow | InputRow | ErrorRow | StartRow | EndRow;
+/** What one line of the timeline shows. Several events may be one row: a text in pieces, a tool and its result. */
+export type Row = TextRow | ToolRow | ResultRow | EditRow | TurnRow | PlanRow | NoteRow | MomentRow;
+
+/** Rows grow as events come; only the last ones ever change. */
+export class Rows {
+  #all: Row[] = [];
+  readonly #tools = new Map<string, number>();
+
+  get all(): readonly Row[] {
+    return this.#all;
+  }
+
+  clear(): void {
+    this.#all = [];
+    this.#tools.clear();
+  }
+
+  add(event: AgentEvent): void {
+    if (this.#continues(event) || this.#ends(event)) return;
+    const row = rowOf(event);
+    if (!row) return;
+    this.#all.push(row);
+    if (row.is === 'tool') this.#tools.set(row.call.id, this.#all.length - 1);
+  }
+
+  /** A piece of the same text. */
+  #continues(event: AgentEvent): boolean {
+    if (event.type !== 'progress') return false;
+    const { payload } = event;
+    if (payload.kind !== 'text' && payload.kind !== 'thinking') return false;
+    const last = this.#all.at(-1);
+    const isPiece = payload.delta === true || payload.kind === 'thinking';
+    if (!last || !isPiece || last.is !== payload.kind || last.isChild !== (payload.parent !== undefined)) return false;
+    this.#all[this.#all.length - 1] = { ...last, text: last.text + payload.text };
+    return true;
+  }
+
+  /** The result of a tool stands on the card of its call. */
+  #ends(event: AgentEvent): boolean {
+    if (event.type !== 'progress' || event.payload.kind !== 'tool_result') return false;
+    const at = this.#tools.get(event.payload.id);
+    const row = at === undefined ? undefined : this.#all[at];
+    if (at === undefined || row?.is !== 'tool') return false;
+    this.#all[at] = { ...row, result: event.payload };
+    return true;
+  }
+}
+
+function rowOf(event: AgentEvent): Row | undefined {
+  const isChild = 'parent' in event.payload && event.payload.parent !== undefined;
+  const head = { seq: event.seq, at: event.timestamp, isChild };
+  switch (event.type) {
+    case 'started':
+      return { ...head, is: 'started', started: event.payload };
+    case 'tool_call':
+      return { ...head, is: 'tool', call: event.payload };
+    case 'file_edit':
+      return { ...head, is: 'edit', edit: event.payload };
+    case 'needs_input':
+      return { ...head, is: 'question', question: event.payload };
+    case 'input_sent':
+      return { ...head, is: 'input', input: event.payload };
+    case 'error':
+      return { ...head, is: 'error', error: event.payload };
+    case 'completed':
+      return event.payload.scope === 'turn' ? undefined : { ...head, is: 'end', end: event.payload };
+    case 'progress':
+      return progressRow(head, event.payload);
+  }
+}
+
+type Progress = EventOf<'progress'>['payload'];
+
+function progressRow(head: Head, payload: Progress): Row | undefined {
+  switch (payload.kind) {
+    case 'text':
+    case 'thinking':
+      return { ...head, is: payload.kind, text: payload.text };
+    case 'tool_result':
+      return { ...head, is: 'result', result: payload };
+    case 'turn':
+      return { ...head, is: 'turn', n: payload.n };
+    case 'plan':
+      return { ...head, is: 'plan', entries: payload.entries };
+    // The head of the screen says it.
+    case 'usage':
+    case 'queued':
+      return undefined;
+    default:
+      return { ...head, is: 'note', ...noteOf(payload) };
+  }
+}
+
+type Rest = Exclude<Progress, { kind: 'text' | 'thinking' | 'tool_result' | 'turn' | 'plan' | 'usage' | 'queued' }>;
+
+function noteOf(payload: Rest): { text: string; isWarning: boolean } {
+  switch (payload.kind) {
+    case 'session':
+      return calm(`Session ${payload.sessionId}${payload.model ? ` with ${payload.model}` : ''}`);
+    case 'retry':
+      return warning(`Tries again (${payload.attempt}${payload.max ? ` of ${payload.max}` : ''}): ${payload.message}`);
+    case 'rate_limit':
+      return warning(`Rate limit${payload.message ? `: ${payload.message}` : ''}`);
+    case 'outage':
+      return warning(`The provider is away: ${payload.message}`);
+    case 'budget':
+      return warning(`${payload.used} of ${payload.limit} ${payload.what} used`);
+    case 'subagent':
+      return calm(`Sub-agent ${payload.id} ${payload.state}${payload.text ? `: ${payload.text}` : ''}`);
+    case 'withdrawn':
+      return calm(`The question was withdrawn by ${payload.by}`);
+    case 'auto_answered':
+      return calm('Allowed by what you allowed before');
+    case 'warning':
+      return warning(payload.message + (payload.count && payload.count > 1 ? ` (${payload.count} times)` : ''));
+    case 'raw':
+      return calm(`Unknown message ${payload.name}${payload.text ? `: ${payload.text}` : ''}`);
+    case 'repostate.divergence':
+      return warning(`${payload.path} was changed by somebody else`);
+    case 'repostate.detected':
+      return calm(`${payload.detector.replaceAll('_', ' ')}: ${payload.action}`);
+    case 'context.rolled':
+      return calm(`Prompt shortened: ${payload.tokensBefore} → ${payload.tokensAfter} tokens of history`);
+    case 'context.cache_miss':
+      return calm(`The provider did not cache the prompt; first difference: ${payload.segment}`);
+    default:
+      // A newer Reef has written it.
+      return calm(JSON.stringify(payload));
+  }
+}
+
+const calm = (text: string) => ({ text, isWarning: false });
+const warning = (text: string) => ({ text, isWarning: true });
