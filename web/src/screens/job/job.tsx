@@ -16,6 +16,7 @@ import { Tabs } from '../../widgets/tabs.tsx';
 import { Took } from '../../widgets/time.tsx';
 import { sayJob } from '../now/words.ts';
 import { Controls } from './controls.tsx';
+import { RawLog } from './raw-log.tsx';
 import { Timeline } from './timeline.ts';
 import { TimelineView } from './timeline-view.tsx';
 import { TokensPlot } from './tokens-plot.tsx';
@@ -54,6 +55,7 @@ function Known({ job }: { job: JobView }) {
     timeline: () => <TimelineView timeline={timeline} id={job.id} />,
     tokens: () => <Tokens timeline={timeline} job={job} />,
     about: () => <About job={job} children={children} />,
+    raw: () => <RawLog id={job.id} />,
   };
   return (
     <div class="job">
@@ -65,6 +67,7 @@ function Known({ job }: { job: JobView }) {
             { name: 'timeline', label: 'Timeline' },
             { name: 'tokens', label: 'Tokens' },
             { name: 'about', label: 'About', ...(children.length > 0 && { amount: children.length }) },
+            { name: 'raw', label: 'Raw log' },
           ]}
         >
           {shown[tab.value as keyof typeof shown]()}
