@@ -10,7 +10,7 @@ import { Markdown } from '../../widgets/markdown.tsx';
 import type { EditRow, MomentRow, PlanRow, Row, ToolRow } from './rows.ts';
 
 /** Which long rows are shown whole. It outlives their leaving the screen. */
-export type Unfolded = Signal<ReadonlySet<number>>;
+type Unfolded = Signal<ReadonlySet<number>>;
 
 interface RowProps {
   row: Row;

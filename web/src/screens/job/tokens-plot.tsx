@@ -11,7 +11,7 @@ interface Turn {
 }
 
 /** What each turn used: the events tell sums. */
-export function turnsOf(events: readonly AgentEvent[]): Turn[] {
+function turnsOf(events: readonly AgentEvent[]): Turn[] {
   const sums = events.flatMap((event) =>
     event.type === 'completed' && event.payload.scope === 'turn' ? [event.payload.usage] : [],
   );
