@@ -44,10 +44,8 @@ const SILENT = 0.5;
 export async function rankUnits(asked: Asked): Promise<Ranking> {
   const { index, view, weights } = asked;
   const concepts = weighed(asked);
-  const named = definersOf(asked);
-  const files = candidates(asked, concepts, named);
   const unread = index.unread(view);
-  const missing = await parseMissing(index, files, asked.parseMs);
+  const { named, files, missing } = await readable(asked, concepts);
   const read: Counted[] = [];
   const slices = new SlicesOfTime();
   for (const file of files) {
@@ -67,6 +65,22 @@ export async function rankUnits(asked: Asked): Promise<Ranking> {
     pending: unread.pending.length,
     skipped: unread.skipped.length + missing.skipped + missing.partial,
   };
+}
+
+/** The files worth reading, parsed. What that parsing made known may name others: then they are looked for once more. */
+async function readable(asked: Asked, concepts: readonly Weighed[]) {
+  const chosenBy = async (named: Named) => {
+    const files = candidates(asked, concepts, named);
+    return { named, files, missing: await parseMissing(asked.index, files, asked.parseMs) };
+  };
+  const first = await chosenBy(definersOf(asked));
+  const known = definersOf(asked);
+  return isSame(first.named, known) ? first : chosenBy(known);
+}
+
+/** Definers are only ever added. */
+function isSame(before: Named, after: Named): boolean {
+  return [...after].every(([name, oids]) => before.get(name)?.length === oids.length) && before.size === after.size;
 }
 
 function byScore(a: RankedUnit, b: RankedUnit): number {
